@@ -1,0 +1,56 @@
+# Two commands for everything: `make demo` and `make test`. Each does all of its own set-up in .venv.
+SHELL := /bin/bash
+MAKEFLAGS += --no-print-directory
+VENV := .venv
+READY := $(VENV)/.ready
+LOGS ?=
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check format coverage bench up down lock clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+
+setup: $(READY) ## make .venv from requirements.lock (once; about 5 minutes, 4 of them building llama-cpp-python)
+	@:
+
+$(READY): requirements.lock pyproject.toml deploy/setup.sh
+	@deploy/setup.sh
+	@touch $@
+
+demo: $(READY) ## everything in one process on your own logs: make demo LOGS="app.log other.log" ARGS="--query 'disk full'"
+	@$(VENV)/bin/vectail demo $(ARGS) $(LOGS)
+
+test: $(READY) ## all tests; real servers where Java and Maven, or Docker, are there
+	@$(VENV)/bin/python -m pytest $(ARGS)
+
+check: $(READY) ## ruff (lint and format) and mypy --strict, on source and tests
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/mypy
+
+format: $(READY) ## let ruff lay out the source
+	@$(VENV)/bin/ruff format .
+	@$(VENV)/bin/ruff check --fix .
+
+coverage: $(READY) ## all tests, with branch coverage over source and tests
+	@$(VENV)/bin/python -m pytest --cov --cov-report=term --cov-report=html $(ARGS)
+
+bench: $(READY) ## lines per second through the whole path
+	@$(VENV)/bin/python -m benchmarks.throughput $(ARGS) $(LOGS)
+
+up: ## Kafka, Milvus and a worker in Docker
+	@docker compose up --build --detach
+
+down: ## stop them; the volumes stay
+	@docker compose down
+
+lock: ## write requirements.lock anew (needs uv)
+	@command -v uv > /dev/null || { echo 'make lock needs uv: pip install uv' >&2; exit 2; }
+	@uv pip compile pyproject.toml --group dev --group build --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --no-annotate --no-header --quiet --upgrade --output-file requirements.lock
+
+clean: ## remove what the tools left behind; .venv, .wheels and downloaded servers stay
+	@rm -rf .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +

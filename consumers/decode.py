@@ -1,0 +1,139 @@
+"""From the bytes of a record to its log entries: plain text and JSON (more formats have their room here).
+
+Prepare calls `Decoder.decode` once a record. The raw text is kept as it came, but for one line end; a record that cannot be
+decoded raises `Undecodable` with a reason that holds nothing of its body.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+import orjson
+
+from consumers.ledger import Receipt
+from consumers.record import Record
+
+Format = Literal["auto", "text", "json"]
+
+MESSAGE_FIELDS = (
+    "body", "message", "msg", "log", "@message", "event.original", "MESSAGE", "short_message", "full_message",
+    "event", "@m", "@mt", "textPayload", "text",
+)  # fmt: skip
+"""Fields that may hold the message, in this order; the first non-empty string wins."""
+LEVEL_FIELDS = ("severity_text", "level", "log.level", "severity", "lvl", "levelname", "@l", "PRIORITY")
+SERVICE_FIELDS = ("service.name", "service", "app", "kubernetes.labels.app", "host.name")
+
+
+class Undecodable(Exception):
+    """The record's fault: its bytes are not what the format says. The message is the dead letter's reason."""
+
+
+class LogEntry(NamedTuple):
+    """One log entry of a record: a Kafka record may hold many (`sub`).
+
+    Thread: any.
+    """
+
+    receipt: Receipt
+    sub: int
+    text: str
+    time_ms: int
+    service: str
+    level: str
+
+
+class Decoder:
+    """Stateless but for its counters; never returns an entry with an empty text.
+
+    Thread: any; each prepare thread has its own.
+    """
+
+    def __init__(self, *, form: Format = "auto", strict: bool = False, max_entries: int = 10_000) -> None:
+        """`strict` makes bytes that are not UTF-8 undecodable; `max_entries` bounds the fan-out of one record."""
+        self._form = form
+        self._errors = "strict" if strict else "replace"
+        self._max_entries = max_entries
+        self.replaced_records = 0
+
+    def decode(self, receipt: Receipt) -> list[LogEntry]:
+        """Return the entries of a record, none if it is empty. Raises Undecodable."""
+        record = receipt.record
+        if not record.value:
+            return []
+        if self._form != "text" and record.value.lstrip()[:1] in (b"{", b"["):
+            found = self._decode_json(receipt, record)
+            if found is not None:
+                return found
+        elif self._form == "json":
+            raise Undecodable("not a JSON object or array")
+        text = strip_line_end(self._decode_utf8(record.value))
+        return [LogEntry(receipt, 0, text, record.time_ms, "", "")] if text else []
+
+    def _decode_json(self, receipt: Receipt, record: Record) -> list[LogEntry] | None:
+        try:
+            document = orjson.loads(record.value or b"")
+        except orjson.JSONDecodeError:
+            if self._form == "json":
+                raise Undecodable("not valid JSON") from None
+            return None  # a text line that happens to begin with a bracket
+        if isinstance(document, dict):
+            documents = [document]
+        elif all(isinstance(element, dict) for element in document):
+            documents = document
+        elif self._form == "json":
+            raise Undecodable("a JSON array of something else than objects")
+        else:
+            return None
+        if len(documents) > self._max_entries:
+            raise Undecodable(f"more than {self._max_entries} entries in one record")
+        entries = (_entry_of(receipt, record, sub, fields) for sub, fields in enumerate(documents))
+        return [entry for entry in entries if entry.text]
+
+    def _decode_utf8(self, value: bytes) -> str:
+        try:
+            return value.decode("utf-8")
+        except UnicodeDecodeError:
+            if self._errors == "strict":
+                raise Undecodable("not valid UTF-8") from None
+            self.replaced_records += 1
+            return value.decode("utf-8", "replace")
+
+
+def strip_line_end(text: str) -> str:
+    """Remove one line end: a line feed, and one carriage return before it."""
+    return text.removesuffix("\n").removesuffix("\r") if text.endswith("\n") else text
+
+
+def _entry_of(receipt: Receipt, record: Record, sub: int, fields: Mapping[str, Any]) -> LogEntry:
+    text = _first_text(fields, MESSAGE_FIELDS)
+    if text is None:
+        text = orjson.dumps(fields, option=orjson.OPT_SORT_KEYS).decode("utf-8") if fields else ""
+    return LogEntry(
+        receipt,
+        sub,
+        strip_line_end(text),
+        record.time_ms,
+        _first_text(fields, SERVICE_FIELDS) or "",
+        _first_text(fields, LEVEL_FIELDS) or "",
+    )
+
+
+def _first_text(fields: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
+    for name in names:
+        found: Any = fields.get(name)
+        if found is None and "." in name:
+            found = _walk(fields, name)
+        if isinstance(found, dict):
+            found = found.get("stringValue") or found.get("name")
+        if isinstance(found, str) and found:
+            return found
+    return None
+
+
+def _walk(fields: Mapping[str, Any], dotted: str) -> object:
+    """Follow a dotted name through nested objects; shippers write both forms."""
+    found: Any = fields
+    for step in dotted.split("."):
+        if not isinstance(found, dict):
+            return None
+        found = found.get(step)
+    return found

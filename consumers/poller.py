@@ -1,0 +1,215 @@
+"""The poll loop: takes records in while the ledger has room, commits what is settled, never stops polling.
+
+One poller a consumer group, on a thread of its own; *no other thread calls its source*. At the cap it pauses its partitions
+and keeps polling; a drain stops intake but not polling, until `finish` lets it commit for the last time and leave the group.
+"""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from consumers.arrival import Partition
+from consumers.ledger import Ledger, Receipt
+from consumers.record import Record
+
+COMMIT_INTERVAL_S = 1.0
+_IDLE_S = 0.1
+_COMMIT_RESERVE_S = 5.0
+_MOST_GRACE_S = 30.0
+
+
+class SourceFatal(Exception):
+    """The client cannot go on (fenced, fatal error): the process must end."""
+
+
+class Rebalance(Protocol):
+    """What a source tells its poller, on the poller's own thread."""
+
+    def on_assign(self, partitions: Sequence[Partition]) -> None:
+        """These partitions are ours now."""
+
+    def on_revoke(self, partitions: Sequence[Partition]) -> None:
+        """These partitions will be gone when this returns; a commit is still possible."""
+
+    def on_lost(self, partitions: Sequence[Partition]) -> None:
+        """These partitions are gone already; a commit would move somebody else's position."""
+
+
+class Source(Protocol):
+    """Where records come from; see `consumers.kafka.KafkaSource` for the meaning of each call."""
+
+    def subscribe(self, rebalance: Rebalance) -> None:
+        """Join the group."""
+
+    def fetch(self, max_records: int, timeout_s: float) -> list[Record]:
+        """Poll: call `rebalance` as needed, return what has come. Raises SourceFatal."""
+
+    def pause(self) -> None:
+        """Stop delivery, not polling."""
+
+    def resume(self) -> None:
+        """Deliver again."""
+
+    def commit(self, next_offsets: Mapping[Partition, int]) -> dict[Partition, str]:
+        """Commit synchronously; return who was refused, and why."""
+
+    def end_offsets(self) -> dict[Partition, int]:
+        """Return the log's end of each assigned partition, as last seen."""
+
+    def close(self) -> None:
+        """Leave the group."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PollerSettings:
+    """How one poll loop takes records in."""
+
+    max_fetch_records: int = 500
+    max_poll_interval_s: float = 300.0
+    commit_interval_s: float = COMMIT_INTERVAL_S
+
+    @property
+    def grace_s(self) -> float:
+        """How long a revocation may wait for open records; the reserve for the commit is already taken off."""
+        budget_s = min(0.2 * self.max_poll_interval_s, _MOST_GRACE_S)
+        return max(budget_s - _COMMIT_RESERVE_S, 0.0)
+
+
+class Poller:
+    """Every record that it delivers holds a receipt, and every commit is of a partition that is owned now.
+
+    Thread: `run` on its own; `stop_intake`, `finish` and the counters from any.
+    """
+
+    def __init__(
+        self,
+        *,
+        source: Source,
+        ledger: Ledger,
+        deliver: Callable[[list[Receipt]], None],
+        settings: PollerSettings,
+        say: Callable[[str], None],
+        fail_point: Callable[[str], None] = lambda _point: None,
+    ) -> None:
+        """`deliver` takes what one poll admitted; `fail_point` is a no-op outside fault tests."""
+        self._source = source
+        self._ledger = ledger
+        self._deliver = deliver
+        self._settings = settings
+        self._say = say
+        self._fail_point = fail_point
+        self._held: deque[Record] = deque()
+        self._paused = False
+        self._intake_stopped = threading.Event()
+        self._finished = threading.Event()
+        self.intake_ended = threading.Event()
+        """Set once nothing more will be delivered after `stop_intake`."""
+        self._may_commit = True
+        self._next_commit_s = 0.0
+        self.last_poll_s = time.monotonic()
+        self.end_offsets: dict[Partition, int] = {}
+        """Log ends as of the last commit tick; replaced whole, so any thread may read it."""
+
+    def run(self) -> None:
+        """Poll until `finish`; then commit what is settled and leave the group. Raises SourceFatal."""
+        try:
+            self._source.subscribe(self)
+            while not self._finished.is_set():
+                self._turn()
+            self._commit()
+        finally:
+            self.intake_ended.set()
+            self._settings = PollerSettings(max_poll_interval_s=0.0)  # leaving: no grace for what is still open
+            self._source.close()
+
+    def stop_intake(self) -> None:
+        """Take nothing new in; go on polling and committing."""
+        self._intake_stopped.set()
+
+    def finish(self, *, commit: bool) -> None:
+        """End the loop; after a crash nothing more is committed."""
+        self._may_commit = self._may_commit and commit
+        self._intake_stopped.set()
+        self._finished.set()
+
+    def forbid_commits(self) -> None:
+        """After a crash: from now on nothing is committed, whatever settles."""
+        self._may_commit = False
+
+    def on_assign(self, partitions: Sequence[Partition]) -> None:
+        """Begin fresh ledgers (Rebalance)."""
+        self._ledger.assign(partitions)
+
+    def on_revoke(self, partitions: Sequence[Partition]) -> None:
+        """Give open records a short grace, commit what is settled, let go (Rebalance)."""
+        self._drop_held(partitions)
+        self._fail_point("revoke")
+        self._ledger.wait_until_settled(partitions, self._settings.grace_s)
+        self._commit()
+        self._ledger.revoke(partitions)
+
+    def on_lost(self, partitions: Sequence[Partition]) -> None:
+        """Let go without a commit (Rebalance)."""
+        self._drop_held(partitions)
+        self._ledger.revoke(partitions)
+
+    def lag_records(self) -> int:
+        """Records of the owned partitions that are not committed yet, as far as the client knows."""
+        ends, committed = self.end_offsets, self._ledger.committed()
+        return sum(end - committed.get(partition, 0) for partition, end in ends.items())
+
+    def _turn(self) -> None:
+        self._match_pause()
+        room = self._settings.max_fetch_records - len(self._held)
+        self._held += self._source.fetch(max(room, 1), _IDLE_S if not self._held else _IDLE_S / 10)
+        self.last_poll_s = time.monotonic()
+        if self._intake_stopped.is_set():
+            self._held.clear()
+            self.intake_ended.set()
+        admitted = self._admit()
+        if admitted:
+            self._fail_point("polled")
+            self._deliver(admitted)
+        if self.last_poll_s >= self._next_commit_s:
+            self._next_commit_s = self.last_poll_s + self._settings.commit_interval_s
+            self._commit()
+            self.end_offsets = self._source.end_offsets()
+
+    def _match_pause(self) -> None:
+        if self._held or self._intake_stopped.is_set():
+            self._paused = True
+        elif self._paused and self._ledger.has_room():
+            self._paused = False
+            self._source.resume()
+        if self._paused:
+            self._source.pause()
+
+    def _admit(self) -> list[Receipt]:
+        admitted: list[Receipt] = []
+        while self._held:
+            receipt = self._ledger.admit(self._held[0])
+            if receipt is None:
+                break
+            self._held.popleft()
+            admitted.append(receipt)
+        return admitted
+
+    def _commit(self) -> None:
+        next_offsets = self._ledger.committable()
+        if not next_offsets or not self._may_commit:
+            return
+        self._fail_point("before_commit")
+        refused = self._source.commit(next_offsets)
+        self._fail_point("after_commit")
+        for partition, next_offset in next_offsets.items():
+            if partition in refused:
+                self._say(f"commit of {partition.topic}/{partition.partition} was refused ({refused[partition]}); trying again")
+            else:
+                self._ledger.mark_committed(partition, next_offset)
+
+    def _drop_held(self, partitions: Iterable[Partition]) -> None:
+        gone = set(partitions)
+        self._held = deque(record for record in self._held if (record.topic, record.partition) not in gone)

@@ -1,0 +1,250 @@
+"""The one file of `producers` that knows confluent-kafka: a producer with its own delivery thread, and an embedded broker.
+
+The senders of this package are built on `KafkaProducer`. It promises that `delivered` is called exactly once for every
+record it took, on the delivery thread, with None only after the broker's acknowledgement. It waits for a broker that is
+away, for ever unless `message.timeout.ms` says otherwise, and says so in one line.
+"""
+
+import math
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+Header = tuple[str, bytes | None]
+Delivered = Callable[[str | None], None]
+"""Called once a record: None when the broker has acknowledged it, else why it failed, in one line."""
+
+TOO_LARGE: Final = "the record is larger than the broker or the client takes"
+"""The one reason for a failed delivery that mends itself when the record gets smaller."""
+
+_TOO_LARGE_CODES: Final = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE, KafkaError.INVALID_MSG_SIZE})
+_TICK_S: Final = 0.1
+_SAY_AGAIN_S: Final = 60.0
+_PURGE_S: Final = 2.0
+
+PROPERTIES: Final[Mapping[str, str]] = {
+    "enable.idempotence": "true",
+    "linger.ms": "5",
+    "compression.type": "lz4",
+    "message.timeout.ms": "0",  # for ever: a broker that is away is waited for
+    "message.max.bytes": "1048576",  # a line of 1,000,000 bytes with key, headers and framing; the broker's default is 1,048,588
+    "queue.buffering.max.kbytes": "65536",
+    "reconnect.backoff.max.ms": "2000",
+    "log.connection.close": "false",  # brokers close idle connections; that is no news
+}
+
+
+class ProducerBroken(Exception):
+    """The client can never deliver again in this process (its fatal error, or it was closed). Ours: stop the service."""
+
+
+class QueueFull(Exception):
+    """No room in the client's queue within the time given; the record was not taken."""
+
+
+class ProducerMisconfigured(ValueError):
+    """A property that librdkafka does not take; one line for the user."""
+
+
+class TopicMissing(Exception):
+    """The broker answered, and it has no such topic or does not let us see it; one line for the user."""
+
+
+class _LogLines:
+    """What confluent-kafka takes for a logger: turns librdkafka's log calls into lines. Thread: the delivery thread."""
+
+    def __init__(self, line: Callable[[str], None]) -> None:
+        self._line = line
+
+    def log(self, _level: int, template: str, *parts: object) -> None:
+        self._line(template % parts)
+
+
+class KafkaProducer:
+    """A Kafka client that only writes; every record it took is reported once, and all reports run on one thread.
+
+    The user's librdkafka properties win over this module's. Raises ProducerMisconfigured for one that does not exist.
+
+    Thread: any may call `send`, `flush`, `partition_count`; the delivery thread runs every callback and every tick.
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: str,
+        librdkafka: Mapping[str, str],
+        *,
+        say: Callable[[str], None],
+        log: Callable[[str], None] = lambda _line: None,
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Connect in the background; `say` gets what a user must know, `log` librdkafka's own lines; `stopped` ends waits."""
+        self._say = say
+        self._said_s: dict[int, float] = {}
+        self._stopped = stopped
+        self._fatal: str | None = None
+        self._closing = False
+        self._has_ended = False
+        self._ticks: tuple[Callable[[float], None], ...] = ()
+        self._progress = threading.Condition()
+        callbacks = {"error_cb": self._note_error, "logger": _LogLines(log)}
+        try:
+            self._client = Producer({**PROPERTIES, **librdkafka, "bootstrap.servers": bootstrap_servers, **callbacks})
+        except KafkaException as error:
+            raise ProducerMisconfigured(error.args[0].str()) from None
+        self._thread = threading.Thread(target=self._deliver, name="kafka-delivery", daemon=True)
+        self._thread.start()
+
+    @property
+    def fatal(self) -> str | None:
+        """Why nothing can be delivered any more, in one line; None while all is well. Watched by the service."""
+        return self._fatal
+
+    @property
+    def is_closing(self) -> bool:
+        """Has `close` begun? From then on a failed delivery only means that nobody waited for it."""
+        return self._closing
+
+    def each_tick(self, tick: Callable[[float], None]) -> None:
+        """Call `tick(now)` on the delivery thread about ten times a second, now being `time.monotonic()`."""
+        self._ticks = (*self._ticks, tick)
+
+    def send(
+        self,
+        topic: str,
+        *,
+        value: bytes | None,
+        delivered: Delivered,
+        key: bytes | None = None,
+        headers: Sequence[Header] = (),
+        partition: int | None = None,
+        wait_s: float = math.inf,
+    ) -> None:
+        """Take one record; `partition` None lets librdkafka choose. An empty value stays empty, None is a tombstone.
+
+        When the queue is full, waits for room: at most `wait_s`, not once `stopped()`, never on the delivery thread itself
+        (which is who makes room). Raises QueueFull or ProducerBroken, and then `delivered` is never called; a record that
+        the client refuses for its own sake is reported to `delivered` on this thread, before `send` returns.
+        """
+        report = partial(_report, delivered)
+        give_up_s = time.monotonic() + wait_s
+        while not self._take(report, topic, value, key, partition, headers):
+            if self._stopped() or time.monotonic() >= give_up_s or threading.current_thread() is self._thread:
+                raise QueueFull(f"no room in the client's queue for a record of {topic}")
+            with self._progress:
+                self._progress.wait(_TICK_S)
+
+    def partition_count(self, topic: str, *, timeout_s: float) -> int | None:
+        """Return how many partitions a topic has, None when no broker answered in time. Raises TopicMissing."""
+        try:
+            found = self._client.list_topics(topic, timeout_s).topics[topic]
+        except KafkaException:
+            return None
+        if found.error is not None:
+            raise TopicMissing(f"topic {topic}: {found.error.str()}")
+        return len(found.partitions)
+
+    def flush(self, timeout_s: float) -> int:
+        """Wait until everything taken has been reported; return what is still open as the client counts it (0 is exact)."""
+        with self._progress:
+            self._progress.wait_for(lambda: len(self._client) == 0 or self._has_ended, timeout_s)
+        return len(self._client)
+
+    def close(self, timeout_s: float) -> int:
+        """Flush, report what is left as failed, end the delivery thread; return how many were left. Safe to call twice."""
+        if self._closing:
+            return 0
+        left = self.flush(timeout_s)
+        self._closing = True
+        self._thread.join(_PURGE_S + 1.0)
+        if self._has_ended:
+            self._client.close()
+        return left
+
+    def _take(
+        self,
+        report: Callable[[KafkaError | None, Message | None], None],
+        topic: str,
+        value: bytes | None,
+        key: bytes | None,
+        partition: int | None,
+        headers: Sequence[Header],
+    ) -> bool:
+        """Give one record to the client; False when its queue is full."""
+        if self._fatal is not None or self._closing:
+            raise ProducerBroken(self._fatal or "the producer is closed")
+        where = -1 if partition is None else partition
+        try:
+            self._client.produce(topic, value, key, where, on_delivery=report, headers=list(headers) or None)
+        except BufferError:
+            return False
+        except KafkaException as error:
+            refusal: KafkaError = error.args[0]
+            if refusal.fatal():
+                raise ProducerBroken(refusal.str()) from None
+            report(refusal, None)
+        return True
+
+    def _deliver(self) -> None:
+        try:
+            while not self._closing:
+                self._turn()
+            self._client.purge()
+            give_up_s = time.monotonic() + _PURGE_S
+            while len(self._client) and time.monotonic() < give_up_s:
+                self._client.poll(_TICK_S)
+        finally:
+            if not self._closing:  # a callback raised: its exception goes to threading.excepthook, the service sees `fatal`
+                self._fatal = self._fatal or "a delivery callback raised; nothing more is reported"
+            with self._progress:
+                self._has_ended = True
+                self._progress.notify_all()
+
+    def _turn(self) -> None:
+        self._client.poll(_TICK_S)
+        now = time.monotonic()
+        for tick in self._ticks:
+            tick(now)
+        with self._progress:
+            self._progress.notify_all()
+
+    def _note_error(self, error: KafkaError) -> None:
+        if error.fatal():
+            self._fatal = self._fatal or error.str()
+        code = error.code()
+        now = time.monotonic()
+        if code == KafkaError._ALL_BROKERS_DOWN or now - self._said_s.get(code, -math.inf) < _SAY_AGAIN_S:  # noqa: SLF001 - librdkafka's name
+            return  # the first is always preceded by the reason it is down for
+        self._said_s[code] = now
+        self._say(f"Kafka: {error.str()}; " + ("giving up" if error.fatal() else "trying again"))
+
+
+class EmbeddedBroker:
+    """librdkafka's mock cluster of one broker on 127.0.0.1: topics appear when first named, with four partitions.
+
+    It keeps 5 MB a partition and drops what exceeds it, oldest first: whoever feeds it must not run ahead of the reader
+    (see `producers.feed.FeedWindow`). Offsets begin at 0. It is gone with `close`, and nothing is on disk.
+
+    Thread: any.
+    """
+
+    def __init__(self) -> None:
+        self._cluster: Producer | None = Producer({"test.mock.num.brokers": 1, "bootstrap.servers": "mock", "log_level": 0})
+        brokers = self._cluster.list_topics(timeout=10.0).brokers.values()
+        self.bootstrap_servers: Final[str] = ",".join(f"{broker.host}:{broker.port}" for broker in brokers)
+
+    def close(self) -> None:
+        """Stop the broker; clients see it go away. Safe to call twice."""
+        if self._cluster is not None:
+            self._cluster.close()
+            self._cluster = None
+
+
+def _report(delivered: Delivered, error: KafkaError | None, _message: Message | None) -> None:
+    if error is None:
+        delivered(None)
+    else:
+        delivered(TOO_LARGE if error.code() in _TOO_LARGE_CODES else error.str())

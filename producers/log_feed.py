@@ -1,0 +1,78 @@
+"""A seeded stream of log lines from about a dozen services, for a demo without files of one's own.
+
+`synthetic_lines` is a pure function of its arguments: the same seed gives the same bytes. A few kinds of line make up most
+of the stream (Zipf), as in real logs; now and then something goes wrong that `EXAMPLE_QUERIES` ask about. Every line was
+written for this project.
+"""
+
+import json
+from bisect import bisect
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import accumulate
+from random import Random
+from typing import Final
+
+from producers.log_vocabulary import INCIDENTS, KINDS, VALUES, Kind
+
+EXAMPLE_QUERIES: Final = (
+    "a disk is nearly full",
+    "too many failed logins",
+    "a certificate is about to expire",
+    "payment declined",
+    "out of memory",
+)
+
+_INCIDENT_SHARE: Final = 0.005
+_MEAN_GAP_MS: Final = 8.0
+_SYSLOG_HOSTS: Final = 14
+
+
+class _Draw(dict[str, str]):
+    """Gives `str.format_map` a fresh value for every name, so one name may stand for two values in a line; keeps the last."""
+
+    def __init__(self, rng: Random) -> None:
+        super().__init__()
+        self._rng = rng
+        self.last: dict[str, str] = {}
+
+    def __missing__(self, name: str) -> str:
+        value = self.last[name] = VALUES[name](self._rng)
+        return value
+
+
+def synthetic_lines(seed: int, count: int, start_ms: int) -> Iterator[bytes]:
+    """Yield `count` lines, their times beginning at `start_ms` (milliseconds since 1970) and going on by about 8 ms a line.
+
+    A line may hold line ends (stack traces): it is one record, not one line of a file. Each incident comes once in about
+    3,000 lines, all of them before any comes again.
+    """
+    rng = Random(seed)
+    draw = _Draw(rng)
+    ranks = tuple(accumulate(1 / rank for rank in range(1, len(KINDS) + 1)))
+    deck: list[Kind] = []
+    time_ms = float(start_ms)
+    for _ in range(count):
+        time_ms += rng.expovariate(1 / _MEAN_GAP_MS)
+        if rng.random() < _INCIDENT_SHARE:
+            if not deck:
+                deck = list(INCIDENTS)
+                rng.shuffle(deck)
+            kind = deck.pop()
+        else:
+            kind = KINDS[bisect(ranks, rng.random() * ranks[-1])]
+        yield _render(kind, draw, rng, time_ms).encode()
+
+
+def _render(kind: Kind, draw: _Draw, rng: Random, time_ms: float) -> str:
+    when = datetime.fromtimestamp(time_ms / 1000, tz=UTC)
+    draw.last.clear()
+    text = kind.text.format_map(draw)
+    if kind.layout == "json":
+        line = {"time": when.isoformat(timespec="milliseconds"), "level": kind.level, "service": kind.service, "message": text}
+        line.update((name, draw.last.get(name) or draw[name]) for name in kind.fields)
+        return json.dumps(line)
+    if kind.layout == "syslog":
+        host = f"node-{1 + int(rng.random() * _SYSLOG_HOSTS):02d}"
+        return f"{when:%b %d %H:%M:%S} {host} {kind.service}[{VALUES['pid'](rng)}]: {text}"
+    return f"{when:%Y-%m-%d %H:%M:%S}.{when.microsecond // 1000:03d} {kind.level} {kind.service}: {text}"

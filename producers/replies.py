@@ -1,0 +1,107 @@
+"""Answers to queries, sent to the topic that the asker named.
+
+The answer stage builds a `Reply` and hands it to the `ReplySender`, which promises that `settled` is called exactly once:
+True after the broker's acknowledgement, False when there was none in time. A reply that nobody can be given is counted and
+let go; a query never waits for ever.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from producers.kafka import KafkaProducer, QueueFull
+
+CORRELATION_HEADER: Final = "kafka_correlationId"
+"""The name that Spring's request-reply uses."""
+
+PATIENCE_S: Final = 30.0
+"""How long a reply without a deadline may take to deliver."""
+
+GRACE_S: Final = 1.0
+"""How long any reply may take, even if it only says that its query has expired."""
+
+PRODUCER_PROPERTIES: Final[Mapping[str, str]] = {
+    "enable.idempotence": "false",  # a reply that comes twice is harmless, and waiting for a producer id makes the first one late
+    "message.timeout.ms": str(int(PATIENCE_S * 1000)),  # what was let go leaves the client's queue too
+    "linger.ms": "0",
+}
+"""What the producer of a ReplySender needs."""
+
+
+class Reply(NamedTuple):
+    """The answer to one query.
+
+    Thread: any.
+    """
+
+    topic: str
+    correlation_id: bytes
+    """As the request had it, so that the asker knows which query this answers."""
+    value: bytes
+    """JSON."""
+
+
+class _Open:
+    """A reply that is on its way; the first `finish` counts, later ones change nothing. Thread: the delivery thread."""
+
+    __slots__ = ("_settled", "give_up_s", "is_done")
+
+    def __init__(self, settled: Callable[[bool], None], give_up_s: float) -> None:
+        self._settled = settled
+        self.give_up_s = give_up_s
+        self.is_done = False
+
+    def finish(self, *, delivered: bool) -> bool:
+        if self.is_done:
+            return False
+        self.is_done = True
+        self._settled(delivered)
+        return True
+
+
+class ReplySender:
+    """Sends replies; each is settled once, in time.
+
+    Thread: any may call `send`; the producer's delivery thread settles.
+    """
+
+    def __init__(self, producer: KafkaProducer) -> None:
+        """Take a `producer` built with PRODUCER_PROPERTIES over the user's and used for nothing else."""
+        self._producer = producer
+        self._sent: deque[_Open] = deque()
+        self._open: list[_Open] = []
+        self.undelivered = 0
+        """Replies let go because the broker did not take them in time."""
+        producer.each_tick(self.tick)
+
+    def send(self, reply: Reply, *, deadline_s: float | None, settled: Callable[[bool], None]) -> None:
+        """Send a reply; never blocks. `deadline_s` is the query's deadline on `time.monotonic`'s clock, None if it has none.
+
+        `settled` is called on the delivery thread, or here and now when the client's queue is full. Raises ProducerBroken.
+        """
+        now = time.monotonic()
+        open_reply = _Open(settled, now + PATIENCE_S if deadline_s is None else max(deadline_s, now + GRACE_S))
+
+        def delivered(reason: str | None) -> None:
+            self._finish(open_reply, is_delivered=reason is None)
+
+        headers = ((CORRELATION_HEADER, reply.correlation_id),)
+        try:
+            self._producer.send(reply.topic, value=reply.value, headers=headers, delivered=delivered, wait_s=0.0)
+        except QueueFull:
+            self._finish(open_reply, is_delivered=False)
+            return
+        self._sent.append(open_reply)
+
+    def tick(self, now: float) -> None:
+        """Let go of every reply that is out of time."""
+        while self._sent:
+            self._open.append(self._sent.popleft())
+        for late in [one for one in self._open if one.give_up_s <= now]:
+            self._finish(late, is_delivered=False)
+        self._open = [one for one in self._open if not one.is_done]
+
+    def _finish(self, open_reply: _Open, *, is_delivered: bool) -> None:
+        if open_reply.finish(delivered=is_delivered) and not is_delivered:
+            self.undelivered += 1

@@ -1,0 +1,1 @@
+"""Where rows are stored: the border every sink keeps, and the rows that cross it."""

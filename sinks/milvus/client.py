@@ -1,0 +1,250 @@
+"""The only file that knows pymilvus: connect, create, upsert, query, search, each with a time-out and one kind of failure.
+
+Callers are the sink's other files. Every method raises `MilvusFault` and nothing of pymilvus's or grpc's. pymilvus
+repeats a failed call for about 210 s unless it gets a time-out, so every call has one, and rate limits are never
+repeated here: who calls the sink owns the retries.
+"""
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple, cast
+
+import grpc
+import numpy as np
+from numpy.typing import NDArray
+from pymilvus import DataType, MilvusClient, MilvusException
+from pymilvus.exceptions import ConnectionConfigException
+from pymilvus.grpc_gen import milvus_pb2
+
+from sinks.milvus.faults import MilvusFault
+from sinks.milvus.fields import Field, Kind, Layout
+from sinks.sink import SinkMismatch
+
+ColumnValues = Sequence[str] | Sequence[int] | NDArray[np.float32]
+"""One column: strings, integers, or float32[n, dim]."""
+
+_TYPES: dict[Kind, DataType] = {
+    "varchar": DataType.VARCHAR,
+    "int64": DataType.INT64,
+    "int32": DataType.INT32,
+    "vector": DataType.FLOAT_VECTOR,
+}
+
+
+class FieldFound(NamedTuple):
+    """A column as the server describes it."""
+
+    type: str
+    """Milvus's name of the type, such as `VARCHAR`."""
+    limit: int
+    key: bool
+    optional: bool
+    """Rows may leave it out: nullable, has a default, or is computed by a function."""
+
+
+class CollectionFound(NamedTuple):
+    """A collection as the server describes it."""
+
+    fields: Mapping[str, FieldFound]
+    auto_id: bool
+    properties: Mapping[str, str]
+
+
+class Hit(NamedTuple):
+    """One row found by vector."""
+
+    key: str
+    score: float
+    row: Mapping[str, Any]
+
+
+def type_name(kind: Kind) -> str:
+    """Milvus's name of one of our kinds."""
+    return str(_TYPES[kind].name)
+
+
+def silence() -> None:
+    """Keep pymilvus and Milvus Lite from logging failed calls with a traceback: the failure is in the exception."""
+    for name in ("pymilvus", "milvus_lite"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+
+
+@contextmanager
+def _faults(call: str) -> Iterator[None]:
+    try:
+        yield
+    except MilvusException as error:
+        code = error.code if isinstance(error.code, int) else -1
+        raise MilvusFault(call, code, str(error.message)) from None
+    except grpc.RpcError as error:
+        status = cast("grpc.Call", error)
+        raise MilvusFault(call, -1, f"{status.code().name}: {status.details()}") from None
+
+
+class Client:
+    """One connection to one Milvus; holds no state but the connection.
+
+    Thread: any.
+    """
+
+    def __init__(self, uri: str, *, token: str, db: str, timeout_s: float, write_timeout_s: float, consistency: str) -> None:
+        """Connect. Raises MilvusFault when nobody answers, SinkMismatch when the address cannot be one."""
+        silence()
+        self._timeout_s = timeout_s
+        self._write_timeout_s = write_timeout_s
+        self._consistency = consistency
+        with _faults("connect"):
+            try:
+                self._milvus = MilvusClient(uri, token=token, db_name=db, timeout=timeout_s, dedicated=True)
+            except ConnectionConfigException as error:
+                reason = f"{uri!r} is no Milvus address: {error.message}"
+                raise SinkMismatch(reason) from None
+
+    def version(self) -> str:
+        """Return the server's version as it says it: `v2.6.1`, `milvus_lite-3.2.2`."""
+        with _faults("version"):
+            return str(self._milvus.get_server_version(timeout=self._timeout_s))
+
+    def describe(self, collection: str) -> CollectionFound | None:
+        """Return what is there under that name, or None."""
+        with _faults("describe"):
+            if not self._milvus.has_collection(collection, timeout=self._timeout_s):
+                return None
+            found = self._milvus.describe_collection(collection, timeout=self._timeout_s)
+        return CollectionFound(
+            {field["name"]: _field_found(field) for field in found["fields"]},
+            bool(found.get("auto_id")),
+            {str(name): str(value) for name, value in found.get("properties", {}).items()},
+        )
+
+    def create(self, layout: Layout, properties: Mapping[str, str]) -> None:
+        """Create an empty collection without an index."""
+        schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
+        for field in layout.fields:
+            size = {"varchar": "max_length", "vector": "dim"}.get(field.kind)
+            sizes = {} if size is None else {size: field.limit}
+            schema.add_field(field.name, _TYPES[field.kind], is_primary=field.key, **sizes)
+        with _faults("create"):
+            self._milvus.create_collection(
+                layout.name, schema=schema, properties=dict(properties), consistency_level=self._consistency, timeout=self._timeout_s
+            )
+
+    def metric(self, collection: str, field: str) -> str | None:
+        """Return the metric of a vector's index, or None without an index."""
+        with _faults("describe index"):
+            if field not in self._milvus.list_indexes(collection, field_name=field, timeout=self._timeout_s):
+                return None
+            found = self._milvus.describe_index(collection, field, timeout=self._timeout_s)
+        return str(found["metric_type"])
+
+    def index(self, collection: str, field: Field, index_type: str) -> None:
+        """Begin to create the index of one field; it bears the field's name. `load` waits for it.
+
+        Waiting here would be pymilvus's own loop: half a second at least, and without an end when its time-out is no `int`.
+        """
+        params = MilvusClient.prepare_index_params()
+        metric = {} if field.metric is None else {"metric_type": field.metric}
+        params.add_index(field.name, index_type=index_type, index_name=field.name, **metric)
+        with _faults("create index"):
+            self._milvus.create_index(collection, params, timeout=self._timeout_s, sync=False)
+
+    def load(self, collection: str) -> None:
+        """Make a collection searchable; a local one is released after every start."""
+        with _faults("load"):
+            self._milvus.load_collection(collection, timeout=self._write_timeout_s)
+
+    def flush(self, collection: str) -> None:
+        """Write what is in memory into a segment."""
+        with _faults("flush"):
+            self._milvus.flush(collection, timeout=self._write_timeout_s)
+
+    def upsert(self, layout: Layout, columns: Sequence[ColumnValues]) -> int:
+        """Write one batch, given as one column for each field of the layout; returns how many rows Milvus counted.
+
+        The request is built here and handed over ready-made: pymilvus's own way from rows to columns visits every value
+        in Python, and made storing three times slower. Raises ValueError for an integer that does not fit its column.
+        """
+        request = milvus_pb2.UpsertRequest(collection_name=layout.name, num_rows=len(columns[0]))
+        for field, values in zip(layout.fields, columns, strict=True):
+            column = request.fields_data.add(type=int(_TYPES[field.kind]), field_name=field.name)
+            if field.kind == "varchar":
+                column.scalars.string_data.data.extend(values)
+            elif field.kind == "int64":
+                column.scalars.long_data.data.extend(values)
+            elif field.kind == "int32":
+                column.scalars.int_data.data.extend(values)
+            else:
+                column.vectors.dim = field.limit
+                column.vectors.float_vector.data.extend(np.asarray(values, np.float32).ravel().tolist())
+        with _faults("upsert"):
+            connection = self._milvus._get_connection()  # noqa: SLF001 (the only way to a ready-made request)
+            answer = connection.upsert(
+                layout.name,
+                [],
+                upsert_param=request,
+                schema={"fields": []},
+                timeout=self._write_timeout_s,
+                retry_on_rate_limit=False,
+                context=self._milvus._generate_call_context(),  # noqa: SLF001
+            )
+        return int(answer.upsert_count)
+
+    def query(
+        self, collection: str, expression: str, columns: Sequence[str], *, limit: int | None = None, timeout_s: float | None = None
+    ) -> list[dict[str, Any]]:
+        """Return rows that match, in no particular order; without a limit the expression itself must bound them."""
+        bound = {} if limit is None else {"limit": limit}
+        with _faults("query"):
+            rows = self._milvus.query(
+                collection,
+                filter=expression,
+                output_fields=list(columns),
+                consistency_level=self._consistency,
+                timeout=self._timeout_s if timeout_s is None else timeout_s,
+                retry_on_rate_limit=False,
+                **bound,
+            )
+        return cast("list[dict[str, Any]]", list(rows))
+
+    def search(self, layout: Layout, vector: NDArray[np.float32], limit: int, columns: Sequence[str]) -> list[Hit]:
+        """Return the rows nearest to one vector, nearest first."""
+        field = layout.vector
+        with _faults("search"):
+            answers = self._milvus.search(
+                layout.name,
+                data=[vector.tolist()],
+                anns_field=field.name,
+                search_params={"metric_type": field.metric},
+                limit=limit,
+                output_fields=list(columns),
+                consistency_level=self._consistency,
+                timeout=self._timeout_s,
+                retry_on_rate_limit=False,
+            )
+        key = layout.fields[0].name
+        return [Hit(str(hit[key]), float(hit["distance"]), hit["entity"]) for hit in answers[0]]
+
+    def count(self, collection: str) -> int:
+        """Count live rows, exactly (Strong)."""
+        with _faults("count"):
+            rows = self._milvus.query(
+                collection, filter="", output_fields=["count(*)"], consistency_level="Strong", timeout=self._timeout_s
+            )
+        return int(rows[0]["count(*)"])
+
+    def rows_written(self, collection: str) -> int:
+        """Return about how many rows a collection has that may not be loaded."""
+        with _faults("statistics"):
+            return int(self._milvus.get_collection_stats(collection, timeout=self._timeout_s)["row_count"])
+
+    def close(self) -> None:
+        """Close the connection; safe to call twice."""
+        self._milvus.close()
+
+
+def _field_found(field: Mapping[str, Any]) -> FieldFound:
+    params = field.get("params", {})
+    optional = bool(field.get("nullable")) or field.get("default_value") is not None or bool(field.get("is_function_output"))
+    limit = int(params.get("max_length", params.get("dim", 0)))
+    return FieldFound(DataType(field["type"]).name, limit, bool(field.get("is_primary")), optional)

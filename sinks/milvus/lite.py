@@ -1,0 +1,99 @@
+"""Milvus Lite: a folder on this machine, served inside this process by `milvus_lite`, which only this file imports.
+
+Called by the sink when its URI is a path. Promises: the folder belongs to this process while it is open (an advisory lock of
+Milvus Lite's); index files left half-written by a killed process are gone before anything reads them; and whatever is
+wrong with the folder is said in one line as `SinkMismatch`.
+"""
+
+import re
+from pathlib import Path
+
+from milvus_lite import DataDirLockedError, MilvusLite
+from milvus_lite.adapter.grpc.server import start_server_in_thread
+
+from sinks.sink import SinkMismatch
+
+_HOST_AND_PORT = re.compile(r"[\w.-]+:\d+")
+_DERIVED = (".idx", ".sidx", ".tmp")
+"""Vector indexes, scalar indexes, and files that were about to be renamed: all derived, all built again by `load_collection`."""
+_STOP_S = 2.0
+
+
+def local_folder(uri: str) -> Path | None:
+    """Return the folder that `uri` names, or None for a server's address.
+
+    Raises SinkMismatch for `host:port`, which is neither.
+    """
+    if uri.startswith("unix:") or ("://" in uri and not uri.startswith("file://")):
+        return None
+    path = uri.removeprefix("file://")
+    if not path:
+        raise SinkMismatch("Milvus needs an address (http://HOST:PORT) or a local folder; the URI is empty")
+    if _HOST_AND_PORT.fullmatch(path):
+        raise SinkMismatch(f"Milvus address {uri!r} needs a scheme: http://{uri}")
+    return Path(path).expanduser().absolute()
+
+
+class LocalMilvus:
+    """An open folder and the loopback server in front of it.
+
+    Thread: `open` and `close` one at a time.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Take the folder's lock, repair it, and serve it. Raises SinkMismatch, one line that names the folder."""
+        self._folder = folder
+        if folder.is_file():
+            raise SinkMismatch(
+                f"Milvus folder {folder} is a file (Milvus Lite 2 kept its database in one, version 3 cannot read it); move it away"
+            )
+        self._database: MilvusLite | None = None
+        try:
+            self._server, self._database, self._port = start_server_in_thread(str(folder), host="127.0.0.1", port=0)
+            self.repaired = _remove_derived(folder)
+        except DataDirLockedError as error:
+            if isinstance(error.__cause__, BlockingIOError):
+                raise SinkMismatch(f"Milvus folder {folder} is in use by another process") from None
+            raise SinkMismatch(f"Milvus folder {folder} cannot be locked: {error.__cause__}") from None
+        except OSError as error:
+            self.close()
+            raise SinkMismatch(f"Milvus folder {folder} cannot be written: {error.strerror or error}") from None
+
+    @property
+    def address(self) -> str:
+        """Where the folder is served, on loopback."""
+        return f"http://127.0.0.1:{self._port}"
+
+    def close(self) -> None:
+        """Stop serving, write memory out to segments, release the lock; safe to call twice."""
+        if self._database is None:
+            return
+        database, self._database = self._database, None
+        self._server.stop(grace=_STOP_S).wait()
+        database.close()
+
+    def abandon(self) -> None:
+        """Stop serving and write nothing more; the lock goes with the process.
+
+        After a failed write this is the only safe end: writing memory out would delete the log that still holds rows which
+        were acknowledged before the failure. The next start reads that log.
+        """
+        if self._database is None:
+            return
+        self._database = None
+        self._server.stop(grace=None).wait()
+
+
+def _remove_derived(folder: Path) -> int:
+    """Remove every derived file and return how many there were; call it under the lock, before a collection is opened.
+
+    Milvus Lite saves an index by writing straight to its final name and reads whatever it finds there: a process killed in
+    between leaves a file on which `load_collection` fails for ever. Whole ones cannot be told from half ones cheaply.
+    """
+    derived = [path for path in folder.rglob("*") if path.suffix in _DERIVED and path.is_file()]
+    for path in derived:
+        path.unlink()
+    for collection in (folder / "collections").iterdir():
+        if collection.is_dir() and not any(collection.iterdir()):
+            collection.rmdir()  # killed between making the folder and writing the schema: it could be neither opened nor created
+    return len(derived)

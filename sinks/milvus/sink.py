@@ -1,0 +1,234 @@
+"""The door of the Milvus sink: two collections on a server, or in a local folder.
+
+Made by the worker from its settings, called by the store and answer stages. Promises what `sinks.sink.Sink` promises; and for
+a local folder, that one thread writes at a time and that the first failed write is the last (a local folder that goes on
+after one loses rows that it has acknowledged).
+"""
+
+import time
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sinks.milvus.client import Client, ColumnValues
+from sinks.milvus.collections import backend, check_name, ensure
+from sinks.milvus.faults import MilvusFault, refusal
+from sinks.milvus.fields import Layout, lines_layout, templates_layout
+from sinks.milvus.lite import LocalMilvus, local_folder
+from sinks.milvus.searching import MOST_ROWS, PLACE_COLUMNS, Place, Window, any_of, in_window, line_expression, newest, place, place_of
+from sinks.milvus.turns import Turns
+from sinks.milvus.writing import check_vector, line_batches, template_batches
+from sinks.row import LineRow, TemplateRow
+from sinks.sink import LineFilter, SinkBroken, SinkBusy, SinkCounts, SinkMismatch, TemplateHit
+
+_LOCAL_WRITE_S = 60.0
+"""A local write that timed out may still be running, and a second one beside it would lose rows: so it gets long, and then it is final."""
+_MEMORY_ROWS = 32_000
+"""A local folder writes rows from memory out to a segment when it has so many: 55 µs a row, in which nothing else happens."""
+_MEMORY_ROWS_READ = 4_000
+_MEMORY_TEMPLATES_READ = 1_000
+"""A local search visits rows in memory in Python (7 µs a line, 75 µs a template) and those in segments at C speed: with more than
+so many in memory, they are written out first."""
+_KEYS_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MilvusSettings:
+    """Where Milvus is and what it must hold.
+
+    Thread: any.
+    """
+
+    uri: str
+    """`http://HOST:PORT`, or a local folder."""
+    dim: int
+    space: str
+    """Embedding-space id; collections of another one are refused."""
+    collection: str = "vectail"
+    token: str = field(default="", repr=False)
+    user: str = ""
+    password: str = field(default="", repr=False)
+    db: str = ""
+    timeout_s: float = 10.0
+    consistency: Literal["Bounded", "Strong"] = "Bounded"
+    """Of reads; counts are always Strong."""
+
+
+class MilvusSink:
+    """A `Sink` on Milvus; once a local write has failed, every call but `close` raises SinkBroken.
+
+    Thread: any; writes to a local folder take turns behind one lock.
+    """
+
+    def __init__(self, settings: MilvusSettings) -> None:
+        self._settings = settings
+        self._lines = lines_layout(settings.collection)
+        self._templates = templates_layout(settings.collection, settings.dim)
+        self._local: LocalMilvus | None = None
+        self._client: Client | None = None
+        self._turns = Turns(local=False)
+        self._memory_rows = {self._lines.name: 0, self._templates.name: 0}
+        self._broken = ""
+        self._latest_ms = 0
+
+    @property
+    def repaired_files(self) -> int:
+        """How many index files of a local folder `open` removed, to be built again."""
+        return 0 if self._local is None else self._local.repaired
+
+    def open(self) -> None:
+        """Connect, then create or check both collections and load them.
+
+        Raises SinkMismatch (one line) or SinkBusy, and leaves nothing open; after SinkBusy, `open` may be called again.
+        """
+        if self._broken:
+            raise SinkBroken(self._broken)
+        self.close()
+        check_name(self._settings.collection)
+        folder = local_folder(self._settings.uri)
+        try:
+            self._local = None if folder is None else LocalMilvus(folder)
+            self._turns = Turns(local=folder is not None)
+            self._client = self._connect()
+            capable = backend(self._client.version(), local=folder is not None)
+            for layout in (self._templates, self._lines):
+                ensure(self._client, layout, self._settings.space, capable)
+        except MilvusFault as fault:
+            self.close()
+            if folder is not None:
+                raise SinkMismatch(f"Milvus folder {folder} cannot be used: {fault}") from None
+            raise refusal(fault, local_write=False) from None
+        except SinkMismatch:
+            self.close()
+            raise
+
+    def upsert_templates(self, rows: Sequence[TemplateRow]) -> None:
+        """Store all rows, or raise: ValueError for a vector of another dimension or not finite, else the protocol's exceptions."""
+        self._upsert(self._templates, template_batches(rows, self._templates))
+
+    def upsert_lines(self, rows: Sequence[LineRow]) -> None:
+        """Store all rows, or raise; templates go first."""
+        self._upsert(self._lines, line_batches(rows, self._lines))
+        self._latest_ms = max((row.time for row in rows), default=self._latest_ms)
+
+    def stored_templates(self, digests: Collection[str]) -> set[str]:
+        """Return those of `digests` whose row is stored; asked for in bounded pieces."""
+        wanted = list(digests)
+        stored: set[str] = set()
+        for start in range(0, len(wanted), _KEYS_AT_ONCE):
+            stored.update(row["digest"] for row in self._get(self._templates, wanted[start : start + _KEYS_AT_ONCE], ("digest",)))
+        return stored
+
+    def nearest_templates(self, vector: NDArray[np.float32], limit: int) -> list[TemplateHit]:
+        """Return at most `limit` (and at most 16,384) templates, nearest first.
+
+        Raises ValueError for a vector that is not float32[dim] and finite.
+        """
+        check_vector(vector, self._settings.dim, "the query")
+        if limit < 1:
+            return []
+        self._clear_memory(self._templates, _MEMORY_TEMPLATES_READ)
+        with self._calls() as client:
+            hits = client.search(self._templates, vector, min(limit, MOST_ROWS), ("text",))
+        return [TemplateHit(hit.key, hit.score, str(hit.row["text"])) for hit in hits]
+
+    def newest_lines(self, template: str, limit: int, only: LineFilter) -> list[LineRow]:
+        """Return the newest lines by (time, topic, partition, offset, sub, chunk), newest first; the whole call has one time-out.
+
+        Beyond 16,384 lines of one template in one millisecond, which of those are newest is not looked for.
+        """
+        expression = line_expression(template, only)
+        if limit < 1 or expression is None:
+            return []
+        self._clear_memory(self._lines, _MEMORY_ROWS_READ)
+        deadline = time.monotonic() + self._settings.timeout_s
+
+        def read(window: Window, rows: int) -> list[Place]:
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                raise SinkBusy(f"Milvus took more than {self._settings.timeout_s} s to find the newest lines of a template")
+            with self._calls() as client:
+                found = client.query(self._lines.name, in_window(expression, window), PLACE_COLUMNS, limit=rows, timeout_s=left_s)
+            return [place(row) for row in found]
+
+        places = newest(read, min(limit, MOST_ROWS), Window(only.since_ms, only.until_ms), self._latest_ms)
+        lines: list[LineRow] = []
+        for start in range(0, len(places), _KEYS_AT_ONCE):
+            keys = [one.id for one in places[start : start + _KEYS_AT_ONCE]]
+            lines.extend(LineRow(**{name: row[name] for name in LineRow._fields}) for row in self._get(self._lines, keys, LineRow._fields))
+        return sorted(lines, key=place_of, reverse=True)
+
+    def counts(self) -> SinkCounts:
+        """Count the rows of both collections, exactly."""
+        with self._calls() as client:
+            return SinkCounts(lines=client.count(self._lines.name), templates=client.count(self._templates.name))
+
+    def close(self) -> None:
+        """Release the connection and the folder; a folder that a write broke keeps its lock until the process ends."""
+        with self._turns.write(), self._turns.flush():
+            client, self._client = self._client, None
+            local, self._local = self._local, None
+            if client is not None:
+                client.close()
+            if local is not None and self._broken:
+                local.abandon()
+            elif local is not None:
+                local.close()
+
+    def _connect(self) -> Client:
+        settings = self._settings
+        token = settings.token or (f"{settings.user}:{settings.password}" if settings.user else "")
+        return Client(
+            settings.uri if self._local is None else self._local.address,
+            token=token,
+            db=settings.db,
+            timeout_s=settings.timeout_s,
+            write_timeout_s=settings.timeout_s if self._local is None else max(_LOCAL_WRITE_S, settings.timeout_s),
+            consistency=settings.consistency,
+        )
+
+    @contextmanager
+    def _calls(self, *, write: bool = False) -> Iterator[Client]:
+        """Lend the client out, and turn what goes wrong into the protocol's exceptions."""
+        with self._turns.write() if write else self._turns.read():
+            if self._broken:
+                raise SinkBroken(self._broken)
+            if self._client is None:
+                raise SinkBusy("the Milvus sink is not open")
+            try:
+                yield self._client
+            except MilvusFault as fault:
+                refused = refusal(fault, local_write=write and self._local is not None)
+                if isinstance(refused, SinkBroken):
+                    self._broken = str(refused)
+                raise refused from None
+
+    def _upsert(self, layout: Layout, batches: Iterable[tuple[ColumnValues, ...]]) -> None:
+        for columns in batches:
+            rows = len(columns[0])
+            with self._calls(write=True) as client:
+                counted = client.upsert(layout, columns)
+                if counted != rows:
+                    raise MilvusFault("upsert", -1, f"{counted} of {rows} rows of {layout.name} were acknowledged")
+            self._memory_rows[layout.name] += rows
+            self._clear_memory(layout, _MEMORY_ROWS)
+
+    def _clear_memory(self, layout: Layout, most_rows: int) -> None:
+        """Write a local folder's memory out to a segment when it holds more than `most_rows` rows."""
+        if self._local is None or self._memory_rows[layout.name] <= most_rows:
+            return
+        with self._calls(write=True) as client, self._turns.flush():
+            if self._memory_rows[layout.name] > most_rows:
+                self._memory_rows[layout.name] = 0
+                client.flush(layout.name)
+
+    def _get(self, layout: Layout, keys: Iterable[str], columns: Sequence[str]) -> list[dict[str, Any]]:
+        expression = any_of(layout.fields[0].name, keys)
+        if expression is None:
+            return []
+        with self._calls() as client:
+            return client.query(layout.name, expression, columns)

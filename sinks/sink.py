@@ -1,0 +1,92 @@
+"""What every sink promises, and the four ways in which it may refuse.
+
+Stages hold a `Sink` and never know which one; the blame for a failure is in the exception's type (design: errors).
+"""
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sinks.row import LineRow, TemplateRow
+
+
+class SinkBusy(Exception):
+    """The world's fault: away, slow, rate-limited, refused access. Hold the rows and try again later."""
+
+
+class SinkRejected(Exception):
+    """The rows' fault: a batch holds a row that can never be stored. Alone, that row is a dead letter."""
+
+
+class SinkBroken(Exception):
+    """Ours: the store may be damaged if we go on (a local folder after a failed write). Stop, commit nothing more."""
+
+
+class SinkMismatch(Exception):
+    """The user must change something before a start can succeed; the message is one line and names it."""
+
+
+class TemplateHit(NamedTuple):
+    """A template near a query vector."""
+
+    digest: str
+    score: float
+    """Cosine similarity, -1 … 1."""
+    text: str
+
+
+class LineFilter(NamedTuple):
+    """Which lines a search may return; typed fields only, never an expression of the user's."""
+
+    since_ms: int | None = None
+    """First millisecond that is wanted."""
+    until_ms: int | None = None
+    """First millisecond that is not wanted any more."""
+    services: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+
+
+class SinkCounts(NamedTuple):
+    """How many rows are stored now (exact, Strong)."""
+
+    lines: int
+    templates: int
+
+
+class Sink(Protocol):
+    """Two collections behind one border: lines, and the templates they point to.
+
+    Every call is bounded by the sink's own time-out and raises one of this module's exceptions; nothing is retried inside.
+
+    Thread: any; a sink that can have only one writer holds its own lock.
+    """
+
+    def open(self) -> None:
+        """Create what is missing, check what is there field by field; called once, before the first poll.
+
+        Raises SinkMismatch (one line, names the field or the folder) or SinkBusy (try `open` again later).
+        """
+
+    def upsert_templates(self, rows: Sequence[TemplateRow]) -> None:
+        """Store all rows, or raise; a digest may come twice (last wins). Returns only when acknowledged."""
+
+    def upsert_lines(self, rows: Sequence[LineRow]) -> None:
+        """Store all rows, or raise; an id may come twice (last wins). Returns only when acknowledged."""
+
+    def stored_templates(self, digests: Collection[str]) -> set[str]:
+        """Return those of `digests` whose template row is stored (Bounded consistency: may miss a very new one)."""
+
+    def nearest_templates(self, vector: NDArray[np.float32], limit: int) -> list[TemplateHit]:
+        """Return at most `limit` templates, nearest first; `vector` is float32[dim] of length 1."""
+
+    def newest_lines(self, template: str, limit: int, only: LineFilter) -> list[LineRow]:
+        """Return the newest `limit` lines of one template that pass the filter, newest first."""
+
+    def counts(self) -> SinkCounts:
+        """Count the rows of both collections."""
+
+    def close(self) -> None:
+        """Release connections and locks; safe to call twice."""

@@ -1,0 +1,45 @@
+"""Fixtures for every test: brokers, real and mock, and names that no other test uses."""
+
+import uuid
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.services.docker_kafka import DockerKafka
+from tests.services.kafka import KafkaServer, open_kafka
+from tests.services.local_kafka import LocalKafka
+from tests.services.mock_kafka import MockKafka
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[KafkaServer]:
+    """One real broker for the whole run; a test may kill it, the next test finds it running."""
+    server = open_kafka(DockerKafka, LocalKafka)
+    yield server
+    server.close()
+
+
+@pytest.fixture(autouse=True)
+def _kafka_runs_again(request: pytest.FixtureRequest) -> Iterator[None]:
+    server: KafkaServer | None = request.getfixturevalue("kafka") if "kafka" in request.fixturenames else None
+    yield
+    if server is not None:
+        server.start()
+
+
+@pytest.fixture
+def mock_kafka() -> Iterator[MockKafka]:
+    """librdkafka's mock cluster, new and empty."""
+    cluster = MockKafka()
+    yield cluster
+    cluster.close()
+
+
+@pytest.fixture
+def unique() -> Callable[[str], str]:
+    """Make a topic's or a group's name that no other test and no other run uses: unique("logs")."""
+
+    def name(stem: str) -> str:
+        return f"{stem}-{uuid.uuid4().hex[:12]}"
+
+    return name

@@ -1,0 +1,1 @@
+"""Fakes of what is outside; each passes the contract suite of the thing it stands for."""

@@ -1,0 +1,76 @@
+"""An engine without a model: a text's vector is a hash of its token ids. It breaks on request.
+
+For every test that needs an engine but not its vectors' meaning. `tests/contracts/test_engine.py` runs the same suite on it and
+on the real ones. The switches are plain attributes, set between calls or from another thread.
+"""
+
+import hashlib
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.engine.engine import TextTooLong, TokenIds, Vectors
+
+
+class FakeEngine:
+    """Vectors depend on nothing but the token ids of their own text.
+
+    Thread: one for `embed`, as every engine; the switches any.
+    """
+
+    name = "fake"
+
+    def __init__(self, dim: int = 384, max_tokens: int = 256, batch_tokens: int = 512) -> None:
+        self.dim = dim
+        self.max_tokens = max_tokens
+        self.batch_tokens = batch_tokens
+        self.closed = False
+        self.calls: list[list[int]] = []
+        """Tokens of each text, for every call that was not refused."""
+        self.raises_on: set[int] = set()
+        """A batch with a text that contains one of these ids raises RuntimeError."""
+        self.nan_on: set[int] = set()
+        """A text that contains one of these ids gets a vector that is not finite."""
+        self.vectors_missing = 0
+        """So many vectors fewer come back than texts were given."""
+        self.wrong = False
+        """All vectors are those of another model: the golden texts fail."""
+        self.gate: threading.Event | None = None
+        """`embed` waits for it, after it has set `entered`."""
+        self.entered = threading.Event()
+
+    def embed(self, batch: Sequence[TokenIds]) -> Vectors:
+        lengths = [len(ids) for ids in batch]
+        if self.closed:
+            raise RuntimeError("the engine is closed")
+        if max(lengths, default=0) > self.max_tokens:
+            raise TextTooLong(f"a text has {max(lengths)} tokens; the model takes {self.max_tokens}")
+        if 0 in lengths:
+            raise ValueError(f"text {lengths.index(0)} of {len(lengths)} has no tokens")
+        if sum(lengths) > self.batch_tokens:
+            raise ValueError(f"a batch has {sum(lengths)} tokens; the engine takes {self.batch_tokens}")
+        self.calls.append(lengths)
+        self.entered.set()
+        if self.gate is not None:
+            self.gate.wait()
+        if any(_holds(ids, self.raises_on) for ids in batch):
+            raise RuntimeError("asked to fail on this text")
+        vectors = np.array([self._vector(ids) for ids in batch], dtype=np.float32).reshape(len(batch), self.dim)
+        return vectors[: len(batch) - self.vectors_missing]
+
+    def close(self) -> None:
+        self.closed = True
+
+    def _vector(self, ids: TokenIds) -> NDArray[np.float32]:
+        if _holds(ids, self.nan_on):
+            return np.full(self.dim, np.nan, dtype=np.float32)
+        key = b"wrong" if self.wrong else b"right"
+        seed = hashlib.blake2b(np.asarray(ids, dtype=np.int32).tobytes(), key=key).digest()
+        vector = np.random.default_rng(list(seed)).standard_normal(self.dim).astype(np.float32)
+        return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)
+
+
+def _holds(ids: TokenIds, marked: set[int]) -> bool:
+    return not marked.isdisjoint(np.asarray(ids).tolist())

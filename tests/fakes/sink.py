@@ -1,0 +1,167 @@
+"""A sink in memory that keeps the promises of `sinks.sink.Sink`, and breaks them on request.
+
+For every test that needs a sink but no Milvus. `tests/contracts/test_sink.py` runs the same suite on it and on the real thing, so
+that what a test learns from it is true. The switches are plain attributes, set between calls or from another thread.
+"""
+
+import threading
+from collections.abc import Callable, Collection, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sinks.row import ID_BYTES, LEVEL_BYTES, SERVICE_BYTES, TEXT_BYTES, TOPIC_BYTES, LineRow, TemplateRow
+from sinks.sink import LineFilter, SinkBroken, SinkBusy, SinkCounts, SinkMismatch, SinkRejected, TemplateHit
+
+_BYTES = {
+    "id": ID_BYTES,
+    "digest": 32,
+    "template": 32,
+    "text": TEXT_BYTES,
+    "service": SERVICE_BYTES,
+    "level": LEVEL_BYTES,
+    "topic": TOPIC_BYTES,
+}
+_BITS = {"time": 63, "offset": 63, "partition": 31, "sub": 31, "chunk": 31, "chunks": 31}
+
+
+class FakeSink:
+    """Rows in two dicts; every call takes one lock, so a call is seen whole or not at all.
+
+    Thread: any.
+    """
+
+    def __init__(self, dim: int = 384) -> None:
+        self.dim = dim
+        self.lines: dict[str, LineRow] = {}
+        self.templates: dict[str, TemplateRow] = {}
+        self.calls: list[str] = []
+        """Names of all calls so far, refused ones too; `open` and `close` as well."""
+        self.is_open = False
+        self.mismatch = ""
+        """Not empty: `open` raises SinkMismatch with it."""
+        self.busy_calls = 0
+        """So many further calls (of any kind but `close`) raise SinkBusy and do nothing."""
+        self.lost_acknowledgements = 0
+        """So many further upserts store their rows and then raise SinkBusy."""
+        self.rejected_texts: set[str] = set()
+        """An upsert with one of these texts raises SinkRejected and stores nothing."""
+        self.broken = ""
+        """Not empty: every call but `close` raises SinkBroken with it."""
+        self.gate = threading.Event()
+        """Cleared: upserts and reads wait here, holding no lock. Set at first."""
+        self.gate.set()
+        self.entered = threading.Event()
+        """Set when a call has reached the gate; a test clears it and waits for it."""
+        self.on_upsert: Callable[[Sequence[TemplateRow] | Sequence[LineRow]], None] = lambda _rows: None
+        """Called with the rows before they are stored, outside the lock; may raise."""
+        self._lock = threading.Lock()
+
+    def open(self) -> None:
+        self._begin("open", needs_open=False)
+        if self.mismatch:
+            raise SinkMismatch(self.mismatch)
+        self.is_open = True
+
+    def upsert_templates(self, rows: Sequence[TemplateRow]) -> None:
+        self._begin("upsert_templates")
+        for row in rows:
+            self._check_vector(row.vector)
+        self._check_values(rows)
+        self.on_upsert(rows)
+        with self._lock:
+            self.templates.update((row.digest, row._replace(vector=np.array(row.vector, np.float32))) for row in rows)
+        self._acknowledge()
+
+    def upsert_lines(self, rows: Sequence[LineRow]) -> None:
+        self._begin("upsert_lines")
+        self._check_values(rows)
+        self.on_upsert(rows)
+        with self._lock:
+            self.lines.update((row.id, row) for row in rows)
+        self._acknowledge()
+
+    def stored_templates(self, digests: Collection[str]) -> set[str]:
+        self._begin("stored_templates")
+        with self._lock:
+            return set(digests) & self.templates.keys()
+
+    def nearest_templates(self, vector: NDArray[np.float32], limit: int) -> list[TemplateHit]:
+        self._begin("nearest_templates")
+        self._check_vector(vector)
+        with self._lock:
+            hits = [TemplateHit(row.digest, _cosine(row.vector, vector), row.text) for row in self.templates.values()]
+        return sorted(hits, key=lambda hit: -hit.score)[: max(limit, 0)]
+
+    def newest_lines(self, template: str, limit: int, only: LineFilter) -> list[LineRow]:
+        self._begin("newest_lines")
+        with self._lock:
+            found = [line for line in self.lines.values() if line.template == template and _passes(line, only)]
+        return sorted(found, key=_age, reverse=True)[: max(limit, 0)]
+
+    def counts(self) -> SinkCounts:
+        self._begin("counts")
+        with self._lock:
+            return SinkCounts(lines=len(self.lines), templates=len(self.templates))
+
+    def close(self) -> None:
+        self.calls.append("close")
+        self.is_open = False
+
+    def _begin(self, call: str, *, needs_open: bool = True) -> None:
+        self.calls.append(call)
+        self.entered.set()
+        self.gate.wait()
+        if self.broken:
+            raise SinkBroken(self.broken)
+        with self._lock:
+            if self.busy_calls > 0:
+                self.busy_calls -= 1
+                raise SinkBusy("the fake sink is told to be busy")
+        if needs_open and not self.is_open:
+            raise SinkBusy("the fake sink is not open")
+
+    def _acknowledge(self) -> None:
+        with self._lock:
+            if self.lost_acknowledgements > 0:
+                self.lost_acknowledgements -= 1
+                raise SinkBusy("the fake sink stored the rows and lost the answer")
+
+    def _check_values(self, rows: Sequence[TemplateRow] | Sequence[LineRow]) -> None:
+        for row in rows:
+            if row.text in self.rejected_texts:
+                raise SinkRejected(f"row {row[0]!r}: the fake sink is told to reject its text")
+            for column, value in row._asdict().items():
+                if isinstance(value, str) and not _fits(value, _BYTES[column]):
+                    raise SinkRejected(f"row {row[0]!r}: {column} does not fit")
+                if isinstance(value, int) and not -(1 << _BITS[column]) <= value < 1 << _BITS[column]:
+                    raise SinkRejected(f"row {row[0]!r}: {column} does not fit")
+
+    def _check_vector(self, vector: NDArray[np.float32]) -> None:
+        if vector.shape != (self.dim,) or not np.isfinite(vector).all():
+            raise ValueError(f"a vector is not finite float32[{self.dim}]")
+
+
+def _fits(text: str, most_bytes: int) -> bool:
+    try:
+        return len(text.encode()) <= most_bytes
+    except UnicodeEncodeError:
+        return False
+
+
+def _cosine(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
+    return float(one @ other / (np.linalg.norm(one) * np.linalg.norm(other)))
+
+
+def _passes(line: LineRow, only: LineFilter) -> bool:
+    return (
+        (only.since_ms is None or line.time >= only.since_ms)
+        and (only.until_ms is None or line.time < only.until_ms)
+        and (not only.services or line.service in only.services)
+        and (not only.levels or line.level in only.levels)
+        and (not only.topics or line.topic in only.topics)
+    )
+
+
+def _age(line: LineRow) -> tuple[int, str, int, int, int, int]:
+    return line.time, line.topic, line.partition, line.offset, line.sub, line.chunk

@@ -1,0 +1,1 @@
+"""The real process, killed and starved; every record accounted for afterwards."""

@@ -1,0 +1,1 @@
+"""Unit tests of producers, one file a module."""

@@ -1,0 +1,172 @@
+"""Feeding a topic: every line arrives once, and never faster than the reader can keep."""
+
+import random
+import threading
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+
+from producers.feed import Fed, FeedFailed, FeedWindow, feed
+from producers.kafka import EmbeddedBroker, KafkaProducer
+from producers.lines import TooLarge
+from tests.producers.conftest import WAIT_S, NewProducer, ReadTopic, Said
+
+TOO_LARGE = TooLarge("f", 2, b"head", 2_000_000, "ab")
+
+
+def refuse_none(line: TooLarge) -> None:
+    pytest.fail(f"refused {line}")
+
+
+def never(seconds: float) -> bool:
+    return threading.Event().wait(seconds)
+
+
+def test_line_i_goes_to_partition_i_modulo_their_number_and_all_are_acknowledged(
+    new_producer: NewProducer, topic: str, read_topic: ReadTopic
+) -> None:
+    fed = Fed()
+    lines = [b"%d" % number for number in range(1_001)]
+
+    feed(lines, new_producer(), topic, fed=fed, pause=never, refuse=refuse_none)
+
+    records = read_topic(topic, 1_001)
+    assert {(record.partition(), record.offset()): record.value() for record in records} == {
+        (number % 4, number // 4): b"%d" % number for number in range(1_001)
+    }
+    assert {record.key() for record in records} == {None}
+    assert (fed.read, fed.sent, fed.acknowledged, fed.too_large) == (1_001, 1_001, 1_001, 0)
+
+
+def test_empty_lines_are_records_and_too_large_ones_are_only_counted(new_producer: NewProducer, topic: str, read_topic: ReadTopic) -> None:
+    fed = Fed()
+    refused: list[TooLarge] = []
+
+    feed([b"", TOO_LARGE, b"last"], new_producer(), topic, fed=fed, pause=never, refuse=refused.append)
+
+    assert {record.value() for record in read_topic(topic, 2)} == {b"", b"last"}
+    assert refused == [TOO_LARGE]
+    assert (fed.read, fed.sent, fed.acknowledged, fed.too_large) == (3, 2, 2, 1)
+
+
+def test_a_window_keeps_an_embedded_broker_from_dropping_what_nobody_has_read(said: Said) -> None:
+    broker = EmbeddedBroker()
+    producer = KafkaProducer(broker.bootstrap_servers, {}, say=said)
+    rng = random.Random(5)
+    lines = [rng.randbytes(200_000) for _ in range(200)]  # 10 MB a partition, which cannot be compressed
+    committed: Counter[int] = Counter()
+    slow = threading.Semaphore(0)  # the reader takes a record only when the feed waits for it
+
+    def read() -> None:
+        no_prefetch = {
+            "queued.min.messages": 1,
+            "queued.max.messages.kbytes": 1,
+            "fetch.message.max.bytes": 1_000,
+            "fetch.max.bytes": 1_000_000,
+        }
+        consumer = Consumer(
+            {"bootstrap.servers": broker.bootstrap_servers, "group.id": "g", "auto.offset.reset": "earliest", **no_prefetch}
+        )
+        consumer.assign([TopicPartition("logs", partition, 0) for partition in range(4)])
+        while sum(committed.values()) < len(lines) and slow.acquire(timeout=WAIT_S):
+            record = consumer.poll(WAIT_S)
+            assert record is not None
+            assert record.error() is None
+            assert record.value() == lines[4 * (record.offset() or 0) + (record.partition() or 0)]
+            committed[record.partition() or 0] += 1
+        consumer.close()
+
+    def pause(seconds: float) -> bool:
+        slow.release()
+        return never(seconds)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    feed(lines, producer, "logs", fed=Fed(), pause=pause, refuse=refuse_none, window=FeedWindow(lambda: committed))
+    slow.release(len(lines))
+    reader.join(WAIT_S)
+
+    assert committed == Counter(dict.fromkeys(range(4), 50))
+    producer.close(WAIT_S)
+    broker.close()
+
+
+def test_a_window_admits_one_record_whatever_its_size_and_then_waits_for_it() -> None:
+    committed = {0: 0}
+    window = FeedWindow(lambda: committed, limit_bytes=1_000)
+
+    assert window.admits(0, 5_000)
+    assert not window.admits(0, 1)
+    assert window.admits(1, 1)
+    committed[0] = 1
+    assert window.admits(0, 800)
+    assert not window.admits(0, 800)
+
+
+def test_a_feed_that_is_told_to_stop_ends_while_it_waits_for_room(new_producer: NewProducer, topic: str) -> None:
+    fed = Fed()
+
+    feed(
+        [b"x" * 100] * 50,
+        new_producer(),
+        topic,
+        fed=fed,
+        pause=lambda _: True,
+        refuse=refuse_none,
+        window=FeedWindow(dict[int, int], limit_bytes=500),
+    )
+
+    assert fed.sent == 8
+
+
+def test_a_feed_without_a_broker_waits_until_told_to_stop(new_producer: NewProducer, closed_port: int, said: Said) -> None:
+    fed = Fed()
+    waits = threading.Event()
+    stop = threading.Event()
+
+    def pause(_seconds: float) -> bool:
+        waits.set()
+        return stop.wait(WAIT_S)
+
+    producer = new_producer(servers=f"127.0.0.1:{closed_port}")
+    feeding = threading.Thread(target=lambda: feed([b"x"], producer, "t", fed=fed, pause=pause, refuse=refuse_none))
+    feeding.start()
+
+    assert waits.wait(WAIT_S)
+    said.wait_for("trying again")
+    stop.set()
+    feeding.join(WAIT_S)
+    assert not feeding.is_alive()
+    assert (fed.read, fed.sent) == (0, 0)
+
+
+def test_a_delivery_that_fails_ends_the_feed_with_one_line(said: Said) -> None:
+    broker = EmbeddedBroker()
+    producer = KafkaProducer(broker.bootstrap_servers, {"message.timeout.ms": "3000", "enable.idempotence": "false"}, say=said)
+    fed = Fed()
+
+    def lines() -> Iterator[bytes]:
+        yield b"delivered"
+        assert producer.flush(WAIT_S) == 0
+        broker.close()
+        yield b"never"
+
+    with pytest.raises(FeedFailed, match=r"topic logs: .*1 of 2 records were delivered") as failure:
+        feed(lines(), producer, "logs", fed=fed, pause=never, refuse=refuse_none)
+
+    assert "\n" not in str(failure.value)
+    producer.close(0.0)
+
+
+def test_a_rate_makes_the_feed_wait_for_as_long_as_it_says(new_producer: NewProducer, topic: str) -> None:
+    waited_s: list[float] = []
+
+    def pause(seconds: float) -> bool:
+        waited_s.append(seconds)
+        return len(waited_s) == 3
+
+    feed([b"x"] * 10, new_producer(), topic, fed=Fed(), pause=pause, refuse=refuse_none, rate=0.01)
+
+    assert [round(seconds, -1) for seconds in waited_s] == [100.0, 200.0, 300.0]

@@ -1,0 +1,80 @@
+"""The synthetic stream: the same for a seed, varied as real logs are, and worth asking questions."""
+
+import json
+import string
+from collections import Counter
+from itertools import islice
+
+from producers.lines import MAX_RECORD_BYTES
+from producers.log_feed import EXAMPLE_QUERIES, synthetic_lines
+from producers.log_vocabulary import INCIDENTS, KINDS, VALUES
+
+START_MS = 1_760_000_000_000
+
+
+def test_a_seed_gives_the_same_lines_and_another_seed_others() -> None:
+    lines = list(synthetic_lines(7, 2_000, START_MS))
+
+    assert lines == list(synthetic_lines(7, 2_000, START_MS))
+    assert lines[:500] == list(synthetic_lines(7, 500, START_MS))
+    assert lines != list(synthetic_lines(8, 2_000, START_MS))
+
+
+def test_every_incident_comes_within_a_demo_and_stays_rare() -> None:
+    lines = list(synthetic_lines(1, 6_000, START_MS))
+    marks = [max(_fixed_parts(kind.text), key=len) for kind in INCIDENTS]
+
+    counts = [sum(mark in line for line in map(_text, lines)) for mark in marks]
+
+    assert min(counts) >= 1
+    assert sum(counts) < 0.02 * len(lines)
+
+
+def test_most_lines_are_distinct_and_a_few_kinds_make_up_most_of_them() -> None:
+    lines = list(synthetic_lines(3, 5_000, START_MS))
+    shapes = Counter("".join("0" if char in string.hexdigits else char for char in _text(line)).replace("0", "") for line in lines)
+
+    assert len(set(lines)) > 0.99 * len(lines)
+    assert sum(count for _, count in shapes.most_common(60)) > 0.2 * len(lines)
+
+
+def test_a_dozen_services_speak_and_json_lines_carry_level_and_service() -> None:
+    objects = [json.loads(line) for line in synthetic_lines(2, 3_000, START_MS) if line.startswith(b"{")]
+
+    assert len({kind.service for kind in KINDS}) >= 12
+    assert len(objects) > 300
+    for one in objects:
+        assert {"time", "level", "service", "message"} <= one.keys()
+
+
+def test_some_records_are_stack_traces_and_none_is_too_large() -> None:
+    lines = list(synthetic_lines(1, 6_000, START_MS))
+
+    assert any(b"Traceback" in line and b"\n" in line for line in lines)
+    assert any(b"\n\tat " in line for line in lines)
+    assert max(map(len, lines)) < MAX_RECORD_BYTES
+
+
+def test_every_name_in_a_text_has_values() -> None:
+    for kind in (*KINDS, *INCIDENTS):
+        names = {name for _, name, _, _ in string.Formatter().parse(kind.text) if name is not None}
+        assert names | set(kind.fields) <= VALUES.keys(), kind
+
+
+def test_a_value_that_stands_in_the_text_is_the_same_in_its_field() -> None:
+    for line in islice((line for line in synthetic_lines(4, 3_000, START_MS) if b"token refreshed" in line), 20):
+        one = json.loads(line)
+        assert one["message"] == f"token refreshed for {one['user']}"
+
+
+def test_there_are_questions_to_ask() -> None:
+    assert len(EXAMPLE_QUERIES) >= 3
+    assert len(set(EXAMPLE_QUERIES)) == len(EXAMPLE_QUERIES)
+
+
+def _text(line: bytes) -> str:
+    return str(json.loads(line)["message"]) if line.startswith(b"{") else line.decode()
+
+
+def _fixed_parts(template: str) -> list[str]:
+    return [fixed for fixed, _, _, _ in string.Formatter().parse(template)]

@@ -1,0 +1,1 @@
+"""Hypothesis: rules that hold for every input, against an independent oracle."""

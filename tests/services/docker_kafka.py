@@ -1,0 +1,108 @@
+"""A real Kafka in a container, where a Docker daemon answers: the image that docker-compose.yml names, on a fixed loopback port."""
+
+from collections.abc import Mapping
+
+from docker.errors import DockerException
+from testcontainers.core.container import DockerContainer
+from testcontainers.core.docker_client import DockerClient
+
+from tests.services.compose import image_of
+from tests.services.kafka import await_answer, create_topic
+from tests.services.missing import ServerMissing
+from tests.services.ports import free_port
+
+_INSIDE = 9092
+_STOP_S = 30
+
+
+class DockerKafka:
+    """One broker in a container of ours; a restart keeps its port and its records.
+
+    Thread: the test's.
+    """
+
+    def __init__(self) -> None:
+        _check_daemon()
+        self._port = free_port()
+        self._running = False
+        self.bootstrap = f"127.0.0.1:{self._port}"
+        self.can_restart = True
+        self._container = DockerContainer(image_of("kafka")).with_envs(**_settings(self.bootstrap))
+        self._container.ports = {f"{_INSIDE}/tcp": ("127.0.0.1", self._port)}
+        try:
+            self._container.start()
+        except DockerException as failure:
+            raise ServerMissing(f"Docker could not start {image_of('kafka')}: {failure}") from failure
+        self._running = True
+        try:
+            await_answer(self.bootstrap, self._check_alive)
+        except BaseException:
+            self.close()
+            raise
+
+    def create_topic(self, name: str, partitions: int = 1, settings: Mapping[str, str] | None = None) -> None:
+        create_topic(self.bootstrap, name, partitions, settings)
+
+    def kill(self) -> None:
+        if self._running:
+            self._container.get_wrapped_container().kill()
+            self._gone()
+
+    def stop(self) -> None:
+        if self._running:
+            self._container.get_wrapped_container().stop(timeout=_STOP_S)
+            self._gone()
+
+    def start(self) -> None:
+        if not self._running:
+            self._container.get_wrapped_container().start()
+            self._running = True
+            await_answer(self.bootstrap, self._check_alive)
+
+    def close(self) -> None:
+        self._container.stop()
+
+    def _gone(self) -> None:
+        self._container.get_wrapped_container().wait()
+        self._running = False
+
+    def _check_alive(self) -> None:
+        container = self._container.get_wrapped_container()
+        container.reload()
+        if container.status == "exited":
+            raise RuntimeError(f"Kafka's container ended:\n{container.logs(tail=40).decode(errors='replace')}")
+
+
+def _check_daemon() -> None:
+    try:
+        DockerClient().client.ping()
+    except DockerException as failure:
+        raise ServerMissing("no Docker daemon answers") from failure
+
+
+def _settings(bootstrap: str) -> dict[str, str]:
+    # The image drops its packaged defaults as soon as one property is given, so the set is whole.
+    return {
+        "CLUSTER_ID": "dmVjdGFpbC10ZXN0LWthZg",
+        "KAFKA_NODE_ID": "1",
+        "KAFKA_PROCESS_ROLES": "broker,controller",
+        "KAFKA_LISTENERS": f"HOST://0.0.0.0:{_INSIDE},CONTROLLER://127.0.0.1:29093",
+        "KAFKA_ADVERTISED_LISTENERS": f"HOST://{bootstrap}",
+        "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP": "HOST:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "KAFKA_INTER_BROKER_LISTENER_NAME": "HOST",
+        "KAFKA_CONTROLLER_LISTENER_NAMES": "CONTROLLER",
+        "KAFKA_CONTROLLER_QUORUM_VOTERS": "1@127.0.0.1:29093",
+        "KAFKA_AUTO_CREATE_TOPICS_ENABLE": "false",
+        "KAFKA_LOG_RETENTION_MS": "-1",
+        "KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR": "1",
+        "KAFKA_TRANSACTION_STATE_LOG_REPLICATION_FACTOR": "1",
+        "KAFKA_TRANSACTION_STATE_LOG_MIN_ISR": "1",
+        "KAFKA_BROKER_SESSION_TIMEOUT_MS": "2000",
+        "KAFKA_BROKER_HEARTBEAT_INTERVAL_MS": "500",
+        "KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS": "0",
+        "KAFKA_GROUP_MIN_SESSION_TIMEOUT_MS": "1000",
+        "KAFKA_GROUP_CONSUMER_MIN_SESSION_TIMEOUT_MS": "1000",
+        "KAFKA_GROUP_CONSUMER_SESSION_TIMEOUT_MS": "3000",
+        "KAFKA_GROUP_CONSUMER_MIN_HEARTBEAT_INTERVAL_MS": "200",
+        "KAFKA_GROUP_CONSUMER_HEARTBEAT_INTERVAL_MS": "500",
+    }

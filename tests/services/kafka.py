@@ -1,0 +1,126 @@
+"""A real Kafka for tests: one that is named, one in Docker, or one that is started here; in this order.
+
+`tests/conftest.py` makes the `kafka` fixture of it. `VECTAIL_TEST_KAFKA=host:port` names a running one, which is never stopped.
+"""
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tests.services.missing import ServerMissing, skip_or_fail
+
+ADDRESS_VARIABLE = "VECTAIL_TEST_KAFKA"
+_ANSWER_S = 60.0
+_ASK_S = 1.0
+
+
+class KafkaServer(Protocol):
+    """One broker on loopback, its topics kept over a restart.
+
+    Thread: the test's.
+    """
+
+    @property
+    def bootstrap(self) -> str:
+        """Return host:port, the same after a restart."""
+
+    @property
+    def can_restart(self) -> bool:
+        """Return whether `kill`, `stop` and `start` work: not on a broker that somebody else runs."""
+
+    def create_topic(self, name: str, partitions: int = 1, settings: Mapping[str, str] | None = None) -> None:
+        """Create a topic and return when every partition has a leader."""
+
+    def kill(self) -> None:
+        """End the broker at once (SIGKILL); returns when it is gone."""
+
+    def stop(self) -> None:
+        """End the broker in order; returns when it is gone."""
+
+    def start(self) -> None:
+        """Start the broker on the same port and the same records; returns when it answers. Does nothing when it runs."""
+
+    def close(self) -> None:
+        """End the broker and remove its records."""
+
+
+class NamedKafka:
+    """The broker that `VECTAIL_TEST_KAFKA` names.
+
+    Thread: the test's.
+    """
+
+    def __init__(self, bootstrap: str) -> None:
+        self.bootstrap = bootstrap
+        self.can_restart = False
+
+    def create_topic(self, name: str, partitions: int = 1, settings: Mapping[str, str] | None = None) -> None:
+        create_topic(self.bootstrap, name, partitions, settings)
+
+    def kill(self) -> None:
+        skip_or_fail(f"the broker that {ADDRESS_VARIABLE} names belongs to somebody else: not killed")
+
+    def stop(self) -> None:
+        skip_or_fail(f"the broker that {ADDRESS_VARIABLE} names belongs to somebody else: not stopped")
+
+    def start(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+def open_kafka(*makers: Callable[[], KafkaServer]) -> KafkaServer:
+    """Return the named broker if there is one, else what the first maker that can brings; skips or fails the test if none can."""
+    if address := os.environ.get(ADDRESS_VARIABLE):
+        await_answer(address, lambda: None)
+        return NamedKafka(address)
+    reasons = []
+    for maker in makers:
+        try:
+            return maker()
+        except ServerMissing as missing:
+            reasons.append(str(missing))
+    skip_or_fail(f"no Kafka: {'; '.join(reasons)}")
+
+
+def await_answer(bootstrap: str, check_alive: Callable[[], None]) -> None:
+    """Return when the broker answers and leads every partition it has; `check_alive` raises when waiting is in vain."""
+    admin = _admin(bootstrap)
+    deadline = time.monotonic() + _ANSWER_S
+    while True:
+        check_alive()
+        try:
+            seen = admin.list_topics(timeout=_ASK_S)
+        except KafkaException as failure:
+            reason = str(failure)
+        else:
+            leaderless = [name for name, topic in seen.topics.items() for p in topic.partitions.values() if p.leader not in seen.brokers]
+            if seen.brokers and not leaderless:
+                return
+            reason = f"{len(seen.brokers)} brokers, partitions without a leader in {sorted(set(leaderless))}"
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"Kafka at {bootstrap} is not ready after {_ANSWER_S:.0f} s: {reason}")
+
+
+def create_topic(bootstrap: str, name: str, partitions: int, settings: Mapping[str, str] | None) -> None:
+    """Create a topic and return when every partition has a leader."""
+    admin = _admin(bootstrap)
+    wanted = NewTopic(name, num_partitions=partitions, replication_factor=1, config=dict(settings or {}))
+    admin.create_topics([wanted], operation_timeout=30)[name].result()
+    deadline = time.monotonic() + _ANSWER_S
+    while True:
+        topic = admin.list_topics(name, timeout=_ANSWER_S).topics[name]
+        if len(topic.partitions) == partitions and all(p.leader >= 0 for p in topic.partitions.values()):
+            return
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"topic {name} has no leaders after {_ANSWER_S:.0f} s")
+
+
+def _admin(bootstrap: str) -> AdminClient:
+    # log_level 0: a broker that is not there yet is expected here, not news.
+    return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0, "reconnect.backoff.ms": 50, "reconnect.backoff.max.ms": 200})

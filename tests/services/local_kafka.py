@@ -1,0 +1,172 @@
+"""A real Kafka from Maven's jars: one KRaft node, started by the test run itself, with its own folder and ports on 127.0.0.1.
+
+The jars are fetched once into `.cache/` of the project. Java 17 and Maven must be there; else ServerMissing says what is not.
+"""
+
+import fcntl
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO
+
+from tests.services.kafka import await_answer, create_topic
+from tests.services.missing import ServerMissing
+from tests.services.ports import free_port
+
+VERSION = "4.3.1"
+_POM = Path(__file__).with_name("pom.xml")
+_CACHE = Path(__file__).parents[2] / ".cache"
+_CLUSTER = "dmVjdGFpbC10ZXN0LWthZg"
+_STOP_S = 30.0
+_FETCH_S = 280.0
+_JVM = ("-Xms32m", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+_TRIES = 3
+
+_SETTINGS = {
+    "process.roles": "broker,controller",
+    "node.id": "1",
+    "controller.listener.names": "CONTROLLER",
+    # A topic that is not there is a fault in production, so it is one here.
+    "auto.create.topics.enable": "false",
+    # Records of any age: tests write fixed timestamps.
+    "log.retention.ms": "-1",
+    "offsets.topic.replication.factor": "1",
+    "offsets.topic.num.partitions": "4",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "transaction.state.log.num.partitions": "4",
+    # Else 128 MB of heap are not enough.
+    "log.cleaner.dedupe.buffer.size": "4194304",
+    # A restart after SIGKILL takes 4 s instead of 13.
+    "broker.session.timeout.ms": "2000",
+    "broker.heartbeat.interval.ms": "500",
+    # A killed member gives its partitions back after seconds (classic groups: with session.timeout.ms=1500 in the client).
+    "group.initial.rebalance.delay.ms": "0",
+    "group.min.session.timeout.ms": "1000",
+    "group.consumer.min.session.timeout.ms": "1000",
+    "group.consumer.session.timeout.ms": "3000",
+    "group.consumer.min.heartbeat.interval.ms": "200",
+    "group.consumer.heartbeat.interval.ms": "500",
+}
+
+
+class LocalKafka:
+    """One broker process of ours; ended by its process id, and its folder goes with it.
+
+    Thread: the test's.
+    """
+
+    def __init__(self) -> None:
+        self._classpath = f"{_jars()}/*"
+        self._folder = Path(tempfile.mkdtemp(prefix="vectail-kafka-"))
+        self._process: subprocess.Popen[bytes] | None = None
+        self.can_restart = True
+        for attempt in range(1, _TRIES + 1):
+            self.bootstrap = f"127.0.0.1:{free_port()}"
+            try:
+                self._format()
+                self.start()
+            except RuntimeError:
+                # Someone may have taken the port since we looked.
+                if attempt == _TRIES:
+                    self.close()
+                    raise
+            except BaseException:
+                self.close()
+                raise
+            else:
+                return
+
+    def create_topic(self, name: str, partitions: int = 1, settings: Mapping[str, str] | None = None) -> None:
+        create_topic(self.bootstrap, name, partitions, settings)
+
+    def start(self) -> None:
+        if self._process is not None and self._process.poll() is None:
+            return
+        with self._log().open("ab") as log:
+            self._process = self._java("kafka.Kafka", "server.properties", options=_JVM, output=log)
+        await_answer(self.bootstrap, self._check_alive)
+
+    def kill(self) -> None:
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        self._end(signal.SIGTERM)
+
+    def close(self) -> None:
+        self._end(signal.SIGKILL)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _end(self, sign: signal.Signals) -> None:
+        if self._process is None:
+            return
+        if self._process.poll() is None:
+            os.kill(self._process.pid, sign)
+        try:
+            self._process.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            os.kill(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        self._process = None
+
+    def _format(self) -> None:
+        records = self._folder / "records"
+        shutil.rmtree(records, ignore_errors=True)
+        controller = f"127.0.0.1:{free_port()}"
+        settings = _SETTINGS | {
+            "controller.quorum.voters": f"1@{controller}",
+            "listeners": f"PLAINTEXT://{self.bootstrap},CONTROLLER://{controller}",
+            "advertised.listeners": f"PLAINTEXT://{self.bootstrap}",
+            "log.dirs": str(records),
+        }
+        (self._folder / "server.properties").write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+        with self._log().open("ab") as log:
+            tool = self._java("kafka.tools.StorageTool", "format", "-t", _CLUSTER, "-c", "server.properties", options=_JVM, output=log)
+            if tool.wait(_STOP_S) != 0:
+                raise RuntimeError(f"Kafka's folder could not be formatted:\n{self._last_words()}")
+
+    def _java(self, main: str, *arguments: str, options: tuple[str, ...], output: IO[bytes]) -> subprocess.Popen[bytes]:
+        command = ["java", *options, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", self._classpath, main, *arguments]
+        # A session of its own: Ctrl-C at the terminal is for the tests, which then end the broker in order.
+        return subprocess.Popen(
+            command, cwd=self._folder, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+        )
+
+    def _check_alive(self) -> None:
+        if self._process is not None and self._process.poll() is not None:
+            code = self._process.returncode
+            self._process = None
+            raise RuntimeError(f"Kafka ended with exit code {code}:\n{self._last_words()}")
+
+    def _log(self) -> Path:
+        return self._folder / "server.log"
+
+    def _last_words(self) -> str:
+        return self._log().read_text(errors="replace")[-4000:]
+
+
+def _jars() -> Path:
+    """Return the folder of Kafka's jars; fetched by Maven if this is the first time, by one test run at a time."""
+    if missing := [tool for tool in ("java", "mvn") if shutil.which(tool) is None]:
+        raise ServerMissing(f"{' and '.join(missing)} not installed (Java 17 and Maven start a real one)")
+    jars = _CACHE / f"kafka-{VERSION}"
+    _CACHE.mkdir(exist_ok=True)
+    with (_CACHE / "kafka.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not jars.is_dir():
+            _fetch(jars)
+    return jars
+
+
+def _fetch(jars: Path) -> None:
+    partial = jars.with_suffix(".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    command = ["mvn", "-q", "-B", "-f", str(_POM), "dependency:copy-dependencies", f"-DoutputDirectory={partial}", "-DincludeScope=runtime"]
+    fetched = subprocess.run(command, capture_output=True, text=True, timeout=_FETCH_S, check=False)
+    if fetched.returncode != 0:
+        raise ServerMissing(f"Maven could not fetch Kafka {VERSION}: {fetched.stdout[-1000:]}{fetched.stderr[-1000:]}")
+    partial.rename(jars)

@@ -1,0 +1,1 @@
+"""Unit tests of sinks, one file a module."""

@@ -1,0 +1,173 @@
+"""A collection that is not what it must be is refused at open, by the name of what differs."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sinks.milvus.client import Client, CollectionFound, FieldFound
+from sinks.milvus.collections import backend, check_collection, check_name
+from sinks.milvus.fields import SPACE_PROPERTY, Field, Layout, lines_layout, templates_layout
+from sinks.milvus.lite import LocalMilvus
+from sinks.milvus.sink import MilvusSettings, MilvusSink
+from sinks.sink import SinkBusy, SinkMismatch
+from tests.sinks.rows import DIM, line, template
+
+LINES = lines_layout("vectail")
+TEMPLATES = templates_layout("vectail", DIM)
+
+
+def prepare(folder: Path, layout: Layout, space: str | None = "space-1", *, index: bool = True, rows: int = 0) -> None:
+    """Create one collection as somebody else might have."""
+    local = LocalMilvus(folder)
+    client = Client(local.address, token="", db="", timeout_s=10.0, write_timeout_s=10.0, consistency="Strong")
+    client.create(layout, {} if space is None else {SPACE_PROPERTY: space})
+    if index:
+        client.index(layout.name, layout.vector, "FLAT")
+    if rows:
+        keys = [f"{number}" for number in range(rows)]
+        client.upsert(layout, [keys, keys, np.ones((rows, layout.vector.limit), np.float32)])
+    client.close()
+    local.close()
+
+
+def changed(layout: Layout, name: str, field: Field | None) -> Layout:
+    """Return the layout with one field replaced or left out."""
+    fields = tuple(field if one.name == name else one for one in layout.fields)
+    return Layout(layout.name, tuple(one for one in fields if one is not None))
+
+
+TEMPLATES_OF_OTHERS = {
+    "dim": (changed(TEMPLATES, "vector", Field("vector", "vector", DIM + 1, metric="COSINE")), "field 'vector': dim is 9, expected 8"),
+    "metric": (
+        changed(TEMPLATES, "vector", Field("vector", "vector", DIM, metric="L2")),
+        "field 'vector': index is L2, expected metric COSINE",
+    ),
+    "key type": (changed(TEMPLATES, "digest", Field("digest", "int64", key=True)), "field 'digest': type is INT64, expected VARCHAR"),
+    "missing": (changed(TEMPLATES, "text", None), "field 'text': field is missing, expected a VARCHAR"),
+    "length": (changed(TEMPLATES, "text", Field("text", "varchar", 100)), "field 'text': max_length is 100, expected 65535"),
+    "key": (
+        changed(changed(TEMPLATES, "digest", Field("digest", "varchar", 32)), "text", Field("text", "varchar", 65_535, key=True)),
+        "field 'digest': primary key is no, expected yes",
+    ),
+    "stranger": (
+        Layout(TEMPLATES.name, (*TEMPLATES.fields[:2], Field("tenant", "varchar", 10), TEMPLATES.vector)),
+        "field 'tenant': every row would need it, expected no such field",
+    ),
+}
+
+
+@pytest.mark.parametrize(("layout", "difference"), TEMPLATES_OF_OTHERS.values(), ids=TEMPLATES_OF_OTHERS)
+def test_templates_of_others_are_refused_by_field(folder: Path, sink: MilvusSink, layout: Layout, difference: str) -> None:
+    prepare(folder, layout)
+    with pytest.raises(SinkMismatch) as error:
+        sink.open()
+    assert str(error.value) == f"Milvus collection 'vectail_templates', {difference}"
+
+
+LINES_OF_OTHERS = {
+    "type": (changed(LINES, "time", Field("time", "varchar", 30)), "field 'time': type is VARCHAR, expected INT64"),
+    "width": (changed(LINES, "partition", Field("partition", "int64")), "field 'partition': type is INT64, expected INT32"),
+    "missing": (changed(LINES, "chunks", None), "field 'chunks': field is missing, expected a INT32"),
+    "pad": (changed(LINES, "pad", Field("pad", "vector", 4, metric="L2")), "field 'pad': dim is 4, expected 2"),
+}
+
+
+@pytest.mark.parametrize(("layout", "difference"), LINES_OF_OTHERS.values(), ids=LINES_OF_OTHERS)
+def test_lines_of_others_are_refused_by_field(folder: Path, sink: MilvusSink, layout: Layout, difference: str) -> None:
+    prepare(folder, layout)
+    with pytest.raises(SinkMismatch) as error:
+        sink.open()
+    assert str(error.value) == f"Milvus collection 'vectail', {difference}"
+
+
+@pytest.mark.parametrize(("there", "said"), [("space-2", "space-2"), (None, "unknown")])
+def test_another_embedding_space_is_refused_and_both_are_named(folder: Path, sink: MilvusSink, there: str | None, said: str) -> None:
+    prepare(folder, TEMPLATES, there)
+    with pytest.raises(SinkMismatch, match=rf"'vectail_templates'.* space {said}, this worker's are of space-1; use another collection"):
+        sink.open()
+
+
+def test_the_space_of_our_own_collections_outlives_a_restart(settings: MilvusSettings, sink: MilvusSink) -> None:
+    sink.open()
+    sink.close()
+    sink.open()
+    sink.close()
+    other = MilvusSink(MilvusSettings(uri=settings.uri, dim=DIM, space="space-2"))
+    with pytest.raises(SinkMismatch, match="space-2"):
+        other.open()
+
+
+def test_a_refused_folder_is_let_go(folder: Path, sink: MilvusSink, settings: MilvusSettings) -> None:
+    prepare(folder, changed(TEMPLATES, "text", None))
+    with pytest.raises(SinkMismatch):
+        sink.open()
+    other = MilvusSink(MilvusSettings(uri=settings.uri, dim=DIM, space="space-1", collection="other"))
+    other.open()
+    other.close()
+
+
+def test_auto_id_is_refused() -> None:
+    fields = {"digest": FieldFound("INT64", 0, key=True, optional=False)}
+    with pytest.raises(SinkMismatch, match="'vectail_templates', field 'digest': auto_id is on, expected off"):
+        check_collection(TEMPLATES, CollectionFound(fields, auto_id=True, properties={}), "space-1")
+
+
+def test_a_field_that_rows_may_leave_out_is_no_difference() -> None:
+    fields = {
+        "digest": FieldFound("VARCHAR", 32, key=True, optional=False),
+        "text": FieldFound("VARCHAR", 65_535, key=False, optional=False),
+        "vector": FieldFound("FLOAT_VECTOR", DIM, key=False, optional=False),
+        "sparse": FieldFound("SPARSE_FLOAT_VECTOR", 0, key=False, optional=True),
+    }
+    check_collection(TEMPLATES, CollectionFound(fields, auto_id=False, properties={SPACE_PROPERTY: "space-1"}), "space-1")
+
+
+def test_an_empty_collection_without_an_index_is_finished(folder: Path, sink: MilvusSink) -> None:
+    prepare(folder, TEMPLATES, index=False)
+    sink.open()
+    sink.upsert_templates([template("a")])
+    sink.upsert_lines([line(1)])
+    assert sink.counts() == (1, 1)
+
+
+def test_a_filled_collection_without_an_index_is_refused(folder: Path, sink: MilvusSink) -> None:
+    prepare(folder, TEMPLATES, index=False, rows=3)
+    with pytest.raises(SinkMismatch, match="'vectail_templates', field 'vector': index is none, expected metric COSINE"):
+        sink.open()
+
+
+@pytest.mark.parametrize("name", ["", "1st", "my-logs", "a b", "ö", "a" * 300])
+def test_a_name_that_no_milvus_takes_is_refused(name: str) -> None:
+    with pytest.raises(SinkMismatch, match="a name is letters"):
+        check_name(name)
+
+
+def test_two_collections_of_different_names_live_in_one_folder(sink: MilvusSink, settings: MilvusSettings) -> None:
+    sink.open()
+    sink.upsert_lines([line(1)])
+    sink.close()
+    other = MilvusSink(MilvusSettings(uri=settings.uri, dim=DIM + 1, space="space-2", collection="other"))
+    other.open()
+    assert other.counts() == (0, 0)
+    other.close()
+
+
+@pytest.mark.parametrize(
+    ("version", "scalar_index"),
+    [("v2.3.5", None), ("v2.4.0", "INVERTED"), ("2.6.11-dev", "INVERTED"), ("v3.0.1", "INVERTED"), ("?", "INVERTED")],
+)
+def test_what_a_server_can_do_is_decided_from_its_version(version: str, scalar_index: str | None) -> None:
+    assert backend(version, local=False) == (False, "AUTOINDEX", scalar_index)
+
+
+def test_a_server_that_is_away_is_busy_and_a_wrong_address_a_mismatch() -> None:
+    with pytest.raises(SinkBusy):
+        MilvusSink(MilvusSettings(uri="http://127.0.0.1:1", dim=DIM, space="space-1", timeout_s=0.5)).open()
+    with pytest.raises(SinkMismatch, match="is no Milvus address"):
+        MilvusSink(MilvusSettings(uri="ftp://127.0.0.1:1", dim=DIM, space="space-1", timeout_s=0.5)).open()
+
+
+def test_settings_do_not_show_their_secrets() -> None:
+    shown = repr(MilvusSettings(uri="http://h:1", dim=DIM, space="s", token="hush-1", password="hush-2"))  # noqa: S106 (no secrets)
+    assert "hush" not in shown

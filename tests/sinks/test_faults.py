@@ -1,0 +1,46 @@
+"""Whose fault a refusal is: one row of the table each."""
+
+import pytest
+
+from sinks.milvus.faults import MilvusFault, refusal
+from sinks.sink import SinkBroken, SinkBusy, SinkRejected
+
+SERVER_FAULTS = {
+    "too long": (1100, "length of varchar field text exceeds max length, row number: 0: invalid parameter", SinkRejected),
+    "too long for an older one": (1, "the length (300) of 0th string exceeds max length (256)", SinkRejected),
+    "other parameter": (1100, "the num_rows (0) of field (text) is not equal to passed num_rows: invalid parameter", SinkBusy),
+    "collection gone": (100, "collection not found[collection=vectail]", SinkBusy),
+    "not loaded": (101, "collection not loaded", SinkBusy),
+    "rate limit": (8, "quota exceeded[reason=rate type: DMLInsert]", SinkBusy),
+    "disk full": (9, "quota exceeded[reason=disk quota exceeded, please reallocate space]", SinkBusy),
+    "auth": (65_535, "auth check failure, please check username and password are correct", SinkBusy),
+    "time-out": (-1, "DEADLINE_EXCEEDED: Deadline Exceeded", SinkBusy),
+    "away": (-1, "UNAVAILABLE: failed to connect to all addresses", SinkBusy),
+    "too large": (-1, "RESOURCE_EXHAUSTED: Received message larger than max (exceeds max length)", SinkBusy),
+    "unheard of": (4_711, "something new", SinkBusy),
+}
+
+
+@pytest.mark.parametrize(("code", "reason", "expected"), SERVER_FAULTS.values(), ids=SERVER_FAULTS)
+def test_a_server_is_blamed_for_everything_but_the_short_list(code: int, reason: str, expected: type[Exception]) -> None:
+    assert type(refusal(MilvusFault("upsert", code, reason), local_write=False)) is expected
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [(1, "[Errno 28] No space left on device"), (6, "vector field 'pad' expected dim 2, got 3"), (-1, "DEADLINE_EXCEEDED")],
+)
+def test_a_local_write_that_fails_is_final(code: int, reason: str) -> None:
+    assert type(refusal(MilvusFault("upsert", code, reason), local_write=True)) is SinkBroken
+
+
+def test_a_value_that_a_local_folder_refuses_is_the_rows_fault() -> None:
+    fault = MilvusFault("upsert", 6, "VARCHAR field 'service' value length 300 exceeds max_length=256")
+    assert type(refusal(fault, local_write=True)) is SinkRejected
+
+
+def test_a_fault_is_one_bounded_line() -> None:
+    said = str(refusal(MilvusFault("query", 1, "first\nsecond\n" + "x" * 10_000), local_write=False))
+    assert said.startswith("Milvus query failed with code 1: first second x")
+    assert "\n" not in said
+    assert len(said) < 400

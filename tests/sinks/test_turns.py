@@ -1,0 +1,105 @@
+"""One writer at a time, and nobody reads while a local folder writes its memory out."""
+
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import pytest
+
+from sinks.milvus.turns import Turns
+
+WAIT_S = 10.0
+A_MOMENT_S = 0.05
+
+
+class Visitor:
+    """A thread that enters one turn, says so, and stays until it is told to leave."""
+
+    def __init__(self, turn: Callable[[], AbstractContextManager[None]]) -> None:
+        self.inside = threading.Event()
+        self.leave = threading.Event()
+        self._turn = turn
+        self._thread = threading.Thread(target=self._visit)
+        self._thread.start()
+
+    def _visit(self) -> None:
+        with self._turn():
+            self.inside.set()
+            assert self.leave.wait(WAIT_S)
+
+    def end(self) -> None:
+        self.leave.set()
+        self._thread.join(WAIT_S)
+
+
+def test_two_writes_take_turns() -> None:
+    turns = Turns(local=True)
+    first = Visitor(turns.write)
+    assert first.inside.wait(WAIT_S)
+    second = Visitor(turns.write)
+    assert not second.inside.wait(A_MOMENT_S)
+    first.end()
+    assert second.inside.wait(WAIT_S)
+    second.end()
+
+
+def test_writes_are_served_in_their_order_of_arrival() -> None:
+    turns = Turns(local=True)
+    served: list[int] = []
+    first = Visitor(turns.write)
+    assert first.inside.wait(WAIT_S)
+
+    def write(number: int) -> None:
+        with turns.write():
+            served.append(number)
+
+    later = [threading.Thread(target=write, args=(number,)) for number in range(20)]
+    for number, thread in enumerate(later):
+        thread.start()
+        while turns.waiting < number + 1:
+            pass
+    first.end()
+    for thread in later:
+        thread.join(WAIT_S)
+    assert served == list(range(20))
+
+
+def test_reads_go_beside_each_other_and_beside_a_write() -> None:
+    turns = Turns(local=True)
+    visitors = [Visitor(turns.write), Visitor(turns.read), Visitor(turns.read)]
+    for visitor in visitors:
+        assert visitor.inside.wait(WAIT_S)
+    for visitor in visitors:
+        visitor.end()
+
+
+def test_a_flush_waits_for_reads_and_keeps_new_ones_out() -> None:
+    turns = Turns(local=True)
+    reader = Visitor(turns.read)
+    assert reader.inside.wait(WAIT_S)
+    flush = Visitor(turns.flush)
+    assert not flush.inside.wait(A_MOMENT_S)
+    late = Visitor(turns.read)
+    assert not late.inside.wait(A_MOMENT_S)
+    reader.end()
+    assert flush.inside.wait(WAIT_S)
+    assert not late.inside.wait(A_MOMENT_S)
+    flush.end()
+    assert late.inside.wait(WAIT_S)
+    late.end()
+
+
+def test_a_turn_ends_with_an_exception_too() -> None:
+    turns = Turns(local=True)
+    for turn in (turns.write, turns.read, turns.flush) * 2:
+        with pytest.raises(KeyError), turn():
+            raise KeyError
+
+
+def test_a_server_takes_many_writes_at_once() -> None:
+    turns = Turns(local=False)
+    visitors = [Visitor(turns.write), Visitor(turns.write), Visitor(turns.read)]
+    for visitor in visitors:
+        assert visitor.inside.wait(WAIT_S)
+    for visitor in visitors:
+        visitor.end()

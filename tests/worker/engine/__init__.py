@@ -1,0 +1,1 @@
+"""Tests of engines beyond the contract that all of them share."""

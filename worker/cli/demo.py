@@ -1,0 +1,279 @@
+"""`vectail demo`: the whole chain in one process, on an embedded broker, Milvus Lite and the local model.
+
+The real service runs on a thread; the main thread feeds lines, shows progress, and asks the queries through the query topic
+like any client. Nothing is left behind without `--data`.
+"""
+
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from consumers.arrival import Partition
+from producers.dead_letters import DeadLetter
+from producers.feed import Fed, FeedFailed, FeedWindow, feed
+from producers.kafka import EmbeddedBroker, KafkaProducer
+from producers.lines import FileUnreadable, TooLarge, check_files, read_files
+from producers.log_feed import EXAMPLE_QUERIES, synthetic_lines
+from worker.ask import Asker, NoReply
+from worker.cli.exits import CommandFailed
+from worker.cli.run import load_or_fail, open_service
+from worker.cli.screen import Progress, Screen
+from worker.logs import Announcer, configure_logs
+from worker.service import CRASHED, MUST_CHANGE, Service
+from worker.settings import Settings, SettingsError, load_settings
+from worker.stage import Stage
+
+SYNTHETIC_LINES = 20_000
+SYNTHETIC_SEED = 7
+_SHOW_S = 0.25
+_ANSWER_S = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoOptions:
+    """What the user asked for.
+
+    Thread: main.
+    """
+
+    files: tuple[str, ...]
+    queries: tuple[str, ...]
+    data: Path | None
+    k: int
+    serve: bool
+    config: Path | None
+
+
+class Running:
+    """A service on a thread of its own; whatever ends it early is raised where it is waited for.
+
+    Thread: main.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self._exit_code: int | None = None
+        self._error: Exception | None = None
+        self._stage = Stage("service", self._run, self._on_crash)
+        self._stage.start()
+
+    def check(self) -> None:
+        """Raise CommandFailed if the service has ended."""
+        if self._error is not None:
+            raise CommandFailed(str(self._error), MUST_CHANGE) from self._error
+        if self._exit_code is not None:
+            raise CommandFailed(f"stopped: {self.service.crash or 'ended early'}", self._exit_code or CRASHED)
+
+    def wait_opened(self) -> None:
+        """Wait until the index is open. Raises CommandFailed."""
+        while not self.service.opened.wait(_SHOW_S / 5):
+            self.check()
+
+    def end(self) -> None:
+        """Drain and wait for the end."""
+        self.service.stop()
+        self._stage.join()
+
+    def _run(self) -> None:
+        self._exit_code = self.service.run()
+
+    def _on_crash(self, _stage: str, error: Exception) -> None:
+        self._error = error
+
+
+def demo(options: DemoOptions, screen: Screen) -> dict[str, Any]:
+    """Run the demo; returns the object that `--json` prints. Raises CommandFailed."""
+    try:
+        check_files(options.files)
+    except FileUnreadable as error:
+        raise CommandFailed(str(error), MUST_CHANGE) from error
+    configure_logs(quiet=True)
+    with ExitStack() as stack:
+        folder = options.data
+        if folder is None:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="vectail-demo-")))
+            screen.say(f"No --data given: the index lives in {folder} and is removed at the end.")
+        broker = EmbeddedBroker()
+        stack.callback(broker.close)
+        settings = _settings(options, folder, broker.bootstrap_servers)
+        _touch_topics(settings)
+        screen.say("Loading the model …")
+        model = load_or_fail(settings)
+        running = Running(open_service(settings, model, say=Announcer(screen.say).say))
+        stack.callback(running.end)
+        running.wait_opened()
+        asker = Asker(settings.kafka)
+        stack.callback(asker.close)
+        result = _feed_and_ask(options, settings, running, asker, screen)
+        if options.serve:
+            _serve(settings, running, screen)
+        return result
+
+
+def _settings(options: DemoOptions, folder: Path, bootstrap_servers: str) -> Settings:
+    try:
+        epoch = _next_epoch(folder)
+        kafka = {
+            "bootstrap_servers": bootstrap_servers,
+            "topic_epoch": epoch,
+            "topics": ("logs",),
+            "commit_interval_s": 0.2,
+            "librdkafka": {},
+        }
+        return load_settings(options.config, {"kafka": kafka, "milvus": {"uri": str(folder / "index"), "writers": 1}})
+    except SettingsError as error:
+        raise CommandFailed(str(error), MUST_CHANGE) from error
+    except OSError as error:
+        raise CommandFailed(f"folder {folder} cannot be used: {error.strerror}", MUST_CHANGE) from error
+
+
+def _touch_topics(settings: Settings) -> None:
+    """The embedded broker makes a topic when somebody first asks for it."""
+    kafka = settings.kafka
+    producer = KafkaProducer(kafka.bootstrap_servers, {}, say=lambda _line: None)
+    for topic in (*kafka.topics, kafka.query_topic, kafka.reply_topic, kafka.dead_letter_topic):
+        producer.partition_count(topic, timeout_s=_ANSWER_S)
+    producer.close(1.0)
+
+
+def _next_epoch(folder: Path) -> str:
+    """Count runs in the folder: the embedded broker begins at offset 0 each time, so each run is another topic."""
+    folder.mkdir(parents=True, exist_ok=True)
+    counter = folder / "runs"
+    text = counter.read_text(encoding="ascii").strip() if counter.exists() else "0"
+    if not text.isdecimal():
+        raise SettingsError(f"{counter} does not hold a number; is {folder} a folder of `vectail demo`?")
+    counter.write_text(f"{int(text) + 1}\n", encoding="ascii")
+    return f"run{int(text) + 1}"
+
+
+def _feed_and_ask(options: DemoOptions, settings: Settings, running: Running, asker: Asker, screen: Screen) -> dict[str, Any]:
+    service = running.service
+    started_s = time.monotonic()
+    fed = Fed()
+    failure: list[Exception] = []
+    stop = threading.Event()
+    feeder = Stage("feed", lambda: _feed(options, settings, service, fed, stop), lambda _name, error: failure.append(error))
+    feeder.start()
+    topic = settings.kafka.topics[0]
+    with screen.progress() as show:
+        while feeder.is_alive() or not _is_committed(service, topic, fed):
+            show(progress(service, fed))
+            try:
+                running.check()
+            except CommandFailed:
+                stop.set()
+                raise
+            if failure:
+                raise CommandFailed(str(failure[0]), MUST_CHANGE if isinstance(failure[0], FileUnreadable) else CRASHED) from failure[0]
+            feeder.join(_SHOW_S) if feeder.is_alive() else stop.wait(_SHOW_S / 5)
+        seconds = time.monotonic() - started_s
+        show(progress(service, fed))
+    queries = options.queries or (() if options.files else EXAMPLE_QUERIES)
+    answers = [_ask(asker, text, options.k) for text in queries]
+    result = {**_figures(service, fed), "seconds": round(seconds, 3), "queries": answers}
+    screen.result(result)
+    return result
+
+
+def _feed(options: DemoOptions, settings: Settings, service: Service, fed: Fed, stop: threading.Event) -> None:
+    topic = settings.kafka.topics[0]
+
+    def refuse(line: TooLarge) -> None:
+        letter = DeadLetter.too_large(line, topic=topic, time_ms=int(time.time() * 1000))
+        service.outside.letters.send(letter, delivered=lambda: None)
+
+    def committed() -> dict[int, int]:
+        return {partition.partition: next_offset for partition, next_offset in service.pipeline.log_ledger.committed().items()}
+
+    producer = KafkaProducer(settings.kafka.bootstrap_servers, {}, say=lambda _line: None, stopped=stop.is_set)
+    try:
+        lines = read_files(options.files, max_record_bytes=settings.decode.max_record_bytes) if options.files else _synthetic()
+        feed(lines, producer, topic, fed=fed, pause=stop.wait, refuse=refuse, window=FeedWindow(committed))
+    finally:
+        producer.close(1.0)
+
+
+def _synthetic() -> Iterator[bytes]:
+    return synthetic_lines(SYNTHETIC_SEED, SYNTHETIC_LINES, int(time.time() * 1000) - SYNTHETIC_LINES * 8)
+
+
+def _is_committed(service: Service, topic: str, fed: Fed) -> bool:
+    committed = service.pipeline.log_ledger.committed()
+    return sum(next_offset for partition, next_offset in committed.items() if partition.topic == topic) >= fed.sent
+
+
+def progress(service: Service, fed: Fed) -> Progress:
+    """Return what the progress line shows."""
+    pipeline = service.pipeline
+    committed = sum(pipeline.log_ledger.committed().values())
+    return Progress(
+        records=fed.read,
+        rows=pipeline.store.tally.lines,
+        templates=pipeline.store.tally.templates,
+        tokens_embedded=pipeline.embed.tally.tokens,
+        tokens_saved=pipeline.flights.tally.tokens_saved,
+        lag=max(fed.sent - committed, 0),
+    )
+
+
+def _figures(service: Service, fed: Fed) -> dict[str, Any]:
+    pipeline = service.pipeline
+    tally = pipeline.log_ledger.tally
+    counts = service.outside.sink.counts()
+    chunks = pipeline.flights.tally.chunks
+    return {
+        "records": fed.read,
+        "rows": counts.lines,
+        "templates": counts.templates,
+        "dead_letters": tally["dead_letter"] + fed.too_large,
+        "dropped": sum(count for outcome, count in tally.items() if outcome.startswith("dropped:")),
+        "chunks": chunks,
+        "tokens_embedded": pipeline.embed.tally.tokens,
+        "tokens_saved": pipeline.flights.tally.tokens_saved,
+        "cache_hits": chunks - pipeline.embed.tally.templates,
+        "engine": service.outside.model.engine.name,
+        "space": service.outside.model.space.id,
+        "committed": _committed(pipeline.log_ledger.committed()),
+    }
+
+
+def _committed(next_offsets: dict[Partition, int]) -> dict[str, int]:
+    return {f"{partition.topic}/{partition.partition}": next_offset for partition, next_offset in sorted(next_offsets.items())}
+
+
+def _ask(asker: Asker, text: str, k: int) -> dict[str, Any]:
+    started_s = time.monotonic()
+    try:
+        answer = asker.ask({"text": text, "k": k}, timeout_s=_ANSWER_S)
+    except NoReply as error:
+        raise CommandFailed(str(error), CRASHED) from error
+    seconds = time.monotonic() - started_s
+    if "error" in answer:
+        raise CommandFailed(f"query {text!r}: {answer['error']['reason']}", MUST_CHANGE)
+    return {"text": text, "seconds": round(seconds, 4), "complete": answer["complete"], "hits": answer["hits"]}
+
+
+def _serve(settings: Settings, running: Running, screen: Screen) -> None:
+    address = settings.kafka.bootstrap_servers
+    screen.say(f'Serving. From another terminal: vectail search "disk is full" --bootstrap-servers {address}')
+    screen.say(f"More lines: vectail feed FILE --bootstrap-servers {address}    Ctrl-C ends it.")
+    try:
+        while True:
+            running.check()
+            time.sleep(_SHOW_S)
+    except KeyboardInterrupt:
+        screen.say("Draining …")
+
+
+def shown_queries(queries: Sequence[str]) -> tuple[str, ...]:
+    """Return the queries without empty ones. Raises CommandFailed for one that is only spaces."""
+    for text in queries:
+        if not text.strip():
+            raise CommandFailed("--query: a query needs a text", MUST_CHANGE)
+    return tuple(queries)

@@ -1,0 +1,70 @@
+"""`vectail run`: the worker itself, until SIGTERM."""
+
+import signal
+from collections.abc import Callable
+from types import FrameType
+
+from producers.kafka import ProducerMisconfigured
+from sinks.sink import SinkMismatch
+from worker.cli.exits import CommandFailed
+from worker.loaded import LoadedModel, load_model
+from worker.logs import announcer, configure_logs, inform
+from worker.model.folder import ModelError
+from worker.outside import open_outside
+from worker.service import DRAINED, MUST_CHANGE, OVERDUE, Service
+from worker.settings import Settings
+
+
+def run_worker(settings: Settings) -> int:
+    """Run until SIGTERM or SIGINT; returns the exit code. Raises CommandFailed."""
+    configure_logs()
+    inform("starting", kafka=settings.kafka.bootstrap_servers, topics=list(settings.kafka.topics), milvus=settings.milvus.uri)
+    model = load_or_fail(settings)
+    inform("model ready", model=model.prepared.name, engine=model.engine.name, space=model.space.id)
+    service = open_service(settings, model, say=announcer().say)
+    stop_on_signals(service.stop)
+    exit_code = run_service(service)
+    if exit_code == DRAINED:
+        inform("drained; everything that was taken in is committed")
+    elif exit_code == OVERDUE:
+        inform("drain deadline passed; what is not committed will be read again")
+    return exit_code
+
+
+def load_or_fail(settings: Settings) -> LoadedModel:
+    """Load the model; whatever is wrong with it is the user's to change."""
+    try:
+        return load_model(settings)
+    except ModelError as error:
+        raise CommandFailed(str(error), MUST_CHANGE) from error
+
+
+def open_service(settings: Settings, model: LoadedModel, *, say: Callable[[str], None]) -> Service:
+    """Connect to everything and wire the service."""
+    try:
+        return Service(settings, open_outside(settings, model, say=say), say=say)
+    except (ProducerMisconfigured, SinkMismatch, ValueError) as error:
+        raise CommandFailed(str(error), MUST_CHANGE) from error
+
+
+def run_service(service: Service) -> int:
+    """Run a service to its end; a crash is told in one line, with the traceback in the log."""
+    try:
+        exit_code = service.run()
+    except SinkMismatch as error:
+        raise CommandFailed(str(error), MUST_CHANGE) from error
+    if service.crash is not None:
+        raise CommandFailed(f"stopped, nothing was lost: {service.crash}", exit_code) from service.crash_error
+    return exit_code
+
+
+def stop_on_signals(stop: Callable[[], None]) -> None:
+    """First SIGTERM or SIGINT drains; the second leaves at once."""
+
+    def drain(_signal: int, _frame: FrameType | None) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_DFL)
+        stop()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, drain)

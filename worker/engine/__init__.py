@@ -1,0 +1,1 @@
+"""The engines that turn token ids into vectors, behind one protocol."""

@@ -1,0 +1,81 @@
+"""Lanes: where lists wait between two stages, urgent ones first.
+
+`put` never blocks: everything inside carries an open receipt, and the ledger caps those. A lane is emptied by one stage
+(prepare: by several threads of it). It ends in one of two ways: closed (what is inside is still taken) or abandoned.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Sequence
+from typing import Generic, Protocol, TypeVar
+
+T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
+
+
+class Outlet(Protocol[T_contra]):
+    """The end of a lane that a stage puts into."""
+
+    def put(self, entries: Sequence[T_contra], *, urgent: bool = False) -> None:
+        """Add a list; never blocks."""
+
+
+class Inlet(Protocol):
+    """The end of a lane that the service closes."""
+
+    def close(self) -> None:
+        """Nothing more will be put."""
+
+
+class Lane(Generic[T]):
+    """What was put in is taken out once, in order within its urgency.
+
+    Thread: any.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._ready = threading.Condition()
+        self._urgent: deque[T] = deque()
+        self._usual: deque[T] = deque()
+        self._closed = False
+        self._abandoned = False
+
+    def put(self, entries: Sequence[T], *, urgent: bool = False) -> None:
+        """Add a list; never blocks. After `close` that is an error; after `abandon` it is forgotten."""
+        if not entries:
+            return
+        with self._ready:
+            if self._abandoned:
+                return
+            if self._closed:
+                message = f"the {self.name} lane is closed; a stage before it is still running"
+                raise RuntimeError(message)
+            (self._urgent if urgent else self._usual).extend(entries)
+            self._ready.notify()
+
+    def take(self, most: int, *, wait: bool = True) -> list[T] | None:
+        """Return up to `most` entries, urgent ones first; [] only without `wait`; None when closed and empty."""
+        with self._ready:
+            while wait and not (self._urgent or self._usual or self._closed):
+                self._ready.wait()
+            taken = [self._urgent.popleft() for _ in range(min(most, len(self._urgent)))]
+            taken += [self._usual.popleft() for _ in range(min(most - len(taken), len(self._usual)))]
+            return taken if taken or not self._closed else None
+
+    def close(self) -> None:
+        """Nothing more will be put; whoever takes gets the rest, then None."""
+        with self._ready:
+            self._closed = True
+            self._ready.notify_all()
+
+    def abandon(self) -> None:
+        """Close and forget what is inside: its receipts stay open, so nothing of it is committed."""
+        with self._ready:
+            self._closed = self._abandoned = True
+            self._urgent.clear()
+            self._usual.clear()
+            self._ready.notify_all()
+
+    def __len__(self) -> int:
+        return len(self._urgent) + len(self._usual)

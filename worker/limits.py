@@ -1,0 +1,36 @@
+"""Limits that stop a bad deploy from emptying a topic into the dead letters.
+
+Each counts faults in a row; one good outcome of the same kind begins the count anew (design: errors).
+"""
+
+import threading
+
+
+class LimitReached(Exception):
+    """Too many faults in a row; what is settled is committed, then the process exits 1."""
+
+
+class FaultLimit:
+    """At most `most` faults in a row; known lines and cached vectors are not asked, so they reset nothing.
+
+    Thread: any.
+    """
+
+    def __init__(self, what: str, *, most: int) -> None:
+        """`what` names the faults in the plural, for the message."""
+        self._lock = threading.Lock()
+        self._what = what
+        self._most = most
+        self._in_a_row = 0
+
+    def fault(self) -> None:
+        """Count one; raises LimitReached when it was one too many."""
+        with self._lock:
+            self._in_a_row += 1
+            if self._in_a_row > self._most:
+                message = f"{self._in_a_row} {self._what} in a row: something is wrong with the settings or the topic, not with the records"
+                raise LimitReached(message)
+
+    def good(self) -> None:
+        """Begin anew."""
+        self._in_a_row = 0

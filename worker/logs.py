@@ -1,0 +1,66 @@
+"""What the worker says: lines for people on a terminal, JSON for machines, never a record's body.
+
+`Announcer` is the `say` that everything else is given: a fault of the world is said once and then at most once a minute, with
+what happens next in the same line.
+"""
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+import structlog
+
+AGAIN_S = 60.0
+_MOST_REMEMBERED = 1_000
+
+
+def configure_logs(*, quiet: bool = False) -> None:
+    """Write to standard error: console lines on a terminal, JSON otherwise; `quiet` keeps warnings and worse only."""
+    on_terminal = sys.stderr.isatty()
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.dev.ConsoleRenderer() if on_terminal else structlog.processors.JSONRenderer(),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger("warning" if quiet else "info"),
+        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
+    )
+
+
+class Announcer:
+    """Says each line at most once in `AGAIN_S`; control characters are escaped.
+
+    Thread: any.
+    """
+
+    def __init__(self, write: Callable[[str], None], *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._write = write
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._said_s: dict[str, float] = {}
+
+    def say(self, line: str) -> None:
+        """Say a line, unless it was said a moment ago."""
+        now_s = self._clock()
+        with self._lock:
+            last_s = self._said_s.pop(line, None)
+            if last_s is not None and now_s - last_s < AGAIN_S:
+                self._said_s[line] = last_s
+                return
+            self._said_s[line] = now_s
+            if len(self._said_s) > _MOST_REMEMBERED:
+                del self._said_s[next(iter(self._said_s))]
+        self._write(line.encode("unicode_escape").decode("ascii") if not line.isprintable() else line)
+
+
+def announcer() -> Announcer:
+    """Return an announcer that warns through structlog."""
+    log = structlog.get_logger()
+    return Announcer(log.warning)
+
+
+def inform(event: str, **facts: object) -> None:
+    """Log that something has happened as planned."""
+    structlog.get_logger().info(event, **facts)

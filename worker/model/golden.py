@@ -1,0 +1,95 @@
+"""Golden texts: a dozen log lines whose right vectors are computed once, in float32, when a model is prepared.
+
+They judge every engine at its start, and tell a bad text from a broken engine later: a text may be blamed only while the
+golden texts still pass (design: errors). The file carries ids and vectors, so judging needs no tokenizer.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.engine.engine import Engine, Vectors
+from worker.model.folder import ModelError
+from worker.model.own_tokenizer import OwnTokenizer
+from worker.model.reference import ReferenceModel
+
+WORST_ALLOWED_COSINE = 0.998
+"""Lower is another model or a broken engine. float16, bfloat16 and llama.cpp's gelu all stay above 0.999 (design: identity)."""
+
+TEXTS = (
+    "error",
+    "GET /index.html HTTP/1.1 200",
+    "Failed password for invalid user <*> from <ip> port <num> ssh2",
+    "pam_unix(sshd:auth): authentication failure; logname= uid=0 euid=0 tty=ssh ruser= rhost=<ip>",
+    "Received block <id> of size <num> from <ip>",
+    "PacketResponder <num> for block <id> terminating",
+    "java.io.IOException: Connection reset by peer at sun.nio.ch.FileDispatcherImpl.read0(Native Method)",
+    "[instance: <uuid>] VM Stopped (Lifecycle Event)",
+    "Closed socket connection for client /<ip>:<num> (no session established for client)",
+    "kernel: CPU0: Core temperature above threshold, cpu clock throttled (total events = <num>)",
+    "workerEnv.init() ok /etc/httpd/conf/workers2.properties",
+    "user=alice action=checkout currency=EUR payment=declined reason=insufficient_funds trace_id=4bf92f3577b34da6a3ce929d0e0e4736",
+)
+
+
+class Golden(NamedTuple):
+    """Token ids of the golden texts and the vectors that a right engine gives.
+
+    Thread: any.
+    """
+
+    ids: list[NDArray[np.int32]]
+    vectors: Vectors
+    """float32[texts, dim], of length 1."""
+
+
+def compute_golden(tokenizer: OwnTokenizer, model: ReferenceModel, max_tokens: int) -> Golden:
+    """Compute the golden vectors; a golden text longer than the model's limit is left out."""
+    ids = [encoded for encoded in tokenizer.encode(TEXTS) if len(encoded) <= max_tokens]
+    return Golden(ids, np.stack([model.embed(encoded) for encoded in ids]))
+
+
+def save_golden(golden: Golden, file: Path) -> None:
+    """Write the file (npz, no pickles)."""
+    lengths = np.array([len(ids) for ids in golden.ids], dtype=np.int64)
+    np.savez(file, ids=np.concatenate(golden.ids), lengths=lengths, vectors=golden.vectors)
+
+
+def load_golden(file: Path) -> Golden:
+    """Read the file. Raises ModelError."""
+    try:
+        with np.load(file, allow_pickle=False) as stored:
+            ids = np.split(stored["ids"], np.cumsum(stored["lengths"])[:-1])
+            return Golden(ids, stored["vectors"])
+    except (OSError, KeyError, ValueError) as error:
+        raise ModelError(f"{file} cannot be read: {error}") from error
+
+
+def worst_cosine(engine: Engine, golden: Golden) -> float:
+    """Embed the golden texts; return the lowest cosine between what came and what is right, -1 … 1.
+
+    An answer of the wrong shape or with a number that is not finite counts as -1. Raises what the engine raises.
+    """
+    worst = 1.0
+    for first, last in _batches(golden, engine.batch_tokens):
+        right = golden.vectors[first:last]
+        vectors = engine.embed(golden.ids[first:last])
+        if vectors.shape != right.shape or not np.isfinite(vectors).all():
+            return -1.0
+        lengths = np.maximum(np.linalg.norm(vectors, axis=1), np.finfo(np.float32).tiny)
+        worst = min(worst, float(((vectors * right).sum(axis=1) / lengths).min()))
+    return worst
+
+
+def _batches(golden: Golden, batch_tokens: int) -> list[tuple[int, int]]:
+    """Cut the texts, in order, into batches of at most `batch_tokens` tokens."""
+    bounds, first, tokens = [], 0, 0
+    for index, ids in enumerate(golden.ids):
+        if index > first and tokens + len(ids) > batch_tokens:
+            bounds.append((first, index))
+            first, tokens = index, 0
+        tokens += len(ids)
+    bounds.append((first, len(golden.ids)))
+    return bounds

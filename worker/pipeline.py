@@ -1,0 +1,220 @@
+"""The inside of the service: ledgers, lanes, flights and the steps between them, wired once.
+
+`worker.service` makes one, starts its stages, and closes their inlets in order. Nothing here knows threads' lives or signals.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
+
+from consumers.chunk import Chunker
+from consumers.decode import Decoder
+from consumers.ledger import Ledger, Receipt, Reject
+from consumers.mask import Masker
+from producers.dead_letters import DeadLetter, DeadLetterSender
+from producers.replies import ReplySender
+from sinks.row import TEXT_BYTES
+from sinks.sink import Sink, SinkBusy
+from worker.answer import Answer, Answerable, EncodedQuery
+from worker.batcher import Batcher
+from worker.cache import MemoryCache
+from worker.embed import Embed
+from worker.encoded import EncodedChunk
+from worker.flights import Flights
+from worker.judge import Judge
+from worker.lane import Inlet, Lane
+from worker.limits import FaultLimit
+from worker.loaded import LoadedModel
+from worker.prepare import Outlets, Prepare, StoreItem
+from worker.prepare_queries import PrepareQueries, QueryTally
+from worker.settings import Settings
+from worker.space import Digester
+from worker.stage import Crash, Stage, empty
+from worker.store import Store
+from worker.tokenizer import Tokenizer
+
+PREPARE_THREADS = 2
+_PREPARE_RECORDS = 500
+_QUERY_BYTES = 16 * 1024 * 1024
+_QUERIES_AT_ONCE = 64
+
+
+class StageGroup(NamedTuple):
+    """Stages that end together, and the lanes that must be closed for it."""
+
+    inlets: Sequence[Inlet]
+    stages: list[Stage]
+
+
+class Pipeline:
+    """All that stands between the pollers and the outside.
+
+    Thread: main wires it; each part says its own.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        model: LoadedModel,
+        sink: Sink,
+        letters: DeadLetterSender,
+        replies: ReplySender,
+        *,
+        say: Callable[[str], None],
+        abandon: threading.Event,
+        at: Callable[[str], None],
+    ) -> None:
+        self._settings = settings
+        self._model = model
+        self._sink = sink
+        self._letters = letters
+        self._abandon = abandon
+        cap = settings.cap
+        self.log_ledger = Ledger(cap_records=cap.records, cap_bytes=cap.bytes, dead_letter=self._post)
+        self.query_ledger = Ledger(cap_records=settings.query.cap_records, cap_bytes=_QUERY_BYTES, dead_letter=self._post)
+        self.prepare_lane: Lane[Receipt] = Lane("prepare")
+        self.query_lane: Lane[Receipt] = Lane("prepare-queries")
+        self.embed_lane: Lane[EncodedChunk | EncodedQuery] = Lane("embed")
+        self.store_lane: Lane[StoreItem] = Lane("store")
+        self.answer_lane: Lane[Answerable] = Lane("answer")
+        self.flights = Flights(most_known=settings.cache.known_templates)
+        self.cache = MemoryCache(settings.cache.memory_bytes)
+        self._undecodable = FaultLimit("undecodable records", most=settings.limits.undecodable_in_a_row)
+        self._tokenizers: list[Tokenizer] = []
+        self._masker = Masker(settings.mask.mode)
+        self._prepares = [self._prepare() for _ in range(PREPARE_THREADS)]
+        self._prepare_queries = self._query_step(say)
+        self.embed = self._embed_step()
+        self.store = Store(
+            sink=sink, flights=self.flights, say=say, pause=abandon.wait, clock=time.monotonic, fail_point=at
+        )  # fmt: skip
+        self._answer = Answer(
+            sink=sink,
+            send=lambda reply, deadline_s, settled: replies.send(reply, deadline_s=deadline_s, settled=settled),
+            clock=time.monotonic,
+            pause=abandon.wait,
+        )
+        self.query_tally: QueryTally = self._prepare_queries.tally
+
+    def stages(self, on_crash: Crash) -> list[StageGroup]:
+        """Return the stages in the order in which they must end."""
+        prepares = [
+            Stage(f"prepare-{n}", empty(self.prepare_lane, step.step, most=_PREPARE_RECORDS), on_crash)
+            for n, step in enumerate(self._prepares, start=1)
+        ]
+        queries = Stage("prepare-queries", empty(self.query_lane, self._prepare_queries.step, most=_QUERIES_AT_ONCE), on_crash)
+        rows = self._settings.milvus.batch_rows
+        stores = [
+            Stage(f"store-{n}", empty(self.store_lane, self.store.step, most=rows), on_crash)
+            for n in range(1, self._settings.milvus.writers + 1)
+        ]
+        answer = Stage("answer", empty(self.answer_lane, self._answer.step, most=_QUERIES_AT_ONCE), on_crash)
+        return [
+            StageGroup([self.prepare_lane, self.query_lane], [*prepares, queries]),
+            StageGroup([self.embed_lane], [Stage("embed", self.embed.body, on_crash)]),
+            StageGroup([self.store_lane, self.answer_lane], [*stores, answer]),
+        ]
+
+    def abandon(self) -> None:
+        """Forget what is in the lanes: its receipts stay open and are read again."""
+        self.prepare_lane.abandon()
+        self.query_lane.abandon()
+        self.embed_lane.abandon()
+        self.store_lane.abandon()
+        self.answer_lane.abandon()
+
+    def close(self) -> None:
+        """Free the tokenizers; only after every stage has ended."""
+        for tokenizer in self._tokenizers:
+            tokenizer.close()
+
+    def _new_tokenizer(self) -> Tokenizer:
+        self._tokenizers.append(self._model.new_tokenizer())
+        return self._tokenizers[-1]
+
+    def _prepare(self) -> Prepare:
+        settings, prepared = self._settings, self._model.prepared
+        tokenizer, prefix = self._new_tokenizer(), prepared.document_prefix
+        chunker = Chunker(
+            mask=self._masker.mask,
+            count_tokens=lambda texts: tokenizer.count([prefix + text for text in texts]).tolist(),
+            max_tokens=prepared.max_tokens,
+            overhead_tokens=int(tokenizer.count([prefix])[0]),
+            max_text_bytes=TEXT_BYTES,
+            max_chunks=settings.decode.max_chunks,
+        )
+        return Prepare(
+            ledger=self.log_ledger,
+            decoder=Decoder(form=settings.decode.format, strict=settings.decode.errors == "strict"),
+            chunker=chunker,
+            tokenizer=tokenizer,
+            digester=Digester(self._model.space, prefix),
+            document_prefix=prefix,
+            flights=self.flights,
+            cache=self.cache,
+            stored_templates=self._stored_templates,
+            outlets=Outlets(embed=self.embed_lane, store=self.store_lane),
+            undecodable=self._undecodable,
+            abandoned=self._abandon.is_set,
+        )
+
+    def _query_step(self, say: Callable[[str], None]) -> PrepareQueries:
+        prepared = self._model.prepared
+        return PrepareQueries(
+            masker=self._masker,
+            tokenizer=self._new_tokenizer(),
+            digester=Digester(self._model.space, prepared.query_prefix),
+            query_prefix=prepared.query_prefix,
+            max_tokens=prepared.max_tokens,
+            reply_topics=frozenset((self._settings.kafka.reply_topic, *self._settings.query.reply_topics)),
+            cache=self.cache,
+            embed=self.embed_lane,
+            answer=self.answer_lane,
+            clock=time.monotonic,
+            wall_ms=lambda: time.time() * 1000,
+            say=say,
+            tally=QueryTally(),
+        )
+
+    def _embed_step(self) -> Embed:
+        engine = self._model.engine
+        return Embed(
+            inlet=self.embed_lane,
+            batcher=Batcher(
+                budget_tokens=engine.batch_tokens,
+                log_floor_tokens=max(engine.batch_tokens // 8, 1),
+                small_tokens=max(engine.batch_tokens // 2, 1),
+            ),
+            judge=Judge(engine, self._model.golden),
+            cache=self.cache,
+            flights=self.flights,
+            rejected=FaultLimit("texts that the engine rejects", most=self._settings.limits.rejected_in_a_row),
+            store=self.store_lane,
+            answer=self.answer_lane,
+            clock=time.monotonic,
+        )
+
+    def _stored_templates(self, digests: Collection[str]) -> set[str]:
+        """A cache may only save embedding: when the sink cannot answer, nothing is known."""
+        try:
+            return self._sink.stored_templates(digests)
+        except SinkBusy:
+            return set()
+
+    def _post(self, receipt: Receipt, reason: str, rejects: list[Reject]) -> None:
+        record = receipt.record
+        letter = DeadLetter(
+            topic=record.topic,
+            partition=record.partition,
+            offset=record.offset,
+            epoch=record.epoch,
+            time_ms=record.time_ms,
+            key=record.key,
+            value=record.value,
+            headers=record.headers,
+            stage="decode" if not rejects else "index",
+            reason=reason,
+            pieces=[(reject.sub, reject.chunk, reject.reason) for reject in rejects],
+        )
+        self._letters.send(letter, delivered=receipt.bury)

@@ -1,0 +1,99 @@
+"""What a query may say, checked at the door: a query is untrusted input.
+
+A request is a Kafka record: JSON in its value, the reply topic and a correlation id in its headers (the names that Spring
+uses). Everything is bounded and typed; filters never are expressions.
+"""
+
+from typing import Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from consumers.ledger import Receipt
+from consumers.record import Header
+from sinks.sink import LineFilter
+
+REPLY_TOPIC_HEADER = "kafka_replyTopic"
+CORRELATION_HEADER = "kafka_correlationId"
+MAX_TEXT_CHARACTERS = 4096
+MAX_K = 1000
+
+
+class BadQuery(Exception):
+    """The query's fault."""
+
+    def __init__(self, field: str, reason: str) -> None:
+        super().__init__(f"{field}: {reason}")
+        self.field = field
+        self.reason = reason
+
+
+class Filters(BaseModel):
+    """Which lines may be hits; every given field must match.
+
+    Thread: any.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    since_ms: int | None = None
+    until_ms: int | None = None
+    service: list[str] = Field(default=[], max_length=100)
+    level: list[str] = Field(default=[], max_length=100)
+    topic: list[str] = Field(default=[], max_length=100)
+
+    def as_line_filter(self) -> LineFilter:
+        """Return what the sink understands."""
+        return LineFilter(self.since_ms, self.until_ms, tuple(self.service), tuple(self.level), tuple(self.topic))
+
+
+class Query(BaseModel):
+    """A valid query.
+
+    Thread: any.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    text: str = Field(min_length=1, max_length=MAX_TEXT_CHARACTERS)
+    k: int = Field(default=10, ge=1, le=MAX_K)
+    mode: Literal["dense"] = "dense"
+    filters: Filters = Filters()
+    deadline_ms: int | None = Field(default=None, ge=1, le=600_000)
+    """Milliseconds after the request's Kafka timestamp at which nobody waits any more."""
+
+
+class Asked(NamedTuple):
+    """A request whose asker is known.
+
+    Thread: any.
+    """
+
+    receipt: Receipt
+    reply_topic: str
+    correlation_id: bytes
+    taken_s: float
+    """When prepare took it, on `time.monotonic`'s clock."""
+    deadline_s: float | None
+    """When nobody waits any more, on the same clock."""
+
+
+def parse_query(value: bytes | None) -> Query:
+    """Read a request's value. Raises BadQuery, naming the field."""
+    try:
+        return Query.model_validate_json(value or b"")
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        raise BadQuery(".".join(str(part) for part in first["loc"]) or "query", first["msg"]) from None
+
+
+def deadline_s(query: Query, *, sent_ms: int, now_s: float, wall_ms: float) -> float | None:
+    """Return the deadline on the monotonic clock: `deadline_ms` after the request was sent (if its time is known), else after now."""
+    if query.deadline_ms is None:
+        return None
+    age_ms = max(wall_ms - sent_ms, 0.0) if sent_ms > 0 else 0.0
+    return now_s + (query.deadline_ms - age_ms) / 1000
+
+
+def header_of(headers: tuple[Header, ...], name: str) -> bytes | None:
+    """Return the last header of that name, as Kafka clients do."""
+    return next((content for found, content in reversed(headers) if found == name), None)

@@ -1,0 +1,220 @@
+"""The service: wires the six nouns together, starts the stages, and ends them in order.
+
+Theory of operation
+1. Everything outside is handed in ready (`Outside`); everything inside is made here. Data goes one way: pollers → prepare →
+   embed → store / answer. The only way back is the ledger, pulled by the poller.
+2. Drain (SIGTERM): intake stops but polling goes on; prepare, embed, then store and answer end in that order, each lane
+   closed only when the stage before it has ended, so nothing is left behind; last dead letters and replies; last commit; then
+   the clients close. Past the deadline it stops all the same: what is settled is committed, the rest is read again.
+3. Crash: the first unexpected exception stops everything, and nothing more is committed. A limit that was reached is a crash
+   that commits what is settled.
+
+Not taken: an event loop (every client blocks), a supervisor that restarts stages (a stage that failed unexpectedly cannot
+be trusted to have settled rightly), waiting for lanes to be empty (looks at the queue and not at the work in hand).
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from consumers.kafka import KafkaSource
+from consumers.kafka_settings import KafkaSourceSettings
+from consumers.poller import Poller, PollerSettings
+from producers.dead_letters import DeadLetterSender
+from producers.kafka import KafkaProducer
+from producers.replies import ReplySender
+from sinks.sink import Sink, SinkBusy
+from worker.fail_point import fail_point
+from worker.limits import LimitReached
+from worker.loaded import LoadedModel
+from worker.pipeline import Pipeline
+from worker.settings import Settings
+from worker.stage import Stage
+from worker.store import BACK_OFF_S, Abandoned
+
+DRAINED, CRASHED, MUST_CHANGE, OVERDUE = 0, 1, 2, 3
+"""Exit codes: drained; crashed or a limit reached; the user must change something; drain deadline passed."""
+_WATCH_S = 0.2
+_LEAVE_S = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outside:
+    """What the service stands on, ready to use; the service closes all of it.
+
+    Thread: main.
+    """
+
+    model: LoadedModel
+    sink: Sink
+    letters: DeadLetterSender
+    letter_producer: KafkaProducer
+    replies: ReplySender
+    reply_producer: KafkaProducer
+
+
+class Service:
+    """Started once, ended once; `exit_code` says how.
+
+    Thread: main; `stop` and the counters from any.
+    """
+
+    def __init__(self, settings: Settings, outside: Outside, *, say: Callable[[str], None]) -> None:
+        self._settings = settings
+        self.outside = outside
+        self._say = say
+        self._stop = threading.Event()
+        self.opened = threading.Event()
+        """Set once the index is open and polling has begun."""
+        self._abandon = threading.Event()
+        self._crash: tuple[str, Exception] | None = None
+        at = fail_point(settings.fail_point)
+        self.pipeline = Pipeline(
+            settings, outside.model, outside.sink, outside.letters, outside.replies, say=say, abandon=self._abandon, at=at
+        )
+        kafka = settings.kafka
+        paced = PollerSettings(max_poll_interval_s=kafka.max_poll_interval_s, commit_interval_s=kafka.commit_interval_s)
+        self.logs = Poller(
+            source=KafkaSource(self._source(kafka.group, kafka.topics), say=say),
+            ledger=self.pipeline.log_ledger,
+            deliver=self.pipeline.prepare_lane.put,
+            settings=paced,
+            say=say,
+            fail_point=at,
+        )
+        self.queries = Poller(
+            source=KafkaSource(self._source(kafka.query_group, (kafka.query_topic,)), say=say),
+            ledger=self.pipeline.query_ledger,
+            deliver=self.pipeline.query_lane.put,
+            settings=paced,
+            say=say,
+        )
+        self._pollers = [
+            Stage("poller-logs", self.logs.run, self._on_crash),
+            Stage("poller-queries", self.queries.run, self._on_crash),
+        ]
+        self._groups = self.pipeline.stages(self._on_crash)
+
+    def run(self) -> int:
+        """Open the sink, start everything, wait for `stop` or a crash, end; returns the exit code. Raises SinkMismatch."""
+        try:
+            if not self._open_sink():
+                return DRAINED
+            for group in self._groups:
+                for stage in group.stages:
+                    stage.start()
+            for stage in self._pollers:
+                stage.start()
+            self.opened.set()
+            self._watch()
+            return self._end()
+        finally:
+            self._close()
+
+    def stop(self) -> None:
+        """Begin the drain."""
+        self._stop.set()
+
+    @property
+    def crash(self) -> str | None:
+        """What ended the service, in one line; None if nothing did."""
+        return None if self._crash is None else f"{self._crash[0]}: {type(self._crash[1]).__name__}: {self._crash[1]}"
+
+    @property
+    def crash_error(self) -> Exception | None:
+        """The exception that ended the service."""
+        return None if self._crash is None else self._crash[1]
+
+    def _source(self, group: str, topics: tuple[str, ...]) -> KafkaSourceSettings:
+        kafka = self._settings.kafka
+        return KafkaSourceSettings(
+            bootstrap_servers=kafka.bootstrap_servers,
+            group=group,
+            topics=topics,
+            topic_epoch=kafka.topic_epoch,
+            protocol=kafka.protocol,
+            max_poll_interval_s=kafka.max_poll_interval_s,
+            prefetch_bytes=kafka.prefetch_bytes,
+            librdkafka=kafka.librdkafka,
+        )
+
+    def _open_sink(self) -> bool:
+        attempt = 0
+        while not self._stop.is_set():
+            try:
+                self.outside.sink.open()
+            except SinkBusy as error:
+                if attempt == 0:
+                    self._say(f"the index cannot be opened yet ({error}); waiting for it")
+                self._stop.wait(BACK_OFF_S[min(attempt, len(BACK_OFF_S) - 1)])
+                attempt += 1
+            else:
+                return True
+        return False
+
+    def _watch(self) -> None:
+        while not self._stop.wait(_WATCH_S):
+            for producer in (self.outside.letter_producer, self.outside.reply_producer):
+                if producer.fatal is not None:
+                    self._on_crash("kafka-delivery", RuntimeError(producer.fatal))
+
+    def _on_crash(self, stage: str, error: Exception) -> None:
+        if isinstance(error, Abandoned):
+            return
+        if self._crash is None:
+            self._crash = (stage, error)
+        if not isinstance(error, LimitReached):
+            self.logs.forbid_commits()
+            self.queries.forbid_commits()
+        self._stop.set()
+
+    def _end(self) -> int:
+        deadline_s = time.monotonic() + self._settings.limits.drain_s
+        self.logs.stop_intake()
+        self.queries.stop_intake()
+        drained = self._crash is None and self._drain(deadline_s)
+        if not drained:
+            self._abandon.set()
+            self.pipeline.abandon()
+        for poller in (self.logs, self.queries):
+            poller.finish(commit=True)
+        for stage in self._pollers:
+            stage.join(_LEAVE_S)
+        if self._crash is not None:
+            return CRASHED
+        return DRAINED if drained else OVERDUE
+
+    def _drain(self, deadline_s: float) -> bool:
+        """End the stages in order; False when the deadline or a crash came first."""
+
+        def left_s() -> float:
+            return max(deadline_s - time.monotonic(), 0.0)
+
+        for poller in (self.logs, self.queries):
+            if not poller.intake_ended.wait(left_s()):
+                return False
+        for group in self._groups:
+            for lane in group.inlets:
+                lane.close()
+            for stage in group.stages:
+                while stage.is_alive() and self._crash is None and left_s() > 0:
+                    stage.join(min(left_s(), _WATCH_S))
+                if stage.is_alive() or self._crash is not None:
+                    return False
+        ledgers = (self.pipeline.log_ledger, self.pipeline.query_ledger)
+        return all(ledger.wait_until_settled(ledger.owned(), left_s()) for ledger in ledgers)
+
+    def _close(self) -> None:
+        self._abandon.set()
+        self.pipeline.abandon()
+        self.outside.letter_producer.close(_LEAVE_S)
+        self.outside.reply_producer.close(_LEAVE_S)
+        for group in self._groups:
+            for stage in group.stages:
+                if stage.ident is not None:
+                    stage.join(_LEAVE_S)
+        if not any(stage.is_alive() for group in self._groups for stage in group.stages):
+            self.outside.sink.close()
+            self.outside.model.engine.close()
+            self.pipeline.close()

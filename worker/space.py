@@ -1,0 +1,66 @@
+"""The embedding space: which vectors may be compared, and the digest that says what a text is in it.
+
+Masks, redaction, chunk size and token limit are not part of it: they decide which text is embedded, and the digest covers
+that text. Neither is the engine or its number format: golden vectors must agree at start instead.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingSpace:
+    """All that decides what a vector means.
+
+    Thread: any.
+    """
+
+    weights_sha256: str
+    tokenizer_sha256: str
+    pooling: str
+    normalize: bool
+    dim: int
+    document_prefix: str
+    query_prefix: str
+
+    @property
+    def id(self) -> str:
+        """16 hex digits: BLAKE2b over the length-prefixed parts."""
+        parts = (
+            self.weights_sha256,
+            self.tokenizer_sha256,
+            self.pooling,
+            str(self.normalize),
+            str(self.dim),
+            self.document_prefix,
+            self.query_prefix,
+        )
+        return _hash((part.encode("utf-8") for part in parts), digest_bytes=8).hexdigest()
+
+
+class Digester:
+    """Digest of a text with its prefix in one space: BLAKE2b-128 over length-prefixed parts, 32 hex digits.
+
+    Thread: any.
+    """
+
+    def __init__(self, space: EmbeddingSpace, prefix: str) -> None:
+        self._prefix = prefix
+        self._begun = _hash([space.id.encode("ascii")], digest_bytes=16)
+
+    def digest(self, masked: str) -> str:
+        """Return the template's digest of one masked text."""
+        text = (self._prefix + masked).encode("utf-8")
+        hasher = self._begun.copy()
+        hasher.update(len(text).to_bytes(8, "little"))
+        hasher.update(text)
+        return hasher.hexdigest()
+
+
+def _hash(parts: Iterable[bytes], *, digest_bytes: int) -> "hashlib.blake2b":
+    hasher = hashlib.blake2b(digest_size=digest_bytes)
+    for part in parts:
+        hasher.update(len(part).to_bytes(8, "little"))
+        hasher.update(part)
+    return hasher

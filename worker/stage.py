@@ -1,0 +1,44 @@
+"""A stage: a named thread with one step, and the only place where any exception is caught.
+
+`worker.service` starts one for every poller and every step. An exception that a step did not expect is ours: it is handed to
+the service, which stops everything and commits nothing more.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from worker.lane import Lane
+
+T = TypeVar("T")
+Crash = Callable[[str, Exception], None]
+"""Takes the stage's name and what it raised; called on the stage's own thread."""
+
+
+class Stage(threading.Thread):
+    """Runs `body` once; whatever it raises reaches `on_crash`.
+
+    Thread: itself. A daemon, so that a second SIGTERM can leave at once.
+    """
+
+    def __init__(self, name: str, body: Callable[[], None], on_crash: Crash) -> None:
+        super().__init__(name=name, daemon=True)
+        self._body = body
+        self._on_crash = on_crash
+
+    def run(self) -> None:
+        """Run the body to its end."""
+        try:
+            self._body()
+        except Exception as error:  # the one place: the first unexpected exception stops the service
+            self._on_crash(self.name, error)
+
+
+def empty(lane: Lane[T], step: Callable[[list[T]], None], *, most: int) -> Callable[[], None]:
+    """Return a stage's body: take lists of up to `most` from the lane and step, until the lane is closed and empty."""
+
+    def body() -> None:
+        while (taken := lane.take(most)) is not None:
+            step(taken)
+
+    return body

@@ -1,0 +1,147 @@
+"""The store step: templates first, then the lines that point to them; only an acknowledged row settles a receipt.
+
+While the sink is busy (away, slow, refusing access) the rows are held and tried again, for ever unless the service stops:
+receipts stay open, so intake slows by itself. A row that the sink refuses alone becomes a dead letter.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TypeVar
+
+from consumers.chunk import Chunk
+from sinks.row import LEVEL_BYTES, SERVICE_BYTES, LineRow, TemplateRow, row_id
+from sinks.sink import Sink, SinkBusy, SinkRejected
+from worker.encoded import EmbeddedChunk
+from worker.flights import Flights, Landing
+from worker.prepare import StoreItem
+
+Row = TypeVar("Row", LineRow, TemplateRow)
+BACK_OFF_S = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+"""Pauses between tries; the last one repeats."""
+
+
+class Abandoned(Exception):
+    """The service stops hard: what is held stays unsettled and will be read again."""
+
+
+@dataclass(slots=True)
+class StoreTally:
+    """Counters, written by store threads, read by anyone."""
+
+    lines: int = 0
+    templates: int = 0
+    seconds: float = 0.0
+    """Inside the sink."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Store:
+    """A line settles only when its row *and* its template are acknowledged.
+
+    Thread: any of the store threads.
+    """
+
+    sink: Sink
+    flights: Flights
+    say: Callable[[str], None]
+    pause: Callable[[float], bool]
+    """Waits so many seconds; True when the service stops hard."""
+    clock: Callable[[], float]
+    fail_point: Callable[[str], None] = lambda _point: None
+    tally: StoreTally = field(default_factory=StoreTally)
+
+    def step(self, items: Sequence[StoreItem]) -> None:
+        """Write a list of templates and lines. Raises Abandoned, and the sink's own SinkBroken."""
+        chunks = [item for item in items if isinstance(item, Chunk)]
+        embedded = [item for item in items if isinstance(item, EmbeddedChunk)]
+        if embedded:
+            chunks += self._store_templates(embedded)
+        alive: list[Chunk] = []
+        for chunk in chunks:
+            if chunk.entry.receipt.is_alive:
+                alive.append(chunk)
+            else:
+                chunk.entry.receipt.settle()  # moves no offset: the partition's new owner writes this line
+        if alive:
+            self._store_lines(alive)
+
+    def _store_templates(self, embedded: Sequence[EmbeddedChunk]) -> list[Chunk]:
+        rows = [TemplateRow(chunk.template, chunk.vector, chunk.masked) for chunk in embedded]
+        refused = self._write(rows, self.sink.upsert_templates)
+        self.tally.templates += len(rows) - len(refused)
+        for template, reason in refused.items():
+            for parked in self.flights.fail(template, reason):
+                parked.entry.receipt.reject(parked.entry.sub, parked.chunk, reason)
+        landed = [Landing(c.template, c.tokens, embedded=c.embedded) for c in embedded if c.template not in refused]
+        return self.flights.land(landed)
+
+    def _store_lines(self, chunks: Sequence[Chunk]) -> None:
+        rows = [line_row(chunk) for chunk in chunks]
+        self.fail_point("before_upsert")
+        refused = self._write(rows, self.sink.upsert_lines)
+        self.fail_point("after_upsert")
+        self.tally.lines += len(rows) - len(refused)
+        for chunk, row in zip(chunks, rows, strict=True):
+            reason = refused.get(row.id)
+            if reason is None:
+                chunk.entry.receipt.settle()
+            else:
+                chunk.entry.receipt.reject(chunk.entry.sub, chunk.chunk, reason)
+
+    def _write(self, rows: Sequence[Row], upsert: Callable[[Sequence[Row]], None]) -> dict[str, str]:
+        """Write all rows; return key and reason of those that the sink refuses alone."""
+        refused: dict[str, str] = {}
+        todo: list[Sequence[Row]] = [rows]
+        while todo:
+            part = todo.pop()
+            try:
+                self._write_patiently(part, upsert)
+            except SinkRejected as error:
+                if len(part) == 1:
+                    refused[part[0][0]] = f"refused by the sink: {error}"
+                else:
+                    middle = len(part) // 2
+                    todo += [part[middle:], part[:middle]]
+        return refused
+
+    def _write_patiently(self, rows: Sequence[Row], upsert: Callable[[Sequence[Row]], None]) -> None:
+        for attempt in count():
+            started_s = self.clock()
+            try:
+                upsert(rows)
+            except SinkBusy as error:
+                if attempt == 0:
+                    self.say(f"the sink does not take rows ({error}); holding them and trying again")
+                if self.pause(BACK_OFF_S[min(attempt, len(BACK_OFF_S) - 1)]):
+                    raise Abandoned from error
+            else:
+                self.tally.seconds += self.clock() - started_s
+                if attempt:
+                    self.say("the sink takes rows again")
+                return
+
+
+def line_row(chunk: Chunk) -> LineRow:
+    """Make the row of one chunk."""
+    entry = chunk.entry
+    record = entry.receipt.record
+    return LineRow(
+        row_id(record.topic, record.epoch, record.partition, record.offset, entry.sub, chunk.chunk),
+        chunk.template,
+        chunk.text,
+        entry.time_ms,
+        _clip(entry.service, SERVICE_BYTES),
+        _clip(entry.level, LEVEL_BYTES),
+        record.topic,
+        record.partition,
+        record.offset,
+        entry.sub,
+        chunk.chunk,
+        chunk.chunks,
+    )
+
+
+def _clip(text: str, most_bytes: int) -> str:
+    """Cut a label to its column; a label is for filtering, so a cut one is better than a dead letter."""
+    return text if len(text) * 4 <= most_bytes else text.encode("utf-8", "replace")[:most_bytes].decode("utf-8", "ignore")
