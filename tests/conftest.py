@@ -29,7 +29,7 @@ def _kafka_runs_again(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture
 def mock_kafka() -> Iterator[MockKafka]:
-    """librdkafka's mock cluster, new and empty."""
+    """A mock cluster of librdkafka's, new and empty."""
     cluster = MockKafka()
     yield cluster
     cluster.close()
@@ -37,7 +37,7 @@ def mock_kafka() -> Iterator[MockKafka]:
 
 @pytest.fixture
 def unique() -> Callable[[str], str]:
-    """Make a topic's or a group's name that no other test and no other run uses: unique("logs")."""
+    """Make a topic's or a group's name that no other test and no other run uses."""
 
     def name(stem: str) -> str:
         return f"{stem}-{uuid.uuid4().hex[:12]}"

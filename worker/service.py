@@ -126,6 +126,10 @@ class Service:
         """The exception that ended the service."""
         return None if self._crash is None else self._crash[1]
 
+    def stage_seconds(self) -> dict[str, float]:
+        """Processor seconds of each stage's own thread, once it has ended."""
+        return {stage.name: stage.cpu_s for group in self._groups for stage in group.stages} | {s.name: s.cpu_s for s in self._pollers}
+
     def _source(self, group: str, topics: tuple[str, ...]) -> KafkaSourceSettings:
         kafka = self._settings.kafka
         return KafkaSourceSettings(

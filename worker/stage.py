@@ -5,6 +5,7 @@ the service, which stops everything and commits nothing more.
 """
 
 import threading
+import time
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -25,6 +26,8 @@ class Stage(threading.Thread):
         super().__init__(name=name, daemon=True)
         self._body = body
         self._on_crash = on_crash
+        self.cpu_s = 0.0
+        """Processor time that the body took on this thread; known once it has ended."""
 
     def run(self) -> None:
         """Run the body to its end."""
@@ -32,6 +35,7 @@ class Stage(threading.Thread):
             self._body()
         except Exception as error:  # the one place: the first unexpected exception stops the service
             self._on_crash(self.name, error)
+        self.cpu_s = time.thread_time()
 
 
 def empty(lane: Lane[T], step: Callable[[list[T]], None], *, most: int) -> Callable[[], None]:

@@ -18,7 +18,7 @@ from pymilvus.exceptions import ConnectionConfigException
 from pymilvus.grpc_gen import milvus_pb2
 
 from sinks.milvus.faults import MilvusFault
-from sinks.milvus.fields import Field, Kind, Layout
+from sinks.milvus.fields import CollectionFound, Field, FieldFound, Kind, Layout
 from sinks.sink import SinkMismatch
 
 ColumnValues = Sequence[str] | Sequence[int] | NDArray[np.float32]
@@ -32,27 +32,11 @@ _TYPES: dict[Kind, DataType] = {
 }
 
 
-class FieldFound(NamedTuple):
-    """A column as the server describes it."""
-
-    type: str
-    """Milvus's name of the type, such as `VARCHAR`."""
-    limit: int
-    key: bool
-    optional: bool
-    """Rows may leave it out: nullable, has a default, or is computed by a function."""
-
-
-class CollectionFound(NamedTuple):
-    """A collection as the server describes it."""
-
-    fields: Mapping[str, FieldFound]
-    auto_id: bool
-    properties: Mapping[str, str]
-
-
 class Hit(NamedTuple):
-    """One row found by vector."""
+    """One row found by vector.
+
+    Thread: any.
+    """
 
     key: str
     score: float
@@ -229,7 +213,12 @@ class Client:
         """Count live rows, exactly (Strong)."""
         with _faults("count"):
             rows = self._milvus.query(
-                collection, filter="", output_fields=["count(*)"], consistency_level="Strong", timeout=self._timeout_s
+                collection,
+                filter="",
+                output_fields=["count(*)"],
+                consistency_level="Strong",
+                timeout=self._timeout_s,
+                retry_on_rate_limit=False,
             )
         return int(rows[0]["count(*)"])
 

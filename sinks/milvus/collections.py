@@ -7,8 +7,8 @@ our embedding space; or raises `SinkMismatch` with one line that names the colle
 import re
 from typing import NamedTuple
 
-from sinks.milvus.client import Client, CollectionFound, type_name
-from sinks.milvus.fields import SPACE_PROPERTY, Field, Layout
+from sinks.milvus.client import Client, type_name
+from sinks.milvus.fields import SPACE_PROPERTY, CollectionFound, Field, Layout
 from sinks.sink import SinkMismatch
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,200}")

@@ -3,6 +3,7 @@
 The columns are those of `sinks.row`, in the same order, so that rows turn into columns by transposing them.
 """
 
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from sinks.row import ID_BYTES, LEVEL_BYTES, SERVICE_BYTES, TEXT_BYTES, TOPIC_BYTES
@@ -50,6 +51,31 @@ class Layout(NamedTuple):
     def vector(self) -> Field:
         """The one vector column."""
         return self.fields[-1]
+
+
+class FieldFound(NamedTuple):
+    """A column as Milvus describes it.
+
+    Thread: any.
+    """
+
+    type: str
+    """Milvus's name of the type, such as `VARCHAR`."""
+    limit: int
+    key: bool
+    optional: bool
+    """Rows may leave it out: nullable, has a default, or is computed by a function."""
+
+
+class CollectionFound(NamedTuple):
+    """A collection as Milvus describes it.
+
+    Thread: any.
+    """
+
+    fields: Mapping[str, FieldFound]
+    auto_id: bool
+    properties: Mapping[str, str]
 
 
 def templates_layout(collection: str, dim: int) -> Layout:

@@ -75,8 +75,8 @@ class LocalMilvus:
     def abandon(self) -> None:
         """Stop serving and write nothing more; the lock goes with the process.
 
-        After a failed write this is the only safe end: writing memory out would delete the log that still holds rows which
-        were acknowledged before the failure. The next start reads that log.
+        After a failed write this is the end that cannot make it worse: a write that timed out may still be running, and writing
+        memory out deletes the log from which the next start recovers what was acknowledged.
         """
         if self._database is None:
             return

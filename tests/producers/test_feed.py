@@ -65,6 +65,7 @@ def test_a_window_keeps_an_embedded_broker_from_dropping_what_nobody_has_read(sa
             "queued.max.messages.kbytes": 1,
             "fetch.message.max.bytes": 1_000,
             "fetch.max.bytes": 1_000_000,
+            "fetch.queue.backoff.ms": 1,
         }
         consumer = Consumer(
             {"bootstrap.servers": broker.bootstrap_servers, "group.id": "g", "auto.offset.reset": "earliest", **no_prefetch}

@@ -1,10 +1,14 @@
 """A real Kafka in a container, where a Docker daemon answers: the image that docker-compose.yml names, on a fixed loopback port."""
 
+import os
+import socket
 from collections.abc import Mapping
+from contextlib import closing
+from typing import cast
 
+import docker
 from docker.errors import DockerException
 from testcontainers.core.container import DockerContainer
-from testcontainers.core.docker_client import DockerClient
 
 from tests.services.compose import image_of
 from tests.services.kafka import await_answer, create_topic
@@ -12,6 +16,11 @@ from tests.services.missing import ServerMissing
 from tests.services.ports import free_port
 
 _INSIDE = 9092
+_UNIX = "unix://"
+_DAEMON = f"{_UNIX}/var/run/docker.sock"
+_API = "1.41"
+"""Spoken since Docker 20.10."""
+_PING_S = 5
 _STOP_S = 30
 
 
@@ -28,7 +37,8 @@ class DockerKafka:
         self.bootstrap = f"127.0.0.1:{self._port}"
         self.can_restart = True
         self._container = DockerContainer(image_of("kafka")).with_envs(**_settings(self.bootstrap))
-        self._container.ports = {f"{_INSIDE}/tcp": ("127.0.0.1", self._port)}
+        # `with_bind_ports` takes no interface; the Docker client below it does.
+        self._container.ports = cast("dict[str, int | None]", {f"{_INSIDE}/tcp": ("127.0.0.1", self._port)})
         try:
             self._container.start()
         except DockerException as failure:
@@ -74,10 +84,16 @@ class DockerKafka:
 
 
 def _check_daemon() -> None:
+    address = os.environ.get("DOCKER_HOST", _DAEMON)
     try:
-        DockerClient().client.ping()
-    except DockerException as failure:
-        raise ServerMissing("no Docker daemon answers") from failure
+        if address.startswith(_UNIX):
+            # Docker's own client leaves its socket open when it cannot connect, and that would be a warning, so an error.
+            with socket.socket(socket.AF_UNIX) as probe:
+                probe.connect(address.removeprefix(_UNIX))
+        with closing(docker.from_env(version=_API, timeout=_PING_S)) as client:
+            client.ping()
+    except (DockerException, OSError) as failure:
+        raise ServerMissing(f"no Docker daemon answers at {address}") from failure
 
 
 def _settings(bootstrap: str) -> dict[str, str]:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from tests.services.missing import ServerMissing, skip_or_fail
 
@@ -85,7 +86,7 @@ def open_kafka(*makers: Callable[[], KafkaServer]) -> KafkaServer:
             return maker()
         except ServerMissing as missing:
             reasons.append(str(missing))
-    skip_or_fail(f"no Kafka: {'; '.join(reasons)}")
+    return skip_or_fail(f"no Kafka: {'; '.join(reasons)}")
 
 
 def await_answer(bootstrap: str, check_alive: Callable[[], None]) -> None:

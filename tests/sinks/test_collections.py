@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sinks.milvus.client import Client, CollectionFound, FieldFound
+from sinks.milvus.client import Client
 from sinks.milvus.collections import backend, check_collection, check_name
-from sinks.milvus.fields import SPACE_PROPERTY, Field, Layout, lines_layout, templates_layout
+from sinks.milvus.fields import SPACE_PROPERTY, CollectionFound, Field, FieldFound, Layout, lines_layout, templates_layout
 from sinks.milvus.lite import LocalMilvus
 from sinks.milvus.sink import MilvusSettings, MilvusSink
 from sinks.sink import SinkBusy, SinkMismatch

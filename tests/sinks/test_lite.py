@@ -48,6 +48,7 @@ def test_a_failed_write_is_the_last_and_nothing_acknowledged_is_lost(folder: Pat
     assert stored > 0
     assert words[-5:] == ["broken", "broken", "broken", "broken", "closed"]
     assert writer.returncode == 0
+    assert list(folder.rglob("wal_data_*.arrow"))  # nothing was tidied up after the failure
     sink.open()
     assert sink.counts().lines >= stored
     assert offsets(sink.newest_lines(DIGEST, 1, LineFilter(until_ms=1_000 * stored))) == [stored - 1]
@@ -117,7 +118,7 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     assert one_line(error) == f"Milvus folder {tmp_path / 'file' / 'milvus'} cannot be written: Not a directory"
 
 
-def test_a_folder_that_cannot_be_read_is_refused_and_let_go(folder: Path, sink: MilvusSink) -> None:
+def test_a_folder_that_cannot_be_read_is_refused_and_let_go(folder: Path, settings: MilvusSettings, sink: MilvusSink) -> None:
     sink.open()
     sink.close()
     schema = folder / "collections" / "vectail" / "schema.json"
@@ -127,7 +128,9 @@ def test_a_folder_that_cannot_be_read_is_refused_and_let_go(folder: Path, sink: 
         sink.open()
     assert one_line(error).startswith(f"Milvus folder {folder} cannot be used: ")
     schema.write_text(good)
-    sink.open()
+    other = MilvusSink(settings)
+    other.open()
+    other.close()
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ like any client. Nothing is left behind without `--data`.
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,13 +15,14 @@ from typing import Any
 
 from consumers.arrival import Partition
 from producers.dead_letters import DeadLetter
-from producers.feed import Fed, FeedFailed, FeedWindow, feed
+from producers.feed import Fed, FeedWindow, feed
 from producers.kafka import EmbeddedBroker, KafkaProducer
 from producers.lines import FileUnreadable, TooLarge, check_files, read_files
 from producers.log_feed import EXAMPLE_QUERIES, synthetic_lines
 from worker.ask import Asker, NoReply
 from worker.cli.exits import CommandFailed
 from worker.cli.run import load_or_fail, open_service
+from worker.cli.running import Running
 from worker.cli.screen import Progress, Screen
 from worker.logs import Announcer, configure_logs
 from worker.service import CRASHED, MUST_CHANGE, Service
@@ -49,45 +50,8 @@ class DemoOptions:
     config: Path | None
 
 
-class Running:
-    """A service on a thread of its own; whatever ends it early is raised where it is waited for.
-
-    Thread: main.
-    """
-
-    def __init__(self, service: Service) -> None:
-        self.service = service
-        self._exit_code: int | None = None
-        self._error: Exception | None = None
-        self._stage = Stage("service", self._run, self._on_crash)
-        self._stage.start()
-
-    def check(self) -> None:
-        """Raise CommandFailed if the service has ended."""
-        if self._error is not None:
-            raise CommandFailed(str(self._error), MUST_CHANGE) from self._error
-        if self._exit_code is not None:
-            raise CommandFailed(f"stopped: {self.service.crash or 'ended early'}", self._exit_code or CRASHED)
-
-    def wait_opened(self) -> None:
-        """Wait until the index is open. Raises CommandFailed."""
-        while not self.service.opened.wait(_SHOW_S / 5):
-            self.check()
-
-    def end(self) -> None:
-        """Drain and wait for the end."""
-        self.service.stop()
-        self._stage.join()
-
-    def _run(self) -> None:
-        self._exit_code = self.service.run()
-
-    def _on_crash(self, _stage: str, error: Exception) -> None:
-        self._error = error
-
-
-def demo(options: DemoOptions, screen: Screen) -> dict[str, Any]:
-    """Run the demo; returns the object that `--json` prints. Raises CommandFailed."""
+def demo(options: DemoOptions, screen: Screen, *, ended: Callable[[Service], None] = lambda _service: None) -> dict[str, Any]:
+    """Run the demo; returns the object that `--json` prints. `ended` gets the service after it has drained. Raises CommandFailed."""
     try:
         check_files(options.files)
     except FileUnreadable as error:
@@ -105,6 +69,7 @@ def demo(options: DemoOptions, screen: Screen) -> dict[str, Any]:
         screen.say("Loading the model …")
         model = load_or_fail(settings)
         running = Running(open_service(settings, model, say=Announcer(screen.say).say))
+        stack.callback(ended, running.service)
         stack.callback(running.end)
         running.wait_opened()
         asker = Asker(settings.kafka)
@@ -122,7 +87,7 @@ def _settings(options: DemoOptions, folder: Path, bootstrap_servers: str) -> Set
             "bootstrap_servers": bootstrap_servers,
             "topic_epoch": epoch,
             "topics": ("logs",),
-            "commit_interval_s": 0.2,
+            "commit_interval_s": 0.2, "protocol": "consumer",
             "librdkafka": {},
         }
         return load_settings(options.config, {"kafka": kafka, "milvus": {"uri": str(folder / "index"), "writers": 1}})

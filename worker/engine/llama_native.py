@@ -1,8 +1,8 @@
 """The border to llama.cpp's C interface: the only file that imports its binding.
 
 `worker.tokenizer` and `worker.engine.llama` call what is here. Models, vocabularies and contexts are addresses (plain
-integers); ctypes frees the GIL during every call. llama.cpp's own output is silenced: its last error line is kept and goes
-into the exception instead.
+integers); ctypes frees the GIL during every call. llama.cpp's own output is silenced: the first error line of a call goes into
+the exception instead.
 """
 
 import ctypes
@@ -17,7 +17,8 @@ from worker.model.folder import ModelError
 from worker.model.gguf_file import WEIGHTS_SHA256
 from worker.model.prepared import PreparedModel
 
-_LOG_ERROR = 3
+_LOG_ERROR = 4
+"""`GGML_LOG_LEVEL_ERROR` in ggml.h; the binding's own table is an older one."""
 
 
 class _Tokenize(Protocol):
@@ -41,27 +42,26 @@ def tokenize_function() -> _Tokenize:
 
 
 class _Log:
-    """The last error line that llama.cpp wrote; one a process, like its log.
+    """The first error line since the call began (later ones only repeat that it failed); one a process, like llama.cpp's log.
 
     Thread: any; whichever thread logs writes one attribute.
     """
 
-    last_error = ""
+    first_error = ""
 
     @classmethod
     def keep(cls, level: int, text: bytes | None, _user: object) -> None:
         line = (text or b"").decode("utf-8", "replace").strip()
-        if level == _LOG_ERROR and line:
-            cls.last_error = line
+        if level == _LOG_ERROR and not cls.first_error:
+            cls.first_error = line
 
 
 _KEEP_ERRORS = binding.llama_log_callback(_Log.keep)
 """Held here because llama.cpp calls it for as long as the process lives."""
 
 
-def last_error() -> str:
-    """llama.cpp's last error line in this process, for an exception's text."""
-    return _Log.last_error or "llama.cpp gave no reason"
+def _reason() -> str:
+    return _Log.first_error or "llama.cpp gave no reason"
 
 
 @functools.cache
@@ -77,13 +77,13 @@ def load_model(prepared: PreparedModel, *, vocabulary_only: bool) -> int:
     Returns the model's address, to be given to `free_model`. Raises ModelError.
     """
     _start()
-    _Log.last_error = ""
+    _Log.first_error = ""
     settings = binding.llama_model_default_params()
     settings.vocab_only = vocabulary_only
     settings.n_gpu_layers = 0
     model = binding.llama_model_load_from_file(str(prepared.gguf).encode(), settings)
     if not model:
-        raise ModelError(f"llama.cpp cannot load {prepared.gguf}: {last_error()}")
+        raise ModelError(f"llama.cpp cannot load {prepared.gguf}: {_reason()}")
     found = (binding.llama_vocab_n_tokens(vocabulary_of(model)), _weights_sha256(model))
     wanted = (prepared.vocabulary_size, prepared.weights_sha256)
     if found != wanted:
@@ -129,10 +129,10 @@ class Context:
         settings.embeddings = True
         settings.flash_attn_type = binding.LLAMA_FLASH_ATTN_TYPE_ENABLED if flash_attention else binding.LLAMA_FLASH_ATTN_TYPE_DISABLED
         settings.no_perf = True
-        _Log.last_error = ""
+        _Log.first_error = ""
         self._address = binding.llama_init_from_model(binding.llama_model_p(model), settings)
         if not self._address:
-            raise ModelError(f"llama.cpp cannot make room for batches of {batch_tokens} tokens: {last_error()}")
+            raise ModelError(f"llama.cpp cannot make room for batches of {batch_tokens} tokens: {_reason()}")
         self._dim = dim_of(model)
         self.tokens = np.zeros(batch_tokens, dtype=np.int32)
         """int32[batch_tokens]: the caller writes the token ids of a batch here, one sequence after another."""
@@ -160,9 +160,9 @@ class Context:
         self._positions[:total] = np.arange(total) - np.repeat(starts, lengths)
         self._sequence_of[:total] = np.repeat(self._numbers.ctypes.data + self._numbers[:count].astype(np.int64) * 4, lengths)
         self._batch.n_tokens = total
-        _Log.last_error = ""
+        _Log.first_error = ""
         if (code := binding.llama_encode(self._address, self._batch)) != 0:
-            raise RuntimeError(f"llama.cpp failed with code {code} on {count} texts of {total} tokens: {last_error()}")
+            raise RuntimeError(f"llama.cpp failed with code {code} on {count} texts of {total} tokens: {_reason()}")
         row_bytes = self._dim * vectors.itemsize
         for sequence in range(count):
             pooled = binding.llama_get_embeddings_seq(self._address, sequence)

@@ -116,8 +116,8 @@ def _weights(tiny: Tiny) -> dict[str, Any]:
     def norm(name: str) -> dict[str, Any]:
         return {f"{name}.weight": 1 + matrix(dim), f"{name}.bias": matrix(dim)}
 
-    def linear(name: str, rows: int, columns: int) -> dict[str, Any]:
-        return {f"{name}.weight": matrix(rows, columns), f"{name}.bias": matrix(rows)}
+    def linear(name: str, rows: int, columns: int, scale: float = 1.0) -> dict[str, Any]:
+        return {f"{name}.weight": matrix(rows, columns) * np.float32(scale), f"{name}.bias": matrix(rows)}
 
     weights = {
         "embeddings.word_embeddings.weight": matrix(len(VOCABULARY) + 3, dim),
@@ -129,8 +129,8 @@ def _weights(tiny: Tiny) -> dict[str, Any]:
     for layer in range(tiny.layers):
         name = f"encoder.layer.{layer}."
         for part in ("query", "key", "value"):
-            weights |= linear(f"{name}attention.self.{part}", dim, dim)
-        weights |= linear(f"{name}attention.output.dense", dim, dim) | norm(f"{name}attention.output.LayerNorm")
-        weights |= linear(f"{name}intermediate.dense", wide, dim) | linear(f"{name}output.dense", dim, wide)
+            weights |= linear(f"{name}attention.self.{part}", dim, dim, 2.0)  # attention that chooses
+        weights |= linear(f"{name}attention.output.dense", dim, dim, 0.5) | norm(f"{name}attention.output.LayerNorm")
+        weights |= linear(f"{name}intermediate.dense", wide, dim) | linear(f"{name}output.dense", dim, wide, 0.3)
         weights |= norm(f"{name}output.LayerNorm")
     return {f"bert.{name}": weight for name, weight in weights.items()}

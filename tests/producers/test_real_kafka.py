@@ -1,0 +1,118 @@
+"""The senders against a real broker: what the mock cluster cannot do (refuse, miss a topic, be killed and come back)."""
+
+import random
+from collections.abc import Callable, Iterator
+
+import pytest
+from confluent_kafka import Consumer, Message, TopicPartition
+
+from producers.dead_letters import HEAD_BYTES, PRODUCER_PROPERTIES, DeadLetter, DeadLetterSender
+from producers.feed import Fed, FeedFailed, feed
+from producers.kafka import KafkaProducer
+from producers.replies import PRODUCER_PROPERTIES as REPLY_PROPERTIES
+from producers.replies import Reply, ReplySender
+from tests.producers.conftest import WAIT_S, Outcomes, Said, headers_of
+from tests.services.kafka import KafkaServer
+
+Unique = Callable[[str], str]
+
+
+@pytest.fixture
+def producer(kafka: KafkaServer, said: Said) -> Iterator[KafkaProducer]:
+    built = KafkaProducer(kafka.bootstrap, PRODUCER_PROPERTIES, say=said)
+    yield built
+    built.close(0.0)
+
+
+def letter(value: bytes) -> DeadLetter:
+    return DeadLetter("logs", 0, 5, "00c0ffee", 1_700_000_000_000, None, value, (), "decode", "bad")
+
+
+def read_all(kafka: KafkaServer, topic: str) -> list[Message]:
+    consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "reader", "enable.auto.commit": False, "log_level": 0})
+    low, high = consumer.get_watermark_offsets(TopicPartition(topic, 0), WAIT_S)
+    consumer.assign([TopicPartition(topic, 0, low)])
+    found: list[Message] = []
+    while len(found) < high - low:
+        more = consumer.consume(high - low - len(found), WAIT_S)
+        assert more
+        found += more
+    consumer.close()
+    return found
+
+
+def test_dead_letters_wait_out_a_killed_broker_and_none_is_lost_or_called_delivered_early(
+    kafka: KafkaServer, producer: KafkaProducer, unique: Unique, outcomes: Outcomes
+) -> None:
+    topic = unique("dead")
+    kafka.create_topic(topic)
+    trouble = Said()
+    sender = DeadLetterSender(producer, topic, version="1", say=trouble, quiet_s=1.0)
+    sender.send(letter(b"before"), delivered=lambda: outcomes.of("before")(None))
+    outcomes.wait_for(1)
+
+    kafka.kill()
+    for number in range(10):
+        sender.send(letter(b"%d" % number), delivered=lambda number=number: outcomes.of(f"{number}")(None))  # type: ignore[misc]
+    trouble.wait_for("no acknowledgement")
+    assert [name for name, _ in outcomes.all] == ["before"]
+    kafka.start()
+
+    outcomes.wait_for(11)
+    trouble.wait_for("takes them again")
+    assert {record.value() for record in read_all(kafka, topic)} == {b"before", *(b"%d" % number for number in range(10))}
+    assert sender.open_letters == 0
+    assert len(trouble.lines) == 2
+
+
+def test_a_letter_that_the_broker_refuses_for_its_size_arrives_cut_and_its_neighbours_whole(
+    kafka: KafkaServer, producer: KafkaProducer, unique: Unique, outcomes: Outcomes
+) -> None:
+    topic = unique("dead")
+    kafka.create_topic(topic, settings={"max.message.bytes": "100000"})
+    sender = DeadLetterSender(producer, topic, version="1", say=Said())
+    large = random.Random(1).randbytes(300_000)
+
+    for value in (b"left", large, b"right"):
+        sender.send(letter(value), delivered=lambda: outcomes.of("letter")(None))
+
+    outcomes.wait_for(3)
+    records = {record.value(): dict(headers_of(record)) for record in read_all(kafka, topic)}
+    assert records.keys() == {b"left", large[:HEAD_BYTES], b"right"}
+    assert records[large[:HEAD_BYTES]]["vectail.size"] == b"300000"
+    assert "vectail.truncated" not in records[b"left"]
+    assert "vectail.truncated" not in records[b"right"]
+
+
+def test_a_dead_letter_topic_that_is_missing_is_named_and_used_once_it_is_there(
+    kafka: KafkaServer, producer: KafkaProducer, unique: Unique, outcomes: Outcomes
+) -> None:
+    topic = unique("dead")
+    trouble = Said()
+    sender = DeadLetterSender(producer, topic, version="1", say=trouble, quiet_s=60.0)
+
+    sender.send(letter(b"x"), delivered=lambda: outcomes.of("letter")(None))
+    assert topic in trouble.wait_for("nknown topic")
+    assert outcomes.all == []
+    kafka.create_topic(topic)
+
+    outcomes.wait_for(1)
+    assert [record.value() for record in read_all(kafka, topic)] == [b"x"]
+
+
+def test_a_reply_to_a_topic_that_is_missing_is_let_go(kafka: KafkaServer, unique: Unique, outcomes: Outcomes, said: Said) -> None:
+    built = KafkaProducer(kafka.bootstrap, {**REPLY_PROPERTIES, "topic.metadata.propagation.max.ms": "500"}, say=said)
+    sender = ReplySender(built)
+
+    sender.send(Reply(unique("absent"), b"1", b"{}"), deadline_s=None, settled=outcomes.of("reply"))
+
+    assert outcomes.wait_for(1) == [("reply", False)]
+    assert sender.undelivered == 1
+    built.close(0.0)
+
+
+def test_a_feed_into_a_topic_that_is_missing_says_so(producer: KafkaProducer, unique: Unique) -> None:
+    topic = unique("absent")
+
+    with pytest.raises(FeedFailed, match=f"topic {topic}: .*nknown topic"):
+        feed([b"x"], producer, topic, fed=Fed(), pause=lambda _: False, refuse=lambda _: None)

@@ -1,0 +1,105 @@
+"""What a server may answer: nothing is taken for stored that was not acknowledged, and only a value's own fault rejects it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sinks.milvus.sink import MilvusSettings, MilvusSink
+from sinks.sink import LineFilter, SinkBroken, SinkBusy, SinkRejected
+from tests.sinks.rows import DIGEST, DIM, line, offsets, template, unit
+from tests.sinks.stub_server import StubServer
+
+ALL = LineFilter()
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[StubServer]:
+    server = StubServer(tmp_path / "server")
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def remote(server: StubServer) -> Iterator[MilvusSink]:
+    sink = MilvusSink(MilvusSettings(uri=server.uri, dim=DIM, space="space-1", timeout_s=2.0))
+    sink.open()
+    yield sink
+    sink.close()
+
+
+def test_a_server_stores_and_answers(remote: MilvusSink) -> None:
+    remote.upsert_templates([template("a")])
+    remote.upsert_lines([line(offset) for offset in range(5_000)])
+    assert remote.counts() == (5_000, 1)
+    assert offsets(remote.newest_lines(DIGEST, 2, ALL)) == [4_999, 4_998]
+    assert [hit.digest for hit in remote.nearest_templates(unit(1.0), 1)] == ["a"]
+    assert remote.repaired_files == 0
+
+
+def test_a_short_count_is_no_acknowledgement(server: StubServer, remote: MilvusSink) -> None:
+    server.forgotten_rows = 1
+    with pytest.raises(SinkBusy, match="1 of 2 rows of vectail were acknowledged"):
+        remote.upsert_lines([line(1), line(2)])
+    server.forgotten_rows = 0
+    remote.upsert_lines([line(1), line(2)])
+    assert remote.counts().lines == 2
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "expected"),
+    [
+        (8, "quota exceeded[reason=rate type: DMLUpsert]", SinkBusy),
+        (65_535, "auth check failure", SinkBusy),
+        (100, "collection not found[collection=vectail]", SinkBusy),
+        (1_100, "length of varchar field text exceeds max length, row number: 0: invalid parameter", SinkRejected),
+    ],
+)
+def test_a_refused_write_is_tried_once_and_blamed_by_its_code(
+    server: StubServer, remote: MilvusSink, code: int, reason: str, expected: type[Exception]
+) -> None:
+    server.refuse = (code, reason)
+    with pytest.raises(expected):
+        remote.upsert_lines([line(1)])
+    assert server.upserts == 1
+    server.refuse = None
+    remote.upsert_lines([line(1)])
+
+
+def test_an_answer_that_comes_too_late_is_busy_and_the_replay_changes_nothing(server: StubServer, remote: MilvusSink) -> None:
+    server.answer.clear()
+    with pytest.raises(SinkBusy, match="DEADLINE_EXCEEDED"):
+        remote.upsert_lines([line(1)])
+    server.answer.set()
+    remote.upsert_lines([line(1)])
+    assert remote.counts().lines == 1
+
+
+def test_a_server_that_goes_away_is_busy(server: StubServer, remote: MilvusSink) -> None:
+    server.close()
+    with pytest.raises(SinkBusy):
+        remote.upsert_lines([line(1)])
+    with pytest.raises(SinkBusy):
+        remote.stored_templates(["a"])
+
+
+def test_a_failure_is_told_by_the_exception_and_not_by_pymilvus(
+    server: StubServer, remote: MilvusSink, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    server.refuse = (8, "quota exceeded")
+    with pytest.raises(SinkBusy):
+        remote.upsert_lines([line(1)])
+    with pytest.raises(SinkBusy):
+        remote.counts()
+    assert "quota" not in capfd.readouterr().err
+    assert "quota" not in caplog.text
+
+
+def test_a_server_is_never_broken(server: StubServer, remote: MilvusSink) -> None:
+    server.refuse = (1, "some unexpected thing")
+    for _ in range(2):
+        with pytest.raises(SinkBusy) as error:
+            remote.upsert_lines([line(1)])
+        assert not isinstance(error.value, SinkBroken)
+    server.refuse = None
+    remote.upsert_lines([line(1)])

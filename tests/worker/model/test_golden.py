@@ -1,0 +1,78 @@
+"""Golden vectors judge an engine: right ones pass, every kind of wrong one fails."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.fakes.engine import FakeEngine
+from worker.model.folder import ModelError
+from worker.model.golden import TEXTS, WORST_ALLOWED_COSINE, Golden, load_golden, save_golden, worst_cosine
+from worker.model.prepared import PreparedModel
+
+
+@pytest.fixture
+def engine() -> FakeEngine:
+    return FakeEngine(batch_tokens=20, max_tokens=20)
+
+
+@pytest.fixture
+def golden() -> Golden:
+    ids = [np.arange(101, 101 + length, dtype=np.int32) for length in (3, 20, 1, 9, 11, 1)]
+    return Golden(ids, np.concatenate([FakeEngine().embed([text]) for text in ids]))
+
+
+def test_a_right_engine_passes_and_its_budget_is_kept(engine: FakeEngine, golden: Golden) -> None:
+    assert worst_cosine(engine, golden) == pytest.approx(1)
+    assert engine.calls == [[3], [20], [1, 9], [11, 1]]
+
+
+def test_an_engine_with_another_model_fails(engine: FakeEngine, golden: Golden) -> None:
+    engine.wrong = True
+    assert worst_cosine(engine, golden) < WORST_ALLOWED_COSINE
+
+
+def test_one_wrong_vector_among_right_ones_fails(engine: FakeEngine, golden: Golden) -> None:
+    golden.vectors[4] = -golden.vectors[4]
+    assert worst_cosine(engine, golden) == pytest.approx(-1)
+
+
+def test_two_vectors_in_each_others_place_fail(engine: FakeEngine, golden: Golden) -> None:
+    golden.vectors[[2, 3]] = golden.vectors[[3, 2]]
+    assert worst_cosine(engine, golden) < WORST_ALLOWED_COSINE
+
+
+def test_a_vector_that_is_not_finite_or_missing_fails(engine: FakeEngine, golden: Golden) -> None:
+    engine.nan_on = {119}
+    assert worst_cosine(engine, golden) == -1
+    engine.nan_on = set()
+    engine.vectors_missing = 1
+    assert worst_cosine(engine, golden) == -1
+
+
+def test_an_engine_that_raises_is_heard(engine: FakeEngine, golden: Golden) -> None:
+    engine.raises_on = {119}
+    with pytest.raises(RuntimeError, match="asked to fail"):
+        worst_cosine(engine, golden)
+
+
+def test_a_file_gives_back_what_was_saved(tmp_path: Path, golden: Golden) -> None:
+    save_golden(golden, tmp_path / "golden.npz")
+    loaded = load_golden(tmp_path / "golden.npz")
+    assert [ids.tolist() for ids in loaded.ids] == [ids.tolist() for ids in golden.ids]
+    assert np.array_equal(loaded.vectors, golden.vectors)
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "golden.npz").write_bytes(b"nonsense")
+    for name in ("golden", "absent"):
+        with pytest.raises(ModelError, match=rf"{name}\.npz cannot be read"):
+            load_golden(tmp_path / f"{name}.npz")
+
+
+def test_the_default_model_carries_all_golden_texts(prepared_model: PreparedModel) -> None:
+    golden = load_golden(prepared_model.golden)
+    assert (len(golden.ids), golden.vectors.shape, golden.vectors.dtype) == (len(TEXTS), (len(TEXTS), 384), np.float32)
+    assert np.linalg.norm(golden.vectors, axis=1) == pytest.approx(1, abs=1e-6)
+    likeness = golden.vectors @ golden.vectors.T - np.eye(len(TEXTS))
+    assert likeness.max() < 0.9

@@ -1,0 +1,163 @@
+"""Preparing happens once, is complete or not at all, and outlives the folder that it came from."""
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.worker.model.tiny import Tiny, make_folder, write_json
+from worker.model.folder import ModelError
+from worker.model.golden import load_golden
+from worker.model.prepared import PreparedModel, load_prepared, prepare_model
+from worker.model.weights import sha256_of
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    return make_folder(tmp_path / "tiny", Tiny(pooling="cls", normalize=False, prompts={"query": "q: "}))
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    return tmp_path / "cache"
+
+
+def left_overs(cache: Path) -> list[str]:
+    return [file.name for file in cache.iterdir() if file.name.startswith(".")]
+
+
+def times(model: PreparedModel) -> list[int]:
+    return [file.stat().st_mtime_ns for file in sorted(model.folder.iterdir())]
+
+
+def test_a_prepared_model_says_all_that_engines_need(source: Path, cache: Path) -> None:
+    model = prepare_model(source, cache)
+    assert (model.name, model.pooling, model.normalize, model.dim, model.max_tokens) == ("tiny", "cls", False, 64, 48)
+    assert (model.document_prefix, model.query_prefix, model.vocabulary_size) == ("", "q: ", 122)
+    assert model.weights_sha256 == sha256_of(source / "model.safetensors")
+    assert model.gguf.is_file()
+    assert model.tokenizer_json.is_file()
+    assert load_golden(model.golden).vectors.shape[1] == 64
+    assert left_overs(cache) == []
+
+
+def test_the_second_time_nothing_is_written_and_the_weights_are_not_read(source: Path, cache: Path) -> None:
+    model = prepare_model(source, cache)
+    before = times(model)
+    weights = source / "model.safetensors"
+    stamp = weights.stat()
+    weights.write_bytes(b"\0" * stamp.st_size)
+    os.utime(weights, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    assert prepare_model(source, cache) == model
+    assert times(model) == before
+
+
+def test_a_touched_folder_is_looked_at_again_and_found_the_same(source: Path, cache: Path) -> None:
+    model = prepare_model(source, cache)
+    before = times(model)
+    os.utime(source / "model.safetensors", ns=(1, 1))
+    assert prepare_model(source, cache) == model
+    assert times(model) == before
+
+
+def test_changed_weights_make_another_model(source: Path, cache: Path) -> None:
+    first = prepare_model(source, cache)
+    shutil.copy(make_folder(source.parent / "other", Tiny(layers=3)) / "model.safetensors", source / "model.safetensors")
+    second = prepare_model(source, cache)
+    assert second.weights_sha256 != first.weights_sha256
+    assert second.folder != first.folder
+    assert load_prepared(first.folder) == first
+
+
+def test_a_changed_pooling_or_limit_makes_another_model_of_the_same_weights(source: Path, cache: Path) -> None:
+    first = prepare_model(source, cache)
+    write_json(source / "1_Pooling" / "config.json", {"pooling_mode_mean_tokens": True})
+    second = prepare_model(source, cache)
+    assert (first.pooling, second.pooling) == ("cls", "mean")
+    assert (first.weights_sha256, first.tokenizer_sha256) == (second.weights_sha256, second.tokenizer_sha256)
+    assert first.folder != second.folder
+
+
+def test_the_cache_alone_is_enough_when_the_folder_has_gone(source: Path, cache: Path) -> None:
+    model = prepare_model(source, cache)
+    shutil.rmtree(source)
+    assert prepare_model(source, cache) == model
+    assert prepare_model(model.folder, cache / "other") == model
+
+
+def test_padding_and_truncation_do_not_change_the_tokenizers_identity(tmp_path: Path, cache: Path) -> None:
+    from_json = prepare_model(make_folder(tmp_path / "a"), cache)
+    changed = make_folder(tmp_path / "b")
+    text = (changed / "tokenizer.json").read_text(encoding="utf-8")
+    (changed / "tokenizer.json").write_text(text.replace('"max_length": 8', '"max_length": 9'), encoding="utf-8")
+    assert prepare_model(changed, cache).tokenizer_sha256 == from_json.tokenizer_sha256
+    cased = prepare_model(make_folder(tmp_path / "c", Tiny(lowercase=False)), cache)
+    assert cased.tokenizer_sha256 != from_json.tokenizer_sha256
+
+
+@pytest.mark.parametrize("name", ["model.gguf", "tokenizer.json", "golden.npz", "prepared.json"])
+@pytest.mark.parametrize("damage", ["cut", "removed"])
+def test_a_damaged_model_is_made_again(source: Path, cache: Path, name: str, damage: str) -> None:
+    model = prepare_model(source, cache)
+    if damage == "cut":
+        (model.folder / name).write_bytes((model.folder / name).read_bytes()[:-10])
+    else:
+        (model.folder / name).unlink()
+    with pytest.raises(ModelError):
+        load_prepared(model.folder)
+    assert prepare_model(source, cache) == model
+    assert load_prepared(model.folder) == model
+    assert left_overs(cache) == []
+
+
+def test_a_model_of_another_version_is_made_again(source: Path, cache: Path) -> None:
+    model = prepare_model(source, cache)
+    file = model.folder / "prepared.json"
+    file.write_text(file.read_text(encoding="utf-8").replace('"format": 1', '"format": 0'), encoding="utf-8")
+    with pytest.raises(ModelError, match="another version"):
+        load_prepared(model.folder)
+    assert prepare_model(source, cache) == model
+
+
+def test_a_damaged_stamp_costs_only_time(source: Path, cache: Path) -> None:
+    model = prepare_model(source, cache)
+    (stamp,) = cache.glob("*.stamp")
+    for content in ("", "[]", "{}", '{"files": 3, "prepared": 4}'):
+        stamp.write_text(content, encoding="utf-8")
+        assert prepare_model(source, cache) == model
+
+
+def test_a_bad_model_leaves_nothing_behind(source: Path, cache: Path) -> None:
+    (source / "model.safetensors").write_bytes(b"nonsense")
+    with pytest.raises(ModelError, match=r"model\.safetensors cannot be read"):
+        prepare_model(source, cache)
+    assert list(cache.iterdir()) == []
+
+
+def test_a_cache_that_cannot_be_written_is_named(source: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ModelError, match=r"cannot be prepared in .*file"):
+        prepare_model(source, tmp_path / "file")
+
+
+def test_processes_that_prepare_at_once_all_get_the_same_sound_model(source: Path, cache: Path) -> None:
+    program = "import sys; from pathlib import Path; from worker.model.prepared import prepare_model; "
+    program += "print(prepare_model(Path(sys.argv[1]), Path(sys.argv[2])).folder)"
+    command = [sys.executable, "-c", program, str(source), str(cache)]
+    root = Path(__file__).parents[3]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=root) for _ in range(3)]
+    found = {process.communicate()[0].strip() for process in running}
+    assert [process.returncode for process in running] == [0, 0, 0]
+    assert found == {str(prepare_model(source, cache).folder)}
+    assert left_overs(cache) == []
+
+
+def test_the_default_model_is_prepared_with_its_name(prepared_model: PreparedModel) -> None:
+    assert prepared_model.name == "all-MiniLM-L6-v2"
+    assert replace(prepared_model) == prepared_model
+    assert (prepared_model.dim, prepared_model.max_tokens, prepared_model.vocabulary_size) == (384, 256, 30_522)
+    assert prepared_model.weights_sha256 == "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"

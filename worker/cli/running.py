@@ -1,0 +1,44 @@
+"""A service on a thread beside the main one, as `demo` needs it."""
+
+from worker.cli.exits import CommandFailed
+from worker.service import CRASHED, MUST_CHANGE, Service
+from worker.stage import Stage
+
+_LOOK_S = 0.05
+
+
+class Running:
+    """A service on a thread of its own; whatever ends it early is raised where it is waited for.
+
+    Thread: main.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self._exit_code: int | None = None
+        self._error: Exception | None = None
+        self._stage = Stage("service", self._run, self._on_crash)
+        self._stage.start()
+
+    def check(self) -> None:
+        """Raise CommandFailed if the service has ended."""
+        if self._error is not None:
+            raise CommandFailed(str(self._error), MUST_CHANGE) from self._error
+        if self._exit_code is not None:
+            raise CommandFailed(f"stopped: {self.service.crash or 'ended early'}", self._exit_code or CRASHED)
+
+    def wait_opened(self) -> None:
+        """Wait until the index is open. Raises CommandFailed."""
+        while not self.service.opened.wait(_LOOK_S):
+            self.check()
+
+    def end(self) -> None:
+        """Drain and wait for the end."""
+        self.service.stop()
+        self._stage.join()
+
+    def _run(self) -> None:
+        self._exit_code = self.service.run()
+
+    def _on_crash(self, _stage: str, error: Exception) -> None:
+        self._error = error
