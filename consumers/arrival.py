@@ -30,16 +30,19 @@ class PartitionLedger:
     Thread: any, under its Ledger's lock.
     """
 
-    __slots__ = ("alive", "next_offset", "open")
+    __slots__ = ("alive", "first_offset", "next_offset", "open")
 
     def __init__(self) -> None:
         self.open: deque[Slot] = deque()
+        self.first_offset: int | None = None
         self.next_offset: int | None = None
         self.alive = True
 
     def arrive(self, offset: int) -> Slot:
         """Note a record's arrival."""
         slot = Slot(offset)
+        if self.first_offset is None:
+            self.first_offset = offset
         self.open.append(slot)
         return slot
 

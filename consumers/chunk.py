@@ -70,7 +70,8 @@ class Chunker:
         """Split n texts into pieces that fit; an empty list stands for a text of more than `max_chunks`."""
         split: list[list[Piece]] = []
         open_questions: list[int] = []
-        most_bytes = self._max_tokens - self._overhead_tokens  # a token is at least one byte of (ASCII) text
+        # A token is at least one byte of (ASCII) text; a mask with long stand-ins may make a text longer.
+        most_bytes = min(self._max_tokens - self._overhead_tokens, self._max_text_bytes)
         for i, (text, masked) in enumerate(zip(texts, self._mask(texts), strict=True)):
             split.append([Piece(text, masked)])
             if len(masked) > most_bytes or len(text) > self._max_text_bytes or not (masked.isascii() and text.isascii()):

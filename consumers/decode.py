@@ -85,7 +85,12 @@ class Decoder:
             return None
         if len(documents) > self._max_entries:
             raise Undecodable(f"more than {self._max_entries} entries in one record")
-        entries = (_entry_of(receipt, record, sub, fields) for sub, fields in enumerate(documents))
+        try:
+            entries = [_entry_of(receipt, record, sub, fields) for sub, fields in enumerate(documents)]
+        except Undecodable:
+            if self._form == "json":
+                raise
+            return None
         return [entry for entry in entries if entry.text]
 
     def _decode_utf8(self, value: bytes) -> str:
@@ -106,7 +111,7 @@ def strip_line_end(text: str) -> str:
 def _entry_of(receipt: Receipt, record: Record, sub: int, fields: Mapping[str, Any]) -> LogEntry:
     text = _first_text(fields, MESSAGE_FIELDS)
     if text is None:
-        text = orjson.dumps(fields, option=orjson.OPT_SORT_KEYS).decode("utf-8") if fields else ""
+        text = _render(fields) if fields else ""
     return LogEntry(
         receipt,
         sub,
@@ -115,6 +120,14 @@ def _entry_of(receipt: Receipt, record: Record, sub: int, fields: Mapping[str, A
         _first_text(fields, SERVICE_FIELDS) or "",
         _first_text(fields, LEVEL_FIELDS) or "",
     )
+
+
+def _render(fields: Mapping[str, Any]) -> str:
+    """Write an object without a message as text. Raises Undecodable: what can be read (1,024 levels) cannot always be written (254)."""
+    try:
+        return orjson.dumps(fields, option=orjson.OPT_SORT_KEYS).decode("utf-8")
+    except orjson.JSONEncodeError:
+        raise Undecodable("JSON nested too deeply") from None
 
 
 def _first_text(fields: Mapping[str, Any], names: tuple[str, ...]) -> str | None:

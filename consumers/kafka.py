@@ -6,6 +6,8 @@ through `say` and waited out; a fatal client error raises SourceFatal. Nothing i
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any
 
 from confluent_kafka import (
     TIMESTAMP_NOT_AVAILABLE,
@@ -19,6 +21,7 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient
 
 from consumers.arrival import Partition
+from consumers.epochs import TopicEpochs
 from consumers.kafka_settings import KafkaSourceSettings, admin_properties, client_properties
 from consumers.poller import Rebalance, SourceFatal
 from consumers.record import Record
@@ -42,17 +45,21 @@ class KafkaSource:
         self._fatal: str | None = None
         self._consumer = Consumer(client_properties(settings) | {"error_cb": self._on_error}, logger=_QUIET)
         self._assigned: set[Partition] = set()
+        self._started: set[Partition] = set()
+        """Those of the assigned that have delivered a record: only they can be paused."""
+        self._stopped = False
         self._paused: set[Partition] = set()
-        self._epochs: dict[str, str] = {}
+        self._admin: AdminClient | None = None
+        self._epochs = TopicEpochs(fixed=settings.topic_epoch, ask=self._ask_topic_ids, say=say)
         self._unplaced: list[Message] = []
+        """Records whose topic's epoch is not known yet; their topics are paused meanwhile."""
 
     def subscribe(self, rebalance: Rebalance) -> None:
         """Join the group; from now on `fetch` also calls `rebalance`."""
 
         def on_assign(_consumer: Consumer, partitions: list[TopicPartition]) -> None:
             arrived = _names(partitions)
-            for topic in {partition.topic for partition in arrived}:
-                self._epochs.pop(topic, None)
+            self._epochs.forget({partition.topic for partition in arrived})
             self._assigned.update(arrived)
             rebalance.on_assign(arrived)
 
@@ -69,34 +76,35 @@ class KafkaSource:
         self._consumer.subscribe(list(self._settings.topics), on_assign=on_assign, on_revoke=on_revoke, on_lost=on_lost)
 
     def fetch(self, max_records: int, timeout_s: float) -> list[Record]:
-        """Return up to `max_records` records as soon as there is one, none after `timeout_s`. Raises SourceFatal."""
+        """Return up to `max_records` records as soon as there is one, none after `timeout_s`. Raises SourceFatal.
+
+        Each is of a partition that is assigned when this returns.
+        """
         first = self._consumer.poll(timeout_s)
         messages = [] if first is None else [first, *self._consumer.consume(max_records - 1, timeout=0)]
         if self._fatal is not None:
             raise SourceFatal(self._fatal)
-        waiting = self._unplaced
-        waiting += [message for message in messages if self._is_record(message)]
-        self._unplaced = []
-        if not waiting:
-            return []
-        for topic in {str(message.topic()) for message in waiting}:
-            if topic not in self._epochs and not self._read_epoch(topic):
-                self._unplaced = waiting
-                return []
-        return [_record_of(message, self._epochs) for message in waiting]
+        for message in messages:
+            # A rebalance inside `consume` may have taken the partition of what came before it.
+            if self._is_record(message) and (partition := _partition_of(message)) in self._assigned:
+                self._started.add(partition)
+                self._unplaced.append(message)
+        placed = self._place()
+        self._match_pause()
+        return placed
 
     def pause(self) -> None:
-        """Stop delivery from every partition assigned now; polling goes on."""
-        fresh = self._assigned - self._paused
-        if fresh:
-            self._consumer.pause([TopicPartition(*partition) for partition in fresh])
-            self._paused |= fresh
+        """Stop delivery, polling goes on; a partition that has delivered nothing yet still brings its first records.
+
+        Pausing one before its first record can lose its position or stop it for good (librdkafka issues 2190 and 5591).
+        """
+        self._stopped = True
+        self._match_pause()
 
     def resume(self) -> None:
         """Deliver again."""
-        if self._paused:
-            self._consumer.resume([TopicPartition(*partition) for partition in self._paused])
-            self._paused.clear()
+        self._stopped = False
+        self._match_pause()
 
     def commit(self, next_offsets: Mapping[Partition, int]) -> dict[Partition, str]:
         """Commit synchronously; return the reason for each partition that was not accepted."""
@@ -112,7 +120,7 @@ class KafkaSource:
         """Return the log's end of each assigned partition as last seen by the client; partitions not yet seen are left out."""
         ends: dict[Partition, int] = {}
         for partition in self._assigned:
-            _, end = self._consumer.get_watermark_offsets(TopicPartition(*partition), cached=True) or (0, -1)
+            _, end = self._consumer.get_watermark_offsets(TopicPartition(*partition), cached=True)
             if end >= 0:
                 ends[partition] = end
         return ends
@@ -120,12 +128,33 @@ class KafkaSource:
     def close(self) -> None:
         """Leave the group; calls `Rebalance.on_revoke` for what is still assigned."""
         self._consumer.close()
+        self._admin = None
 
     def _forget(self, partitions: Sequence[Partition]) -> None:
-        self._assigned.difference_update(partitions)
-        self._paused.difference_update(partitions)
         gone = set(partitions)
-        self._unplaced = [m for m in self._unplaced if Partition(str(m.topic()), int(m.partition() or 0)) not in gone]
+        self._assigned -= gone
+        self._started -= gone
+        self._unplaced = [message for message in self._unplaced if _partition_of(message) not in gone]
+        self._match_pause()  # the client keeps a pause over a revocation: a partition that came back would stand still
+
+    def _match_pause(self) -> None:
+        waiting = {message.topic() for message in self._unplaced}
+        wanted = {partition for partition in self._started if self._stopped or partition.topic in waiting}
+        if fresh := wanted - self._paused:
+            self._consumer.pause([TopicPartition(*partition) for partition in fresh])
+        if over := self._paused - wanted:
+            self._consumer.resume([TopicPartition(*partition) for partition in over])
+        self._paused = wanted
+
+    def _place(self) -> list[Record]:
+        """Return the records whose topic's epoch is known; the others wait, topic by topic."""
+        if not self._unplaced:
+            return []
+        self._epochs.read({str(message.topic()) for message in self._unplaced})
+        known = self._epochs.known
+        placed = [message for message in self._unplaced if message.topic() in known]
+        self._unplaced = [message for message in self._unplaced if message.topic() not in known]
+        return [_record_of(message, known) for message in placed]
 
     def _is_record(self, message: Message) -> bool:
         error = message.error()
@@ -145,23 +174,19 @@ class KafkaSource:
         elif error.code() == KafkaError._ALL_BROKERS_DOWN:  # noqa: SLF001
             self._say(f"kafka at {self._settings.bootstrap_servers} is away; waiting for it")
 
-    def _read_epoch(self, topic: str) -> bool:
-        if self._settings.topic_epoch is not None:
-            self._epochs[topic] = self._settings.topic_epoch
-            return True
-        admin = AdminClient(admin_properties(self._settings.bootstrap_servers, self._settings.librdkafka), logger=_QUIET)
-        futures = admin.describe_topics(TopicCollection([topic]), request_timeout=_EPOCH_TIMEOUT_S)
-        try:
-            topic_id = futures[topic].result().topic_id
-        except KafkaException as error:
-            self._say(f"the id of topic {topic} cannot be read ({error.args[0].str()}); trying again (or set kafka.topic_epoch)")
-            return False
-        self._epochs[topic] = f"{(topic_id.get_most_significant_bits() >> 32) & 0xFFFFFFFF:08x}"
-        return True
+    def _ask_topic_ids(self, topics: Sequence[str]) -> dict[str, Future[Any]]:
+        if self._admin is None:
+            properties = admin_properties(self._settings.bootstrap_servers, self._settings.librdkafka)
+            self._admin = AdminClient({**properties, "log_level": 0})  # nobody polls it for its log
+        return self._admin.describe_topics(TopicCollection(list(topics)), request_timeout=_EPOCH_TIMEOUT_S)
 
 
 def _names(partitions: Sequence[TopicPartition]) -> list[Partition]:
     return [Partition(partition.topic, partition.partition) for partition in partitions]
+
+
+def _partition_of(message: Message) -> Partition:
+    return Partition(str(message.topic()), int(message.partition() or 0))
 
 
 def _record_of(message: Message, epochs: Mapping[str, str]) -> Record:
@@ -204,8 +229,7 @@ class LooseReader:
             partitions = self._consumer.list_topics(topic, timeout=timeout_s).topics[topic].partitions
             places = [TopicPartition(topic, partition) for partition in partitions]
             for place in places:
-                watermarks = self._consumer.get_watermark_offsets(place, timeout=timeout_s)
-                place.offset = 0 if watermarks is None else watermarks[1]
+                _, place.offset = self._consumer.get_watermark_offsets(place, timeout=timeout_s)
         except KafkaException as error:
             return str(error.args[0].str())
         self._consumer.assign(places)

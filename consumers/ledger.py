@@ -193,6 +193,12 @@ class Ledger:
         with self.lock:
             return dict(self._committed)
 
+    def positions(self) -> dict[Partition, int]:
+        """Return where each partition stands: what the broker has accepted in this assignment, else its first record."""
+        with self.lock:
+            first = {partition: ledger.first_offset for partition, ledger in self._owned.items() if ledger.first_offset is not None}
+            return first | self._committed
+
     def wait_until_settled(self, partitions: Iterable[Partition], timeout_s: float) -> bool:
         """Wait until no record of `partitions` is open; False when the time is up first."""
         watched = [self._owned[p] for p in partitions if p in self._owned]

@@ -45,10 +45,10 @@ class Source(Protocol):
         """Join the group."""
 
     def fetch(self, max_records: int, timeout_s: float) -> list[Record]:
-        """Poll: call `rebalance` as needed, return what has come. Raises SourceFatal."""
+        """Poll: call `rebalance` as needed, return what has come, all of partitions assigned now. Raises SourceFatal."""
 
     def pause(self) -> None:
-        """Stop delivery, not polling."""
+        """Stop delivery, not polling; a partition that has delivered nothing yet may still bring its first records."""
 
     def resume(self) -> None:
         """Deliver again."""
@@ -115,12 +115,15 @@ class Poller:
 
     def run(self) -> None:
         """Poll until `finish`; then commit what is settled and leave the group. Raises SourceFatal."""
+        ended_well = False
         try:
             self._source.subscribe(self)
             while not self._finished.is_set():
                 self._turn()
             self._commit()
+            ended_well = True
         finally:
+            self._may_commit = self._may_commit and ended_well
             self.intake_ended.set()
             self._settings = PollerSettings(max_poll_interval_s=0.0)  # leaving: no grace for what is still open
             self._source.close()
@@ -158,13 +161,14 @@ class Poller:
 
     def lag_records(self) -> int:
         """Records of the owned partitions that are not committed yet, as far as the client knows."""
-        ends, committed = self.end_offsets, self._ledger.committed()
-        return sum(end - committed.get(partition, 0) for partition, end in ends.items())
+        ends, positions = self.end_offsets, self._ledger.positions()
+        return sum(max(end - positions.get(partition, end), 0) for partition, end in ends.items())
 
     def _turn(self) -> None:
         self._match_pause()
         room = self._settings.max_fetch_records - len(self._held)
-        self._held += self._source.fetch(max(room, 1), _IDLE_S if not self._held else _IDLE_S / 10)
+        fetched = self._source.fetch(max(room, 1), _IDLE_S if not self._held else _IDLE_S / 10)
+        self._held += fetched  # not in one statement: a revocation inside `fetch` replaces `_held`
         self.last_poll_s = time.monotonic()
         if self._intake_stopped.is_set():
             self._held.clear()

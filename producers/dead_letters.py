@@ -30,8 +30,7 @@ PRODUCER_PROPERTIES: Final[Mapping[str, str]] = {
     "message.timeout.ms": "0",
     "linger.ms": "0",
     "batch.num.messages": "1",  # a broker refuses whole batches: one that is too large must not take its neighbours along
-    "topic.metadata.propagation.max.ms": "5000",  # say soon that the topic is missing …
-    "topic.metadata.refresh.interval.ms": "5000",  # … and notice soon that it is there
+    "topic.metadata.propagation.max.ms": "5000",  # say soon that the topic is missing
 }
 """What the producer of a DeadLetterSender needs."""
 

@@ -1,14 +1,17 @@
-"""Fixtures for every test: brokers, real and mock, and names that no other test uses."""
+"""Fixtures for every test: brokers, real and mock, the prepared model, and names that no other test uses."""
 
 import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
 
+from tests.model_fixture import prepared_model
 from tests.services.docker_kafka import DockerKafka
 from tests.services.kafka import KafkaServer, open_kafka
 from tests.services.local_kafka import LocalKafka
 from tests.services.mock_kafka import MockKafka
+
+__all__ = ["prepared_model"]
 
 
 @pytest.fixture(scope="session")

@@ -15,10 +15,11 @@ from worker.cache import Vector
 from worker.engine.engine import TokenIds
 from worker.query import Asked, Query
 from worker.search import Found, Hit, search
+from worker.stage import Abandoned
 
 RETRY_S = 0.2
 PATIENCE_S = 30.0
-"""How long a query without a deadline waits for a busy sink."""
+"""How long a query without a deadline is worked on, from when it was taken."""
 
 
 class EncodedQuery(NamedTuple):
@@ -56,6 +57,7 @@ class FailedQuery(NamedTuple):
     code: str
     """`bad_query`, `expired` or `unavailable`."""
     field: str
+    """Which field of the request is to blame; empty if none is."""
     reason: str
 
 
@@ -78,7 +80,7 @@ class Answer:
     """Waits so many seconds; True when the service stops hard."""
 
     def step(self, answerables: Sequence[Answerable]) -> None:
-        """Answer a list of queries in order."""
+        """Answer a list of queries in order. Raises Abandoned, the producer's ProducerBroken, and the sink's own SinkBroken."""
         for answerable in answerables:
             if isinstance(answerable, FailedQuery):
                 self._refuse(answerable)
@@ -86,11 +88,11 @@ class Answer:
                 self._answer(answerable)
 
     def _answer(self, embedded: EmbeddedQuery) -> None:
-        deadline_s = embedded.asked.deadline_s
-        started_s = self.clock()
-        give_up_s = deadline_s if deadline_s is not None else started_s + PATIENCE_S
+        asked, started_s = embedded.asked, self.clock()
+        deadline_s = asked.deadline_s
+        give_up_s = asked.taken_s + PATIENCE_S if deadline_s is None else deadline_s
         found: Found | None = None
-        reason = "expired"
+        reason = "the deadline has passed" if deadline_s is not None else f"not answered within {PATIENCE_S:g} s"
         while self.clock() < give_up_s:
             try:
                 found = search(self.sink, embedded.query, embedded.vector, out_of_time=lambda: self.clock() >= give_up_s)
@@ -98,14 +100,14 @@ class Answer:
             except SinkBusy as error:
                 reason = f"the index does not answer: {error}"
                 if self.pause(RETRY_S):
-                    return  # the receipt stays open: the query is read again
+                    raise Abandoned from error
         if found is None:
-            code = "expired" if deadline_s is not None else "unavailable"
-            self._refuse(FailedQuery(embedded.asked, code, "deadline_ms", reason))
+            code, field = ("unavailable", "") if deadline_s is None else ("expired", "deadline_ms")
+            self._refuse(FailedQuery(asked, code, field, reason))
             return
         times = {"wait": embedded.wait_s, "embed": embedded.embed_s, "search": self.clock() - started_s}
         document = {"hits": [_hit(hit) for hit in found.hits], "complete": found.complete, "seconds": times}
-        self._reply(embedded.asked, document, deadline_s)
+        self._reply(asked, document, deadline_s)
 
     def _refuse(self, failed: FailedQuery) -> None:
         error = {"code": failed.code, "field": failed.field, "reason": failed.reason}

@@ -12,7 +12,7 @@ from typing import Any
 from consumers.replies import ReplyReader
 from producers.kafka import KafkaProducer, ProducerBroken, QueueFull
 from worker.query import CORRELATION_HEADER, REPLY_TOPIC_HEADER
-from worker.settings import KafkaTable
+from worker.tables import KafkaTable
 
 
 class NoReply(Exception):

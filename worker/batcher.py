@@ -2,9 +2,12 @@
 
 Theory of operation
 1. A batch is filled by tokens, not by texts: both engines pack sequences, so nothing is padded.
-2. Queries first, in order of arrival. A batch with queries takes no more log tokens than the floor, so that it is small.
-3. The floor: while logs wait, every batch adds `log_floor_tokens` to their credit; a log text enters a batch with queries when
-   the credit covers it, and then queries make room for it. So logs get at least their floor over any run of batches, less one text.
+2. Queries first, in order of arrival. With queries waiting, a batch takes log texts only as far as the logs' credit reaches.
+3. The floor: while logs wait, every batch adds `log_floor_tokens` to their credit, and what it takes of them is subtracted; when
+   none wait the credit is gone. A log text enters a batch with queries when the credit covers it; then queries make room for it.
+   So if `longest` is the tokens of the longest log text, and floor + longest - 1 <= budget, then any run of n batches, at the end
+   of each of which a log waits, holds at least n * floor - (longest - 1) log tokens; and a batch with queries at most
+   floor + longest - 1 of them.
 4. Queries rarely come alone: for some batches after one, log batches are small, so that the next query waits for a small one.
 5. The batcher never waits for a fuller batch; the engine takes whatever is there.
 
@@ -73,23 +76,20 @@ class Batcher(Generic[Q, L]):
 
     def next_batch(self) -> Batch[Q, L]:
         """Return the next batch; never empty while something waits."""
-        if not self._queries:
-            limit = self._small if self._busy else self._budget
-            self._busy = max(self._busy - 1, 0)
-            self._credit = 0
-            return Batch([], self._take_logs(max(limit, self._next_log_tokens())))
-        self._busy = self._calm_batches
         if not self._logs:
-            self._credit = 0
+            self._busy = self._calm_batches if self._queries else self._busy
             return Batch(self._take_queries(self._budget), [])
         self._credit = min(self._credit + self._floor, self._budget)
-        logs = self._take_logs(self._credit)
+        logs = self._take_logs(self._credit if self._queries else self._limit_without_queries())
         log_tokens = sum(len(log.ids) for log in logs)
-        self._credit -= log_tokens
+        self._credit = max(self._credit - log_tokens, 0) if self._logs else 0
+        self._busy = self._calm_batches if self._queries else max(self._busy - 1, 0)
         return Batch(self._take_queries(self._budget - log_tokens), logs)
 
-    def _next_log_tokens(self) -> int:
-        return len(self._logs[0].ids) if self._logs else 0
+    def _limit_without_queries(self) -> int:
+        """Tokens for a batch of logs alone: small shortly after a query, but room for the next text and for what they are owed."""
+        small = max(self._small, self._credit, len(self._logs[0].ids))
+        return small if self._busy else self._budget
 
     def _take_queries(self, limit_tokens: int) -> list[Q]:
         taken: list[Q] = []

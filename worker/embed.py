@@ -16,6 +16,7 @@ from worker.judge import Judge
 from worker.lane import Lane
 from worker.limits import FaultLimit
 from worker.prepare import StoreItem
+from worker.query import is_late
 
 _TAKE = 4096
 
@@ -34,7 +35,7 @@ class EmbedTally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Embed:
-    """Every text that it takes leaves as a vector, or its flight fails.
+    """Every text that it takes leaves as a vector, or its flight fails; a query past its deadline is not computed.
 
     Thread: one, the engine's.
     """
@@ -51,17 +52,27 @@ class Embed:
     tally: EmbedTally = field(default_factory=EmbedTally)
 
     def body(self) -> None:
-        """Run until the inlet is closed and nothing waits."""
-        while True:
-            taken = self.inlet.take(_TAKE, wait=not len(self.batcher))
-            if taken is None and not len(self.batcher):
-                return
-            self.batcher.add_queries(entry for entry in taken or () if isinstance(entry, EncodedQuery))
-            self.batcher.add_logs(entry for entry in taken or () if isinstance(entry, EncodedChunk))
-            self._embed(self.batcher.next_batch())
+        """Run until the inlet is closed and nothing waits, or until it is abandoned."""
+        while self.turn():
+            pass
+
+    def turn(self) -> bool:
+        """Take what has come and embed one batch, waiting only for the first text; False when there is no more to do."""
+        taken = self.inlet.take(_TAKE, wait=not len(self.batcher))
+        if self.inlet.is_abandoned or (taken is None and not len(self.batcher)):
+            return False
+        self.batcher.add_queries(entry for entry in taken or () if isinstance(entry, EncodedQuery))
+        self.batcher.add_logs(entry for entry in taken or () if isinstance(entry, EncodedChunk))
+        self._embed(self.batcher.next_batch())
+        return True
 
     def _embed(self, batch: Batch[EncodedQuery, EncodedChunk]) -> None:
         started_s = self.clock()
+        late = [query for query in batch.queries if is_late(query.asked, started_s)]
+        self.answer.put([FailedQuery(query.asked, "expired", "deadline_ms", "the deadline has passed") for query in late])
+        batch = batch._replace(queries=[query for query in batch.queries if not is_late(query.asked, started_s)])
+        if not (batch.queries or batch.logs):
+            return
         outcomes = self.judge.embed([query.ids for query in batch.queries] + [log.ids for log in batch.logs])
         ended_s = self.clock()
         self.tally.batches += 1

@@ -1,10 +1,13 @@
 """Fail points: the fault tests end the process at named moments, as a power cut would.
 
-A no-op unless the setting `fail_point` is `POINT:N`; the leaves get only the callable.
+A no-op unless the setting `fail_point` is `POINT:N` or `POINT:N:SECONDS`; the leaves get only the callable. With seconds, the
+thread that passes stands still for so long before the end, while the others go on: what they do too early is then seen.
 """
 
 import itertools
 import os
+import re
+import time
 from collections.abc import Callable
 
 from worker.settings import SettingsError
@@ -17,13 +20,14 @@ def fail_point(setting: str) -> Callable[[str], None]:
     """Return `at(point)`: ends the process without any clean-up at the N-th passing of the point that the setting names."""
     if not setting:
         return lambda _point: None
-    name, _, times = setting.partition(":")
-    if not times.isdecimal():
-        raise SettingsError(f"setting fail_point: {setting!r} is not POINT:N")
-    last, passings = int(times), itertools.count(1)
+    understood = re.fullmatch(r"(\w+):(\d+)(?::(\d+))?", setting)
+    if understood is None:
+        raise SettingsError(f"setting fail_point: {setting!r} is not POINT:N or POINT:N:SECONDS")
+    name, last, stand_s, passings = understood[1], int(understood[2]), int(understood[3] or 0), itertools.count(1)
 
     def at(point: str) -> None:
         if point == name and next(passings) == last:
+            time.sleep(stand_s)
             os._exit(KILLED)
 
     return at

@@ -77,5 +77,10 @@ class Lane(Generic[T]):
             self._usual.clear()
             self._ready.notify_all()
 
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether what was inside is forgotten: the stage may forget what it holds, too."""
+        return self._abandoned
+
     def __len__(self) -> int:
         return len(self._urgent) + len(self._usual)

@@ -17,6 +17,9 @@ from worker.settings import Settings
 from worker.space import EmbeddingSpace
 from worker.tokenizer import Tokenizer
 
+_LEAST_ROOM_TOKENS = 6
+"""One character can be several tokens; a text is split down to its characters, but no further."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedModel:
@@ -65,11 +68,12 @@ def space_of(model: PreparedModel) -> EmbeddingSpace:
 
 
 def load_model(settings: Settings) -> LoadedModel:
-    """Load everything and compare: tokenizer parity on a sample, golden vectors. Raises ModelError."""
+    """Load everything and compare: tokenizer parity on a sample, room beside the prefixes, golden vectors. Raises ModelError."""
     prepared = model_of(settings)
     tokenizer = Tokenizer(prepared)
     try:
         tokenizer.check_parity()
+        _check_prefixes(prepared, tokenizer)
     finally:
         tokenizer.close()
     threads = settings.engine.threads or len(os.sched_getaffinity(0))
@@ -81,3 +85,10 @@ def load_model(settings: Settings) -> LoadedModel:
         engine.close()
         raise ModelError(str(error)) from error
     return LoadedModel(prepared=prepared, space=space_of(prepared), engine=engine, golden=golden)
+
+
+def _check_prefixes(model: PreparedModel, tokenizer: Tokenizer) -> None:
+    for name, prefix in (("document_prefix", model.document_prefix), ("query_prefix", model.query_prefix)):
+        tokens = int(tokenizer.count([prefix])[0])
+        if tokens + _LEAST_ROOM_TOKENS > model.max_tokens:
+            raise ModelError(f"model.{name} takes {tokens} of {model.max_tokens} tokens; at least {_LEAST_ROOM_TOKENS} are for the text")

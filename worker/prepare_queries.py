@@ -13,7 +13,7 @@ from worker.answer import Answerable, EmbeddedQuery, EncodedQuery, FailedQuery
 from worker.cache import VectorCache
 from worker.encoded import EncodedChunk
 from worker.lane import Lane
-from worker.query import CORRELATION_HEADER, REPLY_TOPIC_HEADER, Asked, BadQuery, Query, deadline_s, header_of, parse_query
+from worker.query import CORRELATION_HEADER, REPLY_TOPIC_HEADER, Asked, BadQuery, Query, deadline_s, header_of, is_late, parse_query
 from worker.space import Digester
 from worker.tokenizer import Tokenizer
 
@@ -66,9 +66,9 @@ class PrepareQueries:
                 self.answer.put([FailedQuery(asked, "bad_query", error.field, error.reason)])
                 continue
             now_s = asked.taken_s
-            until_s = deadline_s(query, sent_ms=receipt.record.time_ms, now_s=now_s, wall_ms=self.wall_ms())
-            asked = asked._replace(deadline_s=until_s)
-            if until_s is not None and until_s <= now_s:
+            sent_ms = receipt.record.time_ms
+            asked = asked._replace(deadline_s=deadline_s(query, sent_ms=sent_ms, now_s=now_s, wall_ms=self.wall_ms()))
+            if is_late(asked, now_s):
                 self.answer.put([FailedQuery(asked, "expired", "deadline_ms", "the deadline had passed when the query arrived")])
             else:
                 self._send(asked, query)

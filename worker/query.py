@@ -4,7 +4,7 @@ A request is a Kafka record: JSON in its value, the reply topic and a correlatio
 uses). Everything is bounded and typed; filters never are expressions.
 """
 
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -16,6 +16,13 @@ REPLY_TOPIC_HEADER = "kafka_replyTopic"
 CORRELATION_HEADER = "kafka_correlationId"
 MAX_TEXT_CHARACTERS = 4096
 MAX_K = 1000
+_LABEL_CHARACTERS = 256
+_MOST_MS = 1 << 62
+_SHOWN_CHARACTERS = 100
+
+Label = Annotated[str, Field(max_length=_LABEL_CHARACTERS)]
+TimeMs = Annotated[int, Field(ge=-_MOST_MS, le=_MOST_MS)]
+"""Milliseconds since 1970, far inside 64 bits."""
 
 
 class BadQuery(Exception):
@@ -35,11 +42,11 @@ class Filters(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    since_ms: int | None = None
-    until_ms: int | None = None
-    service: list[str] = Field(default=[], max_length=100)
-    level: list[str] = Field(default=[], max_length=100)
-    topic: list[str] = Field(default=[], max_length=100)
+    since_ms: TimeMs | None = None
+    until_ms: TimeMs | None = None
+    service: list[Label] = Field(default=[], max_length=100)
+    level: list[Label] = Field(default=[], max_length=100)
+    topic: list[Label] = Field(default=[], max_length=100)
 
     def as_line_filter(self) -> LineFilter:
         """Return what the sink understands."""
@@ -83,7 +90,8 @@ def parse_query(value: bytes | None) -> Query:
         return Query.model_validate_json(value or b"")
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        raise BadQuery(".".join(str(part) for part in first["loc"]) or "query", first["msg"]) from None
+        field = ".".join(str(part) for part in first["loc"])[:_SHOWN_CHARACTERS]
+        raise BadQuery(field or "query", first["msg"]) from None
 
 
 def deadline_s(query: Query, *, sent_ms: int, now_s: float, wall_ms: float) -> float | None:
@@ -92,6 +100,11 @@ def deadline_s(query: Query, *, sent_ms: int, now_s: float, wall_ms: float) -> f
         return None
     age_ms = max(wall_ms - sent_ms, 0.0) if sent_ms > 0 else 0.0
     return now_s + (query.deadline_ms - age_ms) / 1000
+
+
+def is_late(asked: Asked, now_s: float) -> bool:
+    """Whether nobody waits for the answer any more."""
+    return asked.deadline_s is not None and asked.deadline_s <= now_s
 
 
 def header_of(headers: tuple[Header, ...], name: str) -> bytes | None:

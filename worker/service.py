@@ -24,18 +24,19 @@ from consumers.poller import Poller, PollerSettings
 from producers.dead_letters import DeadLetterSender
 from producers.kafka import KafkaProducer
 from producers.replies import ReplySender
-from sinks.sink import Sink, SinkBusy
+from sinks.sink import Sink, SinkBroken, SinkBusy
+from worker.exit_codes import CRASHED, DRAINED, OVERDUE
 from worker.fail_point import fail_point
 from worker.limits import LimitReached
 from worker.loaded import LoadedModel
+from worker.logs import inform
 from worker.pipeline import Pipeline
 from worker.settings import Settings
-from worker.stage import Stage
-from worker.store import BACK_OFF_S, Abandoned
+from worker.stage import Abandoned, Stage
+from worker.store import BACK_OFF_S
 
-DRAINED, CRASHED, MUST_CHANGE, OVERDUE = 0, 1, 2, 3
-"""Exit codes: drained; crashed or a limit reached; the user must change something; drain deadline passed."""
 _WATCH_S = 0.2
+_COMMITTED_S = 0.05
 _LEAVE_S = 5.0
 
 
@@ -98,19 +99,22 @@ class Service:
 
     def run(self) -> int:
         """Open the sink, start everything, wait for `stop` or a crash, end; returns the exit code. Raises SinkMismatch."""
+        drained = True
         try:
-            if not self._open_sink():
-                return DRAINED
-            for group in self._groups:
-                for stage in group.stages:
+            if self._open_sink():
+                for group in self._groups:
+                    for stage in group.stages:
+                        stage.start()
+                for stage in self._pollers:
                     stage.start()
-            for stage in self._pollers:
-                stage.start()
-            self.opened.set()
-            self._watch()
-            return self._end()
+                self.opened.set()
+                self._watch()
+                drained = self._end()
         finally:
             self._close()
+        if self._crash is not None:
+            return CRASHED
+        return DRAINED if drained else OVERDUE
 
     def stop(self) -> None:
         """Begin the drain."""
@@ -153,6 +157,8 @@ class Service:
                     self._say(f"the index cannot be opened yet ({error}); waiting for it")
                 self._stop.wait(BACK_OFF_S[min(attempt, len(BACK_OFF_S) - 1)])
                 attempt += 1
+            except SinkBroken as error:
+                self._on_crash("open", error)
             else:
                 return True
         return False
@@ -173,11 +179,14 @@ class Service:
             self.queries.forbid_commits()
         self._stop.set()
 
-    def _end(self) -> int:
+    def _end(self) -> bool:
+        """Drain, or give up; False when something is left that will be read again."""
         deadline_s = time.monotonic() + self._settings.limits.drain_s
+        if self._crash is None:
+            inform("stopping: what was taken in is finished first; a second signal leaves at once", at_most_s=self._settings.limits.drain_s)
         self.logs.stop_intake()
         self.queries.stop_intake()
-        drained = self._crash is None and self._drain(deadline_s)
+        drained = self._crash is None and self._end_stages(deadline_s) and self._settle(deadline_s)
         if not drained:
             self._abandon.set()
             self.pipeline.abandon()
@@ -185,40 +194,49 @@ class Service:
             poller.finish(commit=True)
         for stage in self._pollers:
             stage.join(_LEAVE_S)
-        if self._crash is not None:
-            return CRASHED
-        return DRAINED if drained else OVERDUE
+        return drained
 
-    def _drain(self, deadline_s: float) -> bool:
+    def _end_stages(self, deadline_s: float) -> bool:
         """End the stages in order; False when the deadline or a crash came first."""
-
-        def left_s() -> float:
-            return max(deadline_s - time.monotonic(), 0.0)
-
         for poller in (self.logs, self.queries):
-            if not poller.intake_ended.wait(left_s()):
+            if not poller.intake_ended.wait(_left_s(deadline_s)):
                 return False
         for group in self._groups:
             for lane in group.inlets:
                 lane.close()
             for stage in group.stages:
-                while stage.is_alive() and self._crash is None and left_s() > 0:
-                    stage.join(min(left_s(), _WATCH_S))
+                while stage.is_alive() and self._crash is None and _left_s(deadline_s) > 0:
+                    stage.join(min(_left_s(deadline_s), _WATCH_S))
                 if stage.is_alive() or self._crash is not None:
                     return False
+        return True
+
+    def _settle(self, deadline_s: float) -> bool:
+        """Wait for the last dead letters and replies, and until all of it is committed; False when time was up or a crash came first."""
         ledgers = (self.pipeline.log_ledger, self.pipeline.query_ledger)
-        return all(ledger.wait_until_settled(ledger.owned(), left_s()) for ledger in ledgers)
+        if not all(ledger.wait_until_settled(ledger.owned(), _left_s(deadline_s)) for ledger in ledgers):
+            return False
+        while any(ledger.committable() for ledger in ledgers):  # a commit that is refused now may be accepted at the next tick
+            if self._crash is not None or _left_s(deadline_s) <= 0:
+                return False
+            self._abandon.wait(_COMMITTED_S)
+        return True
 
     def _close(self) -> None:
+        """Wait a moment for the stages, because they still use what is closed after them."""
         self._abandon.set()
         self.pipeline.abandon()
+        started = [stage for group in self._groups for stage in group.stages if stage.ident is not None]
+        until_s = time.monotonic() + _LEAVE_S
+        for stage in started:
+            stage.join(max(until_s - time.monotonic(), 0.0))
         self.outside.letter_producer.close(_LEAVE_S)
         self.outside.reply_producer.close(_LEAVE_S)
-        for group in self._groups:
-            for stage in group.stages:
-                if stage.ident is not None:
-                    stage.join(_LEAVE_S)
-        if not any(stage.is_alive() for group in self._groups for stage in group.stages):
+        if not any(stage.is_alive() for stage in started):
             self.outside.sink.close()
             self.outside.model.engine.close()
             self.pipeline.close()
+
+
+def _left_s(deadline_s: float) -> float:
+    return max(deadline_s - time.monotonic(), 0.0)

@@ -5,137 +5,48 @@ The only module that reads the environment. Names follow the file's tables: `[ka
 """
 
 import difflib
+import json
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import BaseModel, Field, ValidationError
+from pydantic.fields import FieldInfo
+
+from worker.tables import (
+    CacheTable,
+    CapTable,
+    DecodeTable,
+    EngineTable,
+    KafkaTable,
+    LimitTable,
+    MaskTable,
+    MilvusTable,
+    ModelTable,
+    QueryTable,
+    Table,
+)
 
 PREFIX = "VECTAIL_"
 _RESERVED = ("VECTAIL_TEST_", "VECTAIL_CONFIG")
 """Names of the tests and of the command line, not settings."""
+_LIBRDKAFKA = f"{PREFIX}KAFKA__LIBRDKAFKA__"
+"""What follows is a client property with underscores for its dots: `…__SASL_PASSWORD` is `sasl.password`."""
+_HIDDEN = "**********"
+_SECRET_WORDS = ("password", "secret", "token", "key", "sasl.jaas", "oauthbearer.config")
 
 
 class SettingsError(Exception):
     """The user must change a setting; the message is one line and names it."""
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class KafkaTable(_Table):
-    """Where the records come from, and where replies and dead letters go."""
-
-    bootstrap_servers: str = "127.0.0.1:9092"
-    topics: tuple[str, ...] = ("logs",)
-    group: str = "vectail"
-    query_topic: str = "vectail.queries"
-    query_group: str = "vectail-queries"
-    reply_topic: str = "vectail.replies"
-    dead_letter_topic: str = "vectail.dead-letters"
-    topic_epoch: str | None = Field(default=None, pattern=r"^[0-9A-Za-z_-]{1,32}$")
-    protocol: Literal["classic", "consumer"] = "classic"
-    max_poll_interval_s: float = Field(default=300.0, ge=6)
-    commit_interval_s: float = Field(default=1.0, gt=0)
-    prefetch_bytes: int = Field(default=16 * 1024 * 1024, ge=1024)
-    librdkafka: dict[str, str] = {}
-    """Any client property, except those that would break the promise."""
-
-
-class CapTable(_Table):
-    """How much may be open at once; the only bound of the system."""
-
-    records: int = Field(default=20_000, ge=1)
-    bytes: int = Field(default=64 * 1024 * 1024, ge=1024)
-
-
-class DecodeTable(_Table):
-    """How a record becomes log entries."""
-
-    format: Literal["auto", "text", "json"] = "auto"
-    errors: Literal["replace", "strict"] = "replace"
-    max_chunks: int = Field(default=256, ge=1)
-    max_record_bytes: int = Field(default=1_000_000, ge=1024)
-    """Lines above this are never produced by `feed` and `demo`."""
-
-
-class MaskTable(_Table):
-    """What is taken out of a line before it is embedded."""
-
-    mode: Literal["template", "exact"] = "template"
-
-
-class ModelTable(_Table):
-    """Which model, and where its prepared files are kept."""
-
-    folder: Path | None = None
-    """A Hugging Face folder; the packaged all-MiniLM-L6-v2 if not set."""
-    cache: Path = Path("~/.cache/vectail/models")
-    document_prefix: str | None = None
-    query_prefix: str | None = None
-    max_tokens: int | None = Field(default=None, ge=8)
-
-
-class EngineTable(_Table):
-    """Who computes the vectors."""
-
-    name: Literal["auto", "llama"] = "auto"
-    threads: int | None = Field(default=None, ge=1)
-    """As many as there are cores, if not set."""
-    batch_tokens: int | None = Field(default=None, ge=64)
-    """What the engine measures best at, if not set."""
-
-
-class CacheTable(_Table):
-    """Vectors kept in memory, and how many templates are remembered as known."""
-
-    memory_bytes: int = Field(default=64 * 1024 * 1024, ge=0)
-    known_templates: int = Field(default=500_000, ge=1)
-
-
-class MilvusTable(_Table):
-    """Where the index is."""
-
-    uri: str = "http://127.0.0.1:19530"
-    """`http://HOST:PORT`, or a folder for Milvus Lite."""
-    collection: str = "vectail"
-    token: SecretStr = SecretStr("")
-    user: str = ""
-    password: SecretStr = SecretStr("")
-    db: str = ""
-    timeout_s: float = Field(default=10.0, gt=0)
-    writers: int = Field(default=1, ge=1, le=16)
-    batch_rows: int = Field(default=2_000, ge=1, le=16_000)
-
-
-class QueryTable(_Table):
-    """Who may be answered."""
-
-    reply_topics: tuple[str, ...] = ()
-    """Topics that a query may name for its reply, besides `kafka.reply_topic`."""
-    cap_records: int = Field(default=1_000, ge=1)
-
-
-class LimitTable(_Table):
-    """When to stop rather than go on."""
-
-    undecodable_in_a_row: int = Field(default=1_000, ge=1)
-    rejected_in_a_row: int = Field(default=20, ge=1)
-    drain_s: float = Field(default=25.0, gt=0)
-    """How long SIGTERM may take."""
-
-
-class Settings(BaseSettings):
+class Settings(Table):
     """All settings; frozen.
 
     Thread: any.
     """
-
-    model_config = SettingsConfigDict(extra="forbid", frozen=True, env_prefix=PREFIX, env_nested_delimiter="__")
 
     kafka: KafkaTable = KafkaTable()
     cap: CapTable = CapTable()
@@ -147,54 +58,53 @@ class Settings(BaseSettings):
     milvus: MilvusTable = MilvusTable()
     query: QueryTable = QueryTable()
     limits: LimitTable = LimitTable()
-    fail_point: str = ""
-    """For fault tests: `POINT:N` ends the process at the N-th passing of that point."""
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],  # noqa: ARG003 - pydantic's signature
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """The environment stands over what the file (given to `__init__`) says."""
-        return env_settings, init_settings
+    fail_point: str = Field(default="", pattern=r"^([a-z_]+:[1-9][0-9]*(:[0-9]+)?)?$")
+    """For fault tests: `POINT:N` ends the process at the N-th passing of that point, `POINT:N:SECONDS` so many seconds later."""
 
 
 def load_settings(file: Path | None, flags: Mapping[str, Mapping[str, Any]] | None = None) -> Settings:
-    """Read file and environment; `flags` (table → key → value) stand over both. Raises SettingsError, one line."""
+    """Read file and environment; `flags` (table → key → value) stand over both. Raises SettingsError, one line.
+
+    An empty variable counts as not set. A list in the environment is JSON, or its elements with commas between them.
+    """
     document = _read_toml(file) if file is not None else {}
     _refuse_unknown(document, str(file))
-    _refuse_unknown_environment()
+    merged = _laid_over(_laid_over(document, _read_environment(), levels=3), flags or {}, levels=2)
     try:
-        settings = Settings(**document)
-        if not flags:
-            return settings
-        merged = settings.model_dump()
-        for table, keys in flags.items():
-            merged[table] |= keys
-        return Settings.model_construct(**{name: _rebuild(settings, name, merged[name]) for name in merged})
+        return Settings(**merged)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        raise SettingsError(f"setting {'.'.join(str(part) for part in first['loc'])}: {first['msg']}") from None
+        reason = first["msg"].removeprefix("Value error, ")
+        raise SettingsError(f"setting {'.'.join(str(part) for part in first['loc'])}: {reason}") from None
 
 
 def redacted(settings: Settings) -> dict[str, Any]:
     """Return all settings as plain values, secrets as `**********`."""
     shown: dict[str, Any] = settings.model_dump(mode="json")
-    secret_words = ("password", "secret", "token", "key", "sasl.jaas")
     librdkafka = shown["kafka"]["librdkafka"]
     for name in librdkafka:
-        if any(word in name for word in secret_words):
-            librdkafka[name] = "**********"
+        if any(word in name.lower() for word in _SECRET_WORDS):
+            librdkafka[name] = _HIDDEN
+    scheme, separator, place = shown["milvus"]["uri"].rpartition("://")
+    shown["milvus"]["uri"] = f"{scheme}{separator}{_without_user(place) if separator else place}"
     return shown
 
 
-def _rebuild(settings: Settings, name: str, value: Any) -> Any:  # noqa: ANN401 - a table or a plain value
-    table = getattr(settings, name)
-    return type(table)(**value) if isinstance(table, BaseModel) else value
+def _without_user(place: str) -> str:
+    user, at, host = place.rpartition("@")
+    return f"{_HIDDEN}{at}{host}" if user else place
+
+
+def _laid_over(lower: Mapping[str, Any], upper: Mapping[str, Any], *, levels: int) -> dict[str, Any]:
+    """Merge nested names, the upper's winning; below so many levels a whole value replaces another."""
+    merged = dict(lower)
+    for name, value in upper.items():
+        below = merged.get(name)
+        if levels > 1 and isinstance(below, Mapping) and isinstance(value, Mapping):
+            merged[name] = _laid_over(below, value, levels=levels - 1)
+        else:
+            merged[name] = value
+    return merged
 
 
 def _read_toml(file: Path) -> dict[str, Any]:
@@ -206,33 +116,60 @@ def _read_toml(file: Path) -> dict[str, Any]:
         raise SettingsError(f"settings file {file} is not valid TOML: {error}") from None
 
 
-def _known_names() -> Iterator[tuple[str, ...]]:
+def _read_environment() -> dict[str, Any]:
+    """Return what the environment sets, in the shape of the file. Raises SettingsError for a name that is no setting."""
+    fields = dict(_fields())
+    names = {PREFIX + "__".join(name).upper(): name for name in fields}
+    document: dict[str, Any] = {}
+    for variable, text in sorted(os.environ.items()):
+        upper = variable.upper()
+        if not text or not upper.startswith(PREFIX) or upper.startswith(_RESERVED):
+            continue
+        if upper.startswith(_LIBRDKAFKA):
+            name: tuple[str, ...] = ("kafka", "librdkafka", upper.removeprefix(_LIBRDKAFKA).replace("_", ".").lower())
+            value: object = text
+        elif upper in names:
+            name = names[upper]
+            value = _parsed(variable, text, fields[name])
+        else:
+            raise SettingsError(f"unknown environment variable {variable}{_nearest(upper, set(names))}")
+        nested: dict[str, Any] = {name[-1]: value}
+        for part in reversed(name[:-1]):
+            nested = {part: nested}
+        document = _laid_over(document, nested, levels=3)
+    return document
+
+
+def _parsed(variable: str, text: str, field: FieldInfo) -> object:
+    kind = get_origin(field.annotation)
+    if kind is tuple and not text.startswith("["):
+        return [element.strip() for element in text.split(",")]
+    try:
+        return json.loads(text) if kind in (tuple, dict) else text
+    except json.JSONDecodeError as error:
+        raise SettingsError(f"environment variable {variable} is not valid JSON: {error}") from None
+
+
+def _fields() -> Iterator[tuple[tuple[str, ...], FieldInfo]]:
+    """Return every setting's name with what it may be."""
     for table, field in Settings.model_fields.items():
-        yield (table,)
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            for key in field.annotation.model_fields:
-                yield (table, key)
+            for key, inner in field.annotation.model_fields.items():
+                yield (table, key), inner
+        else:
+            yield (table,), field
 
 
 def _refuse_unknown(document: Mapping[str, Any], where: str) -> None:
-    known = set(_known_names())
+    known = {name for name, _ in _fields()}
+    tables = {name[0] for name in known}
     for table, content in document.items():
-        if (table,) not in known:
-            raise SettingsError(f"{where}: unknown table or setting {table!r}{_nearest(table, {name[0] for name in known})}")
+        if table not in tables:
+            raise SettingsError(f"{where}: unknown table or setting {table!r}{_nearest(table, tables)}")
+        keys = {name[1] for name in known if len(name) > 1 and name[0] == table}
         for key in content if isinstance(content, dict) else ():
-            if (table, key) not in known:
-                near = _nearest(key, {name[1] for name in known if len(name) > 1 and name[0] == table})
-                raise SettingsError(f"{where}: unknown setting {table}.{key}{near}")
-
-
-def _refuse_unknown_environment() -> None:
-    known = {PREFIX + "__".join(name).upper() for name in _known_names()}
-    for name in os.environ:
-        upper = name.upper()
-        if not upper.startswith(PREFIX) or upper.startswith(_RESERVED) or upper in known:
-            continue
-        if not any(upper.startswith(f"{table}__LIBRDKAFKA__") for table in known):
-            raise SettingsError(f"unknown environment variable {name}{_nearest(upper, known)}")
+            if key not in keys:
+                raise SettingsError(f"{where}: unknown setting {table}.{key}{_nearest(key, keys)}")
 
 
 def _nearest(name: str, names: set[str]) -> str:

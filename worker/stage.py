@@ -12,6 +12,12 @@ from typing import TypeVar
 from worker.lane import Lane
 
 T = TypeVar("T")
+
+
+class Abandoned(Exception):
+    """The service stops hard: what a step holds stays unsettled and will be read again."""
+
+
 Crash = Callable[[str, Exception], None]
 """Takes the stage's name and what it raised; called on the stage's own thread."""
 

@@ -15,14 +15,11 @@ from sinks.sink import Sink, SinkBusy, SinkRejected
 from worker.encoded import EmbeddedChunk
 from worker.flights import Flights, Landing
 from worker.prepare import StoreItem
+from worker.stage import Abandoned
 
 Row = TypeVar("Row", LineRow, TemplateRow)
 BACK_OFF_S = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 """Pauses between tries; the last one repeats."""
-
-
-class Abandoned(Exception):
-    """The service stops hard: what is held stays unsettled and will be read again."""
 
 
 @dataclass(slots=True)

@@ -113,6 +113,9 @@ def test_a_reply_to_a_topic_that_is_missing_is_let_go(kafka: KafkaServer, unique
 
 def test_a_feed_into_a_topic_that_is_missing_says_so(producer: KafkaProducer, unique: Unique) -> None:
     topic = unique("absent")
+    fed = Fed()
 
     with pytest.raises(FeedFailed, match=f"topic {topic}: .*nknown topic"):
-        feed([b"x"], producer, topic, fed=Fed(), pause=lambda _: False, refuse=lambda _: None)
+        feed([b"x"], producer, topic, fed=fed, pause=lambda _: False, refuse=lambda _: None)
+
+    assert fed.read == 0

@@ -19,12 +19,14 @@ from worker.model.prepared import PreparedModel, prepare_model
 from worker.tokenizer import PARITY_SAMPLE, Encoded, Tokenizer
 
 # Pieces that meet every rule on which tokenizers disagree: frames, word limits, accents, scripts, controls, odd spaces.
+SPECIAL = ["[SEP]", "[CLS]", "[MASK]", "[PAD]", "[UNK]", "[sep]", "[", "]", "##ing", "\u2581the", "[unused7]", "SEP]"]
+LONG = ["w" * 99, "w" * 100, "w" * 101, "7" * 400, "=" * 255, "ab" * 50 + "c", "blk_-1234567890123456789", "0x7f1ba5f4e68b"]
+SCRIPTS = ["é", "Å", "ß", "İ", "ﬁ", "e\u0301", "中", "日志", "エラー", "오류", "σφάλμα", "\U0001f4a5"]
+CONTROLS = ["\x00", "\x07", "\x0b", "\x0c", "\x1b[31m", "\x7f", "\x85"]
+INVISIBLE = ["\xa0", "\u00ad", "\u2003", "\u200d", "\u2028", "\ufeff", "\ufffd", "\ue000", "\U000e0001"]
+PLAIN = ["ERROR", "Failed password for", "10.1.2.3:54106", "/var/log/syslog", " ", "\t", "\r\n", "\n"]
 PIECES = st.one_of(
-    st.sampled_from(["[SEP]", "[CLS]", "[MASK]", "[PAD]", "[UNK]", "[sep]", "[", "]", "##ing", "\u2581the", "[unused7]", "SEP]"]),
-    st.sampled_from(["w" * 99, "w" * 100, "w" * 101, "7" * 400, "=" * 255, "ab" * 50 + "c", "blk_-1608999687919862906", "0x7f1ba5f4e68b"]),
-    st.sampled_from(["é", "Å", "ß", "İ", "ﬁ", "e\u0301", "中", "日志", "エラー", "오류", "σφάλμα", "\U0001f4a5", "\u200d", "\ufeff", "\u00ad"]),
-    st.sampled_from(["\x00", "\x07", "\x0b", "\x0c", "\x1b[31m", "\x7f", "\x85", "\xa0", "\u2003", "\u2028", "\ufffd", "\ue000", "\U000e0001"]),
-    st.sampled_from(["ERROR", "Failed password for", "10.250.19.102:54106", "/var/log/syslog", " ", "\t", "\r\n", "\n"]),
+    *map(st.sampled_from, (SPECIAL, LONG, SCRIPTS, CONTROLS, INVISIBLE, PLAIN)),
     st.text(st.characters(max_codepoint=0x7F), max_size=20),
     st.text(st.characters(exclude_categories=["Cs"]), max_size=6),
 )
@@ -57,7 +59,9 @@ def test_ids_equal_the_models_own_on_any_list(tokenizer: Tokenizer, own: OwnToke
     assert ids_of(tokenizer.encode(texts)) == right_ids(own, texts)
 
 
-def test_ids_equal_the_models_own_on_every_word_of_the_vocabulary(tokenizer: Tokenizer, own: OwnTokenizer, prepared_model: PreparedModel) -> None:
+def test_ids_equal_the_models_own_on_every_word_of_the_vocabulary(
+    tokenizer: Tokenizer, own: OwnTokenizer, prepared_model: PreparedModel
+) -> None:
     vocabulary = list(json.loads(prepared_model.tokenizer_json.read_text(encoding="utf-8"))["model"]["vocab"])
     assert len(vocabulary) == 30_522
     assert ids_of(tokenizer.encode(vocabulary)) == right_ids(own, vocabulary)
@@ -113,7 +117,7 @@ def test_counts_are_the_lengths_of_the_ids(tokenizer: Tokenizer) -> None:
     texts = ["", "one two three", "é", "=" * 255]
     encoded = tokenizer.encode(texts)
     assert encoded.counts().tolist() == tokenizer.count(texts).tolist() == [2, 5, 3, 257]
-    assert (encoded.ids.dtype, encoded.offsets.dtype) == (np.int32, np.int64)
+    assert (str(encoded.ids.dtype), str(encoded.offsets.dtype)) == ("int32", "int64")
 
 
 def test_earlier_ids_are_not_overwritten_by_the_next_list(tokenizer: Tokenizer) -> None:

@@ -1,84 +1,245 @@
-"""The verbs of `vectail`, their options and their help; what they do is in the files beside this one."""
+"""The verbs of `vectail`, their options and their help; what they do is in the files beside this one.
 
-import json
+A verb imports what it needs when it is called: `vectail --help` must not wait for the libraries of the model and of Milvus.
+Whatever goes wrong ends as one line on standard error and an exit code of `worker.exit_codes`.
+"""
+
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.exceptions import TyperException
 
-from worker.cli.demo import DemoOptions, demo, shown_queries
-from worker.cli.exits import CommandFailed
-from worker.cli.run import run_worker
-from worker.cli.screen import Screen
-from worker.service import MUST_CHANGE
-from worker.settings import Settings, SettingsError, load_settings
+from worker.cli.exits import CommandFailed, take_sigterm_as_ctrl_c
+from worker.cli.given import kafka_flags, model_flags, settings_or_fail
+from worker.cli.output import never_fail_on_a_character, print_facts, print_json, print_text
+from worker.exit_codes import MUST_CHANGE
 
+PLAIN: dict[str, Any] = {"rich_markup_mode": None, "no_args_is_help": True, "add_completion": False, "pretty_exceptions_enable": False}
 app = typer.Typer(
     name="vectail",
-    help="Turns Kafka log topics into a searchable Milvus index, continuously, and answers queries while it indexes.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
+    help="""Makes logs searchable by meaning: reads Kafka topics, keeps an index in Milvus, and answers questions while it indexes.
 
-Config = Annotated[
-    Path | None,
-    typer.Option("--config", "-c", help="Settings file (TOML). The environment stands over it, flags over both.", envvar="VECTAIL_CONFIG"),
-]
+    Begin with `vectail demo FILE`: it needs no Kafka and no Milvus.
+
+    Exit codes: 0 done; 1 something failed, or nobody answered; 2 something must be changed first (an option, a setting, a file, a
+    topic, the model, the index); 3 `run` did not drain in time; 130 ended by Ctrl-C.
+    """,
+    **PLAIN,
+)
+topics_app = typer.Typer(help="Make the Kafka topics that vectail needs.", **PLAIN)
+config_app = typer.Typer(help="Check the settings, or show all of them.", **PLAIN)
+model_app = typer.Typer(help="Prepare the embedding model, or show what it is.", **PLAIN)
+for verb, verbs in (("topics", topics_app), ("config", config_app), ("model", model_app)):
+    app.add_typer(verbs, name=verb)
+
+FILE_HELP = "Settings file (TOML). The environment stands over it, options over both."
+Config = Annotated[Path | None, typer.Option("--config", "-c", help=FILE_HELP, envvar="VECTAIL_CONFIG", metavar="FILE")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else.")]
-Bootstrap = Annotated[
-    str | None, typer.Option("--bootstrap-servers", help="Kafka's address, HOST:PORT[,HOST:PORT…]; over kafka.bootstrap_servers.")
-]
+Bootstrap = Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Address of Kafka; stands over kafka.bootstrap_servers.")]
+Cache = Annotated[Path | None, typer.Option(metavar="DIR", help="Where prepared models are kept; stands over model.cache.")]
+Hits = Annotated[int, typer.Option("-k", help="Hits for each question.", min=1, max=1000, metavar="N")]
+Query = typer.Option("--query", "-q", help="Ask this once all is indexed; may be repeated.", metavar="TEXT")
+Copies = typer.Option(help="Copies of each topic. Not given: the broker's default.", min=1, metavar="N")
 
 
 @app.command("demo")
 def demo_verb(
     files: Annotated[
-        list[str] | None,
-        typer.Argument(help="Log files, `-` for standard input. None: a synthetic stream of a dozen services.", metavar="[FILES]..."),
+        list[str] | None, typer.Argument(help="Log files, `-` for standard input. None: a made-up stream of logs.", metavar="FILE")
     ] = None,
     *,
-    query: Annotated[list[str] | None, typer.Option("--query", "-q", help="Ask this once everything is indexed; may be repeated.")] = None,
-    data: Annotated[Path | None, typer.Option("--data", help="Keep the index in this folder. None: a temporary one.")] = None,
-    k: Annotated[int, typer.Option("-k", help="Hits per query.", min=1, max=1000)] = 5,
+    query: Annotated[list[str] | None, Query] = None,
+    data: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep the index in this folder, to add to it next time.")] = None,
+    k: Hits = 5,
     serve: Annotated[bool, typer.Option("--serve", help="Keep running, so that `vectail search` works from another terminal.")] = False,
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
-    """See it work: index log files (or a synthetic stream) in one process and search them. Needs no Kafka, no Milvus, no GPU."""
-    options = DemoOptions(files=tuple(files or ()), queries=shown_queries(query or ()), data=data, k=k, serve=serve, config=config)
-    result = demo(options, Screen(silent=as_json))
-    if as_json:
-        typer.echo(json.dumps(result, ensure_ascii=False))
+    """See it work: index your log files and search them.
+
+    All in one process, on an embedded Kafka broker, Milvus Lite and a model that is installed with vectail: needs no server, no GPU.
+    """
+    from worker.cli.demo import DemoOptions, demo
+    from worker.cli.screen import Screen
+    from worker.cli.search import checked_text
+
+    queries = tuple(checked_text(text) for text in query or ())
+    take_sigterm_as_ctrl_c()
+    options = DemoOptions(files=tuple(files or ()), queries=queries, data=data, k=k, serve=serve, config=config)
+    demo(options, Screen(silent=as_json), ready=print_json if as_json else lambda _result: None)
 
 
 @app.command("run")
 def run_verb(*, config: Config = None) -> None:
-    """Run the worker: index the log topics and answer the query topic, until SIGTERM.
+    """Run the worker: index topics and answer questions.
+
+    It goes on until SIGTERM or Ctrl-C, and then finishes what it has begun; a second one ends it at once.
 
     Exit codes: 0 drained; 1 crashed or a limit was reached; 2 something must be changed first (settings, model, index); 3 the drain
     deadline passed.
     """
+    from worker.cli.run import run_worker
+
     raise typer.Exit(run_worker(settings_or_fail(config)))
 
 
-def settings_or_fail(config: Path | None, flags: dict[str, dict[str, object]] | None = None) -> Settings:
-    """Load the settings; whatever is wrong with them is the user's to change."""
-    try:
-        return load_settings(config, flags)
-    except SettingsError as error:
-        raise CommandFailed(str(error), MUST_CHANGE) from error
+@app.command("feed")
+def feed_verb(
+    files: Annotated[list[str], typer.Argument(help="Log files, `-` for standard input.", metavar="FILE")],
+    *,
+    topic: Annotated[str | None, typer.Option(help="Topic to write to. Not given: the first of kafka.topics.", metavar="NAME")] = None,
+    rate: Annotated[float | None, typer.Option(help="Lines a second. Not given: as many as Kafka takes.", min=0.001, metavar="N")] = None,
+    bootstrap_servers: Bootstrap = None,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """Send lines of files to a Kafka topic.
+
+    One record a line, for `vectail run` or `vectail demo --serve` to index. Waits for a Kafka that is away. Ctrl-C stops reading, and
+    waits until what was sent has arrived.
+    """
+    from worker.cli.feed import FeedOptions, feed_files
+    from worker.cli.screen import Screen
+
+    take_sigterm_as_ctrl_c()
+    settings = settings_or_fail(config, kafka_flags(bootstrap_servers))
+    result = feed_files(settings, FeedOptions(files=tuple(files), topic=topic, rate=rate), Screen(silent=as_json))
+    if as_json:
+        print_json(result)
 
 
-def run_app(application: Callable[[], None] = app) -> int:
+@app.command("search")
+def search_verb(
+    text: Annotated[list[str], typer.Argument(help="What to look for, in your own words.", metavar="TEXT")],
+    *,
+    k: Hits = 10,
+    timeout: Annotated[float, typer.Option(help="Seconds to wait for an answer.", min=0.1, max=600, metavar="N")] = 15.0,
+    bootstrap_servers: Bootstrap = None,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask a running worker which lines fit a question.
+
+    The worker is `vectail run` or `vectail demo --serve`; question and answer go over Kafka.
+    """
+    from worker.cli.screen import Screen
+    from worker.cli.search import checked_text, search
+
+    asked = checked_text(" ".join(text))
+    settings = settings_or_fail(config, kafka_flags(bootstrap_servers))
+    answer = search(settings.kafka, asked, k=k, timeout_s=timeout)
+    if as_json:
+        print_json(answer)
+    else:
+        Screen().answer(answer)
+
+
+@topics_app.command("init")
+def topics_init_verb(
+    *,
+    partitions: Annotated[int, typer.Option(help="Of log topics and query topic: as many workers can share one.", min=1, metavar="N")] = 4,
+    replication_factor: Annotated[int | None, Copies] = None,
+    bootstrap_servers: Bootstrap = None,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make the topics that are missing.
+
+    These are the log topics, and those for queries, replies and dead letters. Topics that exist stay as they are.
+    """
+    from worker.cli.screen import Screen
+    from worker.cli.topics import init_topics
+
+    kafka = settings_or_fail(config, kafka_flags(bootstrap_servers)).kafka
+    result = init_topics(kafka, Screen(silent=as_json), partitions=partitions, replication_factor=replication_factor)
+    if as_json:
+        print_json(result)
+
+
+@config_app.command("check")
+def config_check_verb(*, config: Config = None) -> None:
+    """Say whether the settings are valid.
+
+    That is: every name is known, every value is possible. Starts nothing and connects to nothing.
+    """
+    settings_or_fail(config)
+    print_text("settings are valid")
+
+
+@config_app.command("show")
+def config_show_verb(*, config: Config = None, as_json: AsJson = False) -> None:
+    """Show all settings, secrets hidden.
+
+    As they are in the end: file, environment and defaults together. Printed as TOML, ready to become a settings file.
+    """
+    from worker.cli.config import settings_as_toml, shown_settings
+
+    settings = settings_or_fail(config)
+    print_json(shown_settings(settings)) if as_json else print_text(settings_as_toml(settings))
+
+
+@model_app.command("prepare")
+def model_prepare_verb(
+    folder: Annotated[Path | None, typer.Argument(help="Folder of a Hugging Face model. None: all-MiniLM-L6-v2.", metavar="HF_DIR")] = None,
+    *,
+    cache: Cache = None,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the files that a model is loaded from.
+
+    Once for each model; a start that does not find them does it by itself. Nothing is downloaded.
+    """
+    show_model(config, folder, cache, as_json=as_json)
+
+
+@model_app.command("show")
+def model_show_verb(*, cache: Cache = None, config: Config = None, as_json: AsJson = False) -> None:
+    """Show the model that the settings name.
+
+    Its size and limits, its embedding space, its files. A model that was never prepared is prepared first.
+    """
+    show_model(config, None, cache, as_json=as_json)
+
+
+@app.command("version")
+def version_verb(*, as_json: AsJson = False) -> None:
+    """Show versions, of vectail and of its libraries."""
+    from worker.cli.version import versions
+
+    print_json(versions()) if as_json else print_facts(versions())
+
+
+def show_model(config: Path | None, folder: Path | None, cache: Path | None, *, as_json: bool) -> None:
+    """Prepare a model, or find it prepared, and say what it is."""
+    from worker.cli.model import model_facts, shown_model
+
+    facts = model_facts(settings_or_fail(config, model_flags(folder, cache)))
+    print_json(facts) if as_json else print_facts(shown_model(facts))
+
+
+def run_app(application: Callable[..., object] = app) -> int:
     """Run the command line; returns the exit code. A failure is one line on standard error."""
+    never_fail_on_a_character()
     try:
-        application()
+        exit_code = application(prog_name="vectail", standalone_mode=False)
     except CommandFailed as failed:
         typer.echo(f"vectail: {failed}", err=True)
         return failed.exit_code
+    except TyperException as wrong:
+        typer.echo(usage_error(wrong), err=True)
+        return MUST_CHANGE
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 1
-    return 0
+    return exit_code if isinstance(exit_code, int) else 0
+
+
+def usage_error(wrong: TyperException) -> str:
+    """Return what was wrong with the words on the command line, in one line, and where to read on; the whole help if there were none."""
+    message = wrong.format_message()
+    where = getattr(wrong, "ctx", None)
+    if "\n" in message or where is None:
+        return message
+    return f"vectail: {message} (`{where.command_path} --help` says more)"

@@ -7,7 +7,7 @@ like any client. Nothing is left behind without `--data`.
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,13 +19,15 @@ from producers.feed import Fed, FeedWindow, feed
 from producers.kafka import EmbeddedBroker, KafkaProducer
 from producers.lines import FileUnreadable, TooLarge, check_files, read_files
 from producers.log_feed import EXAMPLE_QUERIES, synthetic_lines
-from worker.ask import Asker, NoReply
-from worker.cli.exits import CommandFailed
+from worker.ask import Asker
+from worker.cli.demo_folder import begin_run
+from worker.cli.exits import must_change, problem
 from worker.cli.run import load_or_fail, open_service
 from worker.cli.running import Running
-from worker.cli.screen import Progress, Screen
+from worker.cli.screen import Figures, Screen
+from worker.cli.search import ask
 from worker.logs import Announcer, configure_logs
-from worker.service import CRASHED, MUST_CHANGE, Service
+from worker.service import Service
 from worker.settings import Settings, SettingsError, load_settings
 from worker.stage import Stage
 
@@ -50,12 +52,21 @@ class DemoOptions:
     config: Path | None
 
 
-def demo(options: DemoOptions, screen: Screen, *, ended: Callable[[Service], None] = lambda _service: None) -> dict[str, Any]:
-    """Run the demo; returns the object that `--json` prints. `ended` gets the service after it has drained. Raises CommandFailed."""
+def demo(
+    options: DemoOptions,
+    screen: Screen,
+    *,
+    ready: Callable[[dict[str, Any]], None] = lambda _result: None,
+    ended: Callable[[Service], None] = lambda _service: None,
+) -> dict[str, Any]:
+    """Run the demo; returns the object that `--json` prints. Raises CommandFailed.
+
+    `ready` gets the object as soon as it is known, before serving; `ended` gets the service after it has drained.
+    """
     try:
         check_files(options.files)
     except FileUnreadable as error:
-        raise CommandFailed(str(error), MUST_CHANGE) from error
+        raise must_change(error) from error
     configure_logs(quiet=True)
     with ExitStack() as stack:
         folder = options.data
@@ -68,33 +79,32 @@ def demo(options: DemoOptions, screen: Screen, *, ended: Callable[[Service], Non
         _touch_topics(settings)
         screen.say("Loading the model …")
         model = load_or_fail(settings)
-        running = Running(open_service(settings, model, say=Announcer(screen.say).say))
+        running = Running(open_service(settings, model, say=Announcer(screen.warn).say))
         stack.callback(ended, running.service)
         stack.callback(running.end)
         running.wait_opened()
         asker = Asker(settings.kafka)
         stack.callback(asker.close)
         result = _feed_and_ask(options, settings, running, asker, screen)
+        ready(result)
         if options.serve:
             _serve(settings, running, screen)
         return result
 
 
 def _settings(options: DemoOptions, folder: Path, bootstrap_servers: str) -> Settings:
+    kafka = {
+        "bootstrap_servers": bootstrap_servers,
+        "topic_epoch": begin_run(folder),
+        "topics": ("logs",),
+        "commit_interval_s": 0.2,
+        "protocol": "consumer",
+        "librdkafka": {},
+    }
     try:
-        epoch = _next_epoch(folder)
-        kafka = {
-            "bootstrap_servers": bootstrap_servers,
-            "topic_epoch": epoch,
-            "topics": ("logs",),
-            "commit_interval_s": 0.2, "protocol": "consumer",
-            "librdkafka": {},
-        }
-        return load_settings(options.config, {"kafka": kafka, "milvus": {"uri": str(folder / "index"), "writers": 1}})
+        return load_settings(options.config, {"kafka": kafka, "milvus": {"uri": str(folder / "index.db"), "writers": 1}})
     except SettingsError as error:
-        raise CommandFailed(str(error), MUST_CHANGE) from error
-    except OSError as error:
-        raise CommandFailed(f"folder {folder} cannot be used: {error.strerror}", MUST_CHANGE) from error
+        raise must_change(error) from error
 
 
 def _touch_topics(settings: Settings) -> None:
@@ -106,44 +116,38 @@ def _touch_topics(settings: Settings) -> None:
     producer.close(1.0)
 
 
-def _next_epoch(folder: Path) -> str:
-    """Count runs in the folder: the embedded broker begins at offset 0 each time, so each run is another topic."""
-    folder.mkdir(parents=True, exist_ok=True)
-    counter = folder / "runs"
-    text = counter.read_text(encoding="ascii").strip() if counter.exists() else "0"
-    if not text.isdecimal():
-        raise SettingsError(f"{counter} does not hold a number; is {folder} a folder of `vectail demo`?")
-    counter.write_text(f"{int(text) + 1}\n", encoding="ascii")
-    return f"run{int(text) + 1}"
-
-
 def _feed_and_ask(options: DemoOptions, settings: Settings, running: Running, asker: Asker, screen: Screen) -> dict[str, Any]:
-    service = running.service
-    started_s = time.monotonic()
     fed = Fed()
-    failure: list[Exception] = []
-    stop = threading.Event()
-    feeder = Stage("feed", lambda: _feed(options, settings, service, fed, stop), lambda _name, error: failure.append(error))
-    feeder.start()
-    topic = settings.kafka.topics[0]
-    with screen.progress() as show:
-        while feeder.is_alive() or not _is_committed(service, topic, fed):
-            show(progress(service, fed))
-            try:
-                running.check()
-            except CommandFailed:
-                stop.set()
-                raise
-            if failure:
-                raise CommandFailed(str(failure[0]), MUST_CHANGE if isinstance(failure[0], FileUnreadable) else CRASHED) from failure[0]
-            feeder.join(_SHOW_S) if feeder.is_alive() else stop.wait(_SHOW_S / 5)
-        seconds = time.monotonic() - started_s
-        show(progress(service, fed))
+    started_s = time.monotonic()
+    _index(options, settings, running, fed, screen)
+    seconds = time.monotonic() - started_s
     queries = options.queries or (() if options.files else EXAMPLE_QUERIES)
-    answers = [_ask(asker, text, options.k) for text in queries]
-    result = {**_figures(service, fed), "seconds": round(seconds, 3), "queries": answers}
+    answers = [ask(asker, text, k=options.k, timeout_s=_ANSWER_S) for text in queries]
+    result = {**_figures(running.service, fed), "seconds": round(seconds, 3), "queries": answers}
     screen.result(result)
     return result
+
+
+def _index(options: DemoOptions, settings: Settings, running: Running, fed: Fed, screen: Screen) -> None:
+    """Feed all lines and wait until the last is committed, showing figures meanwhile."""
+    service, topic = running.service, settings.kafka.topics[0]
+    failures: list[Exception] = []
+    stop = threading.Event()
+    feeder = Stage("feed", lambda: _feed(options, settings, service, fed, stop), lambda _name, error: failures.append(error))
+    feeder.start()
+    with screen.progress() as show:
+        try:
+            while feeder.is_alive() or not _is_committed(service, topic, fed):
+                show(progress(service, fed))
+                running.check()
+                feeder.join(_SHOW_S) if feeder.is_alive() else stop.wait(_SHOW_S / 5)
+                if failures:
+                    break
+        finally:
+            stop.set()
+            show(progress(service, fed))
+    for failure in failures:
+        raise (must_change if isinstance(failure, FileUnreadable) else problem)(failure) from failure
 
 
 def _feed(options: DemoOptions, settings: Settings, service: Service, fed: Fed, stop: threading.Event) -> None:
@@ -173,18 +177,18 @@ def _is_committed(service: Service, topic: str, fed: Fed) -> bool:
     return sum(next_offset for partition, next_offset in committed.items() if partition.topic == topic) >= fed.sent
 
 
-def progress(service: Service, fed: Fed) -> Progress:
-    """Return what the progress line shows."""
+def progress(service: Service, fed: Fed) -> Figures:
+    """Return what is shown while lines are indexed."""
     pipeline = service.pipeline
     committed = sum(pipeline.log_ledger.committed().values())
-    return Progress(
-        records=fed.read,
-        rows=pipeline.store.tally.lines,
-        templates=pipeline.store.tally.templates,
-        tokens_embedded=pipeline.embed.tally.tokens,
-        tokens_saved=pipeline.flights.tally.tokens_saved,
-        lag=max(fed.sent - committed, 0),
-    )
+    return {
+        "records": fed.read,
+        "rows": pipeline.store.tally.lines,
+        "templates": pipeline.store.tally.templates,
+        "tokens embedded": pipeline.embed.tally.tokens,
+        "tokens saved": pipeline.flights.tally.tokens_saved,
+        "lag": max(fed.sent - committed, 0),
+    }
 
 
 def _figures(service: Service, fed: Fed) -> dict[str, Any]:
@@ -212,33 +216,13 @@ def _committed(next_offsets: dict[Partition, int]) -> dict[str, int]:
     return {f"{partition.topic}/{partition.partition}": next_offset for partition, next_offset in sorted(next_offsets.items())}
 
 
-def _ask(asker: Asker, text: str, k: int) -> dict[str, Any]:
-    started_s = time.monotonic()
-    try:
-        answer = asker.ask({"text": text, "k": k}, timeout_s=_ANSWER_S)
-    except NoReply as error:
-        raise CommandFailed(str(error), CRASHED) from error
-    seconds = time.monotonic() - started_s
-    if "error" in answer:
-        raise CommandFailed(f"query {text!r}: {answer['error']['reason']}", MUST_CHANGE)
-    return {"text": text, "seconds": round(seconds, 4), "complete": answer["complete"], "hits": answer["hits"]}
-
-
 def _serve(settings: Settings, running: Running, screen: Screen) -> None:
     address = settings.kafka.bootstrap_servers
-    screen.say(f'Serving. From another terminal: vectail search "disk is full" --bootstrap-servers {address}')
-    screen.say(f"More lines: vectail feed FILE --bootstrap-servers {address}    Ctrl-C ends it.")
+    screen.tell(f'Serving. From another terminal: vectail search "disk is full" --bootstrap-servers {address}')
+    screen.tell(f"More lines: vectail feed FILE --bootstrap-servers {address}    Ctrl-C ends it.")
     try:
         while True:
             running.check()
             time.sleep(_SHOW_S)
     except KeyboardInterrupt:
-        screen.say("Draining …")
-
-
-def shown_queries(queries: Sequence[str]) -> tuple[str, ...]:
-    """Return the queries without empty ones. Raises CommandFailed for one that is only spaces."""
-    for text in queries:
-        if not text.strip():
-            raise CommandFailed("--query: a query needs a text", MUST_CHANGE)
-    return tuple(queries)
+        screen.tell("Draining …")

@@ -7,11 +7,12 @@ from types import FrameType
 from producers.kafka import ProducerMisconfigured
 from sinks.sink import SinkMismatch
 from worker.cli.exits import CommandFailed
+from worker.exit_codes import DRAINED, MUST_CHANGE, OVERDUE
 from worker.loaded import LoadedModel, load_model
 from worker.logs import announcer, configure_logs, inform
 from worker.model.folder import ModelError
 from worker.outside import open_outside
-from worker.service import DRAINED, MUST_CHANGE, OVERDUE, Service
+from worker.service import Service
 from worker.settings import Settings
 
 

@@ -1,7 +1,8 @@
 """A service on a thread beside the main one, as `demo` needs it."""
 
 from worker.cli.exits import CommandFailed
-from worker.service import CRASHED, MUST_CHANGE, Service
+from worker.exit_codes import CRASHED, MUST_CHANGE
+from worker.service import Service
 from worker.stage import Stage
 
 _LOOK_S = 0.05

@@ -68,14 +68,15 @@ def load_golden(file: Path) -> Golden:
 
 
 def worst_cosine(engine: Engine, golden: Golden) -> float:
-    """Embed the golden texts; return the lowest cosine between what came and what is right, -1 … 1.
+    """Embed the golden texts that the engine can take; return the lowest cosine between what came and what is right, -1 … 1.
 
     An answer of the wrong shape or with a number that is not finite counts as -1. Raises what the engine raises.
     """
-    worst = 1.0
-    for first, last in _batches(golden, engine.batch_tokens):
-        right = golden.vectors[first:last]
-        vectors = engine.embed(golden.ids[first:last])
+    chosen = [index for index, ids in enumerate(golden.ids) if len(ids) <= engine.max_tokens]
+    worst = 1.0 if chosen else -1.0
+    for batch in _batches(golden, chosen, engine.batch_tokens):
+        right = golden.vectors[batch]
+        vectors = engine.embed([golden.ids[index] for index in batch])
         if vectors.shape != right.shape or not np.isfinite(vectors).all():
             return -1.0
         lengths = np.maximum(np.linalg.norm(vectors, axis=1), np.finfo(np.float32).tiny)
@@ -83,13 +84,15 @@ def worst_cosine(engine: Engine, golden: Golden) -> float:
     return worst
 
 
-def _batches(golden: Golden, batch_tokens: int) -> list[tuple[int, int]]:
-    """Cut the texts, in order, into batches of at most `batch_tokens` tokens."""
-    bounds, first, tokens = [], 0, 0
-    for index, ids in enumerate(golden.ids):
-        if index > first and tokens + len(ids) > batch_tokens:
-            bounds.append((first, index))
-            first, tokens = index, 0
-        tokens += len(ids)
-    bounds.append((first, len(golden.ids)))
-    return bounds
+def _batches(golden: Golden, chosen: list[int], batch_tokens: int) -> list[list[int]]:
+    """Cut the chosen texts, in order, into batches of at most `batch_tokens` tokens."""
+    batches: list[list[int]] = []
+    room = 0
+    for index in chosen:
+        tokens = len(golden.ids[index])
+        if not batches or tokens > room:
+            batches.append([])
+            room = batch_tokens
+        batches[-1].append(index)
+        room -= tokens
+    return batches

@@ -25,7 +25,7 @@ class WordPiece:
 
     tokens: tuple[str, ...]
     special_ids: frozenset[int]
-    """Ids of tokens that mean something to the model and are written as they are."""
+    """Ids of tokens that mean something to the model: its added tokens, and those that frame a text or stand for the unknown."""
     unk: int
     cls: int
     sep: int
@@ -35,10 +35,13 @@ class WordPiece:
     strip_accents: bool
     longest_word_characters: int
     """A longer word is one unknown token; llama.cpp has no such limit."""
-    added: tuple[str, ...]
-    """Texts that are found before any other rule is applied; llama.cpp would split them."""
-    added_in_any_case: bool
-    """Some of `added` are searched for in the normalised text."""
+    special_in_any_case: bool
+    """Some special tokens are searched for in the normalised text."""
+
+    @property
+    def special(self) -> tuple[str, ...]:
+        """Texts of the special tokens: what a text that holds one of them means, only the model's own tokenizer knows."""
+        return tuple(self.tokens[token_id] for token_id in sorted(self.special_ids))
 
 
 def read_wordpiece(tokenizer_json: str, source: str) -> WordPiece:
@@ -70,11 +73,12 @@ def _read(parsed: dict[str, Any], source: str) -> WordPiece:
             raise ModelError(f"{source} holds the token {token!r}, which llama.cpp cannot tell from a word's start")
         tokens[token_id] = token
     cls, sep = _frame(parsed["post_processor"], source)
+    unk = ids[model["unk_token"]]
     strip_accents = normalizer.get("strip_accents")
     return WordPiece(
         tokens=tuple(tokens),
-        special_ids=frozenset(int(entry["id"]) for entry in added),
-        unk=ids[model["unk_token"]],
+        special_ids=frozenset((cls, sep, unk, *(int(entry["id"]) for entry in added))),
+        unk=unk,
         cls=cls,
         sep=sep,
         pad=ids.get("[PAD]"),
@@ -82,8 +86,7 @@ def _read(parsed: dict[str, Any], source: str) -> WordPiece:
         lowercase=bool(normalizer["lowercase"]),
         strip_accents=bool(normalizer["lowercase"] if strip_accents is None else strip_accents),
         longest_word_characters=int(model["max_input_chars_per_word"]),
-        added=tuple(entry["content"] for entry in added),
-        added_in_any_case=any(entry["normalized"] for entry in added),
+        special_in_any_case=any(entry["normalized"] for entry in added),
     )
 
 

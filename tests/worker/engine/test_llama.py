@@ -62,7 +62,7 @@ def test_a_missing_file_is_named(prepared_model: PreparedModel, tmp_path: Path) 
 
 def test_a_file_that_is_no_gguf_is_refused_with_the_reason(prepared_model: PreparedModel, tmp_path: Path) -> None:
     (tmp_path / "model.gguf").write_bytes(b"not a model")
-    with pytest.raises(ModelError, match="cannot load .*: .*invalid magic"):
+    with pytest.raises(ModelError, match=r"cannot load .*: .*invalid magic"):
         LlamaEngine(replace(prepared_model, gguf=tmp_path / "model.gguf"), threads=1)
 
 

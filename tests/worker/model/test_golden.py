@@ -27,6 +27,14 @@ def test_a_right_engine_passes_and_its_budget_is_kept(engine: FakeEngine, golden
     assert engine.calls == [[3], [20], [1, 9], [11, 1]]
 
 
+def test_a_golden_text_over_the_engines_limit_is_left_out_but_not_all_of_them(engine: FakeEngine, golden: Golden) -> None:
+    engine.max_tokens = 10
+    assert worst_cosine(engine, golden) == pytest.approx(1)
+    assert engine.calls == [[3, 1, 9, 1]]
+    engine.max_tokens = 0
+    assert worst_cosine(engine, golden) == -1
+
+
 def test_an_engine_with_another_model_fails(engine: FakeEngine, golden: Golden) -> None:
     engine.wrong = True
     assert worst_cosine(engine, golden) < WORST_ALLOWED_COSINE
@@ -72,7 +80,8 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
 
 def test_the_default_model_carries_all_golden_texts(prepared_model: PreparedModel) -> None:
     golden = load_golden(prepared_model.golden)
-    assert (len(golden.ids), golden.vectors.shape, golden.vectors.dtype) == (len(TEXTS), (len(TEXTS), 384), np.float32)
+    assert (len(golden.ids), golden.vectors.shape) == (len(TEXTS), (len(TEXTS), 384))
+    assert golden.vectors.dtype == np.float32
     assert np.linalg.norm(golden.vectors, axis=1) == pytest.approx(1, abs=1e-6)
     likeness = golden.vectors @ golden.vectors.T - np.eye(len(TEXTS))
     assert likeness.max() < 0.9

@@ -145,13 +145,19 @@ def test_a_cache_that_cannot_be_written_is_named(source: Path, tmp_path: Path) -
 
 
 def test_processes_that_prepare_at_once_all_get_the_same_sound_model(source: Path, cache: Path) -> None:
-    program = "import sys; from pathlib import Path; from worker.model.prepared import prepare_model; "
+    program = "import sys; from pathlib import Path; from worker.model.prepared import prepare_model; print('ready', flush=True); input(); "
     program += "print(prepare_model(Path(sys.argv[1]), Path(sys.argv[2])).folder)"
     command = [sys.executable, "-c", program, str(source), str(cache)]
     root = Path(__file__).parents[3]
-    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=root) for _ in range(3)]
+    pipe = subprocess.PIPE
+    running = [subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=root) for _ in range(4)]
+    assert {process.stdout.readline() for process in running if process.stdout} == {"ready\n"}
+    for process in running:
+        assert process.stdin
+        process.stdin.write("go\n")
+        process.stdin.flush()
     found = {process.communicate()[0].strip() for process in running}
-    assert [process.returncode for process in running] == [0, 0, 0]
+    assert [process.returncode for process in running] == [0, 0, 0, 0]
     assert found == {str(prepare_model(source, cache).folder)}
     assert left_overs(cache) == []
 

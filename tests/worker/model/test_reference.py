@@ -58,7 +58,9 @@ def _one_token(folder: Path, token: int) -> list[float]:
     x = norm("embeddings.LayerNorm", np.asarray(x))
     for layer in range(2):
         name = f"encoder.layer.{layer}"
-        x = norm(f"{name}.attention.output.LayerNorm", x + linear(f"{name}.attention.output.dense", linear(f"{name}.attention.self.value", x)))
+        x = norm(
+            f"{name}.attention.output.LayerNorm", x + linear(f"{name}.attention.output.dense", linear(f"{name}.attention.self.value", x))
+        )
         wide = linear(f"{name}.intermediate.dense", x)
         wide = np.array([value * (1 + math.erf(value / math.sqrt(2))) / 2 for value in wide.tolist()])
         x = norm(f"{name}.output.LayerNorm", x + linear(f"{name}.output.dense", wide))

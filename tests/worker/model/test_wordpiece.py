@@ -30,16 +30,21 @@ def test_tokens_and_rules_are_read() -> None:
     assert vocabulary.tokens == VOCABULARY
     assert (vocabulary.pad, vocabulary.unk, vocabulary.cls, vocabulary.sep, vocabulary.mask) == (0, 1, 2, 3, 4)
     assert (vocabulary.lowercase, vocabulary.strip_accents, vocabulary.longest_word_characters) == (False, False, 100)
-    assert (vocabulary.special_ids, vocabulary.added, vocabulary.added_in_any_case) == (frozenset(range(5)), SPECIAL, False)
+    assert (vocabulary.special_ids, vocabulary.special, vocabulary.special_in_any_case) == (frozenset(range(5)), SPECIAL, False)
+
+
+def test_what_frames_a_text_is_special_even_where_nobody_added_it() -> None:
+    assert read(tokenizer_json() | {"added_tokens": []}).special == ("[UNK]", "[CLS]", "[SEP]")
 
 
 def test_accents_go_with_the_case_unless_said_otherwise() -> None:
     assert read(tokenizer_json()).strip_accents is True
-    assert read(changed("normalizer.strip_accents", False)).strip_accents is False
+    assert read(changed("normalizer.strip_accents", value=False)).strip_accents is False
 
 
 def test_an_unused_id_has_no_text() -> None:
-    assert read(changed("model.vocab", {token: token_id for token_id, token in enumerate(SPECIAL)} | {"word": 7})).tokens[5:] == ("", "", "word")
+    ids = {token: token_id for token_id, token in enumerate(SPECIAL)}
+    assert read(changed("model.vocab", ids | {"word": 7})).tokens[5:] == ("", "", "word")
 
 
 def test_the_older_frame_is_understood() -> None:

@@ -28,7 +28,7 @@ class Tiny:
     prompts: dict[str, str] | None = None
 
 
-def make_folder(folder: Path, tiny: Tiny = Tiny()) -> Path:  # noqa: B008 - immutable
+def make_folder(folder: Path, tiny: Tiny = Tiny()) -> Path:
     """Write a folder; two with the same settings are equal."""
     folder.mkdir(parents=True)
     write_json(

@@ -1,0 +1,54 @@
+"""Records, receipts and rejects for the tests of this folder."""
+
+from consumers.arrival import Partition
+from consumers.ledger import Ledger, Receipt, Reject
+from consumers.record import Header, Record
+
+LOGS_0 = Partition("logs", 0)
+LOGS_1 = Partition("logs", 1)
+
+
+def record(
+    offset: int = 0,
+    value: bytes | None = b"a line",
+    *,
+    partition: Partition = LOGS_0,
+    key: bytes | None = None,
+    headers: tuple[Header, ...] = (),
+) -> Record:
+    return Record(*partition, offset, "e90c", 1_700_000_000_000 + offset, key, value, headers)
+
+
+class Letters:
+    """A dead-letter box that keeps what it is given; the test delivers.
+
+    Thread: any.
+    """
+
+    def __init__(self) -> None:
+        self.posted: list[tuple[Receipt, str, list[Reject]]] = []
+
+    def __call__(self, receipt: Receipt, reason: str, rejects: list[Reject]) -> None:
+        self.posted.append((receipt, reason, rejects))
+
+    def deliver_all(self) -> None:
+        while self.posted:
+            self.posted.pop()[0].bury()
+
+
+def new_ledger(*, cap_records: int = 100, cap_bytes: int = 1_000_000, letters: Letters | None = None) -> Ledger:
+    ledger = Ledger(cap_records=cap_records, cap_bytes=cap_bytes, dead_letter=letters or Letters())
+    ledger.assign([LOGS_0, LOGS_1])
+    return ledger
+
+
+def admit(ledger: Ledger, *records: Record) -> list[Receipt]:
+    receipts = [ledger.admit(record) for record in records]
+    admitted = [receipt for receipt in receipts if receipt is not None]
+    assert len(admitted) == len(records), "the ledger is full"
+    return admitted
+
+
+def receipt_of(made: Record) -> Receipt:
+    """Return the open receipt of one record in a ledger of its own."""
+    return admit(new_ledger(), made)[0]

@@ -1,0 +1,93 @@
+"""A poller on a fake broker, played turn by turn on the test's own thread: no waiting, and every order is the test's."""
+
+from collections.abc import Callable
+
+from consumers.arrival import Partition
+from consumers.ledger import Ledger, Receipt
+from consumers.poller import Poller, PollerSettings
+from tests.consumers.records import Letters
+from tests.fakes.source import FakeBroker, FakeSource
+
+NO_GRACE_S = 25.0
+"""A `max_poll_interval_s` that leaves a revocation no time to wait."""
+
+
+def idle() -> None:
+    """A turn in which nothing happens."""
+
+
+def turn(*calls: Callable[[], object]) -> Callable[[], None]:
+    """Make one turn of several calls."""
+
+    def make_all() -> None:
+        for call in calls:
+            call()
+
+    return make_all
+
+
+class Scene:
+    """One poller and what became of its records.
+
+    Thread: the test's.
+    """
+
+    def __init__(
+        self,
+        *,
+        partitions: int = 2,
+        cap_records: int = 100,
+        cap_bytes: int = 1_000_000,
+        max_fetch_records: int = 500,
+        commit_interval_s: float = 0.0,
+        max_poll_interval_s: float = NO_GRACE_S,
+        fail_point: Callable[[str], None] = lambda _point: None,
+    ) -> None:
+        self.broker = FakeBroker(partitions=partitions)
+        self.source = FakeSource(self.broker)
+        self.said: list[str] = []
+        self.delivered: list[Receipt] = []
+        self._settled: list[Receipt] = []
+        self.ledger = Ledger(cap_records=cap_records, cap_bytes=cap_bytes, dead_letter=Letters())
+        self.poller = Poller(
+            source=self.source,
+            ledger=self.ledger,
+            deliver=self.delivered.extend,
+            settings=PollerSettings(
+                max_fetch_records=max_fetch_records, commit_interval_s=commit_interval_s, max_poll_interval_s=max_poll_interval_s
+            ),
+            say=self.said.append,
+            fail_point=fail_point,
+        )
+
+    def play(self, *turns: Callable[[], object]) -> None:
+        """Run the poller; each of its polls begins with the next turn, and the last one finishes it."""
+        self.source.turns = [*turns, lambda: self.poller.finish(commit=True)]
+        self.poller.run()
+
+    def produce(self, partition: int, records: int) -> None:
+        """Append small records to a partition."""
+        for _ in range(records):
+            self.broker.produce(partition, b"a line")
+
+    def settle(self, *numbers: int) -> None:
+        """Settle what was delivered first, second …; all that is not settled yet without numbers."""
+        for receipt in [self.delivered[n] for n in numbers] or [one for one in self.delivered if one not in self._settled]:
+            receipt.expect(1, decoded_bytes=0)
+            receipt.settle()
+            self._settled.append(receipt)
+
+    def offsets(self, partition: int) -> list[int]:
+        """Return the offsets delivered from a partition, in order."""
+        return [receipt.record.offset for receipt in self.delivered if receipt.record.partition == partition]
+
+    def give(self, *partitions: int) -> None:
+        """Begin a rebalance after which the poller owns just these."""
+        self.broker.move({self.source: partitions})
+
+    def committed(self) -> dict[int, int]:
+        """Return the group's position in each partition that has one."""
+        return {partition.partition: next_offset for partition, next_offset in self.broker.committed.items()}
+
+    def partition(self, number: int) -> Partition:
+        return self.broker.partitions[number]

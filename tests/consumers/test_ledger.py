@@ -1,0 +1,219 @@
+"""The ledger by example, and what it promises to threads; `tests/properties/test_ledger.py` tells the longer stories."""
+
+import threading
+
+import pytest
+
+from consumers.ledger import Ledger, Receipt, Reject
+from tests.consumers.records import LOGS_0, LOGS_1, Letters, admit, new_ledger, record
+
+WAIT_S = 20.0
+
+
+def settle(receipt: Receipt) -> None:
+    receipt.expect(1, decoded_bytes=10)
+    receipt.settle()
+
+
+def test_nothing_is_committable_before_something_is_settled() -> None:
+    ledger = new_ledger()
+    admit(ledger, record(5), record(6))
+    assert ledger.committable() == {}
+
+
+def test_the_next_offset_is_one_after_the_last_of_the_settled_prefix() -> None:
+    ledger = new_ledger()
+    first, gap, last = admit(ledger, record(5), record(17), record(18))
+    settle(gap)
+    assert ledger.committable() == {}
+    settle(first)
+    assert ledger.committable() == {LOGS_0: 18}
+    settle(last)
+    assert ledger.committable() == {LOGS_0: 19}
+
+
+def test_a_settled_record_behind_an_open_one_still_counts() -> None:
+    ledger = new_ledger(cap_records=3)
+    first, *others = admit(ledger, record(0), record(1), record(2))
+    for receipt in others:
+        settle(receipt)
+    assert ledger.admit(record(3)) is None
+    settle(first)
+    assert (ledger.open_records, ledger.open_bytes) == (0, 0)
+
+
+def test_what_was_committed_is_not_committable_again_until_it_advances() -> None:
+    ledger = new_ledger()
+    first, second = admit(ledger, record(0), record(1))
+    settle(first)
+    ledger.mark_committed(LOGS_0, 1)
+    assert ledger.committable() == {}
+    assert ledger.committed() == {LOGS_0: 1}
+    settle(second)
+    assert ledger.committable() == {LOGS_0: 2}
+
+
+def test_late_settle_after_revoke_moves_nothing_but_releases_its_bytes() -> None:
+    ledger = new_ledger()
+    (receipt,) = admit(ledger, record(0, b"12345678"))
+    ledger.revoke([LOGS_0])
+    assert not receipt.is_alive
+    assert ledger.open_bytes == 8
+    settle(receipt)
+    assert ledger.committable() == {}
+    assert (ledger.open_records, ledger.open_bytes, ledger.decoded_bytes) == (0, 0, 0)
+    assert ledger.tally == {"admitted": 1, "abandoned": 1}
+
+
+def test_late_settle_after_reassignment_does_not_move_the_new_assignment() -> None:
+    ledger = new_ledger()
+    old = admit(ledger, *map(record, range(10)))
+    ledger.revoke([LOGS_0])
+    ledger.assign([LOGS_0])
+    (again,) = admit(ledger, record(0))
+    for receipt in old:
+        settle(receipt)
+    assert ledger.committable() == {}
+    settle(again)
+    assert ledger.committable() == {LOGS_0: 1}
+
+
+def test_a_letter_delivered_after_a_revocation_moves_nothing() -> None:
+    letters = Letters()
+    ledger = new_ledger(letters=letters)
+    (receipt,) = admit(ledger, record(0))
+    receipt.refuse("undecodable")
+    ledger.revoke([LOGS_0])
+    ledger.assign([LOGS_0])
+    letters.deliver_all()
+    assert ledger.committable() == {}
+    assert ledger.tally == {"admitted": 1, "abandoned": 1}
+
+
+def test_a_record_with_rejects_is_committable_when_its_letter_is_delivered_not_before() -> None:
+    letters = Letters()
+    ledger = new_ledger(letters=letters)
+    (receipt,) = admit(ledger, record(0))
+    receipt.expect(3, decoded_bytes=9)
+    receipt.reject(0, 1, "too long")
+    receipt.settle()
+    assert letters.posted == []
+    receipt.reject(1, 0, "not finite")
+    assert letters.posted == [(receipt, "too long", [Reject(0, 1, "too long"), Reject(1, 0, "not finite")])]
+    assert ledger.committable() == {}
+    letters.deliver_all()
+    assert ledger.committable() == {LOGS_0: 1}
+    assert ledger.decoded_bytes == 0
+    assert ledger.tally == {"admitted": 1, "dead_letter": 1}
+
+
+def test_a_reject_in_a_dead_assignment_sends_no_letter() -> None:
+    letters = Letters()
+    ledger = new_ledger(letters=letters)
+    refused, rejected = admit(ledger, record(0), record(1))
+    rejected.expect(1, decoded_bytes=9)
+    ledger.revoke([LOGS_0])
+    refused.refuse("undecodable")
+    rejected.reject(0, 0, "too long")
+    assert letters.posted == []
+    assert ledger.tally == {"admitted": 2, "abandoned": 2}
+    assert (ledger.open_records, ledger.open_bytes, ledger.decoded_bytes) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(("value_bytes", "is_admitted"), [(60, True), (61, False)])
+def test_the_byte_cap_may_be_filled_to_the_last_byte(value_bytes: int, *, is_admitted: bool) -> None:
+    ledger = new_ledger(cap_bytes=100)
+    admit(ledger, record(0, b"x" * 40))
+    assert (ledger.admit(record(1, b"x" * value_bytes)) is not None) == is_admitted
+
+
+def test_a_record_larger_than_the_cap_is_admitted_alone() -> None:
+    ledger = new_ledger(cap_bytes=100)
+    (small,) = admit(ledger, record(0, b"x"))
+    assert ledger.admit(record(1, b"x" * 1000)) is None
+    settle(small)
+    (large,) = admit(ledger, record(1, b"x" * 1000))
+    assert ledger.admit(record(2, b"")) is None
+    assert not ledger.has_room()
+    settle(large)
+    assert ledger.has_room()
+
+
+def test_records_without_bytes_are_capped_by_number() -> None:
+    ledger = new_ledger(cap_records=2)
+    admit(ledger, record(0, None), record(1, None))
+    assert ledger.admit(record(2, None)) is None
+
+
+def test_room_returns_below_half_of_the_cap() -> None:
+    ledger = new_ledger(cap_records=4)
+    receipts = admit(ledger, *map(record, range(4)))
+    settle(receipts[0])
+    assert not ledger.has_room()
+    settle(receipts[1])
+    assert ledger.has_room()
+
+
+def test_a_partition_stands_at_its_first_record_until_something_is_committed() -> None:
+    ledger = new_ledger()
+    admit(ledger, record(40), record(41), record(7, partition=LOGS_1))
+    assert ledger.positions() == {LOGS_0: 40, LOGS_1: 7}
+    ledger.mark_committed(LOGS_0, 41)
+    assert ledger.positions() == {LOGS_0: 41, LOGS_1: 7}
+    ledger.revoke([LOGS_0])
+    assert ledger.positions() == {LOGS_1: 7}
+
+
+def test_waiting_ends_when_the_last_record_of_the_watched_partitions_is_settled() -> None:
+    ledger = new_ledger()
+    watched, _other = admit(ledger, record(0), record(0, partition=LOGS_1))
+    assert not ledger.wait_until_settled([LOGS_0], 0.0)
+    threading.Timer(0.02, settle, [watched]).start()
+    assert ledger.wait_until_settled([LOGS_0], WAIT_S)
+    assert not ledger.wait_until_settled([LOGS_0, LOGS_1], 0.0)
+
+
+def test_waiting_for_partitions_that_are_not_owned_ends_at_once() -> None:
+    ledger = new_ledger()
+    admit(ledger, record(0))
+    ledger.revoke([LOGS_0])
+    assert ledger.wait_until_settled([LOGS_0], WAIT_S)
+
+
+def test_waiting_for_decoded_room_ends_when_a_record_is_done() -> None:
+    ledger = new_ledger(cap_bytes=100)
+    (receipt,) = admit(ledger, record(0))
+    receipt.expect(1, decoded_bytes=100)
+    assert not ledger.wait_for_decoded_room(0.0)
+    threading.Timer(0.02, receipt.settle).start()
+    assert ledger.wait_for_decoded_room(WAIT_S)
+
+
+def test_pieces_settled_by_many_threads_are_each_counted_once() -> None:
+    letters = Letters()
+    ledger = Ledger(cap_records=10_000, cap_bytes=10**9, dead_letter=letters)
+    ledger.assign([LOGS_0, LOGS_1])
+    receipts = admit(ledger, *(record(offset, partition=LOGS_0 if offset % 2 else LOGS_1) for offset in range(400)))
+    for receipt in receipts:
+        receipt.expect(4, decoded_bytes=3)
+    start = threading.Barrier(4)
+
+    def work(number: int) -> None:
+        start.wait(WAIT_S)
+        for receipt in receipts:
+            if number == 3 and receipt.record.offset % 5 == 0:
+                receipt.reject(0, number, "asked to")
+            else:
+                receipt.settle()
+
+    threads = [threading.Thread(target=work, args=[number]) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(WAIT_S)
+    assert len(letters.posted) == 80
+    assert len({id(receipt) for receipt, _, _ in letters.posted}) == 80
+    letters.deliver_all()
+    assert (ledger.open_records, ledger.open_bytes, ledger.decoded_bytes) == (0, 0, 0)
+    assert ledger.committable() == {LOGS_0: 400, LOGS_1: 399}
+    assert ledger.tally == {"admitted": 400, "indexed": 320, "dead_letter": 80}

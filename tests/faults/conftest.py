@@ -1,0 +1,27 @@
+"""Fixtures of the fault tests: a scene of its own for each, and the model prepared before anything is measured."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.faults.scene import Scene
+from tests.faults.topics import Topics
+from tests.model_fixture import CACHE
+from tests.services.kafka import KafkaServer
+from worker.model.prepared import prepare_model
+
+
+@pytest.fixture(scope="session")
+def model_cache() -> Path:
+    """Where the default model lies prepared."""
+    prepare_model(None, CACHE)
+    return CACHE
+
+
+@pytest.fixture
+def scene(kafka: KafkaServer, unique: Callable[[str], str], tmp_path: Path, model_cache: Path) -> Iterator[Scene]:
+    """Topics, groups, a Milvus folder, and nobody at work yet."""
+    scene = Scene(Topics(kafka, unique), tmp_path, model_cache)
+    yield scene
+    scene.close()

@@ -1,0 +1,51 @@
+"""SIGTERM: what was taken in is finished and committed, in time; and what was not finished is never committed."""
+
+import signal
+
+from tests.faults.records import strange
+from tests.faults.scene import DRAIN_S, Scene
+
+DRAINED, OVERDUE = 0, 3
+LEAVE_S = 15.0
+"""More than leaving takes on a busy machine, less than the drain that is cut short here."""
+
+
+def test_sigterm_in_mid_work_commits_exactly_what_is_stored_and_the_next_start_finishes_the_rest(scene: Scene) -> None:
+    scene.topics.send(2_000)
+    worker = scene.start(cap__records="400")
+    scene.wait_progress(worker)
+    worker.terminate()
+    assert worker.wait(DRAIN_S + LEAVE_S) == DRAINED, worker.lines
+    committed = scene.topics.committed()
+    assert committed != scene.topics.ends(), "it was not stopped in mid-work"
+    verdict = scene.judge()
+    assert verdict.lost_below(committed) == []
+    assert verdict.stored_above(committed) == []
+
+    worker = scene.start()
+    scene.wait_all_committed(worker)
+    scene.drain(worker)
+    scene.judge_end()
+    letters = scene.topics.letters()
+    assert len(letters) == len(set(letters)), "a drained worker leaves nothing to be read again"
+
+
+def test_a_second_sigterm_leaves_at_once_and_a_drain_that_takes_too_long_exits_3(scene: Scene) -> None:
+    scene.topics.send(6_000, strange)
+    worker = scene.start(limits__drain_s="600")
+    scene.wait_progress(worker)
+    worker.terminate()
+    worker.wait_for("stopping")
+    worker.terminate()
+    assert worker.wait(LEAVE_S) == -signal.SIGTERM, worker.lines
+    committed = scene.topics.committed()
+    assert committed != scene.topics.ends(), "it had nothing left to do"
+    assert scene.judge().lost_below(committed) == []
+
+    worker = scene.start(limits__drain_s="0.1")
+    scene.wait_progress(worker)
+    worker.terminate()
+    assert worker.wait(LEAVE_S) == OVERDUE, worker.lines
+    committed = scene.topics.committed()
+    assert committed != scene.topics.ends(), "it had nothing left to do"
+    assert scene.judge().lost_below(committed) == []

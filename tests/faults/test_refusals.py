@@ -1,0 +1,46 @@
+"""What the user must change before a start can succeed: exit code 2, and one line that names it."""
+
+from sinks.milvus.lite import LocalMilvus
+from sinks.milvus.sink import MilvusSettings, MilvusSink
+from tests.faults.scene import COLLECTION, Scene
+
+MUST_CHANGE = 2
+DIM = 384
+
+
+def _refusal(scene: Scene) -> str:
+    """Start a worker, which must refuse; returns its one line."""
+    worker = scene.start()
+    assert worker.wait() == MUST_CHANGE, worker.lines
+    assert worker.events("warning") == worker.events("error") == []
+    assert len(worker.words()) == 1, worker.words()
+    assert sum(scene.topics.committed().values()) == 0
+    return worker.words()[0]
+
+
+def _collections_of(scene: Scene, *, dim: int, space: str) -> None:
+    sink = MilvusSink(MilvusSettings(uri=str(scene.milvus), dim=dim, space=space, collection=COLLECTION))
+    sink.open()
+    sink.close()
+
+
+def test_a_milvus_folder_in_use_by_another_process_is_refused(scene: Scene) -> None:
+    scene.topics.send(10)
+    taken = LocalMilvus(scene.milvus)
+    try:
+        assert _refusal(scene) == f"vectail: Milvus folder {scene.milvus} is in use by another process"
+    finally:
+        taken.close()
+
+
+def test_a_collection_of_another_dimension_is_refused(scene: Scene) -> None:
+    scene.topics.send(10)
+    _collections_of(scene, dim=8, space="any")
+    assert _refusal(scene) == f"vectail: Milvus collection '{COLLECTION}_templates', field 'vector': dim is 8, expected {DIM}"
+
+
+def test_a_collection_of_another_embedding_space_is_refused(scene: Scene) -> None:
+    scene.topics.send(10)
+    _collections_of(scene, dim=DIM, space="0123456789abcdef")
+    line = _refusal(scene)
+    assert line.startswith(f"vectail: Milvus collection '{COLLECTION}_templates': its vectors are of embedding space 0123456789abcdef, ")

@@ -1,0 +1,28 @@
+"""Index files that a killed worker has left half-written are made again at the next start."""
+
+import os
+
+from tests.faults.scene import Scene
+
+
+def test_half_written_index_files_are_repaired_at_start(scene: Scene) -> None:
+    scene.topics.send(400)
+    worker = scene.start()
+    scene.wait_all_committed(worker)
+    scene.drain(worker)  # writes the rows to segments; the next start makes their indexes
+
+    scene.topics.send(400)
+    worker = scene.start(cap__records="50")
+    scene.wait_progress(worker)
+    worker.kill()
+    indexes = list(scene.milvus.rglob("*.idx"))
+    assert len(indexes) >= 2, "one for each collection"
+    for path in indexes:
+        os.truncate(path, path.stat().st_size // 2)
+
+    worker = scene.start()
+    scene.wait_all_committed(worker)
+    asked = scene.topics.ask(b'{"text": "socket refused voucher", "k": 3}')
+    assert len(scene.topics.replies_to([asked])[asked]["hits"]) == 3
+    scene.drain(worker)
+    scene.judge_end()

@@ -1,0 +1,24 @@
+"""The same topic read again: the same row ids, no new rows, no new templates."""
+
+from collections.abc import Callable
+
+from tests.faults.scene import Scene
+
+
+def test_a_new_group_that_reads_the_topic_again_changes_nothing(scene: Scene, unique: Callable[[str], str]) -> None:
+    scene.topics.send(1_000)
+    worker = scene.start()
+    scene.wait_all_committed(worker)
+    scene.drain(worker)
+    scene.judge_end()
+    before = scene.read()
+
+    group = unique("group")
+    worker = scene.start(kafka__group=group, kafka__query_group=unique("query-group"))
+    scene.wait_all_committed(worker, group=group)
+    scene.drain(worker)
+    after = scene.read()
+    assert sorted(after.lines) == sorted(before.lines)
+    assert sorted(after.templates) == sorted(before.templates)
+    undecodable = sum(sent.content.fate == "dead_letter" for sent in scene.topics.sent)
+    assert len(scene.topics.letters()) == 2 * undecodable

@@ -1,0 +1,107 @@
+"""`vectail run` as a real child process: its settings come through the environment, and all that it says is kept.
+
+Ended by its process id, whatever the test did; nothing here waits without a limit.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+WAIT_S = 90.0
+
+
+class WorkerProcess:
+    """One worker; what it says on standard error can be waited for.
+
+    Thread: the test's; a thread of its own reads what the worker says.
+    """
+
+    def __init__(self, settings: Mapping[str, str]) -> None:
+        """`settings`: names as in the file (`kafka.group`) and their values."""
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("VECTAIL_")}
+        chosen = {f"VECTAIL_{name.replace('.', '__').upper()}": value for name, value in settings.items()}
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "worker", "run"],
+            cwd=ROOT,
+            env=inherited | chosen,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self.lines: list[str] = []
+        self._more = threading.Condition()
+        self._has_ended = False
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def events(self, level: str) -> list[dict[str, Any]]:
+        """Return what the worker has logged at one level."""
+        logged = [json.loads(line) for line in list(self.lines) if line.startswith("{")]
+        return [event for event in logged if event["level"] == level]
+
+    def words(self) -> list[str]:
+        """Return what the worker has said besides its log: the lines that a user reads."""
+        return [line for line in list(self.lines) if not line.startswith("{")]
+
+    def wait_for(self, part: str) -> None:
+        """Wait until a line with that part has been said."""
+        with self._more:
+            said = self._more.wait_for(lambda: self._has_ended or self._was_said(part), WAIT_S)
+        assert said, f"the worker did not say {part!r}: {self.lines}"
+        assert self._was_said(part), f"the worker ended without saying {part!r}: {self.lines}"
+
+    def stays_alive(self, seconds: float) -> bool:
+        """Wait so long; returns early, with False, when the worker ends."""
+        with self._more:
+            return not self._more.wait_for(lambda: self._has_ended, seconds)
+
+    def kill(self) -> None:
+        """SIGKILL; returns when the worker is gone."""
+        os.kill(self._process.pid, signal.SIGKILL)
+        assert self.wait() == -signal.SIGKILL
+
+    def terminate(self) -> None:
+        """SIGTERM; does not wait."""
+        os.kill(self._process.pid, signal.SIGTERM)
+
+    def wait(self, most_s: float = WAIT_S) -> int:
+        """Wait for the worker's end; returns its exit code, negative for a signal."""
+        until_s = time.monotonic() + most_s
+        try:
+            exit_code = self._process.wait(most_s)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"the worker did not end within {most_s} s: {self.lines}") from None
+        self._reader.join(max(until_s - time.monotonic(), 1.0))
+        return exit_code
+
+    def close(self) -> None:
+        """End it, if it has not ended."""
+        if self._process.poll() is None:
+            os.kill(self._process.pid, signal.SIGKILL)
+        self._process.wait(WAIT_S)
+        self._reader.join(WAIT_S)
+        assert self._process.stderr is not None
+        self._process.stderr.close()
+
+    def _was_said(self, part: str) -> bool:
+        return any(part in line for line in self.lines)
+
+    def _read(self) -> None:
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            with self._more:
+                self.lines.append(line.rstrip("\n"))
+                self._more.notify_all()
+        with self._more:
+            self._has_ended = True
+            self._more.notify_all()

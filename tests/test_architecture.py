@@ -1,0 +1,161 @@
+"""The rules of the house hold on the real tree, and each would be seen to be broken: every rule meets a planted violation."""
+
+import importlib.metadata
+import re
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.source_rules import (
+    LINES,
+    TEST_LINES,
+    Source,
+    catch_alls,
+    environment_readers,
+    forbidden_names,
+    full_inits,
+    import_cycles,
+    long_files,
+    read_sources,
+    relative_imports,
+    several_importers,
+    star,
+    undeclared_libraries,
+)
+
+ROOT = Path(__file__).parents[1]
+LONGER: Mapping[str, str] = {}
+"""Files that may exceed the limit, each with its reason."""
+
+Rule = Callable[[Sequence[Source]], list[str]]
+
+
+def _declared() -> set[str]:
+    """Return the import names of what pyproject.toml asks for."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    requirements = [*project["dependencies"], *(one for extra in project.get("optional-dependencies", {}).values() for one in extra)]
+    wanted = {re.split(r"[\[<>=~! ]", requirement, maxsplit=1)[0].lower() for requirement in requirements}
+    installed = {
+        library
+        for library, distributions in importlib.metadata.packages_distributions().items()
+        if any(re.sub(r"[-_.]+", "-", name).lower() in wanted for name in distributions)
+    }
+    # An extra that is not installed here is imported under its own name.
+    return installed | {name.replace("-", "_") for name in wanted}
+
+
+def _no_long_files(sources: Sequence[Source]) -> list[str]:
+    return long_files(sources, LONGER)
+
+
+def _no_undeclared_libraries(sources: Sequence[Source]) -> list[str]:
+    return undeclared_libraries(sources, _declared())
+
+
+RULES: dict[str, Rule] = {
+    "star": star,
+    "import_cycles": import_cycles,
+    "several_importers": several_importers,
+    "undeclared_libraries": _no_undeclared_libraries,
+    "environment_readers": environment_readers,
+    "forbidden_names": forbidden_names,
+    "long_files": _no_long_files,
+    "catch_alls": catch_alls,
+    "relative_imports": relative_imports,
+    "full_inits": full_inits,
+}
+
+CLEAN = {
+    "consumers/__init__.py": '"""A room."""\n',
+    "consumers/record.py": "import numpy\nimport confluent_kafka\nfrom consumers import ledger\n",
+    "consumers/ledger.py": "import queue\n",
+    "consumers/formats/kafka.py": "import confluent_kafka\n",
+    "worker/settings.py": "import os\nprint(os.environ['HOME'])\n",
+    "worker/stage.py": "try:\n    pass\nexcept Exception:\n    pass\n",
+    "worker/service.py": "import numpy\nfrom consumers.record import Record\ntry:\n    pass\nexcept (OSError, ValueError):\n    pass\n",
+    "worker/undo.py": "try:\n    pass\nexcept BaseException:\n    print()\n    raise\n",
+    "worker/long.py": "pass\n" * LINES,
+    "tests/test_all.py": "import os\nimport worker.service\nos.environ\n" + "pass\n" * (TEST_LINES - 3),
+}
+
+PLANTED: list[tuple[str, dict[str, str], list[str]]] = [
+    ("star", {"consumers/a.py": "import worker.stage\n"}, ["consumers/a.py imports worker.stage"]),
+    ("star", {"sinks/a.py": "def f():\n    from producers import b\n"}, ["sinks/a.py imports producers", "sinks/a.py imports producers.b"]),
+    ("star", {"producers/a.py": "from consumers.record import Record\n"}, ["producers/a.py imports consumers.record", "…Record"]),
+    ("star", {"worker/a.py": "import tests.fakes\n"}, ["worker/a.py imports tests.fakes"]),
+    ("star", {"worker/a.py": "import benchmarks.throughput\n"}, ["worker/a.py imports benchmarks.throughput"]),
+    (
+        "import_cycles",
+        {
+            "worker/a.py": "import worker.b\n",
+            "worker/b.py": "from worker import c\n",
+            "worker/c.py": "def f():\n    from worker.a import x\n",
+        },
+        ["worker.a imports worker.b imports worker.c imports worker.a"],
+    ),
+    (
+        "several_importers",
+        {"sinks/milvus/a.py": "import pymilvus\n", "sinks/milvus/b.py": "from pymilvus.client import x\n"},
+        ["pymilvus is imported in sinks/milvus/a.py, sinks/milvus/b.py"],
+    ),
+    ("several_importers", {"consumers/a.py": "def f():\n    import confluent_kafka.admin\n"}, ["confluent_kafka is imported in …"]),
+    ("undeclared_libraries", {"worker/a.py": "import pluggy\n"}, ["worker/a.py imports pluggy, which is not among the dependencies"]),
+    ("environment_readers", {"worker/a.py": "import os\nx = os.environ\n"}, ["worker/a.py:2 reads the environment"]),
+    ("environment_readers", {"sinks/a.py": "import os\nos.getenv('A')\n"}, ["sinks/a.py:2 reads the environment"]),
+    ("environment_readers", {"consumers/a.py": "from os import environ\n"}, ["consumers/a.py:1 reads the environment"]),
+    *[("forbidden_names", {f"worker/{name}.py": ""}, [f"worker/{name}.py is named {name}"]) for name in ("utils", "common", "base")],
+    ("forbidden_names", {"sinks/helpers/a.py": ""}, ["sinks/helpers/a.py is named helpers"]),
+    ("forbidden_names", {"tests/lane_manager.py": ""}, ["tests/lane_manager.py is named lane_manager"]),
+    ("long_files", {"sinks/a.py": "pass\n" * (LINES + 1)}, [f"sinks/a.py has {LINES + 1} lines, {LINES} are allowed"]),
+    ("long_files", {"tests/a.py": "pass\n" * (TEST_LINES + 1)}, [f"tests/a.py has {TEST_LINES + 1} lines, {TEST_LINES} are allowed"]),
+    ("catch_alls", {"worker/a.py": "try:\n    pass\nexcept Exception:\n    pass\n"}, ["worker/a.py:3 catches every exception"]),
+    ("catch_alls", {"worker/a.py": "try:\n    pass\nexcept:\n    pass\n"}, ["worker/a.py:3 catches every exception"]),
+    ("catch_alls", {"sinks/a.py": "try:\n    pass\nexcept (OSError, BaseException) as e:\n    print()\n"}, ["sinks/a.py:3 catches …"]),
+    ("catch_alls", {"sinks/a.py": "import contextlib\nwith contextlib.suppress(Exception):\n    pass\n"}, ["sinks/a.py:2 catches …"]),
+    ("relative_imports", {"worker/a.py": "from . import b\n"}, ["worker/a.py:1 is a relative import"]),
+    ("full_inits", {"sinks/__init__.py": '"""A room."""\nX = 1\n'}, ["sinks/__init__.py holds more, or less, than one docstring"]),
+    ("full_inits", {"sinks/__init__.py": ""}, ["sinks/__init__.py holds more, or less, than one docstring"]),
+]
+
+
+def _plant(root: Path, files: Mapping[str, str]) -> tuple[Source, ...]:
+    for path, text in files.items():
+        file = root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    return read_sources(root)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_rule_holds_on_the_real_tree(rule: str) -> None:
+    sources = read_sources(ROOT)
+    assert {"consumers/ledger.py", "worker/__main__.py", "tests/test_architecture.py"} <= {source.path for source in sources}
+    assert RULES[rule](sources) == []
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_rule_finds_nothing_in_a_clean_tree(rule: str, tmp_path: Path) -> None:
+    assert RULES[rule](_plant(tmp_path, CLEAN)) == []
+
+
+@pytest.mark.parametrize(("rule", "files", "expected"), PLANTED, ids=[f"{number}-{planted[0]}" for number, planted in enumerate(PLANTED)])
+def test_the_rule_finds_what_was_planted(rule: str, files: dict[str, str], expected: list[str], tmp_path: Path) -> None:
+    found = RULES[rule](_plant(tmp_path, CLEAN | files))
+    assert len(found) == len(expected)
+    for line, wanted in zip(found, expected, strict=True):
+        assert re.fullmatch(".*".join(re.escape(part) for part in wanted.split("…")), line)
+
+
+def test_every_rule_has_a_planted_violation() -> None:
+    assert {rule for rule, _, _ in PLANTED} == set(RULES)
+
+
+def test_an_exception_for_a_long_file_needs_a_reason_and_a_long_file() -> None:
+    long = Source("sinks/a.py", "pass\n" * (LINES + 1))
+    short = Source("sinks/b.py", "pass\n")
+    assert long_files([long], {"sinks/a.py": "a table that is read as one"}) == []
+    assert long_files([long], {"sinks/a.py": ""}) == [f"sinks/a.py has {LINES + 1} lines, {LINES} are allowed"]
+    assert long_files([short], {"sinks/b.py": "was long once"}) == ["sinks/b.py has 1 lines and needs no exception any more"]
+    assert long_files([], {"sinks/c.py": "gone"}) == ["sinks/c.py is an exception and is not there"]

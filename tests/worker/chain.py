@@ -1,0 +1,284 @@
+"""The steps of the worker in a row, moved by hand: no threads, so every interleaving is the test's own choice.
+
+Every step is the real one, and so are ledgers, lanes, flights, cache, masks and tokenizer; engine, sink, clock and the two topics
+that the worker writes to are fakes.
+"""
+
+import json
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from consumers.arrival import Partition
+from consumers.chunk import Chunker
+from consumers.decode import Decoder
+from consumers.ledger import Ledger, Receipt, Reject
+from consumers.mask import Masker
+from consumers.record import Header, Record
+from producers.replies import Reply
+from sinks.row import TEXT_BYTES
+from sinks.sink import SinkBusy
+from tests.fakes.engine import FakeEngine
+from tests.fakes.sink import FakeSink
+from worker.answer import Answer, Answerable, EncodedQuery
+from worker.batcher import Batcher
+from worker.cache import MemoryCache
+from worker.embed import Embed
+from worker.encoded import EncodedChunk
+from worker.flights import Flights
+from worker.judge import Judge
+from worker.lane import Lane
+from worker.limits import FaultLimit
+from worker.model.golden import Golden
+from worker.prepare import Outlets, Prepare, StoreItem
+from worker.prepare_queries import PrepareQueries, QueryTally
+from worker.query import CORRELATION_HEADER, REPLY_TOPIC_HEADER
+from worker.space import Digester, EmbeddingSpace
+from worker.store import Store
+from worker.tokenizer import Tokenizer
+
+LOGS = Partition("logs", 0)
+QUERIES = Partition("queries", 0)
+REPLIES = "replies"
+MAX_TOKENS = 256
+SPACE = EmbeddingSpace(
+    weights_sha256="w", tokenizer_sha256="t", pooling="mean", normalize=True, dim=384, document_prefix="", query_prefix=""
+)  # fmt: skip
+LATE_MS = 1_000_000.0
+"""What the wall clock of a chain says at its moment 0."""
+
+
+def record(offset: int, value: bytes | None, *, partition: Partition = LOGS, headers: tuple[Header, ...] = ()) -> Record:
+    """Return a record of the partition that was sent a second before the chain's moment 0."""
+    return Record(partition.topic, partition.partition, offset, "e1", int(LATE_MS) - 1000, b"key", value, headers)
+
+
+def golden_of(engine: FakeEngine, words: Tokenizer) -> Golden:
+    """Return golden vectors that a sound fake engine agrees with."""
+    ids = [words.encode([text]).text(0) for text in ("golden text", "another golden text")]
+    return Golden(ids, engine.embed(ids))
+
+
+class Letters:
+    """Dead letters of a ledger, delivered at once unless `held`.
+
+    Thread: the test's.
+    """
+
+    def __init__(self) -> None:
+        self.posted: list[tuple[Receipt, str, list[Reject]]] = []
+        self.held = False
+
+    def __call__(self, receipt: Receipt, reason: str, rejects: list[Reject]) -> None:
+        self.posted.append((receipt, reason, rejects))
+        if not self.held:
+            receipt.bury()
+
+    def offsets(self) -> list[int]:
+        return [receipt.record.offset for receipt, _, _ in self.posted]
+
+
+class Chain:
+    """Records go in by `feed`, queries by `ask`; `embed`, `store` and `answer` work what lies in their lanes.
+
+    Thread: the test's.
+    """
+
+    def __init__(
+        self,
+        words: Tokenizer,
+        *,
+        max_chunks: int = 256,
+        most_undecodable: int = 1000,
+        most_rejected: int = 1000,
+        cap_bytes: int = 1 << 26,
+        cache_bytes: int = 1 << 26,
+        strict: bool = False,
+        prefix: str = "",
+    ) -> None:
+        self.words = words
+        self.engine = FakeEngine()
+        golden = golden_of(self.engine, words)
+        self.engine.calls.clear()
+        self.sink = FakeSink()
+        self.sink.open()
+        self.sink.calls.clear()
+        self.letters = Letters()
+        self.ledger = Ledger(cap_records=10_000, cap_bytes=cap_bytes, dead_letter=self.letters)
+        self.query_ledger = Ledger(cap_records=10_000, cap_bytes=1 << 26, dead_letter=self.letters)
+        self.ledger.assign([LOGS])
+        self.query_ledger.assign([QUERIES])
+        self.embed_lane: Lane[EncodedChunk | EncodedQuery] = Lane("embed")
+        self.store_lane: Lane[StoreItem] = Lane("store")
+        self.answer_lane: Lane[Answerable] = Lane("answer")
+        self.flights = Flights()
+        self.cache = MemoryCache(cache_bytes)
+        self.now_s = 100.0
+        self.said: list[str] = []
+        self.pauses_s: list[float] = []
+        self.give_up_after = 1000
+        """Pauses until `pause` says that the service stops hard."""
+        self.abandoned = False
+        self.replies: list[Reply] = []
+        self.reply_deadlines_s: list[float | None] = []
+        self.replies_delivered = True
+        self._masker = Masker()
+        self._digester = Digester(SPACE, prefix)
+        self.prepare = self._prepare_step(
+            prefix, max_chunks, strict=strict, undecodable=FaultLimit("undecodable records", most=most_undecodable)
+        )
+        self.prepare_queries = self._query_step()
+        self.embed_step = Embed(
+            inlet=self.embed_lane,
+            batcher=Batcher(budget_tokens=512, log_floor_tokens=64, small_tokens=256),
+            judge=Judge(self.engine, golden),
+            cache=self.cache,
+            flights=self.flights,
+            rejected=FaultLimit("texts that the engine rejects", most=most_rejected),
+            store=self.store_lane,
+            answer=self.answer_lane,
+            clock=self.clock,
+        )
+        self.store_step = Store(sink=self.sink, flights=self.flights, say=self.said.append, pause=self.pause, clock=self.clock)
+        self.answer_step = Answer(sink=self.sink, send=self._send, clock=self.clock, pause=self.pause)
+
+    def clock(self) -> float:
+        return self.now_s
+
+    def pause(self, seconds: float) -> bool:
+        """Wait by moving the clock."""
+        self.pauses_s.append(seconds)
+        self.now_s += seconds
+        return len(self.pauses_s) >= self.give_up_after
+
+    def digest(self, masked: str) -> str:
+        return self._digester.digest(masked)
+
+    def mask(self, text: str) -> str:
+        return self._masker.mask([text])[0]
+
+    def id_of(self, word: str) -> int:
+        """Return the one token id of a word."""
+        ids = self.words.encode([word]).text(0)
+        assert len(ids) == 3, f"{word} is not one token"
+        return int(ids[1])
+
+    def tokens(self, text: str) -> int:
+        """Tokens of a line as the model sees it."""
+        return int(self.words.count([self.mask(text)])[0])
+
+    def admit(self, *values: bytes | str | None) -> list[Receipt]:
+        """Take records in behind those that came before."""
+        receipts: list[Receipt] = []
+        for value in values:
+            content = value.encode() if isinstance(value, str) else value
+            receipt = self.ledger.admit(record(self.ledger.tally["admitted"], content))
+            assert receipt is not None
+            receipts.append(receipt)
+        return receipts
+
+    def feed(self, *values: bytes | str | None) -> list[Receipt]:
+        """Take records in and prepare them as one list."""
+        receipts = self.admit(*values)
+        self.prepare.step(receipts)
+        return receipts
+
+    def ask(self, request: Mapping[str, object] | bytes, *, reply_topic: str | None = REPLIES) -> Receipt:
+        """Take a query in and prepare it."""
+        value = request if isinstance(request, bytes) else json.dumps(request).encode()
+        headers: tuple[Header, ...] = ((CORRELATION_HEADER, b"c1"),)
+        if reply_topic is not None:
+            headers += ((REPLY_TOPIC_HEADER, reply_topic.encode()),)
+        offset = self.query_ledger.tally["admitted"]
+        receipt = self.query_ledger.admit(record(offset, value, partition=QUERIES, headers=headers))
+        assert receipt is not None
+        self.prepare_queries.step([receipt])
+        return receipt
+
+    def embed(self) -> None:
+        """Embed everything that waits."""
+        while len(self.embed_lane) or len(self.embed_step.batcher):
+            self.embed_step.turn()
+
+    def store(self, most: int = 10_000) -> None:
+        """Store everything that waits, in one list."""
+        taken = self.store_lane.take(most, wait=False)
+        if taken:
+            self.store_step.step(taken)
+
+    def answer(self) -> list[dict[str, Any]]:
+        """Answer everything that waits; returns all replies so far."""
+        taken = self.answer_lane.take(10_000, wait=False)
+        if taken:
+            self.answer_step.step(taken)
+        return [json.loads(reply.value) for reply in self.replies]
+
+    def run(self) -> None:
+        """Finish everything that was fed."""
+        self.embed()
+        self.store()
+
+    def stored(self) -> list[tuple[int, str]]:
+        """Return offset and text of every stored line, in order."""
+        lines = sorted(self.sink.lines.values(), key=lambda line: (line.offset, line.sub, line.chunk))
+        return [(line.offset, line.text) for line in lines]
+
+    def committable(self) -> int | None:
+        """Return the next offset of the log partition, None if there is no news."""
+        return self.ledger.committable().get(LOGS)
+
+    def embedded_texts(self) -> int:
+        """How many texts the engine has computed, golden ones and repeated tries included."""
+        return sum(len(call) for call in self.engine.calls)
+
+    def _stored_templates(self, digests: Collection[str]) -> set[str]:
+        try:
+            return self.sink.stored_templates(digests)
+        except SinkBusy:
+            return set()
+
+    def _prepare_step(self, prefix: str, max_chunks: int, *, strict: bool, undecodable: FaultLimit) -> Prepare:
+        words = self.words
+        chunker = Chunker(
+            mask=self._masker.mask,
+            count_tokens=lambda texts: words.count([prefix + text for text in texts]).tolist(),
+            max_tokens=MAX_TOKENS,
+            overhead_tokens=int(words.count([prefix])[0]),
+            max_text_bytes=TEXT_BYTES,
+            max_chunks=max_chunks,
+        )
+        return Prepare(
+            ledger=self.ledger,
+            decoder=Decoder(strict=strict),
+            chunker=chunker,
+            tokenizer=words,
+            digester=self._digester,
+            document_prefix=prefix,
+            flights=self.flights,
+            cache=self.cache,
+            stored_templates=self._stored_templates,
+            outlets=Outlets(embed=self.embed_lane, store=self.store_lane),
+            undecodable=undecodable,
+            abandoned=lambda: self.abandoned,
+        )
+
+    def _query_step(self) -> PrepareQueries:
+        return PrepareQueries(
+            masker=self._masker,
+            tokenizer=self.words,
+            digester=Digester(SPACE, ""),
+            query_prefix="",
+            max_tokens=MAX_TOKENS,
+            reply_topics=frozenset((REPLIES,)),
+            cache=self.cache,
+            embed=self.embed_lane,
+            answer=self.answer_lane,
+            clock=self.clock,
+            wall_ms=lambda: LATE_MS + (self.now_s - 100.0) * 1000,
+            say=self.said.append,
+            tally=QueryTally(),
+        )
+
+    def _send(self, reply: Reply, deadline_s: float | None, settled: Any) -> None:  # noqa: ANN401 - as SendReply
+        self.replies.append(reply)
+        self.reply_deadlines_s.append(deadline_s)
+        settled(self.replies_delivered)

@@ -1,0 +1,221 @@
+"""A whole service on an embedded broker: real pollers, lanes, stages and producers; engine and (mostly) sink are fakes.
+
+What a service has committed is read with a client of its own, after the service has ended.
+"""
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, cast
+
+from confluent_kafka import Consumer, Message, TopicPartition
+
+from producers import dead_letters, replies
+from producers.dead_letters import DeadLetterSender
+from producers.kafka import EmbeddedBroker, KafkaProducer
+from producers.replies import ReplySender
+from sinks.sink import Sink
+from tests.fakes.engine import FakeEngine
+from tests.fakes.sink import FakeSink
+from tests.worker.chain import golden_of
+from worker.ask import Asker
+from worker.loaded import LoadedModel, space_of
+from worker.model.prepared import PreparedModel
+from worker.service import Outside, Service
+from worker.settings import Settings
+from worker.stage import Stage
+from worker.tables import KafkaTable, LimitTable
+from worker.tokenizer import Tokenizer
+
+WAIT_S = 60.0
+PARTITIONS = 4
+_LOOK_AGAIN_S = 0.01
+_numbers = itertools.count()
+
+
+def wait_until(condition: Callable[[], object], what: str) -> None:
+    """Wait for something that sets no event."""
+    until_s = time.monotonic() + WAIT_S
+    while not condition():
+        assert time.monotonic() < until_s, f"waited {WAIT_S:g} s for {what}"
+        threading.Event().wait(_LOOK_AGAIN_S)
+
+
+class Ended:
+    """A service that runs on a thread of its own until it ends.
+
+    Thread: the test's.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.error: Exception | None = None
+        self._exit_code: int | None = None
+        self._stage = Stage("service", self._run, self._on_crash)
+        self._stage.start()
+
+    def opened(self) -> "Ended":
+        assert self.service.opened.wait(WAIT_S)
+        return self
+
+    def join(self) -> None:
+        """Wait for the end."""
+        self._stage.join(WAIT_S)
+        assert not self._stage.is_alive(), "the service does not end"
+
+    def wait(self) -> int:
+        """Wait for the end; returns the exit code."""
+        self.join()
+        if self.error is not None:
+            raise self.error
+        assert self._exit_code is not None
+        return self._exit_code
+
+    def stop(self) -> int:
+        """Drain; returns the exit code."""
+        self.service.stop()
+        return self.wait()
+
+    def _run(self) -> None:
+        self._exit_code = self.service.run()
+
+    def _on_crash(self, _stage: str, error: Exception) -> None:
+        self.error = error
+
+
+class World:
+    """A broker, topics of its own, and what the services of one test share: engine, sink, groups.
+
+    Thread: the test's.
+    """
+
+    def __init__(self, model: PreparedModel, words: Tokenizer) -> None:
+        self.broker = EmbeddedBroker()
+        self.sink: Sink = FakeSink()
+        self.said: list[str] = []
+        self.engine = FakeEngine()
+        self._model = model
+        self._words = words
+        self._number = next(_numbers)
+        self._running: list[Ended] = []
+        self._producer = KafkaProducer(self.broker.bootstrap_servers, {}, say=self.said.append)
+        self.kafka = KafkaTable(
+            bootstrap_servers=self.broker.bootstrap_servers,
+            topics=(f"logs-{self._number}",),
+            group=f"logs-{self._number}",
+            query_topic=f"queries-{self._number}",
+            query_group=f"queries-{self._number}",
+            reply_topic=f"replies-{self._number}",
+            dead_letter_topic=f"dead-{self._number}",
+            topic_epoch="e1",
+            protocol="consumer",
+            commit_interval_s=0.1,
+        )
+        for topic in (self.topic, self.kafka.query_topic, self.kafka.reply_topic, self.kafka.dead_letter_topic):
+            self._producer.partition_count(topic, timeout_s=WAIT_S)
+
+    @property
+    def topic(self) -> str:
+        """Where the lines are."""
+        return self.kafka.topics[0]
+
+    @property
+    def fake_sink(self) -> FakeSink:
+        """The sink, where it is a fake."""
+        assert isinstance(self.sink, FakeSink)
+        return self.sink
+
+    def settings(self, *, kafka: dict[str, Any] | None = None, drain_s: float = 30.0, **tables: Any) -> Settings:  # noqa: ANN401
+        """Return settings for this world; `tables` replace whole tables."""
+        changed = KafkaTable(**(self.kafka.model_dump() | (kafka or {})))
+        return Settings(kafka=changed, **({"limits": LimitTable(drain_s=drain_s)} | tables))
+
+    def outside(self, settings: Settings) -> Outside:
+        """Connect to everything."""
+        self.engine = FakeEngine()
+        model = LoadedModel(
+            prepared=self._model, space=space_of(self._model), engine=self.engine, golden=golden_of(self.engine, self._words)
+        )
+        servers = settings.kafka.bootstrap_servers
+        letter_producer = KafkaProducer(servers, dead_letters.PRODUCER_PROPERTIES, say=self.said.append)
+        reply_producer = KafkaProducer(servers, replies.PRODUCER_PROPERTIES, say=self.said.append)
+        return Outside(
+            model=model,
+            sink=self.sink,
+            letters=DeadLetterSender(letter_producer, settings.kafka.dead_letter_topic, version="test", say=self.said.append),
+            letter_producer=letter_producer,
+            replies=ReplySender(reply_producer),
+            reply_producer=reply_producer,
+        )
+
+    def start(self, settings: Settings | None = None) -> Ended:
+        """Start a service; `close` stops those that a test has left running."""
+        chosen = settings or self.settings()
+        self._running.append(Ended(Service(chosen, self.outside(chosen), say=self.said.append)))
+        return self._running[-1]
+
+    def send(self, lines: Iterable[str | bytes], *, partition: int = 0) -> None:
+        """Send lines and wait for the broker."""
+        failed: list[str] = []
+        for line in lines:
+            value = line.encode() if isinstance(line, str) else line
+            self._producer.send(
+                self.topic, value=value, partition=partition, delivered=lambda reason: failed.append(reason) if reason else None
+            )
+        assert self._producer.flush(WAIT_S) == 0
+        assert failed == []
+
+    def ask(self, *requests: dict[str, object]) -> list[dict[str, Any]]:
+        """Ask over Kafka, one after the other."""
+        asker = Asker(self.kafka)
+        try:
+            return [asker.ask(request, timeout_s=WAIT_S) for request in requests]
+        finally:
+            asker.close()
+
+    def committed(self, topic: str | None = None, group: str | None = None) -> int:
+        """Return the sum of a group's committed offsets, over all partitions; those of the logs unless told otherwise."""
+        client = Consumer({"bootstrap.servers": self.broker.bootstrap_servers, "group.id": group or self.kafka.group})
+        try:
+            places = [TopicPartition(topic or self.topic, partition) for partition in range(PARTITIONS)]
+            return sum(max(place.offset, 0) for place in client.committed(places, timeout=WAIT_S))
+        finally:
+            client.close()
+
+    def dead_letters(self, count: int) -> list[dict[str, bytes]]:
+        """Return headers and `value` of all dead letters; waits for `count`, and a moment for one too many."""
+        client = Consumer({"bootstrap.servers": self.broker.bootstrap_servers, "group.id": "reader", "auto.offset.reset": "earliest"})
+        try:
+            client.assign([TopicPartition(self.kafka.dead_letter_topic, partition, 0) for partition in range(PARTITIONS)])
+            found: list[Message] = []
+            while len(found) < count:
+                more = client.consume(count - len(found), WAIT_S)
+                assert more, f"{len(found)} of {count} dead letters"
+                found += more
+            found += client.consume(1, 0.5)
+            return [dict(cast("list[tuple[str, bytes]]", m.headers())) | {"value": cast("bytes", m.value())} for m in found]
+        finally:
+            client.close()
+
+    def stored(self) -> list[str]:
+        """Return the texts in the fake sink, in the order of partition and offset."""
+        lines = sorted(self.fake_sink.lines.values(), key=lambda line: (line.partition, line.offset, line.sub, line.chunk))
+        return [line.text for line in lines]
+
+    def close(self) -> None:
+        """End everything."""
+        if isinstance(self.sink, FakeSink):
+            self.sink.gate.set()
+        for running in self._running:
+            running.service.stop()
+        for running in self._running:
+            running.join()
+        self._producer.close(0.0)
+        self.broker.close()
+
+
+def lines_of(count: int) -> Sequence[str]:
+    """Return lines of seven templates."""
+    words = ("disk", "network", "login", "memory", "battery", "printer", "camera")
+    return [f"{words[number % len(words)]} failed after {number} s" for number in range(count)]

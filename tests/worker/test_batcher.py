@@ -1,0 +1,137 @@
+"""What goes into a batch, by example; `tests/properties/test_batcher.py` has the rules."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from worker.batcher import Batcher
+from worker.engine.engine import TokenIds
+
+
+class Text(NamedTuple):
+    name: str
+    ids: TokenIds
+
+
+def texts(*tokens: int) -> list[Text]:
+    return [Text(f"{number}", np.zeros(count, dtype=np.int32)) for number, count in enumerate(tokens)]
+
+
+def tokens(batch: list[Text]) -> list[int]:
+    return [len(text.ids) for text in batch]
+
+
+def new_batcher(*, calm_batches: int = 3) -> Batcher[Text, Text]:
+    return Batcher(budget_tokens=100, log_floor_tokens=10, small_tokens=40, calm_batches=calm_batches)
+
+
+def next_tokens(batcher: Batcher[Text, Text]) -> tuple[list[int], list[int]]:
+    """Return tokens of the next batch's queries and logs."""
+    batch = batcher.next_batch()
+    return tokens(batch.queries), tokens(batch.logs)
+
+
+@pytest.mark.parametrize(
+    ("floor", "small", "budget"),
+    [(0, 40, 100), (-1, 40, 100), (41, 40, 100), (10, 101, 100)],
+    ids=["no floor", "negative", "floor", "small"],
+)
+def test_impossible_settings_are_refused(floor: int, small: int, budget: int) -> None:
+    with pytest.raises(ValueError, match="floor"):
+        Batcher[Text, Text](budget_tokens=budget, log_floor_tokens=floor, small_tokens=small)
+
+
+def test_logs_alone_fill_the_budget_by_tokens_and_in_order() -> None:
+    batcher = new_batcher()
+    batcher.add_logs(texts(60, 30, 10, 1, 99, 2))
+    assert next_tokens(batcher) == ([], [60, 30, 10])
+    assert next_tokens(batcher) == ([], [1, 99])
+    assert next_tokens(batcher) == ([], [2])
+    assert len(batcher) == 0
+
+
+def test_nothing_in_nothing_out() -> None:
+    assert new_batcher().next_batch() == ([], [])
+
+
+def test_queries_go_first() -> None:
+    batcher = new_batcher()
+    batcher.add_logs(texts(50, 50))
+    batcher.add_queries(texts(20, 30))
+    assert next_tokens(batcher) == ([20, 30], [])
+    assert next_tokens(batcher)[0] == []
+
+
+def test_queries_beyond_the_budget_wait_for_the_next_batch() -> None:
+    batcher = new_batcher()
+    batcher.add_queries(texts(60, 60, 20))
+    assert next_tokens(batcher) == ([60], [])
+    assert next_tokens(batcher) == ([60, 20], [])
+
+
+def test_while_queries_come_logs_get_their_floor() -> None:
+    batcher = new_batcher()
+    batcher.add_logs(texts(*[5] * 100))
+    for _ in range(10):
+        batcher.add_queries(texts(80))
+        assert next_tokens(batcher) == ([80], [5, 5])
+
+
+def test_a_log_larger_than_the_floor_goes_when_its_credit_covers_it() -> None:
+    batcher = new_batcher()
+    batcher.add_logs(texts(35, 35))
+    taken = []
+    for _ in range(8):
+        batcher.add_queries(texts(50))
+        taken.append(next_tokens(batcher))
+    assert [logs for _, logs in taken] == [[], [], [], [35], [], [], [35], []]
+    assert all(queries == [50] for queries, _ in taken)
+
+
+def test_queries_make_room_for_a_log_that_is_due() -> None:
+    batcher = new_batcher()
+    batcher.add_logs(texts(100, 100))
+    batcher.add_queries(texts(*[80] * 30))
+    taken = [next_tokens(batcher) for _ in range(10)]
+    assert taken == [([80], [])] * 9 + [([], [100])]
+
+
+def test_after_a_query_log_batches_are_small_for_a_while() -> None:
+    batcher = new_batcher(calm_batches=2)
+    batcher.add_logs(texts(*[10] * 40))
+    batcher.add_queries(texts(5))
+    assert next_tokens(batcher) == ([5], [10])
+    assert next_tokens(batcher) == ([], [10] * 4)
+    assert next_tokens(batcher) == ([], [10] * 4)
+    assert next_tokens(batcher) == ([], [10] * 10)
+
+
+def test_a_text_larger_than_a_small_batch_still_goes() -> None:
+    batcher = new_batcher()
+    batcher.add_queries(texts(5))
+    batcher.next_batch()
+    batcher.add_logs(texts(90, 10))
+    assert next_tokens(batcher) == ([], [90])
+
+
+def test_logs_that_never_had_to_wait_save_up_no_credit() -> None:
+    batcher = new_batcher()
+    for _ in range(20):
+        batcher.add_logs(texts(1))
+        batcher.add_queries(texts(50))
+        assert next_tokens(batcher) == ([50], [1])
+    batcher.add_logs(texts(*[10] * 30))
+    batcher.add_queries(texts(90))
+    assert next_tokens(batcher) == ([90], [10])
+
+
+def test_waiting_tokens_of_logs_are_counted() -> None:
+    batcher = new_batcher()
+    batcher.add_logs(texts(60, 30))
+    batcher.add_logs(texts(50))
+    batcher.add_queries(texts(7))
+    assert (batcher.waiting_log_tokens, len(batcher)) == (140, 4)
+    while len(batcher):
+        batcher.next_batch()
+    assert batcher.waiting_log_tokens == 0

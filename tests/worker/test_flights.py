@@ -1,0 +1,136 @@
+"""What becomes of a chunk, by example; `tests/properties/test_flights.py` has the rules."""
+
+import pytest
+
+from consumers.chunk import Chunk
+from consumers.decode import LogEntry
+from consumers.ledger import Ledger
+from tests.worker.chain import LOGS, Letters, record
+from worker.flights import Flights, Landing
+
+
+@pytest.fixture
+def ledger() -> Ledger:
+    ledger = Ledger(cap_records=1_000, cap_bytes=1 << 20, dead_letter=Letters())
+    ledger.assign([LOGS])
+    return ledger
+
+
+class Chunks:
+    """Makes chunks: `chunks("a")` is a new line of template a.
+
+    Thread: the test's.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        receipt = ledger.admit(record(0, b"x"))
+        assert receipt is not None
+        self._receipt = receipt
+        self._made = 0
+
+    def __call__(self, template: str) -> Chunk:
+        self._made += 1
+        return Chunk(LogEntry(self._receipt, self._made, "text", 0, "", ""), 0, 1, "text", "masked", template)
+
+
+@pytest.fixture
+def chunks(ledger: Ledger) -> Chunks:
+    return Chunks(ledger)
+
+
+@pytest.fixture
+def flights() -> Flights:
+    return Flights()
+
+
+def landing(template: str, *, tokens: int = 5, embedded: bool = True) -> Landing:
+    return Landing(template, tokens, embedded)
+
+
+def test_the_first_of_a_template_begins_its_flight_and_the_others_wait_in_it(flights: Flights, chunks: Chunks) -> None:
+    a1, b1, a2, a3 = chunks("a"), chunks("b"), chunks("a"), chunks("a")
+    assert flights.board([a1, b1, a2]) == ([], [a1, b1], [])
+    assert flights.board([a3]) == ([], [], [])
+    assert flights.land([landing("a")]) == [a1, a2, a3]
+    assert flights.land([landing("b")]) == [b1]
+
+
+def test_a_landed_template_is_known(flights: Flights, chunks: Chunks) -> None:
+    flights.board([chunks("a")])
+    flights.land([landing("a")])
+    known = chunks("a")
+    assert flights.board([known]) == ([known], [], [])
+
+
+def test_landing_twice_hands_nothing_out_twice(flights: Flights, chunks: Chunks) -> None:
+    flights.board([chunks("a")])
+    assert len(flights.land([landing("a"), landing("a")])) == 1
+    assert flights.land([landing("a")]) == []
+
+
+def test_a_failed_flight_gives_back_its_lines_and_remembers_why(flights: Flights, chunks: Chunks) -> None:
+    first, second, later = chunks("a"), chunks("a"), chunks("a")
+    flights.board([first, second])
+    assert flights.fail("a", "not finite") == [first, second]
+    assert flights.board([later]) == ([], [], [(later, "not finite")])
+    assert flights.fail("a", "not finite") == []
+
+
+def test_a_rejected_template_does_not_touch_others(flights: Flights, chunks: Chunks) -> None:
+    flights.board([chunks("a"), chunks("b")])
+    flights.fail("a", "bad")
+    assert len(flights.land([landing("b")])) == 1
+
+
+def test_known_templates_are_bounded_and_the_oldest_goes_first(chunks: Chunks) -> None:
+    flights = Flights(most_known=2)
+    for template in "abc":
+        flights.board([chunks(template)])
+        flights.land([landing(template)])
+    boarding = flights.board([chunks("a"), chunks("b"), chunks("c")])
+    assert [chunk.template for chunk in boarding.mine] == ["a"]
+    assert [chunk.template for chunk in boarding.known] == ["b", "c"]
+
+
+def test_rejected_templates_are_bounded_and_the_oldest_goes_first(chunks: Chunks) -> None:
+    flights = Flights(most_rejected=2)
+    for template in "abc":
+        flights.board([chunks(template)])
+        flights.fail(template, f"because {template}")
+    boarding = flights.board([chunks("a"), chunks("b"), chunks("c")])
+    assert [chunk.template for chunk in boarding.mine] == ["a"]
+    assert [reason for _, reason in boarding.rejected] == ["because b", "because c"]
+
+
+def test_what_was_known_is_forgotten_but_flights_go_on(flights: Flights, chunks: Chunks) -> None:
+    waiting = chunks("b")
+    flights.board([chunks("a")])
+    flights.land([landing("a")])
+    flights.board([waiting])
+    flights.forget_known()
+    assert len(flights.board([chunks("a")]).mine) == 1
+    assert flights.land([landing("b")]) == [waiting]
+
+
+@pytest.mark.parametrize(("embedded", "saved"), [(True, 2 * 7), (False, 3 * 7)], ids=["computed", "found"])
+def test_tokens_that_were_not_embedded_again_are_saved(flights: Flights, chunks: Chunks, *, embedded: bool, saved: int) -> None:
+    flights.board([chunks("a"), chunks("a"), chunks("a")])
+    flights.land([landing("a", tokens=7, embedded=embedded)])
+    assert flights.tally.tokens_saved == saved
+    flights.board([chunks("a")])
+    assert flights.tally.tokens_saved == saved + 7
+
+
+def test_nothing_is_saved_by_a_template_that_failed(flights: Flights, chunks: Chunks) -> None:
+    flights.board([chunks("a"), chunks("a")])
+    flights.fail("a", "bad")
+    flights.board([chunks("a")])
+    assert flights.tally.tokens_saved == 0
+
+
+def test_chunks_are_counted_by_what_became_of_them(flights: Flights, chunks: Chunks) -> None:
+    flights.board([chunks("a"), chunks("a"), chunks("b")])
+    flights.land([landing("a")])
+    flights.board([chunks("a"), chunks("b")])
+    tally = flights.tally
+    assert (tally.chunks, tally.known, tally.collapsed) == (5, 1, 2)

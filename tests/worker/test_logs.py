@@ -1,0 +1,100 @@
+"""What is said, how often, and in which form."""
+
+import io
+import json
+import sys
+from collections.abc import Iterator
+
+import pytest
+import structlog
+
+from worker.logs import AGAIN_S, Announcer, announcer, configure_logs, inform
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def _own_logs() -> Iterator[None]:
+    yield
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+def announced() -> list[str]:
+    return []
+
+
+def at(moments_s: list[float]) -> Iterator[float]:
+    return iter(moments_s)
+
+
+def test_a_line_is_said_once_and_again_after_a_minute(announced: list[str]) -> None:
+    moments = at([0.0, 1.0, AGAIN_S - 0.1, AGAIN_S, AGAIN_S + 1, 2 * AGAIN_S])
+    one = Announcer(announced.append, clock=lambda: next(moments))
+    counts = []
+    for _ in range(6):
+        one.say("kafka is away")
+        counts.append(len(announced))
+    assert counts == [1, 1, 1, 2, 2, 3]
+
+
+def test_different_lines_do_not_silence_each_other(announced: list[str]) -> None:
+    one = Announcer(announced.append, clock=lambda: 0.0)
+    for line in ("a", "b", "a", "c", "b"):
+        one.say(line)
+    assert announced == ["a", "b", "c"]
+
+
+def test_what_was_said_is_remembered_within_bounds(announced: list[str]) -> None:
+    one = Announcer(announced.append, clock=lambda: 0.0)
+    for number in range(5_000):
+        one.say(f"line {number}")
+    one.say("line 4999")
+    one.say("line 0")
+    assert len(announced) == 5_001
+    assert announced[-1] == "line 0"
+
+
+@pytest.mark.parametrize("line", ["two\nlines", "a \x1b[31mcolour", "bell\x07", "nul\x00", "right to left \u202e"])
+def test_control_characters_are_escaped(announced: list[str], line: str) -> None:
+    Announcer(announced.append).say(line)
+    assert announced[0].isprintable()
+    assert announced[0].encode().decode("unicode_escape") == line
+
+
+def test_other_scripts_stay_as_they_are(announced: list[str]) -> None:
+    Announcer(announced.append).say("Größe … 日志")
+    assert announced == ["Größe … 日志"]
+
+
+def test_a_machine_gets_json_on_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", error)
+    configure_logs()
+    inform("starting", topics=["logs"])
+    announcer().say("the sink is away")
+    lines = [json.loads(line) for line in error.getvalue().splitlines()]
+    assert [(line["level"], line["event"]) for line in lines] == [("info", "starting"), ("warning", "the sink is away")]
+    assert lines[0]["topics"] == ["logs"]
+    assert lines[0]["timestamp"].endswith("Z")
+
+
+def test_a_person_gets_console_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = Terminal()
+    monkeypatch.setattr(sys, "stderr", error)
+    configure_logs()
+    inform("starting")
+    assert "starting" in error.getvalue()
+    assert "{" not in error.getvalue()
+
+
+def test_quiet_keeps_warnings_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", error)
+    configure_logs(quiet=True)
+    inform("starting")
+    announcer().say("the sink is away")
+    assert [json.loads(line)["event"] for line in error.getvalue().splitlines()] == ["the sink is away"]

@@ -1,0 +1,229 @@
+"""The wiring: that each part got the right others. What the parts do is in their own tests."""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from consumers.arrival import Partition
+from consumers.ledger import Receipt
+from tests.worker.chain import QUERIES, record
+from tests.worker.running import WAIT_S, World, wait_until
+from worker.answer import EmbeddedQuery, EncodedQuery, FailedQuery
+from worker.encoded import EmbeddedChunk, EncodedChunk
+from worker.pipeline import Pipeline
+from worker.query import REPLY_TOPIC_HEADER
+from worker.service import Outside
+from worker.settings import Settings
+from worker.space import Digester
+from worker.stage import Abandoned
+from worker.tables import MilvusTable, QueryTable
+
+LOGS = Partition("logs", 0)
+
+
+class Wired:
+    """A pipeline whose stages run when they are told to.
+
+    Thread: the test's.
+    """
+
+    def __init__(self, settings: Settings, outside: Outside) -> None:
+        self.abandon = threading.Event()
+        self.crashes: list[tuple[str, Exception]] = []
+        self.said: list[str] = []
+        self.pipeline = Pipeline(
+            settings,
+            outside.model,
+            outside.sink,
+            outside.letters,
+            outside.replies,
+            say=self.said.append,
+            abandon=self.abandon,
+            at=lambda _point: None,
+        )
+        self.groups = self.pipeline.stages(lambda name, error: self.crashes.append((name, error)))
+        self.pipeline.log_ledger.assign([LOGS])
+        self.pipeline.query_ledger.assign([QUERIES])
+
+    def lines(self, *values: str) -> list[Receipt]:
+        """Put lines into the prepare lane."""
+        ledger = self.pipeline.log_ledger
+        receipts = [ledger.admit(record(ledger.tally["admitted"], value.encode())) for value in values]
+        found = [receipt for receipt in receipts if receipt is not None]
+        self.pipeline.prepare_lane.put(found)
+        return found
+
+    def query(self, value: bytes, reply_topic: str) -> None:
+        """Put a query into its prepare lane."""
+        headers = ((REPLY_TOPIC_HEADER, reply_topic.encode()),)
+        receipt = self.pipeline.query_ledger.admit(record(0, value, partition=QUERIES, headers=headers))
+        assert receipt is not None
+        self.pipeline.query_lane.put([receipt])
+
+    def end(self, groups: int) -> None:
+        """Run so many groups of stages to their end, in order."""
+        for group in self.groups[:groups]:
+            for stage in group.stages:
+                stage.start()
+            for lane in group.inlets:
+                lane.close()
+            for stage in group.stages:
+                stage.join(WAIT_S)
+        assert self.crashes == []
+
+
+@pytest.fixture
+def outside(world: World) -> Iterator[Outside]:
+    outside = world.outside(world.settings())
+    outside.sink.open()
+    yield outside
+    outside.letter_producer.close(0.0)
+    outside.reply_producer.close(0.0)
+
+
+@pytest.fixture
+def wired(world: World, outside: Outside) -> Iterator[Wired]:
+    wired = Wired(world.settings(query=QueryTable(reply_topics=("also-mine",))), outside)
+    yield wired
+    wired.pipeline.close()
+
+
+def test_stages_end_in_the_order_in_which_records_move(world: World, outside: Outside) -> None:
+    wired = Wired(world.settings(milvus=MilvusTable(writers=2)), outside)
+    pipeline = wired.pipeline
+    assert [[stage.name for stage in group.stages] for group in wired.groups] == [
+        ["prepare-1", "prepare-2", "prepare-queries"],
+        ["embed"],
+        ["store-1", "store-2", "answer"],
+    ]
+    assert [list(group.inlets) for group in wired.groups] == [
+        [pipeline.prepare_lane, pipeline.query_lane],
+        [pipeline.embed_lane],
+        [pipeline.store_lane, pipeline.answer_lane],
+    ]
+    pipeline.close()
+
+
+def test_a_line_goes_through_every_stage_and_settles(wired: Wired, world: World) -> None:
+    wired.lines("disk full", "disk full", "network down")
+    wired.end(groups=3)
+    assert world.stored() == ["disk full", "disk full", "network down"]
+    assert wired.pipeline.log_ledger.committable() == {LOGS: 3}
+    assert wired.pipeline.store.tally.lines == 3
+    assert wired.pipeline.embed.tally.templates == 2
+
+
+def test_while_the_sink_is_busy_nothing_counts_as_stored_and_lines_are_embedded(wired: Wired, world: World) -> None:
+    world.fake_sink.busy_calls = 10
+    wired.lines("disk full")
+    wired.end(groups=1)
+    assert "stored_templates" in world.fake_sink.calls
+    assert len(wired.pipeline.embed_lane) == 1
+
+
+def test_a_template_in_the_sink_is_found(wired: Wired, world: World) -> None:
+    wired.lines("disk full")
+    wired.end(groups=3)
+    again = Wired(world.settings(), world.outside(world.settings()))
+    again.lines("disk full")
+    again.end(groups=1)
+    assert (len(again.pipeline.embed_lane), len(again.pipeline.store_lane)) == (0, 1)
+    again.pipeline.close()
+
+
+@pytest.mark.parametrize("topic", ["also-mine", "the default"])
+def test_replies_go_to_the_default_topic_and_to_those_on_the_list(wired: Wired, world: World, topic: str) -> None:
+    wired.query(b'{"text": "disk"}', world.kafka.reply_topic if topic == "the default" else topic)
+    wired.end(groups=1)
+    waiting = wired.pipeline.embed_lane.take(10)
+    assert waiting is not None
+    assert isinstance(waiting[0], EncodedQuery)
+
+
+def test_a_query_for_another_topic_goes_nowhere(wired: Wired) -> None:
+    wired.query(b'{"text": "disk"}', "somebody.elses")
+    wired.end(groups=1)
+    assert (len(wired.pipeline.embed_lane), len(wired.pipeline.answer_lane)) == (0, 0)
+    assert wired.pipeline.query_tally.unanswerable == 1
+
+
+def test_a_bad_query_goes_straight_to_the_answer_stage(wired: Wired, world: World) -> None:
+    wired.query(b'{"text": "disk", "k": 0}', world.kafka.reply_topic)
+    wired.end(groups=1)
+    waiting = wired.pipeline.answer_lane.take(10)
+    assert waiting is not None
+    assert isinstance(waiting[0], FailedQuery)
+
+
+def test_lines_get_the_document_prefix_and_queries_the_query_prefix(world: World, outside: Outside) -> None:
+    prepared = replace(outside.model.prepared, document_prefix="passage: ", query_prefix="query: ")
+    wired = Wired(world.settings(), replace(outside, model=replace(outside.model, prepared=prepared)))
+    wired.lines("disk full")
+    wired.query(b'{"text": "disk full"}', world.kafka.reply_topic)
+    wired.end(groups=1)
+    query, line = wired.pipeline.embed_lane.take(10) or []
+    words = outside.model.new_tokenizer()
+    assert isinstance(query, EncodedQuery)
+    assert isinstance(line, EncodedChunk)
+    assert line.ids.tolist() == words.encode(["passage: disk full"]).text(0).tolist()
+    assert query.ids.tolist() == words.encode(["query: disk full"]).text(0).tolist()
+    assert line.template != query.digest
+    words.close()
+    wired.pipeline.close()
+
+
+def test_a_line_that_fills_the_model_with_its_prefix_is_split(world: World, outside: Outside) -> None:
+    prepared = replace(outside.model.prepared, document_prefix="passage: ")
+    wired = Wired(world.settings(), replace(outside, model=replace(outside.model, prepared=prepared)))
+    wired.lines("disk " * 254)
+    wired.end(groups=1)
+    waiting = wired.pipeline.embed_lane.take(10)
+    assert waiting is not None
+    assert len(waiting) == 2
+    assert all(len(one.ids) <= prepared.max_tokens for one in waiting)
+    wired.pipeline.close()
+
+
+def test_a_query_finds_the_vector_of_a_line_in_the_cache(wired: Wired, world: World, outside: Outside) -> None:
+    """Without prefixes both have one digest, so both use one cache."""
+    digest = Digester(outside.model.space, "").digest("disk full")
+    wired.pipeline.cache.put_many({digest: np.eye(384, dtype=np.float32)[0]})
+    wired.lines("disk full")
+    wired.query(b'{"text": "disk full"}', world.kafka.reply_topic)
+    wired.end(groups=1)
+    assert [type(one) for one in wired.pipeline.answer_lane.take(10) or []] == [EmbeddedQuery]
+    assert [type(one) for one in wired.pipeline.store_lane.take(10) or []] == [EmbeddedChunk]
+    assert len(wired.pipeline.embed_lane) == 0
+
+
+def test_abandoning_forgets_every_lane(wired: Wired, world: World) -> None:
+    wired.lines("disk full", "network down")
+    wired.query(b'{"text": "disk"}', world.kafka.reply_topic)
+    wired.end(groups=1)
+    pipeline = wired.pipeline
+    assert len(pipeline.embed_lane) == 3
+    pipeline.abandon()
+    lanes = (pipeline.prepare_lane, pipeline.query_lane, pipeline.embed_lane, pipeline.store_lane, pipeline.answer_lane)
+    assert all(lane.is_abandoned and len(lane) == 0 for lane in lanes)
+    assert pipeline.log_ledger.committable() == {}
+    assert pipeline.log_ledger.open_records == 2
+
+
+def test_a_hard_stop_wakes_a_store_stage_that_waits_for_the_sink(wired: Wired, world: World) -> None:
+    world.fake_sink.busy_calls = 10**9
+    wired.lines("disk full")
+    for group in wired.groups:
+        for stage in group.stages:
+            stage.start()
+    wait_until(lambda: wired.said, "the store stage to hold rows")
+    wired.abandon.set()
+    wired.pipeline.abandon()
+    for group in wired.groups:
+        for stage in group.stages:
+            stage.join(WAIT_S)
+            assert not stage.is_alive(), stage.name
+    assert [(name, type(error)) for name, error in wired.crashes] == [("store-1", Abandoned)]
+    assert wired.pipeline.log_ledger.committable() == {}

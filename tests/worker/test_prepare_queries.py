@@ -1,0 +1,150 @@
+"""The prepare step for queries: what is refused at the door, and which way the rest goes."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tests.worker.chain import QUERIES, REPLIES, Chain, record
+from tests.worker.test_query import BAD
+from worker.answer import EmbeddedQuery, EncodedQuery
+from worker.query import CORRELATION_HEADER, REPLY_TOPIC_HEADER
+
+
+def encoded(chain: Chain) -> list[EncodedQuery]:
+    return [one for one in chain.embed_lane.take(100, wait=False) or () if isinstance(one, EncodedQuery)]
+
+
+def test_a_query_is_masked_like_a_line_and_goes_to_the_engine_as_token_ids(chain: Chain) -> None:
+    chain.ask({"text": "disk full on 10.0.0.1"})
+    (query,) = encoded(chain)
+    assert query.ids.tolist() == chain.words.encode(["disk full on"]).text(0).tolist()
+    assert query.digest == chain.digest("disk full on")
+    assert query.asked.reply_topic == REPLIES
+    assert query.asked.correlation_id == b"c1"
+
+
+@pytest.mark.parametrize(("value", "field"), BAD.values(), ids=BAD)
+def test_a_bad_query_is_answered_with_an_error_that_names_the_field(chain: Chain, value: bytes, field: str) -> None:
+    chain.ask(value)
+    (reply,) = chain.answer()
+    assert (reply["error"]["code"], reply["error"]["field"]) == ("bad_query", field)
+    assert chain.replies[0].correlation_id == b"c1"
+    assert len(chain.replies[0].value) < 1000
+    assert chain.query_ledger.committable() == {QUERIES: 1}
+    assert len(chain.embed_lane) == 0
+
+
+@pytest.mark.parametrize("reply_topic", [None, "", "somebody.elses", REPLIES + "2", "\udcff"])
+def test_a_query_for_another_reply_topic_is_counted_and_settled_but_not_answered(chain: Chain, reply_topic: str | None) -> None:
+    headers: tuple[tuple[str, bytes | None], ...] = ((CORRELATION_HEADER, b"c1"),)
+    if reply_topic is not None:
+        headers += ((REPLY_TOPIC_HEADER, reply_topic.encode("utf-8", "surrogateescape")),)
+    receipt = chain.query_ledger.admit(record(0, b'{"text": "a"}', partition=QUERIES, headers=headers))
+    assert receipt is not None
+    chain.prepare_queries.step([receipt])
+    assert chain.prepare_queries.tally.unanswerable == 1
+    assert chain.query_ledger.tally["dropped:unanswerable"] == 1
+    assert chain.query_ledger.committable() == {QUERIES: 1}
+    assert (len(chain.embed_lane), len(chain.answer_lane), chain.answer()) == (0, 0, [])
+    assert ["no reply topic that is on the list" in line for line in chain.said] == [True]
+
+
+def test_a_query_without_a_correlation_id_is_answered_without_one(chain: Chain) -> None:
+    receipt = chain.query_ledger.admit(record(0, b"{}", partition=QUERIES, headers=((REPLY_TOPIC_HEADER, REPLIES.encode()),)))
+    assert receipt is not None
+    chain.prepare_queries.step([receipt])
+    chain.answer()
+    assert chain.replies[0].correlation_id == b""
+
+
+def test_a_query_that_comes_past_its_deadline_is_answered_expired_and_not_computed(chain: Chain) -> None:
+    chain.ask({"text": "disk full", "deadline_ms": 1000})  # a chain's records were sent a second ago
+    assert len(chain.embed_lane) == 0
+    assert chain.answer()[0]["error"] == {
+        "code": "expired",
+        "field": "deadline_ms",
+        "reason": "the deadline had passed when the query arrived",
+    }
+    assert chain.query_ledger.open_records == 0
+    chain.ask({"text": "disk full", "deadline_ms": 1001})
+    assert len(chain.embed_lane) == 1
+
+
+def test_a_query_takes_its_vector_from_the_cache_past_the_engine(chain: Chain) -> None:
+    vector = np.eye(384, dtype=np.float32)[5]
+    chain.cache.put_many({chain.digest("disk full"): vector})
+    chain.ask({"text": "disk full 7"})
+    assert len(chain.embed_lane) == 0
+    answerable = chain.answer_lane.take(10)
+    assert answerable is not None
+    assert isinstance(answerable[0], EmbeddedQuery)
+    assert np.array_equal(answerable[0].vector, vector)
+
+
+def test_a_query_equal_to_a_line_in_flight_does_not_wait_for_it(chain: Chain) -> None:
+    chain.feed("disk full")
+    waiting = chain.embed_lane.take(10)
+    assert waiting is not None
+    chain.ask({"text": "disk full"})
+    chain.embed()
+    assert "hits" in chain.answer()[0]
+    assert chain.committable() is None
+    chain.embed_lane.put(waiting)
+    chain.run()
+    assert chain.stored() == [(0, "disk full")]
+
+
+def test_a_query_never_begins_a_flight_and_never_becomes_a_template(chain: Chain) -> None:
+    chain.ask({"text": "disk full"})
+    chain.embed()
+    chain.answer()
+    chain.store()
+    assert chain.sink.templates == {}
+    assert chain.flights.tally.chunks == 0
+    chain.feed("disk full")
+    assert len(chain.store_lane) == 1, "the line takes the query's vector from the cache, and writes its template"
+    chain.store()
+    assert list(chain.sink.templates) == [chain.digest("disk full")]
+
+
+def test_a_query_equal_to_a_known_template_is_answered_like_any_other(chain: Chain) -> None:
+    chain.feed("disk full")
+    chain.run()
+    chain.ask({"text": "disk full"})
+    chain.embed()
+    assert [hit["text"] for hit in chain.answer()[0]["hits"]] == ["disk full"]
+
+
+def test_a_query_overtakes_lines_in_the_embed_lane(chain: Chain) -> None:
+    chain.feed("disk full", "network down")
+    chain.ask({"text": "what is slow"})
+    waiting = chain.embed_lane.take(1)
+    assert waiting is not None
+    assert isinstance(waiting[0], EncodedQuery)
+
+
+def test_a_query_longer_than_the_model_reads_is_cut_and_closed(chain: Chain) -> None:
+    chain.ask({"text": "disk " * 800})
+    (query,) = encoded(chain)
+    whole = chain.words.encode([("disk " * 800).strip()]).text(0)
+    assert len(query.ids) == 256
+    assert query.ids[:-1].tolist() == whole[:255].tolist()
+    assert query.ids[-1] == whole[-1]
+
+
+def test_queries_of_a_dead_generation_are_dropped(chain: Chain) -> None:
+    receipt = chain.query_ledger.admit(record(0, b'{"text": "a"}', partition=QUERIES, headers=((REPLY_TOPIC_HEADER, REPLIES.encode()),)))
+    assert receipt is not None
+    chain.query_ledger.revoke([QUERIES])
+    chain.prepare_queries.step([receipt])
+    assert (chain.prepare_queries.tally.asked, len(chain.embed_lane), len(chain.answer_lane)) == (0, 0, 0)
+    assert chain.query_ledger.open_bytes == 0
+
+
+def test_odd_texts_are_queries_too(chain: Chain) -> None:
+    for text in ("\x00", " ", "7", "=" * 4096, "日志 💥", "a\nb"):
+        chain.ask(json.dumps({"text": text}).encode())
+    chain.embed()
+    assert all("hits" in reply for reply in chain.answer())
+    assert len(chain.replies) == 6

@@ -1,0 +1,108 @@
+"""What a request may say, and how long somebody waits for the answer."""
+
+import json
+
+import pytest
+
+from sinks.sink import LineFilter
+from worker.query import MAX_K, MAX_TEXT_CHARACTERS, Asked, BadQuery, Query, deadline_s, header_of, is_late, parse_query
+
+BAD: dict[str, tuple[bytes, str]] = {
+    "not JSON": (b"disk full", "query"),
+    "nothing": (b"", "query"),
+    "half a document": (b'{"text": "a"', "query"),
+    "not UTF-8": (b'{"text": "\xff"}', "query"),
+    "half a character": (b'{"text": "\\ud800"}', "query"),
+    "a list": (b'["disk full"]', "query"),
+    "a number": (b"7", "query"),
+    "deeper than any query": (b"[" * 100_000, "query"),
+    "no text": (b'{"k": 3}', "text"),
+    "an empty text": (b'{"text": ""}', "text"),
+    "a text that is a number": (b'{"text": 7}', "text"),
+    "a text of a megabyte": (b'{"text": "' + b"x" * 1_000_000 + b'"}', "text"),
+    "k 0": (b'{"text": "a", "k": 0}', "k"),
+    "k -1": (b'{"text": "a", "k": -1}', "k"),
+    "k a million": (b'{"text": "a", "k": 1000000}', "k"),
+    "k of a hundred digits": (b'{"text": "a", "k": 1' + b"0" * 100 + b"}", "k"),
+    "k as a text": (b'{"text": "a", "k": "10"}', "k"),
+    "k true": (b'{"text": "a", "k": true}', "k"),
+    "k 2.5": (b'{"text": "a", "k": 2.5}', "k"),
+    "unknown field": (b'{"text": "a", "expr": "1 == 1"}', "expr"),
+    "unknown filter": (b'{"text": "a", "filters": {"host": ["a"]}}', "filters.host"),
+    "an expression for a filter": (b'{"text": "a", "filters": "time > 0"}', "filters"),
+    "a filter that is no list": (b'{"text": "a", "filters": {"service": "sshd"}}', "filters.service"),
+    "too many services": (json.dumps({"text": "a", "filters": {"service": ["s"] * 101}}).encode(), "filters.service"),
+    "a service of a megabyte": (json.dumps({"text": "a", "filters": {"service": ["s" * 1_000_000]}}).encode(), "filters.service.0"),
+    "a time of a hundred digits": (b'{"text": "a", "filters": {"since_ms": 1' + b"0" * 100 + b"}}", "filters.since_ms"),
+    "a time outside 64 bits": (b'{"text": "a", "filters": {"until_ms": -9223372036854775809}}', "filters.until_ms"),
+    "a mode that comes later": (b'{"text": "a", "mode": "bm25"}', "mode"),
+    "a deadline in the past": (b'{"text": "a", "deadline_ms": 0}', "deadline_ms"),
+    "a deadline next year": (b'{"text": "a", "deadline_ms": 31536000000}', "deadline_ms"),
+}
+
+
+@pytest.mark.parametrize(("value", "field"), BAD.values(), ids=BAD)
+def test_a_bad_query_is_refused_and_the_field_is_named(value: bytes, field: str) -> None:
+    with pytest.raises(BadQuery) as refused:
+        parse_query(value)
+    assert refused.value.field == field
+    assert 0 < len(refused.value.reason) < 200
+
+
+def test_a_request_without_a_value_is_a_bad_query() -> None:
+    with pytest.raises(BadQuery):
+        parse_query(None)
+
+
+def test_an_unknown_field_with_a_name_of_a_megabyte_is_named_in_short() -> None:
+    with pytest.raises(BadQuery) as refused:
+        parse_query(json.dumps({"text": "a", "x" * 1_000_000: 1}).encode())
+    assert refused.value.field == "x" * 100
+
+
+def test_the_shortest_query_is_a_text() -> None:
+    query = parse_query(b'{"text": "disk full"}')
+    assert query == Query(text="disk full", k=10, mode="dense", deadline_ms=None)
+    assert query.filters.as_line_filter() == LineFilter()
+
+
+@pytest.mark.parametrize("k", [1, MAX_K])
+def test_bounds_belong_to_what_is_allowed(k: int) -> None:
+    text = "é" * MAX_TEXT_CHARACTERS
+    query = parse_query(json.dumps({"text": text, "k": k}).encode())
+    assert (query.text, query.k) == (text, k)
+
+
+def test_filters_become_what_the_sink_understands() -> None:
+    filters = {"since_ms": -5, "until_ms": 7, "service": ["a", "b"], "level": ["WARN"], "topic": ["logs"]}
+    query = parse_query(json.dumps({"text": "a", "filters": filters}).encode())
+    assert query.filters.as_line_filter() == LineFilter(-5, 7, ("a", "b"), ("WARN",), ("logs",))
+
+
+@pytest.mark.parametrize(
+    ("deadline_ms", "sent_ms", "expected_s"),
+    [
+        (None, 1_000, None),
+        (500, 9_800, 50.3),  # sent 200 ms ago
+        (500, 9_000, 49.5),  # sent a second ago: over
+        (500, 10_900, 50.5),  # a sender whose clock is ahead gains nothing
+        (500, 0, 50.5),  # the broker gave no time
+        (500, -1, 50.5),
+    ],
+)
+def test_a_deadline_counts_from_when_the_request_was_sent(deadline_ms: int | None, sent_ms: int, expected_s: float | None) -> None:
+    query = Query(text="a", deadline_ms=deadline_ms)
+    assert deadline_s(query, sent_ms=sent_ms, now_s=50.0, wall_ms=10_000.0) == pytest.approx(expected_s)
+
+
+def test_the_moment_of_the_deadline_is_late() -> None:
+    asked = Asked(None, "replies", b"", 1.0, 5.0)  # type: ignore[arg-type]
+    assert [is_late(asked, now_s) for now_s in (4.9, 5.0, 5.1)] == [False, True, True]
+    assert not is_late(asked._replace(deadline_s=None), 1e9)
+
+
+def test_of_two_headers_of_one_name_the_last_counts() -> None:
+    headers = (("a", b"1"), ("b", b"2"), ("a", b"3"))
+    assert header_of(headers, "a") == b"3"
+    assert header_of(headers, "c") is None
+    assert header_of((("a", b"1"), ("a", None)), "a") is None

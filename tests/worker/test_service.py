@@ -1,0 +1,303 @@
+"""The service as a whole: how it starts, drains, crashes, and what it has committed when it has ended."""
+
+import json
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from sinks.milvus.sink import MilvusSettings, MilvusSink
+from sinks.row import LineRow, TemplateRow
+from sinks.sink import LineFilter, SinkBroken, SinkBusy, SinkCounts, SinkMismatch
+from tests.worker.running import WAIT_S, World, lines_of, wait_until
+from worker.exit_codes import CRASHED, DRAINED, OVERDUE
+from worker.judge import EngineFailed
+from worker.limits import LimitReached
+from worker.tables import CapTable, DecodeTable, LimitTable
+
+Rows = Sequence[TemplateRow] | Sequence[LineRow]
+NEVER = {"commit_interval_s": 10.0}
+"""So that nothing but the end of a service commits, as long as a test does not take that long."""
+RARELY = {"commit_interval_s": 2.0}
+"""So that settled records wait for their commit, but a test does not wait long for the last one."""
+
+
+def rows_are(world: World, count: int) -> None:
+    wait_until(lambda: len(world.fake_sink.lines) >= count, f"{count} rows")
+
+
+class Hold:
+    """Makes the sink busy for lines with one word, for ever; `held` is set when it has happened.
+
+    Thread: any.
+    """
+
+    def __init__(self, world: World, word: str, error: Exception | None = None) -> None:
+        self.held = threading.Event()
+        self._word = word
+        self._error = error or SinkBusy("planted")
+        world.fake_sink.on_upsert = self
+
+    def __call__(self, rows: Rows) -> None:
+        if isinstance(rows[0], LineRow) and any(self._word in row.text for row in rows):
+            self.held.set()
+            raise self._error
+
+
+def test_a_stop_drains_and_everything_taken_in_is_committed(world: World) -> None:
+    world.send(lines_of(300))
+    world.send(lines_of(50), partition=2)
+    running = world.start(world.settings(kafka=RARELY)).opened()
+    rows_are(world, 350)
+    assert running.stop() == DRAINED
+    assert world.committed() == 350
+    assert sorted(world.stored()) == sorted([*lines_of(300), *lines_of(50)])
+    assert len(world.fake_sink.templates) == 7
+    assert running.service.crash is None
+
+
+def test_work_in_every_stage_is_finished_in_order(world: World) -> None:
+    """The drain begins while the engine and the sink hold lines, parked ones among them."""
+    world.send(lines_of(200))
+    running = world.start().opened()
+    rows_are(world, 200)
+    world.engine.gate = threading.Event()
+    world.engine.entered.clear()
+    world.send([f"something {word} new" for word in ("entirely", "entirely", "rather")] * 20)
+    assert world.engine.entered.wait(WAIT_S)
+    world.fake_sink.gate.clear()
+    running.service.stop()
+    wait_until(running.service.logs.intake_ended.is_set, "the end of intake")
+    world.engine.gate.set()
+    world.fake_sink.gate.set()
+    assert running.wait() == DRAINED
+    taken_in = running.service.pipeline.log_ledger.tally["admitted"]
+    assert taken_in > 200
+    assert world.committed() == len(world.stored()) == taken_in
+
+
+def test_a_drained_service_leaves_no_thread_and_closes_what_it_stands_on(world: World) -> None:
+    before = set(threading.enumerate())
+    running = world.start().opened()
+    assert running.stop() == DRAINED
+    names = {thread.name for thread in set(threading.enumerate()) - before}
+    assert names == set()
+    assert world.engine.closed
+    assert not world.fake_sink.is_open
+
+
+def test_a_second_service_goes_on_where_the_first_stopped(world: World) -> None:
+    written: list[str] = []
+
+    def note(rows: Rows) -> None:
+        written.extend(row.id for row in rows if isinstance(row, LineRow))
+
+    world.fake_sink.on_upsert = note
+    world.send(lines_of(100))
+    first = world.start().opened()
+    rows_are(world, 100)
+    assert first.stop() == DRAINED
+    world.send(lines_of(140)[100:])
+    second = world.start().opened()
+    rows_are(world, 140)
+    assert second.stop() == DRAINED
+    assert world.stored() == list(lines_of(140))
+    assert len(written) == 140, "no line was written twice"
+    assert world.engine.calls[1:] == [], "every template was found in the sink; the one call is for the golden texts"
+    assert world.committed() == 140
+
+
+def test_past_the_drain_deadline_only_what_is_settled_is_committed(world: World) -> None:
+    hold = Hold(world, "stuck")
+    world.send(lines_of(60))
+    running = world.start(world.settings(kafka=NEVER, drain_s=1.0)).opened()
+    rows_are(world, 60)
+    world.send(["stuck in the sink", *lines_of(20)])
+    assert hold.held.wait(WAIT_S)
+    assert running.stop() == OVERDUE
+    assert world.committed() == 60
+    assert running.service.crash is None
+    world.fake_sink.on_upsert = lambda _rows: None
+    second = world.start().opened()
+    rows_are(world, 81)
+    assert second.stop() == DRAINED
+    assert world.committed() == 81
+
+
+def test_a_stop_while_the_sink_is_away_is_not_a_crash_and_loses_nothing(world: World) -> None:
+    hold = Hold(world, "failed")
+    world.send(lines_of(30))
+    running = world.start(world.settings(drain_s=0.5)).opened()
+    assert hold.held.wait(WAIT_S)
+    assert running.stop() == OVERDUE
+    assert (running.service.crash, world.committed()) == (None, 0)
+    world.fake_sink.on_upsert = lambda _rows: None
+    second = world.start().opened()
+    rows_are(world, 30)
+    assert second.stop() == DRAINED
+    assert world.committed() == 30
+
+
+def test_after_a_crash_nothing_more_is_committed(world: World) -> None:
+    """Settled lines that were not committed yet stay uncommitted."""
+    Hold(world, "planted", SinkBroken("the disk is full"))
+    world.send(lines_of(60))
+    running = world.start(world.settings(kafka=NEVER)).opened()
+    rows_are(world, 60)
+    before = world.committed()
+    world.send(["planted", *lines_of(20)])
+    assert running.wait() == CRASHED
+    assert running.service.crash == "store-1: SinkBroken: the disk is full"
+    assert isinstance(running.service.crash_error, SinkBroken)
+    assert world.committed() == before
+    assert before < 60
+
+
+def test_a_broken_engine_stops_the_service_without_a_dead_letter(world: World) -> None:
+    running = world.start().opened()
+    world.engine.wrong = True
+    world.engine.vectors_missing = 1
+    world.send(lines_of(10))
+    assert running.wait() == CRASHED
+    assert isinstance(running.service.crash_error, EngineFailed)
+    assert world.committed() == 0
+    assert world.dead_letters(0) == []
+
+
+def test_a_limit_stop_commits_what_is_settled(world: World) -> None:
+    world.send(lines_of(40))
+    settings = world.settings(kafka=NEVER, decode=DecodeTable(errors="strict"), limits=LimitTable(undecodable_in_a_row=5, drain_s=10.0))
+    running = world.start(settings).opened()
+    rows_are(world, 40)
+    wait_until(lambda: running.service.pipeline.log_ledger.open_records == 0, "40 settled records")
+    world.send([b"\xff"] * 8)
+    assert running.wait() == CRASHED
+    assert isinstance(running.service.crash_error, LimitReached)
+    committed = world.committed()
+    assert 40 <= committed < 48
+    assert len(world.dead_letters(committed - 40)) >= committed - 40
+
+
+def test_bad_records_are_dead_letters_and_committed_with_their_neighbours(world: World) -> None:
+    settings = world.settings(decode=DecodeTable(errors="strict", max_chunks=2))
+    too_long = " ".join(["database"] * 3000)
+    running = world.start(settings).opened()
+    world.send(["first", b"\xff\xfe", "second", json.dumps([{"message": "third"}, {"message": too_long}]), "last"])
+    rows_are(world, 4)
+    assert running.stop() == DRAINED
+    assert world.committed() == 5
+    assert world.stored() == ["first", "second", "third", "last"]
+    undecodable, too_many = sorted(world.dead_letters(2), key=lambda letter: letter["__connect.errors.offset"])
+    assert undecodable["value"] == b"\xff\xfe"
+    assert undecodable["__connect.errors.stage"] == b"decode"
+    assert undecodable["vectail.reason"] == b"undecodable: not valid UTF-8"
+    assert too_long.encode() in too_many["value"]
+    assert too_many["__connect.errors.stage"] == b"index"
+    assert too_many["vectail.pieces"] == b'{"too_many_chunks":[[1,0]]}'
+    assert too_many["vectail.epoch"] == b"e1"
+
+
+def test_a_sink_that_is_away_at_the_start_is_waited_for(world: World) -> None:
+    world.send(lines_of(10))
+    world.fake_sink.busy_calls = 3
+    running = world.start().opened()
+    rows_are(world, 10)
+    assert running.stop() == DRAINED
+    assert [line for line in world.said if line.startswith("the index cannot be opened yet")] == [
+        "the index cannot be opened yet (the fake sink is told to be busy); waiting for it"
+    ]
+    assert world.fake_sink.calls[:4] == ["open"] * 4
+
+
+def test_a_stop_while_waiting_for_the_sink_ends_at_once(world: World) -> None:
+    world.fake_sink.busy_calls = 10**9
+    world.fake_sink.entered.clear()
+    running = world.start()
+    assert world.fake_sink.entered.wait(WAIT_S)
+    assert running.stop() == DRAINED
+    assert not running.service.opened.is_set()
+    assert world.engine.closed
+
+
+def test_a_collection_that_does_not_fit_is_the_users_to_change(world: World) -> None:
+    world.fake_sink.mismatch = "collection vectail has another dimension"
+    running = world.start()
+    with pytest.raises(SinkMismatch, match="another dimension"):
+        running.wait()
+    assert world.engine.closed
+
+
+def test_a_sink_that_breaks_while_it_is_opened_is_a_crash(world: World) -> None:
+    world.fake_sink.broken = "an earlier write failed"
+    running = world.start()
+    assert running.wait() == CRASHED
+    assert running.service.crash == "open: SinkBroken: an earlier write failed"
+
+
+def test_a_query_is_answered_while_the_log_ledger_is_full_and_the_sink_takes_no_lines(world: World) -> None:
+    world.send(lines_of(7))
+    running = world.start(world.settings(drain_s=1.0, cap=CapTable(records=20))).opened()
+    rows_are(world, 7)
+    hold = Hold(world, "stuck")
+    world.send(["stuck in the sink", *lines_of(100)])
+    assert hold.held.wait(WAIT_S)
+    wait_until(lambda: running.service.pipeline.log_ledger.open_records == 20, "a full ledger")
+    good, bad = world.ask({"text": "the disk failed", "k": 3}, {"text": "disk", "k": 0})
+    assert len(good["hits"]) == 3
+    assert bad["error"]["field"] == "k"
+    assert running.stop() == OVERDUE
+    assert world.committed(world.kafka.query_topic, world.kafka.query_group) == 2
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_producer_that_can_never_deliver_again_is_a_crash(world: World) -> None:
+    """A delivery callback that raises ends the delivery thread; the service notices and stops."""
+    running = world.start(world.settings(decode=DecodeTable(errors="strict"))).opened()
+    world.send(lines_of(10))
+    rows_are(world, 10)
+    letters = running.service.outside.letter_producer
+
+    def raise_once(_now_s: float) -> None:
+        raise RuntimeError("planted")
+
+    letters.each_tick(raise_once)
+    assert running.wait() == CRASHED
+    assert running.service.crash is not None
+    assert running.service.crash.startswith("kafka-delivery: ")
+
+
+def test_what_cannot_be_committed_at_the_end_is_not_called_drained(world: World) -> None:
+    world.send(lines_of(20))
+    running = world.start(world.settings(kafka=NEVER, drain_s=1.0)).opened()
+    rows_are(world, 20)
+    wait_until(lambda: running.service.pipeline.log_ledger.open_records == 0, "20 settled records")
+    world.broker.close()
+    assert running.stop() == OVERDUE
+
+
+def test_the_whole_path_with_a_local_milvus_folder(world: World, tmp_path: Path) -> None:
+    settings = MilvusSettings(uri=str(tmp_path / "index"), dim=384, space="space", consistency="Strong")
+    world.sink = MilvusSink(settings)
+    world.send(lines_of(300))
+    first = world.start().opened()
+    wait_until(lambda: first.service.pipeline.log_ledger.tally["indexed"] == 300, "300 indexed records")
+    hits = world.ask({"text": "the printer failed", "k": 2})[0]["hits"]
+    assert len(hits) == 2
+    assert first.stop() == DRAINED
+    assert world.committed() == 300
+    world.send(lines_of(350)[300:])
+    second = world.start().opened()
+    wait_until(lambda: second.service.pipeline.log_ledger.tally["indexed"] == 50, "50 indexed records")
+    assert second.stop() == DRAINED
+    assert world.committed() == 350
+    assert second.service.pipeline.embed.tally.templates == 0, "templates are found in the sink"
+    reopened = MilvusSink(settings)
+    reopened.open()
+    try:
+        assert reopened.counts() == SinkCounts(lines=350, templates=7)
+        template = hits[0]["template"]
+        newest = reopened.newest_lines(template, 1, LineFilter())
+        assert newest[0].offset > 300
+    finally:
+        reopened.close()

@@ -1,0 +1,257 @@
+"""The store step with a fake sink: nothing settles before it is acknowledged, whatever the sink does."""
+
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from consumers.ledger import Reject
+from sinks.row import LEVEL_BYTES, SERVICE_BYTES, LineRow, TemplateRow
+from sinks.sink import SinkBroken, SinkBusy, SinkRejected
+from tests.worker.chain import LOGS, Chain
+from worker.stage import Abandoned
+from worker.store import BACK_OFF_S, Store
+
+Rows = Sequence[TemplateRow] | Sequence[LineRow]
+
+
+def watch(chain: Chain) -> list[tuple[str, int, int | None]]:
+    """Note every upsert that reaches the sink: what, how many rows, and what could have been committed then."""
+    seen: list[tuple[str, int, int | None]] = []
+
+    def note(rows: Rows) -> None:
+        kind = "templates" if isinstance(rows[0], TemplateRow) else "lines"
+        seen.append((kind, len(rows), chain.committable()))
+
+    chain.sink.on_upsert = note
+    return seen
+
+
+def test_templates_are_written_before_the_lines_that_point_to_them(chain: Chain) -> None:
+    seen = watch(chain)
+    chain.feed("disk full", "disk full", "network down")
+    chain.run()
+    assert seen == [("templates", 2, None), ("lines", 3, None)]
+    assert chain.committable() == 3
+    assert {line.template for line in chain.sink.lines.values()} == set(chain.sink.templates)
+
+
+def test_nothing_settles_before_the_template_and_the_row_are_acknowledged(chain: Chain) -> None:
+    chain.feed("disk full")
+    chain.embed()
+    chain.sink.on_upsert = lambda rows: (_ for _ in ()).throw(SinkBroken("planted")) if isinstance(rows[0], LineRow) else None
+    with pytest.raises(SinkBroken):
+        chain.store()
+    assert list(chain.sink.templates) == [chain.digest("disk full")]
+    assert (chain.stored(), chain.committable()) == ([], None)
+    assert chain.ledger.open_records == 1
+
+
+def test_a_template_that_was_not_acknowledged_makes_no_line_known(chain: Chain) -> None:
+    chain.feed("disk full")
+    chain.embed()
+    chain.sink.broken = "planted"
+    with pytest.raises(SinkBroken):
+        chain.store()
+    chain.feed("disk full")
+    assert len(chain.store_lane) == 0
+    assert chain.committable() is None
+
+
+def test_lines_that_board_while_the_template_is_written_are_written_in_the_same_turn(chain: Chain) -> None:
+    chain.feed("disk full")
+    chain.embed()
+
+    def board_more(rows: Rows) -> None:
+        if isinstance(rows[0], TemplateRow):
+            chain.sink.on_upsert = lambda _rows: None
+            chain.feed("disk full")
+
+    chain.sink.on_upsert = board_more
+    chain.store()
+    assert chain.stored() == [(0, "disk full"), (1, "disk full")]
+    assert chain.committable() == 2
+
+
+@pytest.mark.parametrize("kind", ["templates", "lines"])
+def test_while_the_sink_is_busy_rows_are_held_and_tried_again(chain: Chain, kind: str) -> None:
+    tries: list[str] = []
+
+    def refuse_seven_times(rows: Rows) -> None:
+        if ("templates" if isinstance(rows[0], TemplateRow) else "lines") == kind and len(tries) < 7:
+            tries.append(kind)
+            assert chain.committable() is None
+            raise SinkBusy("planted")
+
+    chain.sink.on_upsert = refuse_seven_times
+    chain.feed("disk full", "network down")
+    chain.run()
+    assert len(tries) == 7
+    assert chain.pauses_s == [*BACK_OFF_S, BACK_OFF_S[-1]]
+    assert chain.stored() == [(0, "disk full"), (1, "network down")]
+    assert chain.committable() == 2
+    assert chain.letters.posted == []
+    assert [line.split(" (")[0] for line in chain.said] == ["the sink does not take rows", "the sink takes rows again"]
+
+
+def test_a_lost_acknowledgement_writes_the_same_rows_again(chain: Chain) -> None:
+    chain.sink.lost_acknowledgements = 2
+    chain.feed("disk full")
+    chain.run()
+    assert chain.stored() == [(0, "disk full")]
+    assert chain.committable() == 1
+
+
+def test_a_hard_stop_leaves_what_is_held_unsettled(chain: Chain) -> None:
+    chain.sink.busy_calls = 10**9
+    chain.give_up_after = 3
+    chain.feed("disk full")
+    chain.embed()
+    with pytest.raises(Abandoned):
+        chain.store()
+    assert len(chain.pauses_s) == 3
+    assert (chain.committable(), chain.ledger.open_records) == (None, 1)
+
+
+@pytest.mark.parametrize("bad", [{0}, {6}, {2, 3}, {0, 1, 2, 3, 4, 5, 6}])
+def test_only_lines_that_the_sink_refuses_alone_become_dead_letters(chain: Chain, bad: set[int]) -> None:
+    lines = [f"disk {number} full" for number in range(7)]
+    chain.sink.rejected_texts = {lines[number] for number in bad}
+    chain.feed(*lines)
+    chain.run()
+    assert chain.letters.offsets() == sorted(bad)
+    assert all(reason.startswith("refused by the sink: ") for _, reason, _ in chain.letters.posted)
+    assert chain.stored() == [(number, line) for number, line in enumerate(lines) if number not in bad]
+    assert chain.committable() == 7
+
+
+def test_a_refused_template_is_a_dead_letter_for_each_of_its_lines_and_no_others(chain: Chain) -> None:
+    chain.sink.rejected_texts = {"disk full"}  # the masked text; no line is exactly this
+    chain.feed("disk full 1", "network down", "disk full 2")
+    chain.run()
+    assert chain.letters.offsets() == [0, 2]
+    assert chain.stored() == [(1, "network down")]
+    chain.feed("disk full 3")
+    assert chain.letters.offsets() == [0, 2, 3]
+    assert chain.committable() == 4
+
+
+def test_a_refused_piece_makes_a_dead_letter_of_that_piece_only(chain: Chain) -> None:
+    chain.sink.rejected_texts = {"middle 2"}
+    chain.feed(json.dumps([{"message": "first 1"}, {"message": "middle 2"}, {"message": "last 3"}]))
+    chain.run()
+    assert [(line.sub, line.text) for line in chain.sink.lines.values()] == [(0, "first 1"), (2, "last 3")]
+    assert [[(piece.sub, piece.chunk) for piece in pieces] for _, _, pieces in chain.letters.posted] == [[(1, 0)]]
+    assert isinstance(chain.letters.posted[0][2][0], Reject)
+
+
+def test_a_record_with_a_refused_piece_settles_when_its_dead_letter_is_delivered(chain: Chain) -> None:
+    chain.letters.held = True
+    chain.sink.rejected_texts = {"disk full"}
+    chain.feed("disk full", "network down")
+    chain.run()
+    assert chain.committable() is None
+    chain.letters.posted[0][0].bury()
+    assert chain.committable() == 2
+
+
+def test_a_busy_sink_during_the_search_for_the_culprit_blames_nobody_else(chain: Chain) -> None:
+    calls: list[int] = []
+
+    def busy_every_second_time(rows: Rows) -> None:
+        calls.append(len(rows))
+        if len(calls) % 2:
+            raise SinkBusy("planted")
+        if isinstance(rows[0], LineRow) and any(row.text == "disk 3 full" for row in rows):
+            raise SinkRejected("planted")
+
+    chain.sink.on_upsert = busy_every_second_time
+    chain.feed(*[f"disk {number} full" for number in range(5)])
+    chain.run()
+    assert chain.letters.offsets() == [3]
+    assert len(chain.stored()) == 4
+    assert chain.committable() == 5
+
+
+def test_lines_of_a_dead_generation_are_not_written_but_their_flight_lands(chain: Chain) -> None:
+    chain.feed("disk full", "disk full")
+    chain.embed()
+    chain.ledger.revoke([LOGS])
+    chain.ledger.assign([LOGS])
+    chain.feed("disk full")
+    chain.store()
+    assert chain.stored() == [(2, "disk full")]
+    assert list(chain.sink.templates) == [chain.digest("disk full")]
+    assert chain.committable() == 3
+    assert chain.ledger.open_records == 0
+    assert chain.ledger.open_bytes == chain.ledger.decoded_bytes == 0
+    chain.feed("disk full")
+    assert len(chain.store_lane) == 1, "the template is known"
+
+
+def test_a_batch_of_nothing_but_dead_lines_calls_no_sink(chain: Chain) -> None:
+    chain.feed("disk full")
+    chain.run()
+    chain.feed("disk full")
+    chain.ledger.revoke([LOGS])
+    chain.sink.calls.clear()
+    chain.store()
+    assert chain.sink.calls == []
+    assert chain.ledger.open_bytes == 0
+
+
+def test_rows_say_where_a_line_came_from(chain: Chain) -> None:
+    chain.feed("first", json.dumps({"message": "second\n", "level": "WARN", "service": "sshd"}))
+    chain.run()
+    rows = sorted(chain.sink.lines.values(), key=lambda row: row.offset)
+    assert [row.id for row in rows] == ["logs@e1/0/0/0/0", "logs@e1/0/1/0/0"]
+    assert [(row.text, row.level, row.service, row.time) for row in rows] == [
+        ("first", "", "", 999_000),
+        ("second", "WARN", "sshd", 999_000),
+    ]
+    assert [(row.topic, row.partition, row.offset, row.sub, row.chunk, row.chunks) for row in rows] == [
+        ("logs", 0, 0, 0, 0, 1),
+        ("logs", 0, 1, 0, 0, 1),
+    ]
+
+
+@pytest.mark.parametrize("letter", ["x", "é", "日", "\U0001f4a5"])
+def test_labels_too_long_for_their_columns_are_cut_between_characters(chain: Chain, letter: str) -> None:
+    chain.feed(json.dumps({"message": "hot", "service": letter * 400, "level": letter * 400}))
+    chain.run()
+    (row,) = chain.sink.lines.values()
+    assert chain.letters.posted == []
+    assert row.service == letter * (SERVICE_BYTES // len(letter.encode()))
+    assert row.level == letter * (LEVEL_BYTES // len(letter.encode()))
+
+
+def test_rows_and_seconds_are_counted(chain: Chain) -> None:
+    chain.sink.rejected_texts = {"disk 1 full", "network down"}
+
+    def half_a_second(_rows: Rows) -> None:
+        chain.now_s += 0.5
+
+    chain.sink.on_upsert = half_a_second
+    chain.feed("disk 1 full", "disk 2 full", "network down")
+    chain.run()
+    tally = chain.store_step.tally
+    assert (tally.lines, tally.templates) == (1, 1)
+    assert tally.seconds == 0.5 * len(chain.sink.templates) + 0.5 * len(chain.sink.lines)
+
+
+def test_fail_points_stand_on_both_sides_of_the_lines_upsert(chain: Chain) -> None:
+    passed: list[tuple[str, int]] = []
+    chain.feed("disk full")
+    chain.embed()
+    store = Store(
+        sink=chain.sink,
+        flights=chain.flights,
+        say=chain.said.append,
+        pause=chain.pause,
+        clock=chain.clock,
+        fail_point=lambda point: passed.append((point, len(chain.sink.lines))),
+    )
+    waiting = chain.store_lane.take(10)
+    assert waiting is not None
+    store.step(waiting)
+    assert passed == [("before_upsert", 0), ("after_upsert", 1)]

@@ -1,0 +1,33 @@
+"""What the user gave, file, environment and options together, as settings."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from worker.cli.exits import must_change
+
+if TYPE_CHECKING:
+    from worker.settings import Settings
+
+Flags = dict[str, dict[str, object]]
+"""Options that stand over a setting: table, key, value."""
+
+
+def settings_or_fail(config: Path | None, flags: Flags | None = None) -> "Settings":
+    """Load the settings; whatever is wrong with them is the user's to change. Raises CommandFailed."""
+    from worker.settings import SettingsError, load_settings
+
+    try:
+        return load_settings(config, flags)
+    except SettingsError as error:
+        raise must_change(error) from error
+
+
+def kafka_flags(bootstrap_servers: str | None) -> Flags:
+    """Return the flags of a verb that talks to Kafka."""
+    return {"kafka": {} if bootstrap_servers is None else {"bootstrap_servers": bootstrap_servers}}
+
+
+def model_flags(folder: Path | None, cache: Path | None) -> Flags:
+    """Return the flags of a verb about the model."""
+    given = {"folder": folder, "cache": cache}
+    return {"model": {name: path for name, path in given.items() if path is not None}}

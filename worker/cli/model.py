@@ -1,0 +1,49 @@
+"""`vectail model`: prepares the model once, and says what it is."""
+
+from pathlib import Path
+from typing import Any
+
+from worker.cli.exits import must_change
+from worker.loaded import model_of, space_of
+from worker.model.folder import ModelError
+from worker.settings import Settings
+
+_MB = 1_000_000
+
+
+def model_facts(settings: Settings) -> dict[str, Any]:
+    """Prepare the model that the settings name, or find it prepared; returns what `--json` prints. Raises CommandFailed."""
+    try:
+        model = model_of(settings)
+        return {
+            "name": model.name,
+            "dim": model.dim,
+            "max_tokens": model.max_tokens,
+            "pooling": model.pooling,
+            "normalize": model.normalize,
+            "document_prefix": model.document_prefix,
+            "query_prefix": model.query_prefix,
+            "vocabulary": model.vocabulary_size,
+            "space": space_of(model).id,
+            "folder": str(model.folder),
+            "gguf": str(model.gguf),
+            "gguf_bytes": model.gguf.stat().st_size,
+        }
+    except ModelError as error:
+        raise must_change(error) from error
+
+
+def shown_model(facts: dict[str, Any]) -> dict[str, str]:
+    """Return the facts as a person reads them: name and value."""
+    return {
+        "name": facts["name"],
+        "vectors": f"{facts['dim']} dimensions, {'length 1' if facts['normalize'] else 'not normalised'}",
+        "longest text": f"{facts['max_tokens']} tokens",
+        "pooling": facts["pooling"],
+        "document prefix": repr(facts["document_prefix"]) if facts["document_prefix"] else "none",
+        "query prefix": repr(facts["query_prefix"]) if facts["query_prefix"] else "none",
+        "vocabulary": f"{facts['vocabulary']:,} tokens",
+        "embedding space": facts["space"],
+        "prepared in": facts["folder"],
+        "weights": f"{Path(facts['gguf']).name}, {facts['gguf_bytes'] / _MB:.1f} MB",
+    }

@@ -1,0 +1,46 @@
+"""`vectail search`: one question to a running worker, over Kafka, and its hits."""
+
+import time
+from typing import Any
+
+from producers.kafka import ProducerMisconfigured
+from worker.ask import Asker, NoReply
+from worker.cli.exits import CommandFailed, must_change, problem
+from worker.tables import KafkaTable
+
+
+def search(kafka: KafkaTable, text: str, *, k: int, timeout_s: float) -> dict[str, Any]:
+    """Ask once; returns what `--json` prints and what the screen shows. Raises CommandFailed."""
+    try:
+        asker = Asker(kafka)
+    except ProducerMisconfigured as error:
+        raise must_change(error) from error
+    try:
+        return ask(asker, text, k=k, timeout_s=timeout_s)
+    finally:
+        asker.close()
+
+
+def ask(asker: Asker, text: str, *, k: int, timeout_s: float) -> dict[str, Any]:
+    """Ask and take the answer apart. Raises CommandFailed: nobody answered, or the query was refused."""
+    started_s = time.monotonic()
+    try:
+        answer = asker.ask({"text": text, "k": k, "deadline_ms": max(int(timeout_s * 1000), 1)}, timeout_s=timeout_s)
+    except NoReply as error:
+        raise problem(error) from error
+    if "error" in answer:
+        raise _refusal(answer["error"])
+    seconds = round(time.monotonic() - started_s, 4)
+    return {"text": text, "seconds": seconds, "complete": answer["complete"], "hits": answer["hits"]}
+
+
+def checked_text(text: str) -> str:
+    """Return a query's text, bytes that are not UTF-8 replaced. Raises CommandFailed for one that is only spaces."""
+    if not text.strip():
+        raise must_change("a query needs a text")
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _refusal(error: dict[str, str]) -> CommandFailed:
+    reason = f"the worker refused the query: {error['field']}: {error['reason']}"
+    return must_change(reason) if error["code"] == "bad_query" else problem(f"no answer in time: {error['reason']}")

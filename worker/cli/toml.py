@@ -1,0 +1,50 @@
+"""Writes settings as TOML that reads back as the same settings; the standard library only reads it.
+
+`vectail config show` prints it. What TOML cannot say (not set) becomes a comment.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+Value = str | int | float | bool | Sequence[str] | None
+"""What a setting may be, as JSON has it."""
+
+
+def toml_of(document: Mapping[str, Value | Mapping[str, Value | Mapping[str, Value]]]) -> str:
+    """Return plain settings first, then each table, with its own tables after it."""
+    return "\n".join(_table((), document)).strip()
+
+
+def _table(path: tuple[str, ...], table: Mapping[str, object]) -> list[str]:
+    plain = [_setting(key, value) for key, value in table.items() if not isinstance(value, Mapping)]
+    lines = ["", f"[{'.'.join(_key(part) for part in path)}]", *plain] if path else plain
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            lines += _table((*path, key), value)
+    return lines
+
+
+def _setting(key: str, value: object) -> str:
+    return f"# {_key(key)} is not set" if value is None else f"{_key(key)} = {_value(value)}"
+
+
+def _key(key: str) -> str:
+    return key if _BARE_KEY.fullmatch(key) else _string(key)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(_value(element) for element in value)}]"
+    return _string(str(value))
+
+
+def _string(text: str) -> str:
+    """JSON's strings are TOML's basic strings, but for the delete character, which TOML wants escaped."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

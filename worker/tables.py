@@ -1,0 +1,142 @@
+"""The tables of the settings file: every setting with its type, its default and its bounds.
+
+`worker.settings` reads them from file, environment and flags. A default stands here and nowhere else.
+"""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+
+from consumers.kafka_settings import PROTECTED
+
+_SETTING_OF = {
+    "bootstrap.servers": "kafka.bootstrap_servers",
+    "group.id": "kafka.group",
+    "group.protocol": "kafka.protocol",
+    "max.poll.interval.ms": "kafka.max_poll_interval_s",
+}
+"""Client properties that are settings of their own."""
+_PROMISED = PROTECTED | {"acks", "request.required.acks", "delivery.report.only.error", "transactional.id"} - _SETTING_OF.keys()
+"""Client properties that the promise rests on: when something is committed, and that the broker reports every delivery."""
+
+
+class Table(BaseModel):
+    """One table of the file: frozen, and a key that it does not have is refused.
+
+    Thread: any.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class KafkaTable(Table):
+    """Where the records come from, and where replies and dead letters go."""
+
+    bootstrap_servers: str = Field(default="127.0.0.1:9092", min_length=1)
+    topics: tuple[str, ...] = ("logs",)
+    group: str = "vectail"
+    query_topic: str = "vectail.queries"
+    query_group: str = "vectail-queries"
+    reply_topic: str = "vectail.replies"
+    dead_letter_topic: str = "vectail.dead-letters"
+    topic_epoch: str | None = Field(default=None, pattern=r"^[0-9A-Za-z_-]{1,32}$")
+    protocol: Literal["classic", "consumer"] = "classic"
+    max_poll_interval_s: float = Field(default=300.0, ge=6)
+    commit_interval_s: float = Field(default=1.0, gt=0, le=10)
+    prefetch_bytes: int = Field(default=16 * 1024 * 1024, ge=1024)
+    librdkafka: dict[str, str] = {}
+    """Any client property, except those that would break the promise."""
+
+    @field_validator("librdkafka")
+    @classmethod
+    def _keeps_the_promise(cls, properties: dict[str, str]) -> dict[str, str]:
+        for name in properties:
+            if name in _SETTING_OF:
+                raise ValueError(f"{name} is the setting {_SETTING_OF[name]}")
+            if name in _PROMISED:
+                raise ValueError(f"{name} cannot be changed: the promise that nothing is lost rests on it")
+        return properties
+
+
+class CapTable(Table):
+    """How much may be open at once; the only bound of the system."""
+
+    records: int = Field(default=20_000, ge=1)
+    bytes: int = Field(default=64 * 1024 * 1024, ge=1024)
+
+
+class DecodeTable(Table):
+    """How a record becomes log entries."""
+
+    format: Literal["auto", "text", "json"] = "auto"
+    errors: Literal["replace", "strict"] = "replace"
+    max_chunks: int = Field(default=256, ge=1)
+    max_record_bytes: int = Field(default=1_000_000, ge=1024)
+    """Lines above this are never produced by `feed` and `demo`."""
+
+
+class MaskTable(Table):
+    """What is taken out of a line before it is embedded."""
+
+    mode: Literal["template", "exact"] = "template"
+
+
+class ModelTable(Table):
+    """Which model, and where its prepared files are kept."""
+
+    folder: Path | None = None
+    """A Hugging Face folder; the packaged all-MiniLM-L6-v2 if not set."""
+    cache: Path = Path("~/.cache/vectail/models")
+    document_prefix: str | None = None
+    query_prefix: str | None = None
+    max_tokens: int | None = Field(default=None, ge=8)
+
+
+class EngineTable(Table):
+    """Who computes the vectors."""
+
+    name: Literal["auto", "llama"] = "auto"
+    threads: int | None = Field(default=None, ge=1)
+    """As many as there are cores, if not set."""
+    batch_tokens: int | None = Field(default=None, ge=64)
+    """What the engine measures best at, if not set."""
+
+
+class CacheTable(Table):
+    """Vectors kept in memory, and how many templates are remembered as known."""
+
+    memory_bytes: int = Field(default=64 * 1024 * 1024, ge=0)
+    known_templates: int = Field(default=500_000, ge=1)
+
+
+class MilvusTable(Table):
+    """Where the index is."""
+
+    uri: str = "http://127.0.0.1:19530"
+    """`http://HOST:PORT`, or a folder for Milvus Lite."""
+    collection: str = "vectail"
+    token: SecretStr = SecretStr("")
+    user: str = ""
+    password: SecretStr = SecretStr("")
+    db: str = ""
+    timeout_s: float = Field(default=10.0, gt=0)
+    writers: int = Field(default=1, ge=1, le=16)
+    batch_rows: int = Field(default=2_000, ge=1, le=16_000)
+
+
+class QueryTable(Table):
+    """Who may be answered."""
+
+    reply_topics: tuple[str, ...] = ()
+    """Topics that a query may name for its reply, besides `kafka.reply_topic`."""
+    cap_records: int = Field(default=1_000, ge=1)
+
+
+class LimitTable(Table):
+    """When to stop rather than go on."""
+
+    undecodable_in_a_row: int = Field(default=1_000, ge=1)
+    rejected_in_a_row: int = Field(default=20, ge=1)
+    drain_s: float = Field(default=25.0, gt=0)
+    """How long SIGTERM may take."""
