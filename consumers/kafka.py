@@ -107,7 +107,10 @@ class KafkaSource:
         self._match_pause()
 
     def commit(self, next_offsets: Mapping[Partition, int]) -> dict[Partition, str]:
-        """Commit synchronously; return the reason for each partition that was not accepted."""
+        """Commit synchronously; return the reason for each partition that was not accepted.
+
+        When the broker refuses one, the client raises and does not say which: then all are named, and tried again.
+        """
         offsets = [TopicPartition(p.topic, p.partition, next_offset) for p, next_offset in next_offsets.items()]
         try:
             answers = self._consumer.commit(offsets=offsets, asynchronous=False) or []
@@ -160,11 +163,11 @@ class KafkaSource:
         error = message.error()
         if error is None:
             return True
-        if error.fatal():
+        if error.fatal() or error.code() == KafkaError._FATAL:  # noqa: SLF001 - the client's public codes; `fatal` does not know this one
             raise SourceFatal(str(error.str()))
         if error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
             self._say(f"topic {message.topic()} does not exist yet; waiting for it (`vectail topics init` creates it)")
-        elif error.code() not in (KafkaError._PARTITION_EOF, KafkaError._MAX_POLL_EXCEEDED):  # noqa: SLF001 - the client's public codes
+        elif error.code() not in (KafkaError._PARTITION_EOF, KafkaError._MAX_POLL_EXCEEDED):  # noqa: SLF001
             self._say(f"kafka: {error.str()}; waiting")
         return False
 

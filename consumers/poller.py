@@ -54,7 +54,7 @@ class Source(Protocol):
         """Deliver again."""
 
     def commit(self, next_offsets: Mapping[Partition, int]) -> dict[Partition, str]:
-        """Commit synchronously; return who was refused, and why."""
+        """Commit synchronously; return who was refused, and why (some clients name all when one was)."""
 
     def end_offsets(self) -> dict[Partition, int]:
         """Return the log's end of each assigned partition, as last seen."""

@@ -1,7 +1,7 @@
 """Fail points: the fault tests end the process at named moments, as a power cut would.
 
 A no-op unless the setting `fail_point` is `POINT:N` or `POINT:N:SECONDS`; the leaves get only the callable. With seconds, the
-thread that passes stands still for so long before the end, while the others go on: what they do too early is then seen.
+thread stands still for so long at every passing, while the others go on: what they do too early is then seen.
 """
 
 import itertools
@@ -17,7 +17,10 @@ KILLED = 137
 
 
 def fail_point(setting: str) -> Callable[[str], None]:
-    """Return `at(point)`: ends the process without any clean-up at the N-th passing of the point that the setting names."""
+    """Return `at(point)`: ends the process without any clean-up at the N-th passing of the point that the setting names.
+
+    Raises SettingsError for a setting that is not understood.
+    """
     if not setting:
         return lambda _point: None
     understood = re.fullmatch(r"(\w+):(\d+)(?::(\d+))?", setting)
@@ -26,8 +29,10 @@ def fail_point(setting: str) -> Callable[[str], None]:
     name, last, stand_s, passings = understood[1], int(understood[2]), int(understood[3] or 0), itertools.count(1)
 
     def at(point: str) -> None:
-        if point == name and next(passings) == last:
-            time.sleep(stand_s)
+        if point != name:
+            return
+        time.sleep(stand_s)
+        if next(passings) == last:
             os._exit(KILLED)
 
     return at

@@ -59,7 +59,7 @@ class Settings(Table):
     query: QueryTable = QueryTable()
     limits: LimitTable = LimitTable()
     fail_point: str = Field(default="", pattern=r"^([a-z_]+:[1-9][0-9]*(:[0-9]+)?)?$")
-    """For fault tests: `POINT:N` ends the process at the N-th passing of that point, `POINT:N:SECONDS` so many seconds later."""
+    """For fault tests: `POINT:N` ends the process at the N-th passing of that point, `POINT:N:SECONDS` also slows each down."""
 
 
 def load_settings(file: Path | None, flags: Mapping[str, Mapping[str, Any]] | None = None) -> Settings:

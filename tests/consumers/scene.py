@@ -47,7 +47,7 @@ class Scene:
         self.source = FakeSource(self.broker)
         self.said: list[str] = []
         self.delivered: list[Receipt] = []
-        self._settled: list[Receipt] = []
+        self.settled: list[Receipt] = []
         self.ledger = Ledger(cap_records=cap_records, cap_bytes=cap_bytes, dead_letter=Letters())
         self.poller = Poller(
             source=self.source,
@@ -72,10 +72,10 @@ class Scene:
 
     def settle(self, *numbers: int) -> None:
         """Settle what was delivered first, second …; all that is not settled yet without numbers."""
-        for receipt in [self.delivered[n] for n in numbers] or [one for one in self.delivered if one not in self._settled]:
+        for receipt in [self.delivered[n] for n in numbers] or [one for one in self.delivered if one not in self.settled]:
             receipt.expect(1, decoded_bytes=0)
             receipt.settle()
-            self._settled.append(receipt)
+            self.settled.append(receipt)
 
     def offsets(self, partition: int) -> list[int]:
         """Return the offsets delivered from a partition, in order."""

@@ -73,6 +73,7 @@ def test_characters_are_never_cut() -> None:
 
 def test_the_column_is_bounded_in_bytes_whatever_the_tokens_say() -> None:
     assert split("x" * 15, new_chunker(text_bytes=10)) == ["x" * 7, "x" * 8]
+    assert split("a b c d e", new_chunker(text_bytes=6)) == ["a b c ", "d e"]
     assert split("é" * 15, new_chunker(count=len, text_bytes=20)) == ["é" * 7, "é" * 8]
 
 

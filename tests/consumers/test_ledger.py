@@ -1,6 +1,8 @@
 """The ledger by example, and what it promises to threads; `tests/properties/test_ledger.py` tells the longer stories."""
 
+import sys
 import threading
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -8,11 +10,30 @@ from consumers.ledger import Ledger, Receipt, Reject
 from tests.consumers.records import LOGS_0, LOGS_1, Letters, admit, new_ledger, record
 
 WAIT_S = 20.0
+FOR_EVER_S = 10_000.0
 
 
 def settle(receipt: Receipt) -> None:
     receipt.expect(1, decoded_bytes=10)
     receipt.settle()
+
+
+def ends_after(waiting: Callable[[], bool], what: Callable[[], object]) -> bool:
+    """Whether a wait without end on another thread ends, and well, once `what` is done here."""
+    results: list[bool] = []
+    thread = threading.Thread(target=lambda: results.append(waiting()), daemon=True)
+    thread.start()
+    what()
+    thread.join(WAIT_S)
+    return results == [True]
+
+
+@pytest.fixture
+def threads_switch_all_the_time() -> Iterator[None]:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
 
 
 def test_nothing_is_committable_before_something_is_settled() -> None:
@@ -168,8 +189,7 @@ def test_waiting_ends_when_the_last_record_of_the_watched_partitions_is_settled(
     ledger = new_ledger()
     watched, _other = admit(ledger, record(0), record(0, partition=LOGS_1))
     assert not ledger.wait_until_settled([LOGS_0], 0.0)
-    threading.Timer(0.02, settle, [watched]).start()
-    assert ledger.wait_until_settled([LOGS_0], WAIT_S)
+    assert ends_after(lambda: ledger.wait_until_settled([LOGS_0], FOR_EVER_S), lambda: settle(watched))
     assert not ledger.wait_until_settled([LOGS_0, LOGS_1], 0.0)
 
 
@@ -185,10 +205,10 @@ def test_waiting_for_decoded_room_ends_when_a_record_is_done() -> None:
     (receipt,) = admit(ledger, record(0))
     receipt.expect(1, decoded_bytes=100)
     assert not ledger.wait_for_decoded_room(0.0)
-    threading.Timer(0.02, receipt.settle).start()
-    assert ledger.wait_for_decoded_room(WAIT_S)
+    assert ends_after(lambda: ledger.wait_for_decoded_room(FOR_EVER_S), receipt.settle)
 
 
+@pytest.mark.usefixtures("threads_switch_all_the_time")
 def test_pieces_settled_by_many_threads_are_each_counted_once() -> None:
     letters = Letters()
     ledger = Ledger(cap_records=10_000, cap_bytes=10**9, dead_letter=letters)

@@ -132,10 +132,10 @@ def test_a_refused_commit_is_said_and_tried_again_and_the_others_are_not() -> No
     scene = Scene()
 
     def refuse() -> None:
-        scene.broker.refused = {scene.partition(0): "coordinator is loading"}
+        scene.broker.refused[scene.partition(0)] = "coordinator is loading"
         scene.settle()
 
-    scene.play(turn(lambda: scene.produce(0, 2), lambda: scene.produce(1, 2)), refuse, idle, scene.broker.refused.clear)
+    scene.play(turn(lambda: scene.produce(0, 2), lambda: scene.produce(1, 2)), refuse, idle, idle)
     assert scene.committed() == {1: 2}
     assert scene.said[:2] == ["commit of logs/0 was refused (coordinator is loading); trying again"] * 2
     assert [commit for commit in scene.broker.commits if scene.partition(1) in commit] == [{scene.partition(1): 2}]
@@ -145,10 +145,10 @@ def test_a_commit_is_tried_until_it_is_accepted() -> None:
     scene = Scene()
 
     def refuse() -> None:
-        scene.broker.refused = {scene.partition(0): "coordinator is loading"}
+        scene.broker.refused[scene.partition(0)] = "coordinator is loading"
         scene.settle()
 
-    scene.play(lambda: scene.produce(0, 2), refuse, idle, lambda: scene.broker.refused.clear(), idle)  # noqa: PLW0108 - `refuse` replaces it
+    scene.play(lambda: scene.produce(0, 2), refuse, idle, scene.broker.refused.clear, idle)
     assert scene.committed() == {0: 2}
 
 
@@ -231,11 +231,12 @@ def test_after_stop_intake_nothing_is_delivered_and_polling_and_commits_go_on() 
         lambda: scene.produce(0, 3),
         turn(scene.poller.stop_intake, lambda: scene.produce(0, 3)),
         idle,
-        scene.settle,
+        turn(scene.settle, lambda: scene.produce(0, 3)),
         *[idle] * 3,
     )
     assert scene.offsets(0) == [0, 1, 2]
     assert scene.committed() == {0: 3}
+    assert len(scene.source.handed_out) == 6, "what comes later is not even fetched"
     assert scene.source.calls.count("fetch") == 8
 
 

@@ -68,6 +68,14 @@ class FakeBroker:
         """Begin a rebalance that gives every member its share."""
         self.move({member: range(n, len(self.partitions), len(self.members)) for n, member in enumerate(self.members)})
 
+    def throw_out(self, member: "FakeSource") -> None:
+        """Give a member's partitions to the others without asking it; its next `fetch` finds them lost and joins again."""
+        with self.changed:
+            self.members.remove(member)
+            self.owners = {partition: owner for partition, owner in self.owners.items() if owner is not member}
+            member.lost = True
+        self.spread()
+
     def end_of(self, partition: Partition) -> int:
         """Return the log's end."""
         return self._ends[partition]
@@ -157,9 +165,9 @@ class FakeSource:
 
     def close(self) -> None:
         self._note("close")
+        self._give_back(self.assigned, lost=False)
         if self in self._broker.members:
             self._broker.members.remove(self)
-            self._give_back(self.assigned, lost=False)
             self._broker.spread()
 
     def _note(self, call: str) -> None:
@@ -171,6 +179,9 @@ class FakeSource:
         if self.lost:
             self.lost = False
             self._give_back(self.assigned, lost=True)
+            if self not in self._broker.members:
+                self._broker.members.append(self)
+                self._broker.spread()
         self._give_back(self.assigned - self.wanted, lost=False)
         with self._broker.changed:
             arrived = sorted(partition for partition in self.wanted if partition not in self._broker.owners)
@@ -189,7 +200,9 @@ class FakeSource:
         self._started -= gone
         with self._broker.changed:
             for partition in gone:
-                del self._positions[partition], self._broker.owners[partition]
+                del self._positions[partition]
+                if self._broker.owners.get(partition) is self:
+                    del self._broker.owners[partition]
             self._broker.changed.notify_all()
 
     def _take(self, max_records: int) -> list[Record]:

@@ -5,11 +5,17 @@ import random
 from tests.faults.scene import Scene
 
 KILLED = 137
-POINTS = ("polled:3", "before_upsert:2:1", "after_upsert:2:1", "before_commit:1", "after_commit:2", "revoke:1")
-"""Where the store thread stands still for a second, the poller still commits: nothing that is not stored."""
+POINTS = ("polled:3", "before_upsert:3:1", "after_upsert:3:1", "before_commit:1", "after_commit:2", "revoke:1")
+"""At the upserts the store thread stands still for a second each time, while the poller goes on: what it commits must be stored."""
 RANDOM_KILLS = 5
 RECORDS_A_LIFE = 500
 SMALL = {"cap__records": "150", "cap__bytes": "200000", "milvus__batch_rows": "100"}
+
+
+def _live_until_all_partitions_have_begun(scene: Scene) -> None:
+    worker = scene.start(**SMALL)
+    scene.wait_committed(worker, lambda committed: all(committed.values()))
+    worker.kill()
 
 
 def _live_until_killed(scene: Scene, chance: random.Random) -> None:
@@ -34,6 +40,7 @@ def test_killed_at_eleven_moments_every_record_is_accounted_for_and_none_twice(s
     moments = [*POINTS, *[""] * RANDOM_KILLS]
     chance.shuffle(moments)
     scene.topics.send(RECORDS_A_LIFE)
+    _live_until_all_partitions_have_begun(scene)
     read_again = 0
     for point in moments:
         scene.topics.send(RECORDS_A_LIFE)

@@ -125,6 +125,30 @@ def test_queries_leave_for_the_answer_lane_before_waiting_lines(chain: Chain) ->
     assert len(chain.embed_step.batcher) > 0
 
 
+def test_queries_and_lines_of_one_batch_get_their_own_vectors(chain: Chain) -> None:
+    chain.feed("disk full", "network down")
+    chain.ask({"text": "what is slow"})
+    chain.embed()
+    assert len(chain.engine.calls) == 1
+    answerable = (chain.answer_lane.take(10) or [])[0]
+    assert isinstance(answerable, EmbeddedQuery)
+    vectors = {"what is slow": answerable.vector}
+    vectors |= {one.masked: one.vector for one in chain.store_lane.take(10) or [] if isinstance(one, EmbeddedChunk)}
+    assert len(vectors) == 3
+    for text, vector in vectors.items():
+        assert np.array_equal(vector, chain.engine.embed([chain.words.encode([text]).text(0)])[0])
+        assert np.array_equal(vector, chain.cache.get_many([chain.digest(text)])[chain.digest(text)])
+
+
+def test_what_fills_several_batches_is_embedded_without_waiting_for_more(chain: Chain) -> None:
+    chain.feed(*[f"{word} " * 100 for word in ("disk", "network", "login", "memory", "battery", "printer", "camera")])
+    for _ in range(2):
+        chain.embed_step.turn()
+    assert len(chain.engine.calls) == 2
+    chain.embed()
+    assert len(chain.store_lane) == 7
+
+
 def test_a_query_carries_where_its_time_went(chain: Chain) -> None:
     chain.ask({"text": "what is slow"})
     chain.now_s += 2.5

@@ -170,7 +170,8 @@ def test_lines_get_the_document_prefix_and_queries_the_query_prefix(world: World
     assert isinstance(line, EncodedChunk)
     assert line.ids.tolist() == words.encode(["passage: disk full"]).text(0).tolist()
     assert query.ids.tolist() == words.encode(["query: disk full"]).text(0).tolist()
-    assert line.template != query.digest
+    assert line.template == Digester(outside.model.space, "passage: ").digest("disk full")
+    assert query.digest == Digester(outside.model.space, "query: ").digest("disk full")
     words.close()
     wired.pipeline.close()
 
@@ -178,7 +179,7 @@ def test_lines_get_the_document_prefix_and_queries_the_query_prefix(world: World
 def test_a_line_that_fills_the_model_with_its_prefix_is_split(world: World, outside: Outside) -> None:
     prepared = replace(outside.model.prepared, document_prefix="passage: ")
     wired = Wired(world.settings(), replace(outside, model=replace(outside.model, prepared=prepared)))
-    wired.lines("disk " * 254)
+    wired.lines("=" * 253)  # with special tokens alone it would fit
     wired.end(groups=1)
     waiting = wired.pipeline.embed_lane.take(10)
     assert waiting is not None

@@ -22,13 +22,14 @@ from producers.log_feed import EXAMPLE_QUERIES, synthetic_lines
 from worker.ask import Asker
 from worker.cli.demo_folder import begin_run
 from worker.cli.exits import must_change, problem
+from worker.cli.given import settings_or_fail
 from worker.cli.run import load_or_fail, open_service
 from worker.cli.running import Running
 from worker.cli.screen import Figures, Screen
 from worker.cli.search import ask
 from worker.logs import Announcer, configure_logs
 from worker.service import Service
-from worker.settings import Settings, SettingsError, load_settings
+from worker.settings import Settings
 from worker.stage import Stage
 
 SYNTHETIC_LINES = 20_000
@@ -50,6 +51,8 @@ class DemoOptions:
     k: int
     serve: bool
     config: Path | None
+    synthetic_lines: int = SYNTHETIC_LINES
+    """How many lines are made up when no file is given."""
 
 
 def demo(
@@ -67,6 +70,7 @@ def demo(
         check_files(options.files)
     except FileUnreadable as error:
         raise must_change(error) from error
+    settings_or_fail(options.config)
     configure_logs(quiet=True)
     with ExitStack() as stack:
         folder = options.data
@@ -93,7 +97,7 @@ def demo(
 
 
 def _settings(options: DemoOptions, folder: Path, bootstrap_servers: str) -> Settings:
-    kafka = {
+    kafka: dict[str, object] = {
         "bootstrap_servers": bootstrap_servers,
         "topic_epoch": begin_run(folder),
         "topics": ("logs",),
@@ -101,10 +105,7 @@ def _settings(options: DemoOptions, folder: Path, bootstrap_servers: str) -> Set
         "protocol": "consumer",
         "librdkafka": {},
     }
-    try:
-        return load_settings(options.config, {"kafka": kafka, "milvus": {"uri": str(folder / "index.db"), "writers": 1}})
-    except SettingsError as error:
-        raise must_change(error) from error
+    return settings_or_fail(options.config, {"kafka": kafka, "milvus": {"uri": str(folder / "index.db"), "writers": 1}})
 
 
 def _touch_topics(settings: Settings) -> None:
@@ -162,14 +163,18 @@ def _feed(options: DemoOptions, settings: Settings, service: Service, fed: Fed, 
 
     producer = KafkaProducer(settings.kafka.bootstrap_servers, {}, say=lambda _line: None, stopped=stop.is_set)
     try:
-        lines = read_files(options.files, max_record_bytes=settings.decode.max_record_bytes) if options.files else _synthetic()
+        lines = (
+            read_files(options.files, max_record_bytes=settings.decode.max_record_bytes)
+            if options.files
+            else _made_up(options.synthetic_lines)
+        )
         feed(lines, producer, topic, fed=fed, pause=stop.wait, refuse=refuse, window=FeedWindow(committed))
     finally:
         producer.close(1.0)
 
 
-def _synthetic() -> Iterator[bytes]:
-    return synthetic_lines(SYNTHETIC_SEED, SYNTHETIC_LINES, int(time.time() * 1000) - SYNTHETIC_LINES * 8)
+def _made_up(count: int) -> Iterator[bytes]:
+    return synthetic_lines(SYNTHETIC_SEED, count, int(time.time() * 1000) - count * 8)
 
 
 def _is_committed(service: Service, topic: str, fed: Fed) -> bool:

@@ -18,6 +18,7 @@ from producers.feed import Fed, FeedFailed, feed
 from producers.kafka import KafkaProducer, ProducerMisconfigured
 from producers.lines import FileUnreadable, TooLarge, check_files, read_files
 from worker.cli.exits import must_change, problem
+from worker.cli.output import counted
 from worker.cli.screen import Figures, Screen
 from worker.settings import Settings
 from worker.stage import Stage
@@ -111,6 +112,8 @@ class Feeder:
 def feed_files(settings: Settings, options: FeedOptions, screen: Screen) -> dict[str, Any]:
     """Feed all files; returns what `--json` prints. Ctrl-C ends it early and in order. Raises CommandFailed."""
     topic = options.topic or next(iter(settings.kafka.topics), "")
+    if not topic:
+        raise must_change("kafka.topics names no topic; name one with --topic")
     started_s = time.monotonic()
     with ExitStack() as stack:
         try:
@@ -126,14 +129,15 @@ def feed_files(settings: Settings, options: FeedOptions, screen: Screen) -> dict
     fed = feeder.fed
     seconds = time.monotonic() - started_s
     screen.say(
-        f"{'Stopped. ' if is_stopped else ''}{fed.acknowledged:,} lines are in {topic} after {seconds:.1f} s "
+        f"{'Stopped. ' if is_stopped else ''}Sent to {topic}: {counted(fed.acknowledged, 'line')} in {seconds:.1f} s "
         f"({fed.acknowledged / max(seconds, 0.001):,.0f} a second)."
     )
     if fed.too_large:
-        screen.say(f"{fed.too_large - feeder.letters_left:,} lines were too large and are in {settings.kafka.dead_letter_topic}.")
+        too_large = counted(fed.too_large - feeder.letters_left, "line")
+        screen.say(f"Too large, sent to {settings.kafka.dead_letter_topic} instead: {too_large}.")
     left = fed.sent - fed.acknowledged + feeder.letters_left
     if left:
-        raise problem(f"stopped before the broker had acknowledged everything: {left:,} lines may be missing from {topic}")
+        raise problem(f"stopped before the broker had acknowledged everything: {counted(left, 'line')} may be missing")
     return {"topic": topic, "lines": fed.read, "sent": fed.acknowledged, "too_large": fed.too_large, "seconds": round(seconds, 3)}
 
 

@@ -29,3 +29,8 @@ def never_fail_on_a_character() -> None:
     """Show `?` for what the terminal's encoding does not have, instead of failing."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
+
+
+def counted(number: int, word: str) -> str:
+    """Return a number and what it counts: `1 line`, `2,000 lines`."""
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"

@@ -17,6 +17,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from worker.cli.output import counted
+
 _PLAIN_EVERY_S = 5.0
 _LONGEST_TEXT = 400
 _MOST_TEXT_LINES = 6
@@ -88,9 +90,9 @@ class Screen:
         share = 100 * result["tokens_saved"] / total if total else 0.0
         rate = result["records"] / result["seconds"] if result["seconds"] else 0.0
         self._console.print()
-        self.say(f"{result['records']:,} lines in {result['seconds']:.1f} s ({rate:,.0f} a second) on {result['engine']}.")
+        self.say(f"{counted(result['records'], 'line')} in {result['seconds']:.1f} s ({rate:,.0f} a second) on {result['engine']}.")
         self.say(
-            f"In the index: {result['rows']:,} rows of {result['templates']:,} templates; "
+            f"In the index: {counted(result['rows'], 'row')} of {counted(result['templates'], 'template')}; "
             f"dead letters: {result['dead_letters']:,}; dropped: {result['dropped']:,}."
         )
         self.say(f"{share:.1f} % of the tokens did not have to be embedded.")

@@ -20,6 +20,7 @@ def init_topics(
     partitions: int,
     replication_factor: int | None,
     pause: Callable[[float], object] = time.sleep,
+    ask_s: float = _ASK_S,
 ) -> dict[str, Any]:
     """Make what is missing, waiting for a broker that is away; returns what `--json` prints. Raises CommandFailed.
 
@@ -29,7 +30,7 @@ def init_topics(
     made = []
     try:
         admin = KafkaAdmin(kafka.bootstrap_servers, kafka.librdkafka)
-        there = _ask(admin, kafka.bootstrap_servers, screen, pause)
+        there = _ask(admin, kafka.bootstrap_servers, screen, pause, ask_s)
         for topic, count in wanted.items():
             is_new = topic not in there and _create(admin, topic, count, replication_factor, screen, pause)
             made.append({"topic": topic, "created": is_new, "partitions": there.get(topic, count)})
@@ -40,11 +41,11 @@ def init_topics(
     return {"topics": made}
 
 
-def _ask(admin: KafkaAdmin, address: str, screen: Screen, pause: Callable[[float], object]) -> dict[str, int]:
+def _ask(admin: KafkaAdmin, address: str, screen: Screen, pause: Callable[[float], object], ask_s: float) -> dict[str, int]:
     has_complained = False
     while True:
         try:
-            return admin.partition_counts(_ASK_S)
+            return admin.partition_counts(ask_s)
         except BrokerAway as error:
             if not has_complained:
                 screen.warn(f"kafka at {address} is away ({error}); waiting for it")

@@ -1,0 +1,273 @@
+"""What every source of records must do, run on the fake broker, on librdkafka's mock cluster and on a real Kafka, with both protocols."""
+
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from consumers.arrival import Partition
+from consumers.ledger import Ledger, Receipt
+from consumers.poller import Poller, PollerSettings
+from tests.contracts.groups import PARTITIONS, WAIT_S, FakeWorld, KafkaWorld, Member, World, poll_until
+from tests.services.kafka import KafkaServer
+from tests.services.mock_kafka import MockKafka
+
+ALL = set(range(PARTITIONS))
+NewMember = Callable[..., Member]
+
+
+@pytest.fixture(params=["fake", "mock-consumer", "kafka-classic", "kafka-consumer"])  # the mock makes classic groups wait 3 s each time
+def world(request: pytest.FixtureRequest, unique: Callable[[str], str]) -> World:
+    kind, _, protocol = request.param.partition("-")
+    if kind == "fake":
+        return FakeWorld()
+    topic, group = unique("logs"), unique("group")
+    if kind == "mock":
+        mock: MockKafka = request.getfixturevalue("mock_kafka")
+        return KafkaWorld(mock.bootstrap, topic=topic, group=group, protocol=protocol, topic_epoch="mock")
+    kafka: KafkaServer = request.getfixturevalue("kafka")
+    kafka.create_topic(topic, partitions=PARTITIONS)
+    return KafkaWorld(kafka.bootstrap, topic=topic, group=group, protocol=protocol)
+
+
+@pytest.fixture
+def new_member(world: World) -> Iterator[NewMember]:
+    """Make members of the group; all are closed after the test."""
+    members: list[Member] = []
+
+    def join(*, impatient: bool = False) -> Member:
+        members.append(Member(world.new_source(impatient=impatient)))
+        return members[-1]
+
+    yield join
+    for member in members:
+        member.close()
+
+
+def produce(world: World, records: int, *, partitions: set[int] = ALL) -> None:
+    for partition in partitions:
+        for number in range(records):
+            world.produce(partition, b"line %d" % number)
+
+
+def named(world: World, next_offsets: dict[int, int]) -> dict[Partition, int]:
+    return {Partition(world.topic, partition): next_offset for partition, next_offset in next_offsets.items()}
+
+
+def committed(world: World) -> dict[int, int | None]:
+    return {partition: world.committed(partition) for partition in ALL}
+
+
+def test_every_record_comes_once_in_the_order_of_its_offset_from_the_earliest(world: World, new_member: NewMember) -> None:
+    produce(world, 7)
+    member = new_member()
+    poll_until(lambda: len(member.records) >= 7 * PARTITIONS, member)
+    assert all(member.offsets(partition) == list(range(7)) for partition in ALL)
+    assert [record.value for record in member.records if record.partition == 2] == [b"line %d" % number for number in range(7)]
+
+
+def test_a_record_carries_what_was_produced_and_none_where_nothing_was(world: World, new_member: NewMember) -> None:
+    headers = (("trace", b"\x00\xff"), ("empty", b""), ("none", None), ("trace", b"again"))
+    world.produce(0, b"\x00value\xff", key=b"key", headers=headers, time_ms=1_700_000_000_123)
+    world.produce(0, None)
+    world.produce(0, b"")
+    member = new_member()
+    poll_until(lambda: len(member.records) == 3, member)
+    full, tombstone, empty = member.records
+    assert full._replace(epoch="") == (world.topic, 0, 0, "", 1_700_000_000_123, b"key", b"\x00value\xff", headers)
+    assert (tombstone.key, tombstone.value, tombstone.headers) == (None, None, ())
+    assert (empty.key, empty.value, empty.headers) == (None, b"", ())
+    assert len({record.epoch for record in member.records}) == 1
+    assert full.epoch
+
+
+def test_a_fetch_brings_no_more_than_asked_for(world: World, new_member: NewMember) -> None:
+    produce(world, 20)
+    member = new_member()
+    sizes: list[int] = []
+    while len(member.records) < 20 * PARTITIONS:
+        sizes.append(len(member.fetch(3)))
+    assert max(sizes) == 3
+    assert all(member.offsets(partition) == list(range(20)) for partition in ALL)
+
+
+def test_where_nothing_is_nothing_comes(world: World, new_member: NewMember) -> None:
+    member = new_member()
+    poll_until(lambda: member.owned == ALL, member)
+    assert [member.fetch() for _ in range(10)] == [[]] * 10
+    produce(world, 1, partitions={3})
+    poll_until(lambda: member.offsets(3) == [0], member)
+
+
+def test_paused_it_polls_and_delivers_nothing_and_resumed_it_goes_on_where_it_was(world: World, new_member: NewMember) -> None:
+    produce(world, 5)
+    member = new_member()
+    poll_until(lambda: all(member.offsets(partition) for partition in ALL), member)
+    member.source.pause()
+    taken = len(member.records)
+    produce(world, 5)
+    for _ in range(20):
+        member.source.pause()
+        assert member.fetch() == []
+    assert len(member.records) == taken
+    member.source.resume()
+    poll_until(lambda: len(member.records) >= 10 * PARTITIONS, member)
+    assert all(member.offsets(partition) == list(range(10)) for partition in ALL)
+
+
+def test_pausing_before_anything_came_loses_nothing(world: World, new_member: NewMember) -> None:
+    produce(world, 5)
+    first = new_member()
+    poll_until(lambda: len(first.records) == 5 * PARTITIONS, first)
+    assert first.source.commit(named(world, dict.fromkeys(ALL, 3))) == {}
+    first.close()
+    member = new_member()
+    member.source.pause()
+    poll_until(lambda: bool(member.owned), member)
+    member.source.pause()
+    member.source.resume()
+    poll_until(lambda: len(member.records) >= 2 * PARTITIONS, member)
+    assert all(member.offsets(partition) == [3, 4] for partition in ALL)
+
+
+def test_the_next_member_begins_at_what_was_committed(world: World, new_member: NewMember) -> None:
+    produce(world, 5)
+    first = new_member()
+    poll_until(lambda: len(first.records) == 5 * PARTITIONS, first)
+    assert committed(world) == dict.fromkeys(ALL)
+    assert first.source.commit(named(world, {0: 2, 1: 5})) == {}
+    assert committed(world) == {0: 2, 1: 5, 2: None, 3: None}
+    first.close()
+    second = new_member()
+    poll_until(lambda: len(second.records) >= 13, second)
+    assert [second.offsets(partition) for partition in sorted(ALL)] == [[2, 3, 4], [], [0, 1, 2, 3, 4], [0, 1, 2, 3, 4]]
+
+
+def test_a_partition_that_is_refused_is_named_and_the_others_are_committed(world: World, new_member: NewMember) -> None:
+    produce(world, 3)
+    member = new_member()
+    poll_until(lambda: len(member.records) == 3 * PARTITIONS, member)
+    refused = member.source.commit(named(world, {0: 1, 99: 7, 1: 2}))
+    assert refused[Partition(world.topic, 99)]
+    assert committed(world) == {0: 1, 1: 2, 2: None, 3: None}
+    assert member.source.commit(named(world, {0: 1, 1: 2})) == {}
+
+
+def test_the_logs_ends_are_known_once_something_came(world: World, new_member: NewMember) -> None:
+    produce(world, 4)
+    member = new_member()
+    poll_until(lambda: len(member.records) == 4 * PARTITIONS, member)
+    assert member.source.end_offsets() == named(world, dict.fromkeys(ALL, 4))
+
+
+def test_a_second_member_gets_partitions_only_after_the_first_has_given_them_back(world: World, new_member: NewMember) -> None:
+    first = new_member()
+    poll_until(lambda: first.owned == ALL, first)
+    second = new_member()
+    both_owned: list[int] = []
+    second.at_assign = lambda gained: both_owned.extend(first.owned & {partition.partition for partition in gained})
+    poll_until(lambda: len(second.owned) == 2, first, second)
+    assert first.owned | second.owned == ALL
+    assert first.owned.isdisjoint(second.owned)
+    assert both_owned == []
+    produce(world, 3)
+    poll_until(lambda: len(first.records) + len(second.records) == 3 * PARTITIONS, first, second)
+    assert {record.partition for record in second.records} == second.owned
+
+
+def test_what_is_committed_while_partitions_are_revoked_is_where_the_next_owner_begins(world: World, new_member: NewMember) -> None:
+    produce(world, 5)
+    first = new_member()
+    poll_until(lambda: len(first.records) == 5 * PARTITIONS, first)
+    refused: list[object] = []
+    first.at_revoke = lambda gone: refused.append(first.source.commit(dict.fromkeys(gone, 4)))
+    second = new_member()
+    poll_until(lambda: len(second.owned) == 2 and all(second.offsets(partition) for partition in second.owned), first, second)
+    assert all(second.offsets(partition) == [4] for partition in second.owned)
+    assert not any(refused)
+
+
+def test_partitions_of_a_member_that_left_come_back_and_are_not_paused(world: World, new_member: NewMember) -> None:
+    produce(world, 5)
+    first = new_member()
+    poll_until(lambda: len(first.records) == 5 * PARTITIONS, first)
+    first.source.pause()
+    second = new_member()
+    poll_until(lambda: len(second.owned) == 2, first, second)
+    moved = set(second.owned)
+    poll_until(lambda: all(second.offsets(partition) == list(range(5)) for partition in moved), first, second)
+    assert second.source.commit(named(world, dict.fromkeys(moved, 3))) == {}
+    second.close()
+    poll_until(lambda: first.owned == ALL, first)
+    first.source.resume()
+    poll_until(lambda: all(first.offsets(partition)[5:] == [3, 4] for partition in moved), first)
+    assert all(first.offsets(partition) == list(range(5)) for partition in ALL - moved)
+
+
+def test_closing_gives_back_everything(world: World, new_member: NewMember) -> None:
+    produce(world, 2)
+    member = new_member()
+    poll_until(lambda: len(member.records) == 2 * PARTITIONS, member)
+    member.at_revoke = lambda gone: member.source.commit(dict.fromkeys(gone, 1))
+    member.close()
+    assert member.owned == set()
+    assert committed(world) == dict.fromkeys(ALL, 1)
+
+
+@pytest.mark.parametrize("world", ["fake", "kafka-classic", "kafka-consumer"], indirect=True)  # the mock takes 45 s to notice
+def test_a_member_that_did_not_poll_has_lost_its_partitions_and_may_join_again(world: World, new_member: NewMember) -> None:
+    produce(world, 5)
+    sleeper, other = new_member(impatient=True), new_member(impatient=True)
+    poll_until(lambda: len(sleeper.owned) == len(other.owned) == 2, sleeper, other)
+    before = len(sleeper.events)
+    world.stop_polling(sleeper.source)
+    poll_until(lambda: other.owned == ALL, other)
+    poll_until(lambda: len(sleeper.owned) == len(other.owned) == 2 and len(sleeper.events) > before, sleeper, other)
+    assert sleeper.events[before][0] == "lost"
+    assert [what for what, _ in sleeper.events[before:]] == ["lost", "assign"]
+
+
+def test_a_broker_accepts_the_commit_of_a_partition_that_has_moved(world: World, new_member: NewMember) -> None:
+    """The reason why every commit is filtered by what is owned now: no broker does it for us."""
+    produce(world, 6)
+    first = new_member()
+    poll_until(lambda: len(first.records) == 6 * PARTITIONS, first)
+    second = new_member()
+    poll_until(lambda: len(second.owned) == 2, first, second)
+    moved = min(second.owned)
+    assert second.source.commit(named(world, {moved: 6})) == {}
+    assert first.source.commit(named(world, {moved: 2})) == {}
+    assert world.committed(moved) == 2
+
+
+def test_a_poller_never_commits_a_partition_that_it_does_not_own_now(world: World, new_member: NewMember) -> None:
+    produce(world, 30)
+    ledger = Ledger(cap_records=1000, cap_bytes=1_000_000, dead_letter=lambda _receipt, _reason, _rejects: None)
+    receipts: list[Receipt] = []
+    no_grace = PollerSettings(commit_interval_s=0.0, max_poll_interval_s=25.0)
+    source = world.new_source()
+    poller = Poller(source=source, ledger=ledger, deliver=receipts.extend, settings=no_grace, say=lambda _line: None)
+    thread = threading.Thread(target=poller.run)
+    thread.start()
+    try:
+        poll_until(lambda: len(receipts) == 30 * PARTITIONS)
+        other = new_member()
+        poll_until(lambda: len(other.owned) == 2, other)
+        moved = set(other.owned)
+        assert other.source.commit(named(world, dict.fromkeys(moved, 30))) == {}
+        for receipt in receipts:
+            if receipt.record.offset < 10:
+                receipt.drop("empty")
+        poll_until(lambda: all(world.committed(partition) == 10 for partition in ALL - moved), other)
+        assert {world.committed(partition) for partition in moved} == {30}
+        other.close()
+        poll_until(lambda: len(ledger.owned()) == PARTITIONS)
+        for receipt in receipts:
+            if receipt.record.offset >= 10:
+                receipt.drop("empty")
+        poll_until(lambda: all(world.committed(partition) == 30 for partition in ALL - moved))
+    finally:
+        poller.finish(commit=True)
+        thread.join(WAIT_S)
+    assert committed(world) == dict.fromkeys(ALL, 30)
+    assert ledger.tally["abandoned"] == 30 * 2

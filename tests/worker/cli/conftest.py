@@ -1,0 +1,106 @@
+"""What tests of the command line share: the model prepared before any child needs it, a broker, and a screen that can be read."""
+
+import io
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+
+import pytest
+from confluent_kafka import Consumer, Message, Producer, TopicPartition
+from rich.console import Console
+
+from producers.kafka import EmbeddedBroker
+from tests.model_fixture import CACHE
+from tests.worker.cli.console import Ended
+from worker.cli.app import run_app
+from worker.cli.screen import Screen
+from worker.model.prepared import PreparedModel
+
+WAIT_S = 30.0
+PARTITIONS = 4
+"""Of every topic of the embedded broker."""
+
+ReadTopic = Callable[[str, str, int], list[Message]]
+RunHere = Callable[..., Ended]
+NewScreen = Callable[[int], tuple[Screen, io.StringIO]]
+
+
+def new_topic(broker: EmbeddedBroker, name: str) -> str:
+    """Make a topic: the embedded broker does so when a producer asks for it. Returns its name."""
+    found = Producer({"bootstrap.servers": broker.bootstrap_servers, "log_level": 0}).list_topics(name, timeout=WAIT_S)
+    assert len(found.topics[name].partitions) == PARTITIONS
+    return name
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _model_is_prepared(prepared_model: PreparedModel) -> None:
+    pass
+
+
+@pytest.fixture(autouse=True)
+def _own_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in os.environ:
+        if name.startswith("VECTAIL_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("VECTAIL_MODEL__CACHE", str(CACHE))
+
+
+@pytest.fixture
+def run_here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[RunHere]:
+    """Run a verb in this process, where the libraries are loaded only once: run_here("demo", "missing.log")."""
+    on_sigterm = signal.getsignal(signal.SIGTERM)
+
+    def run(*words: str) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["vectail", *words])
+        exit_code = run_app()
+        out, err = capsys.readouterr()
+        return Ended(exit_code, out, err)
+
+    yield run
+    signal.signal(signal.SIGTERM, on_sigterm)
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[EmbeddedBroker]:
+    embedded = EmbeddedBroker()
+    yield embedded
+    embedded.close()
+
+
+@pytest.fixture
+def topic(broker: EmbeddedBroker, unique: Callable[[str], str]) -> str:
+    """A new topic of the embedded broker."""
+    return new_topic(broker, unique("logs"))
+
+
+@pytest.fixture
+def new_screen() -> NewScreen:
+    """Make a screen of so many columns, and what it has written."""
+
+    def make(width: int) -> tuple[Screen, io.StringIO]:
+        written = io.StringIO()
+        return Screen(console=Console(file=written, width=width, highlight=False)), written
+
+    return make
+
+
+@pytest.fixture
+def read_topic() -> ReadTopic:
+    """Read the first `count` records of a topic, oldest first in each partition: read_topic(address, topic, count)."""
+
+    def read(address: str, topic: str, count: int) -> list[Message]:
+        consumer = Consumer({"bootstrap.servers": address, "group.id": "reader", "auto.offset.reset": "earliest", "log_level": 0})
+        try:
+            partitions = consumer.list_topics(topic, timeout=WAIT_S).topics[topic].partitions
+            consumer.assign([TopicPartition(topic, partition, 0) for partition in partitions])
+            found: list[Message] = []
+            while len(found) < count:
+                more = consumer.consume(count - len(found), WAIT_S)
+                assert more, f"{len(found)} of {count} records in {topic}"
+                found += more
+            return found
+        finally:
+            consumer.close()
+
+    return read

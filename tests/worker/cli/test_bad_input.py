@@ -1,0 +1,156 @@
+"""Whatever is wrong with what the user gave is one line on standard error, exit code 2, and never a traceback."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.worker.cli.conftest import RunHere
+from tests.worker.cli.console import ROOT, environment, in_one_line, vectail
+
+NO_FILE = "no such file"
+A_FOLDER = "is a folder, not a file of lines"
+
+BAD: list[tuple[str, str]] = [
+    ("demo missing.log", NO_FILE),
+    ("demo folder", A_FOLDER),
+    ("demo --query=", "a query needs a text"),
+    ("demo -k 0", "'-k'"),
+    ("demo --data file", "--data {tmp}/file: is a file, not a folder"),
+    ("demo --data /proc/vectail", "--data /proc/vectail: cannot be used"),
+    ("demo --data other", "--data {tmp}/other: holds other things already"),
+    ("demo --data miscounted", "does not hold a number"),
+    ("demo -c broken.toml file", "broken.toml is not valid TOML"),
+    ("demo -c wrong.toml file", "did you mean 'bootstrap_servers'?"),
+    ("demo -c nomodel.toml file", "no model in"),
+    ("feed", "Missing argument 'FILE'"),
+    ("feed missing.log", NO_FILE),
+    ("feed folder", A_FOLDER),
+    ("feed file --rate 0", "'--rate'"),
+    ("feed file -c notopic.toml", "kafka.topics names no topic"),
+    ("feed file -c badclient.toml", "No such configuration property"),
+    ("search", "Missing argument 'TEXT'"),
+    ("search \u00a0", "a query needs a text"),
+    ("search disk -k 0", "'-k'"),
+    ("search disk -k many", "'-k'"),
+    ("search disk --timeout 0", "'--timeout'"),
+    ("search disk -c badclient.toml", "No such configuration property"),
+    ("run -c missing.toml", "missing.toml cannot be read"),
+    ("run -c folder", "folder cannot be read"),
+    ("run -c broken.toml", "broken.toml is not valid TOML"),
+    ("run -c latin1.toml", "latin1.toml is not valid TOML"),
+    ("config check -c wrong.toml", "unknown setting kafka.bootstrap_server; did you mean 'bootstrap_servers'?"),
+    ("config show -c wrong.toml", "did you mean 'bootstrap_servers'?"),
+    ("model prepare missing", "no model in {tmp}/missing: there is no such folder"),
+    ("model prepare file", "no model in {tmp}/file: it is not a folder"),
+    ("model prepare folder", "no model in {tmp}/folder: config.json is missing"),
+    ("model show --cache file", "the model cannot be prepared in {tmp}/file"),
+    ("topics init --partitions 0", "'--partitions'"),
+    ("serch disk", "No such command 'serch'. Did you mean 'search'?"),
+    ("demo --qurey x", "--query"),
+    ("config chek", "Did you mean 'check'?"),
+]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with everything that a user may name by mistake."""
+    folder = tmp_path_factory.mktemp("bad")
+    for name in ("folder", "other", "miscounted"):
+        (folder / name).mkdir()
+    (folder / "file").write_text("a line\n")
+    (folder / "other" / "letters.txt").write_text("dear …")
+    (folder / "miscounted" / "runs").write_text("often")
+    (folder / "broken.toml").write_text("[kafka\n")
+    (folder / "latin1.toml").write_bytes(b'[kafka]\ngroup = "caf\xe9"\n')
+    (folder / "wrong.toml").write_text('[kafka]\nbootstrap_server = "127.0.0.1:1"\n')
+    (folder / "nomodel.toml").write_text(f'[model]\nfolder = "{folder}/folder"\n')
+    (folder / "notopic.toml").write_text("[kafka]\ntopics = []\n")
+    (folder / "badclient.toml").write_text('[kafka.librdkafka]\n"no.such.thing" = "1"\n')
+    return folder
+
+
+def words_in(place: Path, line: str) -> list[str]:
+    """Return the words of a command line, those that name something in the place with its path."""
+    return [str(place / word) if (place / word).exists() or word.startswith("missing") else word for word in line.split(" ")]
+
+
+@pytest.mark.parametrize(("line", "said"), BAD, ids=[line for line, _ in BAD])
+def test_it_is_refused_in_one_line(place: Path, run_here: RunHere, line: str, said: str) -> None:
+    ended = run_here(*words_in(place, line))
+
+    assert ended.exit_code == 2
+    assert said.format(tmp=place) in in_one_line(ended)
+
+
+@pytest.mark.parametrize("line", ["demo missing.log", "feed folder", "demo --data other", "model prepare folder", "demo --qurey x"])
+def test_the_program_itself_says_no_more(place: Path, line: str) -> None:
+    ended = vectail(*words_in(place, line))
+
+    assert ended.exit_code == 2
+    assert in_one_line(ended)
+
+
+def test_a_worker_without_a_model_does_not_start(place: Path) -> None:
+    ended = vectail("run", "-c", str(place / "nomodel.toml"))
+
+    assert ended.exit_code == 2
+    assert ended.err.endswith(f"vectail: no model in {place}/folder: config.json is missing\n")
+    assert "Traceback" not in ended.err
+
+
+def test_an_unknown_variable_of_ours_is_refused_with_the_nearest_name(run_here: RunHere, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VECTAIL_KAFKA__TOPIC", "logs")
+
+    ended = run_here("config", "check")
+
+    assert ended.exit_code == 2
+    assert "did you mean 'VECTAIL_KAFKA__TOPICS'?" in in_one_line(ended)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
+def test_an_unreadable_file_is_refused_in_one_line(tmp_path: Path, run_here: RunHere) -> None:
+    secret = tmp_path / "secret.log"
+    secret.write_text("a line\n")
+    secret.chmod(0)
+
+    for verb in ("demo", "feed"):
+        ended = run_here(verb, str(secret))
+        assert ended.exit_code == 2
+        assert "no permission to read it" in in_one_line(ended)
+
+
+@pytest.mark.parametrize("words", [["config", "show"], ["--help"]])
+def test_a_reader_that_has_gone_is_no_reason_for_a_traceback(words: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        child = subprocess.run(
+            [sys.executable, "-m", "worker", *words],
+            cwd=ROOT,
+            env=environment(),
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
+    finally:
+        os.close(writing)
+
+    assert child.stderr == b""
+    assert child.returncode == 1
+
+
+def test_without_standard_output_a_verb_still_works() -> None:
+    child = subprocess.run(
+        ["/bin/sh", "-c", 'exec "$0" -m worker config check >&-', sys.executable],
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert (child.returncode, child.stderr) == (0, b"")

@@ -1,0 +1,55 @@
+"""`vectail config`: what it says is what counts, and no secret among it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.worker.cli.conftest import RunHere
+from worker.settings import load_settings
+
+
+def test_good_settings_are_said_to_be_valid(run_here: RunHere) -> None:
+    assert run_here("config", "check") == (0, "settings are valid\n", "")
+
+
+def test_what_is_shown_reads_back_as_the_same_settings(run_here: RunHere, tmp_path: Path) -> None:
+    given = tmp_path / "given.toml"
+    given.write_text('[kafka]\ntopics = ["a", "b"]\n[kafka.librdkafka]\n"client.rack" = "r\\"1"\n[model]\ndocument_prefix = "x: "\n')
+
+    ended = run_here("config", "show", "-c", str(given))
+
+    shown = tmp_path / "shown.toml"
+    shown.write_text(ended.out, encoding="utf-8")
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert load_settings(shown) == load_settings(given)
+    assert load_settings(shown).kafka.topics == ("a", "b")
+
+
+@pytest.mark.parametrize("words", [(), ("--json",)])
+def test_secrets_are_hidden(run_here: RunHere, tmp_path: Path, words: tuple[str, ...]) -> None:
+    given = tmp_path / "given.toml"
+    given.write_text('[milvus]\ntoken = "hush-1"\npassword = "hush-2"\n[kafka.librdkafka]\n"sasl.password" = "hush-3"\n')
+
+    ended = run_here("config", "show", "-c", str(given), *words)
+
+    assert ended.exit_code == 0
+    assert "hush" not in ended.out
+    assert ended.out.count("**********") == 3
+
+
+def test_as_json_it_is_one_object(run_here: RunHere, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VECTAIL_KAFKA__GROUP", "müde")
+
+    shown = json.loads(run_here("config", "show", "--json").out)
+
+    assert shown["kafka"]["group"] == "müde"
+    assert shown["model"]["folder"] is None
+
+
+def test_the_file_may_come_from_the_environment(run_here: RunHere, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "vectail.toml"
+    file.write_text("[cap]\nrecords = 7\n")
+    monkeypatch.setenv("VECTAIL_CONFIG", str(file))
+
+    assert json.loads(run_here("config", "show", "--json").out)["cap"]["records"] == 7

@@ -1,0 +1,137 @@
+"""`vectail feed`: every line arrives as it is, or the user is told in one line why not."""
+
+import json
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Message
+
+from producers.kafka import EmbeddedBroker
+from tests.producers.forwarder import forwarder
+from tests.services.kafka import KafkaServer
+from tests.services.ports import free_port
+from tests.worker.cli.conftest import ReadTopic, RunHere, new_topic
+from tests.worker.cli.console import Running, in_one_line
+
+
+def values(records: list[Message]) -> list[bytes | str | None]:
+    """Return what was sent, in the order in which it was."""
+    return [record.value() for record in sorted(records, key=lambda one: (one.offset() or 0, one.partition() or 0))]
+
+
+def test_lines_of_several_files_arrive_in_order_and_untouched(
+    broker: EmbeddedBroker, topic: str, run_here: RunHere, read_topic: ReadTopic, tmp_path: Path
+) -> None:
+    first, second = tmp_path / "first.log", tmp_path / "second.log"
+    first.write_bytes(b"one\r\n\xff\x00\n\nfour")
+    second.write_bytes(b"five\n")
+
+    ended = run_here("feed", str(first), str(second), "--topic", topic, "--bootstrap-servers", broker.bootstrap_servers)
+
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert f"Sent to {topic}: 5 lines in " in ended.out
+    assert values(read_topic(broker.bootstrap_servers, topic, 5)) == [b"one", b"\xff\x00", b"", b"four", b"five"]
+
+
+def test_as_json_it_is_one_object(broker: EmbeddedBroker, topic: str, run_here: RunHere, tmp_path: Path) -> None:
+    file = tmp_path / "app.log"
+    file.write_text("one\ntwo\n")
+
+    ended = run_here("feed", str(file), "--json", "--topic", topic, "--bootstrap-servers", broker.bootstrap_servers)
+
+    figures = json.loads(ended.out)
+    assert figures.pop("seconds") > 0
+    assert figures == {"topic": topic, "lines": 2, "sent": 2, "too_large": 0}
+
+
+def test_a_line_that_is_too_large_becomes_a_dead_letter_with_its_head(
+    broker: EmbeddedBroker, topic: str, run_here: RunHere, read_topic: ReadTopic, tmp_path: Path
+) -> None:
+    letters, file, config = new_topic(broker, f"{topic}-letters"), tmp_path / "app.log", tmp_path / "vectail.toml"
+    file.write_bytes(b"before\n" + b"x" * 5_000 + b"\nafter\n")
+    config.write_text(f'[kafka]\ntopics = ["{topic}"]\ndead_letter_topic = "{letters}"\n[decode]\nmax_record_bytes = 2_000\n')
+
+    ended = run_here("feed", str(file), "-c", str(config), "--bootstrap-servers", broker.bootstrap_servers)
+
+    assert ended.exit_code == 0
+    assert f"Sent to {topic}: 2 lines" in ended.out
+    assert f"Too large, sent to {letters} instead: 1 line." in ended.out
+    assert values(read_topic(broker.bootstrap_servers, topic, 2)) == [b"before", b"after"]
+    letter = read_topic(broker.bootstrap_servers, letters, 1)[0]
+    headers = dict(letter.headers() or [])
+    assert letter.value() == b"x" * 1024
+    assert headers["vectail.size"] == b"5000"
+    assert headers["vectail.reason"] == f"too_large: line 2 of {file} has 5000 bytes".encode()
+
+
+def test_a_topic_that_is_not_there_is_one_line(kafka: KafkaServer, run_here: RunHere, unique: Callable[[str], str], tmp_path: Path) -> None:
+    file = tmp_path / "app.log"
+    file.write_text("one\n")
+    topic = unique("absent")
+
+    ended = run_here("feed", str(file), "--topic", topic, "--bootstrap-servers", kafka.bootstrap)
+
+    assert ended.exit_code == 2
+    assert topic in in_one_line(ended)
+
+
+def test_a_broker_that_is_away_is_waited_for_and_said_so(broker: EmbeddedBroker, topic: str, read_topic: ReadTopic, tmp_path: Path) -> None:
+    file, port = tmp_path / "app.log", free_port()
+    file.write_text("patience\n")
+    running = Running(["feed", str(file), "--topic", topic, "--bootstrap-servers", f"127.0.0.1:{port}"])
+    try:
+        running.wait_for("trying again")
+        with forwarder(port, broker.bootstrap_servers):
+            ended = running.end()
+    finally:
+        running.close()
+
+    assert ended.exit_code == 0
+    assert f"Sent to {topic}: 1 line in " in ended.out
+    assert values(read_topic(broker.bootstrap_servers, topic, 1)) == [b"patience"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_on_a_silent_pipe_delivers_what_was_read(
+    broker: EmbeddedBroker, topic: str, read_topic: ReadTopic, number: signal.Signals
+) -> None:
+    running = Running(["feed", "-", "--topic", topic, "--bootstrap-servers", broker.bootstrap_servers], stdin=subprocess.PIPE)
+    try:
+        assert running.process.stdin is not None
+        running.process.stdin.write(b"one\ntwo\nthree has no end yet")
+        running.process.stdin.flush()
+        assert values(read_topic(broker.bootstrap_servers, topic, 2)) == [b"one", b"two"]
+        running.send(number)
+        ended = running.end()
+    finally:
+        running.close()
+
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert f"Stopped. Sent to {topic}: 2 lines in " in ended.out
+
+
+def test_ctrl_c_while_the_broker_is_away_ends_it(tmp_path: Path) -> None:
+    file = tmp_path / "app.log"
+    file.write_text("one\n")
+    running = Running(["feed", str(file), "--bootstrap-servers", f"127.0.0.1:{free_port()}"])
+    try:
+        running.wait_for("trying again")
+        running.send(signal.SIGINT)
+        ended = running.end()
+    finally:
+        running.close()
+
+    assert ended.exit_code in (0, 130)  # 130 when it had not begun to feed
+    assert ended.err.count("\n") == 1
+
+
+def test_a_rate_is_kept(broker: EmbeddedBroker, topic: str, run_here: RunHere, tmp_path: Path) -> None:
+    file = tmp_path / "app.log"
+    file.write_text("line\n" * 20)
+
+    ended = run_here("feed", str(file), "--rate", "50", "--json", "--topic", topic, "--bootstrap-servers", broker.bootstrap_servers)
+
+    assert json.loads(ended.out)["seconds"] >= 19 / 50

@@ -1,0 +1,65 @@
+"""Every verb explains itself, quickly."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.worker.cli.conftest import RunHere
+from tests.worker.cli.console import ROOT, vectail
+
+VERBS = {
+    "demo": ("FILE", "--query", "--data", "--json", "--serve", "-k"),
+    "run": ("--config", "Exit codes"),
+    "feed": ("FILE", "--topic", "--rate", "--bootstrap-servers", "--config"),
+    "search": ("TEXT", "-k", "--timeout", "--json", "--bootstrap-servers"),
+    "topics init": ("--partitions", "--replication-factor"),
+    "config check": ("--config",),
+    "config show": ("--json",),
+    "model prepare": ("HF_DIR", "--cache"),
+    "model show": ("--json",),
+    "version": ("--json",),
+}
+
+
+def test_the_program_names_every_verb_and_the_exit_codes() -> None:
+    ended = vectail("--help")
+
+    assert (ended.exit_code, ended.err) == (0, "")
+    for verb in VERBS:
+        assert f"\n  {verb.split()[0]}" in ended.out
+    for meaning in ("0 done", "1 something", "2 something", "3 `run`", "130 "):
+        assert meaning in ended.out
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_explains_itself_and_its_options(run_here: RunHere, verb: str) -> None:
+    ended = run_here(*verb.split(), "--help")
+
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert ended.out.startswith(f"Usage: vectail {verb} ")
+    for name in VERBS[verb]:
+        assert name in ended.out
+
+
+def test_no_summary_in_the_list_of_verbs_is_cut_off(run_here: RunHere) -> None:
+    for words in ((), ("topics",), ("config",), ("model",)):
+        assert "..." not in run_here(*words, "--help").out.partition("Commands:")[2]
+
+
+@pytest.mark.parametrize("words", [(), ("topics",), ("config",), ("model",)])
+def test_without_a_verb_the_help_is_shown(run_here: RunHere, words: tuple[str, ...]) -> None:
+    ended = run_here(*words)
+
+    assert (ended.exit_code, ended.out) == (2, "")
+    assert ended.err.startswith("Usage: vectail ")
+
+
+def test_help_and_version_do_not_wait_for_large_libraries() -> None:
+    look = (
+        "import sys; from worker.cli.app import run_app; code = run_app();"
+        "print(code, sorted({'pymilvus', 'milvus_lite', 'pyarrow', 'llama_cpp', 'numpy'} & set(sys.modules)))"
+    )
+    for word in ("--help", "version"):
+        child = subprocess.run([sys.executable, "-c", look, word], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+        assert child.stdout.endswith("\n0 []\n")

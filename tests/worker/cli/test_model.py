@@ -1,0 +1,41 @@
+"""`vectail model`."""
+
+import json
+from pathlib import Path
+
+from tests.model_fixture import CACHE
+from tests.worker.cli.conftest import RunHere
+from worker.model.prepared import PreparedModel
+
+
+def test_show_says_what_the_model_is(run_here: RunHere, prepared_model: PreparedModel) -> None:
+    ended = run_here("model", "show")
+
+    facts = {line[:17].strip(): line[17:] for line in ended.out.splitlines()}
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert facts["name"] == "all-MiniLM-L6-v2"
+    assert facts["vectors"] == "384 dimensions, length 1"
+    assert facts["longest text"] == "256 tokens"
+    assert facts["pooling"] == "mean"
+    assert facts["prepared in"] == str(prepared_model.folder)
+
+
+def test_as_json_it_is_one_object(run_here: RunHere, prepared_model: PreparedModel) -> None:
+    facts = json.loads(run_here("model", "show", "--json").out)
+
+    assert facts["gguf"] == str(prepared_model.gguf)
+    assert facts["gguf_bytes"] == prepared_model.gguf.stat().st_size
+    assert (facts["dim"], facts["max_tokens"], facts["normalize"]) == (384, 256, True)
+    assert (facts["document_prefix"], facts["query_prefix"]) == ("", "")
+    assert len(facts["space"]) == 16
+
+
+def test_prepare_says_the_same_about_what_is_already_prepared(run_here: RunHere) -> None:
+    assert run_here("model", "prepare") == run_here("model", "show", "--cache", str(CACHE))
+
+
+def test_a_prepared_folder_is_a_model_folder_too(run_here: RunHere, prepared_model: PreparedModel, tmp_path: Path) -> None:
+    ended = run_here("model", "prepare", str(prepared_model.folder), "--cache", str(tmp_path), "--json")
+
+    assert json.loads(ended.out)["folder"] == str(prepared_model.folder)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,124 @@
+"""`vectail demo --serve` and its clients, each in a process of its own; the last test ends it.
+
+All of it is the real program: what one terminal sees of another.
+"""
+
+import json
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.faults.index import read_index
+from tests.worker.cli.conftest import ReadTopic, RunHere
+from tests.worker.cli.console import Running, in_one_line
+
+LINES = [f"Nov 21 06:33:54 node-{n} kubelet[{n}]: filesystem /data is {90 + n}% full" for n in range(5)]
+
+
+class Served:
+    """A demo that serves, its data folder and the address of its broker."""
+
+    def __init__(self, folder: Path) -> None:
+        self.data = folder / "data"
+        file = folder / "app.log"
+        file.write_text("\n".join(LINES))
+        self.running = Running(["demo", str(file), "--data", str(self.data), "--serve", "--json"])
+        self.running.wait_for("Ctrl-C ends it.")
+        self.address = self.running.err.partition("--bootstrap-servers ")[2].split()[0]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    served = Served(tmp_path_factory.mktemp("serve"))
+    yield served
+    served.running.close()
+
+
+def test_the_object_is_printed_before_serving_begins(served: Served) -> None:
+    assert json.loads(served.running.out)["records"] == len(LINES)
+    assert served.running.out.count("\n") == 1
+
+
+def test_search_shows_the_hits_as_a_table(served: Served, run_here: RunHere) -> None:
+    ended = run_here("search", "a", "disk", "is", "nearly", "full", "--bootstrap-servers", served.address)
+
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert "a disk is nearly full  · " in ended.out
+    assert "filesystem" in ended.out
+
+
+def test_search_as_json_is_one_object(served: Served, run_here: RunHere) -> None:
+    ended = run_here("search", "disk full", "-k", "1", "--json", "--bootstrap-servers", served.address)
+
+    answer = json.loads(ended.out)
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert list(answer) == ["text", "seconds", "complete", "hits"]
+    assert len(answer["hits"]) == 1
+    assert answer["hits"][0]["text"] in LINES
+
+
+def test_a_query_that_the_worker_refuses_is_one_line(served: Served, run_here: RunHere) -> None:
+    ended = run_here("search", "x" * 5000, "--bootstrap-servers", served.address)
+
+    assert ended.exit_code == 2
+    assert "the worker refused the query: text: " in in_one_line(ended)
+
+
+def test_bytes_that_are_no_text_are_asked_for_all_the_same(served: Served, run_here: RunHere) -> None:
+    ended = run_here("search", "disk \udcff full", "--bootstrap-servers", served.address)
+
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert "disk \ufffd full" in ended.out
+
+
+def test_lines_that_are_fed_can_be_found(served: Served, run_here: RunHere, read_topic: ReadTopic, tmp_path: Path) -> None:
+    more = tmp_path / "more.log"
+    more.write_bytes(b"the cat sat on the mat\n" + b"z" * 1_000_001 + b"\n")
+
+    fed = run_here("feed", str(more), "--json", "--bootstrap-servers", served.address)
+    assert (fed.exit_code, fed.err) == (0, "")
+    figures = json.loads(fed.out)
+    assert (figures["lines"], figures["sent"], figures["too_large"]) == (2, 1, 1)
+    letter = read_topic(served.address, "vectail.dead-letters", 1)[0]
+    assert letter.value() == b"z" * 1024
+
+    for _ in range(100):
+        found = json.loads(run_here("search", "a cat on a mat", "-k", "1", "--json", "--bootstrap-servers", served.address).out)
+        if found["hits"][0]["text"] == "the cat sat on the mat":
+            return
+    pytest.fail("the line was not found")
+
+
+def test_its_folder_is_refused_to_another_process(served: Served, run_here: RunHere) -> None:
+    ended = run_here("demo", "--data", str(served.data))
+
+    assert ended.exit_code == 2
+    assert in_one_line(ended) == f"Milvus folder {served.data}/index.db is in use by another process"
+
+
+def test_ctrl_c_ends_it_in_order_and_the_index_is_whole(served: Served, tmp_path: Path) -> None:
+    served.running.send(signal.SIGINT)
+    ended = served.running.end()
+
+    assert ended.exit_code == 0
+    assert ended.err.endswith("vectail: Draining …\n")
+    assert ended.out.count("\n") == 1
+    index = read_index(served.data / "index.db", "vectail", dict.fromkeys(range(4), 10), tmp_path / "copy")
+    assert sorted(line.text for line in index.lines) == sorted([*LINES, "the cat sat on the mat"])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_demo_that_is_interrupted_leaves_nothing_behind(number: signal.Signals, tmp_path: Path) -> None:
+    running = Running(["demo", "-", "--data", str(tmp_path / "data")], stdin=subprocess.PIPE)
+    try:
+        running.wait_for("Loading the model")
+        running.send(number)
+        ended = running.end()
+    finally:
+        running.close()
+
+    assert ended.exit_code == 130
+    assert "Traceback" not in ended.err

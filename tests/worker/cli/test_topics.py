@@ -1,0 +1,96 @@
+"""`vectail topics init`, against a real Kafka: what is missing is made, what is there stays as it is."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from tests.services.kafka import KafkaServer
+from tests.services.ports import free_port
+from tests.worker.cli.conftest import NewScreen, RunHere
+from tests.worker.cli.console import in_one_line
+from worker.cli.topics import init_topics
+from worker.kafka_admin import BrokerAway, KafkaAdmin
+from worker.tables import KafkaTable
+
+
+@pytest.fixture
+def names(unique: Callable[[str], str]) -> dict[str, str]:
+    return {name: unique(name) for name in ("logs", "queries", "replies", "letters")}
+
+
+@pytest.fixture
+def config(kafka: KafkaServer, names: dict[str, str], tmp_path: Path) -> Path:
+    """Settings of a Kafka that has none of the topics."""
+    file = tmp_path / "vectail.toml"
+    topics = f'topics = ["{names["logs"]}"]\nquery_topic = "{names["queries"]}"\n'
+    more = f'reply_topic = "{names["replies"]}"\ndead_letter_topic = "{names["letters"]}"\n'
+    file.write_text(f'[kafka]\nbootstrap_servers = "{kafka.bootstrap}"\n{topics}{more}')
+    return file
+
+
+def partitions(kafka: KafkaServer, topic: str) -> int:
+    return len(AdminClient({"bootstrap.servers": kafka.bootstrap, "log_level": 0}).list_topics(topic, timeout=30).topics[topic].partitions)
+
+
+def test_all_four_are_made_and_the_second_time_left_alone(
+    kafka: KafkaServer, config: Path, names: dict[str, str], run_here: RunHere
+) -> None:
+    first = run_here("topics", "init", "-c", str(config), "--partitions", "3")
+    second = run_here("topics", "init", "-c", str(config), "--partitions", "5")
+
+    wanted = {names["logs"]: 3, names["queries"]: 3, names["replies"]: 1, names["letters"]: 1}
+    assert (first.exit_code, first.err) == (second.exit_code, second.err) == (0, "")
+    assert first.out == "".join(f"{topic}: created (partitions: {count})\n" for topic, count in wanted.items())
+    assert second.out == "".join(f"{topic}: exists already, left as it is (partitions: {count})\n" for topic, count in wanted.items())
+    assert {topic: partitions(kafka, topic) for topic in wanted} == wanted
+
+
+def test_as_json_it_is_one_object(config: Path, names: dict[str, str], run_here: RunHere) -> None:
+    made = json.loads(run_here("topics", "init", "-c", str(config), "--json").out)["topics"]
+
+    assert made[0] == {"topic": names["logs"], "created": True, "partitions": 4}
+    assert [one["topic"] for one in made] == list(names.values())
+
+
+def test_what_the_broker_refuses_is_one_line(config: Path, run_here: RunHere, names: dict[str, str]) -> None:
+    ended = run_here("topics", "init", "-c", str(config), "--replication-factor", "3")
+
+    assert ended.exit_code == 2
+    assert in_one_line(ended).startswith(f"topic {names['logs']} cannot be created: ")
+
+
+def test_a_topic_that_somebody_else_has_just_made_is_not_made_again(kafka: KafkaServer, unique: Callable[[str], str]) -> None:
+    admin, topic = KafkaAdmin(kafka.bootstrap, {}), unique("logs")
+
+    assert admin.create(topic, partitions=2, replication_factor=1)
+    assert not admin.create(topic, partitions=2, replication_factor=1)
+
+
+class _EnoughOfWaitingError(Exception):
+    pass
+
+
+def test_a_broker_that_is_away_is_waited_for_and_said_so_once(new_screen: NewScreen, capsys: pytest.CaptureFixture[str]) -> None:
+    waits: list[float] = []
+
+    def pause(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 2:
+            raise _EnoughOfWaitingError
+
+    kafka = KafkaTable(bootstrap_servers=f"127.0.0.1:{free_port()}")
+    with pytest.raises(_EnoughOfWaitingError):
+        init_topics(kafka, new_screen(80)[0], partitions=1, replication_factor=None, pause=pause, ask_s=0.2)
+
+    assert len(waits) == 2
+    err = capsys.readouterr().err
+    assert err.count(f"kafka at {kafka.bootstrap_servers} is away") == 1
+    assert err.endswith("; waiting for it\n")
+
+
+def test_a_broker_that_is_away_is_told_from_one_that_has_no_topics() -> None:
+    with pytest.raises(BrokerAway):
+        KafkaAdmin(f"127.0.0.1:{free_port()}", {}).partition_counts(0.2)
