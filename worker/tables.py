@@ -4,9 +4,9 @@
 """
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
 from consumers.kafka_settings import PROTECTED
 
@@ -57,6 +57,19 @@ class KafkaTable(Table):
             if name in _PROMISED:
                 raise ValueError(f"{name} cannot be changed: the promise that nothing is lost rests on it")
         return properties
+
+    @model_validator(mode="after")
+    def _keeps_topics_apart(self) -> Self:
+        """What the worker writes must not come back to it as lines, nor may one group read two kinds of topic."""
+        if not self.topics:
+            raise ValueError("kafka.topics names no topic")
+        topics = [*self.topics, self.query_topic, self.reply_topic, self.dead_letter_topic]
+        for topic in topics:
+            if topics.count(topic) > 1:
+                raise ValueError(f"{topic!r} stands twice among topics, query_topic, reply_topic and dead_letter_topic")
+        if self.group == self.query_group:
+            raise ValueError("group and query_group must differ")
+        return self
 
 
 class CapTable(Table):

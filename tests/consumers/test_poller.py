@@ -175,10 +175,19 @@ def test_a_revocation_waits_for_open_records_and_commits_them() -> None:
 
 
 def test_a_revocation_does_not_wait_for_records_of_partitions_that_stay() -> None:
-    scene = Scene(max_poll_interval_s=300.0)
-    scene.play(turn(lambda: scene.produce(0, 2), lambda: scene.produce(1, 2)), lambda: scene.settle(0, 1), lambda: scene.give(1))
-    assert scene.committed() == {0: 2}
-    assert scene.ledger.open_records == 2
+    late = threading.Timer(0.3, lambda: scene.settle(2, 3))
+    starts = [late.start]
+    scene = Scene(
+        max_poll_interval_s=300.0,
+        commit_interval_s=3600.0,
+        fail_point=lambda point: starts.pop()() if point == "revoke" and starts else None,
+    )
+    scene.play(
+        turn(lambda: scene.produce(0, 2), lambda: scene.produce(1, 2)),
+        turn(lambda: scene.settle(0, 1), lambda: scene.give(1)),
+        late.join,
+    )
+    assert scene.broker.commits == [{scene.partition(0): 2}, {scene.partition(1): 2}]
 
 
 def test_a_revocation_whose_time_is_up_commits_the_settled_prefix_only() -> None:
@@ -264,8 +273,10 @@ def test_the_last_commit_comes_before_the_group_is_left() -> None:
 
 
 def test_what_is_still_open_at_the_end_is_not_waited_for() -> None:
-    scene = Scene(max_poll_interval_s=300.0)
+    late = threading.Timer(0.3, lambda: scene.settle(1))
+    scene = Scene(max_poll_interval_s=300.0, fail_point=lambda point: late.start() if point == "revoke" else None)
     scene.play(lambda: scene.produce(0, 2), lambda: scene.settle(0))
+    late.join(WAIT_S)
     assert scene.committed() == {0: 1}
 
 
@@ -329,6 +340,15 @@ def test_lag_is_counted_from_the_first_record_seen_and_then_from_what_is_committ
         scene.settle,
     )
     assert lags == [0, 1, 5, 5, 3]
+
+
+def test_a_partition_with_nothing_new_has_no_lag() -> None:
+    lags: list[int] = []
+    scene = Scene()
+    scene.broker.committed[scene.partition(0)] = 5
+    scene.play(lambda: scene.produce(0, 5), idle, lambda: lags.append(scene.poller.lag_records()))
+    assert scene.delivered == []
+    assert lags == [0]
 
 
 def test_a_partition_that_is_gone_has_no_lag() -> None:

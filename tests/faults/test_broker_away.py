@@ -50,7 +50,7 @@ def test_sigterm_ends_a_worker_that_waits_for_a_broker(scene: Scene, kafka: Kafk
 
 
 def test_a_broker_that_is_killed_in_mid_run_costs_nothing(scene: Scene, kafka: KafkaServer) -> None:
-    scene.topics.send(2_000)
+    scene.topics.send(1_200)
     worker = scene.start(cap__records="100")
     scene.wait_progress(worker)
     kafka.kill()

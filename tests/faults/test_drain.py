@@ -11,7 +11,7 @@ LEAVE_S = 15.0
 
 
 def test_sigterm_in_mid_work_commits_exactly_what_is_stored_and_the_next_start_finishes_the_rest(scene: Scene) -> None:
-    scene.topics.send(2_000)
+    scene.topics.send(1_200)
     worker = scene.start(cap__records="400")
     scene.wait_progress(worker)
     worker.terminate()

@@ -10,7 +10,7 @@ from tests.faults.topics import PARTITIONS, Stranger
 from tests.faults.worker_process import WorkerProcess
 
 TURNS = 2
-A_TURN_RECORDS = 800
+A_TURN_RECORDS = 600
 
 
 def _visit(scene: Scene, worker: WorkerProcess, stranger: Stranger) -> set[int]:

@@ -57,24 +57,23 @@ def test_a_stop_drains_and_everything_taken_in_is_committed(world: World) -> Non
     assert running.service.crash is None
 
 
-def test_work_in_every_stage_is_finished_in_order(world: World) -> None:
-    """The drain begins while the engine and the sink hold lines, parked ones among them."""
+def test_what_waits_in_lanes_and_stages_is_finished_before_the_end(world: World) -> None:
+    """The drain begins while the engine holds one template, others wait for it, and lines are parked with both."""
     world.send(lines_of(200))
     running = world.start().opened()
     rows_are(world, 200)
     world.engine.gate = threading.Event()
     world.engine.entered.clear()
-    world.send([f"something {word} new" for word in ("entirely", "entirely", "rather")] * 20)
+    world.send(["something entirely new"] * 20)
     assert world.engine.entered.wait(WAIT_S)
-    world.fake_sink.gate.clear()
+    world.send([f"something {word} new" for word in ("rather", "rather", "almost")] * 10)
+    pipeline = running.service.pipeline
+    wait_until(lambda: len(pipeline.embed_lane) == 2 and pipeline.log_ledger.tally["admitted"] == 250, "two templates to wait")
     running.service.stop()
-    wait_until(running.service.logs.intake_ended.is_set, "the end of intake")
+    wait_until(lambda: running.service.logs.intake_ended.is_set() and not pipeline.prepare_lane, "the end of intake")
     world.engine.gate.set()
-    world.fake_sink.gate.set()
     assert running.wait() == DRAINED
-    taken_in = running.service.pipeline.log_ledger.tally["admitted"]
-    assert taken_in > 200
-    assert world.committed() == len(world.stored()) == taken_in
+    assert world.committed() == len(world.stored()) == 250
 
 
 def test_a_drained_service_leaves_no_thread_and_closes_what_it_stands_on(world: World) -> None:

@@ -64,18 +64,18 @@ class Steps(RuleBasedStateMachine):
             self.lane.append(receipt)
             self.next_offset = offset + 1
 
-    @precondition(lambda self: self.lane)
+    @precondition(lambda self: bool(self.lane))
     @rule(most=st.integers(1, 6))
     def prepare(self, most: int) -> None:
         taken, self.lane = self.lane[:most], self.lane[most:]
         self.chain.prepare.step(taken)
 
-    @precondition(lambda self: len(self.chain.embed_lane) or len(self.chain.embed_step.batcher))
+    @precondition(lambda self: len(self.chain.embed_lane) + len(self.chain.embed_step.batcher) > 0)
     @rule()
     def embed(self) -> None:
         self.chain.embed_step.turn()
 
-    @precondition(lambda self: len(self.chain.store_lane))
+    @precondition(lambda self: len(self.chain.store_lane) > 0)
     @rule(most=st.integers(1, 6))
     def store(self, most: int) -> None:
         self.chain.store(most)
@@ -145,6 +145,6 @@ class Steps(RuleBasedStateMachine):
 
 def test_whatever_is_committed_is_stored_or_a_dead_letter_in_any_order_of_steps(words: Tokenizer) -> None:
     run_state_machine_as_test(
-        lambda: Steps(words),  # type: ignore[no-untyped-call]
+        lambda: Steps(words),  # type: ignore[arg-type]
         settings=settings(max_examples=120, stateful_step_count=40, deadline=None),
     )

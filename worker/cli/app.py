@@ -6,12 +6,13 @@ Whatever goes wrong ends as one line on standard error and an exit code of `work
 
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 from typing import Annotated, Any
 
 import typer
 from typer.exceptions import TyperException
 
-from worker.cli.exits import CommandFailed, take_sigterm_as_ctrl_c
+from worker.cli.exits import CommandFailed, stop_on_signals
 from worker.cli.given import kafka_flags, model_flags, settings_or_fail
 from worker.cli.output import never_fail_on_a_character, print_facts, print_json, print_text
 from worker.exit_codes import MUST_CHANGE
@@ -66,9 +67,10 @@ def demo_verb(
     from worker.cli.search import checked_text
 
     queries = tuple(checked_text(text) for text in query or ())
-    take_sigterm_as_ctrl_c()
+    stop = Event()
+    stop_on_signals(stop.set)
     options = DemoOptions(files=tuple(files or ()), queries=queries, data=data, k=k, serve=serve, config=config)
-    demo(options, Screen(silent=as_json), ready=print_json if as_json else lambda _result: None)
+    demo(options, Screen(silent=as_json), ready=print_json if as_json else lambda _result: None, stop=stop)
 
 
 @app.command("run")
@@ -103,9 +105,10 @@ def feed_verb(
     from worker.cli.feed import FeedOptions, feed_files
     from worker.cli.screen import Screen
 
-    take_sigterm_as_ctrl_c()
+    stop = Event()
+    stop_on_signals(stop.set)
     settings = settings_or_fail(config, kafka_flags(bootstrap_servers))
-    result = feed_files(settings, FeedOptions(files=tuple(files), topic=topic, rate=rate), Screen(silent=as_json))
+    result = feed_files(settings, FeedOptions(files=tuple(files), topic=topic, rate=rate), Screen(silent=as_json), stop)
     if as_json:
         print_json(result)
 

@@ -61,10 +61,12 @@ def demo(
     *,
     ready: Callable[[dict[str, Any]], None] = lambda _result: None,
     ended: Callable[[Service], None] = lambda _service: None,
+    stop: threading.Event | None = None,
 ) -> dict[str, Any]:
     """Run the demo; returns the object that `--json` prints. Raises CommandFailed.
 
     `ready` gets the object as soon as it is known, before serving; `ended` gets the service after it has drained.
+    `stop` ends it early: what is running drains, and KeyboardInterrupt comes out, or nothing once it serves.
     """
     try:
         check_files(options.files)
@@ -83,7 +85,7 @@ def demo(
         _touch_topics(settings)
         screen.say("Loading the model …")
         model = load_or_fail(settings)
-        running = Running(open_service(settings, model, say=Announcer(screen.warn).say))
+        running = Running(open_service(settings, model, say=Announcer(screen.warn).say), stop or threading.Event())
         stack.callback(ended, running.service)
         stack.callback(running.end)
         running.wait_opened()

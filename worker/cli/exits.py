@@ -1,6 +1,8 @@
 """How a verb fails: one line on standard error, and a documented exit code."""
 
 import signal
+from collections.abc import Callable
+from types import FrameType
 
 from worker.exit_codes import CRASHED, MUST_CHANGE
 
@@ -23,6 +25,16 @@ def problem(message: object) -> CommandFailed:
     return CommandFailed(str(message), CRASHED)
 
 
-def take_sigterm_as_ctrl_c() -> None:
-    """Let SIGTERM end a verb as Ctrl-C does: in order, nothing left behind; also where the shell has it ignore Ctrl-C."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+def stop_on_signals(stop: Callable[[], None]) -> None:
+    """First SIGTERM or SIGINT ends a verb in order; the second leaves at once.
+
+    Nothing is raised: in the middle of a constructor of a C library, KeyboardInterrupt comes out as anything.
+    """
+
+    def drain(_signal: int, _frame: FrameType | None) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_DFL)
+        stop()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, drain)

@@ -1,6 +1,6 @@
 """`vectail feed`: lines of files, or of standard input, into a topic, one record a line.
 
-The lines go on a thread of their own, so that the main thread shows figures and takes Ctrl-C, also while a pipe is silent.
+The lines go on a thread of their own, so that the main thread shows figures and takes signals, also while a pipe is silent.
 Lines above the limit go to the dead-letter topic and not to the log topic.
 """
 
@@ -26,7 +26,7 @@ from worker.version import VERSION
 
 _SHOW_S = 0.1
 _LEAVE_S = 1.0
-_STOPPING_S = 5.0
+_STOPPING_S = 10.0
 """How long Ctrl-C waits for what was sent to be acknowledged."""
 
 
@@ -50,17 +50,17 @@ class Feeder:
     Thread: main; `_read` runs on its own.
     """
 
-    def __init__(self, settings: Settings, options: FeedOptions, topic: str, say: Callable[[str], None]) -> None:
+    def __init__(self, settings: Settings, options: FeedOptions, topic: str, stop: Event, say: Callable[[str], None]) -> None:
         kafka = settings.kafka
         self._options = options
         self._topic = topic
         self._max_record_bytes = settings.decode.max_record_bytes
         self.fed = Fed()
         self.failure: Exception | None = None
-        self.stop = Event()
+        self.stop = stop
         self._lines = KafkaProducer(kafka.bootstrap_servers, kafka.librdkafka, say=say, stopped=self.stop.is_set)
         properties = {**kafka.librdkafka, **dead_letters.PRODUCER_PROPERTIES}
-        self._dead = KafkaProducer(kafka.bootstrap_servers, properties, say=say)
+        self._dead = KafkaProducer(kafka.bootstrap_servers, properties, say=lambda _line: None)  # the other one says it already
         self._letters = DeadLetterSender(self._dead, kafka.dead_letter_topic, version=VERSION, say=say)
         self._letters_delivered = 0
         self._stage = Stage("feed", self._read, self._on_failure)
@@ -109,8 +109,8 @@ class Feeder:
         self.failure = error
 
 
-def feed_files(settings: Settings, options: FeedOptions, screen: Screen) -> dict[str, Any]:
-    """Feed all files; returns what `--json` prints. Ctrl-C ends it early and in order. Raises CommandFailed."""
+def feed_files(settings: Settings, options: FeedOptions, screen: Screen, stop: Event) -> dict[str, Any]:
+    """Feed all files, or until `stop` is set; returns what `--json` prints. Raises CommandFailed."""
     topic = options.topic or next(iter(settings.kafka.topics), "")
     if not topic:
         raise must_change("kafka.topics names no topic; name one with --topic")
@@ -118,7 +118,7 @@ def feed_files(settings: Settings, options: FeedOptions, screen: Screen) -> dict
     with ExitStack() as stack:
         try:
             check_files(options.files)
-            feeder = Feeder(settings, options, topic, screen.warn)
+            feeder = Feeder(settings, options, topic, stop, screen.warn)
         except (FileUnreadable, ProducerMisconfigured) as error:
             raise must_change(error) from error
         stack.callback(feeder.close)
@@ -142,18 +142,16 @@ def feed_files(settings: Settings, options: FeedOptions, screen: Screen) -> dict
 
 
 def _show_until_done(feeder: Feeder, screen: Screen) -> bool:
-    """Show figures until there is no more to do; True when Ctrl-C came first."""
+    """Show figures until there is no more to do; True when it was told to stop first."""
     with screen.progress() as show:
-        try:
-            while not feeder.is_done:
-                show(_figures(feeder.fed))
-                feeder.wait(_SHOW_S)
-        except KeyboardInterrupt:
-            feeder.close()
-            return True
-        finally:
+        while not feeder.is_done and not feeder.stop.is_set():
             show(_figures(feeder.fed))
-    return False
+            feeder.wait(_SHOW_S)
+        is_stopped = not feeder.is_done
+        if is_stopped:
+            feeder.close()
+        show(_figures(feeder.fed))
+    return is_stopped
 
 
 def _figures(fed: Fed) -> Figures:

@@ -1,12 +1,10 @@
 """`vectail run`: the worker itself, until SIGTERM."""
 
-import signal
 from collections.abc import Callable
-from types import FrameType
 
 from producers.kafka import ProducerMisconfigured
 from sinks.sink import SinkMismatch
-from worker.cli.exits import CommandFailed
+from worker.cli.exits import CommandFailed, stop_on_signals
 from worker.exit_codes import DRAINED, MUST_CHANGE, OVERDUE
 from worker.loaded import LoadedModel, load_model
 from worker.logs import announcer, configure_logs, inform
@@ -57,15 +55,3 @@ def run_service(service: Service) -> int:
     if service.crash is not None:
         raise CommandFailed(f"stopped, nothing was lost: {service.crash}", exit_code) from service.crash_error
     return exit_code
-
-
-def stop_on_signals(stop: Callable[[], None]) -> None:
-    """First SIGTERM or SIGINT drains; the second leaves at once."""
-
-    def drain(_signal: int, _frame: FrameType | None) -> None:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, signal.SIG_DFL)
-        stop()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, drain)

@@ -1,5 +1,7 @@
 """A service on a thread beside the main one, as `demo` needs it."""
 
+from threading import Event
+
 from worker.cli.exits import CommandFailed
 from worker.exit_codes import CRASHED, MUST_CHANGE
 from worker.service import Service
@@ -9,27 +11,30 @@ _LOOK_S = 0.05
 
 
 class Running:
-    """A service on a thread of its own; whatever ends it early is raised where it is waited for.
+    """A service on a thread of its own; whatever ends it early, and `stop`, is raised where it is waited for.
 
     Thread: main.
     """
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, stop: Event) -> None:
         self.service = service
+        self._stop = stop
         self._exit_code: int | None = None
         self._error: Exception | None = None
         self._stage = Stage("service", self._run, self._on_crash)
         self._stage.start()
 
     def check(self) -> None:
-        """Raise CommandFailed if the service has ended."""
+        """Raise CommandFailed if the service has ended, KeyboardInterrupt if the user wants it to."""
+        if self._stop.is_set():
+            raise KeyboardInterrupt
         if self._error is not None:
             raise CommandFailed(str(self._error), MUST_CHANGE) from self._error
         if self._exit_code is not None:
             raise CommandFailed(f"stopped: {self.service.crash or 'ended early'}", self._exit_code or CRASHED)
 
     def wait_opened(self) -> None:
-        """Wait until the index is open. Raises CommandFailed."""
+        """Wait until the index is open. Raises as `check` does."""
         while not self.service.opened.wait(_LOOK_S):
             self.check()
 

@@ -5,16 +5,13 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
-Value = str | int | float | bool | Sequence[str] | None
-"""What a setting may be, as JSON has it."""
 
-
-def toml_of(document: Mapping[str, Value | Mapping[str, Value | Mapping[str, Value]]]) -> str:
-    """Return plain settings first, then each table, with its own tables after it."""
+def toml_of(document: Mapping[str, object]) -> str:
+    """Return plain settings first, then each table, with its own tables after it; values are what JSON has, lists hold no objects."""
     return "\n".join(_table((), document)).strip()
 
 

@@ -48,8 +48,8 @@ def _own_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def run_here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[RunHere]:
-    """Run a verb in this process, where the libraries are loaded only once: run_here("demo", "missing.log")."""
-    on_sigterm = signal.getsignal(signal.SIGTERM)
+    """Run a verb in this process, where the libraries are loaded only once; takes the words after `vectail`."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def run(*words: str) -> Ended:
         monkeypatch.setattr(sys, "argv", ["vectail", *words])
@@ -58,7 +58,8 @@ def run_here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
         return Ended(exit_code, out, err)
 
     yield run
-    signal.signal(signal.SIGTERM, on_sigterm)
+    for number, taken in before.items():
+        signal.signal(number, taken)
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +88,7 @@ def new_screen() -> NewScreen:
 
 @pytest.fixture
 def read_topic() -> ReadTopic:
-    """Read the first `count` records of a topic, oldest first in each partition: read_topic(address, topic, count)."""
+    """Read the first `count` records of a topic, oldest first in each partition; takes address, topic and count."""
 
     def read(address: str, topic: str, count: int) -> list[Message]:
         consumer = Consumer({"bootstrap.servers": address, "group.id": "reader", "auto.offset.reset": "earliest", "log_level": 0})

@@ -16,11 +16,6 @@ from tests.model_fixture import CACHE
 
 ROOT = Path(__file__).parents[3]
 WAIT_S = 90.0
-_TAKES_CTRL_C = (
-    "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL);"
-    "os.execv(sys.executable, [sys.executable, '-m', 'worker', *sys.argv[1:]])"
-)
-"""Whoever runs the tests in the background has Ctrl-C ignored, and children inherit that."""
 
 
 class Ended(NamedTuple):
@@ -67,7 +62,7 @@ class Running:
 
     def __init__(self, words: Sequence[str], *, stdin: int = subprocess.DEVNULL) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-c", _TAKES_CTRL_C, *words],
+            [sys.executable, "-m", "worker", *words],
             cwd=ROOT,
             env=environment(),
             stdin=stdin,

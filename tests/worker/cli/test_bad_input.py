@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from producers.kafka import EmbeddedBroker
 from tests.worker.cli.conftest import RunHere
 from tests.worker.cli.console import ROOT, environment, in_one_line, vectail
 
@@ -120,6 +121,18 @@ def test_an_unreadable_file_is_refused_in_one_line(tmp_path: Path, run_here: Run
         ended = run_here(verb, str(secret))
         assert ended.exit_code == 2
         assert "no permission to read it" in in_one_line(ended)
+
+
+@pytest.mark.parametrize("verb", ["demo", "feed"])
+def test_a_file_that_fails_while_it_is_read_is_refused_in_one_line(
+    broker: EmbeddedBroker, topic: str, run_here: RunHere, verb: str
+) -> None:
+    words = ["--topic", topic, "--bootstrap-servers", broker.bootstrap_servers] if verb == "feed" else []
+
+    ended = run_here(verb, "/proc/self/mem", *words)
+
+    assert ended.exit_code == 2
+    assert in_one_line(ended) == "/proc/self/mem: Input/output error"
 
 
 @pytest.mark.parametrize("words", [["config", "show"], ["--help"]])

@@ -38,8 +38,9 @@ def answering(address: str, topic: str, answer: Mapping[str, Any], asked: list[A
         headers = dict(query.headers() or [])
         asked.append(json.loads(query.value() or b""))
         producer = Producer({"bootstrap.servers": address, "log_level": 0})
-        correlation = [("kafka_correlationId", headers["kafka_correlationId"])]
-        producer.produce(str(headers["kafka_replyTopic"], "utf-8"), json.dumps(answer).encode(), headers=correlation)
+        correlation, reply_topic = headers["kafka_correlationId"], headers["kafka_replyTopic"]
+        assert isinstance(reply_topic, bytes)
+        producer.produce(reply_topic.decode(), json.dumps(answer).encode(), headers=[("kafka_correlationId", correlation)])
         producer.flush(WAIT_S)
         consumer.close()
 

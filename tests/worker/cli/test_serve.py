@@ -27,6 +27,7 @@ class Served:
         file.write_text("\n".join(LINES))
         self.running = Running(["demo", str(file), "--data", str(self.data), "--serve", "--json"])
         self.running.wait_for("Ctrl-C ends it.")
+        self.running.wait_for('"queries": []}\n')
         self.address = self.running.err.partition("--bootstrap-servers ")[2].split()[0]
 
 
