@@ -22,7 +22,7 @@ from confluent_kafka.admin import AdminClient
 
 from consumers.arrival import Partition
 from consumers.epochs import TopicEpochs
-from consumers.kafka_settings import KafkaSourceSettings, admin_properties, client_properties
+from consumers.kafka_settings import KafkaSourceSettings, SourceMisconfigured, admin_properties, client_properties, loose_properties
 from consumers.poller import Rebalance, SourceFatal
 from consumers.record import Record
 
@@ -39,11 +39,11 @@ class KafkaSource:
     """
 
     def __init__(self, settings: KafkaSourceSettings, *, say: Callable[[str], None]) -> None:
-        """`say` takes one line about a fault of the world, and what happens next."""
+        """`say` takes one line about a fault of the world, and what happens next. Raises SourceMisconfigured."""
         self._settings = settings
         self._say = say
         self._fatal: str | None = None
-        self._consumer = Consumer(client_properties(settings) | {"error_cb": self._on_error}, logger=_QUIET)
+        self._consumer = _consumer_of(client_properties(settings) | {"error_cb": self._on_error})
         self._assigned: set[Partition] = set()
         self._started: set[Partition] = set()
         """Those of the assigned that have delivered a record: only they can be paused."""
@@ -184,6 +184,13 @@ class KafkaSource:
         return self._admin.describe_topics(TopicCollection(list(topics)), request_timeout=_EPOCH_TIMEOUT_S)
 
 
+def _consumer_of(properties: dict[str, object]) -> Consumer:
+    try:
+        return Consumer(properties, logger=_QUIET)
+    except KafkaException as error:
+        raise SourceMisconfigured(f"kafka: {error.args[0].str()}") from None
+
+
 def _names(partitions: Sequence[TopicPartition]) -> list[Partition]:
     return [Partition(partition.topic, partition.partition) for partition in partitions]
 
@@ -218,13 +225,7 @@ class LooseReader:
     """
 
     def __init__(self, bootstrap_servers: str, librdkafka: Mapping[str, str]) -> None:
-        properties: dict[str, object] = {
-            **admin_properties(bootstrap_servers, librdkafka),
-            "group.id": "vectail-loose",  # the client asks for a name; nothing is ever committed under it
-            "enable.auto.commit": False,
-            "fetch.wait.max.ms": 50,
-        }
-        self._consumer = Consumer(properties, logger=_QUIET)
+        self._consumer = _consumer_of(loose_properties(bootstrap_servers, librdkafka))
 
     def assign_at_end(self, topic: str, timeout_s: float) -> str | None:
         """Read every partition of `topic` from its end; the reason in one line if that cannot be done."""

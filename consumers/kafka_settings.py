@@ -12,6 +12,10 @@ PROTECTED = frozenset(
 """Client properties that a user may not pass through: they would break the promise, or are settings of their own."""
 
 
+class SourceMisconfigured(ValueError):
+    """A property that librdkafka does not take; one line for the user."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaSourceSettings:
     """Which topics are read, as whom."""
@@ -55,3 +59,13 @@ def client_properties(settings: KafkaSourceSettings) -> dict[str, object]:
     else:
         properties["partition.assignment.strategy"] = "cooperative-sticky"
     return properties | dict(settings.librdkafka)
+
+
+def loose_properties(bootstrap_servers: str, librdkafka: Mapping[str, str]) -> dict[str, object]:
+    """Return the properties of a consumer without a group."""
+    return {
+        **admin_properties(bootstrap_servers, librdkafka),
+        "group.id": "vectail-loose",  # the client asks for a name; nothing is ever committed under it
+        "enable.auto.commit": False,
+        "fetch.wait.max.ms": 50,
+    }

@@ -201,8 +201,8 @@ class Ledger:
 
     def wait_until_settled(self, partitions: Iterable[Partition], timeout_s: float) -> bool:
         """Wait until no record of `partitions` is open; False when the time is up first."""
-        watched = [self._owned[p] for p in partitions if p in self._owned]
         with self._changed:
+            watched = [self._owned[p] for p in partitions if p in self._owned]
             return self._changed.wait_for(lambda: not any(p.open for p in watched), timeout_s)
 
     def wait_for_decoded_room(self, timeout_s: float) -> bool:

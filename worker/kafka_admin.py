@@ -56,7 +56,7 @@ class KafkaAdmin:
         except (KafkaException, ValueError) as error:
             code = error.args[0].code() if isinstance(error, KafkaException) else None
             if code == KafkaError.TOPIC_ALREADY_EXISTS:
-                raise
+                return False
             if code in (KafkaError._TIMED_OUT, KafkaError._TRANSPORT):  # noqa: SLF001 - the client's public codes
                 raise BrokerAway(_reason(error)) from None
             raise TopicRefused(f"topic {topic} cannot be created: {_reason(error)}") from None

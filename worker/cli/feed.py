@@ -95,7 +95,7 @@ class Feeder:
 
     def _read(self) -> None:
         lines = read_files(self._options.files, max_record_bytes=self._max_record_bytes)
-        lines = itertools.takewhile(lambda _line: not self.stop.is_set(), lines)
+        lines = itertools.takewhile(lambda _line: not self.stop.is_set(), lines)  # else close waits for a queue that is never empty
         feed(lines, self._lines, self._topic, fed=self.fed, pause=self.stop.wait, refuse=self._refuse, rate=self._options.rate)
 
     def _refuse(self, line: TooLarge) -> None:

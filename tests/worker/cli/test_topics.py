@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient
 
+from producers.kafka import EmbeddedBroker
 from tests.services.kafka import KafkaServer
 from tests.services.ports import free_port
-from tests.worker.cli.conftest import NewScreen, RunHere
+from tests.worker.cli.conftest import NewScreen, RunHere, new_topic
 from tests.worker.cli.console import in_one_line
 from worker.cli.topics import init_topics
 from worker.kafka_admin import BrokerAway, KafkaAdmin
@@ -53,6 +54,16 @@ def test_as_json_it_is_one_object(config: Path, names: dict[str, str], run_here:
 
     assert made[0] == {"topic": names["logs"], "created": True, "partitions": 4}
     assert [one["topic"] for one in made] == list(names.values())
+
+
+def test_where_all_are_there_nothing_is_made(broker: EmbeddedBroker, run_here: RunHere) -> None:
+    for name in ("logs", "vectail.queries", "vectail.replies", "vectail.dead-letters"):
+        new_topic(broker, name)
+
+    ended = run_here("topics", "init", "--bootstrap-servers", broker.bootstrap_servers)  # which cannot make any
+
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert ended.out.count("exists already, left as it is (partitions: 4)") == 4
 
 
 def test_what_the_broker_refuses_is_one_line(config: Path, run_here: RunHere, names: dict[str, str]) -> None:
