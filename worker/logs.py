@@ -7,6 +7,7 @@ what happens next in the same line.
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable
 
 import structlog
@@ -64,3 +65,8 @@ def announcer() -> Announcer:
 def inform(event: str, **facts: object) -> None:
     """Log that something has happened as planned."""
     structlog.get_logger().info(event, **facts)
+
+
+def report_crash(error: Exception) -> None:
+    """Log where an exception that ended the worker came from."""
+    structlog.get_logger().error("crashed", traceback="".join(traceback.format_exception(error)))

@@ -32,6 +32,9 @@ _TYPES: dict[Kind, DataType] = {
 }
 
 
+_NEVER_MS = 2**31 - 1
+
+
 class Hit(NamedTuple):
     """One row found by vector.
 
@@ -72,15 +75,21 @@ class Client:
     Thread: any.
     """
 
-    def __init__(self, uri: str, *, token: str, db: str, timeout_s: float, write_timeout_s: float, consistency: str) -> None:
-        """Connect. Raises MilvusFault when nobody answers, SinkMismatch when the address cannot be one."""
+    def __init__(
+        self, uri: str, *, token: str, db: str, timeout_s: float, write_timeout_s: float, consistency: str, pings: bool = True
+    ) -> None:
+        """Connect; `pings` keeps an idle connection alive.
+
+        Raises MilvusFault when nobody answers, SinkMismatch when the address cannot be one.
+        """
         silence()
         self._timeout_s = timeout_s
         self._write_timeout_s = write_timeout_s
         self._consistency = consistency
+        options = {} if pings else {"grpc.keepalive_time_ms": _NEVER_MS, "grpc.keepalive_permit_without_calls": False}
         with _faults("connect"):
             try:
-                self._milvus = MilvusClient(uri, token=token, db_name=db, timeout=timeout_s, dedicated=True)
+                self._milvus = MilvusClient(uri, token=token, db_name=db, timeout=timeout_s, dedicated=True, grpc_options=options)
             except ConnectionConfigException as error:
                 reason = f"{uri!r} is no Milvus address: {error.message}"
                 raise SinkMismatch(reason) from None

@@ -189,6 +189,7 @@ class MilvusSink:
             timeout_s=settings.timeout_s,
             write_timeout_s=settings.timeout_s if self._local is None else max(_LOCAL_WRITE_S, settings.timeout_s),
             consistency=settings.consistency,
+            pings=self._local is None,  # Milvus Lite's server hangs up on a client that pings an idle connection
         )
 
     @contextmanager

@@ -7,7 +7,7 @@ from sinks.sink import SinkMismatch
 from worker.cli.exits import CommandFailed, stop_on_signals
 from worker.exit_codes import DRAINED, MUST_CHANGE, OVERDUE
 from worker.loaded import LoadedModel, load_model
-from worker.logs import announcer, configure_logs, inform
+from worker.logs import announcer, configure_logs, inform, report_crash
 from worker.model.folder import ModelError
 from worker.outside import open_outside
 from worker.service import Service
@@ -47,11 +47,12 @@ def open_service(settings: Settings, model: LoadedModel, *, say: Callable[[str],
 
 
 def run_service(service: Service) -> int:
-    """Run a service to its end; a crash is told in one line, with the traceback in the log."""
+    """Run a service to its end; a crash is told in one line, and its traceback goes to the log before that."""
     try:
         exit_code = service.run()
     except SinkMismatch as error:
         raise CommandFailed(str(error), MUST_CHANGE) from error
-    if service.crash is not None:
+    if service.crash_error is not None:
+        report_crash(service.crash_error)
         raise CommandFailed(f"stopped, nothing was lost: {service.crash}", exit_code) from service.crash_error
     return exit_code

@@ -2,6 +2,7 @@
 
 from threading import Event
 
+from sinks.sink import SinkMismatch
 from worker.cli.exits import CommandFailed
 from worker.exit_codes import CRASHED, MUST_CHANGE
 from worker.service import Service
@@ -29,7 +30,8 @@ class Running:
         if self._stop.is_set():
             raise KeyboardInterrupt
         if self._error is not None:
-            raise CommandFailed(str(self._error), MUST_CHANGE) from self._error
+            exit_code = MUST_CHANGE if isinstance(self._error, SinkMismatch) else CRASHED
+            raise CommandFailed(str(self._error), exit_code) from self._error
         if self._exit_code is not None:
             raise CommandFailed(f"stopped: {self.service.crash or 'ended early'}", self._exit_code or CRASHED)
 
