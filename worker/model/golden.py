@@ -20,17 +20,20 @@ WORST_ALLOWED_COSINE = 0.998
 
 TEXTS = (
     "error",
-    "GET /index.html HTTP/1.1 200",
-    "Failed password for invalid user <*> from <ip> port <num> ssh2",
-    "pam_unix(sshd:auth): authentication failure; logname= uid=0 euid=0 tty=ssh ruser= rhost=<ip>",
-    "Received block <id> of size <num> from <ip>",
-    "PacketResponder <num> for block <id> terminating",
-    "java.io.IOException: Connection reset by peer at sun.nio.ch.FileDispatcherImpl.read0(Native Method)",
-    "[instance: <uuid>] VM Stopped (Lifecycle Event)",
-    "Closed socket connection for client /<ip>:<num> (no session established for client)",
-    "kernel: CPU0: Core temperature above threshold, cpu clock throttled (total events = <num>)",
-    "workerEnv.init() ok /etc/httpd/conf/workers2.properties",
-    "user=alice action=checkout currency=EUR payment=declined reason=insufficient_funds trace_id=4bf92f3577b34da6a3ce929d0e0e4736",
+    "GET /status 200",
+    "login refused for unknown account from port ssh",
+    "sensor: reading out of range; unit= channel= limit= source=rack",
+    "stored object of size in bucket",
+    "writer for segment is closing",
+    "net.sockets.PeerGone: the peer closed the connection at net.sockets.Reader.fill(Reader.java)",
+    "[machine: ] power off was requested (scheduled)",
+    "dropped idle link to peer / (nothing was negotiated)",
+    "fan: CPU package is too hot, clock lowered (events so far = )",
+    "pool.start() ready /srv/app/conf/pool.properties",
+    (
+        "user=alice action=checkout cart_total=129.90 currency=EUR payment=declined reason=insufficient_funds "
+        "retry=3 trace_id=4bf92f3577b34da6a3ce929d0e0e4736 span_id=00f067aa0ba902b7 service=payments level=WARN"
+    ),
 )
 
 

@@ -22,7 +22,7 @@ from worker.model.reference import ReferenceModel
 from worker.model.weights import read_weights, sha256_of
 from worker.model.wordpiece import read_wordpiece
 
-FORMAT = 1
+FORMAT = 2
 """Raised whenever the files of a prepared model change in meaning; older ones are then made again."""
 
 _GGUF = "model.gguf"

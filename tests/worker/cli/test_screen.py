@@ -11,7 +11,7 @@ from worker.cli.screen import Screen, shown_text, shown_times
 
 NOON_MS = 1_714_564_800_000
 A_DAY_MS = 86_400_000
-LONG = "Dec 10 10:14:13 LabSZ sshd[24833]: PAM 5 more authentication failures; logname= uid=0 euid=0 tty=ssh ruser= rhost=119.4.203.64"
+LONG = "Mar 14 15:09:26 gate7 sshd[31415]: PAM 5 more authentication failures; logname= uid=0 euid=0 tty=ssh ruser= rhost=198.51.100.64"
 
 
 def hit(text: str = "a line", **more: Any) -> dict[str, Any]:  # noqa: ANN401 - as JSON has it
@@ -47,7 +47,7 @@ def test_what_would_leave_too_little_for_the_line_goes_under_it(new_screen: NewS
 
     assert lines[2].split() == ["score", "line"]
     assert lines[-1].split() == ["12:00:00", "checkout-api", "ERROR", "logs/1@250"]
-    assert lines[4].startswith("0.300  Dec 10 10:14:13 LabSZ sshd[24833]: PAM 5 more authentication failures;")
+    assert lines[4].startswith("0.300  Mar 14 15:09:26 gate7 sshd[31415]: PAM 5 more authentication failures;")
 
 
 @pytest.mark.parametrize("width", [80, 140])

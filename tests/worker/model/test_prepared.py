@@ -12,7 +12,7 @@ import pytest
 from tests.worker.model.tiny import Tiny, make_folder, write_json
 from worker.model.folder import ModelError
 from worker.model.golden import load_golden
-from worker.model.prepared import PreparedModel, load_prepared, prepare_model
+from worker.model.prepared import FORMAT, PreparedModel, load_prepared, prepare_model
 from worker.model.weights import sha256_of
 
 
@@ -117,7 +117,7 @@ def test_a_damaged_model_is_made_again(source: Path, cache: Path, name: str, dam
 def test_a_model_of_another_version_is_made_again(source: Path, cache: Path) -> None:
     model = prepare_model(source, cache)
     file = model.folder / "prepared.json"
-    file.write_text(file.read_text(encoding="utf-8").replace('"format": 1', '"format": 0'), encoding="utf-8")
+    file.write_text(file.read_text(encoding="utf-8").replace(f'"format": {FORMAT}', '"format": 0'), encoding="utf-8")
     with pytest.raises(ModelError, match="another version"):
         load_prepared(model.folder)
     assert prepare_model(source, cache) == model
