@@ -7,10 +7,10 @@ LOGS ?=
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format coverage bench up down lock clean
+.PHONY: help setup vllm vllm-matrix demo test check format coverage bench up down lock clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 setup: $(READY) ## make .venv from requirements.lock (once; about 5 minutes, 4 of them building llama-cpp-python)
 	@:
@@ -18,6 +18,12 @@ setup: $(READY) ## make .venv from requirements.lock (once; about 5 minutes, 4 o
 $(READY): requirements.lock pyproject.toml deploy/setup.sh
 	@deploy/setup.sh
 	@touch $@
+
+vllm: $(READY) ## add vLLM to .venv, 7 GB in about 2 minutes: the build for an NVIDIA GPU if there is one, else for the CPU (or VLLM=cpu|gpu)
+	@deploy/vllm/install.sh
+
+vllm-matrix: $(READY) ## the tests of vLLM under every supported version, on the CPU, each in a .venv-vllm-VERSION
+	@deploy/vllm/matrix.sh
 
 demo: $(READY) ## everything in one process on your own logs: make demo LOGS="app.log other.log" ARGS="--query 'disk full'"
 	@$(VENV)/bin/vectail demo $(ARGS) $(LOGS)
@@ -46,11 +52,9 @@ up: ## Kafka, Milvus and a worker in Docker
 down: ## stop them; the volumes stay
 	@docker compose down
 
-lock: ## write requirements.lock anew (needs uv)
-	@command -v uv > /dev/null || { echo 'make lock needs uv: pip install uv' >&2; exit 2; }
-	@uv pip compile pyproject.toml --group dev --group build --universal --python-version 3.11 --generate-hashes \
-		--no-emit-index-url --no-annotate --no-header --quiet --upgrade --output-file requirements.lock
+lock: ## write requirements.lock and deploy/vllm/*.lock anew (needs uv)
+	@deploy/lock.sh --upgrade
 
-clean: ## remove what the tools left behind; .venv, .wheels and downloaded servers stay
+clean: ## remove what the tools left behind; .venv, .venv-vllm-*, .wheels and downloaded servers stay
 	@rm -rf .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	@find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
+	@find . -name __pycache__ -not -path './.venv*' -prune -exec rm -rf {} +

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Makes .venv exactly as requirements.lock says: every package checked against its hash, nothing built but llama-cpp-python.
-# Run by `make setup`; needs nothing but Python and a C++ compiler. PYTHON names another interpreter than python3.
+# Run by `make setup`; needs nothing but Python and a C++ compiler. PYTHON names another interpreter than python3, VENV another folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 python=${PYTHON:-python3}
-venv=.venv
+venv=${VENV:-.venv}
 wheels=.wheels
 llama=llama-cpp-python
 

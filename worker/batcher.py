@@ -10,6 +10,7 @@ Theory of operation
    floor + longest - 1 of them.
 4. Queries rarely come alone: for some batches after one, log batches are small, so that the next query waits for a small one.
 5. The batcher never waits for a fuller batch; the engine takes whatever is there.
+6. The last batch may be put back, as if it had never been taken: it stood ready while the engine worked, and a query came.
 
 Not taken: priorities inside vLLM (they invert under load), filling by count (256-token lines would make batches of seconds).
 """
@@ -59,6 +60,8 @@ class Batcher(Generic[Q, L]):
         self._logs: deque[L] = deque()
         self._credit = 0
         self._busy = 0
+        self._before = (0, 0)
+        """Credit and busy batches as they were before the last batch."""
         self.waiting_log_tokens = 0
 
     def add_queries(self, queries: Iterable[Q]) -> None:
@@ -76,6 +79,7 @@ class Batcher(Generic[Q, L]):
 
     def next_batch(self) -> Batch[Q, L]:
         """Return the next batch; never empty while something waits."""
+        self._before = (self._credit, self._busy)
         if not self._logs:
             self._busy = self._calm_batches if self._queries else self._busy
             return Batch(self._take_queries(self._budget), [])
@@ -85,6 +89,20 @@ class Batcher(Generic[Q, L]):
         self._credit = max(self._credit - log_tokens, 0) if self._logs else 0
         self._busy = self._calm_batches if self._queries else max(self._busy - 1, 0)
         return Batch(self._take_queries(self._budget - log_tokens), logs)
+
+    def put_back(self, batch: Batch[Q, L]) -> None:
+        """Undo the last `next_batch`; what has been added since stands behind its texts."""
+        self._queries.extendleft(reversed(batch.queries))
+        self._logs.extendleft(reversed(batch.logs))
+        self.waiting_log_tokens += sum(len(log.ids) for log in batch.logs)
+        self._credit, self._busy = self._before
+
+    def shrink(self, budget_tokens: int) -> None:
+        """Make every following batch smaller: the engine's memory has no room for more. The budget must hold the longest text."""
+        self._budget = min(self._budget, budget_tokens)
+        self._small = min(self._small, self._budget)
+        self._floor = min(self._floor, self._small)
+        self._credit = min(self._credit, self._budget)
 
     def _limit_without_queries(self) -> int:
         """Tokens for a batch of logs alone: small shortly after a query, but room for the next text and for what they are owed."""

@@ -1,22 +1,22 @@
 """The embed step: keeps one engine busy with batches, queries first.
 
-One thread owns the engine. It takes whatever is there, never waits for a fuller batch, and sends every vector on: a
-template's to store, a query's to answer. A text that the judge blames fails its flight.
+It forms batches and sends what comes back on: a template's vector to store, a query's to answer; a text that the judge blames fails
+its flight. `worker.compute` computes them on a thread of its own; the next batch stands ready before the last one ends.
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from worker.ahead import OneAhead
 from worker.answer import Answerable, EmbeddedQuery, EncodedQuery, FailedQuery
-from worker.batcher import Batch, Batcher
+from worker.batcher import Batcher
 from worker.cache import Vector, VectorCache
+from worker.compute import Computed, EmbedBatch
 from worker.encoded import EmbeddedChunk, EncodedChunk
 from worker.flights import Flights
-from worker.judge import Judge
 from worker.lane import Lane
 from worker.limits import FaultLimit
 from worker.prepare import StoreItem
-from worker.query import is_late
 
 _TAKE = 4096
 
@@ -37,50 +37,62 @@ class EmbedTally:
 class Embed:
     """Every text that it takes leaves as a vector, or its flight fails; a query past its deadline is not computed.
 
-    Thread: one, the engine's.
+    Thread: one, the embed stage's.
     """
 
     inlet: Lane[EncodedChunk | EncodedQuery]
     batcher: Batcher[EncodedQuery, EncodedChunk]
-    judge: Judge
+    ahead: OneAhead[EmbedBatch, Computed]
     cache: VectorCache
     flights: Flights
     rejected: FaultLimit
     store: Lane[StoreItem]
     answer: Lane[Answerable]
-    clock: Callable[[], float]
     tally: EmbedTally = field(default_factory=EmbedTally)
 
     def body(self) -> None:
-        """Run until the inlet is closed and nothing waits, or until it is abandoned."""
+        """Run until the inlet is closed and nothing is left to do, or until it is abandoned."""
         while self.turn():
             pass
+        self.ahead.close()
 
     def turn(self) -> bool:
-        """Take what has come and embed one batch, waiting only for the first text; False when there is no more to do."""
-        taken = self.inlet.take(_TAKE, wait=not len(self.batcher))
-        if self.inlet.is_abandoned or (taken is None and not len(self.batcher)):
+        """Send on what was computed, take what has come, and have a batch ready; False when there is no more to do."""
+        taken = self.inlet.take(_TAKE, wait=not (self.ahead.has_results or (len(self.batcher) and self.ahead.wants)))
+        if self.inlet.is_abandoned:
             return False
-        self.batcher.add_queries(entry for entry in taken or () if isinstance(entry, EncodedQuery))
-        self.batcher.add_logs(entry for entry in taken or () if isinstance(entry, EncodedChunk))
-        self._embed(self.batcher.next_batch())
+        for computed in self.ahead.results():
+            self._send(computed)
+        self._add(taken or ())
+        if len(self.batcher) and self.ahead.wants:
+            self.ahead.offer(self.batcher.next_batch())
+        if taken is None:
+            self.ahead.wait(until_wants=bool(len(self.batcher)))
+            return bool(len(self.batcher)) or not self.ahead.is_idle
         return True
 
-    def _embed(self, batch: Batch[EncodedQuery, EncodedChunk]) -> None:
-        started_s = self.clock()
-        late = [query for query in batch.queries if is_late(query.asked, started_s)]
-        self.answer.put([FailedQuery(query.asked, "expired", "deadline_ms", "the deadline has passed") for query in late])
-        batch = batch._replace(queries=[query for query in batch.queries if not is_late(query.asked, started_s)])
-        if not (batch.queries or batch.logs):
-            return
-        outcomes = self.judge.embed([query.ids for query in batch.queries] + [log.ids for log in batch.logs])
-        ended_s = self.clock()
-        self.tally.batches += 1
-        self.tally.seconds += ended_s - started_s
-        asked = len(batch.queries)
-        self.cache.put_many({q.digest: o for q, o in zip(batch.queries, outcomes, strict=False) if not isinstance(o, str)})
-        self.answer.put([_answerable(q, o, started_s, ended_s) for q, o in zip(batch.queries, outcomes[:asked], strict=True)])
-        self._send_templates(batch.logs, outcomes[asked:])
+    def _add(self, taken: Sequence[EncodedChunk | EncodedQuery]) -> None:
+        """Queue texts. The ready batch is formed anew for a query, and where it had room for more."""
+        queries = [entry for entry in taken if isinstance(entry, EncodedQuery)]
+        if taken and (queries or not len(self.batcher)):
+            ready = self.ahead.take_back()
+            if ready is not None:
+                self.batcher.put_back(ready)
+        self.batcher.add_queries(queries)
+        self.batcher.add_logs(entry for entry in taken if isinstance(entry, EncodedChunk))
+
+    def _send(self, computed: Computed) -> None:
+        queries, logs = computed.batch
+        outcomes, started_s, ended_s = computed.outcomes, computed.started_s, computed.ended_s
+        self.answer.put([FailedQuery(query.asked, "expired", "deadline_ms", "the deadline has passed") for query in computed.late])
+        if outcomes:
+            self.tally.batches += 1
+            self.tally.seconds += ended_s - started_s
+        self.batcher.shrink(computed.limit_tokens)
+        asked = len(queries)
+        self.cache.put_many({q.digest: o for q, o in zip(queries, outcomes, strict=False) if not isinstance(o, str)})
+        self.answer.put([_answerable(q, o, started_s, ended_s) for q, o in zip(queries, outcomes[:asked], strict=True)])
+        self._send_templates(logs, outcomes[asked:])
 
     def _send_templates(self, encoded: list[EncodedChunk], outcomes: list[Vector | str]) -> None:
         embedded: list[EmbeddedChunk] = []

@@ -1,16 +1,27 @@
 """Whose fault is it when a batch fails: the text's, or the engine's.
 
-The embed step gives the judge token ids and gets back, for each text, a vector or the reason why it has none. A text is
-blamed only if it fails *alone* while the golden texts pass on the same engine right after it; anything else is ours.
+The engine stage gives the judge token ids and gets back, for each text, a vector or the reason why it has none.
+
+1. A text is blamed only if it fails *alone* while the golden texts pass on the same engine right after it.
+2. A batch that does not fit into memory is halved, and following batches are smaller. Lack of memory is no text's fault.
+3. An engine that has died, gives another number of vectors than texts, or fails the golden texts is broken. It is replaced by a new
+   one and the batch begins anew, a few times in a row; then the service stops, and nothing more is committed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
 from worker.cache import Vector
-from worker.engine.engine import Engine, TextTooLong, TokenIds
+from worker.engine.engine import Engine, EngineDied, OutOfMemory, TextTooLong, TokenIds
+from worker.model.folder import ModelError
 from worker.model.golden import WORST_ALLOWED_COSINE, Golden, worst_cosine
+
+T = TypeVar("T")
+
+REBUILDS = 3
+"""New engines in a row without one good batch between them."""
 
 
 class EngineFailed(Exception):
@@ -20,26 +31,61 @@ class EngineFailed(Exception):
 class Judge:
     """A vector that it returns is finite, has the right dimension and is not zero.
 
-    Thread: one, the engine's.
+    Thread: one, the engine's; `busy_since_s` from any.
     """
 
-    def __init__(self, engine: Engine, golden: Golden) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        golden: Golden,
+        *,
+        new_engine: Callable[[], Engine],
+        say: Callable[[str], None],
+        clock: Callable[[], float],
+    ) -> None:
+        """`new_engine` makes another engine like this one; it may raise ModelError."""
         self._engine = engine
         self._golden = golden
+        self._new_engine = new_engine
+        self._say = say
+        self._clock = clock
+        self._rebuilds = 0
+        self.limit_tokens = engine.batch_tokens
+        """Most tokens a batch should have: the engine's budget, less once its memory was too small."""
+        self.busy_since_s: float | None = None
+        """When the engine was given what it works on; None while it rests."""
+
+    def embed(self, texts: Sequence[TokenIds]) -> list[Vector | str]:
+        """Embed one batch; a text that fails alone has its reason instead of a vector. Raises EngineFailed."""
+        while True:
+            try:
+                outcomes = self._attempt(texts)
+            except EngineFailed as failed:
+                self._rebuild(failed)
+            else:
+                self._rebuilds = 0
+                return outcomes
 
     def check_engine(self) -> None:
         """Embed the golden texts. Raises EngineFailed unless every vector is the right one."""
         try:
-            worst = worst_cosine(self._engine, self._golden)
+            worst = self._timed(lambda: worst_cosine(self._engine, self._golden))
         except (RuntimeError, ValueError) as error:
             raise EngineFailed(f"the engine fails on the golden texts: {error}") from error
         if worst < WORST_ALLOWED_COSINE:
             raise EngineFailed(f"the engine's vectors of the golden texts are wrong (cosine {worst:.4f}, at least {WORST_ALLOWED_COSINE})")
 
-    def embed(self, texts: Sequence[TokenIds]) -> list[Vector | str]:
-        """Embed one batch; a text that fails alone has its reason instead of a vector. Raises EngineFailed."""
+    def close(self) -> None:
+        """Close the engine."""
+        self._engine.close()
+
+    def _attempt(self, texts: Sequence[TokenIds]) -> list[Vector | str]:
         try:
-            vectors = self._engine.embed(texts)
+            vectors = self._timed(lambda: self._engine.embed(texts))
+        except EngineDied as error:
+            raise EngineFailed(str(error)) from error
+        except OutOfMemory as error:
+            return self._halved(texts, error)
         except (RuntimeError, ValueError) as error:
             return self._apart(texts, _reason(error))
         if vectors.shape != (len(texts), self._engine.dim):
@@ -51,10 +97,45 @@ class Judge:
 
     def _apart(self, texts: Sequence[TokenIds], reason: str) -> list[Vector | str]:
         if len(texts) > 1:
-            middle = len(texts) // 2
-            return self.embed(texts[:middle]) + self.embed(texts[middle:])
+            return self._in_halves(texts)
         self.check_engine()
         return [reason]
+
+    def _halved(self, texts: Sequence[TokenIds], error: OutOfMemory) -> list[Vector | str]:
+        if len(texts) == 1:
+            raise EngineFailed(f"the memory does not even hold one text: {error}") from error
+        half = max(sum(map(len, texts)) // 2, self._engine.max_tokens)
+        if half < self.limit_tokens:
+            self.limit_tokens = half
+            self._say(f"the engine's memory is too small for a batch ({error}); batches have at most {half} tokens from now on")
+        return self._in_halves(texts)
+
+    def _in_halves(self, texts: Sequence[TokenIds]) -> list[Vector | str]:
+        middle = len(texts) // 2
+        return self._attempt(texts[:middle]) + self._attempt(texts[middle:])
+
+    def _rebuild(self, failed: EngineFailed) -> None:
+        """Replace the engine; raises EngineFailed when that was done too often or does not help."""
+        last: Exception = failed
+        while self._rebuilds < REBUILDS:
+            self._rebuilds += 1
+            self._say(f"{last}; making a new engine ({self._rebuilds} of {REBUILDS})")
+            self._engine.close()
+            try:
+                self._engine = self._new_engine()
+                self.check_engine()
+            except (ModelError, EngineFailed) as error:
+                last = error
+            else:
+                return
+        raise EngineFailed(f"{failed}; {REBUILDS} new engines did not help") from last
+
+    def _timed(self, call: Callable[[], T]) -> T:
+        self.busy_since_s = self._clock()
+        try:
+            return call()
+        finally:
+            self.busy_since_s = None
 
 
 def _reason(error: Exception) -> str:

@@ -38,6 +38,7 @@ class Lane(Generic[T]):
         self._ready = threading.Condition()
         self._urgent: deque[T] = deque()
         self._usual: deque[T] = deque()
+        self._rung = False
         self._closed = False
         self._abandoned = False
 
@@ -55,13 +56,20 @@ class Lane(Generic[T]):
             self._ready.notify()
 
     def take(self, most: int, *, wait: bool = True) -> list[T] | None:
-        """Return up to `most` entries, urgent ones first; [] only without `wait`; None when closed and empty."""
+        """Return up to `most` entries, urgent ones first; [] only without `wait` or when rung for; None when closed and empty."""
         with self._ready:
-            while wait and not (self._urgent or self._usual or self._closed):
+            while wait and not (self._urgent or self._usual or self._closed or self._rung):
                 self._ready.wait()
+            self._rung = False
             taken = [self._urgent.popleft() for _ in range(min(most, len(self._urgent)))]
             taken += [self._usual.popleft() for _ in range(min(most - len(taken), len(self._usual)))]
             return taken if taken or not self._closed else None
+
+    def ring(self) -> None:
+        """Let the stage that takes from here return from its wait, or not begin the next: it has something else to do."""
+        with self._ready:
+            self._rung = True
+            self._ready.notify()
 
     def close(self) -> None:
         """Nothing more will be put; whoever takes gets the rest, then None."""

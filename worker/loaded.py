@@ -3,18 +3,23 @@
 Made once at every start, before anything is read or created. Whatever the user must change is a ModelError, one line.
 """
 
+import functools
+import importlib.util
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from worker.engine.engine import Engine
 from worker.engine.llama import LlamaEngine
-from worker.judge import EngineFailed, Judge
+from worker.engine.shortened import ShortenedEngine, shortened
+from worker.logs import warn
 from worker.model.folder import ModelError
-from worker.model.golden import Golden, load_golden
+from worker.model.golden import WORST_ALLOWED_COSINE, Golden, load_golden, worst_cosine
 from worker.model.prepared import PreparedModel, prepare_model
 from worker.settings import Settings
 from worker.space import EmbeddingSpace
+from worker.tables import EngineTable
 from worker.tokenizer import Tokenizer
 
 _LEAST_ROOM_TOKENS = 6
@@ -25,13 +30,16 @@ _LEAST_ROOM_TOKENS = 6
 class LoadedModel:
     """Engine and tokenizer agree with the model's own files.
 
-    Thread: main makes it; the embed stage owns `engine`.
+    Thread: main makes it; the engine stage owns `engine`.
     """
 
     prepared: PreparedModel
+    """Its `dim` is the model's own; what is stored has `space.dim` components."""
     space: EmbeddingSpace
     engine: Engine
     golden: Golden
+    new_engine: Callable[[], Engine]
+    """Makes another engine like the one that was loaded; raises ModelError."""
 
     def new_tokenizer(self) -> Tokenizer:
         """Make a tokenizer for one thread."""
@@ -42,10 +50,12 @@ def model_of(settings: Settings) -> PreparedModel:
     """Prepare the model that the settings name, or find it prepared. Raises ModelError."""
     table = settings.model
     folder = table.folder.expanduser() if table.folder is not None else None
-    prepared = prepare_model(folder, table.cache.expanduser())
+    prepared = prepare_model(folder, table.cache.expanduser(), pooling=table.pooling, normalize=table.normalize)
     max_tokens = table.max_tokens or prepared.max_tokens
     if max_tokens > prepared.max_tokens:
         raise ModelError(f"model.max_tokens is {max_tokens}; {prepared.name} takes at most {prepared.max_tokens}")
+    if table.dims is not None and table.dims > prepared.dim:
+        raise ModelError(f"model.dims is {table.dims}; the vectors of {prepared.name} have {prepared.dim} components")
     return replace(
         prepared,
         max_tokens=max_tokens,
@@ -54,14 +64,14 @@ def model_of(settings: Settings) -> PreparedModel:
     )
 
 
-def space_of(model: PreparedModel) -> EmbeddingSpace:
-    """Return the embedding space of a prepared model."""
+def space_of(model: PreparedModel, dims: int | None = None) -> EmbeddingSpace:
+    """Return the embedding space of a prepared model, whose vectors are cut to `dims` components if given."""
     return EmbeddingSpace(
         weights_sha256=model.weights_sha256,
         tokenizer_sha256=model.tokenizer_sha256,
         pooling=model.pooling,
         normalize=model.normalize,
-        dim=model.dim,
+        dim=dims or model.dim,
         document_prefix=model.document_prefix,
         query_prefix=model.query_prefix,
     )
@@ -76,15 +86,59 @@ def load_model(settings: Settings) -> LoadedModel:
         _check_prefixes(prepared, tokenizer)
     finally:
         tokenizer.close()
-    threads = settings.engine.threads or len(os.sched_getaffinity(0))
-    engine = LlamaEngine(prepared, threads=threads, batch_tokens=settings.engine.batch_tokens)
-    golden = load_golden(Path(prepared.golden))
+    space = space_of(prepared, settings.model.dims)
+    _say_what_is_unusual(prepared, space.dim)
+    new_engine = functools.partial(open_engine, settings.engine, prepared, space.dim)
+    engine = new_engine()
+    golden = load_golden(prepared.golden)
+    if space.dim < prepared.dim:
+        golden = golden._replace(vectors=shortened(golden.vectors, space.dim))
+    _check_golden(engine, golden)
+    return LoadedModel(prepared=prepared, space=space, engine=engine, golden=golden, new_engine=new_engine)
+
+
+def open_engine(settings: EngineTable, model: PreparedModel, dim: int) -> Engine:
+    """Load the engine that the settings choose, with vectors of `dim` components. Raises ModelError."""
+    threads = settings.threads or len(os.sched_getaffinity(0))
+    name = settings.name
+    if name == "auto":
+        name = "llama" if importlib.util.find_spec("vllm") is None else "vllm"
+    engine = _vllm(settings, model, threads) if name == "vllm" else LlamaEngine(model, threads=threads, batch_tokens=settings.batch_tokens)
+    return ShortenedEngine(engine, dim) if dim < engine.dim else engine
+
+
+def _vllm(settings: EngineTable, model: PreparedModel, threads: int) -> Engine:
+    if importlib.util.find_spec("vllm") is None:
+        raise ModelError("engine.name is vllm, which is not installed here: run `make vllm`, or set it to llama")
+    from worker.engine.vllm import VllmEngine  # noqa: PLC0415 - vLLM is optional
+
+    return VllmEngine(
+        model,
+        threads=threads,
+        batch_tokens=settings.batch_tokens,
+        number_format=settings.number_format,
+        memory_share=settings.memory_share,
+        own_process=settings.own_process,
+    )
+
+
+def _check_golden(engine: Engine, golden: Golden) -> None:
+    """Close the engine and raise ModelError unless it gives the golden vectors."""
     try:
-        Judge(engine, golden).check_engine()
-    except EngineFailed as error:
+        worst = worst_cosine(engine, golden)
+    except (RuntimeError, ValueError) as error:
         engine.close()
-        raise ModelError(str(error)) from error
-    return LoadedModel(prepared=prepared, space=space_of(prepared), engine=engine, golden=golden)
+        raise ModelError(f"{engine.name} fails on the golden texts: {error}") from error
+    if worst < WORST_ALLOWED_COSINE:
+        engine.close()
+        raise ModelError(f"{engine.name} gives wrong vectors for the golden texts (cosine {worst:.4f}, at least {WORST_ALLOWED_COSINE})")
+
+
+def _say_what_is_unusual(model: PreparedModel, dim: int) -> None:
+    if model.tokenizer_family != "wordpiece":
+        warn("llama.cpp cannot be proven to tokenize like this model; its own tokenizer is used for every text, more slowly", model=model.name)
+    if dim < model.dim and dim not in model.matryoshka:
+        warn("model.dims cuts vectors of a model that does not say it was trained for it; search may get worse", model=model.name, dims=dim)
 
 
 def _check_prefixes(model: PreparedModel, tokenizer: Tokenizer) -> None:

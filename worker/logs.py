@@ -67,6 +67,11 @@ def inform(event: str, **facts: object) -> None:
     structlog.get_logger().info(event, **facts)
 
 
+def warn(event: str, **facts: object) -> None:
+    """Log something unusual that the user has chosen, once, at the start."""
+    structlog.get_logger().warning(event, **facts)
+
+
 def report_crash(error: Exception) -> None:
     """Log where an exception that ended the worker came from."""
     structlog.get_logger().error("crashed", traceback="".join(traceback.format_exception(error)))

@@ -16,9 +16,11 @@ from producers.dead_letters import DeadLetter, DeadLetterSender
 from producers.replies import ReplySender
 from sinks.row import TEXT_BYTES
 from sinks.sink import Sink, SinkBusy
+from worker.ahead import OneAhead
 from worker.answer import Answer, Answerable, EncodedQuery
 from worker.batcher import Batcher
 from worker.cache import MemoryCache
+from worker.compute import Compute, Computed, EmbedBatch
 from worker.embed import Embed
 from worker.encoded import EncodedChunk
 from worker.flights import Flights
@@ -85,6 +87,9 @@ class Pipeline:
         self._masker = Masker(settings.mask.mode)
         self._prepares = [self._prepare() for _ in range(PREPARE_THREADS)]
         self._prepare_queries = self._query_step(say)
+        self.judge = Judge(model.engine, model.golden, new_engine=model.new_engine, say=say, clock=time.monotonic)
+        self._ahead: OneAhead[EmbedBatch, Computed] = OneAhead(self.embed_lane.ring)
+        self._compute = Compute(ahead=self._ahead, judge=self.judge, clock=time.monotonic)
         self.embed = self._embed_step()
         self.store = Store(
             sink=sink, flights=self.flights, say=say, pause=abandon.wait, clock=time.monotonic, fail_point=at
@@ -112,7 +117,7 @@ class Pipeline:
         answer = Stage("answer", empty(self.answer_lane, self._answer.step, most=_QUERIES_AT_ONCE), on_crash)
         return [
             StageGroup([self.prepare_lane, self.query_lane], [*prepares, queries]),
-            StageGroup([self.embed_lane], [Stage("embed", self.embed.body, on_crash)]),
+            StageGroup([self.embed_lane], [Stage("embed", self.embed.body, on_crash), Stage("engine", self._compute.body, on_crash)]),
             StageGroup([self.store_lane, self.answer_lane], [*stores, answer]),
         ]
 
@@ -121,11 +126,13 @@ class Pipeline:
         self.prepare_lane.abandon()
         self.query_lane.abandon()
         self.embed_lane.abandon()
+        self._ahead.abandon()
         self.store_lane.abandon()
         self.answer_lane.abandon()
 
     def close(self) -> None:
-        """Free the tokenizers; only after every stage has ended."""
+        """Free engine and tokenizers; only after every stage has ended."""
+        self.judge.close()
         for tokenizer in self._tokenizers:
             tokenizer.close()
 
@@ -186,13 +193,12 @@ class Pipeline:
                 log_floor_tokens=max(engine.batch_tokens // 8, 1),
                 small_tokens=max(engine.batch_tokens // 2, 1),
             ),
-            judge=Judge(engine, self._model.golden),
+            ahead=self._ahead,
             cache=self.cache,
             flights=self.flights,
             rejected=FaultLimit("texts that the engine rejects", most=self._settings.limits.rejected_in_a_row),
             store=self.store_lane,
             answer=self.answer_lane,
-            clock=time.monotonic,
         )
 
     def _stored_templates(self, digests: Collection[str]) -> set[str]:

@@ -34,6 +34,7 @@ from worker.pipeline import Pipeline
 from worker.settings import Settings
 from worker.stage import Abandoned, Stage
 from worker.store import BACK_OFF_S
+from worker.watchdog import EngineHangs, Watchdog
 
 _WATCH_S = 0.2
 _COMMITTED_S = 0.05
@@ -164,7 +165,12 @@ class Service:
         return False
 
     def _watch(self) -> None:
+        watchdog = Watchdog(lambda: self.pipeline.judge.busy_since_s, hang_s=self._settings.engine.hang_s)
         while not self._stop.wait(_WATCH_S):
+            try:
+                watchdog.check(time.monotonic())
+            except EngineHangs as error:
+                self._on_crash("engine", error)
             for producer in (self.outside.letter_producer, self.outside.reply_producer):
                 if producer.fatal is not None:
                     self._on_crash("kafka-delivery", RuntimeError(producer.fatal))
@@ -234,7 +240,6 @@ class Service:
         self.outside.reply_producer.close(_LEAVE_S)
         if not any(stage.is_alive() for stage in started):
             self.outside.sink.close()
-            self.outside.model.engine.close()
             self.pipeline.close()
 
 

@@ -104,16 +104,30 @@ class ModelTable(Table):
     document_prefix: str | None = None
     query_prefix: str | None = None
     max_tokens: int | None = Field(default=None, ge=8)
+    pooling: Literal["mean", "cls"] | None = None
+    normalize: bool | None = None
+    """These five are what the model's own files say, if not set."""
+    dims: int | None = Field(default=None, ge=1)
+    """Keep so many components of every vector, for models that were trained for it (Matryoshka); all of them if not set."""
 
 
 class EngineTable(Table):
     """Who computes the vectors."""
 
-    name: Literal["auto", "llama"] = "auto"
+    name: Literal["auto", "vllm", "llama"] = "auto"
+    """`auto` is vLLM where it is installed, else llama.cpp."""
     threads: int | None = Field(default=None, ge=1)
     """As many as there are cores, if not set."""
     batch_tokens: int | None = Field(default=None, ge=64)
     """What the engine measures best at, if not set."""
+    number_format: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    """vLLM's; `auto` is bfloat16 where the hardware computes in it, else float32."""
+    memory_share: float = Field(default=0.8, gt=0, le=1)
+    """vLLM's share of a GPU's memory; `run --workers N` divides it among N."""
+    own_process: bool = False
+    """Run vLLM's engine in a process of its own."""
+    hang_s: float = Field(default=180.0, ge=1)
+    """A batch that takes longer ends the worker, with the stacks of all threads in the log."""
 
 
 class CacheTable(Table):

@@ -25,6 +25,7 @@ _USUAL = {
     "kafka.commit_interval_s": "0.2",
     "kafka.librdkafka": json.dumps(_CLIENT),
     "decode.errors": "strict",
+    "engine.name": "llama",
     "engine.threads": "2",
     "limits.drain_s": str(DRAIN_S),
     "milvus.collection": COLLECTION,

@@ -19,15 +19,18 @@ from sinks.row import TEXT_BYTES
 from sinks.sink import SinkBusy
 from tests.fakes.engine import FakeEngine
 from tests.fakes.sink import FakeSink
+from worker.ahead import OneAhead
 from worker.answer import Answer, Answerable, EncodedQuery
 from worker.batcher import Batcher
 from worker.cache import MemoryCache
+from worker.compute import Compute, Computed, EmbedBatch
 from worker.embed import Embed
 from worker.encoded import EncodedChunk
 from worker.flights import Flights
 from worker.judge import Judge
 from worker.lane import Lane
 from worker.limits import FaultLimit
+from worker.model.folder import ModelError
 from worker.model.golden import Golden
 from worker.prepare import Outlets, Prepare, StoreItem
 from worker.prepare_queries import PrepareQueries, QueryTally
@@ -127,16 +130,20 @@ class Chain:
             prefix, max_chunks, strict=strict, undecodable=FaultLimit("undecodable records", most=most_undecodable)
         )
         self.prepare_queries = self._query_step()
+        self.ahead: OneAhead[EmbedBatch, Computed] = OneAhead(self.embed_lane.ring)
+        self.new_engines: list[FakeEngine] = []
+        """What is there when the judge wants a new engine; none: it cannot be made."""
+        judge = Judge(self.engine, golden, new_engine=self._new_engine, say=self.said.append, clock=self.clock)
+        self.compute_step = Compute(ahead=self.ahead, judge=judge, clock=self.clock)
         self.embed_step = Embed(
             inlet=self.embed_lane,
             batcher=Batcher(budget_tokens=512, log_floor_tokens=64, small_tokens=256),
-            judge=Judge(self.engine, golden),
+            ahead=self.ahead,
             cache=self.cache,
             flights=self.flights,
             rejected=FaultLimit("texts that the engine rejects", most=most_rejected),
             store=self.store_lane,
             answer=self.answer_lane,
-            clock=self.clock,
         )
         self.store_step = Store(sink=self.sink, flights=self.flights, say=self.said.append, pause=self.pause, clock=self.clock)
         self.answer_step = Answer(sink=self.sink, send=self._send, clock=self.clock, pause=self.pause)
@@ -196,8 +203,14 @@ class Chain:
 
     def embed(self) -> None:
         """Embed everything that waits."""
-        while len(self.embed_lane) or len(self.embed_step.batcher):
-            self.embed_step.turn()
+        while self.embed_turn():
+            pass
+
+    def embed_turn(self) -> bool:
+        """Let the embed stage do what it can without waiting, else let the engine stage compute a batch; False when both are idle."""
+        if len(self.embed_lane) or self.ahead.has_results or (len(self.embed_step.batcher) and self.ahead.wants):
+            return self.embed_step.turn()
+        return self.compute_step.turn(wait=False)
 
     def store(self, most: int = 10_000) -> None:
         """Store everything that waits, in one list."""
@@ -229,6 +242,11 @@ class Chain:
     def embedded_texts(self) -> int:
         """How many texts the engine has computed, golden ones and repeated tries included."""
         return sum(len(call) for call in self.engine.calls)
+
+    def _new_engine(self) -> FakeEngine:
+        if not self.new_engines:
+            raise ModelError("no other engine can be made")
+        return self.new_engines.pop(0)
 
     def _stored_templates(self, digests: Collection[str]) -> set[str]:
         try:

@@ -21,6 +21,7 @@ from tests.fakes.sink import FakeSink
 from tests.worker.chain import golden_of
 from worker.ask import Asker
 from worker.loaded import LoadedModel, space_of
+from worker.model.folder import ModelError
 from worker.model.prepared import PreparedModel
 from worker.service import Outside, Service
 from worker.settings import Settings
@@ -95,6 +96,8 @@ class World:
         self.sink: Sink = FakeSink()
         self.said: list[str] = []
         self.engine = FakeEngine()
+        self.spare_engines: list[FakeEngine] = []
+        """What is there when the service wants a new engine."""
         self._model = model
         self._words = words
         self._number = next(_numbers)
@@ -131,11 +134,20 @@ class World:
         changed = KafkaTable(**(self.kafka.model_dump() | (kafka or {})))
         return Settings(kafka=changed, **({"limits": LimitTable(drain_s=drain_s)} | tables))
 
+    def _another_engine(self) -> FakeEngine:
+        if not self.spare_engines:
+            raise ModelError("no other engine can be made")
+        return self.spare_engines.pop(0)
+
     def outside(self, settings: Settings) -> Outside:
         """Connect to everything."""
         self.engine = FakeEngine()
         model = LoadedModel(
-            prepared=self._model, space=space_of(self._model), engine=self.engine, golden=golden_of(self.engine, self._words)
+            prepared=self._model,
+            space=space_of(self._model),
+            engine=self.engine,
+            golden=golden_of(self.engine, self._words),
+            new_engine=self._another_engine,
         )
         servers = settings.kafka.bootstrap_servers
         letter_producer = KafkaProducer(servers, dead_letters.PRODUCER_PROPERTIES, say=self.said.append)

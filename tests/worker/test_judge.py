@@ -8,6 +8,7 @@ import pytest
 from tests.fakes.engine import FakeEngine
 from worker.engine.engine import TokenIds, Vectors
 from worker.judge import EngineFailed, Judge
+from worker.model.folder import ModelError
 from worker.model.golden import Golden
 
 BAD = 7
@@ -22,12 +23,35 @@ def engine() -> FakeEngine:
     return FakeEngine(dim=8)
 
 
+class Bench:
+    """A judge over a fake engine, what it said, and the engines that stand by.
+
+    Thread: the test's.
+    """
+
+    def __init__(self, engine: FakeEngine) -> None:
+        self.said: list[str] = []
+        self.spare: list[FakeEngine] = []
+        self.now_s = 5.0
+        ids = [text(500), text(501, 502)]
+        golden = Golden(ids, engine.embed(ids))
+        engine.calls.clear()
+        self.judge = Judge(engine, golden, new_engine=self._new_engine, say=self.said.append, clock=lambda: self.now_s)
+
+    def _new_engine(self) -> FakeEngine:
+        if not self.spare:
+            raise ModelError("no other engine can be made")
+        return self.spare.pop(0)
+
+
 @pytest.fixture
-def judge(engine: FakeEngine) -> Judge:
-    ids = [text(500), text(501, 502)]
-    judge = Judge(engine, Golden(ids, engine.embed(ids)))
-    engine.calls.clear()
-    return judge
+def bench(engine: FakeEngine) -> Bench:
+    return Bench(engine)
+
+
+@pytest.fixture
+def judge(bench: Bench) -> Judge:
+    return bench.judge
 
 
 class Squeezed(FakeEngine):
@@ -77,7 +101,7 @@ def test_texts_on_which_the_engine_raises_are_blamed_and_no_others(judge: Judge,
 
 def test_a_vector_of_length_0_is_no_vector() -> None:
     engine = Squeezed(dim=8)
-    judge = Judge(engine, Golden([text(500)], engine.embed([text(500)])))
+    judge = Bench(engine).judge
     engine.zero = True
     outcomes = judge.embed([text(1), text(BAD)])
     assert [isinstance(outcome, str) for outcome in outcomes] == [False, True]
@@ -117,7 +141,7 @@ def test_fewer_vectors_than_texts_is_the_engines_fault(judge: Judge, engine: Fak
 
 def test_vectors_of_another_dimension_are_the_engines_fault() -> None:
     engine = Squeezed(dim=8)
-    judge = Judge(engine, Golden([text(500)], engine.embed([text(500)])))
+    judge = Bench(engine).judge
     engine.narrow = True
     with pytest.raises(EngineFailed, match="dimensions"):
         judge.embed([text(1)])

@@ -96,7 +96,7 @@ def test_stages_end_in_the_order_in_which_records_move(world: World, outside: Ou
     pipeline = wired.pipeline
     assert [[stage.name for stage in group.stages] for group in wired.groups] == [
         ["prepare-1", "prepare-2", "prepare-queries"],
-        ["embed"],
+        ["embed", "engine"],
         ["store-1", "store-2", "answer"],
     ]
     assert [list(group.inlets) for group in wired.groups] == [

@@ -70,10 +70,14 @@ class Steps(RuleBasedStateMachine):
         taken, self.lane = self.lane[:most], self.lane[most:]
         self.chain.prepare.step(taken)
 
-    @precondition(lambda self: len(self.chain.embed_lane) + len(self.chain.embed_step.batcher) > 0)
     @rule()
     def embed(self) -> None:
-        self.chain.embed_step.turn()
+        """The embed stage, when it has something to do, else the engine stage."""
+        self.chain.embed_turn()
+
+    @rule()
+    def compute(self) -> None:
+        self.chain.compute_step.turn(wait=False)
 
     @precondition(lambda self: len(self.chain.store_lane) > 0)
     @rule(most=st.integers(1, 6))

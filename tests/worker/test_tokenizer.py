@@ -16,7 +16,8 @@ from tests.worker.model.tiny import Tiny, make_folder
 from worker.model.folder import ModelError
 from worker.model.own_tokenizer import OwnTokenizer
 from worker.model.prepared import PreparedModel, prepare_model
-from worker.tokenizer import PARITY_SAMPLE, Encoded, Tokenizer
+from worker.parity import SAMPLE
+from worker.tokenizer import Encoded, Tokenizer
 
 # Pieces that meet every rule on which tokenizers disagree: frames, word limits, accents, scripts, controls, odd spaces.
 SPECIAL = ["[SEP]", "[CLS]", "[MASK]", "[PAD]", "[UNK]", "[sep]", "[", "]", "##ing", "\u2581the", "[unused7]", "SEP]"]
@@ -155,7 +156,7 @@ def test_two_threads_with_a_tokenizer_each_get_the_same_ids(prepared_model: Prep
 
 def test_the_start_check_passes_on_its_own_sample(tokenizer: Tokenizer) -> None:
     tokenizer.check_parity()
-    tokenizer.check_parity([*PARITY_SAMPLE, "a user's own line"])
+    tokenizer.check_parity([*SAMPLE, "a user's own line"])
 
 
 def test_the_start_check_names_the_first_text_that_differs(prepared_model: PreparedModel, tmp_path: Path) -> None:

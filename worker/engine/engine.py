@@ -12,11 +12,19 @@ from numpy.typing import NDArray
 TokenIds = NDArray[np.int32]
 """int32[n]: one text's token ids, special tokens included."""
 Vectors = NDArray[np.float32]
-"""float32[n, dim]: one row a text, in the order of the texts, of length 1."""
+"""float32[n, dim]: one row a text, in the order of the texts."""
 
 
 class TextTooLong(ValueError):
     """A sequence exceeds the model's limit; raised before the native code sees it (which would abort the process)."""
+
+
+class OutOfMemory(RuntimeError):
+    """The batch does not fit into the memory that is left; half of it may."""
+
+
+class EngineDied(RuntimeError):
+    """The engine computes nothing more; another one must be made."""
 
 
 class Engine(Protocol):
@@ -36,8 +44,32 @@ class Engine(Protocol):
     def embed(self, batch: Sequence[TokenIds]) -> Vectors:
         """Embed one batch: n sequences, together at most `batch_tokens` tokens. Blocks.
 
-        Returns float32[n, dim], normalised to length 1. Raises TextTooLong, or RuntimeError with the native code's reason.
+        Returns float32[n, dim]: row i belongs to sequence i, of length 1 if the model normalises. Raises TextTooLong, ValueError
+        for a batch that breaks these bounds, OutOfMemory, EngineDied, or RuntimeError with the native code's reason.
         """
 
     def close(self) -> None:
         """Free the model; safe to call twice."""
+
+
+def checked_lengths(batch: Sequence[TokenIds], *, max_tokens: int, batch_tokens: int) -> NDArray[np.int64]:
+    """Return the tokens of each sequence: int64[n]. Raises TextTooLong or ValueError for what no engine takes.
+
+    Native code would abort the process for it, or answer wrongly.
+    """
+    lengths = np.fromiter(map(len, batch), dtype=np.int64, count=len(batch))
+    if (lengths > max_tokens).any():
+        raise TextTooLong(f"a text has {lengths.max()} tokens; the model takes {max_tokens}")
+    if (lengths < 1).any():
+        raise ValueError(f"text {int(lengths.argmin())} of {len(lengths)} has no tokens")
+    if lengths.sum() > batch_tokens:
+        raise ValueError(f"a batch has {lengths.sum()} tokens; the engine takes {batch_tokens}")
+    return lengths
+
+
+def normalized(vectors: Vectors) -> Vectors:
+    """Scale every row to length 1, in place; a row of zeros stays what it is."""
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    norms[norms == 0] = 1
+    vectors /= norms
+    return vectors

@@ -11,9 +11,8 @@ sequences a call may hold (8 to 256) made no difference that could be told from 
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from worker.engine.engine import TextTooLong, TokenIds, Vectors
+from worker.engine.engine import TokenIds, Vectors, checked_lengths, normalized
 from worker.engine.llama_native import Context, dim_of, free_model, load_model
 from worker.model.folder import ModelError
 from worker.model.prepared import PreparedModel
@@ -35,6 +34,7 @@ class LlamaEngine:
     def __init__(self, model: PreparedModel, *, threads: int, batch_tokens: int | None = None) -> None:
         """Load the weights (tens of milliseconds: the file is mapped). Raises ModelError."""
         self.max_tokens = model.max_tokens
+        self._normalize = model.normalize
         self.batch_tokens = max(batch_tokens or BATCH_TOKENS, model.max_tokens)
         self._context: Context | None = None
         self._model: int | None = load_model(model, vocabulary_only=False)
@@ -49,8 +49,7 @@ class LlamaEngine:
 
     def embed(self, batch: Sequence[TokenIds]) -> Vectors:
         """See `Engine`. An empty sequence, or more than `batch_tokens` together, is a ValueError."""
-        lengths = np.fromiter(map(len, batch), dtype=np.int64, count=len(batch))
-        self._refuse(lengths)
+        lengths = checked_lengths(batch, max_tokens=self.max_tokens, batch_tokens=self.batch_tokens)
         if self._context is None:
             raise RuntimeError("the engine is closed")
         vectors = np.empty((len(batch), self.dim), dtype=np.float32)
@@ -58,10 +57,7 @@ class LlamaEngine:
             part = slice(first, first + self._sequences)
             np.concatenate(batch[part], out=self._context.tokens[: int(lengths[part].sum())])
             self._context.encode(lengths[part], vectors[part])
-        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-        norms[norms == 0] = 1
-        vectors /= norms
-        return vectors
+        return normalized(vectors) if self._normalize else vectors
 
     def close(self) -> None:
         """Free the context and the model; safe to call twice."""
@@ -71,12 +67,3 @@ class LlamaEngine:
         if self._model is not None:
             free_model(self._model)
             self._model = None
-
-    def _refuse(self, lengths: NDArray[np.int64]) -> None:
-        """Refuse what the native code would abort the process for, or answer wrongly."""
-        if (lengths > self.max_tokens).any():
-            raise TextTooLong(f"a text has {lengths.max()} tokens; the model takes {self.max_tokens}")
-        if (lengths < 1).any():
-            raise ValueError(f"text {int(lengths.argmin())} of {len(lengths)} has no tokens")
-        if lengths.sum() > self.batch_tokens:
-            raise ValueError(f"a batch has {lengths.sum()} tokens; the engine takes {self.batch_tokens}")

@@ -13,10 +13,13 @@ import llama_cpp.llama_cpp as binding
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.engine.engine import OutOfMemory
 from worker.model.folder import ModelError
 from worker.model.gguf_file import WEIGHTS_SHA256
 from worker.model.prepared import PreparedModel
 
+_ALLOCATION_FAILED = -2
+"""What `llama_encode` returns for `GGML_STATUS_ALLOC_FAILED` (llama-context.cpp)."""
 _LOG_ERROR = 4
 """`GGML_LOG_LEVEL_ERROR` in ggml.h; the binding's own table is an older one."""
 
@@ -153,7 +156,7 @@ class Context:
     def encode(self, lengths: NDArray[np.int64], vectors: NDArray[np.float32]) -> None:
         """Embed the sequences whose ids lie in `tokens`; write their pooled vectors, as computed, to `vectors`.
 
-        `lengths` is int64[n], each at least 1; `vectors` is float32[n, dim], contiguous. Raises RuntimeError.
+        `lengths` is int64[n], each at least 1; `vectors` is float32[n, dim], contiguous. Raises OutOfMemory or RuntimeError.
         """
         count, total = len(lengths), int(lengths.sum())
         starts = np.cumsum(lengths) - lengths
@@ -162,7 +165,8 @@ class Context:
         self._batch.n_tokens = total
         _Log.first_error = ""
         if (code := binding.llama_encode(self._address, self._batch)) != 0:
-            raise RuntimeError(f"llama.cpp failed with code {code} on {count} texts of {total} tokens: {_reason()}")
+            kind = OutOfMemory if code == _ALLOCATION_FAILED else RuntimeError
+            raise kind(f"llama.cpp failed with code {code} on {count} texts of {total} tokens: {_reason()}")
         row_bytes = self._dim * vectors.itemsize
         for sequence in range(count):
             pooled = binding.llama_get_embeddings_seq(self._address, sequence)

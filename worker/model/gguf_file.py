@@ -1,7 +1,8 @@
 """Writes one GGUF with the vocabulary and the weights of a BERT, as llama.cpp's own converter would.
 
-Source of names, token transformation and metadata: `conversion/bert.py` in llama.cpp. The SHA-256 of the safetensors file goes
-into the metadata, so that a GGUF says which weights it was made from.
+Source of names, token transformation and metadata: `conversion/bert.py` in llama.cpp. The SHA-256 of the weights goes into the
+metadata, so that a GGUF says which weights it was made from. Without a WordPiece vocabulary llama.cpp is told only how many tokens
+there are (`no_vocab`): it then embeds ids and tokenises nothing.
 
 Matrices are float16. Seen on two AVX2 cores (AMD Zen 3) with lines of 30 to 60 tokens: float16 101 lines/s, float32 79, bfloat16
 as slow as float32; lowest cosine to the float32 reference 0.9999986, 0.9999987 and 0.99998. Half the file, too.
@@ -47,7 +48,12 @@ _LAYER = {
 
 
 def write_gguf(
-    file: Path, folder: ModelFolder, vocabulary: WordPiece, weights: Weights, weights_sha256: str, number_format: NumberFormat = "f16"
+    file: Path,
+    folder: ModelFolder,
+    vocabulary: WordPiece | None,
+    weights: Weights,
+    weights_sha256: str,
+    number_format: NumberFormat = "f16",
 ) -> None:
     """Write the GGUF; `file` is complete when this returns. Raises ModelError when a weight is missing or has another shape."""
     writer = gguf.GGUFWriter(file, "bert")
@@ -63,8 +69,12 @@ def write_gguf(
     writer.add_causal_attention(False)  # noqa: FBT003 - the library's signature
     writer.add_pooling_type(_POOLINGS[folder.pooling])
     writer.add_token_type_count(folder.token_kinds)
-    _add_vocabulary(writer, folder, vocabulary)
-    for source, target in _names(folder.layers).items():
+    if vocabulary is None:
+        writer.add_tokenizer_model("no_vocab")
+        writer.add_vocab_size(folder.vocabulary_size)
+    else:
+        _add_vocabulary(writer, folder, vocabulary)
+    for source, target in weight_names(folder.layers).items():
         _add_weight(writer, target, _checked(weights, source, folder), number_format)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -72,9 +82,17 @@ def write_gguf(
     writer.close()
 
 
+def weight_names(layers: int) -> dict[str, str]:
+    """Return every weight that sentence vectors need: what BertModel calls it, and what llama.cpp calls it."""
+    names = dict(_EMBEDDINGS)
+    for layer in range(layers):
+        for source, target in _LAYER.items():
+            for part in ("weight", "bias"):
+                names[f"encoder.layer.{layer}.{source}.{part}"] = f"blk.{layer}.{target}.{part}"
+    return names
+
+
 def _add_vocabulary(writer: gguf.GGUFWriter, folder: ModelFolder, vocabulary: WordPiece) -> None:
-    if len(vocabulary.tokens) > folder.vocabulary_size:
-        raise ModelError(f"the tokenizer in {folder.path} has {len(vocabulary.tokens)} tokens, its model only {folder.vocabulary_size}")
     texts, kinds = [], []
     for token_id in range(folder.vocabulary_size):
         token = vocabulary.tokens[token_id] if token_id < len(vocabulary.tokens) else ""
@@ -101,16 +119,6 @@ def _add_vocabulary(writer: gguf.GGUFWriter, folder: ModelFolder, vocabulary: Wo
         writer.add_pad_token_id(vocabulary.pad)
     if vocabulary.mask is not None:
         writer.add_mask_token_id(vocabulary.mask)
-
-
-def _names(layers: int) -> dict[str, str]:
-    """What BertModel calls a weight, and what llama.cpp calls it."""
-    names = dict(_EMBEDDINGS)
-    for layer in range(layers):
-        for source, target in _LAYER.items():
-            for part in ("weight", "bias"):
-                names[f"encoder.layer.{layer}.{source}.{part}"] = f"blk.{layer}.{target}.{part}"
-    return names
 
 
 def _checked(weights: Weights, name: str, folder: ModelFolder) -> NDArray[np.float32]:

@@ -49,9 +49,13 @@ class Golden(NamedTuple):
 
 
 def compute_golden(tokenizer: OwnTokenizer, model: ReferenceModel, max_tokens: int) -> Golden:
-    """Compute the golden vectors; a golden text longer than the model's limit is left out."""
-    ids = [encoded for encoded in tokenizer.encode(TEXTS) if len(encoded) <= max_tokens]
-    return Golden(ids, np.stack([model.embed(encoded) for encoded in ids]))
+    """Compute the golden vectors; a golden text longer than the model's limit is left out. Raises ModelError."""
+    encoded = tokenizer.encode(TEXTS)
+    ids = [text for text in encoded if 0 < len(text) <= max_tokens]
+    if not ids:
+        shortest = min(map(len, encoded))
+        raise ModelError(f"the model in {model.folder.path} takes {max_tokens} tokens; the shortest text that judges it has {shortest}")
+    return Golden(ids, np.stack([model.embed(text) for text in ids]))
 
 
 def save_golden(golden: Golden, file: Path) -> None:

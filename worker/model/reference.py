@@ -9,7 +9,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.model.folder import ModelFolder
+from worker.model.folder import ModelError, ModelFolder
 from worker.model.weights import Weights
 
 Matrix = NDArray[np.float32]
@@ -23,16 +23,19 @@ class ReferenceModel:
 
     def __init__(self, folder: ModelFolder, weights: Weights) -> None:
         """Take the weights as `worker.model.weights` reads them."""
-        self._folder = folder
+        self.folder = folder
         self._weights = weights
 
     def embed(self, ids: NDArray[np.int32]) -> Matrix:
-        """Embed one sequence of token ids, special tokens included: float32[dim], of length 1."""
+        """Embed one sequence of token ids, special tokens included: float32[dim], of length 1. Raises ModelError."""
         hidden = self._embeddings(ids)
-        for layer in range(self._folder.layers):
+        for layer in range(self.folder.layers):
             hidden = self._layer(f"encoder.layer.{layer}.", hidden)
-        pooled = hidden[0] if self._folder.pooling == "cls" else hidden.mean(axis=0)
-        return np.asarray(pooled / np.linalg.norm(pooled), dtype=np.float32)
+        pooled = hidden[0] if self.folder.pooling == "cls" else hidden.mean(axis=0)
+        length = float(np.linalg.norm(pooled))
+        if not 0 < length < math.inf:
+            raise ModelError(f"the weights in {self.folder.path} give vectors of length {length}")
+        return np.asarray(pooled / length, dtype=np.float32)
 
     def _embeddings(self, ids: NDArray[np.int32]) -> Matrix:
         table = self._weights
@@ -48,7 +51,7 @@ class ReferenceModel:
         return self._norm(name + "output.LayerNorm", self._linear(name + "output.dense", widened) + hidden)
 
     def _attention(self, name: str, hidden: Matrix) -> Matrix:
-        tokens, heads = len(hidden), self._folder.heads
+        tokens, heads = len(hidden), self.folder.heads
         query, key, value = (
             self._linear(name + part, hidden).reshape(tokens, heads, -1).transpose(1, 0, 2) for part in ("query", "key", "value")
         )
@@ -63,11 +66,11 @@ class ReferenceModel:
     def _norm(self, name: str, rows: Matrix) -> Matrix:
         centred = rows - rows.mean(axis=-1, keepdims=True)
         variance = np.square(centred).mean(axis=-1, keepdims=True)
-        scaled = centred / np.sqrt(variance + np.float32(self._folder.epsilon))
+        scaled = centred / np.sqrt(variance + np.float32(self.folder.epsilon))
         return np.asarray(scaled * self._weights[name + ".weight"] + self._weights[name + ".bias"], dtype=np.float32)
 
     def _activate(self, rows: Matrix) -> Matrix:
-        if self._folder.activation == "gelu":
+        if self.folder.activation == "gelu":
             return np.asarray(rows * (1 + erf(rows / math.sqrt(2))) / 2, dtype=np.float32)
         inner = math.sqrt(2 / math.pi) * (rows + 0.044715 * rows**3)
         return np.asarray(rows * (1 + np.tanh(inner)) / 2, dtype=np.float32)

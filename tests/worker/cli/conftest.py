@@ -44,6 +44,7 @@ def _own_settings(monkeypatch: pytest.MonkeyPatch) -> None:
         if name.startswith("VECTAIL_"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("VECTAIL_MODEL__CACHE", str(CACHE))
+    monkeypatch.setenv("VECTAIL_ENGINE__NAME", "llama")  # where vLLM is installed too, every start would take 20 s
 
 
 @pytest.fixture

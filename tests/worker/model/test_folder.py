@@ -92,6 +92,11 @@ def test_a_folder_without_a_vocabulary_is_refused(folder: Path) -> None:
         ({"hidden_act": "relu"}, "activation 'relu'"),
         ({"num_hidden_layers": "many"}, "config.json is not usable"),
         ({"hidden_size": None}, "config.json is not usable"),
+        ({"is_decoder": True}, "is a decoder"),
+        ({"num_attention_heads": 0}, "config.json is not usable: 0 heads"),
+        ({"type_vocab_size": -1}, "config.json is not usable: -1 token kinds"),
+        ({"num_attention_heads": 5}, "64 dimensions cannot be shared by 5 heads"),
+        ({"matryoshka_dimensions": 32}, "config.json is not usable"),
     ],
 )
 def test_a_model_that_would_be_embedded_wrongly_is_refused(folder: Path, changes: dict[str, object], reason: str) -> None:
@@ -130,4 +135,73 @@ def test_a_broken_config_is_named(folder: Path, content: bytes) -> None:
 def test_a_broken_list_of_modules_is_named(folder: Path) -> None:
     write_json(folder / "modules.json", {"type": "Pooling"})
     with pytest.raises(ModelError, match=r"modules\.json does not hold a list of modules"):
+        read_folder(folder)
+
+
+def test_what_is_given_stands_over_the_modules(folder: Path) -> None:
+    model = read_folder(folder, pooling="cls", normalize=False)
+    assert (model.pooling, model.normalize) == ("cls", False)
+    write_json(folder / "1_Pooling" / "config.json", {"pooling_mode_max_tokens": True})
+    assert read_folder(folder, pooling="mean").pooling == "mean"
+    (folder / "modules.json").unlink()
+    model = read_folder(folder, pooling="cls", normalize=True)
+    assert (model.pooling, model.normalize) == ("cls", True)
+
+
+def test_modules_lie_beside_their_list(folder: Path) -> None:
+    write_json(folder / "modules.json", [{"path": "../1_Pooling", "type": "sentence_transformers.models.Pooling"}])
+    with pytest.raises(ModelError, match=r"modules\.json names '../1_Pooling', which does not lie beside it"):
+        read_folder(folder)
+
+
+@pytest.mark.parametrize(
+    ("entries", "dimensions"),
+    [
+        ({}, ()),
+        ({"is_matryoshka": False}, ()),
+        ({"is_matryoshka": True}, tuple(range(1, 65))),
+        ({"matryoshka_dimensions": [64, 16, 32, 16, 768]}, (16, 32, 64)),
+        ({"matryoshka_dimensions": [32], "is_matryoshka": True}, (32,)),
+    ],
+)
+def test_a_model_says_to_what_its_vectors_may_be_cut(folder: Path, entries: dict[str, object], dimensions: tuple[int, ...]) -> None:
+    change(folder / "config.json", **entries)
+    assert read_folder(folder).matryoshka == dimensions
+
+
+def test_one_file_of_weights_stands_over_shards(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "shards", Tiny(shards=2))
+    assert [file.name for file in read_folder(folder).weights] == [f"model-0000{number}-of-00002.safetensors" for number in (1, 2)]
+    (folder / "model.safetensors").touch()
+    assert read_folder(folder).weights == (folder / "model.safetensors",)
+
+
+def test_a_missing_shard_is_named(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "shards", Tiny(shards=2))
+    (folder / "model-00002-of-00002.safetensors").unlink()
+    with pytest.raises(ModelError, match=r"model-00002-of-00002\.safetensors is missing, a shard of its weights"):
+        read_folder(folder)
+
+
+@pytest.mark.parametrize(
+    ("index", "reason"),
+    [
+        ({}, "names no files"),
+        ({"weight_map": []}, "names no files"),
+        ({"weight_map": {"a": "../a.safetensors"}}, "names '../a.safetensors', which is no safetensors file beside it"),
+        ({"weight_map": {"a": "config.json"}}, "names 'config.json', which is no safetensors file beside it"),
+    ],
+)
+def test_an_index_that_names_no_shards_is_refused(folder: Path, index: object, reason: str) -> None:
+    (folder / "model.safetensors").unlink()
+    write_json(folder / "model.safetensors.index.json", index)
+    with pytest.raises(ModelError, match=rf"index\.json {reason}"):
+        read_folder(folder)
+
+
+@pytest.mark.parametrize("pickle", ["pytorch_model.bin", "pytorch_model.bin.index.json"])
+def test_pickles_are_not_loaded(folder: Path, pickle: str) -> None:
+    (folder / "model.safetensors").unlink()
+    (folder / pickle).touch()
+    with pytest.raises(ModelError, match=r"pytorch_model\.bin is a pickle, which is never loaded; save the model as safetensors"):
         read_folder(folder)

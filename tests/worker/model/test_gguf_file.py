@@ -20,7 +20,7 @@ Parts = tuple[ModelFolder, WordPiece, Weights]
 @pytest.fixture
 def parts(tmp_path: Path) -> Parts:
     folder = read_folder(make_folder(tmp_path / "tiny"))
-    return folder, read_wordpiece(read_tokenizer_json(folder.path), "tiny"), read_weights(folder.path / "model.safetensors")
+    return folder, read_wordpiece(read_tokenizer_json(folder.path), "tiny"), read_weights([folder.path / "model.safetensors"])
 
 
 def written(file: Path, parts: Parts, number_format: NumberFormat) -> gguf.GGUFReader:
@@ -80,9 +80,9 @@ def test_a_weight_of_another_shape_is_named(tmp_path: Path, parts: Parts, name: 
         write_gguf(tmp_path / "m.gguf", folder, vocabulary, {**weights, name: weights[name][1:]}, "abc")
 
 
-def test_a_tokenizer_larger_than_its_model_is_refused(tmp_path: Path, parts: Parts) -> None:
-    folder, vocabulary, weights = parts
-    larger = read_wordpiece(read_tokenizer_json(folder.path).replace('"error": ', '"error": 1'), "tiny")
-    assert len(larger.tokens) > folder.vocabulary_size >= len(vocabulary.tokens)
-    with pytest.raises(ModelError, match="tokens, its model only 122"):
-        write_gguf(tmp_path / "m.gguf", folder, larger, weights, "abc")
+def test_without_a_vocabulary_only_its_size_is_written(tmp_path: Path, parts: Parts) -> None:
+    folder, _, weights = parts
+    write_gguf(tmp_path / "m.gguf", folder, None, weights, "abc")
+    reader = gguf.GGUFReader(tmp_path / "m.gguf")
+    assert (value(reader, "tokenizer.ggml.model"), value(reader, "bert.vocab_size")) == ("no_vocab", 122)
+    assert reader.get_field("tokenizer.ggml.tokens") is None

@@ -38,7 +38,7 @@ def test_a_prepared_model_says_all_that_engines_need(source: Path, cache: Path) 
     model = prepare_model(source, cache)
     assert (model.name, model.pooling, model.normalize, model.dim, model.max_tokens) == ("tiny", "cls", False, 64, 48)
     assert (model.document_prefix, model.query_prefix, model.vocabulary_size) == ("", "q: ", 122)
-    assert model.weights_sha256 == sha256_of(source / "model.safetensors")
+    assert model.weights_sha256 == sha256_of([source / "model.safetensors"])
     assert model.gguf.is_file()
     assert model.tokenizer_json.is_file()
     assert load_golden(model.golden).vectors.shape[1] == 64

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from tests.worker.model.tiny import Tiny, make_folder
-from worker.model.folder import read_folder
+from worker.model.folder import ModelError, read_folder
 from worker.model.reference import ReferenceModel, erf
 from worker.model.weights import read_weights
 
 
 def reference(folder: Path) -> ReferenceModel:
-    return ReferenceModel(read_folder(folder), read_weights(folder / "model.safetensors"))
+    return ReferenceModel(read_folder(folder), read_weights([folder / "model.safetensors"]))
 
 
 def test_the_error_function_is_right_to_what_it_promises() -> None:
@@ -44,9 +44,16 @@ def test_the_activation_matters_a_little(tmp_path: Path) -> None:
     assert 0.9999 < exact.embed(ids) @ by_tanh.embed(ids) < 1 - 1e-9
 
 
+def test_weights_that_give_no_direction_are_refused(tmp_path: Path) -> None:
+    folder = read_folder(make_folder(tmp_path / "tiny"))
+    silent = {name: np.zeros_like(weight) for name, weight in read_weights(folder.weights).items()}
+    with pytest.raises(ModelError, match=r"the weights in .*tiny give vectors of length 0\.0"):
+        ReferenceModel(folder, silent).embed(np.array([2, 3], dtype=np.int32))
+
+
 def _one_token(folder: Path, token: int) -> list[float]:
     """BERT on a sequence of one token in float64, written without regard to the reference."""
-    w = {name: weight.astype(np.float64) for name, weight in read_weights(folder / "model.safetensors").items()}
+    w = {name: weight.astype(np.float64) for name, weight in read_weights([folder / "model.safetensors"]).items()}
 
     def norm(name: str, x: np.ndarray) -> np.ndarray:
         return np.asarray((x - x.mean()) / math.sqrt(x.var() + 1e-12) * w[f"{name}.weight"] + w[f"{name}.bias"])

