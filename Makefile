@@ -19,7 +19,7 @@ $(READY): requirements.lock pyproject.toml deploy/setup.sh
 	@deploy/setup.sh
 	@touch $@
 
-vllm: $(READY) ## add vLLM to .venv, 7 GB in about 2 minutes: the build for an NVIDIA GPU if there is one, else for the CPU (or VLLM=cpu|gpu)
+vllm: $(READY) ## add vLLM to .venv: for an NVIDIA GPU if there is one, else for the CPU (VLLM=cpu or gpu); 7 GB, about 2 minutes
 	@deploy/vllm/install.sh
 
 vllm-matrix: $(READY) ## the tests of vLLM under every supported version, on the CPU, each in a .venv-vllm-VERSION

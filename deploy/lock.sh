@@ -31,7 +31,7 @@ override-dependencies = [
 ]
 PROJECT
     # From there, else uv would take its settings from the project's own file.
-    (cd "$scratch" && compile pyproject.toml --constraint "$root/requirements.lock" --output-file "$root/deploy/vllm/$1.lock" "${options[@]}")
+    (cd "$scratch" && compile pyproject.toml -c "$root/requirements.lock" --output-file "$root/deploy/vllm/$1.lock" "${options[@]}")
 }
 
 options=("$@")

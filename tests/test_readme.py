@@ -30,8 +30,8 @@ def test_every_vectail_command_of_the_readme_is_one_that_the_command_line_takes(
 
 
 def test_every_make_target_of_the_readme_exists() -> None:
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-    named = {arguments[0] for arguments in commands("make")} | set(re.findall(r"`make ([a-z]+)", README))
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    named = {arguments[0] for arguments in commands("make")} | set(re.findall(r"`(?:[A-Z]+=\S+ )?make ([a-z-]+)", README))
     assert named
     assert named <= targets
 
@@ -42,6 +42,12 @@ def test_the_settings_example_of_the_readme_is_valid(tmp_path: Path) -> None:
     settings = load_settings(file)
     assert settings.milvus.uri == "http://milvus:19530"
     assert settings.kafka.librdkafka["security.protocol"] == "SSL"
+
+
+def test_the_engine_s_example_in_the_readme_is_the_default(tmp_path: Path) -> None:
+    file = tmp_path / "vectail.toml"
+    file.write_text(fences("toml")[1], encoding="utf-8")
+    assert load_settings(file).engine == load_settings(None).engine
 
 
 def test_every_folder_of_the_readme_exists() -> None:

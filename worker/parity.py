@@ -53,9 +53,12 @@ class Difference(NamedTuple):
         differing = np.flatnonzero(self.found[:shorter] != self.wanted[:shorter])
         return int(differing[0]) if len(differing) else shorter
 
+    def shown(self) -> str:
+        """Return the beginning of the text, in quotes and in ASCII only."""
+        return ascii(self.text[:_SHOWN_CHARACTERS]) + ("…" if len(self.text) > _SHOWN_CHARACTERS else "")
+
     def __str__(self) -> str:
-        """Return one line: the beginning of the text, escaped, and the first id that differs."""
+        """Return one line: the text, and the first id that differs."""
         place = self.place()
         found, wanted = (str(ids[place]) if place < len(ids) else "none" for ids in (self.found, self.wanted))
-        more = "…" if len(self.text) > _SHOWN_CHARACTERS else ""
-        return f"{ascii(self.text[:_SHOWN_CHARACTERS])}{more}: token {place} is {found}, and {wanted} there"
+        return f"{self.shown()}: token {place} is {found}, and {wanted} there"

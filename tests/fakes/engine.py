@@ -1,4 +1,4 @@
-"""An engine without a model: a text's vector is a hash of its token ids. It breaks on request.
+"""An engine without a model: a text's vector is a hash of its token ids. It breaks, dies or hangs on request.
 
 For every test that needs an engine but not its vectors' meaning. `tests/contracts/test_engine.py` runs the same suite on it and
 on the real ones. The switches are plain attributes, set between calls or from another thread.
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.engine.engine import TextTooLong, TokenIds, Vectors
+from worker.engine.engine import EngineDied, OutOfMemory, TextTooLong, TokenIds, Vectors
 
 
 class FakeEngine:
@@ -37,8 +37,14 @@ class FakeEngine:
         """So many vectors fewer come back than texts were given."""
         self.wrong = False
         """All vectors are those of another model: the golden texts fail."""
+        self.memory_tokens: int | None = None
+        """A batch of more tokens raises OutOfMemory."""
+        self.dies_on: set[int] = set()
+        """A batch with a text that contains one of these ids kills the engine."""
+        self.dead = False
+        """Every call raises EngineDied."""
         self.gate: threading.Event | None = None
-        """`embed` waits for it, after it has set `entered`."""
+        """`embed` waits for it, after it has set `entered`: until then the engine hangs."""
         self.entered = threading.Event()
 
     def embed(self, batch: Sequence[TokenIds]) -> Vectors:
@@ -55,6 +61,11 @@ class FakeEngine:
         self.entered.set()
         if self.gate is not None:
             self.gate.wait()
+        self.dead = self.dead or any(_holds(ids, self.dies_on) for ids in batch)
+        if self.dead:
+            raise EngineDied("the engine is told to be dead")
+        if self.memory_tokens is not None and sum(lengths) > self.memory_tokens:
+            raise OutOfMemory(f"no memory for {sum(lengths)} tokens")
         if any(_holds(ids, self.raises_on) for ids in batch):
             raise RuntimeError("asked to fail on this text")
         vectors = np.array([self._vector(ids) for ids in batch], dtype=np.float32).reshape(len(batch), self.dim)

@@ -133,6 +133,8 @@ class Chain:
         self.ahead: OneAhead[EmbedBatch, Computed] = OneAhead(self.embed_lane.ring)
         self.new_engines: list[FakeEngine] = []
         """What is there when the judge wants a new engine; none: it cannot be made."""
+        self.engine_load_s = 0.0
+        """How long it takes to make one."""
         judge = Judge(self.engine, golden, new_engine=self._new_engine, say=self.said.append, clock=self.clock)
         self.compute_step = Compute(ahead=self.ahead, judge=judge, clock=self.clock)
         self.embed_step = Embed(
@@ -244,6 +246,7 @@ class Chain:
         return sum(len(call) for call in self.engine.calls)
 
     def _new_engine(self) -> FakeEngine:
+        self.now_s += self.engine_load_s
         if not self.new_engines:
             raise ModelError("no other engine can be made")
         return self.new_engines.pop(0)

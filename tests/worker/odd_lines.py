@@ -47,7 +47,10 @@ def _line(random: Random, words: Sequence[str]) -> list[str]:
 def _ordinary(random: Random, words: Sequence[str]) -> list[str]:
     line: list[str] = []
     for _ in range(random.randrange(9)):
-        line += _ORDINARY[int(random.random() * len(_ORDINARY))](random, words), random.choice("        :=,/-._[]()\"'|\t") * random.randint(1, 2)
+        line += (
+            _ORDINARY[int(random.random() * len(_ORDINARY))](random, words),
+            random.choice("        :=,/-._[]()\"'|\t") * random.randint(1, 2),
+        )
     return line
 
 

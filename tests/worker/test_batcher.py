@@ -135,3 +135,87 @@ def test_waiting_tokens_of_logs_are_counted() -> None:
     while len(batcher):
         batcher.next_batch()
     assert batcher.waiting_log_tokens == 0
+
+
+def test_a_batch_that_was_put_back_comes_again() -> None:
+    batcher = new_batcher()
+    batcher.add_logs(texts(*[10] * 30))
+    batcher.add_queries(texts(30, 30))
+    first = batcher.next_batch()
+    assert (len(batcher), batcher.waiting_log_tokens) == (29, 290)
+    batcher.put_back(first)
+    assert (len(batcher), batcher.waiting_log_tokens) == (32, 300)
+    assert batcher.next_batch() == first
+
+
+def test_what_was_put_back_stands_before_what_has_come_since() -> None:
+    batcher = new_batcher()
+    batcher.add_queries(texts(5))
+    batcher.add_logs(texts(7))
+    batch = batcher.next_batch()
+    batcher.add_queries(texts(6))
+    batcher.add_logs(texts(3))
+    batcher.put_back(batch)
+    assert next_tokens(batcher) == ([5, 6], [7, 3])
+
+
+def test_a_bulk_batch_that_was_put_back_makes_room_for_a_query() -> None:
+    batcher = new_batcher()
+    batcher.add_logs(texts(*[10] * 30))
+    bulk = batcher.next_batch()
+    assert tokens(bulk.logs) == [10] * 10
+    batcher.put_back(bulk)
+    batcher.add_queries(texts(80))
+    assert next_tokens(batcher) == ([80], [10])
+
+
+def test_putting_back_earns_no_credit_and_ends_no_calm() -> None:
+    batcher = new_batcher(calm_batches=2)
+    batcher.add_logs(texts(35, *[10] * 40))
+    batcher.add_queries(texts(5))
+    for _ in range(10):
+        batch = batcher.next_batch()
+        assert tokens(batch.logs) == []
+        batcher.put_back(batch)
+    assert next_tokens(batcher) == ([5], [])
+    for _ in range(10):
+        batch = batcher.next_batch()
+        assert tokens(batch.logs) == [35]
+        batcher.put_back(batch)
+    assert next_tokens(batcher) == ([], [35])
+    assert next_tokens(batcher) == ([], [10] * 4)
+    assert next_tokens(batcher) == ([], [10] * 10)
+
+
+def test_after_a_shrink_batches_are_smaller_and_do_not_grow_again() -> None:
+    batcher = new_batcher()
+    batcher.add_logs(texts(*[10] * 60))
+    assert next_tokens(batcher) == ([], [10] * 10)
+    batcher.shrink(50)
+    assert next_tokens(batcher) == ([], [10] * 5)
+    batcher.shrink(80)
+    assert next_tokens(batcher) == ([], [10] * 5)
+    batcher.add_queries(texts(30, 30))
+    assert next_tokens(batcher) == ([30], [10])
+
+
+def test_a_shrink_below_the_floor_still_lets_lines_and_queries_through() -> None:
+    batcher = new_batcher()
+    batcher.add_logs(texts(*[5] * 4))
+    batcher.add_queries(texts(5, 5))
+    batcher.shrink(5)
+    taken = []
+    while len(batcher):
+        taken.append(next_tokens(batcher))
+    assert all(sum(queries) + sum(logs) == 5 for queries, logs in taken)
+    assert len(taken) == 6
+
+
+def test_a_batch_from_before_a_shrink_that_is_put_back_is_cut() -> None:
+    batcher = new_batcher()
+    batcher.add_logs(texts(*[10] * 12))
+    batch = batcher.next_batch()
+    batcher.shrink(50)
+    batcher.put_back(batch)
+    assert next_tokens(batcher) == ([], [10] * 5)
+    assert batcher.waiting_log_tokens == 70

@@ -1,4 +1,4 @@
-"""Lanes between threads: order, urgency, and the two ways to end."""
+"""Lanes between threads: order, urgency, rings, and the two ways to end."""
 
 import threading
 from collections import Counter
@@ -9,6 +9,8 @@ import pytest
 from worker.lane import Lane
 
 WAIT_S = 20.0
+_MOMENT_S = 0.02
+"""Long enough for a thread that does not wait to return."""
 
 
 @pytest.fixture
@@ -101,14 +103,49 @@ def test_a_closed_lane_can_still_be_abandoned(lane: Lane[int]) -> None:
         (lambda lane: lane.put([7], urgent=True), [7]),
         (lambda lane: lane.close(), None),
         (lambda lane: lane.abandon(), None),
+        (lambda lane: lane.ring(), []),
     ],
-    ids=["put", "urgent", "close", "abandon"],
+    ids=["put", "urgent", "close", "abandon", "ring"],
 )
 def test_whoever_waits_is_woken(lane: Lane[int], wake: Callable[[Lane[int]], None], taken: list[int] | None) -> None:
     taker = Taker(lane)
     wake(lane)
     taker.join(WAIT_S)
     assert taker.taken == taken
+
+
+def test_a_ring_before_the_wait_is_not_lost_and_counts_once(lane: Lane[int]) -> None:
+    lane.ring()
+    lane.ring()
+    assert lane.take(10) == []
+    taker = Taker(lane)
+    taker.join(_MOMENT_S)
+    assert taker.is_alive(), "one ring ends one wait"
+    lane.put([1])
+    taker.join(WAIT_S)
+    assert taker.taken == [1]
+
+
+@pytest.mark.parametrize("wait", [True, False])
+def test_a_ring_takes_nothing_away_and_ends_with_the_next_take(lane: Lane[int], *, wait: bool) -> None:
+    lane.put([1, 2])
+    lane.ring()
+    assert lane.take(10, wait=wait) == [1, 2]
+    taker = Taker(lane)
+    taker.join(_MOMENT_S)
+    assert taker.is_alive()
+    lane.ring()
+    taker.join(WAIT_S)
+    assert taker.taken == []
+
+
+def test_a_ring_after_the_end_changes_nothing(lane: Lane[int]) -> None:
+    lane.put([1])
+    lane.close()
+    lane.ring()
+    assert lane.take(10) == [1]
+    lane.ring()
+    assert lane.take(10) is None
 
 
 def test_closing_wakes_everyone_who_waits(lane: Lane[int]) -> None:

@@ -110,6 +110,12 @@ def unknown_begins(parsed: dict[str, Any]) -> None:
     parsed["model"]["unk_token"] = "[CLS]"
 
 
+def lone_mark(parsed: dict[str, Any]) -> None:
+    """The mark that llama.cpp puts before every word, and no word that begins with a q."""
+    token_id = parsed["model"]["vocab"].pop("q")
+    added("\u2581", token_id)(parsed)
+
+
 NATIVE: dict[str, Changed] = {
     "other ids": other_ids,
     "short words": longest_word(5),
@@ -136,12 +142,13 @@ NATIVE: dict[str, Changed] = {
     "a whole word with a mark": word("x-y"),
 }
 FOREIGN: dict[str, Changed] = {
-    "a special token of letters": added("rdisk"),
+    "a special token that is a continuation, too": added("ing"),
     "a special token of one letter": added("q", special=False),
-    "a special token that begins with a mark": added("\u2581"),
-    "a special token that overlaps the frame": added("[[CLS]"),
-    "a special token between frames": added("][", normalized=True),
-    "a special token with a bracket in it": added("a[SEP"),
+    "a special token that begins every word": lone_mark,
+    "a special token that begins in a frame": added("][CLS]"),
+    "a special token that ends in a frame": added("k[SEP]", normalized=True),
+    "a special token that is two frames": added("[SEP][CLS]"),
+    "a special token named like an unused id": added(f"[PAD{FREE + 1}]"),
     "two tokens with one id": added("[disk]", token_id=tokenizer_json()["model"]["vocab"]["disk"]),
     "one frame token": one_frame,
     "unknown words begin a text": unknown_begins,

@@ -7,17 +7,18 @@ Whatever goes wrong ends as one line on standard error and an exit code of `work
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from typer.exceptions import TyperException
 
 from worker.cli.exits import CommandFailed, stop_on_signals
-from worker.cli.given import kafka_flags, model_flags, settings_or_fail
+from worker.cli.given import kafka_flags, settings_or_fail
+from worker.cli.model_verbs import model_app
+from worker.cli.options import PLAIN, AsJson, Bootstrap, Config, Copies, Hits, Query
 from worker.cli.output import never_fail_on_a_character, print_facts, print_json, print_text
 from worker.exit_codes import MUST_CHANGE
 
-PLAIN: dict[str, Any] = {"rich_markup_mode": None, "no_args_is_help": True, "add_completion": False, "pretty_exceptions_enable": False}
 app = typer.Typer(
     name="vectail",
     help="""Makes logs searchable by meaning: reads Kafka topics, keeps an index in Milvus, and answers questions while it indexes.
@@ -31,19 +32,8 @@ app = typer.Typer(
 )
 topics_app = typer.Typer(help="Make the Kafka topics that vectail needs.", **PLAIN)
 config_app = typer.Typer(help="Check the settings, or show all of them.", **PLAIN)
-model_app = typer.Typer(help="Prepare the embedding model, or show what it is.", **PLAIN)
 for verb, verbs in (("topics", topics_app), ("config", config_app), ("model", model_app)):
     app.add_typer(verbs, name=verb)
-
-FILE_HELP = "Settings file (TOML). The environment stands over it, options over both."
-Config = Annotated[Path | None, typer.Option("--config", "-c", help=FILE_HELP, envvar="VECTAIL_CONFIG", metavar="FILE")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else.")]
-Bootstrap = Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Address of Kafka; stands over kafka.bootstrap_servers.")]
-Cache = Annotated[Path | None, typer.Option(metavar="DIR", help="Where prepared models are kept; stands over model.cache.")]
-Hits = Annotated[int, typer.Option("-k", help="Hits for each question.", min=1, max=1000, metavar="N")]
-Query = typer.Option("--query", "-q", help="Ask this once all is indexed; may be repeated.", metavar="TEXT")
-Copies = typer.Option(help="Copies of each topic. Not given: the broker's default.", min=1, metavar="N")
-
 
 @app.command("demo")
 def demo_verb(
@@ -183,44 +173,12 @@ def config_show_verb(*, config: Config = None, as_json: AsJson = False) -> None:
     print_json(shown_settings(settings)) if as_json else print_text(settings_as_toml(settings))
 
 
-@model_app.command("prepare")
-def model_prepare_verb(
-    folder: Annotated[Path | None, typer.Argument(help="Folder of a Hugging Face model. None: all-MiniLM-L6-v2.", metavar="HF_DIR")] = None,
-    *,
-    cache: Cache = None,
-    config: Config = None,
-    as_json: AsJson = False,
-) -> None:
-    """Write the files that a model is loaded from.
-
-    Once for each model; a start that does not find them does it by itself. Nothing is downloaded.
-    """
-    show_model(config, folder, cache, as_json=as_json)
-
-
-@model_app.command("show")
-def model_show_verb(*, cache: Cache = None, config: Config = None, as_json: AsJson = False) -> None:
-    """Show the model that the settings name.
-
-    Its size and limits, its embedding space, its files. A model that was never prepared is prepared first.
-    """
-    show_model(config, None, cache, as_json=as_json)
-
-
 @app.command("version")
 def version_verb(*, as_json: AsJson = False) -> None:
     """Show versions, of vectail and of its libraries."""
     from worker.cli.version import versions
 
     print_json(versions()) if as_json else print_facts(versions())
-
-
-def show_model(config: Path | None, folder: Path | None, cache: Path | None, *, as_json: bool) -> None:
-    """Prepare a model, or find it prepared, and say what it is."""
-    from worker.cli.model import model_facts, shown_model
-
-    facts = model_facts(settings_or_fail(config, model_flags(folder, cache)))
-    print_json(facts) if as_json else print_facts(shown_model(facts))
 
 
 def run_app(application: Callable[..., object] = app) -> int:

@@ -5,14 +5,12 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from worker.engine.engine import Engine, TokenIds, Vectors, normalized
 
 
 def shortened(vectors: Vectors, dims: int) -> Vectors:
     """Return the first `dims` components of every row, scaled to length 1 again (Kusupati et al. 2022)."""
-    return normalized(np.ascontiguousarray(vectors[:, :dims]))
+    return normalized(vectors[:, :dims].copy())
 
 
 class ShortenedEngine:
@@ -32,7 +30,7 @@ class ShortenedEngine:
     def embed(self, batch: Sequence[TokenIds]) -> Vectors:
         """See `Engine`. What has another shape than promised is passed on as it is, for the judge to see."""
         vectors = self._engine.embed(batch)
-        return shortened(vectors, self.dim) if vectors.ndim == 2 and vectors.shape[1] > self.dim else vectors  # noqa: PLR2004 - a matrix
+        return shortened(vectors, self.dim) if vectors.shape[1:] == (self._engine.dim,) else vectors
 
     def close(self) -> None:
         """Close the engine inside."""

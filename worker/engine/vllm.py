@@ -15,6 +15,7 @@ import functools
 import gc
 import logging
 import os
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -33,6 +34,7 @@ GPU_BATCH_TOKENS = 16_384
 _CPU_CACHE_BYTES = 64 * 1024 * 1024
 """For keys and values that an encoder never keeps; a number spares vLLM the warm-up run that would find one."""
 _SEQUENCES = 1024
+_LOOK_S = 0.5
 _POOLINGS = {"mean": "MEAN", "cls": "CLS"}
 _ENVIRONMENT = {
     "DO_NOT_TRACK": "1",
@@ -139,6 +141,10 @@ class VllmEngine:
                 self._engine = library.llm_engine.from_engine_args(arguments)
         except _FAILURES as error:
             raise ModelError(f"vLLM cannot load {model.name}: {_one_line(error)}") from error
+        self._closed = threading.Event()
+        if own_process:
+            watch = functools.partial(_tell_of_death, self._engine.engine_core, self._closed, library.engine_dead)
+            threading.Thread(target=watch, name="vllm-death", daemon=True).start()
 
     def embed(self, batch: Sequence[TokenIds]) -> Vectors:
         """See `Engine`."""
@@ -162,6 +168,7 @@ class VllmEngine:
     def close(self) -> None:
         """Free the model; safe to call twice."""
         if self._engine is not None:
+            self._closed.set()
             self._engine.engine_core.shutdown()
             self._engine = None
             gc.collect()
@@ -187,6 +194,14 @@ class VllmEngine:
         """Take what is left of a failed batch out of the engine. A failure of this is for the golden texts to find."""
         with contextlib.suppress(*_FAILURES, self._library.engine_dead):
             self._engine.abort_request(names)
+
+
+def _tell_of_death(core: Any, closed: threading.Event, engine_dead: type[Exception]) -> None:  # noqa: ANN401 - vLLM has no types here
+    """Wake the thread that waits for a vector when the engine's process has died: vLLM notices, but lets it wait for ever."""
+    while not closed.wait(_LOOK_S):
+        if core.resources.engine_dead:
+            core.outputs_queue.put_nowait(engine_dead())
+            return
 
 
 def _number_format(wanted: NumberFormat, *, on_gpu: bool) -> str:

@@ -198,6 +198,8 @@ def _read_pooling(file: Path) -> Pooling:
     if isinstance(config.get("pooling_mode"), str):
         chosen.add(config["pooling_mode"])
     if chosen in ({"mean_tokens"}, {"mean"}):
+        if config.get("include_prompt") is False:
+            raise ModelError(f"{file} leaves prompts out of the mean, which is not supported")
         return "mean"
     if chosen in ({"cls_token"}, {"cls"}):
         return "cls"

@@ -35,7 +35,7 @@ def remove_stale(cache: Path, *, now: float) -> None:
         with contextlib.suppress(OSError):
             lock = os.open(left, os.O_RDONLY | os.O_DIRECTORY)
             try:
-                if _is_nobodys(lock, now):
+                if is_nobodys(lock, now):
                     shutil.rmtree(left, ignore_errors=True)
             finally:
                 os.close(lock)
@@ -72,7 +72,8 @@ def _make_locked(cache: Path) -> tuple[Path, int]:
             os.close(lock)
 
 
-def _is_nobodys(lock: int, now: float) -> bool:
+def is_nobodys(lock: int, now: float) -> bool:
+    """Whether the folder that is open as `lock` was left behind; if so, it is locked from here on, so that two do not remove it."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -14,8 +14,8 @@ from tokenizers import BertWordPieceTokenizer, Tokenizer
 
 from worker.model.folder import TOKENIZER, VOCABULARY, ModelError, read_json
 
-_UNKNOWN = "\U0010ffff"
-"""No vocabulary holds it: a tokenizer without a token for the unknown fails here, and not in the middle of a stream."""
+_UNKNOWN = "\U00010600"
+"""A sign of Linear A, which no vocabulary holds: a tokenizer without a token for the unknown fails here, not in the middle of a stream."""
 
 
 class OwnTokenizer:
@@ -47,7 +47,7 @@ class OwnTokenizer:
     def largest_id(self) -> int:
         """Largest id that a text can get, those that frame it included; -1 when there is none."""
         frame = self._tokenizer.encode("").ids
-        return max((*self._tokenizer.get_vocab(with_added_tokens=True).values(), *frame), default=-1)
+        return max((*self.ids().values(), *frame), default=-1)
 
 
 def read_tokenizer_json(folder: Path) -> str:

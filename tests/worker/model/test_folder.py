@@ -125,6 +125,14 @@ def test_another_pooling_is_refused(folder: Path, modes: dict[str, bool], asked:
         read_folder(folder)
 
 
+def test_a_mean_without_the_prompt_is_refused(folder: Path) -> None:
+    write_json(folder / "1_Pooling" / "config.json", {"pooling_mode_mean_tokens": True, "include_prompt": False})
+    with pytest.raises(ModelError, match="leaves prompts out of the mean"):
+        read_folder(folder)
+    write_json(folder / "1_Pooling" / "config.json", {"pooling_mode_cls_token": True, "include_prompt": False})
+    assert read_folder(folder).pooling == "cls"
+
+
 @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff\xfe"])
 def test_a_broken_config_is_named(folder: Path, content: bytes) -> None:
     (folder / "config.json").write_bytes(content)

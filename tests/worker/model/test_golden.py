@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from tests.fakes.engine import FakeEngine
+from tests.worker.model.tiny import Tiny, make_folder
 from worker.model.folder import ModelError
 from worker.model.golden import TEXTS, WORST_ALLOWED_COSINE, Golden, load_golden, save_golden, worst_cosine
-from worker.model.prepared import PreparedModel
+from worker.model.prepared import PreparedModel, prepare_model
 
 
 @pytest.fixture
@@ -85,3 +86,8 @@ def test_the_default_model_carries_all_golden_texts(prepared_model: PreparedMode
     assert np.linalg.norm(golden.vectors, axis=1) == pytest.approx(1, abs=1e-6)
     likeness = golden.vectors @ golden.vectors.T - np.eye(len(TEXTS))
     assert likeness.max() < 0.9
+
+
+def test_a_model_too_short_for_every_golden_text_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"the model in .*hf takes 2 tokens; the shortest text that judges it has 3"):
+        prepare_model(make_folder(tmp_path / "hf", Tiny(positions=2)), tmp_path / "cache")

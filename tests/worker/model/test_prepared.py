@@ -1,5 +1,6 @@
 """Preparing happens once, is complete or not at all, and outlives the folder that it came from."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -7,11 +8,13 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.worker.model.tiny import Tiny, make_folder, write_json
-from worker.model.folder import ModelError
-from worker.model.golden import load_golden
+from worker.engine.llama import LlamaEngine
+from worker.model.folder import ModelError, Pooling
+from worker.model.golden import load_golden, worst_cosine
 from worker.model.prepared import FORMAT, PreparedModel, load_prepared, prepare_model
 from worker.model.weights import sha256_of
 
@@ -31,7 +34,7 @@ def left_overs(cache: Path) -> list[str]:
 
 
 def times(model: PreparedModel) -> list[int]:
-    return [file.stat().st_mtime_ns for file in sorted(model.folder.iterdir())]
+    return [file.stat().st_mtime_ns for file in sorted(model.folder.rglob("*"))]
 
 
 def test_a_prepared_model_says_all_that_engines_need(source: Path, cache: Path) -> None:
@@ -39,7 +42,9 @@ def test_a_prepared_model_says_all_that_engines_need(source: Path, cache: Path) 
     assert (model.name, model.pooling, model.normalize, model.dim, model.max_tokens) == ("tiny", "cls", False, 64, 48)
     assert (model.document_prefix, model.query_prefix, model.vocabulary_size) == ("", "q: ", 122)
     assert model.weights_sha256 == sha256_of([source / "model.safetensors"])
+    assert (model.tokenizer_family, model.matryoshka) == ("wordpiece", ())
     assert model.gguf.is_file()
+    assert (model.hf / "config.json").is_file()
     assert model.tokenizer_json.is_file()
     assert load_golden(model.golden).vectors.shape[1] == 64
     assert left_overs(cache) == []
@@ -99,7 +104,7 @@ def test_padding_and_truncation_do_not_change_the_tokenizers_identity(tmp_path: 
     assert cased.tokenizer_sha256 != from_json.tokenizer_sha256
 
 
-@pytest.mark.parametrize("name", ["model.gguf", "tokenizer.json", "golden.npz", "prepared.json"])
+@pytest.mark.parametrize("name", ["model.gguf", "hf/model.safetensors", "tokenizer.json", "golden.npz", "prepared.json"])
 @pytest.mark.parametrize("damage", ["cut", "removed"])
 def test_a_damaged_model_is_made_again(source: Path, cache: Path, name: str, damage: str) -> None:
     model = prepare_model(source, cache)
@@ -142,6 +147,80 @@ def test_a_cache_that_cannot_be_written_is_named(source: Path, tmp_path: Path) -
     (tmp_path / "file").touch()
     with pytest.raises(ModelError, match=r"cannot be prepared in .*file"):
         prepare_model(source, tmp_path / "file")
+
+
+def test_overrides_make_other_models_and_each_is_found_again(source: Path, cache: Path) -> None:
+    plain = prepare_model(source, cache)
+    by_mean = prepare_model(source, cache, pooling="mean")
+    normal = prepare_model(source, cache, normalize=True)
+    assert [(model.pooling, model.normalize) for model in (plain, by_mean, normal)] == [("cls", False), ("mean", False), ("cls", True)]
+    assert len({model.folder for model in (plain, by_mean, normal)}) == 3
+    golden = [load_golden(model.golden).vectors for model in (plain, by_mean, normal)]
+    assert np.array_equal(golden[0], golden[2])
+    assert (golden[0] * golden[1]).sum(axis=1).min() < 0.9
+    before = [times(model) for model in (plain, by_mean, normal)]
+    assert prepare_model(source, cache, pooling="mean") == by_mean
+    assert prepare_model(source, cache, normalize=True) == normal
+    assert prepare_model(source, cache) == plain
+    assert [times(model) for model in (plain, by_mean, normal)] == before
+
+
+def test_an_override_that_changes_nothing_is_the_same_model(source: Path, cache: Path) -> None:
+    model = prepare_model(source, cache)
+    before = times(model)
+    assert prepare_model(source, cache, pooling="cls", normalize=False) == model
+    assert times(model) == before
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+def test_an_engine_follows_the_override(source: Path, cache: Path, pooling: Pooling) -> None:
+    model = prepare_model(source, cache, pooling=pooling)
+    engine = LlamaEngine(model, threads=1)
+    assert worst_cosine(engine, load_golden(model.golden)) >= 0.9999
+    engine.close()
+
+
+def test_a_prepared_folder_keeps_its_pooling_and_its_length(source: Path, cache: Path) -> None:
+    model = prepare_model(source, cache)
+    assert prepare_model(model.folder, cache, pooling="cls", normalize=False) == model
+    with pytest.raises(ModelError, match=r'with pooling = "cls", not "mean"; prepare the model from its source folder'):
+        prepare_model(model.folder, cache, pooling="mean")
+    with pytest.raises(ModelError, match=r"with normalize = false, not true; prepare the model from its source folder"):
+        prepare_model(model.folder, cache, normalize=True)
+
+
+def test_what_a_model_says_of_its_dimensions_is_kept(tmp_path: Path, cache: Path) -> None:
+    listed = Tiny(config=(("matryoshka_dimensions", [16, 32]),))
+    model = prepare_model(make_folder(tmp_path / "listed", listed), cache)
+    assert model.matryoshka == (16, 32)
+    assert load_prepared(model.folder) == model
+    assert prepare_model(make_folder(tmp_path / "all", Tiny(config=(("is_matryoshka", True),))), cache).matryoshka == tuple(range(1, 65))
+
+
+@pytest.mark.parametrize("number", ["1", "2"])
+def test_a_changed_shard_is_noticed(tmp_path: Path, cache: Path, number: str) -> None:
+    source = make_folder(tmp_path / "shards", Tiny(shards=2))
+    first = prepare_model(source, cache)
+    other = make_folder(tmp_path / "other", Tiny(shards=2, number_format="BF16"))
+    shard = f"model-0000{number}-of-00002.safetensors"
+    shutil.copy(other / shard, source / shard)
+    second = prepare_model(source, cache)
+    assert second.weights_sha256 != first.weights_sha256
+
+
+def test_every_file_that_is_read_is_in_the_stamp(tmp_path: Path, cache: Path) -> None:
+    source = make_folder(tmp_path / "shards", Tiny(shards=2, vocab_txt_only=True))
+    prepare_model(source, cache)
+    (stamp,) = cache.glob("*.stamp")
+    stamped = json.loads(stamp.read_text(encoding="utf-8"))["files"]
+    assert set(stamped) == {str(file.relative_to(source)) for file in source.rglob("*") if file.is_file()}
+
+
+def test_a_link_that_leads_nowhere_is_an_error_and_no_crash(source: Path, cache: Path) -> None:
+    prepare_model(source, cache)
+    (source / "broken.json").symlink_to(source / "absent")
+    with pytest.raises(ModelError, match="cannot be prepared"):
+        prepare_model(source, cache)
 
 
 def test_processes_that_prepare_at_once_all_get_the_same_sound_model(source: Path, cache: Path) -> None:

@@ -44,7 +44,8 @@ def test_a_bfloat16_is_the_upper_half_of_a_float32(tmp_path: Path) -> None:
     assert weights["first"].tolist() == [1, 1, 1]
 
 
-def test_a_bfloat16_file_of_torchs_is_read_as_torch_reads_it(tmp_path: Path, transformers_installed: None) -> None:
+@pytest.mark.usefixtures("transformers_installed")
+def test_a_bfloat16_file_of_torchs_is_read_as_torch_reads_it(tmp_path: Path) -> None:
     import torch  # noqa: PLC0415 - installed by `make vllm` only
     from safetensors.torch import save_file as save_torch  # noqa: PLC0415 - as above
 

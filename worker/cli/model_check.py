@@ -1,0 +1,127 @@
+"""`vectail model check`: compares ids and vectors with the model's own, on texts that every start takes and on a user's own files.
+
+A file goes through in lists of lines, however large it is; every line is compared as it is and masked, as the worker embeds it.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from consumers.mask import Masker
+from producers.lines import FileUnreadable, TooLarge, check_files, read_files
+from worker.cli.exits import must_change
+from worker.loaded import load_model, model_of
+from worker.logs import configure_logs
+from worker.model.folder import ModelError
+from worker.parity import SAMPLE, Difference
+from worker.settings import Settings
+from worker.tokenizer import Tokenizer
+
+_LIST_LINES = 1_000
+_SHOWN_IDS = 6
+
+
+class ModelCheck:
+    """What was compared so far; ends at the first difference.
+
+    Thread: main.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, max_record_bytes: int) -> None:
+        self._tokenizer = tokenizer
+        self._max_record_bytes = max_record_bytes
+        self._masker = Masker()
+        self.lines = 0
+        self.too_large = 0
+        self.texts = 0
+        self.foreign_texts = 0
+        self.difference: Difference | None = None
+
+    def compare(self, lines: Sequence[str]) -> None:
+        """Compare the lines, and those of their masked texts that are others."""
+        masked = self._masker.mask(lines)
+        texts = [*lines, *(text for text, line in zip(masked, lines, strict=True) if text != line)]
+        before = self._tokenizer.foreign_texts
+        self.difference = self._tokenizer.first_difference(texts)
+        self.lines += len(lines)
+        self.texts += len(texts)
+        self.foreign_texts += self._tokenizer.foreign_texts - before
+
+    def compare_files(self, files: Sequence[str]) -> None:
+        """Compare every line of the files, `-` being standard input. Raises FileUnreadable."""
+        lines = self._lines(files)
+        while self.difference is None and (some := list(islice(lines, _LIST_LINES))):
+            self.compare(some)
+
+    def _lines(self, files: Sequence[str]) -> Iterator[str]:
+        for line in read_files(files, max_record_bytes=self._max_record_bytes):
+            if isinstance(line, TooLarge):
+                self.too_large += 1
+            else:
+                yield line.decode("utf-8", "replace")
+
+
+def check_model(settings: Settings, files: Sequence[str]) -> dict[str, Any]:
+    """Compare tokenizers, then load the engine and compare its vectors; returns what `--json` prints. Raises CommandFailed."""
+    configure_logs()
+    try:
+        check_files(files)
+        model = model_of(settings)
+        tokenizer = Tokenizer(model)
+        try:
+            check = ModelCheck(tokenizer, settings.decode.max_record_bytes)
+            check.compare(SAMPLE)
+            check.compare_files(files)
+        finally:
+            tokenizer.close()
+        engine = None if check.difference else _checked_engine(settings)
+    except (FileUnreadable, ModelError) as error:
+        raise must_change(error) from error
+    return {
+        "model": model.name,
+        "equal": check.difference is None,
+        "lines": check.lines,
+        "texts": check.texts,
+        "foreign_texts": check.foreign_texts,
+        "foreign_share": round(check.foreign_texts / check.texts, 6),
+        "too_large": check.too_large,
+        "tokenizer": "llama.cpp" if tokenizer.native else "tokenizers",
+        "engine": engine,
+        "difference": check.difference and _described(check.difference),
+    }
+
+
+def shown_check(facts: dict[str, Any]) -> dict[str, str]:
+    """Return the facts as a person reads them: name and value."""
+    texts = f"{facts['texts']:,}, masked ones too"
+    shown = {"model": facts["model"], "lines compared": f"{facts['lines']:,}", "texts compared": texts}
+    shown["to tokenizers"] = f"{facts['foreign_texts']:,} texts, {facts['foreign_share']:.2%}"
+    if facts["too_large"]:
+        shown["left out"] = f"{facts['too_large']:,}, longer than decode.max_record_bytes"
+    if facts["equal"]:
+        shown["ids"] = "equal to those of the model's own tokenizer, all of them"
+        shown["vectors"] = f"engine {facts['engine']} gives the golden vectors"
+    return shown
+
+
+def shown_difference(difference: dict[str, Any]) -> str:
+    """Return the first difference in one line: the text, and the ids from where they differ."""
+    place = difference["place"]
+    found, wanted = (str(difference[whose][place : place + _SHOWN_IDS]) for whose in ("found", "wanted"))
+    return f"ids differ on {difference['shown']}; from token {place}: {found} here, {wanted} from the model's own tokenizer"
+
+
+def _checked_engine(settings: Settings) -> str:
+    loaded = load_model(settings)
+    loaded.engine.close()
+    return loaded.engine.name
+
+
+def _described(difference: Difference) -> dict[str, Any]:
+    return {
+        "text": difference.text,
+        "shown": difference.shown(),
+        "place": difference.place(),
+        "found": difference.found.tolist(),
+        "wanted": difference.wanted.tolist(),
+    }

@@ -1,0 +1,17 @@
+"""Options that several verbs have, and what all groups of verbs have in common."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+PLAIN: dict[str, Any] = {"rich_markup_mode": None, "no_args_is_help": True, "add_completion": False, "pretty_exceptions_enable": False}
+
+FILE_HELP = "Settings file (TOML). The environment stands over it, options over both."
+Config = Annotated[Path | None, typer.Option("--config", "-c", help=FILE_HELP, envvar="VECTAIL_CONFIG", metavar="FILE")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else.")]
+Bootstrap = Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Address of Kafka; stands over kafka.bootstrap_servers.")]
+Cache = Annotated[Path | None, typer.Option(metavar="DIR", help="Where prepared models are kept; stands over model.cache.")]
+Hits = Annotated[int, typer.Option("-k", help="Hits for each question.", min=1, max=1000, metavar="N")]
+Query = typer.Option("--query", "-q", help="Ask this once all is indexed; may be repeated.", metavar="TEXT")
+Copies = typer.Option(help="Copies of each topic. Not given: the broker's default.", min=1, metavar="N")
