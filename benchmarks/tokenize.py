@@ -16,10 +16,9 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from importlib.util import find_spec
 from multiprocessing import get_context
-from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -30,7 +29,7 @@ from producers.log_feed import synthetic_lines
 from worker.model.folder import default_folder
 from worker.model.prepared import PreparedModel, prepare_model
 from worker.settings import load_settings
-from worker.tokenizer import Tokenizer
+from worker.tokenizer import Encoded, Tokenizer
 
 LINES, QUICK_LINES = 20_000, 1_000
 ROUNDS, QUICK_ROUNDS = 7, 5
@@ -84,9 +83,7 @@ def open_sides(model: PreparedModel, threads: int) -> Iterator[tuple[dict[str, S
     batch.no_truncation()
     llamas = [_new_llama(model) for _ in range(threads)]
     sides = {
-        OURS: Side(
-            [_in_lists(tokenizer) for tokenizer in ours], lambda lists: [ids.text(i).tolist() for ids in lists for i in _rows_of(ids)]
-        ),
+        OURS: Side([_in_lists(tokenizer) for tokenizer in ours], lambda lists: [row for ids in lists for row in _rows_of(ids)]),
         BATCH: Side([batch.encode_batch_fast], lambda encodings: [encoding.ids for encoding in encodings]),
         LLAMA: Side([_line_by_line(llama) for llama in llamas], list),
     }
@@ -99,12 +96,12 @@ def open_sides(model: PreparedModel, threads: int) -> Iterator[tuple[dict[str, S
             opened.close()
 
 
-def _in_lists(tokenizer: Tokenizer) -> Callable[[list[str]], list[Any]]:
+def _in_lists(tokenizer: Tokenizer) -> Callable[[list[str]], list[Encoded]]:
     return lambda lines: [tokenizer.encode(lines[start : start + LIST_LINES]) for start in range(0, len(lines), LIST_LINES)]
 
 
-def _rows_of(ids: Any) -> range:  # noqa: ANN401 - Encoded
-    return range(len(ids.offsets) - 1)
+def _rows_of(encoded: Encoded) -> list[list[int]]:
+    return [encoded.text(index).tolist() for index in range(len(encoded.offsets) - 1)]
 
 
 def _new_llama(model: PreparedModel) -> Any:  # noqa: ANN401 - the binding has no types for this
@@ -149,7 +146,7 @@ def measure(model: PreparedModel, lines: list[str], threads: int, rounds: int) -
 def _run(side: Side, lines: list[str], pool: ThreadPoolExecutor) -> tuple[float, list[Any]]:
     """Give each call its share of the lines, at once; returns lines a second and what the calls returned."""
     share = -(-len(lines) // len(side.calls))
-    shares = [lines[start : start + share] for start in range(0, len(lines), share)]
+    shares = [lines[number * share : (number + 1) * share] for number in range(len(side.calls))]
     began = time.perf_counter()
     running = [pool.submit(call, some) for call, some in zip(side.calls, shares, strict=True)]
     results = [ended.result() for ended in running]
@@ -179,7 +176,7 @@ def figures_of(measured: list[Measured], lines: int) -> dict[str, Any]:
         "vs_encode_batch_fast": ratio(most, BATCH),
         "ids_equal": all(of.equal.get(other, True) for of in measured for other in (PER_LINE, BATCH)),
         "vs_llama_tokenize": ratio(most, LLAMA),
-        "ids_equal_llama_tokenize": all(of.equal[LLAMA] for of in measured),
+        "ids_equal_llama_tokenize": all(of.equal.get(LLAMA, True) for of in measured),
         "lines": lines,
         "tokens_per_line": round(most.tokens_per_line, 1),
         "foreign_share": round(most.foreign_share, 4),
@@ -199,9 +196,8 @@ def figures_of(measured: list[Measured], lines: int) -> dict[str, Any]:
 
 def show_table(figures: dict[str, Any], show: Callable[[str], None]) -> None:
     """Show the figures as a person reads them."""
-    show(
-        f"{figures['lines']:,} lines of {figures['tokens_per_line']} tokens; {figures['foreign_share']:.1%} went to `tokenizers` in vectail, too"
-    )
+    share = f"{figures['foreign_share']:.1%} of them go to `tokenizers` in vectail, too"
+    show(f"{figures['lines']:,} lines of {figures['tokens_per_line']} tokens; {share}")
     for threads, sides in figures["threads"].items():
         show(f"{threads} thread(s): lines/s median and worst round; how many times that vectail was, median and worst round")
         for name, rates in sides.items():
@@ -223,6 +219,8 @@ def main(show: Callable[[str], None] = print) -> None:
     chosen = parser.parse_args()
     model = prepare_model(None, load_settings(None).model.cache.expanduser())
     lines = lines_of(chosen.files, QUICK_LINES if chosen.quick else LINES)
+    if not lines:
+        parser.error("the files hold no line")
     measured = []
     for threads in THREADS:
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:

@@ -20,7 +20,12 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
 }
 SHARED = frozenset({"numpy", "pydantic"})
 """Libraries that are a language of types and not somebody outside: any file may speak them."""
-SETTINGS_FILE = "worker/settings.py"
+ENVIRONMENT_FILES = frozenset(
+    {
+        "worker/settings.py",
+        "worker/engine/vllm.py",  # writes what vLLM can be told in no other way
+    }
+)
 CATCH_ALL_FILE = "worker/stage.py"
 FORBIDDEN_NAMES = frozenset(
     {"base", "bases", "common", "commons", "helper", "helpers", "manager", "managers", "util", "utilities", "utils"}
@@ -98,7 +103,7 @@ def environment_readers(sources: Sequence[Source]) -> list[str]:
     """The environment is read in one file."""
     found = []
     for source in sources:
-        if source.room() not in SOURCE_ROOMS or source.path == SETTINGS_FILE:
+        if source.room() not in SOURCE_ROOMS or source.path in ENVIRONMENT_FILES:
             continue
         for node in source.nodes():
             if isinstance(node, ast.Attribute):

@@ -15,7 +15,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def fences(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    every = re.findall(r"^```(.*?)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    return [text for named, text in every if named == language]
 
 
 def commands(program: str) -> list[list[str]]:

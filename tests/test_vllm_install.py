@@ -84,7 +84,7 @@ def test_another_lock_or_an_installation_that_failed_is_installed_anew(change: s
         with (tmp_path / "deploy" / "vllm" / "gpu.lock").open("a", encoding="utf-8") as lock:
             lock.write("one-more==1.0\n")
     else:
-        _program(tmp_path / ".venv" / "bin" / "python", PIP.replace('echo "$*" >>"$0.log"', "exit 1"))
+        _program(tmp_path / ".venv" / "bin" / "python", PIP.replace("\n  *) ", "\n  *--require-hashes*) exit 1 ;;\n  *) "))
         assert install().returncode == 1
         _program(tmp_path / ".venv" / "bin" / "python", PIP)
     (tmp_path / ".venv" / "bin" / "python.log").unlink(missing_ok=True)

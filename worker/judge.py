@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from worker.cache import Vector
-from worker.engine.engine import Engine, EngineDied, OutOfMemory, TextTooLong, TokenIds
+from worker.engine.engine import Engine, EngineDied, OutOfMemory, TextTooLong, TokenIds, Vectors
 from worker.model.folder import ModelError
 from worker.model.golden import WORST_ALLOWED_COSINE, Golden, worst_cosine
 
@@ -85,9 +85,15 @@ class Judge:
         except EngineDied as error:
             raise EngineFailed(str(error)) from error
         except OutOfMemory as error:
-            return self._halved(texts, error)
+            too_small, reason = True, str(error)
         except (RuntimeError, ValueError) as error:
-            return self._apart(texts, _reason(error))
+            too_small, reason = False, _reason(error)
+        else:
+            return self._checked(texts, vectors)
+        # Not inside a clause: the exception would keep what the engine held when it failed.
+        return self._halved(texts, reason) if too_small else self._apart(texts, reason)
+
+    def _checked(self, texts: Sequence[TokenIds], vectors: Vectors) -> list[Vector | str]:
         if vectors.shape != (len(texts), self._engine.dim):
             raise EngineFailed(f"the engine gave {vectors.shape} numbers for {len(texts)} texts of {self._engine.dim} dimensions")
         lengths = np.linalg.norm(vectors, axis=1)
@@ -101,13 +107,13 @@ class Judge:
         self.check_engine()
         return [reason]
 
-    def _halved(self, texts: Sequence[TokenIds], error: OutOfMemory) -> list[Vector | str]:
+    def _halved(self, texts: Sequence[TokenIds], reason: str) -> list[Vector | str]:
         if len(texts) == 1:
-            raise EngineFailed(f"the memory does not even hold one text: {error}") from error
+            raise EngineFailed(f"the memory does not even hold one text: {reason}")
         half = max(sum(map(len, texts)) // 2, self._engine.max_tokens)
         if half < self.limit_tokens:
             self.limit_tokens = half
-            self._say(f"the engine's memory is too small for a batch ({error}); batches have at most {half} tokens from now on")
+            self._say(f"the engine's memory is too small for a batch ({reason}); batches have at most {half} tokens from now on")
         return self._in_halves(texts)
 
     def _in_halves(self, texts: Sequence[TokenIds]) -> list[Vector | str]:

@@ -8,7 +8,7 @@ import importlib.util
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
+from typing import Literal
 
 from worker.engine.engine import Engine
 from worker.engine.llama import LlamaEngine
@@ -97,13 +97,21 @@ def load_model(settings: Settings) -> LoadedModel:
     return LoadedModel(prepared=prepared, space=space, engine=engine, golden=golden, new_engine=new_engine)
 
 
+def chosen_engine(settings: EngineTable) -> Literal["vllm", "llama"]:
+    """Return which engine the settings choose on this machine."""
+    if settings.name != "auto":
+        return settings.name
+    return "llama" if importlib.util.find_spec("vllm") is None else "vllm"
+
+
 def open_engine(settings: EngineTable, model: PreparedModel, dim: int) -> Engine:
     """Load the engine that the settings choose, with vectors of `dim` components. Raises ModelError."""
     threads = settings.threads or len(os.sched_getaffinity(0))
-    name = settings.name
-    if name == "auto":
-        name = "llama" if importlib.util.find_spec("vllm") is None else "vllm"
-    engine = _vllm(settings, model, threads) if name == "vllm" else LlamaEngine(model, threads=threads, batch_tokens=settings.batch_tokens)
+    engine: Engine
+    if chosen_engine(settings) == "vllm":
+        engine = _vllm(settings, model, threads)
+    else:
+        engine = LlamaEngine(model, threads=threads, batch_tokens=settings.batch_tokens)
     return ShortenedEngine(engine, dim) if dim < engine.dim else engine
 
 
@@ -136,7 +144,7 @@ def _check_golden(engine: Engine, golden: Golden) -> None:
 
 def _say_what_is_unusual(model: PreparedModel, dim: int) -> None:
     if model.tokenizer_family != "wordpiece":
-        warn("llama.cpp cannot be proven to tokenize like this model; its own tokenizer is used for every text, more slowly", model=model.name)
+        warn("llama.cpp does not tokenize like this model; the model's own tokenizer does all of it, more slowly", model=model.name)
     if dim < model.dim and dim not in model.matryoshka:
         warn("model.dims cuts vectors of a model that does not say it was trained for it; search may get worse", model=model.name, dims=dim)
 

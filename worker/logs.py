@@ -11,16 +11,21 @@ import traceback
 from collections.abc import Callable
 
 import structlog
+from structlog.typing import EventDict
 
 AGAIN_S = 60.0
 _MOST_REMEMBERED = 1_000
 
 
-def configure_logs(*, quiet: bool = False) -> None:
-    """Write to standard error: console lines on a terminal, JSON otherwise; `quiet` keeps warnings and worse only."""
+def configure_logs(*, quiet: bool = False, worker: int | None = None) -> None:
+    """Write to standard error: console lines on a terminal, JSON otherwise; `quiet` keeps warnings and worse only.
+
+    Every line carries the worker's number, if it has one.
+    """
     on_terminal = sys.stderr.isatty()
     structlog.configure(
         processors=[
+            *([] if worker is None else [_numbered(worker)]),
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.dev.ConsoleRenderer() if on_terminal else structlog.processors.JSONRenderer(),
@@ -28,6 +33,14 @@ def configure_logs(*, quiet: bool = False) -> None:
         wrapper_class=structlog.make_filtering_bound_logger("warning" if quiet else "info"),
         logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
     )
+
+
+def _numbered(worker: int) -> Callable[[object, str, EventDict], EventDict]:
+    def add(_logger: object, _method: str, event: EventDict) -> EventDict:
+        event["worker"] = worker
+        return event
+
+    return add
 
 
 class Announcer:

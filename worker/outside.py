@@ -39,6 +39,7 @@ def milvus_settings(settings: Settings, model: LoadedModel) -> MilvusSettings:
         uri=milvus.uri,
         dim=model.space.dim,
         space=model.space.id,
+        space_parts=model.space.parts,
         collection=milvus.collection,
         token=milvus.token.get_secret_value(),
         user=milvus.user,

@@ -40,7 +40,7 @@ def is_provable(rules: WordPiece, ids: Mapping[str, int]) -> bool:
     """
     tokens = rules.tokens
     return (
-        all(tokens[token_id] == token for token, token_id in ids.items())
+        all(token_id < len(tokens) and tokens[token_id] == token for token, token_id in ids.items())
         and len({rules.cls, rules.sep, rules.unk}) == 3  # noqa: PLR2004 - the three
         and all(_BRACKETED.fullmatch(text) for text in rules.special)
         and not any(token.startswith(CONTINUES) and len(token) > len(CONTINUES) + 1 and ("<" in token or "[" in token) for token in tokens)

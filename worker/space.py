@@ -25,18 +25,22 @@ class EmbeddingSpace:
     query_prefix: str
 
     @property
+    def parts(self) -> dict[str, str]:
+        """All that it is made of, by the names that a user knows, in the order in which `id` hashes it."""
+        return {
+            "weights": self.weights_sha256,
+            "tokenizer": self.tokenizer_sha256,
+            "pooling": self.pooling,
+            "normalize": str(self.normalize),
+            "dims": str(self.dim),
+            "document_prefix": self.document_prefix,
+            "query_prefix": self.query_prefix,
+        }
+
+    @property
     def id(self) -> str:
         """16 hex digits: BLAKE2b over the length-prefixed parts."""
-        parts = (
-            self.weights_sha256,
-            self.tokenizer_sha256,
-            self.pooling,
-            str(self.normalize),
-            str(self.dim),
-            self.document_prefix,
-            self.query_prefix,
-        )
-        return _hash((part.encode("utf-8") for part in parts), digest_bytes=8).hexdigest()
+        return _hash((part.encode("utf-8") for part in self.parts.values()), digest_bytes=8).hexdigest()
 
 
 class Digester:

@@ -68,6 +68,7 @@ class Tokenizer:
         """Those of them that went to the model's own tokenizer."""
         self._own = OwnTokenizer(tokenizer_json, source)
         self._room = np.empty(0, dtype=np.int32)
+        self._lowercase = False
         self._closed = False
         self._model: int | None = None
         self._proven: ProvenTexts | None = None
@@ -111,6 +112,8 @@ class Tokenizer:
     def _load_native(self, model: PreparedModel, rules: WordPiece) -> None:
         special = (*rules.special, *map(self._own.normalized, rules.special))
         self._proven = ProvenTexts(special, rules.longest_word_characters)
+        self._lowercase = rules.lowercase
+        """Texts are given in lower case, so that llama.cpp need not look up every character."""
         self._cls = rules.cls
         self._between = (rules.tokens[rules.sep] + rules.tokens[rules.cls]).encode()
         """What stands between two texts of a run: the end of one and the beginning of the next."""
@@ -123,8 +126,10 @@ class Tokenizer:
         if self._closed:
             raise RuntimeError("the tokenizer is closed")
         encoded = [text.encode("utf-8", "replace") for text in texts]
+        if self._lowercase:
+            encoded = [text.lower() for text in encoded]
         foreign = self._foreign(encoded)
-        own = dict(zip(foreign, self._own.encode([encoded[index].decode() for index in foreign]), strict=True)) if foreign else {}
+        own = dict(zip(foreign, self._own.encode([_clean(texts[index]) for index in foreign]), strict=True)) if foreign else {}
         self.texts += len(texts)
         self.foreign_texts += len(own)
         # A token of llama.cpp's is made of at least one byte; two more frame each text.

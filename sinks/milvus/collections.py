@@ -4,11 +4,12 @@ Called by the sink's `open`. Promises that after `ensure` a collection has our c
 our embedding space; or raises `SinkMismatch` with one line that names the collection, the field, what is there, and what was expected.
 """
 
+import json
 import re
 from typing import NamedTuple
 
 from sinks.milvus.client import Client, type_name
-from sinks.milvus.fields import SPACE_PROPERTY, CollectionFound, Field, Layout
+from sinks.milvus.fields import SPACE_PARTS_PROPERTY, SPACE_PROPERTY, CollectionFound, Field, Layout, Space
 from sinks.sink import SinkMismatch
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,200}")
@@ -42,14 +43,14 @@ def check_name(collection: str) -> None:
         raise SinkMismatch(f"Milvus collection {collection!r}: a name is letters, digits and underscores, and begins with no digit")
 
 
-def ensure(client: Client, layout: Layout, space: str, capable: Backend) -> None:
+def ensure(client: Client, layout: Layout, space: Space, capable: Backend) -> None:
     """Create the collection when it is missing, check it when it is there, then load it.
 
     Raises SinkMismatch, or MilvusFault when Milvus does not answer.
     """
     found = client.describe(layout.name)
     if found is None:
-        client.create(layout, {SPACE_PROPERTY: space})
+        client.create(layout, {SPACE_PROPERTY: space.id, SPACE_PARTS_PROPERTY: json.dumps(dict(space.parts))})
     else:
         check_collection(layout, found, space)
     _ensure_index(client, layout, capable)
@@ -70,7 +71,7 @@ def _ensure_index(client: Client, layout: Layout, capable: Backend) -> None:
         raise _mismatch(layout, vector, "index", metric or "none", f"metric {vector.metric}")
 
 
-def check_collection(layout: Layout, found: CollectionFound, space: str) -> None:
+def check_collection(layout: Layout, found: CollectionFound, space: Space) -> None:
     """Raise SinkMismatch for the first difference between what is there and what must be."""
     for field in layout.fields:
         _check_field(layout, field, found)
@@ -78,11 +79,22 @@ def check_collection(layout: Layout, found: CollectionFound, space: str) -> None
     if strangers:
         raise SinkMismatch(f"Milvus collection {layout.name!r}, field {strangers[0]!r}: every row would need it, expected no such field")
     there = found.properties.get(SPACE_PROPERTY)
-    if there != space:
+    if there != space.id:
         raise SinkMismatch(
-            f"Milvus collection {layout.name!r}: its vectors are of embedding space {there or 'unknown'}, this worker's are of {space}; "
-            "use another collection or the model that filled this one"
+            f"Milvus collection {layout.name!r}: its vectors are of embedding space {there or 'unknown'}, this worker's are of {space.id}"
+            f"{_difference(found, space)}; use another collection or the model that filled this one"
         )
+
+
+def _difference(found: CollectionFound, space: Space) -> str:
+    """Say what tells the two spaces apart, as far as the collection remembers."""
+    try:
+        there = json.loads(found.properties.get(SPACE_PARTS_PROPERTY, "{}"))
+        differing = [name for name in space.parts if there.get(name, space.parts[name]) != space.parts[name]]
+    except (ValueError, AttributeError):
+        return ""
+    told = ", ".join(f"{name} is {there[name]!r} there and {space.parts[name]!r} here" for name in differing)
+    return f" ({told})" if told else ""
 
 
 def _check_field(layout: Layout, field: Field, found: CollectionFound) -> None:

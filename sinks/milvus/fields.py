@@ -11,9 +11,21 @@ from sinks.row import ID_BYTES, LEVEL_BYTES, SERVICE_BYTES, TEXT_BYTES, TOPIC_BY
 DIGEST_BYTES = 32
 PAD_DIM = 2
 SPACE_PROPERTY = "vectail.space"
+SPACE_PARTS_PROPERTY = "vectail.space_parts"
 
 Kind = Literal["varchar", "int64", "int32", "vector"]
 Metric = Literal["COSINE", "L2"]
+
+
+class Space(NamedTuple):
+    """Which vectors may be compared.
+
+    Thread: any.
+    """
+
+    id: str
+    parts: Mapping[str, str]
+    """What it is made of, by the names that the user knows; for the message when two differ."""
 
 
 class Field(NamedTuple):

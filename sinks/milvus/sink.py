@@ -6,7 +6,7 @@ after one loses rows that it has acknowledged).
 """
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sinks.milvus.client import Client, ColumnValues
 from sinks.milvus.collections import backend, check_name, ensure
 from sinks.milvus.faults import MilvusFault, refusal
-from sinks.milvus.fields import Layout, lines_layout, templates_layout
+from sinks.milvus.fields import Layout, Space, lines_layout, templates_layout
 from sinks.milvus.lite import LocalMilvus, local_folder
 from sinks.milvus.searching import MOST_ROWS, PLACE_COLUMNS, Place, Window, any_of, in_window, line_expression, newest, place, place_of
 from sinks.milvus.turns import Turns
@@ -48,6 +48,8 @@ class MilvusSettings:
     dim: int
     space: str
     """Embedding-space id; collections of another one are refused."""
+    space_parts: Mapping[str, str] = field(default_factory=dict)
+    """What the space is made of, for that refusal: name → value."""
     collection: str = "vectail"
     token: str = field(default="", repr=False)
     user: str = ""
@@ -96,7 +98,7 @@ class MilvusSink:
             self._client = self._connect()
             capable = backend(self._client.version(), local=folder is not None)
             for layout in (self._templates, self._lines):
-                ensure(self._client, layout, self._settings.space, capable)
+                ensure(self._client, layout, Space(self._settings.space, self._settings.space_parts), capable)
         except MilvusFault as fault:
             self.close()
             if folder is not None:

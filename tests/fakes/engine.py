@@ -44,7 +44,7 @@ class FakeEngine:
         self.dead = False
         """Every call raises EngineDied."""
         self.gate: threading.Event | None = None
-        """`embed` waits for it, after it has set `entered`: until then the engine hangs."""
+        """`embed` waits for the one that it finds, after it has set `entered`: until then the engine hangs."""
         self.entered = threading.Event()
 
     def embed(self, batch: Sequence[TokenIds]) -> Vectors:
@@ -57,10 +57,11 @@ class FakeEngine:
             raise ValueError(f"text {lengths.index(0)} of {len(lengths)} has no tokens")
         if sum(lengths) > self.batch_tokens:
             raise ValueError(f"a batch has {sum(lengths)} tokens; the engine takes {self.batch_tokens}")
+        gate = self.gate
         self.calls.append(lengths)
         self.entered.set()
-        if self.gate is not None:
-            self.gate.wait()
+        if gate is not None:
+            gate.wait()
         self.dead = self.dead or any(_holds(ids, self.dies_on) for ids in batch)
         if self.dead:
             raise EngineDied("the engine is told to be dead")

@@ -3,11 +3,10 @@
 from itertools import count
 from typing import Literal
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-
-import pytest
 
 from worker.ahead import OneAhead
 

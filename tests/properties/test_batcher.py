@@ -166,10 +166,11 @@ def test_a_batch_that_is_put_back_comes_again_however_often_and_changes_nothing_
     """Two batchers see the same; one puts every batch back, and still they agree on every batch."""
     chosen, arrivals = history
     plain, undoing = new_batcher(chosen), new_batcher(chosen)
+    numbers = count()
     todo = list(arrivals)
     while todo or len(plain):
         arrival = todo.pop(0) if todo else Arrival([], [], put_back=False)
-        new = [[Text(n, np.zeros(n, dtype=np.int32)) for n in some] for some in (arrival.queries, arrival.logs)]
+        new = [[Text(next(numbers), np.zeros(n, dtype=np.int32)) for n in some] for some in (arrival.queries, arrival.logs)]
         for batcher in (plain, undoing):
             batcher.add_queries(new[0])
             batcher.add_logs(new[1])
@@ -196,17 +197,17 @@ def test_after_a_shrink_every_batch_is_within_the_smaller_budget_and_something_a
     numbers = count()
     budget = chosen.budget
     text = st.lists(st.integers(1, least), max_size=6)
-    for steps_left in range(data.draw(st.integers(0, 15)), -100_000, -1):
-        if steps_left > 0:
+    arrivals = data.draw(st.integers(0, 15))
+    while arrivals or waiting[0] or waiting[1]:
+        if arrivals:
             for some, add in zip(waiting, (batcher.add_queries, batcher.add_logs), strict=True):
                 new = [Text(next(numbers), np.zeros(n, dtype=np.int32)) for n in data.draw(text)]
                 some.extend(new)
                 add(new)
-        elif not (waiting[0] or waiting[1]):
-            break
         batch = batcher.next_batch()
         _check(batch, waiting, budget)
-        if steps_left > 0 and data.draw(st.booleans()):
+        arrivals = max(arrivals - 1, 0)
+        if arrivals and data.draw(st.booleans()):
             asked = data.draw(st.integers(least, chosen.budget))
             batcher.shrink(asked)
             budget = min(budget, asked)

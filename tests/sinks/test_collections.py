@@ -1,18 +1,30 @@
 """A collection that is not what it must be is refused at open, by the name of what differs."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from sinks.milvus.client import Client
+from sinks.milvus.client import Client, type_name
 from sinks.milvus.collections import backend, check_collection, check_name
-from sinks.milvus.fields import SPACE_PROPERTY, CollectionFound, Field, FieldFound, Layout, lines_layout, templates_layout
+from sinks.milvus.fields import (
+    SPACE_PARTS_PROPERTY,
+    SPACE_PROPERTY,
+    CollectionFound,
+    Field,
+    FieldFound,
+    Layout,
+    Space,
+    lines_layout,
+    templates_layout,
+)
 from sinks.milvus.lite import LocalMilvus
 from sinks.milvus.sink import MilvusSettings, MilvusSink
 from sinks.sink import SinkBusy, SinkMismatch
 from tests.sinks.rows import DIM, line, template
 
+SPACE = Space("space-1", {})
 LINES = lines_layout("vectail")
 TEMPLATES = templates_layout("vectail", DIM)
 
@@ -88,6 +100,25 @@ def test_another_embedding_space_is_refused_and_both_are_named(folder: Path, sin
         sink.open()
 
 
+def test_what_tells_two_spaces_apart_is_named(settings: MilvusSettings) -> None:
+    parts = {"pooling": "mean", "document_prefix": "", "query_prefix": "query: "}
+    first = MilvusSink(replace(settings, space_parts=parts))
+    first.open()
+    first.close()
+    second = MilvusSink(replace(settings, space="space-2", space_parts=parts | {"document_prefix": "passage: ", "pooling": "cls"}))
+    with pytest.raises(SinkMismatch) as refused:
+        second.open()
+    assert "are of space-2 (pooling is 'mean' there and 'cls' here, document_prefix is '' there and 'passage: ' here); use" in str(refused.value)
+
+
+@pytest.mark.parametrize("remembered", ["[]", "{", '"x"', "{}"])
+def test_a_collection_that_does_not_remember_what_its_space_was_is_refused_all_the_same(remembered: str) -> None:
+    fields = {field.name: FieldFound(type_name(field.kind), field.limit, key=field.key, optional=False) for field in TEMPLATES.fields}
+    found = CollectionFound(fields, auto_id=False, properties={SPACE_PROPERTY: "space-2", SPACE_PARTS_PROPERTY: remembered})
+    with pytest.raises(SinkMismatch, match="are of space-1; use another"):
+        check_collection(TEMPLATES, found, Space("space-1", {"pooling": "mean"}))
+
+
 def test_the_space_of_our_own_collections_outlives_a_restart(settings: MilvusSettings, sink: MilvusSink) -> None:
     sink.open()
     sink.close()
@@ -110,7 +141,7 @@ def test_a_refused_folder_is_let_go(folder: Path, sink: MilvusSink, settings: Mi
 def test_auto_id_is_refused() -> None:
     fields = {"digest": FieldFound("INT64", 0, key=True, optional=False)}
     with pytest.raises(SinkMismatch, match="'vectail_templates', field 'digest': auto_id is on, expected off"):
-        check_collection(TEMPLATES, CollectionFound(fields, auto_id=True, properties={}), "space-1")
+        check_collection(TEMPLATES, CollectionFound(fields, auto_id=True, properties={}), SPACE)
 
 
 def test_a_field_that_rows_may_leave_out_is_no_difference() -> None:
@@ -120,7 +151,7 @@ def test_a_field_that_rows_may_leave_out_is_no_difference() -> None:
         "vector": FieldFound("FLOAT_VECTOR", DIM, key=False, optional=False),
         "sparse": FieldFound("SPARSE_FLOAT_VECTOR", 0, key=False, optional=True),
     }
-    check_collection(TEMPLATES, CollectionFound(fields, auto_id=False, properties={SPACE_PROPERTY: "space-1"}), "space-1")
+    check_collection(TEMPLATES, CollectionFound(fields, auto_id=False, properties={SPACE_PROPERTY: "space-1"}), SPACE)
 
 
 def test_an_empty_collection_without_an_index_is_finished(folder: Path, sink: MilvusSink) -> None:

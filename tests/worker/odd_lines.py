@@ -10,15 +10,15 @@ from random import Random
 CONTROLS = [*map(chr, range(0x20)), "\x7f", *map(chr, range(0x80, 0xA0)), "\x00", "\x1b[31m"]
 SPACES = ["\t", "\r\n", "\n", "\x0b", "\x0c", "\x85", "\xa0", "\u1680", "\u2003", "\u2028", "\u2029", "\u202f", "\u205f", "\u3000"]
 INVISIBLE = ["\u00ad", "\u200b", "\u200c", "\u200d", "\u2060", "\ufeff", "\ufe0f", "\ufffd", "\ue000", "\U000e0001", "\U0010ffff"]
-ACCENTS = [*"éÅßİıñçøœﬁǄſK", "e\u0301", "a\u0308\u0323", "\u0301", "o\u0302\u0301", "ệ", "Ω", "\u0345"]
-SCRIPTS = ["中", "日志", "エラー", "오류", "ошибка", "σφάλμα", "خطأ", "त्रुटि", "\U00020000", "\u2e80", "ａｂ", "ไทย"]
+ACCENTS = [*"éÅßİ\u0131ñçøœﬁǄ\u017f\u212a", "e\u0301", "a\u0308\u0323", "\u0301", "o\u0302\u0301", "ệ", "Ω", "\u0345"]
+SCRIPTS = ["中", "日志", "エラー", "오류", "ошибка", "σφάλμα", "خطأ", "त्रुटि", "\U00020000", "\u2e80", "\uff41\uff22", "ไทย"]
 EMOJI = ["\U0001f4a5", "\U0001f468\u200d\U0001f469\u200d\U0001f467", "\u2764\ufe0f", "\U0001f1e9\U0001f1ea", "\U0001f44d\U0001f3fd"]
 SPECIAL = ["[SEP]", "[CLS]", "[MASK]", "[PAD]", "[UNK]", "[unused1]", "[unused99]", "[PAD30522]", "<s>", "</s>", "<|im_end|>"]
 PARTS = ["##ing", "##", "#", "\u2581", "\u2581the", "[", "]", "[SE", "SEP]", "[[SEP]]", "[ SEP ]", "[\tSEP]", "[S\x00EP]", "[SE\u00adP]"]
 SURROGATES = ["\ud800", "\udfff", "\udc80\ud83d"]
 LONG = [99, 100, 101, 1000]
 _ASCII = [*map(chr, range(0x20, 0x7F)), "\t", "\r", "\n"]
-_KINDS = [CONTROLS, SPACES, INVISIBLE, ACCENTS, SCRIPTS, EMOJI, SPECIAL, PARTS, SURROGATES]
+_KINDS: Sequence[Sequence[str]] = [CONTROLS, SPACES, INVISIBLE, ACCENTS, SCRIPTS, EMOJI, SPECIAL, PARTS, SURROGATES]
 
 
 def odd_lines(seed: int, count: int, words: Sequence[str]) -> list[str]:
@@ -68,7 +68,7 @@ _ORDINARY: Sequence[Callable[[Random, Sequence[str]], str]] = (
 def _odd(random: Random, words: Sequence[str]) -> str:
     if random.random() < 0.2:
         length = random.choice(LONG)
-        letters = random.choice(["w", "7", "=", "aB", "é", "中", "\u0301", random.choice(words), random.choice(words) + "-"])
+        letters = random.choice(["w", "7", "=", "aB", "é", "中", "\u0301", random.choice(words), f"{random.choice(words)}-"])
         return (letters * length)[:length]
     piece = random.choice(random.choice(_KINDS))
     return random.choice([piece, piece, piece.lower(), piece.swapcase(), random.choice(words) + piece, piece + random.choice(words)])

@@ -128,12 +128,12 @@ def test_the_bell_is_rung_when_the_news_can_be_seen_and_without_the_lock() -> No
     seen: list[object] = []
 
     def look() -> None:
-        seen.append(Waiting(lambda: (ahead.wants, ahead.has_results, ahead.is_idle)).returns())
+        seen.append(Waiting(lambda: (rung_for.wants, rung_for.has_results, rung_for.is_idle)).returns())
 
-    ahead: Between = OneAhead(look)
-    begun(ahead, "first")
-    ahead.done("result")
-    ahead.abandon()
+    rung_for: Between = OneAhead(look)
+    begun(rung_for, "first")
+    rung_for.done("result")
+    rung_for.abandon()
     assert seen == [(True, False, False), (True, True, False), (False, True, False)]
 
 

@@ -37,11 +37,11 @@ def test_outcomes_are_the_queries_then_the_logs(chain: Chain) -> None:
     result = computed(chain, batch)
     assert result.batch == batch
     assert len(chain.engine.calls) == 1
-    texts = [*batch.queries, *batch.logs]
+    texts = [query.ids for query in batch.queries] + [log.ids for log in batch.logs]
     assert len(texts) == len(result.outcomes) == 4
-    for text, outcome in zip(texts, result.outcomes, strict=True):
+    for ids, outcome in zip(texts, result.outcomes, strict=True):
         assert not isinstance(outcome, str)
-        assert np.array_equal(outcome, chain.engine.embed([text.ids])[0])
+        assert np.array_equal(outcome, chain.engine.embed([ids])[0])
 
 
 def test_a_text_that_is_blamed_has_its_reason_in_its_place(chain: Chain) -> None:

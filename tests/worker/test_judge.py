@@ -331,16 +331,16 @@ def test_it_is_busy_since_the_engine_was_given_something_until_it_answers(
 ) -> None:
     engine.gate = threading.Event()
     thread = threading.Thread(target=call, args=(bench.judge,), daemon=True)
-    assert bench.judge.busy_since_s is None
+    seen = [bench.judge.busy_since_s]
     engine.entered.clear()
     bench.now_s = 6.0
     thread.start()
     assert engine.entered.wait(WAIT_S)
     bench.now_s = 7.0
-    assert bench.judge.busy_since_s == 6.0
+    seen.append(bench.judge.busy_since_s)
     engine.gate.set()
     thread.join(WAIT_S)
-    assert bench.judge.busy_since_s is None
+    assert [*seen, bench.judge.busy_since_s] == [None, 6.0, None]
 
 
 def test_it_is_not_busy_after_a_call_that_failed_nor_while_an_engine_is_made(bench: Bench, engine: FakeEngine) -> None:

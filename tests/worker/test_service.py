@@ -10,11 +10,13 @@ import pytest
 from sinks.milvus.sink import MilvusSettings, MilvusSink
 from sinks.row import LineRow, TemplateRow
 from sinks.sink import LineFilter, SinkBroken, SinkBusy, SinkCounts, SinkMismatch
+from tests.fakes.engine import FakeEngine
 from tests.worker.running import WAIT_S, World, lines_of, wait_until
 from worker.exit_codes import CRASHED, DRAINED, OVERDUE
 from worker.judge import EngineFailed
 from worker.limits import LimitReached
-from worker.tables import CapTable, DecodeTable, LimitTable
+from worker.tables import CapTable, DecodeTable, EngineTable, LimitTable
+from worker.watchdog import EngineHangs
 
 Rows = Sequence[TemplateRow] | Sequence[LineRow]
 NEVER = {"commit_interval_s": 10.0}
@@ -161,6 +163,74 @@ def test_a_broken_engine_stops_the_service_without_a_dead_letter(world: World) -
     assert running.wait() == CRASHED
     assert isinstance(running.service.crash_error, EngineFailed)
     assert world.committed() == 0
+    assert world.dead_letters(0) == []
+
+
+def test_an_engine_that_dies_in_the_middle_is_replaced_and_everything_is_stored_once(world: World) -> None:
+    written: list[str] = []
+    world.fake_sink.on_upsert = lambda rows: written.extend(row.id if isinstance(row, LineRow) else row.digest for row in rows)
+    world.spare_engines = [FakeEngine()]
+    spare = world.spare_engines[0]
+    world.send(lines_of(50))
+    running = world.start().opened()
+    rows_are(world, 50)
+    world.engine.dead = True
+    new_lines = [f"{word} line" for word in ("disk", "network", "login", "memory", "battery")]
+    world.send([*new_lines, *lines_of(60)[50:]])
+    rows_are(world, 65)
+    assert running.stop() == DRAINED
+    assert world.committed() == 65
+    assert sorted(world.stored()) == sorted([*lines_of(60), *new_lines])
+    assert len(written) == len(set(written)) == 65 + 12, "no line and no template was written twice"
+    assert world.dead_letters(0) == []
+    assert (world.spare_engines, world.engine.closed, spare.closed) == ([], True, True)
+    assert "the engine is told to be dead; making a new engine (1 of 3)" in world.said
+
+
+def test_when_every_text_fails_there_is_no_dead_letter_and_nothing_more_is_committed(world: World) -> None:
+    """The golden texts fail too, and so do the new engines: then it is no text's fault."""
+    first_of_every_text = 101
+    world.spare_engines = [FakeEngine() for _ in range(5)]
+    for engine in world.spare_engines:
+        engine.raises_on = {first_of_every_text}
+    world.send(lines_of(30))
+    running = world.start().opened()
+    rows_are(world, 30)
+    wait_until(lambda: world.committed() == 30, "the first lines to be committed")
+    world.engine.raises_on = {first_of_every_text}
+    world.send([f"something {word}" for word in ("entirely", "rather", "almost")])
+    assert running.wait() == CRASHED
+    assert isinstance(running.service.crash_error, EngineFailed)
+    assert "3 new engines did not help" in (running.service.crash or "")
+    assert len(world.spare_engines) == 2
+    assert (world.committed(), len(world.stored())) == (30, 30)
+    assert world.dead_letters(0) == []
+
+
+def test_an_engine_that_hangs_ends_the_service_with_the_stacks_and_nothing_more_is_committed(
+    world: World, capfd: pytest.CaptureFixture[str]
+) -> None:
+    world.send(lines_of(30))
+    running = world.start(world.settings(engine=EngineTable(hang_s=1.0))).opened()
+    rows_are(world, 30)
+    wait_until(lambda: world.committed() == 30, "the first lines to be committed")
+    world.engine.gate = threading.Event()
+    try:
+        world.send(["something entirely new", *lines_of(10)])
+        assert running.wait() == CRASHED
+        stacks = capfd.readouterr().err
+        committed = world.committed()
+    finally:
+        world.engine.gate.set()
+        for thread in threading.enumerate():
+            if thread.name == "engine":
+                thread.join(WAIT_S)
+    assert running.service.crash == "engine: EngineHangs: the engine has not answered for 1 s (engine.hang_s); the stacks are in the log"
+    assert isinstance(running.service.crash_error, EngineHangs)
+    assert stacks.count("(most recent call first)") > 5
+    assert "in embed" in stacks, "the call that hangs"
+    assert committed == 30, "the line that hangs is the first of those that came after"
+    assert "something entirely new" not in world.stored()
     assert world.dead_letters(0) == []
 
 

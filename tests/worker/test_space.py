@@ -2,7 +2,8 @@
 
 import hashlib
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -31,6 +32,26 @@ def test_everything_that_decides_what_a_vector_means_makes_another_space(changes
     other = replace(SPACE, **changes)  # type: ignore[arg-type]
     assert other.id != SPACE.id
     assert Digester(other, "").digest("a line") != Digester(SPACE, "").digest("a line")
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(EmbeddingSpace)])
+def test_no_part_is_left_out_of_the_id(name: str) -> None:
+    """A part that is added one day must be hashed, too, or vectors of two kinds would meet in one index."""
+    value: Any = getattr(SPACE, name)
+    other: Any = not value if isinstance(value, bool) else value + type(value)("1")
+    assert replace(SPACE, **{name: other}).id != SPACE.id
+
+
+def test_the_parts_have_the_names_that_a_user_knows() -> None:
+    assert SPACE.parts == {
+        "weights": "aa",
+        "tokenizer": "bb",
+        "pooling": "mean",
+        "normalize": "True",
+        "dims": "384",
+        "document_prefix": "",
+        "query_prefix": "query: ",
+    }
 
 
 def test_the_same_parts_are_the_same_space() -> None:

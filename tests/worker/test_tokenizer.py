@@ -76,7 +76,7 @@ def test_ids_equal_the_models_own_on_every_pair_of_ascii_characters(tokenizer: T
 
 @pytest.mark.parametrize(
     "text",
-    ["a [SEP] b", "[CLS][MASK][PAD][UNK]", "x" * 101, "naïve", "中", "\U0001f4a5", "nul\x00nul", "\x0b", "\x7f", "end\u2028"],
+    ["a [SEP] b", "a [sep] b", "[CLS][MASK][PAD][UNK]", "x" * 101, "naïve", "中", "\U0001f4a5", "nul\x00nul", "\x0b", "\x7f", "end\u2028"],
 )
 def test_a_text_outside_the_proven_set_goes_to_the_models_own_tokenizer(tokenizer: Tokenizer, text: str) -> None:
     before = tokenizer.foreign_texts
@@ -84,7 +84,7 @@ def test_a_text_outside_the_proven_set_goes_to_the_models_own_tokenizer(tokenize
     assert tokenizer.foreign_texts == before + 1
 
 
-@pytest.mark.parametrize("text", ["", "plain", "x" * 100, "=" * 255, "\t\r\n", "[sep] [SE P]", "~`^|{}", "a" * 100 + "-" + "b" * 100])
+@pytest.mark.parametrize("text", ["", "plain", "x" * 100, "=" * 255, "\t\r\n", "[SE P] SEP] [SEP", "~`^|{}", "a" * 100 + "-" + "b" * 100])
 def test_an_ordinary_text_does_not(tokenizer: Tokenizer, text: str) -> None:
     before = tokenizer.foreign_texts
     tokenizer.encode(["é", text, "é"])

@@ -52,9 +52,9 @@ def texts_for(parsed: dict[str, Any]) -> list[str]:
     return lines + odd_lines(7, 1000, pieces)
 
 
-def prepared_with(tmp_path: Path, change: Changed, tiny: Tiny = Tiny()) -> tuple[PreparedModel, list[str]]:
+def prepared_with(tmp_path: Path, change: Changed, *, lowercase: bool = True) -> tuple[PreparedModel, list[str]]:
     """Prepare a tiny model whose tokenizer.json was changed, and make lines for it."""
-    folder = make_folder(tmp_path / "hf", tiny)
+    folder = make_folder(tmp_path / "hf", Tiny(lowercase=lowercase))
     parsed = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
     change(parsed)
     write_json(folder / "tokenizer.json", parsed)
@@ -107,7 +107,7 @@ def one_frame(parsed: dict[str, Any]) -> None:
 
 def unknown_begins(parsed: dict[str, Any]) -> None:
     """One token for the beginning of a text and for unknown words."""
-    parsed["model"]["unk_token"] = "[CLS]"
+    parsed["model"].update({"unk_token": "[CLS]"})
 
 
 def lone_mark(parsed: dict[str, Any]) -> None:
@@ -159,7 +159,7 @@ FOREIGN: dict[str, Changed] = {
 @pytest.mark.parametrize("lowercase", [True, False])
 @pytest.mark.parametrize("name", NATIVE)
 def test_a_proven_vocabulary_has_equal_ids(name: str, tmp_path: Path, *, lowercase: bool) -> None:
-    model, texts = prepared_with(tmp_path, NATIVE[name], Tiny(lowercase=lowercase))
+    model, texts = prepared_with(tmp_path, NATIVE[name], lowercase=lowercase)
     tokenizer = assert_equal_ids(model, texts, native=True)
     assert 0.1 < tokenizer.foreign_texts / tokenizer.texts < 0.9
 
@@ -167,7 +167,7 @@ def test_a_proven_vocabulary_has_equal_ids(name: str, tmp_path: Path, *, lowerca
 @pytest.mark.parametrize("lowercase", [True, False])
 @pytest.mark.parametrize("name", FOREIGN)
 def test_an_unprovable_vocabulary_goes_to_its_own_tokenizer(name: str, tmp_path: Path, *, lowercase: bool) -> None:
-    model, texts = prepared_with(tmp_path, FOREIGN[name], Tiny(lowercase=lowercase))
+    model, texts = prepared_with(tmp_path, FOREIGN[name], lowercase=lowercase)
     tokenizer = assert_equal_ids(model, texts, native=False)
     assert tokenizer.foreign_texts == tokenizer.texts
 

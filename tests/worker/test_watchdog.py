@@ -8,9 +8,7 @@ from worker.watchdog import EngineHangs, Watchdog
 
 
 @pytest.mark.parametrize(("since_s", "now_s"), [(None, 1e9), (100.0, 100.0), (100.0, 109.9), (100.0, 110.0)])
-def test_an_engine_that_rests_or_has_time_left_is_let_alone(
-    since_s: float | None, now_s: float, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_an_engine_that_rests_or_has_time_left_is_let_alone(since_s: float | None, now_s: float, capfd: pytest.CaptureFixture[str]) -> None:
     Watchdog(lambda: since_s, hang_s=10.0).check(now_s)
     assert capfd.readouterr() == ("", "")
 

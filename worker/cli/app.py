@@ -35,6 +35,7 @@ config_app = typer.Typer(help="Check the settings, or show all of them.", **PLAI
 for verb, verbs in (("topics", topics_app), ("config", config_app), ("model", model_app)):
     app.add_typer(verbs, name=verb)
 
+
 @app.command("demo")
 def demo_verb(
     files: Annotated[
@@ -64,7 +65,12 @@ def demo_verb(
 
 
 @app.command("run")
-def run_verb(*, config: Config = None) -> None:
+def run_verb(
+    *,
+    config: Config = None,
+    workers: Annotated[int, typer.Option(help="Run so many on this machine, which share cores and GPU.", min=1, max=64, metavar="N")] = 1,
+    part: Annotated[str | None, typer.Option(hidden=True, metavar="K/N")] = None,
+) -> None:
     """Run the worker: index topics and answer questions.
 
     It goes on until SIGTERM or Ctrl-C, and then finishes what it has begun; a second one ends it at once.
@@ -73,8 +79,13 @@ def run_verb(*, config: Config = None) -> None:
     deadline passed.
     """
     from worker.cli.run import run_worker
+    from worker.cli.workers import read_part, run_workers, shares_of
 
-    raise typer.Exit(run_worker(settings_or_fail(config)))
+    settings = settings_or_fail(config)
+    if part is not None:
+        mine = read_part(part)
+        raise typer.Exit(run_worker(settings_or_fail(config, shares_of(settings, mine)), number=mine.number))
+    raise typer.Exit(run_workers(settings, config, workers) if workers > 1 else run_worker(settings))
 
 
 @app.command("feed")

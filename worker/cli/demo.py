@@ -27,6 +27,7 @@ from worker.cli.run import load_or_fail, open_service
 from worker.cli.running import Running
 from worker.cli.screen import Figures, Screen
 from worker.cli.search import ask
+from worker.loaded import chosen_engine
 from worker.logs import Announcer, configure_logs
 from worker.service import Service
 from worker.settings import Settings
@@ -83,7 +84,7 @@ def demo(
         stack.callback(broker.close)
         settings = _settings(options, folder, broker.bootstrap_servers)
         _touch_topics(settings)
-        screen.say("Loading the model …")
+        screen.say("Loading the model …" if chosen_engine(settings.engine) == "llama" else "Loading vLLM and the model, about 20 seconds …")
         model = load_or_fail(settings)
         running = Running(open_service(settings, model, say=Announcer(screen.warn).say), stop or threading.Event())
         stack.callback(ended, running.service)

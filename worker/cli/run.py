@@ -14,9 +14,9 @@ from worker.service import Service
 from worker.settings import Settings
 
 
-def run_worker(settings: Settings) -> int:
-    """Run until SIGTERM or SIGINT; returns the exit code. Raises CommandFailed."""
-    configure_logs()
+def run_worker(settings: Settings, *, number: int | None = None) -> int:
+    """Run until SIGTERM or SIGINT; returns the exit code. `number` tells several on one machine apart. Raises CommandFailed."""
+    configure_logs(worker=number)
     inform("starting", kafka=settings.kafka.bootstrap_servers, topics=list(settings.kafka.topics), milvus=settings.milvus.uri)
     model = load_or_fail(settings)
     inform("model ready", model=model.prepared.name, engine=model.engine.name, space=model.space.id)

@@ -11,6 +11,7 @@ instead of 4 and gained nothing: 0.39 to 0.60 ms a text around the model, in pro
 """
 
 import contextlib
+import fcntl
 import functools
 import gc
 import logging
@@ -84,6 +85,17 @@ def _silent() -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def _one_at_a_time(folder: Path) -> Iterator[None]:
+    """Let one replica load at a time: vLLM measures the free memory of a GPU, and another one that loads spoils that."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(opened)
+
+
 class VllmEngine:
     """A loaded model in a vLLM engine with one batch at a time in it; implements `Engine`.
 
@@ -137,7 +149,7 @@ class VllmEngine:
         )
         self._engine: Any = None
         try:
-            with _silent():
+            with _silent(), _one_at_a_time(model.folder) if on_gpu else contextlib.nullcontext():
                 self._engine = library.llm_engine.from_engine_args(arguments)
         except _FAILURES as error:
             raise ModelError(f"vLLM cannot load {model.name}: {_one_line(error)}") from error
@@ -153,17 +165,22 @@ class VllmEngine:
             raise RuntimeError("the engine is closed")
         if not len(batch):
             return np.empty((0, self.dim), dtype=np.float32)
-        first = self._sent
+        asked = {str(self._sent + row): ids.tolist() for row, ids in enumerate(batch)}
         self._sent += len(batch)
         try:
-            vectors = self._compute({str(first + row): ids.tolist() for row, ids in enumerate(batch)})
+            vectors = self._compute(asked)
         except self._library.engine_dead as error:
             raise EngineDied(f"vLLM's process has ended: {_one_line(error)}") from error
         except _FAILURES as error:
-            self._forget([str(first + row) for row in range(len(batch))])
-            kind = OutOfMemory if _is_memory(error) else RuntimeError
-            raise kind(f"vLLM failed on {len(batch)} texts: {_one_line(error)}") from error
-        return normalized(vectors) if self._normalize else vectors
+            self._forget(list(asked))
+            reason = f"vLLM failed on {len(batch)} texts: {_one_line(error)}"
+            if not _is_memory(error):
+                raise RuntimeError(reason) from error
+        else:
+            return normalized(vectors) if self._normalize else vectors
+        # Outside of the clause: the exception holds the frames that hold the tensors, and the memory of those is what is needed.
+        self._free_memory()
+        raise OutOfMemory(reason)
 
     def close(self) -> None:
         """Free the model; safe to call twice."""
@@ -171,9 +188,12 @@ class VllmEngine:
             self._closed.set()
             self._engine.engine_core.shutdown()
             self._engine = None
-            gc.collect()
-            if self._library.torch.cuda.is_available():
-                self._library.torch.cuda.empty_cache()
+            self._free_memory()
+
+    def _free_memory(self) -> None:
+        gc.collect()
+        if self._library.torch.cuda.is_available():
+            self._library.torch.cuda.empty_cache()
 
     def _compute(self, asked: dict[str, list[int]]) -> Vectors:
         """Embed all of `asked`, token ids by the id of their request; rows come in its order."""

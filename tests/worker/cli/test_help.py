@@ -18,6 +18,7 @@ VERBS = {
     "config show": ("--json",),
     "model prepare": ("HF_DIR", "--cache"),
     "model show": ("--json",),
+    "model check": ("--sample", "FILE", "--json", "Exit codes"),
     "version": ("--json",),
 }
 

@@ -175,18 +175,59 @@ if __name__ == "__main__":
 """
 
 
-def test_vllm_prints_nothing_and_an_engine_in_its_own_process_that_is_killed_is_replaced(tmp_path: Path) -> None:
-    model = prepare_model(make_folder(tmp_path / "hf"), tmp_path / "cache")
-    script = tmp_path / "script.py"
-    script.write_text(OWN_PROCESS, encoding="utf-8")
-    root = Path(__file__).parents[3]
-    ended = subprocess.run(
+NO_MEMORY = """
+import resource, sys, time
+from pathlib import Path
+import numpy as np
+from worker.engine.vllm import VllmEngine
+from worker.judge import Judge
+from worker.model.golden import load_golden
+from worker.model.prepared import load_prepared
+
+def main():
+    model = load_prepared(Path(sys.argv[1]))
+    said = []
+    engine = VllmEngine(model, threads=2, batch_tokens=16384)
+    judge = Judge(engine, load_golden(model.golden), new_engine=lambda: engine, say=said.append, clock=time.monotonic)
+    judge.check_engine()
+    texts = [np.arange(2000, 2254, dtype=np.int32) + row for row in range(32)]
+    right = np.concatenate([engine.embed(texts[:2]), engine.embed(texts[2:4])])
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + 48 * 1024 * 1024, resource.RLIM_INFINITY))
+    vectors = judge.embed(texts)
+    assert not any(isinstance(vector, str) for vector in vectors), "a text was blamed"
+    assert (np.stack(vectors[:4]) * right).sum(axis=1).min() > 0.9999
+    assert "too small for a batch" in said[0], said
+    assert 254 <= judge.limit_tokens <= 16 * 254, judge.limit_tokens
+    print("lived")
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def run_script(text: str, model: PreparedModel, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a program in a process of its own; it gets the prepared model's folder."""
+    script = folder / "script.py"
+    script.write_text(text, encoding="utf-8")
+    return subprocess.run(
         [sys.executable, str(script), str(model.folder)],
-        env=os.environ | {"PYTHONPATH": str(root)},
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
         capture_output=True,
         text=True,
         timeout=START_S,
         check=False,
     )
+
+
+def test_vllm_prints_nothing_and_an_engine_in_its_own_process_that_is_killed_is_replaced(tmp_path: Path) -> None:
+    model = prepare_model(make_folder(tmp_path / "hf"), tmp_path / "cache")
+    ended = run_script(OWN_PROCESS, model, tmp_path)
     assert (ended.returncode, ended.stdout) == (0, "lived\n"), ended.stderr
     assert ended.stderr.startswith("quiet\n"), ended.stderr
+
+
+def test_without_memory_for_a_batch_it_is_halved_and_nobody_is_blamed(tmp_path: Path, prepared_model: PreparedModel) -> None:
+    """What the process may still take is limited once the engine is loaded."""
+    ended = run_script(NO_MEMORY, prepared_model, tmp_path)
+    assert (ended.returncode, ended.stdout) == (0, "lived\n"), ended.stderr

@@ -1,0 +1,146 @@
+"""Our embed stage with ready token ids, and the bare engine beneath it: the two whose difference is what the stage costs.
+
+Both use one loaded engine, so that they differ in nothing else and the weights lie in memory once: the stage through its lanes,
+judge and threads, the bare loop by calling what the adapter calls, with the same texts in the same batches and nothing around it.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from worker.ahead import OneAhead
+from worker.answer import Answerable, EncodedQuery
+from worker.batcher import Batcher
+from worker.cache import MemoryCache
+from worker.compute import Compute, Computed, EmbedBatch
+from worker.embed import Embed
+from worker.encoded import EmbeddedChunk, EncodedChunk
+from worker.engine.engine import Engine, TokenIds, Vectors
+from worker.flights import Flights
+from worker.judge import Judge
+from worker.lane import Lane
+from worker.limits import FaultLimit
+from worker.loaded import LoadedModel
+from worker.prepare import StoreItem
+from worker.settings import Settings
+from worker.stage import Stage
+
+_TAKE = 4096
+
+
+class BareResult(NamedTuple):
+    """What the bare engine gave, untouched; `rows` makes float32[n, dim] of it, outside of what is timed."""
+
+    rows: Callable[[], Vectors]
+
+
+class EmbedStage:
+    """The stages `embed` and `engine` with their lanes, as `worker.pipeline` wires them; they run until `close`.
+
+    Thread: one feeds it; two of its own.
+    """
+
+    def __init__(self, settings: Settings, model: LoadedModel) -> None:
+        """Start both threads."""
+        engine = model.engine
+        self._crash: Exception | None = None
+        self._in: Lane[EncodedChunk | EncodedQuery] = Lane("embed")
+        self._out: Lane[StoreItem] = Lane("store")
+        answer: Lane[Answerable] = Lane("answer")
+        judge = Judge(engine, model.golden, new_engine=model.new_engine, say=lambda _line: None, clock=time.monotonic)
+        ahead: OneAhead[EmbedBatch, Computed] = OneAhead(self._in.ring)
+        self.embed = Embed(
+            inlet=self._in,
+            batcher=new_batcher(engine),
+            ahead=ahead,
+            cache=MemoryCache(settings.cache.memory_bytes),
+            flights=Flights(most_known=settings.cache.known_templates),
+            rejected=FaultLimit("texts that the engine rejects", most=settings.limits.rejected_in_a_row),
+            store=self._out,
+            answer=answer,
+        )
+        compute = Compute(ahead=ahead, judge=judge, clock=time.monotonic)
+        self._stages = [Stage("embed", self.embed.body, self._on_crash), Stage("engine", compute.body, self._on_crash)]
+        for stage in self._stages:
+            stage.start()
+
+    def run(self, chunks: Sequence[EncodedChunk]) -> list[EmbeddedChunk]:
+        """Put all chunks at once; return when as many have come out, in their order. Raises RuntimeError if a stage fails."""
+        found: list[EmbeddedChunk] = []
+        self._in.put(chunks)
+        while len(found) < len(chunks):
+            taken = self._out.take(_TAKE)
+            if taken is None:
+                raise RuntimeError("a stage has failed") from self._crash
+            found += [entry for entry in taken if isinstance(entry, EmbeddedChunk)]
+        return found
+
+    def close(self) -> None:
+        """Let both threads end."""
+        self._in.close()
+        for stage in self._stages:
+            stage.join()
+
+    def _on_crash(self, _stage: str, error: Exception) -> None:
+        self._crash = error
+        self._out.abandon()
+
+
+def new_batcher(engine: Engine) -> Batcher[EncodedQuery, EncodedChunk]:
+    """Return a batcher with the budgets that the service gives it."""
+    budget = engine.batch_tokens
+    return Batcher(budget_tokens=budget, log_floor_tokens=max(budget // 8, 1), small_tokens=max(budget // 2, 1))
+
+
+def bare_loop(engine: Engine, chunks: Sequence[EncodedChunk]) -> Callable[[], BareResult]:
+    """Return a function that embeds all chunks with the engine beneath the adapter, in the batches that the stage would form."""
+    batcher = new_batcher(engine)
+    batcher.add_logs(chunks)
+    batches = []
+    while len(batcher):
+        batches.append([chunk.ids for chunk in batcher.next_batch().logs])
+    return _bare_vllm(engine, batches) if engine.name == "vllm" else _bare_llama(engine, batches)
+
+
+def _bare_vllm(engine: Any, batches: list[list[TokenIds]]) -> Callable[[], BareResult]:  # noqa: ANN401 - below the adapter
+    """Call vLLM's own add_request and step. Tensors stay as they come: not stacked, not compared with what was sent."""
+    inner, pooling = engine._engine, engine._pooling  # noqa: SLF001 - what is measured lies beneath the adapter
+    lists = [[ids.tolist() for ids in batch] for batch in batches]
+
+    def run() -> BareResult:
+        names: list[str] = []
+        outputs: list[Any] = []
+        for batch in lists:
+            for ids in batch:
+                name = f"bare-{len(names)}"
+                names.append(inner.add_request(name, {"prompt_token_ids": ids}, pooling) or name)
+            while inner.has_unfinished_requests():
+                outputs += inner.step()
+
+        def rows() -> Vectors:
+            by_name = {output.request_id: output.outputs.data.float().numpy() for output in outputs}
+            return np.stack([by_name.get(name, by_name.get(f"bare-{row}")) for row, name in enumerate(names)])
+
+        return BareResult(rows)
+
+    return run
+
+
+def _bare_llama(engine: Any, batches: list[list[TokenIds]]) -> Callable[[], BareResult]:  # noqa: ANN401 - below the adapter
+    """Call llama.cpp's context: ids into its array, vectors into one of ours, not normalised."""
+    context, most = engine._context, engine._sequences  # noqa: SLF001 - as above
+    parts = [batch[start : start + most] for batch in batches for start in range(0, len(batch), most)]
+    packed = [(np.concatenate(part), np.array([len(ids) for ids in part], dtype=np.int64)) for part in parts]
+
+    def run() -> BareResult:
+        found = []
+        for ids, lengths in packed:
+            context.tokens[: len(ids)] = ids
+            vectors = np.empty((len(lengths), engine.dim), dtype=np.float32)
+            context.encode(lengths, vectors)
+            found.append(vectors)
+        return BareResult(lambda: np.concatenate(found))
+
+    return run

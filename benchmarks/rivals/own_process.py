@@ -1,0 +1,97 @@
+"""A rival in a process of its own: its threads, its memory and what it prints do not disturb the others.
+
+It waits on a pipe while others are measured. What it says goes to a file; the last line of that is the reason when it ends
+before its time, whatever ended it.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vectors = NDArray[np.float32]
+EmbedTexts = Callable[[list[str]], Vectors]
+"""Text in, float32[n, dim] out; row i belongs to text i."""
+
+LOAD_S = 300.0
+TURN_S = 600.0
+END_S = 20.0
+
+
+class LeftOut(Exception):
+    """The rival is not installed, or has failed: it is reported, and the others go on."""
+
+
+class Turn(NamedTuple):
+    """One pass over all texts."""
+
+    seconds: float
+    cpu_s: float
+    """Of this process; a rival's own child processes are not in it."""
+    vectors: Vectors
+
+
+class OwnProcess:
+    """Answers one request at a time; once LeftOut was raised, no more.
+
+    Thread: one.
+    """
+
+    def __init__(self, opener: Callable[..., EmbedTexts], arguments: Sequence[Any], *, log: Path) -> None:
+        """Start the process, let it call `opener` and wait until that has returned. Raises LeftOut."""
+        spawn = get_context("spawn")
+        self._log = log
+        self._connection, theirs = spawn.Pipe()
+        self._process = spawn.Process(target=_serve, args=(theirs, str(log), opener, tuple(arguments)))
+        self._process.start()
+        theirs.close()
+        self._answer(LOAD_S)
+
+    def embed(self, texts: list[str]) -> Turn:
+        """Embed all texts once; only this is timed, not the way there and back. Raises LeftOut."""
+        self._connection.send(texts)
+        return Turn(*self._answer(TURN_S))
+
+    def close(self) -> None:
+        """End the process; safe to call twice."""
+        if not self._connection.closed:
+            if self._process.is_alive():
+                self._connection.send(None)
+            self._connection.close()
+        self._process.join(END_S)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
+
+    def _answer(self, limit_s: float) -> Any:  # noqa: ANN401 - whatever the other end sends
+        try:
+            if self._connection.poll(limit_s):
+                return self._connection.recv()
+            reason = f"no answer within {limit_s:.0f} s"
+        except (EOFError, OSError):
+            said = [line for line in self._log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
+            reason = said[-1].strip() if said else "it ended without a word"
+        self._process.kill()
+        self.close()
+        raise LeftOut(reason)
+
+
+def _serve(connection: Connection, log: str, opener: Callable[..., EmbedTexts], arguments: tuple[Any, ...]) -> None:
+    """Run in the process: open, say so, embed until told to end. An error ends it; its traceback is in the log."""
+    file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    sys.stdout.flush()
+    os.dup2(file, 1)
+    os.dup2(file, 2)
+    embed = opener(*arguments)
+    connection.send(None)
+    while (texts := connection.recv()) is not None:
+        began_s, began_cpu_s = time.perf_counter(), time.process_time()
+        vectors = embed(texts)
+        connection.send((time.perf_counter() - began_s, time.process_time() - began_cpu_s, vectors))

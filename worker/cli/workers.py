@@ -1,0 +1,119 @@
+"""`vectail run --workers N`: N workers of one consumer group on this machine, started, watched and ended together.
+
+Each is a process of its own (`vectail run --part K/N`) that takes its share of the cores and of the GPU's memory; Kafka divides the
+partitions among them. Several on one card are worth it because Python, not the GPU, limits what one of them can embed.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from worker.cli.exits import CommandFailed, must_change
+from worker.cli.given import Flags
+from worker.exit_codes import CRASHED, DRAINED
+from worker.loaded import model_of
+from worker.logs import configure_logs, inform
+from worker.model.folder import ModelError
+from worker.settings import Settings
+
+_LOOK_S = 0.2
+
+
+class Part(NamedTuple):
+    """Which of how many workers: 1 … `of`."""
+
+    number: int
+    of: int
+
+
+def read_part(text: str) -> Part:
+    """Read `K/N`. Raises CommandFailed."""
+    number, _, of = text.partition("/")
+    if number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of):
+        return Part(int(number), int(of))
+    raise must_change(f"--part is K/N with 1 <= K <= N, not {text!r}")
+
+
+def shares_of(settings: Settings, part: Part) -> Flags:
+    """Return what one of several workers sets otherwise than one alone: its cores, and its share of the GPU's memory."""
+    threads = settings.engine.threads or len(os.sched_getaffinity(0))
+    return {"engine": {"threads": max(threads // part.of, 1), "memory_share": settings.engine.memory_share / part.of}}
+
+
+def run_workers(settings: Settings, config: Path | None, count: int) -> int:
+    """Run `count` workers until a signal, or until one of them fails; returns the exit code. Raises CommandFailed."""
+    if "://" not in settings.milvus.uri:
+        raise must_change(f"--workers {count} needs a Milvus server: the folder {settings.milvus.uri} belongs to one process")
+    if "group.instance.id" in settings.kafka.librdkafka:
+        raise must_change(f"--workers {count} would give all of them the same group.instance.id; remove it from kafka.librdkafka")
+    configure_logs()
+    try:
+        model_of(settings)  # once, before all of them look for it
+    except ModelError as error:
+        raise must_change(error) from error
+    crew = Crew(config, count)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda _signal, _frame: crew.stop())
+    return crew.wait()
+
+
+class Crew:
+    """All of the workers run until all are told to stop; one that fails ends the others.
+
+    Thread: main; `stop` from a signal.
+    """
+
+    def __init__(self, config: Path | None, count: int) -> None:
+        """Start them. They are no part of the terminal's group: a Ctrl-C reaches them once, through `stop`."""
+        given = [] if config is None else ["--config", str(config)]
+        self._children = [
+            subprocess.Popen(  # noqa: S603 - this program itself
+                [sys.executable, "-m", "worker", "run", *given, "--part", f"{number}/{count}"], start_new_session=True
+            )
+            for number in range(1, count + 1)
+        ]
+        self._signals = 0
+        self._signalled = threading.Event()
+        inform("workers started", process_ids=[child.pid for child in self._children])
+
+    def stop(self) -> None:
+        """Begin the drain of all of them; a second call lets them leave at once."""
+        self._signals += 1
+        self._signalled.set()
+
+    def wait(self) -> int:
+        """Wait for the end of all of them; returns 0. Raises CommandFailed with the exit code of the first that failed."""
+        told = 0
+        failed: tuple[int, int] | None = None
+        while any(child.poll() is None for child in self._children):
+            failed = failed or _first_failed(self._children)
+            while told < max(self._signals, int(failed is not None)):
+                self._tell(signal.SIGTERM)
+                told += 1
+            self._signalled.wait(_LOOK_S)
+            self._signalled.clear()
+        failed = failed or _first_failed(self._children)
+        if failed is None:
+            return DRAINED
+        number, exit_code = failed
+        raise CommandFailed(f"worker {number} of {len(self._children)} ended with exit code {exit_code}, see above", _own_code(exit_code))
+
+    def _tell(self, number: signal.Signals) -> None:
+        for child in self._children:
+            if child.poll() is None:
+                child.send_signal(number)
+
+
+def _first_failed(children: Sequence[subprocess.Popen[bytes]]) -> tuple[int, int] | None:
+    codes = ((number, child.poll()) for number, child in enumerate(children, start=1))
+    return next(((number, code) for number, code in codes if code not in (None, DRAINED)), None)
+
+
+def _own_code(exit_code: int) -> int:
+    """Return the exit code for a child's; one that a signal ended has crashed."""
+    return exit_code if exit_code > 0 else CRASHED
