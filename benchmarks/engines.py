@@ -1,6 +1,6 @@
 """Lines embedded per second: vectail's embed stage, the bare engine beneath it, and other libraries, side by side.
 
-    python -m benchmarks.engines [--engine vllm|llama] [--quick] [--json]
+    python -m benchmarks.engines [--engine vllm|llama] [--alone] [--quick] [--json]
 
 Caveats first. The stage and the bare engine get ready token ids, the libraries get text and tokenise it themselves, as their users
 let them. All get the same texts, in turns, on the same processors; what others do on the machine disturbs them nevertheless, and a
@@ -14,87 +14,75 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.engines_report import BARE, LLM, OURS, SENTENCE, TRANSFORMERS, Measured, figures_of, show_table
+from benchmarks.engines_report import BARE, LLM, ONNX, OURS, SENTENCE, TRANSFORMERS, Compared, figures_of, show_table
 from benchmarks.own_stage import EmbedStage, bare_loop
-from benchmarks.rivals.own_process import EmbedTexts, LeftOut, OwnProcess, Turn
+from benchmarks.rivals.own_process import LeftOut, OwnProcess, Turn
 from producers.log_feed import synthetic_lines
 from worker.encoded import EncodedChunk
 from worker.loaded import LoadedModel, load_model
 from worker.model.folder import default_folder
 from worker.settings import Settings, load_settings
+from worker.tables import EngineTable
 
 LINES, QUICK_LINES = 384, 128
 ROUNDS, QUICK_ROUNDS = 9, 5
-ONNX = "ONNX Runtime float32"
-_NEEDED = {
-    SENTENCE: ("sentence_transformers",),
-    ONNX: ("onnxruntime", "onnxscript", "torch", "transformers"),
-    LLM: ("vllm",),
-    TRANSFORMERS: ("torch", "transformers"),
-}
 _SEED = 7
 _BEGIN_MS = 1_700_000_000_000
 
 
+class Rival(NamedTuple):
+    """Another way to the vectors."""
+
+    opener: str
+    libraries: tuple[str, ...]
+    instead_of: str = ""
+    """Only opened when that one could not be."""
+
+
+RIVALS = {
+    SENTENCE: Rival("benchmarks.rivals.sentence:open_sentence_transformers", ("sentence_transformers",)),
+    TRANSFORMERS: Rival("benchmarks.rivals.torch_model:open_transformers", ("torch", "transformers"), SENTENCE),
+    ONNX: Rival("benchmarks.rivals.onnx:open_onnx", ("onnxruntime", "onnxscript", "torch", "transformers")),
+    LLM: Rival("benchmarks.rivals.llm:open_llm", ("vllm",)),
+}
+
+
 class Race:
-    """Everything that is compared, loaded; a rival that fails is left out from then on.
+    """Everything that is compared; a rival that fails is left out from then on.
 
     Thread: main.
     """
 
-    def __init__(self, settings: Settings, lines: list[str], threads: int, scratch: Path) -> None:
-        """Load the rivals one after another. Our engine comes last: loading it writes to the environment, which they would inherit."""
+    def __init__(self, lines: list[str], own: Mapping[str, Callable[[], Turn]], rivals: Mapping[str, Rival]) -> None:
         self._lines = lines
-        self._threads = threads
-        self._scratch = scratch
+        self._own = own
+        self._wanted = rivals
         self._rivals: dict[str, OwnProcess] = {}
         self.left_out: dict[str, str] = {}
-        self._own: dict[str, Callable[[], Turn]] = {}
-        self._settings = settings
 
-    def open_rivals(self, number_format: str) -> None:
-        """Start every rival that is installed."""
-        for name in _NEEDED:
-            if name == TRANSFORMERS and SENTENCE in self._rivals:
-                continue  # only the reference where the better-known one is absent
-            missing = [library for library in _NEEDED[name] if find_spec(library) is None]
+    def open_rivals(self, scratch: Path, threads: int, number_format: str) -> None:
+        """Start every rival that is installed, one after another: each takes all processors to load."""
+        for number, (name, rival) in enumerate(self._wanted.items()):
+            missing = [library for library in rival.libraries if find_spec(library) is None]
+            if rival.instead_of in self._rivals:
+                continue
             if missing:
                 self.left_out[name] = f"not installed: {', '.join(missing)}"
                 continue
-            opener, *arguments = _opener(name, self._threads, number_format)
-            log = self._scratch / f"{len(self._rivals) + len(self.left_out)}.log"
+            arguments = [default_folder(), threads, *([number_format] if name == LLM else [])]
             try:
-                self._rivals[name] = OwnProcess(opener, arguments, log=log)
+                self._rivals[name] = OwnProcess(rival.opener, arguments, log=scratch / f"{number}.log")
             except LeftOut as reason:
                 self.left_out[name] = str(reason)
 
-    @contextlib.contextmanager
-    def own(self, model: LoadedModel) -> Iterator[None]:
-        """Add the stage and the bare engine, and take them away again."""
-        tokenizer = model.new_tokenizer()
-        encoded = tokenizer.encode(self._lines)
-        tokenizer.close()
-        chunks = [EncodedChunk(f"{row:08d}", line, encoded.text(row)) for row, line in enumerate(self._lines)]
-        stage = EmbedStage(self._settings, model)
-        bare = bare_loop(model.engine, chunks)
-        self.tokens = len(encoded.ids)
-        self._own = {
-            OURS: lambda: _timed(lambda: stage.run(chunks), lambda found: np.stack([chunk.vector for chunk in found])),
-            BARE: lambda: _timed(bare, lambda result: result.rows()),
-        }
-        try:
-            yield
-        finally:
-            stage.close()
-
-    def measure(self, rounds: int) -> dict[str, list[Turn]]:
+    def run(self, rounds: int) -> dict[str, list[Turn]]:
         """Let each run in turns, `rounds` times after one to warm up; another begins every round."""
         turns: dict[str, list[Turn]] = {}
         for number in range(rounds + 1):
@@ -117,15 +105,52 @@ class Race:
             rival.close()
 
 
-def _opener(name: str, threads: int, number_format: str) -> tuple[Callable[..., EmbedTexts], Any, *tuple[Any, ...]]:
-    """Return what a rival's process calls and with what; imports happen there, for they need the libraries."""
-    module, function, *more = {
-        SENTENCE: ("sentence", "open_sentence_transformers"),
-        ONNX: ("onnx", "open_onnx"),
-        LLM: ("llm", "open_llm", number_format),
-        TRANSFORMERS: ("torch_model", "open_transformers"),
-    }[name]
-    return open_by_name, f"benchmarks.rivals.{module}", function, (default_folder(), threads, *more)
+def compare(settings: Settings, lines: list[str], rounds: int, rivals: Mapping[str, Rival]) -> Compared:
+    """Load everything, let it run in turns, and end it. Raises ModelError for our own model or engine."""
+    threads = len(os.sched_getaffinity(0))
+    model = load_model(settings)
+    number_format = str(getattr(model.engine, "number_format", "float32"))
+    try:
+        chunks = encoded_chunks(model, lines)
+        with own_sides(settings, model, chunks) as own, tempfile.TemporaryDirectory(prefix="vectail-engines-") as scratch:
+            race = Race(lines, own, rivals)
+            try:
+                race.open_rivals(Path(scratch), threads, number_format)
+                turns = race.run(rounds)
+            finally:
+                race.close()
+    finally:
+        model.engine.close()
+    about = {
+        "engine": model.engine.name,
+        "number_format": number_format if model.engine.name == "vllm" else "float16 weights",
+        "batch_tokens": model.engine.batch_tokens,
+        "threads": threads,
+        "lines": len(lines),
+        "tokens_per_line": round(sum(len(chunk.ids) for chunk in chunks) / len(chunks), 1),
+    }
+    return Compared(about, turns, race.left_out)
+
+
+def encoded_chunks(model: LoadedModel, lines: list[str]) -> list[EncodedChunk]:
+    """Return what the prepare stage would hand over for lines that are all new."""
+    with contextlib.closing(model.new_tokenizer()) as tokenizer:
+        encoded = tokenizer.encode(lines)
+        return [EncodedChunk(f"{row:08d}", line, encoded.text(row)) for row, line in enumerate(lines)]
+
+
+@contextlib.contextmanager
+def own_sides(settings: Settings, model: LoadedModel, chunks: list[EncodedChunk]) -> Iterator[dict[str, Callable[[], Turn]]]:
+    """Start the stage and prepare the bare loop."""
+    stage = EmbedStage(settings, model)
+    bare = bare_loop(model.engine, chunks)
+    try:
+        yield {
+            OURS: lambda: _timed(lambda: stage.run(chunks), lambda found: np.stack([chunk.vector for chunk in found])),
+            BARE: lambda: _timed(bare, lambda result: result.rows()),
+        }
+    finally:
+        stage.close()
 
 
 def _timed(run: Callable[[], Any], rows: Callable[[Any], Any]) -> Turn:
@@ -135,3 +160,32 @@ def _timed(run: Callable[[], Any], rows: Callable[[Any], Any]) -> Turn:
     return Turn(seconds, cpu_s, rows(result))
 
 
+def synthetic(count: int) -> list[str]:
+    """Return seeded lines, the same in every run."""
+    return [line.decode() for line in synthetic_lines(_SEED, count, _BEGIN_MS)]
+
+
+def main(show: Callable[[str], None] = print) -> None:
+    """Compare, and show the figures."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--engine", choices=("auto", "vllm", "llama"), default="auto")
+    parser.add_argument("--batch-tokens", type=int, help="tokens of a batch instead of the engine's default")
+    parser.add_argument("--alone", action="store_true", help="only the stage and the bare engine, without the libraries")
+    parser.add_argument("--threads", type=int, help="processors for each; all of them if not given")
+    parser.add_argument(
+        "--quick", action="store_true", help=f"{QUICK_LINES} lines instead of {LINES}, {QUICK_ROUNDS} rounds instead of {ROUNDS}"
+    )
+    parser.add_argument("--json", action="store_true", help="print one object of figures and nothing else")
+    chosen = parser.parse_args()
+    if chosen.threads:
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: chosen.threads])
+    engine = EngineTable(name=chosen.engine, batch_tokens=chosen.batch_tokens)
+    settings = load_settings(None).model_copy(update={"engine": engine})
+    lines, rounds = (QUICK_LINES, QUICK_ROUNDS) if chosen.quick else (LINES, ROUNDS)
+    compared = compare(settings, synthetic(lines), rounds, {} if chosen.alone else RIVALS)
+    figures = figures_of(compared)
+    show(json.dumps(figures)) if chosen.json else show_table(figures, show)
+
+
+if __name__ == "__main__":
+    main()

@@ -121,7 +121,7 @@ def _bare_vllm(engine: Any, batches: list[list[TokenIds]]) -> Callable[[], BareR
 
         def rows() -> Vectors:
             by_name = {output.request_id: output.outputs.data.float().numpy() for output in outputs}
-            return np.stack([by_name.get(name, by_name.get(f"bare-{row}")) for row, name in enumerate(names)])
+            return np.stack([by_name[name] if name in by_name else by_name[f"bare-{row}"] for row, name in enumerate(names)])
 
         return BareResult(rows)
 

@@ -18,7 +18,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     "benchmarks": frozenset(SOURCE_ROOMS),
     "tests": frozenset(ROOMS),
 }
-SHARED = frozenset({"numpy", "pydantic"})
+SHARED = frozenset({"numpy", "pydantic", "typer"})
 """Libraries that are a language of types and not somebody outside: any file may speak them."""
 ENVIRONMENT_FILES = frozenset(
     {

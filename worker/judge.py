@@ -69,7 +69,7 @@ class Judge:
     def check_engine(self) -> None:
         """Embed the golden texts. Raises EngineFailed unless every vector is the right one."""
         try:
-            worst = self._timed(lambda: worst_cosine(self._engine, self._golden))
+            worst = self._timed(lambda: worst_cosine(self._engine, self._golden, limit_tokens=self.limit_tokens))
         except (RuntimeError, ValueError) as error:
             raise EngineFailed(f"the engine fails on the golden texts: {error}") from error
         if worst < WORST_ALLOWED_COSINE:

@@ -88,11 +88,11 @@ def load_model(settings: Settings) -> LoadedModel:
         tokenizer.close()
     space = space_of(prepared, settings.model.dims)
     _say_what_is_unusual(prepared, space.dim)
-    new_engine = functools.partial(open_engine, settings.engine, prepared, space.dim)
-    engine = new_engine()
     golden = load_golden(prepared.golden)
     if space.dim < prepared.dim:
         golden = golden._replace(vectors=shortened(golden.vectors, space.dim))
+    new_engine = functools.partial(open_engine, settings.engine, prepared, space.dim)
+    engine = new_engine()
     _check_golden(engine, golden)
     return LoadedModel(prepared=prepared, space=space, engine=engine, golden=golden, new_engine=new_engine)
 

@@ -1,7 +1,7 @@
 """Texts to token ids with llama.cpp's tokenizer, and with the model's own wherever the two may differ.
 
 The prepare stage holds one `Tokenizer` a thread. Ids equal the model's own tokenizer on every input: llama.cpp gets only the texts
-that `worker.proven` names; the rest (`foreign_texts` counts it) goes to `tokenizers`, and so does everything where the model's
+that `worker.model.proven` names; the rest (`foreign_texts` counts it) goes to `tokenizers`, and so does everything where the model's
 vocabulary is not of a proven kind (`native` is False). `check_parity` proves it again at every start.
 
 A list is checked as one buffer and encoded in runs of texts, one native call each, joined by the special tokens that end one text
@@ -20,9 +20,9 @@ from worker.engine.llama_native import free_model, load_model, tokenize_function
 from worker.model.folder import ModelError
 from worker.model.own_tokenizer import OwnTokenizer
 from worker.model.prepared import PreparedModel
+from worker.model.proven import ProvenTexts
 from worker.model.wordpiece import WordPiece, read_wordpiece
 from worker.parity import SAMPLE, Difference
-from worker.proven import ProvenTexts, is_provable
 
 _ADD_SPECIAL, _PARSE_SPECIAL = 1, 1
 _RUN_TEXTS = 64
@@ -72,8 +72,8 @@ class Tokenizer:
         self._closed = False
         self._model: int | None = None
         self._proven: ProvenTexts | None = None
-        if model.tokenizer_family == "wordpiece" and is_provable(rules := read_wordpiece(tokenizer_json, source), self._own.ids()):
-            self._load_native(model, rules)
+        if model.tokenizer_family == "wordpiece":
+            self._load_native(model, read_wordpiece(tokenizer_json, source))
 
     @property
     def native(self) -> bool:

@@ -4,6 +4,8 @@ It waits on a pipe while others are measured. What it says goes to a file; the l
 before its time, whatever ended it.
 """
 
+import gc
+import importlib
 import os
 import sys
 import time
@@ -44,10 +46,11 @@ class OwnProcess:
     Thread: one.
     """
 
-    def __init__(self, opener: Callable[..., EmbedTexts], arguments: Sequence[Any], *, log: Path) -> None:
-        """Start the process, let it call `opener` and wait until that has returned. Raises LeftOut."""
+    def __init__(self, opener: str, arguments: Sequence[Any], *, log: Path) -> None:
+        """Start the process and wait until it has called `opener`, a `module:function` that returns EmbedTexts. Raises LeftOut."""
         spawn = get_context("spawn")
         self._log = log
+        log.touch()
         self._connection, theirs = spawn.Pipe()
         self._process = spawn.Process(target=_serve, args=(theirs, str(log), opener, tuple(arguments)))
         self._process.start()
@@ -83,15 +86,18 @@ class OwnProcess:
         raise LeftOut(reason)
 
 
-def _serve(connection: Connection, log: str, opener: Callable[..., EmbedTexts], arguments: tuple[Any, ...]) -> None:
+def _serve(connection: Connection, log: str, opener: str, arguments: tuple[Any, ...]) -> None:
     """Run in the process: open, say so, embed until told to end. An error ends it; its traceback is in the log."""
     file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     sys.stdout.flush()
     os.dup2(file, 1)
     os.dup2(file, 2)
-    embed = opener(*arguments)
+    module, _, function = opener.partition(":")
+    embed: EmbedTexts = getattr(importlib.import_module(module), function)(*arguments)
     connection.send(None)
     while (texts := connection.recv()) is not None:
         began_s, began_cpu_s = time.perf_counter(), time.process_time()
         vectors = embed(texts)
         connection.send((time.perf_counter() - began_s, time.process_time() - began_cpu_s, vectors))
+    del embed
+    gc.collect()  # whatever the rival holds, processes of its own included, ends here

@@ -108,7 +108,9 @@ def test_what_tells_two_spaces_apart_is_named(settings: MilvusSettings) -> None:
     second = MilvusSink(replace(settings, space="space-2", space_parts=parts | {"document_prefix": "passage: ", "pooling": "cls"}))
     with pytest.raises(SinkMismatch) as refused:
         second.open()
-    assert "are of space-2 (pooling is 'mean' there and 'cls' here, document_prefix is '' there and 'passage: ' here); use" in str(refused.value)
+    assert "are of space-2 (pooling is 'mean' there and 'cls' here, document_prefix is '' there and 'passage: ' here); use" in str(
+        refused.value
+    )
 
 
 @pytest.mark.parametrize("remembered", ["[]", "{", '"x"', "{}"])

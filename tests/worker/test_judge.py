@@ -203,7 +203,7 @@ def test_lack_of_memory_halves_the_batch_and_those_after_it_and_blames_nobody(be
 
 
 def test_every_shrink_is_said_once_and_never_goes_below_the_longest_text(bench: Bench, engine: FakeEngine) -> None:
-    engine.max_tokens, engine.memory_tokens = 20, 20
+    engine.max_tokens, engine.memory_tokens = 20, 15
     batch = [text(*range(10, 18)) for _ in range(16)]
     for _ in range(3):
         assert_right(bench.judge.embed(batch), batch)
@@ -227,6 +227,15 @@ def test_after_a_batch_that_lacked_memory_a_bad_text_is_still_found_alone(bench:
     batch = [text(1), text(2), text(BAD), text(3)]
     outcomes = bench.judge.embed(batch)
     assert [isinstance(outcome, str) for outcome in outcomes] == [False, False, True, False]
+
+
+def test_the_golden_texts_go_in_smaller_batches_too_once_memory_was_short(bench: Bench, engine: FakeEngine) -> None:
+    """All golden texts together would not fit: that must not count as a broken engine."""
+    engine.max_tokens, engine.memory_tokens, engine.raises_on = 4, 5, {BAD}
+    outcomes = bench.judge.embed([text(1), text(2), text(BAD), text(3)])
+    assert [isinstance(outcome, str) for outcome in outcomes] == [False, False, True, False]
+    assert bench.judge.limit_tokens == 4
+    assert bench.made == []
 
 
 def test_a_single_text_that_memory_does_not_hold_ends_with_new_engines_and_no_blame(bench: Bench, engine: FakeEngine) -> None:

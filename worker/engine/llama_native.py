@@ -74,6 +74,20 @@ def _start() -> None:
     binding.llama_backend_init()
 
 
+@functools.cache
+def _as_it_is() -> ctypes.Array[binding.llama_model_kv_override]:
+    """Overrides with which llama.cpp neither lowers a text nor strips its accents: a fifth of the time that tokenizing takes.
+
+    `worker.tokenizer` gives it only ASCII, in lower case where the model wants it. The last, empty one ends the list.
+    """
+    overrides = (binding.llama_model_kv_override * 3)()
+    for override, rule in zip(overrides, (b"lowercase", b"strip_accents"), strict=False):
+        override.tag = binding.LLAMA_KV_OVERRIDE_TYPE_BOOL
+        override.key = b"tokenizer.ggml.normalizer." + rule
+        override.value.val_bool = False
+    return overrides
+
+
 def load_model(prepared: PreparedModel, *, vocabulary_only: bool) -> int:
     """Load the GGUF of a prepared model and check that it is the one that was prepared.
 
@@ -84,6 +98,8 @@ def load_model(prepared: PreparedModel, *, vocabulary_only: bool) -> int:
     settings = binding.llama_model_default_params()
     settings.vocab_only = vocabulary_only
     settings.n_gpu_layers = 0
+    if vocabulary_only:
+        settings.kv_overrides = _as_it_is()
     model = binding.llama_model_load_from_file(str(prepared.gguf).encode(), settings)
     if not model:
         raise ModelError(f"llama.cpp cannot load {prepared.gguf}: {_reason()}")

@@ -5,7 +5,7 @@
 
 from collections.abc import Sequence
 
-from worker.engine.engine import Engine, TokenIds, Vectors, normalized
+from worker.engine.engine import Engine, EngineDied, TokenIds, Vectors, normalized
 
 
 def shortened(vectors: Vectors, dims: int) -> Vectors:
@@ -28,9 +28,11 @@ class ShortenedEngine:
         self.batch_tokens = engine.batch_tokens
 
     def embed(self, batch: Sequence[TokenIds]) -> Vectors:
-        """See `Engine`. What has another shape than promised is passed on as it is, for the judge to see."""
+        """See `Engine`. Vectors of another dimension than the engine inside promised are EngineDied, for cutting would hide it."""
         vectors = self._engine.embed(batch)
-        return shortened(vectors, self.dim) if vectors.shape[1:] == (self._engine.dim,) else vectors
+        if vectors.shape[1:] != (self._engine.dim,):
+            raise EngineDied(f"the engine gave {vectors.shape} numbers for {len(batch)} texts of {self._engine.dim} dimensions")
+        return shortened(vectors, self.dim)
 
     def close(self) -> None:
         """Close the engine inside."""

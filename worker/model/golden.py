@@ -74,14 +74,14 @@ def load_golden(file: Path) -> Golden:
         raise ModelError(f"{file} cannot be read: {error}") from error
 
 
-def worst_cosine(engine: Engine, golden: Golden) -> float:
+def worst_cosine(engine: Engine, golden: Golden, *, limit_tokens: int | None = None) -> float:
     """Embed the golden texts that the engine can take; return the lowest cosine between what came and what is right, -1 … 1.
 
-    An answer of the wrong shape or with a number that is not finite counts as -1. Raises what the engine raises.
+    In batches of at most `limit_tokens` tokens, the engine's own limit if not given. An answer of the wrong shape or with a number that is not finite counts as -1. Raises what the engine raises.
     """
     chosen = [index for index, ids in enumerate(golden.ids) if len(ids) <= engine.max_tokens]
     worst = 1.0 if chosen else -1.0
-    for batch in _batches(golden, chosen, engine.batch_tokens):
+    for batch in _batches(golden, chosen, min(limit_tokens or engine.batch_tokens, engine.batch_tokens)):
         right = golden.vectors[batch]
         vectors = engine.embed([golden.ids[index] for index in batch])
         if vectors.shape != right.shape or not np.isfinite(vectors).all():

@@ -8,6 +8,7 @@ hashes nor reads the weights. Everything is made in a folder of one's own and re
 import hashlib
 import json
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +19,7 @@ from worker.model.golden import compute_golden, save_golden
 from worker.model.hf_folder import write_hf_folder
 from worker.model.making import discard, new_folder, remove_stale
 from worker.model.own_tokenizer import OwnTokenizer, read_tokenizer_json
+from worker.model.proven import is_provable
 from worker.model.reference import ReferenceModel
 from worker.model.stamp import files_of, read_stamp, stamp_of, write_stamp
 from worker.model.weights import read_weights, sha256_of
@@ -52,7 +54,8 @@ class PreparedModel:
     weights_sha256: str
     tokenizer_sha256: str
     tokenizer_family: TokenizerFamily
-    """`wordpiece`: the GGUF has the vocabulary, and llama.cpp's ids can be proven equal. `other`: only `tokenizers` knows the ids."""
+    """`wordpiece`: the GGUF has the vocabulary, and llama.cpp's ids are proven equal (`worker.model.proven`). `other`: only `tokenizers`
+    knows the ids."""
     pooling: Pooling
     normalize: bool
     """Whether vectors are made of length 1; golden vectors always are."""
@@ -139,7 +142,7 @@ def _prepare(source: ModelFolder, cache: Path) -> PreparedModel:
     tokenizer = OwnTokenizer(tokenizer_json, f"{source.path / TOKENIZER}")
     if (largest := tokenizer.largest_id()) >= source.vocabulary_size:
         raise ModelError(f"the tokenizer in {source.path} has ids up to {largest}, its model only {source.vocabulary_size} tokens")
-    vocabulary = _read_vocabulary(tokenizer_json)
+    vocabulary = _read_vocabulary(tokenizer_json, tokenizer.ids())
     weights_sha256 = sha256_of(source.weights)
     description = _describe(source, weights_sha256, tokenizer_json, "other" if vocabulary is None else "wordpiece")
     key = hashlib.sha256(json.dumps(description, sort_keys=True).encode()).hexdigest()[:16]
@@ -168,11 +171,13 @@ def _prepare(source: ModelFolder, cache: Path) -> PreparedModel:
     return load_prepared(target)
 
 
-def _read_vocabulary(tokenizer_json: str) -> WordPiece | None:
+def _read_vocabulary(tokenizer_json: str, ids: Mapping[str, int]) -> WordPiece | None:
+    """Read a vocabulary that llama.cpp's tokenizer can be proven to agree with; None for any other."""
     try:
-        return read_wordpiece(tokenizer_json, TOKENIZER)
+        rules = read_wordpiece(tokenizer_json, TOKENIZER)
     except ModelError:
         return None
+    return rules if is_provable(rules, ids) else None
 
 
 def _describe(source: ModelFolder, weights_sha256: str, tokenizer_json: str, tokenizer_family: TokenizerFamily) -> dict[str, object]:

@@ -9,7 +9,9 @@ import pytest
 from tests.worker.cli.conftest import RunHere
 from worker.exit_codes import DRAINED, MUST_CHANGE
 
-LINES = [f"{word} {verb} after {number} tries" for number, word in enumerate(("disk", "network", "login")) for verb in ("failed", "recovered")]
+LINES = [
+    f"{word} {verb} after {number} tries" for number, word in enumerate(("disk", "network", "login")) for verb in ("failed", "recovered")
+]
 
 
 @pytest.fixture

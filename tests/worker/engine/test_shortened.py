@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fakes.engine import FakeEngine
-from worker.engine.engine import TextTooLong, TokenIds, Vectors
+from worker.engine.engine import EngineDied, TextTooLong, TokenIds, Vectors
 from worker.engine.shortened import ShortenedEngine, shortened
 
 
@@ -73,11 +73,12 @@ def test_closing_it_closes_the_engine_inside() -> None:
     assert inside.closed
 
 
-@pytest.mark.parametrize("shape", [(2, 3), (2, 15), (2, 17), (16,), (2, 16, 1)])
-def test_what_has_not_the_columns_that_the_engine_inside_promised_is_passed_on_for_the_judge(shape: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("shape", [(2, 3), (2, 5), (2, 15), (2, 17), (16,), (2, 16, 1)])
+def test_what_has_not_the_columns_that_the_engine_inside_promised_comes_from_a_broken_engine(shape: tuple[int, ...]) -> None:
     inside = Odd(dim=16)
     inside.given = np.ones(shape, dtype=np.float32)
-    assert ShortenedEngine(inside, 5).embed([text(1), text(2)]) is inside.given
+    with pytest.raises(EngineDied, match="numbers for 2 texts of 16 dimensions"):
+        ShortenedEngine(inside, 5).embed([text(1), text(2)])
 
 
 def test_a_missing_row_stays_missing() -> None:
