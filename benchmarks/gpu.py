@@ -33,7 +33,7 @@ PEAKS_TFLOPS = {"H200": 989.0, "H100": 989.0, "A100": 312.0, "L40S": 362.0, "L40
 VOCABULARY, POSITIONS, SPECIAL = 30_522, 512, ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _WHOLE = (VOCABULARY - len(SPECIAL)) // 2
 MEMORY_SHARE, BATCH_TOKENS, SEQUENCES, CPU_BATCH_TOKENS, CPU_CACHE_BYTES = 0.8, 16_384, 1024, 1024, 64 * 1024 * 1024
-IMPORT_S, LOAD_S, WARM_S, SLICES, SAMPLE = 300.0, 900.0, 300.0, 5, 16
+IMPORT_S, LOAD_S, WARM_S, END_S, SLICES, SAMPLE = 300.0, 900.0, 300.0, 10.0, 5, 16
 
 
 class Shape(NamedTuple):
@@ -314,7 +314,8 @@ class Replica:
             self._process = subprocess.Popen(  # noqa: S603 - this file
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True
             )
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reading = threading.Thread(target=self._read, daemon=True)
+        self._reading.start()
         with contextlib.suppress(OSError):  # it has ended: `wait` says why
             self.say(plan)
 
@@ -339,7 +340,7 @@ class Replica:
 
     def ask(self, message: Mapping[str, Any], limit_s: float) -> dict[str, Any]:
         """Say and wait. Raises Failed."""
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):  # as in `__init__`
             self.say(message)
         return self.wait(limit_s)
 
@@ -353,6 +354,11 @@ class Replica:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+        self._reading.join(END_S)
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None and not self._reading.is_alive():
+                with contextlib.suppress(OSError):  # what was not read any more
+                    pipe.close()
 
     def _read(self) -> None:
         assert self._process.stdout is not None  # noqa: S101 - it is a pipe
@@ -478,7 +484,7 @@ class Bench:
 def answers(running: list[Replica], message: Mapping[str, Any], limit_s: float) -> list[dict[str, Any]]:
     """Say the same to all, then collect an answer from each, all of them even if one fails. Raises Failed."""
     for one in running:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):  # it has ended: `wait` says why
             one.say(message)
     found, failed = [], ""
     end_s = time.monotonic() + limit_s

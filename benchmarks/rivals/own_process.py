@@ -4,6 +4,7 @@ It waits on a pipe while others are measured. What it says goes to a file; the l
 before its time, whatever ended it.
 """
 
+import contextlib
 import gc
 import importlib
 import os
@@ -59,13 +60,14 @@ class OwnProcess:
 
     def embed(self, texts: list[str]) -> Turn:
         """Embed all texts once; only this is timed, not the way there and back. Raises LeftOut."""
-        self._connection.send(texts)
+        with contextlib.suppress(OSError):  # it has ended: the answer says so
+            self._connection.send(texts)
         return Turn(*self._answer(TURN_S))
 
     def close(self) -> None:
         """End the process; safe to call twice."""
         if not self._connection.closed:
-            if self._process.is_alive():
+            with contextlib.suppress(OSError):
                 self._connection.send(None)
             self._connection.close()
         self._process.join(END_S)

@@ -58,34 +58,38 @@ def test_the_table_says_who_was_left_out_and_why() -> None:
 def test_rivals_that_fail_are_left_out_and_the_others_go_on(tmp_path: Path) -> None:
     rivals = {
         "lengths": Rival(f"{OPENERS}:open_lengths", ("numpy",)),
-        "instead": Rival(f"{OPENERS}:open_lengths", ("numpy",), "lengths"),
+        "instead": Rival(f"{OPENERS}:open_nothing", ("numpy",), "lengths"),
+        "nothing": Rival(f"{OPENERS}:open_nothing", ("numpy",)),
+        "deadly": Rival(f"{OPENERS}:open_deadly", ("numpy",)),
         "absent": Rival(f"{OPENERS}:open_lengths", ("no_such_library",)),
     }
     race = Race(["a", "bcd"], {}, rivals)
     try:
-        race.open_rivals(tmp_path, 5, "float32")
-        assert race.left_out == {
-            "lengths": "TypeError: open_lengths() takes 1 positional argument but 2 were given",
-            "instead": "TypeError: open_lengths() takes 1 positional argument but 2 were given",
-            "absent": "not installed: no_such_library",
-        }
+        race.open_rivals(tmp_path, 2, "float32")
+        ran = race.run(3)
     finally:
         race.close()
+    assert {name: [turn.vectors.tolist() for turn in turns] for name, turns in ran.items()} == {"lengths": [[[1.0, 1.0], [3.0, 3.0]]] * 3}
+    assert race.left_out == {
+        "nothing": "FileNotFoundError: there is no model",
+        "deadly": "it ended without a word",
+        "absent": "not installed: no_such_library",
+    }
 
 
 def test_a_process_embeds_and_is_closed_twice(tmp_path: Path) -> None:
-    rival = OwnProcess(f"{OPENERS}:open_lengths", [2], log=tmp_path / "log")
+    rival = OwnProcess(f"{OPENERS}:open_lengths", [tmp_path, 2], log=tmp_path / "log")
     assert rival.embed(["a", "bcd"]).vectors.tolist() == [[1.0, 1.0], [3.0, 3.0]]
     rival.close()
     rival.close()
 
 
 def test_a_process_that_cannot_open_says_why(tmp_path: Path) -> None:
-    with pytest.raises(LeftOut, match="^FileNotFoundError: there is no model$"):
-        OwnProcess(f"{OPENERS}:open_nothing", [], log=tmp_path / "log")
+    with pytest.raises(LeftOut, match=r"^FileNotFoundError: there is no model$"):
+        OwnProcess(f"{OPENERS}:open_nothing", [tmp_path, 2], log=tmp_path / "log")
 
 
 def test_a_process_that_dies_at_work_is_left_out(tmp_path: Path) -> None:
-    rival = OwnProcess(f"{OPENERS}:open_deadly", [], log=tmp_path / "log")
-    with pytest.raises(LeftOut, match="^it ended without a word$"):
+    rival = OwnProcess(f"{OPENERS}:open_deadly", [tmp_path, 2], log=tmp_path / "log")
+    with pytest.raises(LeftOut, match=r"^it ended without a word$"):
         rival.embed(["a"])

@@ -40,14 +40,14 @@ def test_the_same_code_runs_tiny_on_the_cpu(tmp_path: Path) -> None:
 
 def test_a_replica_that_fails_says_why(tmp_path: Path) -> None:
     one = Replica({}, tmp_path / "log")
-    with pytest.raises(Failed, match="^KeyError: 'way'$"):
+    with pytest.raises(Failed, match=r"^KeyError: 'way'$"):
         one.wait(60)
     assert not one.alive
 
 
 def test_a_replica_that_gives_no_answer_is_ended(tmp_path: Path) -> None:
     one = Replica({"way": "ids", "threads": 1}, tmp_path / "log")
-    with pytest.raises(Failed, match="^no answer within 0 s$"):
+    with pytest.raises(Failed, match=r"^no answer within 0 s$"):
         one.wait(0.0)
     assert not one.alive
 

@@ -77,7 +77,8 @@ def load_golden(file: Path) -> Golden:
 def worst_cosine(engine: Engine, golden: Golden, *, limit_tokens: int | None = None) -> float:
     """Embed the golden texts that the engine can take; return the lowest cosine between what came and what is right, -1 … 1.
 
-    In batches of at most `limit_tokens` tokens, the engine's own limit if not given. An answer of the wrong shape or with a number that is not finite counts as -1. Raises what the engine raises.
+    In batches of at most `limit_tokens` tokens, or as large as the engine takes. An answer of the wrong shape or with a number that is
+    not finite counts as -1. Raises what the engine raises.
     """
     chosen = [index for index, ids in enumerate(golden.ids) if len(ids) <= engine.max_tokens]
     worst = 1.0 if chosen else -1.0

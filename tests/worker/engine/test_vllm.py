@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("vllm_installed")
 
 NewEngine = Callable[..., "VllmEngine"]
 LIMIT = 256
-START_S = 240
+START_S = 540
 
 
 @pytest.fixture
@@ -220,6 +220,7 @@ def run_script(text: str, model: PreparedModel, folder: Path) -> subprocess.Comp
     )
 
 
+@pytest.mark.timeout(600)  # two starts of vLLM, each in a process of its own
 def test_vllm_prints_nothing_and_an_engine_in_its_own_process_that_is_killed_is_replaced(tmp_path: Path) -> None:
     model = prepare_model(make_folder(tmp_path / "hf"), tmp_path / "cache")
     ended = run_script(OWN_PROCESS, model, tmp_path)
@@ -227,6 +228,7 @@ def test_vllm_prints_nothing_and_an_engine_in_its_own_process_that_is_killed_is_
     assert ended.stderr.startswith("quiet\n"), ended.stderr
 
 
+@pytest.mark.timeout(600)  # two starts of vLLM, each in a process of its own
 def test_without_memory_for_a_batch_it_is_halved_and_nobody_is_blamed(tmp_path: Path, prepared_model: PreparedModel) -> None:
     """What the process may still take is limited once the engine is loaded."""
     ended = run_script(NO_MEMORY, prepared_model, tmp_path)
