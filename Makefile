@@ -7,7 +7,7 @@ LOGS ?=
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup vllm vllm-matrix demo test check format coverage bench up down lock clean
+.PHONY: help setup vllm vllm-matrix demo test check format coverage bench bench-deps up down lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -42,6 +42,9 @@ format: $(READY) ## let ruff lay out the source
 
 coverage: $(READY) ## all tests, with branch coverage over source and tests
 	@$(VENV)/bin/python -m pytest --cov --cov-report=term --cov-report=html $(ARGS)
+
+bench-deps: $(READY) ## what benchmarks.engines compares vLLM with: sentence-transformers and ONNX Runtime (after `make vllm`)
+	@$(VENV)/bin/python -m pip install --quiet --no-deps --require-hashes --only-binary :all: -r benchmarks/requirements.lock
 
 bench: $(READY) ## lines per second through the whole path
 	@$(VENV)/bin/python -m benchmarks.throughput $(ARGS) $(LOGS)

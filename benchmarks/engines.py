@@ -15,6 +15,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -144,12 +145,14 @@ def own_sides(settings: Settings, model: LoadedModel, chunks: list[EncodedChunk]
     """Start the stage and prepare the bare loop."""
     stage = EmbedStage(settings, model)
     bare = bare_loop(model.engine, chunks)
+    thread = ThreadPoolExecutor(1)  # as the stage has: on the main thread vLLM took 5 % more processor time
     try:
         yield {
             OURS: lambda: _timed(lambda: stage.run(chunks), lambda found: np.stack([chunk.vector for chunk in found])),
-            BARE: lambda: _timed(bare, lambda result: result.rows()),
+            BARE: lambda: _timed(lambda: thread.submit(bare).result(), lambda result: result.rows()),
         }
     finally:
+        thread.shutdown()
         stage.close()
 
 

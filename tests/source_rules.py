@@ -24,6 +24,7 @@ ENVIRONMENT_FILES = frozenset(
     {
         "worker/settings.py",
         "worker/engine/vllm.py",  # writes what vLLM can be told in no other way
+        "benchmarks/gpu.py",  # as worker/engine/vllm.py
     }
 )
 CATCH_ALL_FILE = "worker/stage.py"
