@@ -79,6 +79,7 @@ CLEAN = {
     "worker/service.py": "import numpy\nfrom consumers.record import Record\ntry:\n    pass\nexcept (OSError, ValueError):\n    pass\n",
     "worker/undo.py": "try:\n    pass\nexcept BaseException:\n    print()\n    raise\n",
     "worker/long.py": "pass\n" * LINES,
+    **dict.fromkeys(LONGER, "pass\n" * (LINES + 1)),
     "tests/test_all.py": "import os\nimport worker.service\nos.environ\n" + "pass\n" * (TEST_LINES - 3),
 }
 
