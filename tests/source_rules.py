@@ -23,8 +23,8 @@ SHARED = frozenset({"numpy", "pydantic", "typer"})
 ENVIRONMENT_FILES = frozenset(
     {
         "worker/settings.py",
-        "worker/engine/vllm.py",  # writes what vLLM can be told in no other way
-        "benchmarks/gpu.py",  # as worker/engine/vllm.py
+        "worker/engine/vllm_library.py",  # writes what vLLM can be told in no other way
+        "benchmarks/gpu.py",  # as worker/engine/vllm_library.py
     }
 )
 CATCH_ALL_FILE = "worker/stage.py"

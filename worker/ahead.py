@@ -47,11 +47,11 @@ class OneAhead(Generic[B, R]):
             return self._ready is None and not self._in_work and not self._results
 
     def offer(self, batch: B) -> None:
-        """Make a batch the ready one; only while it `wants` one."""
+        """Make a batch the ready one; only while it `wants` one. After `abandon` it is forgotten."""
         with self._changed:
             if self._ready is not None:
                 raise RuntimeError("a batch stands ready already")
-            self._ready = batch
+            self._ready = None if self._closed else batch
             self._changed.notify_all()
 
     def take_back(self) -> B | None:

@@ -53,7 +53,7 @@ class Judge:
         self.limit_tokens = engine.batch_tokens
         """Most tokens a batch should have: the engine's budget, less once its memory was too small."""
         self.busy_since_s: float | None = None
-        """When the engine was given what it works on; None while it rests."""
+        """When the engine was given what it works on, or began to be made anew; None while it rests."""
 
     def embed(self, texts: Sequence[TokenIds]) -> list[Vector | str]:
         """Embed one batch; a text that fails alone has its reason instead of a vector. Raises EngineFailed."""
@@ -126,9 +126,9 @@ class Judge:
         while self._rebuilds < REBUILDS:
             self._rebuilds += 1
             self._say(f"{last}; making a new engine ({self._rebuilds} of {REBUILDS})")
-            self._engine.close()
+            self._timed(self._engine.close)
             try:
-                self._engine = self._new_engine()
+                self._engine = self._timed(self._new_engine)
                 self.check_engine()
             except (ModelError, EngineFailed) as error:
                 last = error

@@ -101,7 +101,7 @@ def chosen_engine(settings: EngineTable) -> Literal["vllm", "llama"]:
     """Return which engine the settings choose on this machine."""
     if settings.name != "auto":
         return settings.name
-    return "llama" if importlib.util.find_spec("vllm") is None else "vllm"
+    return "vllm" if _vllm_is_installed() else "llama"
 
 
 def open_engine(settings: EngineTable, model: PreparedModel, dim: int) -> Engine:
@@ -115,8 +115,14 @@ def open_engine(settings: EngineTable, model: PreparedModel, dim: int) -> Engine
     return ShortenedEngine(engine, dim) if dim < engine.dim else engine
 
 
+def _vllm_is_installed() -> bool:
+    """Whether there is a package of that name, and not only a folder."""
+    spec = importlib.util.find_spec("vllm")
+    return spec is not None and spec.origin is not None
+
+
 def _vllm(settings: EngineTable, model: PreparedModel, threads: int) -> Engine:
-    if importlib.util.find_spec("vllm") is None:
+    if not _vllm_is_installed():
         raise ModelError("engine.name is vllm, which is not installed here: run `make vllm`, or set it to llama")
     from worker.engine.vllm import VllmEngine  # noqa: PLC0415 - vLLM is optional
 

@@ -62,11 +62,12 @@ class Service:
     Thread: main; `stop` and the counters from any.
     """
 
-    def __init__(self, settings: Settings, outside: Outside, *, say: Callable[[str], None]) -> None:
+    def __init__(self, settings: Settings, outside: Outside, *, say: Callable[[str], None], stop: threading.Event | None = None) -> None:
+        """`stop` begins the drain; it may be set already, and is the service's own if not given."""
         self._settings = settings
         self.outside = outside
         self._say = say
-        self._stop = threading.Event()
+        self._stop = stop or threading.Event()
         self.opened = threading.Event()
         """Set once the index is open and polling has begun."""
         self._abandon = threading.Event()

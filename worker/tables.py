@@ -125,7 +125,8 @@ class EngineTable(Table):
     memory_share: float = Field(default=0.8, gt=0, le=1)
     """vLLM's share of a GPU's memory; `run --workers N` divides it among N."""
     own_process: bool = False
-    """Run vLLM's engine in a process of its own."""
+    """Run vLLM's engine in a process of its own: slower to start and no faster here. There, whatever fails ends it: nothing is halved or
+    bisected, the engine is only made anew; and it takes a Ctrl-C for itself."""
     hang_s: float = Field(default=180.0, ge=1)
     """A batch that takes longer ends the worker, with the stacks of all threads in the log."""
 

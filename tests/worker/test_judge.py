@@ -352,9 +352,9 @@ def test_it_is_busy_since_the_engine_was_given_something_until_it_answers(
     assert [*seen, bench.judge.busy_since_s] == [None, 6.0, None]
 
 
-def test_it_is_not_busy_after_a_call_that_failed_nor_while_an_engine_is_made(bench: Bench, engine: FakeEngine) -> None:
+def test_it_is_busy_while_an_engine_is_made_but_not_after_a_call_that_failed(bench: Bench, engine: FakeEngine) -> None:
     engine.dead = True
     with pytest.raises(EngineFailed):
         bench.judge.embed([text(1)])
     assert bench.judge.busy_since_s is None
-    assert bench.busy_while_made == [None] * 3
+    assert bench.busy_while_made == [bench.now_s] * 3

@@ -15,10 +15,17 @@ from tests.worker.model.tiny import Tiny, make_folder
 from worker.engine.llama import LlamaEngine
 from worker.engine.shortened import ShortenedEngine
 from worker.loaded import chosen_engine, load_model, model_of, open_engine, space_of
+from worker.logs import configure_logs
 from worker.model.folder import ModelError
 from worker.model.prepared import PreparedModel
 from worker.settings import Settings
 from worker.tables import EngineTable, ModelTable
+
+
+@pytest.fixture(autouse=True)
+def _logs() -> None:
+    """The log goes to the standard error of this test, not to that of one that ran before."""
+    configure_logs()
 
 
 def settings(**model: Any) -> Settings:  # noqa: ANN401 - as ModelTable takes them
@@ -78,9 +85,16 @@ def test_without_vllm_and_without_a_name_it_is_llama_cpp() -> None:
 
 def test_where_vllm_is_installed_it_is_chosen_without_a_name_and_without_an_import(monkeypatch: pytest.MonkeyPatch) -> None:
     installed = ModuleType("vllm")
-    installed.__spec__ = ModuleSpec("vllm", None)
+    installed.__spec__ = ModuleSpec("vllm", None, origin="vllm/__init__.py")
     monkeypatch.setitem(sys.modules, "vllm", installed)
     assert chosen_engine(EngineTable()) == "vllm"
+
+
+def test_a_folder_named_vllm_is_not_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = ModuleType("vllm")
+    folder.__spec__ = ModuleSpec("vllm", None)
+    monkeypatch.setitem(sys.modules, "vllm", folder)
+    assert chosen_engine(EngineTable()) == "llama"
 
 
 @pytest.mark.usefixtures("without_vllm")

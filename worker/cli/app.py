@@ -68,7 +68,9 @@ def demo_verb(
 def run_verb(
     *,
     config: Config = None,
-    workers: Annotated[int, typer.Option(help="Run so many on this machine, which share cores and GPU.", min=1, max=64, metavar="N")] = 1,
+    workers: Annotated[
+        int, typer.Option(help="Run so many, sharing cores and GPU; needs a Milvus server.", min=1, max=64, metavar="N")
+    ] = 1,
     part: Annotated[str | None, typer.Option(hidden=True, metavar="K/N")] = None,
 ) -> None:
     """Run the worker: index topics and answer questions.

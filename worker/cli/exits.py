@@ -1,6 +1,7 @@
 """How a verb fails: one line on standard error, and a documented exit code."""
 
 import signal
+import threading
 from collections.abc import Callable
 from types import FrameType
 
@@ -28,13 +29,14 @@ def problem(message: object) -> CommandFailed:
 def stop_on_signals(stop: Callable[[], None]) -> None:
     """First SIGTERM or SIGINT ends a verb in order; the second leaves at once.
 
-    Nothing is raised: in the middle of a constructor of a C library, KeyboardInterrupt comes out as anything.
+    Nothing is raised: in the middle of a constructor of a C library, KeyboardInterrupt comes out as anything. `stop` runs on a thread
+    of its own: the main thread may hold the lock that it needs.
     """
 
     def drain(_signal: int, _frame: FrameType | None) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, signal.SIG_DFL)
-        stop()
+        threading.Thread(target=stop, daemon=True).start()
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, drain)

@@ -1,9 +1,10 @@
 """`vectail model check`: compares ids and vectors with the model's own, on texts that every start takes and on a user's own files.
 
-A file goes through in lists of lines, however large it is; every line is compared as it is and masked, as the worker embeds it.
+A file goes through in lists of lines, however large it is; every line is compared as it is, and as the worker embeds it: masked, behind
+the prefix of documents, and behind that of queries.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -27,25 +28,34 @@ class ModelCheck:
     Thread: main.
     """
 
-    def __init__(self, tokenizer: Tokenizer, max_record_bytes: int) -> None:
+    def __init__(self, tokenizer: Tokenizer, settings: Settings, prefixes: Collection[str]) -> None:
         self._tokenizer = tokenizer
-        self._max_record_bytes = max_record_bytes
-        self._masker = Masker()
+        self._max_record_bytes = settings.decode.max_record_bytes
+        self._masker = Masker(settings.mask.mode)
+        self._prefixes = sorted(set(prefixes))
         self.lines = 0
         self.too_large = 0
         self.texts = 0
         self.foreign_texts = 0
         self.difference: Difference | None = None
 
+    def compare_sample(self) -> None:
+        """Compare the built-in sample, odd texts most of them; it is not counted."""
+        self.difference = self._tokenizer.first_difference(self._texts(SAMPLE))
+
     def compare(self, lines: Sequence[str]) -> None:
-        """Compare the lines, and those of their masked texts that are others."""
-        masked = self._masker.mask(lines)
-        texts = [*lines, *(text for text, line in zip(masked, lines, strict=True) if text != line)]
+        """Compare the lines, and those of their embedded texts that are others."""
+        texts = self._texts(lines)
         before = self._tokenizer.foreign_texts
         self.difference = self._tokenizer.first_difference(texts)
         self.lines += len(lines)
         self.texts += len(texts)
         self.foreign_texts += self._tokenizer.foreign_texts - before
+
+    def _texts(self, lines: Sequence[str]) -> list[str]:
+        masked = self._masker.mask(lines)
+        embedded = [prefix + text for prefix in self._prefixes for text in masked]
+        return [*lines, *(text for text, line in zip(embedded, [*lines] * len(self._prefixes), strict=True) if text != line)]
 
     def compare_files(self, files: Sequence[str]) -> None:
         """Compare every line of the files, `-` being standard input. Raises FileUnreadable."""
@@ -69,8 +79,8 @@ def check_model(settings: Settings, files: Sequence[str]) -> dict[str, Any]:
         model = model_of(settings)
         tokenizer = Tokenizer(model)
         try:
-            check = ModelCheck(tokenizer, settings.decode.max_record_bytes)
-            check.compare(SAMPLE)
+            check = ModelCheck(tokenizer, settings, (model.document_prefix, model.query_prefix))
+            check.compare_sample()
             check.compare_files(files)
         finally:
             tokenizer.close()
@@ -83,7 +93,7 @@ def check_model(settings: Settings, files: Sequence[str]) -> dict[str, Any]:
         "lines": check.lines,
         "texts": check.texts,
         "foreign_texts": check.foreign_texts,
-        "foreign_share": round(check.foreign_texts / check.texts, 6),
+        "foreign_share": round(check.foreign_texts / max(check.texts, 1), 6),
         "too_large": check.too_large,
         "tokenizer": "llama.cpp" if tokenizer.native else "tokenizers",
         "engine": engine,
@@ -93,9 +103,10 @@ def check_model(settings: Settings, files: Sequence[str]) -> dict[str, Any]:
 
 def shown_check(facts: dict[str, Any]) -> dict[str, str]:
     """Return the facts as a person reads them: name and value."""
-    texts = f"{facts['texts']:,}, masked ones too"
-    shown = {"model": facts["model"], "lines compared": f"{facts['lines']:,}", "texts compared": texts}
-    shown["to tokenizers"] = f"{facts['foreign_texts']:,} texts, {facts['foreign_share']:.2%}"
+    shown = {"model": facts["model"], "tokenizer": facts["tokenizer"], "compared": "the built-in sample"}
+    if facts["lines"]:
+        shown["compared"] += f" and {facts['lines']:,} lines, as they are and as they are embedded: {facts['texts']:,} texts"
+        shown["of these"] = f"{facts['foreign_texts']:,}, {facts['foreign_share']:.2%}, are left to the model's own tokenizer"
     if facts["too_large"]:
         shown["left out"] = f"{facts['too_large']:,}, longer than decode.max_record_bytes"
     if facts["equal"]:

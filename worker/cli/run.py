@@ -1,5 +1,6 @@
 """`vectail run`: the worker itself, until SIGTERM."""
 
+import threading
 from collections.abc import Callable
 
 from producers.kafka import ProducerMisconfigured
@@ -16,13 +17,15 @@ from worker.settings import Settings
 
 def run_worker(settings: Settings, *, number: int | None = None) -> int:
     """Run until SIGTERM or SIGINT; returns the exit code. `number` tells several on one machine apart. Raises CommandFailed."""
+    stop = threading.Event()
+    stop_on_signals(stop.set)
+    if number is not None:
+        threading.Thread(target=_stop_with_parent, args=(stop,), name="parent", daemon=True).start()
     configure_logs(worker=number)
     inform("starting", kafka=settings.kafka.bootstrap_servers, topics=list(settings.kafka.topics), milvus=settings.milvus.uri)
     model = load_or_fail(settings)
     inform("model ready", model=model.prepared.name, engine=model.engine.name, space=model.space.id)
-    service = open_service(settings, model, say=announcer().say)
-    stop_on_signals(service.stop)
-    exit_code = run_service(service)
+    exit_code = run_service(open_service(settings, model, say=announcer().say, stop=stop))
     if exit_code == DRAINED:
         inform("drained; everything that was taken in is committed")
     elif exit_code == OVERDUE:
@@ -38,10 +41,18 @@ def load_or_fail(settings: Settings) -> LoadedModel:
         raise CommandFailed(str(error), MUST_CHANGE) from error
 
 
-def open_service(settings: Settings, model: LoadedModel, *, say: Callable[[str], None]) -> Service:
+def _stop_with_parent(stop: threading.Event) -> None:
+    """Drain when `run --workers` is gone: it holds the other end of our standard input and never writes."""
+    with open(0, "rb", buffering=0, closefd=False) as parent:
+        while parent.read(1):
+            pass
+    stop.set()
+
+
+def open_service(settings: Settings, model: LoadedModel, *, say: Callable[[str], None], stop: threading.Event | None = None) -> Service:
     """Connect to everything and wire the service."""
     try:
-        return Service(settings, open_outside(settings, model, say=say), say=say)
+        return Service(settings, open_outside(settings, model, say=say), say=say, stop=stop)
     except (ProducerMisconfigured, SinkMismatch, ValueError) as error:
         raise CommandFailed(str(error), MUST_CHANGE) from error
 

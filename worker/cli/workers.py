@@ -8,12 +8,12 @@ import os
 import signal
 import subprocess
 import sys
-import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from worker.cli.exits import CommandFailed, must_change
+from worker.cli.exits import CommandFailed, must_change, problem
 from worker.cli.given import Flags
 from worker.exit_codes import CRASHED, DRAINED
 from worker.loaded import model_of
@@ -59,59 +59,66 @@ def run_workers(settings: Settings, config: Path | None, count: int) -> int:
     crew = Crew(config, count)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _signal, _frame: crew.stop())
-    return crew.wait()
+    return crew.run()
 
 
 class Crew:
     """All of the workers run until all are told to stop; one that fails ends the others.
 
-    Thread: main; `stop` from a signal.
+    Thread: main; `stop` from a signal, so it only counts.
     """
 
     def __init__(self, config: Path | None, count: int) -> None:
-        """Start them. They are no part of the terminal's group: a Ctrl-C reaches them once, through `stop`."""
         given = [] if config is None else ["--config", str(config)]
-        self._children = [
-            subprocess.Popen(  # noqa: S603 - this program itself
-                [sys.executable, "-m", "worker", "run", *given, "--part", f"{number}/{count}"], start_new_session=True
-            )
-            for number in range(1, count + 1)
-        ]
+        # -P: the folder in which the user stands may have a worker.py, too.
+        self._command = [sys.executable, "-P", "-m", "worker", "run", *given, "--part"]
+        self._count = count
+        self._children: list[subprocess.Popen[bytes]] = []
         self._signals = 0
-        self._signalled = threading.Event()
-        inform("workers started", process_ids=[child.pid for child in self._children])
 
     def stop(self) -> None:
         """Begin the drain of all of them; a second call lets them leave at once."""
         self._signals += 1
-        self._signalled.set()
 
-    def wait(self) -> int:
-        """Wait for the end of all of them; returns 0. Raises CommandFailed with the exit code of the first that failed."""
+    def run(self) -> int:
+        """Start them and wait for the end of all; returns 0. Raises CommandFailed with the exit code of the first that failed."""
         told = 0
         failed: tuple[int, int] | None = None
-        while any(child.poll() is None for child in self._children):
-            failed = failed or _first_failed(self._children)
-            while told < max(self._signals, int(failed is not None)):
-                self._tell(signal.SIGTERM)
-                told += 1
-            self._signalled.wait(_LOOK_S)
-            self._signalled.clear()
-        failed = failed or _first_failed(self._children)
+        try:
+            self._start()
+            while any(child.poll() is None for child in self._children):
+                failed = failed or _first_failed(self._children, stopping=told > 0)
+                while told < max(self._signals, int(failed is not None)):
+                    for child in self._children:
+                        child.terminate()
+                    told += 1
+                time.sleep(_LOOK_S)
+        except OSError as error:
+            raise problem(f"workers cannot be started: {error}") from error
+        finally:
+            for child in self._children:  # the end of its standard input drains one that is left
+                if child.stdin is not None:
+                    child.stdin.close()
+        failed = failed or _first_failed(self._children, stopping=told > 0)
         if failed is None:
             return DRAINED
         number, exit_code = failed
         raise CommandFailed(f"worker {number} of {len(self._children)} ended with exit code {exit_code}, see above", _own_code(exit_code))
 
-    def _tell(self, number: signal.Signals) -> None:
-        for child in self._children:
-            if child.poll() is None:
-                child.send_signal(number)
+    def _start(self) -> None:
+        """Start all. They are no part of the terminal's group, so that a Ctrl-C reaches them once, through `stop`."""
+        for number in range(1, self._count + 1):
+            part = f"{number}/{self._count}"
+            child = subprocess.Popen([*self._command, part], stdin=subprocess.PIPE, start_new_session=True)  # noqa: S603 - this program
+            self._children.append(child)
+        inform("workers started", process_ids=[child.pid for child in self._children])
 
 
-def _first_failed(children: Sequence[subprocess.Popen[bytes]]) -> tuple[int, int] | None:
+def _first_failed(children: Sequence[subprocess.Popen[bytes]], *, stopping: bool) -> tuple[int, int] | None:
+    """Return number and exit code of the first worker that failed; one that our own SIGTERM ended before it had loaded did not."""
+    fine = (None, DRAINED, -signal.SIGTERM) if stopping else (None, DRAINED)
     codes = ((number, child.poll()) for number, child in enumerate(children, start=1))
-    return next(((number, code) for number, code in codes if code not in (None, DRAINED)), None)
+    return next(((number, code) for number, code in codes if code is not None and code not in fine), None)
 
 
 def _own_code(exit_code: int) -> int:

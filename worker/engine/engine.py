@@ -1,6 +1,6 @@
 """What every engine promises: lists of token ids in, one float32 array out.
 
-The embed stage holds an `Engine` and never knows which one.
+The judge holds an `Engine` and never knows which one.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ class EngineDied(RuntimeError):
 class Engine(Protocol):
     """A model that is loaded and ready.
 
-    Thread: one; the embed stage's own.
+    Thread: one; the engine stage's own.
     """
 
     name: str

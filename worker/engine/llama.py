@@ -26,7 +26,7 @@ _SEQUENCES = 64
 class LlamaEngine:
     """A loaded model with one context; implements `Engine`.
 
-    Thread: one; the embed stage's own.
+    Thread: one; the engine stage's own.
     """
 
     name = "llama.cpp"
@@ -43,9 +43,13 @@ class LlamaEngine:
             self.close()
             raise ModelError(f"{model.gguf} gives vectors of {self.dim} components; {model.dim} were prepared")
         self._sequences = min(_SEQUENCES, self.batch_tokens)
-        self._context = Context(
-            self._model, batch_tokens=self.batch_tokens, sequences=self._sequences, threads=threads, flash_attention=True
-        )
+        try:
+            self._context = Context(
+                self._model, batch_tokens=self.batch_tokens, sequences=self._sequences, threads=threads, flash_attention=True
+            )
+        except ModelError:
+            self.close()
+            raise
 
     def embed(self, batch: Sequence[TokenIds]) -> Vectors:
         """See `Engine`. An empty sequence, or more than `batch_tokens` together, is a ValueError."""

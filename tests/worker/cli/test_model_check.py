@@ -10,7 +10,6 @@ import pytest
 from tests.worker.cli.conftest import RunHere
 from tests.worker.cli.console import in_one_line, vectail
 from worker.model.prepared import PreparedModel
-from worker.parity import SAMPLE
 
 
 @pytest.fixture(autouse=True)
@@ -36,15 +35,14 @@ def exchanged(prepared_model: PreparedModel, tmp_path: Path, monkeypatch: pytest
 def test_without_files_the_sample_of_every_start_and_the_engine_are_checked(run_here: RunHere) -> None:
     ended = run_here("model", "check")
 
-    facts = {line[:16].strip(): line[16:] for line in ended.out.splitlines()}
+    facts = {line[:11].strip(): line[11:] for line in ended.out.splitlines()}
     assert (ended.exit_code, ended.err) == (0, "")
-    assert facts["lines compared"] == str(len(SAMPLE))
+    assert facts["compared"] == "the built-in sample"
     assert facts["ids"].startswith("equal")
     assert facts["vectors"] == "engine llama.cpp gives the golden vectors"
 
 
 def test_every_line_of_the_files_is_compared_as_it_is_and_masked(run_here: RunHere, tmp_path: Path) -> None:
-    built_in = json.loads(run_here("model", "check", "--json").out)
     first, second = tmp_path / "first.log", tmp_path / "second.log"
     first.write_bytes(b"port 4711 refused\nno number here\r\n\nnot UTF-8: \xff\xfe\n")
     second.write_text("[SEP] in a line\n" * 2500 + "the last line, 中", encoding="utf-8")
@@ -53,11 +51,25 @@ def test_every_line_of_the_files_is_compared_as_it_is_and_masked(run_here: RunHe
 
     facts = json.loads(ended.out)
     assert (ended.exit_code, ended.err, facts["equal"], facts["difference"]) == (0, "", True, None)
-    assert facts["lines"] == built_in["lines"] + 2505
+    assert facts["lines"] == 2505
     # Two lines lose a number when they are masked, and the empty line gets one, because no masked text is empty.
-    assert facts["texts"] == built_in["texts"] + 2505 + 3
-    assert facts["foreign_texts"] == built_in["foreign_texts"] + 2503
+    assert facts["texts"] == 2505 + 3
+    assert facts["foreign_texts"] == 2503
     assert (facts["tokenizer"], facts["engine"]) == ("llama.cpp", "llama.cpp")
+
+
+def test_texts_are_compared_behind_both_prefixes_as_they_are_embedded(
+    run_here: RunHere, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "some.log").write_text("disk full\n", encoding="utf-8")
+    monkeypatch.setenv("VECTAIL_MODEL__DOCUMENT_PREFIX", "[SEP] ")
+    monkeypatch.setenv("VECTAIL_MODEL__QUERY_PREFIX", "query: ")
+
+    ended = run_here("model", "check", "--sample", str(tmp_path / "some.log"))
+
+    facts = {line[:11].strip(): line[11:] for line in ended.out.splitlines()}
+    assert facts["compared"] == "the built-in sample and 1 lines, as they are and as they are embedded: 3 texts"
+    assert facts["of these"] == "1, 33.33%, are left to the model's own tokenizer"
 
 
 def test_standard_input_is_a_file_too(prepared_model: PreparedModel) -> None:
@@ -65,7 +77,7 @@ def test_standard_input_is_a_file_too(prepared_model: PreparedModel) -> None:
 
     ended = vectail("model", "check", "--sample", "-", "--json", given=b"a line\nanother line", env=env)
 
-    assert (ended.exit_code, json.loads(ended.out)["lines"]) == (0, len(SAMPLE) + 2)
+    assert (ended.exit_code, json.loads(ended.out)["lines"]) == (0, 2)
 
 
 def test_a_line_that_no_record_can_hold_is_left_out_and_counted(run_here: RunHere, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +86,7 @@ def test_a_line_that_no_record_can_hold_is_left_out_and_counted(run_here: RunHer
 
     facts = json.loads(run_here("model", "check", "--sample", str(tmp_path / "long.log"), "--json").out)
 
-    assert (facts["lines"], facts["too_large"]) == (len(SAMPLE) + 2, 1)
+    assert (facts["lines"], facts["too_large"]) == (2, 1)
 
 
 def test_the_first_line_that_differs_is_shown_with_its_ids(run_here: RunHere, exchanged: Path, tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ from worker.exit_codes import CRASHED, DRAINED, MUST_CHANGE
 from worker.settings import Settings
 from worker.tables import EngineTable
 
-ROOT = Path(__file__).parents[3]
 WAIT_S = 90
 
 
@@ -28,7 +27,7 @@ class Crew:
     Thread: the test's.
     """
 
-    def __init__(self, broker: str) -> None:
+    def __init__(self, broker: str, folder: Path) -> None:
         settings = {
             "KAFKA__BOOTSTRAP_SERVERS": broker,
             "KAFKA__TOPIC_EPOCH": "e1",
@@ -37,8 +36,8 @@ class Crew:
             "MILVUS__TIMEOUT_S": "1",
         }
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "worker", "run", "--workers", "2"],
-            cwd=ROOT,
+            [str(Path(sys.executable).with_name("vectail")), "run", "--workers", "2"],
+            cwd=folder,
             env=os.environ | {f"VECTAIL_{name}": value for name, value in settings.items()},
             stderr=subprocess.PIPE,
             text=True,
@@ -66,9 +65,10 @@ class Crew:
 
 
 @pytest.fixture
-def crew() -> Iterator[Crew]:
+def crew(tmp_path: Path) -> Iterator[Crew]:
     broker = EmbeddedBroker()
-    crew = Crew(broker.bootstrap_servers)
+    (tmp_path / "worker.py").write_text("raise SystemExit('this is not vectail')", encoding="utf-8")
+    crew = Crew(broker.bootstrap_servers, tmp_path)
     yield crew
     for pid in crew.workers() if crew.process.poll() is None else []:
         os.kill(pid, signal.SIGKILL)
@@ -96,6 +96,19 @@ def test_one_that_is_killed_ends_the_others(crew: Crew) -> None:
     assert exit_code == CRASHED
     assert rest.splitlines()[-1] == "vectail: worker 2 of 2 ended with exit code -9, see above"
     assert rest.count("drained; everything") == 1
+
+
+def test_a_stop_while_they_load_is_a_drain(crew: Crew) -> None:
+    crew.wait_for("workers started")
+    crew.process.send_signal(signal.SIGTERM)
+    assert crew.end()[0] == DRAINED
+
+
+def test_workers_do_not_outlive_a_parent_that_is_killed(crew: Crew) -> None:
+    crew.wait_for("waiting for it", times=2)
+    crew.process.kill()
+    _, rest = crew.process.communicate(timeout=WAIT_S)  # ends when the last of them has closed standard error
+    assert rest.count("drained; everything") == 2
 
 
 def test_a_local_folder_belongs_to_one_worker(run_here: RunHere, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import os
 import random
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from tests.transformers_reference import transformers_vectors
 from tests.worker.model.tiny import Tiny, make_folder
 from worker.engine.engine import TokenIds, Vectors
 from worker.engine.llama import LlamaEngine
+from worker.judge import Judge
 from worker.model.folder import ModelError
 from worker.model.golden import load_golden, worst_cosine
 from worker.model.prepared import PreparedModel, prepare_model
@@ -134,6 +136,46 @@ def test_weights_that_are_not_there_are_refused_in_one_line(prepared_model: Prep
     with pytest.raises(ModelError, match="vLLM cannot load all-MiniLM-L6-v2: ") as refused:
         new_engine(replace(prepared_model, hf=tmp_path))
     assert "\n" not in str(refused.value)
+
+
+class Confused:
+    """A vLLM engine whose answers are changed on their way: `confuse` gets what one step gave.
+
+    Thread: the test's.
+    """
+
+    def __init__(self, inside: Any, confuse: Callable[[list[Any]], list[Any]]) -> None:  # noqa: ANN401 - vLLM has no types here
+        self._inside = inside
+        self._confuse = confuse
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as above
+        return getattr(self._inside, name)
+
+    def step(self) -> list[Any]:
+        return self._confuse(self._inside.step())
+
+
+def exchanged(outputs: list[Any]) -> list[Any]:
+    """Give the first answer the last one's name, and the other way round."""
+    if len(outputs) > 1:
+        outputs[0].request_id, outputs[-1].request_id = outputs[-1].request_id, outputs[0].request_id
+    return outputs
+
+
+@pytest.mark.parametrize(("confuse", "reason"), [(exchanged, "not about the text"), (lambda outputs: outputs[1:], "answered 2 of 3")])
+def test_an_answer_that_is_not_about_its_text_is_a_broken_engine_and_no_text_is_blamed(
+    tmp_path: Path, new_engine: NewEngine, confuse: Callable[[list[Any]], list[Any]], reason: str
+) -> None:
+    model = prepare_model(make_folder(tmp_path / "hf"), tmp_path / "cache")
+    broken = new_engine(model)
+    texts = texts_of([5, 7, 9], model.vocabulary_size)
+    right = broken.embed(texts)
+    broken._engine = Confused(broken._engine, confuse)  # noqa: SLF001 - what vLLM would have to get wrong by itself
+    said: list[str] = []
+    judge = Judge(broken, load_golden(model.golden), new_engine=lambda: new_engine(model), say=said.append, clock=time.monotonic)
+    outcomes = judge.embed(texts)
+    assert worst(np.stack([outcome for outcome in outcomes if not isinstance(outcome, str)]), right) > 0.99999
+    assert reason in said[0]
 
 
 OWN_PROCESS = """
