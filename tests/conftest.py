@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.heavy import transformers_installed, vllm_installed
-from tests.model_fixture import prepared_model
+from tests.model_fixture import close_bindings_files, own, prepared_model, tokenizer
 from tests.services.docker_kafka import DockerKafka
 from tests.services.kafka import KafkaServer, open_kafka
 from tests.services.local_kafka import LocalKafka
 from tests.services.mock_kafka import MockKafka
 
-__all__ = ["prepared_model", "transformers_installed", "vllm_installed"]
+__all__ = ["close_bindings_files", "own", "prepared_model", "tokenizer", "transformers_installed", "vllm_installed"]
 
 
 @pytest.fixture(scope="session")

@@ -6,20 +6,37 @@ from pathlib import Path
 
 import pytest
 
+from worker.model.own_tokenizer import OwnTokenizer
 from worker.model.prepared import PreparedModel, prepare_model
+from worker.tokenizer import Tokenizer
 
 CACHE = Path(__file__).parents[1] / ".cache" / "model"
 
 
 @pytest.fixture(scope="session")
-def prepared_model() -> Iterator[PreparedModel]:
+def prepared_model() -> PreparedModel:
     """The default model, all-MiniLM-L6-v2."""
-    yield prepare_model(None, CACHE)
-    _close_bindings_files()
+    return prepare_model(None, CACHE)
 
 
-def _close_bindings_files() -> None:
+@pytest.fixture(scope="module")
+def tokenizer(prepared_model: PreparedModel) -> Iterator[Tokenizer]:
+    """What the service would use on one thread."""
+    tokenizer = Tokenizer(prepared_model)
+    yield tokenizer
+    tokenizer.close()
+
+
+@pytest.fixture(scope="module")
+def own(prepared_model: PreparedModel) -> OwnTokenizer:
+    """The model's own, which is always right."""
+    return OwnTokenizer(prepared_model.tokenizer_json.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def close_bindings_files() -> Iterator[None]:
     """llama-cpp-python opens /dev/null twice when it is imported and leaves it to the interpreter's end, which then warns."""
+    yield
     opened = sys.modules.get("llama_cpp._utils")
     if opened is not None:
         opened.outnull_file.close()

@@ -1,7 +1,7 @@
 """On any text, ids equal the model's own tokenizer: 200,000 lines drawn from a seed, and whatever hypothesis thinks of."""
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from random import Random
 
 import numpy as np
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from tests.worker.odd_lines import ACCENTS, CONTROLS, EMOJI, INVISIBLE, LONG, PARTS, SCRIPTS, SPACES, SPECIAL, odd_lines
 from worker.model.folder import default_folder
 from worker.model.own_tokenizer import OwnTokenizer
-from worker.model.prepared import PreparedModel
 from worker.tokenizer import Encoded, Tokenizer
 
 LINES = 200_000
@@ -27,18 +26,6 @@ PIECES = st.one_of(
 )
 ANY = st.text(st.characters(exclude_categories=[]), max_size=80)
 """Any code point there is, lone surrogates included."""
-
-
-@pytest.fixture(scope="module")
-def tokenizer(prepared_model: PreparedModel) -> Iterator[Tokenizer]:
-    tokenizer = Tokenizer(prepared_model)
-    yield tokenizer
-    tokenizer.close()
-
-
-@pytest.fixture(scope="module")
-def own(prepared_model: PreparedModel) -> OwnTokenizer:
-    return OwnTokenizer(prepared_model.tokenizer_json.read_text(encoding="utf-8"))
 
 
 def clean(text: str) -> str:

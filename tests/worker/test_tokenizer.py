@@ -2,7 +2,6 @@
 
 import json
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,18 +31,6 @@ PIECES = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=6),
 )
 LINES = st.lists(PIECES, max_size=8).map("".join)
-
-
-@pytest.fixture(scope="module")
-def tokenizer(prepared_model: PreparedModel) -> Iterator[Tokenizer]:
-    tokenizer = Tokenizer(prepared_model)
-    yield tokenizer
-    tokenizer.close()
-
-
-@pytest.fixture(scope="module")
-def own(prepared_model: PreparedModel) -> OwnTokenizer:
-    return OwnTokenizer(prepared_model.tokenizer_json.read_text(encoding="utf-8"))
 
 
 def ids_of(encoded: Encoded) -> list[list[int]]:
