@@ -165,6 +165,19 @@ def test_a_model_that_says_it_was_trained_for_it_is_cut_without_a_word(
     assert bool(logs) == warned
 
 
+@pytest.mark.parametrize("unigram", [True, False])
+def test_a_tokenizer_that_llama_cpp_cannot_match_is_said_once_at_the_start(tmp_path: Path, unigram: bool) -> None:  # noqa: FBT001 - a case
+    folder = make_folder(tmp_path / "tiny", Tiny(unigram=unigram))
+    with capture_logs() as logs:
+        model = load_model(settings(folder=folder, cache=tmp_path / "cache"))
+    model.engine.close()
+    assert [line["event"].startswith("llama.cpp does not tokenize like this model") for line in logs] == ([True] if unigram else [])
+    words = model.new_tokenizer()
+    assert words.native is not unigram
+    assert words.count(["disk full"])[0] > 2
+    words.close()
+
+
 def test_pooling_and_normalisation_that_are_set_reach_the_model_its_space_and_its_engine(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "tiny", Tiny(pooling="mean", normalize=True))
     own = load_model(settings(folder=folder, cache=tmp_path / "cache"))

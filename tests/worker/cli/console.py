@@ -27,9 +27,9 @@ class Ended(NamedTuple):
 
 
 def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the environment of every child: no settings but the cache of the prepared model, and 80 columns."""
+    """Return the environment of every child: the cache of the prepared model, the engine that loads at once, and 80 columns."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("VECTAIL_")}
-    return inherited | {"VECTAIL_MODEL__CACHE": str(CACHE), "COLUMNS": "80"} | dict(more or {})
+    return inherited | {"VECTAIL_MODEL__CACHE": str(CACHE), "VECTAIL_ENGINE__NAME": "llama", "COLUMNS": "80"} | dict(more or {})
 
 
 def vectail(*words: str, given: bytes = b"", env: Mapping[str, str] | None = None) -> Ended:
