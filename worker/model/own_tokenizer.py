@@ -4,8 +4,7 @@
 some families are all. Padding and truncation are always off: a text's ids depend on nothing but the text.
 """
 
-import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +25,7 @@ class OwnTokenizer:
 
     def __init__(self, tokenizer_json: str, source: str = TOKENIZER) -> None:
         """Load the text of a tokenizer.json; `source` names it in errors. Raises ModelError, too when it cannot encode every text."""
-        with _named(f"{source} is not a tokenizer"):
+        with _Named(f"{source} is not a tokenizer"):
             self._tokenizer = Tokenizer.from_str(tokenizer_json)
             self._tokenizer.no_padding()
             self._tokenizer.no_truncation()
@@ -59,7 +58,7 @@ def read_tokenizer_json(folder: Path) -> str:
         except (OSError, ValueError) as error:
             raise ModelError(f"{file} cannot be read: {error}") from error
     options = read_json(folder / "tokenizer_config.json") if (folder / "tokenizer_config.json").is_file() else {}
-    with _named(f"{folder / VOCABULARY} is not a vocabulary"):
+    with _Named(f"{folder / VOCABULARY} is not a vocabulary"):
         built = BertWordPieceTokenizer(
             str(folder / VOCABULARY),
             lowercase=bool(options.get("do_lower_case", True)),
@@ -69,12 +68,18 @@ def read_tokenizer_json(folder: Path) -> str:
         return str(built.to_str())
 
 
-@contextlib.contextmanager
-def _named(what: str) -> Iterator[None]:
-    """Give the library's errors a name: it raises `Exception` itself, and TypeError where a special token is missing."""
-    try:
-        yield
-    except Exception as error:
-        if type(error) in (Exception, TypeError):
-            raise ModelError(f"{what}: {error}") from error
-        raise
+class _Named:
+    """Gives the library's errors a name: it raises `Exception` itself, and TypeError where a special token is missing; no other kind.
+
+    Thread: one.
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
+        if kind in (Exception, TypeError):
+            raise ModelError(f"{self._what}: {error}") from error
