@@ -13,7 +13,7 @@ import numpy as np
 from worker.ahead import OneAhead
 from worker.answer import Answerable, EncodedQuery
 from worker.batcher import Batcher
-from worker.cache import MemoryCache
+from worker.cache.memory import MemoryCache
 from worker.compute import Compute, Computed, EmbedBatch
 from worker.embed import Embed
 from worker.encoded import EmbeddedChunk, EncodedChunk

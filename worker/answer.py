@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from producers.replies import Reply
 from sinks.sink import Sink, SinkBusy
-from worker.cache import Vector
+from worker.cache.vectors import Vector
 from worker.engine.engine import TokenIds
 from worker.query import Asked, Query
 from worker.search import Found, Hit, search

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from worker.ahead import OneAhead
 from worker.answer import EncodedQuery
 from worker.batcher import Batch
-from worker.cache import Vector
+from worker.cache.vectors import Vector
 from worker.encoded import EncodedChunk
 from worker.judge import Judge
 from worker.query import is_late

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from worker.ahead import OneAhead
 from worker.answer import Answerable, EmbeddedQuery, EncodedQuery, FailedQuery
 from worker.batcher import Batcher
-from worker.cache import Vector, VectorCache
+from worker.cache.vectors import Vector, VectorCache
 from worker.compute import Computed, EmbedBatch
 from worker.encoded import EmbeddedChunk, EncodedChunk
 from worker.flights import Flights

@@ -6,7 +6,7 @@ itself is parked in its flight meanwhile, so these carry the template only.
 
 from typing import NamedTuple
 
-from worker.cache import Vector
+from worker.cache.vectors import Vector
 from worker.engine.engine import TokenIds
 
 

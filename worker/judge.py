@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from worker.cache import Vector
+from worker.cache.vectors import Vector
 from worker.engine.engine import Engine, EngineDied, OutOfMemory, TextTooLong, TokenIds, Vectors
 from worker.model.folder import ModelError
 from worker.model.golden import WORST_ALLOWED_COSINE, Golden, worst_cosine

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from consumers.chunk import Chunk, Chunker
 from consumers.decode import Decoder, LogEntry, Undecodable
 from consumers.ledger import Ledger, Receipt
-from worker.cache import VectorCache
+from worker.cache.vectors import VectorCache
 from worker.encoded import EmbeddedChunk, EncodedChunk
 from worker.flights import Flights, Landing
 from worker.lane import Outlet

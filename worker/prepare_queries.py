@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from consumers.ledger import Receipt
 from consumers.mask import Masker
 from worker.answer import Answerable, EmbeddedQuery, EncodedQuery, FailedQuery
-from worker.cache import VectorCache
+from worker.cache.vectors import VectorCache
 from worker.encoded import EncodedChunk
 from worker.lane import Lane
 from worker.query import CORRELATION_HEADER, REPLY_TOPIC_HEADER, Asked, BadQuery, Query, deadline_s, header_of, is_late, parse_query

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from sinks.row import LineRow
 from sinks.sink import Sink
-from worker.cache import Vector
+from worker.cache.vectors import Vector
 from worker.query import Query
 
 MOST_TEMPLATES = 64

@@ -26,6 +26,8 @@ from worker.tables import (
     MilvusTable,
     ModelTable,
     QueryTable,
+    RedactTable,
+    RedisTable,
     Table,
 )
 
@@ -52,9 +54,11 @@ class Settings(Table):
     cap: CapTable = CapTable()
     decode: DecodeTable = DecodeTable()
     mask: MaskTable = MaskTable()
+    redact: RedactTable = RedactTable()
     model: ModelTable = ModelTable()
     engine: EngineTable = EngineTable()
     cache: CacheTable = CacheTable()
+    redis: RedisTable = RedisTable()
     milvus: MilvusTable = MilvusTable()
     query: QueryTable = QueryTable()
     limits: LimitTable = LimitTable()
@@ -85,8 +89,9 @@ def redacted(settings: Settings) -> dict[str, Any]:
     for name in librdkafka:
         if any(word in name.lower() for word in _SECRET_WORDS):
             librdkafka[name] = _HIDDEN
-    scheme, separator, place = shown["milvus"]["uri"].rpartition("://")
-    shown["milvus"]["uri"] = f"{scheme}{separator}{_without_user(place) if separator else place}"
+    for table, name in (("milvus", "uri"), ("redis", "url")):
+        scheme, separator, place = shown[table][name].rpartition("://")
+        shown[table][name] = f"{scheme}{separator}{_without_user(place) if separator else place}"
     return shown
 
 

@@ -89,10 +89,29 @@ class DecodeTable(Table):
     """Lines above this are never produced by `feed` and `demo`."""
 
 
+class AddedMask(Table):
+    """A mask of the user's own, applied before those that are built in."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,63}$")
+    pattern: str = Field(min_length=1, max_length=4096)
+    """RE2 syntax."""
+    stand_in: str = Field(default="", max_length=64)
+
+
 class MaskTable(Table):
-    """What is taken out of a line before it is embedded."""
+    """What is taken out of a line before it is embedded; the stored text stays as it is."""
 
     mode: Literal["template", "exact"] = "template"
+    off: tuple[str, ...] = ()
+    """Built-in masks that are not applied, by name."""
+    add: tuple[AddedMask, ...] = ()
+
+
+class RedactTable(Table):
+    """What nobody may read again: replaced before a line is embedded *and* before it is stored. Dead letters keep the original bytes."""
+
+    rules: tuple[str, ...] = ()
+    """Names of rules, or `all`; none are on by default."""
 
 
 class ModelTable(Table):
@@ -138,6 +157,30 @@ class CacheTable(Table):
     known_templates: int = Field(default=500_000, ge=1)
 
 
+class RedisTable(Table):
+    """The cache that workers share, Redis or Valkey; it may be lost at any time without anything but speed being lost."""
+
+    url: str = ""
+    """`redis://HOST:PORT/DB`, `rediss://…` with TLS, `unix://PATH`; empty: no Redis. With `sentinels` it only says whether TLS is used."""
+    user: str = ""
+    password: SecretStr = SecretStr("")
+    cluster: bool = False
+    sentinels: tuple[str, ...] = ()
+    """`HOST:PORT` of each sentinel; they are asked for the master of `service`."""
+    service: str = "mymaster"
+    sentinel_user: str = ""
+    sentinel_password: SecretStr = SecretStr("")
+    ca_file: Path | None = None
+    cert_file: Path | None = None
+    key_file: Path | None = None
+    ttl_s: float = Field(default=30 * 86_400.0, ge=1, le=10 * 365 * 86_400)
+    """A vector that nobody wrote again for so long is gone."""
+    read_budget_s: float = Field(default=0.05, gt=0, le=5)
+    """Prepare waits no longer for an answer; then all of it counts as missing."""
+    queue_bytes: int = Field(default=16 * 1024 * 1024, ge=1024)
+    """Vectors that wait to be written; what comes beyond is dropped and counted."""
+
+
 class MilvusTable(Table):
     """Where the index is."""
 
@@ -151,6 +194,8 @@ class MilvusTable(Table):
     timeout_s: float = Field(default=10.0, gt=0)
     writers: int = Field(default=1, ge=1, le=16)
     batch_rows: int = Field(default=2_000, ge=1, le=16_000)
+    retention_days: float | None = Field(default=None, gt=0, le=36_500)
+    """Lines are removed so long after they were written, templates after twice that; never, if not set. Milvus Lite keeps everything."""
 
 
 class QueryTable(Table):

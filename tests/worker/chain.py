@@ -22,7 +22,7 @@ from tests.fakes.sink import FakeSink
 from worker.ahead import OneAhead
 from worker.answer import Answer, Answerable, EncodedQuery
 from worker.batcher import Batcher
-from worker.cache import MemoryCache
+from worker.cache.memory import MemoryCache
 from worker.compute import Compute, Computed, EmbedBatch
 from worker.embed import Embed
 from worker.encoded import EncodedChunk

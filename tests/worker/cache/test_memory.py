@@ -4,7 +4,8 @@ import threading
 
 import numpy as np
 
-from worker.cache import MemoryCache, Vector
+from worker.cache.memory import MemoryCache
+from worker.cache.vectors import Vector
 
 DIM = 4
 VECTOR_BYTES = 4 * DIM

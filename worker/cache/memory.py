@@ -1,31 +1,11 @@
-"""The vector cache: it may only save embedding, never suppress a row.
-
-Level one is in this process's memory, bounded by bytes. Prepare reads it, embed fills it; a miss is always right.
-"""
+"""The first level: vectors in this process's memory, bounded by bytes."""
 
 import threading
 from collections.abc import Iterable, Mapping
-from typing import Protocol
 
-import numpy as np
 from cachetools import LRUCache
-from numpy.typing import NDArray
 
-Vector = NDArray[np.float32]
-"""float32[dim], of length 1."""
-
-
-class VectorCache(Protocol):
-    """Vectors by digest.
-
-    Thread: any.
-    """
-
-    def get_many(self, digests: Iterable[str]) -> dict[str, Vector]:
-        """Return the vectors that are there."""
-
-    def put_many(self, vectors: Mapping[str, Vector]) -> None:
-        """Keep vectors, as long as there is room."""
+from worker.cache.vectors import Vector
 
 
 class MemoryCache:
