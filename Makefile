@@ -49,7 +49,7 @@ bench-deps: $(READY) ## what benchmarks.engines compares vLLM with: sentence-tra
 bench: $(READY) ## lines per second through the whole path
 	@$(VENV)/bin/python -m benchmarks.throughput $(ARGS) $(LOGS)
 
-up: ## Kafka, Milvus and a worker in Docker
+up: ## Kafka, Milvus, a cache and a worker in Docker
 	@docker compose up --build --detach
 
 down: ## stop them; the volumes stay

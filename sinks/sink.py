@@ -3,7 +3,7 @@
 Stages hold a `Sink` and never know which one; the blame for a failure is in the exception's type (design: errors).
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -49,6 +49,26 @@ class LineFilter(NamedTuple):
     topics: tuple[str, ...] = ()
 
 
+class TemplateCount(NamedTuple):
+    """How often one kind of line came."""
+
+    digest: str
+    lines: int
+    """A long line of many chunks counts once."""
+    first_ms: int
+    last_ms: int
+    """Times of its first and of its last line, both counted."""
+
+
+class TemplateCounts(NamedTuple):
+    """Kinds of lines by frequency."""
+
+    counts: list[TemplateCount]
+    """The most frequent first; of equally frequent ones, by digest."""
+    complete: bool
+    """False: only the newest lines were counted, older ones were left out."""
+
+
 class SinkCounts(NamedTuple):
     """How many rows are stored now (exact, Strong)."""
 
@@ -64,9 +84,14 @@ class Sink(Protocol):
     Thread: any; a sink that can have only one writer holds its own lock.
     """
 
-    def open(self) -> None:
+    @property
+    def retention_s(self) -> float | None:
+        """After how many seconds a line goes, a template after twice that; None: never. What really holds; before `open`, what will."""
+
+    def open(self, *, create: bool = True) -> None:
         """Create what is missing, check what is there field by field; called once, before the first poll.
 
+        Without `create` (tools that only read) nothing is created, indexed or altered, and what is missing is a SinkMismatch.
         Raises SinkMismatch (one line, names the field or the folder) or SinkBusy (try `open` again later).
         """
 
@@ -74,16 +99,33 @@ class Sink(Protocol):
         """Store all rows, or raise; a digest may come twice (last wins). Returns only when acknowledged."""
 
     def upsert_lines(self, rows: Sequence[LineRow]) -> None:
-        """Store all rows, or raise; an id may come twice (last wins). Returns only when acknowledged."""
+        """Store all rows, or raise; an id may come twice (last wins). Returns only when acknowledged.
 
-    def stored_templates(self, digests: Collection[str]) -> set[str]:
-        """Return those of `digests` whose template row is stored (Bounded consistency: may miss a very new one)."""
+        Raises SinkBroken when the templates stored since `open` are not those that these lines will find (collections were replaced).
+        """
+
+    def template_vectors(self, digests: Collection[str]) -> dict[str, NDArray[np.float32]]:
+        """Return the vectors, float32[dim] and finite, of those of `digests` whose template row is stored.
+
+        Bounded consistency: may miss a very new one. A stored vector that is not such a one counts as missing.
+        """
+
+    def template_texts(self, digests: Collection[str]) -> dict[str, str]:
+        """Return the texts of those of `digests` whose template row is stored (as `template_vectors`)."""
 
     def nearest_templates(self, vector: NDArray[np.float32], limit: int) -> list[TemplateHit]:
         """Return at most `limit` templates, nearest first; `vector` is float32[dim] of length 1."""
 
     def newest_lines(self, template: str, limit: int, only: LineFilter) -> list[LineRow]:
         """Return the newest `limit` lines of one template that pass the filter, newest first."""
+
+    def count_templates(
+        self, only: LineFilter, *, templates: Collection[str] | None, most_rows: int, out_of_time: Callable[[], bool]
+    ) -> TemplateCounts:
+        """Count the lines that pass the filter by template, the newest `most_rows` of them at most; `templates` counts only these.
+
+        `out_of_time` is asked between two reads: when it says yes, what was counted so far is returned.
+        """
 
     def counts(self) -> SinkCounts:
         """Count the rows of both collections."""

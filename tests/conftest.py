@@ -8,9 +8,12 @@ import pytest
 from tests.heavy import transformers_installed, vllm_installed
 from tests.model_fixture import close_bindings_files, own, prepared_model, tokenizer
 from tests.services.docker_kafka import DockerKafka
+from tests.services.docker_milvus import DockerMilvus
 from tests.services.kafka import KafkaServer, open_kafka
 from tests.services.local_kafka import LocalKafka
+from tests.services.milvus import MilvusServer, open_milvus
 from tests.services.mock_kafka import MockKafka
+from tests.services.wheel_milvus import WheelMilvus
 
 __all__ = ["close_bindings_files", "own", "prepared_model", "tokenizer", "transformers_installed", "vllm_installed"]
 
@@ -29,6 +32,14 @@ def _kafka_runs_again(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     if server is not None:
         server.start()
+
+
+@pytest.fixture(scope="session")
+def milvus() -> Iterator[MilvusServer]:
+    """One real Milvus for the whole run; every test has its own collections, and drops them."""
+    server = open_milvus(DockerMilvus, WheelMilvus)
+    yield server
+    server.close()
 
 
 @pytest.fixture

@@ -13,8 +13,9 @@ from producers.replies import Reply
 from sinks.sink import Sink, SinkBusy
 from worker.cache.vectors import Vector
 from worker.engine.engine import TokenIds
+from worker.kinds import find_kinds, kinds_document
 from worker.query import Asked, Query
-from worker.search import Found, Hit, search
+from worker.search import Hit, search
 from worker.stage import Abandoned
 
 RETRY_S = 0.2
@@ -34,15 +35,16 @@ class EncodedQuery(NamedTuple):
     ids: TokenIds
 
 
-class EmbeddedQuery(NamedTuple):
-    """A query with its vector.
+class ReadyQuery(NamedTuple):
+    """A query that can be answered.
 
     Thread: any.
     """
 
     asked: Asked
     query: Query
-    vector: Vector
+    vector: Vector | None
+    """None if it has no text: a listing of templates by frequency."""
     wait_s: float
     embed_s: float
 
@@ -61,7 +63,7 @@ class FailedQuery(NamedTuple):
     reason: str
 
 
-Answerable = EmbeddedQuery | FailedQuery
+Answerable = ReadyQuery | FailedQuery
 SendReply = Callable[[Reply, float | None, Callable[[bool], None]], None]
 """Takes a reply, the moment (monotonic) after which nobody waits, and what to call when it is settled."""
 
@@ -87,15 +89,15 @@ class Answer:
             else:
                 self._answer(answerable)
 
-    def _answer(self, embedded: EmbeddedQuery) -> None:
-        asked, started_s = embedded.asked, self.clock()
+    def _answer(self, ready: ReadyQuery) -> None:
+        asked, started_s = ready.asked, self.clock()
         deadline_s = asked.deadline_s
         give_up_s = asked.taken_s + PATIENCE_S if deadline_s is None else deadline_s
-        found: Found | None = None
+        found: dict[str, Any] | None = None
         reason = "the deadline has passed" if deadline_s is not None else f"not answered within {PATIENCE_S:g} s"
         while self.clock() < give_up_s:
             try:
-                found = search(self.sink, embedded.query, embedded.vector, out_of_time=lambda: self.clock() >= give_up_s)
+                found = self._found(ready, lambda: self.clock() >= give_up_s)
                 break
             except SinkBusy as error:
                 reason = f"the index does not answer: {error}"
@@ -105,9 +107,17 @@ class Answer:
             code, field = ("unavailable", "") if deadline_s is None else ("expired", "deadline_ms")
             self._refuse(FailedQuery(asked, code, field, reason))
             return
-        times = {"wait": embedded.wait_s, "embed": embedded.embed_s, "search": self.clock() - started_s}
-        document = {"hits": [_hit(hit) for hit in found.hits], "complete": found.complete, "seconds": times}
-        self._reply(asked, document, deadline_s)
+        times = {"wait": ready.wait_s, "embed": ready.embed_s, "search": self.clock() - started_s}
+        self._reply(asked, found | {"seconds": times}, deadline_s)
+
+    def _found(self, ready: ReadyQuery, out_of_time: Callable[[], bool]) -> dict[str, Any]:
+        if ready.query.form == "templates":
+            kinds = find_kinds(self.sink, ready.query, ready.vector, out_of_time=out_of_time)
+            return kinds_document(kinds)
+        if ready.vector is None:
+            raise ValueError("a query for lines has a vector")
+        found = search(self.sink, ready.query, ready.vector, out_of_time=out_of_time)
+        return {"hits": [_hit(hit) for hit in found.hits], "complete": found.complete}
 
     def _refuse(self, failed: FailedQuery) -> None:
         error = {"code": failed.code, "field": failed.field, "reason": failed.reason}

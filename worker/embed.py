@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from worker.ahead import OneAhead
-from worker.answer import Answerable, EmbeddedQuery, EncodedQuery, FailedQuery
+from worker.answer import Answerable, ReadyQuery, EncodedQuery, FailedQuery
 from worker.batcher import Batcher
 from worker.cache.vectors import Vector, VectorCache
 from worker.compute import Computed, EmbedBatch
@@ -103,7 +103,7 @@ class Embed:
                 self.rejected.fault()
                 continue
             self.rejected.good()
-            embedded.append(EmbeddedChunk(chunk.template, chunk.masked, outcome, len(chunk.ids), embedded=True))
+            embedded.append(EmbeddedChunk(chunk.template, chunk.masked, outcome, len(chunk.ids), "engine"))
         self.tally.templates += len(embedded)
         self.tally.tokens += sum(chunk.tokens for chunk in embedded)
         self.cache.put_many({chunk.template: chunk.vector for chunk in embedded})
@@ -113,4 +113,4 @@ class Embed:
 def _answerable(query: EncodedQuery, outcome: Vector | str, started_s: float, ended_s: float) -> Answerable:
     if isinstance(outcome, str):
         return FailedQuery(query.asked, "bad_query", "text", outcome)
-    return EmbeddedQuery(query.asked, query.query, outcome, started_s - query.asked.taken_s, ended_s - started_s)
+    return ReadyQuery(query.asked, query.query, outcome, started_s - query.asked.taken_s, ended_s - started_s)

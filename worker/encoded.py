@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from worker.cache.vectors import Vector
 from worker.engine.engine import TokenIds
+from worker.savings import Source
 
 
 class EncodedChunk(NamedTuple):
@@ -31,5 +32,5 @@ class EmbeddedChunk(NamedTuple):
     masked: str
     vector: Vector
     tokens: int
-    embedded: bool
-    """Did the engine compute the vector just now, or was it in the cache?"""
+    source: Source
+    """Did the engine compute the vector just now, or who had it?"""

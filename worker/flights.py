@@ -8,16 +8,24 @@ Theory of operation
 3. `land` marks a template known and takes its parked chunks in one locked step, so that no chunk can board in between and be
    forgotten. The store step that got the row acknowledged writes those chunks in the same turn.
 4. `fail` remembers the template as rejected (bounded) and hands back its parked chunks, for each to be rejected.
+5. A template is known no longer than its row lives. Another collection under the same name ends the process (`sinks.sink`), and what
+   was known with it.
 
 Not taken: waiting threads (a slow engine would block prepare), marks left by another process (they may lie after a restore).
 """
 
+import math
 import threading
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from consumers.chunk import Chunk
+from worker.known import KnownTemplates
+from worker.savings import Savings, Source, together
+from worker.space import words_of
 
 
 class Boarding(NamedTuple):
@@ -35,31 +43,8 @@ class Landing(NamedTuple):
     template: str
     tokens: int
     """Of the model's input, special tokens included."""
-    embedded: bool
-    """Did the engine compute it just now, or was it found?"""
-
-
-@dataclass(slots=True)
-class FlightTally:
-    """Counters, written under the lock, read by anyone."""
-
-    chunks: int = 0
-    known: int = 0
-    collapsed: int = 0
-    tokens_saved: int = 0
-
-
-@dataclass(slots=True)
-class _Known:
-    """Templates seen acknowledged, with their tokens; the oldest goes first when full."""
-
-    most: int
-    tokens: dict[str, int] = field(default_factory=dict)
-
-    def add(self, template: str, tokens: int) -> None:
-        self.tokens[template] = tokens
-        if len(self.tokens) > self.most:
-            del self.tokens[next(iter(self.tokens))]
+    source: Source
+    """Who had the vector."""
 
 
 class Flights:
@@ -68,31 +53,48 @@ class Flights:
     Thread: any.
     """
 
-    def __init__(self, *, most_known: int = 500_000, most_rejected: int = 10_000) -> None:
+    def __init__(
+        self,
+        *,
+        most_known: int = 500_000,
+        most_rejected: int = 10_000,
+        keep_s: float = math.inf,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """A template stays known for `keep_s` seconds after it landed: less than its row lives, so that it is written again in time."""
         self._lock = threading.Lock()
+        self._clock = clock
         self._parked: dict[str, list[Chunk]] = {}
-        self._known = _Known(most_known)
+        self._known = KnownTemplates(most=most_known, keep_s=keep_s)
         self._rejected: dict[str, str] = {}
         self._most_rejected = most_rejected
-        self.tally = FlightTally()
+        self._savings: dict[str, Savings] = {}
 
     def board(self, chunks: Sequence[Chunk]) -> Boarding:
         """Place each chunk, in order."""
         boarding = Boarding([], [], [])
+        templates = [chunk.template for chunk in chunks]
+        words = words_of(templates)
         with self._lock:
-            for chunk in chunks:
-                self._place(chunk, boarding)
+            topics: dict[str, list[int]] = {}
+            for i, (chunk, tokens) in enumerate(zip(chunks, self._known.find(templates, words, self._clock()), strict=True)):
+                topic = chunk.entry.receipt.record.topic
+                topics.setdefault(topic, []).append(i)
+                self._place(chunk, tokens, boarding, self._of(topic))
+            for topic, places in topics.items():
+                self._of(topic).chunks += len(places)
+                self._of(topic).distinct.add(words[np.array(places)])
         return boarding
 
     def land(self, landings: Iterable[Landing]) -> list[Chunk]:
         """Mark templates known; return the chunks that were parked with them."""
         freed: list[Chunk] = []
         with self._lock:
+            now_s = self._clock()
             for landing in landings:
                 parked = self._parked.pop(landing.template, [])
-                self._known.add(landing.template, landing.tokens)
-                waited = len(parked) - 1 if landing.embedded else len(parked)
-                self.tally.tokens_saved += landing.tokens * max(waited, 0)
+                self._known.add(landing.template, landing.tokens, now_s)
+                self._count_landed(landing, parked)
                 freed += parked
         return freed
 
@@ -102,26 +104,51 @@ class Flights:
             self._rejected[template] = reason
             if len(self._rejected) > self._most_rejected:
                 del self._rejected[next(iter(self._rejected))]
-            return self._parked.pop(template, [])
+            parked = self._parked.pop(template, [])
+            for i, chunk in enumerate(parked):
+                savings = self._of(chunk.entry.receipt.record.topic)
+                savings.rejected += 1
+                savings.collapsed -= min(i, 1)
+            return parked
 
-    def forget_known(self) -> None:
-        """The collection is another one: what was acknowledged there says nothing about this one."""
+    def savings(self) -> dict[str, Savings]:
+        """Return what was saved so far, by topic."""
         with self._lock:
-            self._known.tokens.clear()
+            return dict(self._savings)
 
-    def _place(self, chunk: Chunk, boarding: Boarding) -> None:
-        self.tally.chunks += 1
+    def total(self) -> Savings:
+        """Return what was saved so far, all topics together."""
+        with self._lock:
+            return together(self._savings.values())
+
+    def _of(self, topic: str) -> Savings:
+        savings = self._savings.get(topic)
+        if savings is None:
+            savings = self._savings[topic] = Savings()
+        return savings
+
+    def _place(self, chunk: Chunk, tokens: int, boarding: Boarding, savings: Savings) -> None:
         template = chunk.template
-        tokens = self._known.tokens.get(template)
-        if tokens is not None:
-            self.tally.known += 1
-            self.tally.tokens_saved += tokens
+        if tokens >= 0:
+            savings.known += 1
+            savings.tokens_saved += tokens
             boarding.known.append(chunk)
         elif template in self._parked:
-            self.tally.collapsed += 1
+            savings.collapsed += 1
             self._parked[template].append(chunk)
         elif template in self._rejected:
+            savings.rejected += 1
             boarding.rejected.append((chunk, self._rejected[template]))
         else:
             self._parked[template] = [chunk]
             boarding.mine.append(chunk)
+
+    def _count_landed(self, landing: Landing, parked: Sequence[Chunk]) -> None:
+        for i, chunk in enumerate(parked):
+            savings = self._of(chunk.entry.receipt.record.topic)
+            if i == 0:
+                savings.sources[landing.source] += 1
+            if i == 0 and landing.source == "engine":
+                savings.tokens_embedded += landing.tokens
+            else:
+                savings.tokens_saved += landing.tokens

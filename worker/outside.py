@@ -5,45 +5,80 @@ ProducerMisconfigured, each one line.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from producers import dead_letters, replies
 from producers.dead_letters import DeadLetterSender
 from producers.kafka import KafkaProducer
 from producers.replies import ReplySender
 from sinks.milvus.sink import MilvusSettings, MilvusSink
+from sinks.sink import Sink
+from worker.cache.redis_cache import RedisCache
 from worker.loaded import LoadedModel
-from worker.service import Outside
 from worker.settings import Settings
+from worker.space import EmbeddingSpace
+from worker.stage import Crash
+from worker.tables import RedisTable
 from worker.version import VERSION
+
+_DAY_S = 86_400.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outside:
+    """What the service stands on, ready to use; the service closes all of it.
+
+    Thread: main.
+    """
+
+    model: LoadedModel
+    sink: Sink
+    letters: DeadLetterSender
+    letter_producer: KafkaProducer
+    replies: ReplySender
+    reply_producer: KafkaProducer
+    connect_redis: Callable[[Crash], RedisCache] | None
+    """Makes the cache that workers share: it has threads of its own, whose crash is the service's. None without Redis."""
 
 
 def open_outside(settings: Settings, model: LoadedModel, *, say: Callable[[str], None]) -> Outside:
     """Connect to everything; nothing is created or read yet."""
     kafka = settings.kafka
+    sink = MilvusSink(milvus_settings(settings, model.space))
+    if settings.milvus.retention_days is not None and sink.retention_s is None:
+        say("Milvus Lite removes nothing by itself: milvus.retention_days has no effect, rows are kept for ever")
     letter_producer = KafkaProducer(kafka.bootstrap_servers, {**kafka.librdkafka, **dead_letters.PRODUCER_PROPERTIES}, say=say)
     reply_producer = KafkaProducer(kafka.bootstrap_servers, {**kafka.librdkafka, **replies.PRODUCER_PROPERTIES}, say=say)
     return Outside(
         model=model,
-        sink=MilvusSink(milvus_settings(settings, model)),
+        sink=sink,
         letters=DeadLetterSender(letter_producer, kafka.dead_letter_topic, version=VERSION, say=say),
         letter_producer=letter_producer,
         replies=ReplySender(reply_producer),
         reply_producer=reply_producer,
+        connect_redis=_redis(settings.redis, model.space, say),
     )
 
 
-def milvus_settings(settings: Settings, model: LoadedModel) -> MilvusSettings:
+def milvus_settings(settings: Settings, space: EmbeddingSpace) -> MilvusSettings:
     """Return the sink's own settings."""
     milvus = settings.milvus
     return MilvusSettings(
         uri=milvus.uri,
-        dim=model.space.dim,
-        space=model.space.id,
-        space_parts=model.space.parts,
+        dim=space.dim,
+        space=space.id,
+        space_parts=space.parts,
         collection=milvus.collection,
         token=milvus.token.get_secret_value(),
         user=milvus.user,
         password=milvus.password.get_secret_value(),
         db=milvus.db,
         timeout_s=milvus.timeout_s,
+        retention_s=None if milvus.retention_days is None else milvus.retention_days * _DAY_S,
     )
+
+
+def _redis(table: RedisTable, space: EmbeddingSpace, say: Callable[[str], None]) -> Callable[[Crash], RedisCache] | None:
+    if not table.url and not table.sentinels:
+        return None
+    return lambda on_crash: RedisCache(table, space, say=say, on_crash=on_crash)

@@ -3,6 +3,7 @@
 `worker.service` makes one, starts its stages, and closes their inlets in order. Nothing here knows threads' lives or signals.
 """
 
+import math
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -11,7 +12,7 @@ from typing import NamedTuple
 from consumers.chunk import Chunker
 from consumers.decode import Decoder
 from consumers.ledger import Ledger, Receipt, Reject
-from consumers.mask import Masker
+from consumers.redact import Redactor
 from producers.dead_letters import DeadLetter, DeadLetterSender
 from producers.replies import ReplySender
 from sinks.row import TEXT_BYTES
@@ -19,7 +20,9 @@ from sinks.sink import Sink, SinkBusy
 from worker.ahead import OneAhead
 from worker.answer import Answer, Answerable, EncodedQuery
 from worker.batcher import Batcher
+from worker.cache.levels import Levels
 from worker.cache.memory import MemoryCache
+from worker.cache.vectors import Vector, VectorCache
 from worker.compute import Compute, Computed, EmbedBatch
 from worker.embed import Embed
 from worker.encoded import EncodedChunk
@@ -30,16 +33,21 @@ from worker.limits import FaultLimit
 from worker.loaded import LoadedModel
 from worker.prepare import Outlets, Prepare, StoreItem
 from worker.prepare_queries import PrepareQueries, QueryTally
+from worker.query_text import new_query_encoder
 from worker.settings import Settings
 from worker.space import Digester
 from worker.stage import Crash, Stage, empty
 from worker.store import Store
+from worker.tables import new_masker, new_redactor
 from worker.tokenizer import Tokenizer
 
 PREPARE_THREADS = 2
 _PREPARE_RECORDS = 500
 _QUERY_BYTES = 16 * 1024 * 1024
 _QUERIES_AT_ONCE = 64
+_KNOWN_SHARE = 0.5
+"""A line lives for the retention, a template twice as long. Known for half of it, a template outlives every line that was held back
+for less than the other half before it was written."""
 
 
 class StageGroup(NamedTuple):
@@ -55,13 +63,14 @@ class Pipeline:
     Thread: main wires it; each part says its own.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that it stands between
         self,
         settings: Settings,
         model: LoadedModel,
         sink: Sink,
         letters: DeadLetterSender,
         replies: ReplySender,
+        redis: VectorCache | None = None,
         *,
         say: Callable[[str], None],
         abandon: threading.Event,
@@ -80,11 +89,14 @@ class Pipeline:
         self.embed_lane: Lane[EncodedChunk | EncodedQuery] = Lane("embed")
         self.store_lane: Lane[StoreItem] = Lane("store")
         self.answer_lane: Lane[Answerable] = Lane("answer")
-        self.flights = Flights(most_known=settings.cache.known_templates)
-        self.cache = MemoryCache(settings.cache.memory_bytes)
+        self._retention_s = sink.retention_s
+        keep_s = math.inf if self._retention_s is None else self._retention_s * _KNOWN_SHARE
+        self.flights = Flights(most_known=settings.cache.known_templates, keep_s=keep_s)
+        self.levels = Levels(memory=MemoryCache(settings.cache.memory_bytes), redis=redis, index=self._template_vectors)
         self._undecodable = FaultLimit("undecodable records", most=settings.limits.undecodable_in_a_row)
         self._tokenizers: list[Tokenizer] = []
-        self._masker = Masker(settings.mask.mode)
+        self.redactors: list[Redactor] = []
+        """Of the prepare threads; each counts what it replaced."""
         self._prepares = [self._prepare() for _ in range(PREPARE_THREADS)]
         self._prepare_queries = self._query_step(say)
         self.judge = Judge(model.engine, model.golden, new_engine=model.new_engine, say=say, clock=time.monotonic)
@@ -143,8 +155,9 @@ class Pipeline:
     def _prepare(self) -> Prepare:
         settings, prepared = self._settings, self._model.prepared
         tokenizer, prefix = self._new_tokenizer(), prepared.document_prefix
+        self.redactors.append(redactor := new_redactor(settings.redact))
         chunker = Chunker(
-            mask=self._masker.mask,
+            mask=new_masker(settings.mask).mask,
             count_tokens=lambda texts: tokenizer.count([prefix + text for text in texts]).tolist(),
             max_tokens=prepared.max_tokens,
             overhead_tokens=int(tokenizer.count([prefix])[0]),
@@ -153,29 +166,27 @@ class Pipeline:
         )
         return Prepare(
             ledger=self.log_ledger,
+            redactor=redactor,
             decoder=Decoder(form=settings.decode.format, strict=settings.decode.errors == "strict"),
             chunker=chunker,
             tokenizer=tokenizer,
             digester=Digester(self._model.space, prefix),
             document_prefix=prefix,
             flights=self.flights,
-            cache=self.cache,
-            stored_templates=self._stored_templates,
+            levels=self.levels,
+            rewrite_found=self._retention_s is not None,
             outlets=Outlets(embed=self.embed_lane, store=self.store_lane),
             undecodable=self._undecodable,
             abandoned=self._abandon.is_set,
         )
 
     def _query_step(self, say: Callable[[str], None]) -> PrepareQueries:
-        prepared = self._model.prepared
+        encoder = new_query_encoder(self._settings, self._model)
+        self._tokenizers.append(encoder.tokenizer)
         return PrepareQueries(
-            masker=self._masker,
-            tokenizer=self._new_tokenizer(),
-            digester=Digester(self._model.space, prepared.query_prefix),
-            query_prefix=prepared.query_prefix,
-            max_tokens=prepared.max_tokens,
+            encoder=encoder,
             reply_topics=frozenset((self._settings.kafka.reply_topic, *self._settings.query.reply_topics)),
-            cache=self.cache,
+            cache=self.levels,
             embed=self.embed_lane,
             answer=self.answer_lane,
             clock=time.monotonic,
@@ -194,19 +205,19 @@ class Pipeline:
                 small_tokens=max(engine.batch_tokens // 2, 1),
             ),
             ahead=self._ahead,
-            cache=self.cache,
+            cache=self.levels,
             flights=self.flights,
             rejected=FaultLimit("texts that the engine rejects", most=self._settings.limits.rejected_in_a_row),
             store=self.store_lane,
             answer=self.answer_lane,
         )
 
-    def _stored_templates(self, digests: Collection[str]) -> set[str]:
-        """A cache may only save embedding: when the sink cannot answer, nothing is known."""
+    def _template_vectors(self, digests: Collection[str]) -> dict[str, Vector]:
+        """A cache may only save embedding: when the sink cannot answer, nothing is found."""
         try:
-            return self._sink.stored_templates(digests)
+            return self._sink.template_vectors(digests)
         except SinkBusy:
-            return set()
+            return {}
 
     def _post(self, receipt: Receipt, reason: str, rejects: list[Reject]) -> None:
         record = receipt.record

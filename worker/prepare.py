@@ -1,16 +1,17 @@
 """The prepare step: records become chunks, and every chunk goes the shortest way to the index.
 
-Two threads run it for logs. In this order, for a list at a time: decode, chunk and mask, digest, then *known* (straight to
-store), *in flight* (parked), *cached* (to store with its vector) or, last, tokenised and sent to the engine.
+Two threads run it for logs. In this order, for a list at a time: decode, redact, chunk and mask, digest, then *known* (straight to
+store), *in flight* (parked), *found* in a cache or in the index (to store with its vector) or, last, sent to the engine.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from consumers.chunk import Chunk, Chunker
 from consumers.decode import Decoder, LogEntry, Undecodable
 from consumers.ledger import Ledger, Receipt
-from worker.cache.vectors import VectorCache
+from consumers.redact import Redactor
+from worker.cache.levels import Levels
 from worker.encoded import EmbeddedChunk, EncodedChunk
 from worker.flights import Flights, Landing
 from worker.lane import Outlet
@@ -46,27 +47,32 @@ class Prepare:
         *,
         ledger: Ledger,
         decoder: Decoder,
+        redactor: Redactor,
         chunker: Chunker,
         tokenizer: Tokenizer,
         digester: Digester,
         document_prefix: str,
         flights: Flights,
-        cache: VectorCache,
-        stored_templates: Callable[[Collection[str]], set[str]],
+        levels: Levels,
+        rewrite_found: bool,
         outlets: Outlets,
         undecodable: FaultLimit,
         abandoned: Callable[[], bool],
     ) -> None:
-        """`stored_templates` asks the sink and answers nothing when it cannot; `abandoned` says that the service is stopping hard."""
+        """`rewrite_found`: rows do not live for ever, so a template found in the index, however old, is written again.
+
+        `abandoned` says that the service is stopping hard.
+        """
         self._ledger = ledger
         self._decoder = decoder
+        self._redactor = redactor
         self._chunker = chunker
         self._tokenizer = tokenizer
         self._digester = digester
         self._prefix = document_prefix
         self._flights = flights
-        self._cache = cache
-        self._stored_templates = stored_templates
+        self._levels = levels
+        self._rewrite_found = rewrite_found
         self._outlets = outlets
         self._undecodable = undecodable
         self._abandoned = abandoned
@@ -114,11 +120,12 @@ class Prepare:
             self._take_off(boarding.mine)
 
     def _chunk(self, entries: Sequence[LogEntry]) -> list[Chunk]:
-        """Split, then tell every receipt how many pieces there are, then reject the entries that have too many chunks."""
+        """Redact and split, then tell every receipt how many pieces there are, then reject the entries that have too many chunks."""
         chunks: list[Chunk] = []
         too_long: list[LogEntry] = []
         expected: dict[Receipt, list[int]] = {}
-        for entry, pieces in zip(entries, self._chunker.split([entry.text for entry in entries]), strict=True):
+        texts = self._redactor.redact([entry.text for entry in entries])
+        for entry, pieces in zip(entries, self._chunker.split(texts), strict=True):
             counts = expected.setdefault(entry.receipt, [0, 0])
             counts[0] += len(pieces) or 1
             counts[1] += len(entry.text)
@@ -136,20 +143,19 @@ class Prepare:
     def _take_off(self, mine: Sequence[Chunk]) -> None:
         """Finish what is cached or stored already; the rest goes to the engine."""
         encoded = self._tokenizer.encode([self._prefix + chunk.masked for chunk in mine])
-        vectors = self._cache.get_many(chunk.template for chunk in mine)
-        stored = self._stored_templates([chunk.template for chunk in mine if chunk.template not in vectors])
+        vectors = self._levels.find(chunk.template for chunk in mine)
         landings: list[Landing] = []
         cached: list[EmbeddedChunk] = []
         to_embed: list[EncodedChunk] = []
         for i, chunk in enumerate(mine):
             ids = encoded.text(i)
-            vector = vectors.get(chunk.template)
-            if vector is not None:
-                cached.append(EmbeddedChunk(chunk.template, chunk.masked, vector, len(ids), embedded=False))
-            elif chunk.template in stored:
-                landings.append(Landing(chunk.template, len(ids), embedded=False))
-            else:
+            found = vectors.get(chunk.template)
+            if found is None:
                 to_embed.append(EncodedChunk(chunk.template, chunk.masked, ids))
+            elif found.source == "index" and not self._rewrite_found:
+                landings.append(Landing(chunk.template, len(ids), found.source))
+            else:
+                cached.append(EmbeddedChunk(chunk.template, chunk.masked, found.vector, len(ids), found.source))
         self._outlets.store.put(cached)
         self._outlets.embed.put(to_embed)
         if landings:

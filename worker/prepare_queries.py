@@ -8,14 +8,12 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from consumers.ledger import Receipt
-from consumers.mask import Masker
-from worker.answer import Answerable, EmbeddedQuery, EncodedQuery, FailedQuery
+from worker.answer import Answerable, EncodedQuery, FailedQuery, ReadyQuery
 from worker.cache.vectors import VectorCache
 from worker.encoded import EncodedChunk
 from worker.lane import Lane
 from worker.query import CORRELATION_HEADER, REPLY_TOPIC_HEADER, Asked, BadQuery, Query, deadline_s, header_of, is_late, parse_query
-from worker.space import Digester
-from worker.tokenizer import Tokenizer
+from worker.query_text import QueryEncoder
 
 
 @dataclass(slots=True)
@@ -34,11 +32,7 @@ class PrepareQueries:
     Thread: one, the query prepare thread.
     """
 
-    masker: Masker
-    tokenizer: Tokenizer
-    digester: Digester
-    query_prefix: str
-    max_tokens: int
+    encoder: QueryEncoder
     reply_topics: Collection[str]
     cache: VectorCache
     embed: Lane[EncodedChunk | EncodedQuery]
@@ -70,8 +64,10 @@ class PrepareQueries:
             asked = asked._replace(deadline_s=deadline_s(query, sent_ms=sent_ms, now_s=now_s, wall_ms=self.wall_ms()))
             if is_late(asked, now_s):
                 self.answer.put([FailedQuery(asked, "expired", "deadline_ms", "the deadline had passed when the query arrived")])
+            elif query.text is None:
+                self.answer.put([ReadyQuery(asked, query, None, 0.0, 0.0)])
             else:
-                self._send(asked, query)
+                self._send(asked, query, query.text)
 
     def _asked(self, receipt: Receipt) -> Asked | None:
         headers = receipt.record.headers
@@ -83,15 +79,10 @@ class PrepareQueries:
             return None
         return Asked(receipt, topic, header_of(headers, CORRELATION_HEADER) or b"", self.clock(), None)
 
-    def _send(self, asked: Asked, query: Query) -> None:
-        masked = self.masker.mask([query.text])[0]
-        digest = self.digester.digest(masked)
-        vector = self.cache.get_many([digest]).get(digest)
+    def _send(self, asked: Asked, query: Query, text: str) -> None:
+        treated = self.encoder.treat(text)
+        vector = self.cache.get_many([treated.digest]).get(treated.digest)
         if vector is not None:
-            self.answer.put([EmbeddedQuery(asked, query, vector, 0.0, 0.0)])
+            self.answer.put([ReadyQuery(asked, query, vector, 0.0, 0.0)])
             return
-        ids = self.tokenizer.encode([self.query_prefix + masked]).text(0)
-        if len(ids) > self.max_tokens:  # the model reads no further; the last id closes the sequence
-            ids = ids[: self.max_tokens].copy()
-            ids[-1] = self.tokenizer.encode([""]).text(0)[-1]
-        self.embed.put([EncodedQuery(asked, query, digest, ids)], urgent=True)
+        self.embed.put([EncodedQuery(asked, query, treated.digest, self.encoder.encode(treated))], urgent=True)

@@ -61,7 +61,10 @@ class Query(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    text: str = Field(min_length=1, max_length=MAX_TEXT_CHARACTERS)
+    text: str | None = Field(default=None, min_length=1, max_length=MAX_TEXT_CHARACTERS)
+    """What to look for; only a listing of templates by frequency has none."""
+    form: Literal["lines", "templates"] = Field(default="lines", alias="as")
+    """Lines to read, or kinds of lines with their counts."""
     k: int = Field(default=10, ge=1, le=MAX_K)
     mode: Literal["dense"] = "dense"
     filters: Filters = Filters()
@@ -87,11 +90,14 @@ class Asked(NamedTuple):
 def parse_query(value: bytes | None) -> Query:
     """Read a request's value. Raises BadQuery, naming the field."""
     try:
-        return Query.model_validate_json(value or b"")
+        query = Query.model_validate_json(value or b"")
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         field = ".".join(str(part) for part in first["loc"])[:_SHOWN_CHARACTERS]
         raise BadQuery(field or "query", first["msg"]) from None
+    if query.text is None and query.form == "lines":
+        raise BadQuery("text", "Field required")
+    return query
 
 
 def deadline_s(query: Query, *, sent_ms: int, now_s: float, wall_ms: float) -> float | None:

@@ -16,21 +16,18 @@ be trusted to have settled rightly), waiting for lanes to be empty (looks at the
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from consumers.kafka import KafkaSource
 from consumers.kafka_settings import KafkaSourceSettings
 from consumers.poller import Poller, PollerSettings
-from producers.dead_letters import DeadLetterSender
-from producers.kafka import KafkaProducer
-from producers.replies import ReplySender
-from sinks.sink import Sink, SinkBroken, SinkBusy
+from sinks.sink import SinkBroken, SinkBusy
 from worker.exit_codes import CRASHED, DRAINED, OVERDUE
 from worker.fail_point import fail_point
 from worker.limits import LimitReached
-from worker.loaded import LoadedModel
 from worker.logs import inform
+from worker.outside import Outside
 from worker.pipeline import Pipeline
+from worker.report import Report
 from worker.settings import Settings
 from worker.stage import Abandoned, Stage
 from worker.store import BACK_OFF_S
@@ -39,21 +36,6 @@ from worker.watchdog import EngineHangs, Watchdog
 _WATCH_S = 0.2
 _COMMITTED_S = 0.05
 _LEAVE_S = 5.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outside:
-    """What the service stands on, ready to use; the service closes all of it.
-
-    Thread: main.
-    """
-
-    model: LoadedModel
-    sink: Sink
-    letters: DeadLetterSender
-    letter_producer: KafkaProducer
-    replies: ReplySender
-    reply_producer: KafkaProducer
 
 
 class Service:
@@ -73,8 +55,9 @@ class Service:
         self._abandon = threading.Event()
         self._crash: tuple[str, Exception] | None = None
         at = fail_point(settings.fail_point)
+        self.redis = None if outside.connect_redis is None else outside.connect_redis(self._on_crash)
         self.pipeline = Pipeline(
-            settings, outside.model, outside.sink, outside.letters, outside.replies, say=say, abandon=self._abandon, at=at
+            settings, outside.model, outside.sink, outside.letters, outside.replies, self.redis, say=say, abandon=self._abandon, at=at
         )
         kafka = settings.kafka
         paced = PollerSettings(max_poll_interval_s=kafka.max_poll_interval_s, commit_interval_s=kafka.commit_interval_s)
@@ -110,8 +93,10 @@ class Service:
                 for stage in self._pollers:
                     stage.start()
                 self.opened.set()
-                self._watch()
+                report = Report(self.pipeline.flights.savings, now_s=time.monotonic())
+                self._watch(report)
                 drained = self._end()
+                report.say()
         finally:
             self._close()
         if self._crash is not None:
@@ -165,9 +150,10 @@ class Service:
                 return True
         return False
 
-    def _watch(self) -> None:
+    def _watch(self, report: Report) -> None:
         watchdog = Watchdog(lambda: self.pipeline.judge.busy_since_s, hang_s=self._settings.engine.hang_s)
         while not self._stop.wait(_WATCH_S):
+            report.tick(time.monotonic())
             try:
                 watchdog.check(time.monotonic())
             except EngineHangs as error:
@@ -239,6 +225,8 @@ class Service:
             stage.join(max(until_s - time.monotonic(), 0.0))
         self.outside.letter_producer.close(_LEAVE_S)
         self.outside.reply_producer.close(_LEAVE_S)
+        if self.redis is not None:
+            self.redis.close(_LEAVE_S)
         if not any(stage.is_alive() for stage in started):
             self.outside.sink.close()
             self.pipeline.close()

@@ -5,8 +5,11 @@ that text. Neither is the engine or its number format: golden vectors must agree
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +63,11 @@ class Digester:
         hasher.update(len(text).to_bytes(8, "little"))
         hasher.update(text)
         return hasher.hexdigest()
+
+
+def words_of(digests: Sequence[str]) -> NDArray[np.uint64]:
+    """Return n digests of 32 hex digits as numbers: uint64[n, 2], the first half and the second."""
+    return np.frombuffer(bytes.fromhex("".join(digests)), dtype=">u8").astype(np.uint64).reshape(-1, 2)
 
 
 def _hash(parts: Iterable[bytes], *, digest_bytes: int) -> "hashlib.blake2b":

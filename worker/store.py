@@ -70,7 +70,7 @@ class Store:
         for template, reason in refused.items():
             for parked in self.flights.fail(template, reason):
                 parked.entry.receipt.reject(parked.entry.sub, parked.chunk, reason)
-        landed = [Landing(c.template, c.tokens, embedded=c.embedded) for c in embedded if c.template not in refused]
+        landed = [Landing(c.template, c.tokens, c.source) for c in embedded if c.template not in refused]
         return self.flights.land(landed)
 
     def _store_lines(self, chunks: Sequence[Chunk]) -> None:

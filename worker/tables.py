@@ -4,11 +4,15 @@
 """
 
 from pathlib import Path
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
 from consumers.kafka_settings import PROTECTED
+
+if TYPE_CHECKING:
+    from consumers.mask import Masker
+    from consumers.redact import Redactor
 
 _SETTING_OF = {
     "bootstrap.servers": "kafka.bootstrap_servers",
@@ -106,12 +110,24 @@ class MaskTable(Table):
     """Built-in masks that are not applied, by name."""
     add: tuple[AddedMask, ...] = ()
 
+    @model_validator(mode="after")
+    def _are_masks(self) -> Self:
+        if self.off or self.add:
+            new_masker(self)
+        return self
+
 
 class RedactTable(Table):
     """What nobody may read again: replaced before a line is embedded *and* before it is stored. Dead letters keep the original bytes."""
 
     rules: tuple[str, ...] = ()
     """Names of rules, or `all`; none are on by default."""
+
+    @model_validator(mode="after")
+    def _are_rules(self) -> Self:
+        if self.rules:
+            new_redactor(self)
+        return self
 
 
 class ModelTable(Table):
@@ -155,6 +171,20 @@ class CacheTable(Table):
 
     memory_bytes: int = Field(default=64 * 1024 * 1024, ge=0)
     known_templates: int = Field(default=500_000, ge=1)
+
+
+def new_masker(table: MaskTable) -> "Masker":
+    """Make the masks that the settings name. Raises BadMask, which is a ValueError."""
+    from consumers.mask import Mask, Masker  # noqa: PLC0415 - verbs that mask nothing need not load Arrow
+
+    return Masker(table.mode, off=table.off, added=[Mask(mask.name, mask.pattern, mask.stand_in) for mask in table.add])
+
+
+def new_redactor(table: RedactTable) -> "Redactor":
+    """Make the redaction rules that the settings name, none of them if they name none. Raises BadRule, which is a ValueError."""
+    from consumers.redact import Redactor  # noqa: PLC0415 - as in new_masker
+
+    return Redactor(table.rules)
 
 
 class RedisTable(Table):

@@ -8,7 +8,7 @@ repeated here: who calls the sink owns the retries.
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import grpc
 import numpy as np
@@ -19,6 +19,7 @@ from pymilvus.grpc_gen import milvus_pb2
 
 from sinks.milvus.faults import MilvusFault
 from sinks.milvus.fields import CollectionFound, Field, FieldFound, Kind, Layout
+from sinks.milvus.searching import Hit
 from sinks.sink import SinkMismatch
 
 ColumnValues = Sequence[str] | Sequence[int] | NDArray[np.float32]
@@ -30,20 +31,7 @@ _TYPES: dict[Kind, DataType] = {
     "int32": DataType.INT32,
     "vector": DataType.FLOAT_VECTOR,
 }
-
-
 _NEVER_MS = 2**31 - 1
-
-
-class Hit(NamedTuple):
-    """One row found by vector.
-
-    Thread: any.
-    """
-
-    key: str
-    score: float
-    row: Mapping[str, Any]
 
 
 def type_name(kind: Kind) -> str:
@@ -109,7 +97,18 @@ class Client:
             {field["name"]: _field_found(field) for field in found["fields"]},
             bool(found.get("auto_id")),
             {str(name): str(value) for name, value in found.get("properties", {}).items()},
+            int(found["collection_id"]),
         )
+
+    def collection_id(self, collection: str) -> int:
+        """Return the id of a collection that must be there."""
+        with _faults("describe"):
+            return int(self._milvus.describe_collection(collection, timeout=self._timeout_s)["collection_id"])
+
+    def alter(self, collection: str, properties: Mapping[str, str]) -> None:
+        """Set properties of a collection, and leave its others as they are."""
+        with _faults("alter"):
+            self._milvus.alter_collection_properties(collection, dict(properties), timeout=self._timeout_s)
 
     def create(self, layout: Layout, properties: Mapping[str, str]) -> None:
         """Create an empty collection without an index."""
@@ -215,8 +214,8 @@ class Client:
                 timeout=self._timeout_s,
                 retry_on_rate_limit=False,
             )
-        key = layout.fields[0].name
-        return [Hit(str(hit[key]), float(hit["distance"]), hit["entity"]) for hit in answers[0]]
+        key = layout.fields[0].name  # servers before 2.4 do not say it, and then pymilvus calls it `id`
+        return [Hit(str(hit[key if key in hit else "id"]), float(hit["distance"]), hit["entity"]) for hit in answers[0]]
 
     def count(self, collection: str) -> int:
         """Count live rows, exactly (Strong)."""

@@ -5,15 +5,19 @@ our embedding space; or raises `SinkMismatch` with one line that names the colle
 """
 
 import json
+import math
 import re
 from typing import NamedTuple
 
 from sinks.milvus.client import Client, type_name
-from sinks.milvus.fields import SPACE_PARTS_PROPERTY, SPACE_PROPERTY, CollectionFound, Field, Layout, Space
+from sinks.milvus.faults import MilvusFault
+from sinks.milvus.fields import SPACE_PARTS_PROPERTY, SPACE_PROPERTY, TTL_PROPERTY, CollectionFound, Field, Layout, Space
 from sinks.sink import SinkMismatch
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,200}")
 _INVERTED_SINCE = (2, 4)
+_MOST_TTL_S = 3_155_760_000
+"""A hundred years: Milvus takes no more."""
 
 
 class Backend(NamedTuple):
@@ -43,25 +47,50 @@ def check_name(collection: str) -> None:
         raise SinkMismatch(f"Milvus collection {collection!r}: a name is letters, digits and underscores, and begins with no digit")
 
 
-def ensure(client: Client, layout: Layout, space: Space, capable: Backend) -> None:
-    """Create the collection when it is missing, check it when it is there, then load it.
+def ensure(client: Client, layout: Layout, space: Space, capable: Backend, lifetime_s: float | None, *, create: bool) -> CollectionFound:
+    """Create the collection when it is missing, check it when it is there, then load it; returns it as it is now.
 
-    Raises SinkMismatch, or MilvusFault when Milvus does not answer.
+    Rows go `lifetime_s` after their last write (None: never); a present collection is told when it has another value. Without
+    `create` nothing is created or altered. Raises SinkMismatch, or MilvusFault when Milvus does not answer.
     """
+    ttl_s = 0 if lifetime_s is None else min(math.ceil(lifetime_s), _MOST_TTL_S)
     found = client.describe(layout.name)
     if found is None:
-        client.create(layout, {SPACE_PROPERTY: space.id, SPACE_PARTS_PROPERTY: json.dumps(dict(space.parts))})
-    else:
-        check_collection(layout, found, space)
-    _ensure_index(client, layout, capable)
+        if not create:
+            raise SinkMismatch(f"Milvus collection {layout.name!r} does not exist; nothing has been indexed yet")
+        found = _create(client, layout, space, ttl_s)
+    check_collection(layout, found, space)
+    if create and found.ttl_s != ttl_s:
+        client.alter(layout.name, {TTL_PROPERTY: str(ttl_s)})
+        found = found._replace(properties={**found.properties, TTL_PROPERTY: str(ttl_s)})
+    _ensure_index(client, layout, capable, create=create)
     client.load(layout.name)
+    return found
 
 
-def _ensure_index(client: Client, layout: Layout, capable: Backend) -> None:
+def _create(client: Client, layout: Layout, space: Space, ttl_s: int) -> CollectionFound:
+    """Create a collection, unless somebody else does at the same moment; returns what is there then."""
+    properties = {SPACE_PROPERTY: space.id, SPACE_PARTS_PROPERTY: json.dumps(dict(space.parts))}
+    if ttl_s:
+        properties[TTL_PROPERTY] = str(ttl_s)
+    try:
+        client.create(layout, properties)
+    except MilvusFault:
+        found = client.describe(layout.name)
+        if found is None:
+            raise
+    else:
+        found = client.describe(layout.name)
+    if found is None:
+        raise MilvusFault("create", -1, f"collection {layout.name} is not there after it was created")
+    return found
+
+
+def _ensure_index(client: Client, layout: Layout, capable: Backend, *, create: bool) -> None:
     """Check the vector's index; an empty collection without one is a creation that was cut short, and is finished."""
     vector = layout.vector
     metric = client.metric(layout.name, vector.name)
-    if metric is None and client.rows_written(layout.name) == 0:
+    if metric is None and create and client.rows_written(layout.name) == 0:
         client.index(layout.name, vector, capable.vector_index)
         if capable.scalar_index:
             for field in layout.fields:

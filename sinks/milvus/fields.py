@@ -12,6 +12,8 @@ DIGEST_BYTES = 32
 PAD_DIM = 2
 SPACE_PROPERTY = "vectail.space"
 SPACE_PARTS_PROPERTY = "vectail.space_parts"
+TTL_PROPERTY = "collection.ttl.seconds"
+"""Milvus's own name; counted from a row's last write, 0 or absent is never."""
 
 Kind = Literal["varchar", "int64", "int32", "vector"]
 Metric = Literal["COSINE", "L2"]
@@ -88,6 +90,14 @@ class CollectionFound(NamedTuple):
     fields: Mapping[str, FieldFound]
     auto_id: bool
     properties: Mapping[str, str]
+    id: int = 0
+    """Another one after the collection was dropped and created again; 0 in a local folder."""
+
+    @property
+    def ttl_s(self) -> int:
+        """After how many seconds a row goes; 0 is never."""
+        said = self.properties.get(TTL_PROPERTY, "0")
+        return max(int(said), 0) if said.removeprefix("-").isdecimal() else 0
 
 
 def templates_layout(collection: str, dim: int) -> Layout:

@@ -19,12 +19,17 @@ _DERIVED = (".idx", ".sidx", ".tmp")
 _STOP_S = 2.0
 
 
+def names_server(uri: str) -> bool:
+    """Whether `uri` is meant as a server's address; it need not be a good one."""
+    return uri.startswith("unix:") or ("://" in uri and not uri.startswith("file://"))
+
+
 def local_folder(uri: str) -> Path | None:
     """Return the folder that `uri` names, or None for a server's address.
 
     Raises SinkMismatch for `host:port`, which is neither.
     """
-    if uri.startswith("unix:") or ("://" in uri and not uri.startswith("file://")):
+    if names_server(uri):
         return None
     path = uri.removeprefix("file://")
     if not path:
@@ -32,6 +37,12 @@ def local_folder(uri: str) -> Path | None:
     if _HOST_AND_PORT.fullmatch(path):
         raise SinkMismatch(f"Milvus address {uri!r} needs a scheme: http://{uri}")
     return Path(path).expanduser().absolute()
+
+
+def check_folder(folder: Path) -> None:
+    """Raise SinkMismatch unless there is an index in the folder; creates nothing."""
+    if not folder.is_file() and not (folder / "collections").is_dir():
+        raise SinkMismatch(f"Milvus folder {folder} holds no index yet")
 
 
 class LocalMilvus:

@@ -8,7 +8,7 @@ together until a window holds at least `limit` lines and is complete. Lines of o
 parted by time: the last query takes up to `MOST_ROWS` of those.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from sinks.row import LineRow
@@ -21,8 +21,20 @@ _STEPS = 64
 """Enough to halve any window of 64-bit milliseconds down to one; a gallop takes some of them."""
 _FIRST_STRIDE_MS = 1_000
 
+_FIRST_CHUNK = "chunk == 0"
 PLACE_COLUMNS = ("id", "time", "topic", "partition", "offset", "sub", "chunk")
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
+
+
+class Hit(NamedTuple):
+    """One row found by vector.
+
+    Thread: any.
+    """
+
+    key: str
+    score: float
+    row: Mapping[str, Any]
 
 
 class Place(NamedTuple):
@@ -75,11 +87,16 @@ def any_of(column: str, values: Iterable[str]) -> str | None:
     return f"{column} in [{', '.join(wanted)}]" if wanted else None
 
 
-def line_expression(template: str, only: LineFilter) -> str | None:
-    """Return the expression for one template's lines under a filter, its times left out; None when nothing can match."""
-    wanted = [("template", (template,)), ("service", only.services), ("level", only.levels), ("topic", only.topics)]
-    parts = [any_of(column, values) for column, values in wanted if values]
-    return None if None in parts else " and ".join(part for part in parts if part)
+def line_expression(templates: Collection[str] | None, only: LineFilter, *, first_chunks: bool = False) -> str | None:
+    """Return the expression for lines (of some templates) under a filter, its times left out; None when nothing can match.
+
+    With `first_chunks`, a line that was stored in many chunks is there once.
+    """
+    filters = (("template", templates), ("service", only.services or None), ("level", only.levels or None), ("topic", only.topics or None))
+    parts = [any_of(column, values) for column, values in filters if values is not None]
+    if None in parts:
+        return None
+    return " and ".join(part for part in (_FIRST_CHUNK if first_chunks else None, *parts) if part)
 
 
 def in_window(expression: str, window: Window) -> str:

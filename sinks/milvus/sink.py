@@ -6,10 +6,10 @@ after one loses rows that it has acknowledged).
 """
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,12 @@ from sinks.milvus.client import Client, ColumnValues
 from sinks.milvus.collections import backend, check_name, ensure
 from sinks.milvus.faults import MilvusFault, refusal
 from sinks.milvus.fields import Layout, Space, lines_layout, templates_layout
-from sinks.milvus.lite import LocalMilvus, local_folder
-from sinks.milvus.searching import MOST_ROWS, PLACE_COLUMNS, Place, Window, any_of, in_window, line_expression, newest, place, place_of
+from sinks.milvus.lite import LocalMilvus, check_folder, local_folder, names_server
+from sinks.milvus.reading import Reader
 from sinks.milvus.turns import Turns
 from sinks.milvus.writing import check_vector, line_batches, template_batches
 from sinks.row import LineRow, TemplateRow
-from sinks.sink import LineFilter, SinkBroken, SinkBusy, SinkCounts, SinkMismatch, TemplateHit
+from sinks.sink import LineFilter, SinkBroken, SinkBusy, SinkCounts, SinkMismatch, TemplateCounts, TemplateHit
 
 _LOCAL_WRITE_S = 60.0
 """A local write that timed out may still be running, and a second one beside it would lose rows: so it gets long, and then it is final."""
@@ -33,7 +33,6 @@ _MEMORY_ROWS_READ = 4_000
 _MEMORY_TEMPLATES_READ = 1_000
 """A local search visits rows in memory in Python (7 µs a line, 75 µs a template) and those in segments at C speed: with more than
 so many in memory, they are written out first."""
-_KEYS_AT_ONCE = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +57,8 @@ class MilvusSettings:
     timeout_s: float = 10.0
     consistency: Literal["Bounded", "Strong"] = "Bounded"
     """Of reads; counts are always Strong."""
+    retention_s: float | None = None
+    """A server removes a line so long after its last write, a template after twice that; None: never. A local folder keeps everything."""
 
 
 class MilvusSink:
@@ -75,15 +76,23 @@ class MilvusSink:
         self._turns = Turns(local=False)
         self._memory_rows = {self._lines.name: 0, self._templates.name: 0}
         self._broken = ""
-        self._latest_ms = 0
+        self._latest_ms = int(time.time() * 1_000)  # a guess, until lines say better
+        self._retention_s = settings.retention_s if names_server(settings.uri) else None
+        self._ids: tuple[int, ...] = ()
+        self._reader = Reader(self._lines, self._templates, timeout_s=settings.timeout_s, calls=self._calls)
+
+    @property
+    def retention_s(self) -> float | None:
+        """After how many seconds a line goes, as the server was or will be told; None: never, and always so in a local folder."""
+        return self._retention_s
 
     @property
     def repaired_files(self) -> int:
         """How many index files of a local folder `open` removed, to be built again."""
         return 0 if self._local is None else self._local.repaired
 
-    def open(self) -> None:
-        """Connect, then create or check both collections and load them.
+    def open(self, *, create: bool = True) -> None:
+        """Connect, then create or check both collections and load them; without `create`, nothing is created, indexed or altered.
 
         Raises SinkMismatch (one line) or SinkBusy, and leaves nothing open; after SinkBusy, `open` may be called again.
         """
@@ -92,13 +101,13 @@ class MilvusSink:
         self.close()
         check_name(self._settings.collection)
         folder = local_folder(self._settings.uri)
+        if folder is not None and not create:
+            check_folder(folder)
         try:
             self._local = None if folder is None else LocalMilvus(folder)
             self._turns = Turns(local=folder is not None)
             self._client = self._connect()
-            capable = backend(self._client.version(), local=folder is not None)
-            for layout in (self._templates, self._lines):
-                ensure(self._client, layout, Space(self._settings.space, self._settings.space_parts), capable)
+            self._ensure(self._client, create=create)
         except MilvusFault as fault:
             self.close()
             if folder is not None:
@@ -115,54 +124,43 @@ class MilvusSink:
     def upsert_lines(self, rows: Sequence[LineRow]) -> None:
         """Store all rows, or raise; templates go first."""
         self._upsert(self._lines, line_batches(rows, self._lines))
+        self._check_not_replaced()
         self._latest_ms = max((row.time for row in rows), default=self._latest_ms)
 
-    def stored_templates(self, digests: Collection[str]) -> set[str]:
-        """Return those of `digests` whose row is stored; asked for in bounded pieces."""
-        wanted = list(digests)
-        stored: set[str] = set()
-        for start in range(0, len(wanted), _KEYS_AT_ONCE):
-            stored.update(row["digest"] for row in self._get(self._templates, wanted[start : start + _KEYS_AT_ONCE], ("digest",)))
-        return stored
+    def template_vectors(self, digests: Collection[str]) -> dict[str, NDArray[np.float32]]:
+        """Return the vectors, float32[dim] and finite, of those of `digests` that are stored; asked for in bounded pieces."""
+        return self._reader.vectors(digests)
+
+    def template_texts(self, digests: Collection[str]) -> dict[str, str]:
+        """Return the texts of those of `digests` that are stored; asked for in bounded pieces."""
+        return self._reader.texts(digests)
 
     def nearest_templates(self, vector: NDArray[np.float32], limit: int) -> list[TemplateHit]:
-        """Return at most `limit` (and at most 16,384) templates, nearest first.
-
-        Raises ValueError for a vector that is not float32[dim] and finite.
-        """
+        """Return at most `limit` (and 16,384) templates, nearest first; ValueError for a vector that is not finite float32[dim]."""
         check_vector(vector, self._settings.dim, "the query")
         if limit < 1:
             return []
         self._clear_memory(self._templates, _MEMORY_TEMPLATES_READ)
-        with self._calls() as client:
-            hits = client.search(self._templates, vector, min(limit, MOST_ROWS), ("text",))
-        return [TemplateHit(hit.key, hit.score, str(hit.row["text"])) for hit in hits]
+        return self._reader.nearest(vector, limit)
 
     def newest_lines(self, template: str, limit: int, only: LineFilter) -> list[LineRow]:
         """Return the newest lines by (time, topic, partition, offset, sub, chunk), newest first; the whole call has one time-out.
 
         Beyond 16,384 lines of one template in one millisecond, which of those are newest is not looked for.
         """
-        expression = line_expression(template, only)
-        if limit < 1 or expression is None:
-            return []
         self._clear_memory(self._lines, _MEMORY_ROWS_READ)
-        deadline = time.monotonic() + self._settings.timeout_s
+        return self._reader.newest_lines(template, limit, only, self._latest_ms)
 
-        def read(window: Window, rows: int) -> list[Place]:
-            left_s = deadline - time.monotonic()
-            if left_s <= 0:
-                raise SinkBusy(f"Milvus took more than {self._settings.timeout_s} s to find the newest lines of a template")
-            with self._calls() as client:
-                found = client.query(self._lines.name, in_window(expression, window), PLACE_COLUMNS, limit=rows, timeout_s=left_s)
-            return [place(row) for row in found]
+    def count_templates(
+        self, only: LineFilter, *, templates: Collection[str] | None, most_rows: int, out_of_time: Callable[[], bool]
+    ) -> TemplateCounts:
+        """Count the lines that pass the filter by template, the newest `most_rows` at most.
 
-        places = newest(read, min(limit, MOST_ROWS), Window(only.since_ms, only.until_ms), self._latest_ms)
-        lines: list[LineRow] = []
-        for start in range(0, len(places), _KEYS_AT_ONCE):
-            keys = [one.id for one in places[start : start + _KEYS_AT_ONCE]]
-            lines.extend(LineRow(**{name: row[name] for name in LineRow._fields}) for row in self._get(self._lines, keys, LineRow._fields))
-        return sorted(lines, key=place_of, reverse=True)
+        A server takes about 5 µs a line, a local folder 80 µs in which nothing else happens: bound it. Of one millisecond with
+        more than 16,384 lines only so many are counted, and the answer is not complete.
+        """
+        self._clear_memory(self._lines, _MEMORY_ROWS_READ)
+        return self._reader.count_templates(templates, only, self._latest_ms, most_rows=most_rows, out_of_time=out_of_time)
 
     def counts(self) -> SinkCounts:
         """Count the rows of both collections, exactly."""
@@ -193,6 +191,26 @@ class MilvusSink:
             consistency=settings.consistency,
             pings=self._local is None,  # Milvus Lite's server hangs up on a client that pings an idle connection
         )
+
+    def _ensure(self, client: Client, *, create: bool) -> None:
+        settings = self._settings
+        capable = backend(client.version(), local=self._local is not None)
+        space = Space(settings.space, settings.space_parts)
+        retention_s = settings.retention_s if self._local is None else None
+        lifetimes = {self._templates: retention_s and 2 * retention_s, self._lines: retention_s}
+        found = [ensure(client, layout, space, capable, lifetime_s, create=create) for layout, lifetime_s in lifetimes.items()]
+        self._ids = tuple(one.id for one in found)
+        self._retention_s = found[-1].ttl_s or None
+
+    def _check_not_replaced(self) -> None:
+        """Refuse to go on with collections that are not those of `open`: what was stored in those is gone."""
+        if self._local is not None:
+            return
+        for layout, there in zip((self._templates, self._lines), self._ids, strict=True):
+            with self._calls() as client:
+                if client.collection_id(layout.name) != there:
+                    self._broken = f"Milvus collection {layout.name!r} was replaced while running; start again to fill the new one"
+                    raise SinkBroken(self._broken)
 
     @contextmanager
     def _calls(self, *, write: bool = False) -> Iterator[Client]:
@@ -228,10 +246,3 @@ class MilvusSink:
             if self._memory_rows[layout.name] > most_rows:
                 self._memory_rows[layout.name] = 0
                 client.flush(layout.name)
-
-    def _get(self, layout: Layout, keys: Iterable[str], columns: Sequence[str]) -> list[dict[str, Any]]:
-        expression = any_of(layout.fields[0].name, keys)
-        if expression is None:
-            return []
-        with self._calls() as client:
-            return client.query(layout.name, expression, columns)

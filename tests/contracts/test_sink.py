@@ -1,29 +1,23 @@
-"""What every sink must do, run on the fake and on a local Milvus folder (a server joins by one more entry in `SINKS`)."""
+"""What every sink must do, run on the fake, on a local Milvus folder and on a real server."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sinks.milvus.sink import MilvusSettings, MilvusSink
 from sinks.row import TEXT_BYTES, LineRow
 from sinks.sink import LineFilter, Sink, SinkBusy, SinkCounts, SinkRejected
-from tests.fakes.sink import FakeSink
+from tests.contracts.sinks import SINKS
 from tests.sinks.rows import DIGEST, DIM, line, offsets, template, unit
 
-
-def _fake(_folder: Path) -> Sink:
-    return FakeSink(dim=DIM)
-
-
-def _milvus_lite(folder: Path) -> Sink:
-    return MilvusSink(MilvusSettings(uri=str(folder / "milvus"), dim=DIM, space="space-1", consistency="Strong"))
-
-
-SINKS: dict[str, Callable[[Path], Sink]] = {"fake": _fake, "milvus-lite": _milvus_lite}
 ALL = LineFilter()
+
+
+def never() -> bool:
+    return False
+
 
 ODD_TEXTS = {
     "nul": "before\x00after",
@@ -40,9 +34,9 @@ ODD_TEXTS = {
 
 @pytest.fixture(params=SINKS)
 def closed_sink(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sink]:
-    sink = SINKS[request.param](tmp_path)
-    yield sink
-    sink.close()
+    with SINKS[request.param](tmp_path, lambda: request.getfixturevalue("milvus")) as sink:
+        yield sink
+        sink.close()
 
 
 @pytest.fixture
@@ -55,7 +49,10 @@ def test_a_new_sink_is_empty(sink: Sink) -> None:
     assert sink.counts() == SinkCounts(lines=0, templates=0)
     assert sink.newest_lines(DIGEST, 5, ALL) == []
     assert sink.nearest_templates(unit(1.0), 5) == []
-    assert sink.stored_templates([DIGEST]) == set()
+    assert sink.template_vectors([DIGEST]) == {}
+    assert sink.template_texts([DIGEST]) == {}
+    assert sink.count_templates(ALL, templates=None, most_rows=5, out_of_time=never) == ([], True)
+    assert sink.retention_s is None
 
 
 def test_stored_rows_are_counted_and_come_back_as_they_were(sink: Sink) -> None:
@@ -145,12 +142,23 @@ def test_a_vector_of_another_dimension_or_not_finite_is_our_fault(sink: Sink, ve
     assert sink.counts() == SinkCounts(lines=0, templates=0)
 
 
-def test_of_many_digests_those_are_returned_that_are_stored(sink: Sink) -> None:
+def test_of_many_digests_the_vectors_and_texts_come_of_those_that_are_stored(sink: Sink) -> None:
     digests = [f"{number:032x}" for number in range(2_500)]
-    sink.upsert_templates([template(digest) for digest in digests[::2]])
-    assert sink.stored_templates(digests) == set(digests[::2])
-    assert sink.stored_templates(digests[:1]) == {digests[0]}
-    assert sink.stored_templates([]) == set()
+    stored = {digest: template(digest, unit(1.0, number), f"text {number}") for number, digest in enumerate(digests) if number % 2}
+    sink.upsert_templates(list(stored.values()))
+    vectors = sink.template_vectors(digests)
+    assert vectors.keys() == stored.keys()
+    assert all(vector.dtype == np.float32 and np.array_equal(vector, stored[digest].vector) for digest, vector in vectors.items())
+    assert sink.template_texts(digests) == {digest: row.text for digest, row in stored.items()}
+    assert sink.template_vectors(digests[1:2]).keys() == {digests[1]}
+    assert sink.template_vectors([]) == {}
+    assert sink.template_texts(["\ud800"]) == {}
+
+
+def test_a_template_written_again_has_its_last_vector(sink: Sink) -> None:
+    for vector in (unit(1.0), unit(0.0, 1.0)):
+        sink.upsert_templates([template("a", vector)])
+    assert np.array_equal(sink.template_vectors(["a"])["a"], unit(0.0, 1.0))
 
 
 def test_nearest_templates_come_by_cosine_nearest_first(sink: Sink) -> None:

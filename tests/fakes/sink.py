@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sinks.row import ID_BYTES, LEVEL_BYTES, SERVICE_BYTES, TEXT_BYTES, TOPIC_BYTES, LineRow, TemplateRow
-from sinks.sink import LineFilter, SinkBroken, SinkBusy, SinkCounts, SinkMismatch, SinkRejected, TemplateHit
+from sinks.sink import LineFilter, SinkBroken, SinkBusy, SinkCounts, SinkMismatch, SinkRejected, TemplateCount, TemplateCounts, TemplateHit
 
 _BYTES = {
     "id": ID_BYTES,
@@ -38,6 +38,10 @@ class FakeSink:
         self.calls: list[str] = []
         """Names of all calls so far, refused ones too; `open` and `close` as well."""
         self.is_open = False
+        self.exists = False
+        """Whether the collections are there; the first `open` that may makes them."""
+        self.lifetime_s: float | None = None
+        """What `retention_s` says; nothing is ever removed here."""
         self.mismatch = ""
         """Not empty: `open` raises SinkMismatch with it."""
         self.busy_calls = 0
@@ -57,10 +61,17 @@ class FakeSink:
         """Called with the rows before they are stored, outside the lock; may raise."""
         self._lock = threading.Lock()
 
-    def open(self) -> None:
+    @property
+    def retention_s(self) -> float | None:
+        return self.lifetime_s
+
+    def open(self, *, create: bool = True) -> None:
         self._begin("open", needs_open=False)
         if self.mismatch:
             raise SinkMismatch(self.mismatch)
+        if not create and not self.exists:
+            raise SinkMismatch("the fake sink does not exist; nothing has been indexed yet")
+        self.exists = True
         self.is_open = True
 
     def upsert_templates(self, rows: Sequence[TemplateRow]) -> None:
@@ -81,10 +92,15 @@ class FakeSink:
             self.lines.update((row.id, row) for row in rows)
         self._acknowledge()
 
-    def stored_templates(self, digests: Collection[str]) -> set[str]:
-        self._begin("stored_templates")
+    def template_vectors(self, digests: Collection[str]) -> dict[str, NDArray[np.float32]]:
+        self._begin("template_vectors")
         with self._lock:
-            return set(digests) & self.templates.keys()
+            return {digest: self.templates[digest].vector.copy() for digest in set(digests) & self.templates.keys()}
+
+    def template_texts(self, digests: Collection[str]) -> dict[str, str]:
+        self._begin("template_texts")
+        with self._lock:
+            return {digest: self.templates[digest].text for digest in set(digests) & self.templates.keys()}
 
     def nearest_templates(self, vector: NDArray[np.float32], limit: int) -> list[TemplateHit]:
         self._begin("nearest_templates")
@@ -98,6 +114,21 @@ class FakeSink:
         with self._lock:
             found = [line for line in self.lines.values() if line.template == template and _passes(line, only)]
         return sorted(found, key=_age, reverse=True)[: max(limit, 0)]
+
+    def count_templates(
+        self, only: LineFilter, *, templates: Collection[str] | None, most_rows: int, out_of_time: Callable[[], bool]
+    ) -> TemplateCounts:
+        self._begin("count_templates")
+        if out_of_time():
+            return TemplateCounts([], complete=False)
+        with self._lock:
+            found = [line for line in self.lines.values() if line.chunk == 0 and _passes(line, only)]
+        found = sorted((line for line in found if templates is None or line.template in templates), key=_age, reverse=True)
+        times: dict[str, list[int]] = {}
+        for line in found[: max(most_rows, 0)]:
+            times.setdefault(line.template, []).append(line.time)
+        counts = [TemplateCount(digest, len(seen), min(seen), max(seen)) for digest, seen in times.items()]
+        return TemplateCounts(sorted(counts, key=lambda one: (-one.lines, one.digest)), complete=len(found) <= most_rows)
 
     def counts(self) -> SinkCounts:
         self._begin("counts")

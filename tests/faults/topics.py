@@ -53,19 +53,19 @@ class Topics:
     def bootstrap(self) -> str:
         return self._server.bootstrap
 
-    def send(self, records: int, make: Callable[[int], Content] = content) -> None:
-        """Send the next records; returns when the broker has all of them."""
+    def send(self, records: int, make: Callable[[int], Content] = content, *, partition: int | None = None) -> None:
+        """Send the next records, all partitions in turn or to one; returns when the broker has all of them."""
         numbers = list(itertools.islice(self._numbers, records))
         for number in numbers:
-            self._send(number, make(number))
+            self._send(number, make(number), number % PARTITIONS if partition is None else partition)
         assert self._producer.flush(WAIT_S) == 0
 
-    def _send(self, number: int, made: Content) -> None:
+    def _send(self, number: int, made: Content, partition: int) -> None:
         def delivered(error: object, message: Message) -> None:
             assert error is None, error
             self.sent.append(Sent(message.partition() or 0, message.offset() or 0, BASE_MS + number, made))
 
-        self._producer.produce(self.logs, made.value, partition=number % PARTITIONS, timestamp=BASE_MS + number, on_delivery=delivered)
+        self._producer.produce(self.logs, made.value, partition=partition, timestamp=BASE_MS + number, on_delivery=delivered)
         self._producer.poll(0)
 
     def ends(self) -> Committed:

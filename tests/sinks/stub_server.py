@@ -32,6 +32,7 @@ class StubServer(MilvusServicer):  # type: ignore[misc]
         """Cleared: an upsert is stored, and its answer waits."""
         self.answer.set()
         self.upserts = 0
+        self.queries = 0
         self._server = grpc.server(futures.ThreadPoolExecutor(max_workers=8))
         milvus_pb2_grpc.add_MilvusServiceServicer_to_server(self, self._server)
         self.uri = f"http://127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
@@ -47,6 +48,7 @@ class StubServer(MilvusServicer):  # type: ignore[misc]
         return result
 
     def Query(self, request: Any, context: Any) -> Any:  # noqa: ANN401, N802 (as Upsert)
+        self.queries += 1
         return milvus_pb2.QueryResults(status=self._refusal()) if self.refuse else super().Query(request, context)
 
     def close(self) -> None:

@@ -93,7 +93,7 @@ def _cut(text: str, most_bytes: int) -> str:
 def test_a_templates_digest_is_quoted_too(lite: MilvusSink, template: str) -> None:
     lite.upsert_lines([line(1, id=f"quoted {template}", template=template), line(2, id="plain", template="plain")])
     assert [one.template for one in lite.newest_lines(template, 5, LineFilter())] == [template]
-    assert lite.stored_templates([template, "plain"]) == set()
+    assert lite.template_vectors([template, "plain"]) == {}
 
 
 def test_expressions_are_as_milvus_wants_them() -> None:
@@ -101,8 +101,8 @@ def test_expressions_are_as_milvus_wants_them() -> None:
     assert any_of("level", ["INFO", "INFO", "\ud800"]) == 'level in ["INFO"]'
     assert any_of("level", ["\ud800"]) is None
     only = LineFilter(services=("sshd", "cron"), topics=("logs",))
-    assert line_expression("d", only) == 'template in ["d"] and service in ["sshd", "cron"] and topic in ["logs"]'
-    assert line_expression("d", LineFilter(services=("\ud800",))) is None
+    assert line_expression(["d"], only) == 'template in ["d"] and service in ["sshd", "cron"] and topic in ["logs"]'
+    assert line_expression(["d"], LineFilter(services=("\ud800",))) is None
     assert in_window("x", Window(1, None)) == "x and time >= 1"
     assert in_window("x", Window(None, -2)) == "x and time < -2"
 

@@ -80,7 +80,7 @@ def test_a_server_that_goes_away_is_busy(server: StubServer, remote: MilvusSink)
     with pytest.raises(SinkBusy):
         remote.upsert_lines([line(1)])
     with pytest.raises(SinkBusy):
-        remote.stored_templates(["a"])
+        remote.template_vectors(["a"])
 
 
 def test_a_failure_is_told_by_the_exception_and_not_by_pymilvus(

@@ -5,6 +5,7 @@ that the worker writes to are fakes.
 """
 
 import json
+import math
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ from consumers.decode import Decoder
 from consumers.ledger import Ledger, Receipt, Reject
 from consumers.mask import Masker
 from consumers.record import Header, Record
+from consumers.redact import Redactor
 from producers.replies import Reply
 from sinks.row import TEXT_BYTES
 from sinks.sink import SinkBusy
@@ -22,7 +24,9 @@ from tests.fakes.sink import FakeSink
 from worker.ahead import OneAhead
 from worker.answer import Answer, Answerable, EncodedQuery
 from worker.batcher import Batcher
+from worker.cache.levels import Levels
 from worker.cache.memory import MemoryCache
+from worker.cache.vectors import Vector
 from worker.compute import Compute, Computed, EmbedBatch
 from worker.embed import Embed
 from worker.encoded import EncodedChunk
@@ -35,6 +39,7 @@ from worker.model.golden import Golden
 from worker.prepare import Outlets, Prepare, StoreItem
 from worker.prepare_queries import PrepareQueries, QueryTally
 from worker.query import CORRELATION_HEADER, REPLY_TOPIC_HEADER
+from worker.query_text import QueryEncoder
 from worker.space import Digester, EmbeddingSpace
 from worker.store import Store
 from worker.tokenizer import Tokenizer
@@ -86,7 +91,7 @@ class Chain:
     Thread: the test's.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a test may want to be different
         self,
         words: Tokenizer,
         *,
@@ -97,6 +102,8 @@ class Chain:
         cache_bytes: int = 1 << 26,
         strict: bool = False,
         prefix: str = "",
+        redact: Collection[str] = (),
+        known_s: float = math.inf,
     ) -> None:
         self.words = words
         self.engine = FakeEngine()
@@ -113,8 +120,10 @@ class Chain:
         self.embed_lane: Lane[EncodedChunk | EncodedQuery] = Lane("embed")
         self.store_lane: Lane[StoreItem] = Lane("store")
         self.answer_lane: Lane[Answerable] = Lane("answer")
-        self.flights = Flights()
+        self._rewrite_found = known_s < math.inf
+        self.flights = Flights(keep_s=known_s, clock=self.clock)
         self.cache = MemoryCache(cache_bytes)
+        self.levels = Levels(memory=self.cache, redis=None, index=self._template_vectors)
         self.now_s = 100.0
         self.said: list[str] = []
         self.pauses_s: list[float] = []
@@ -125,6 +134,7 @@ class Chain:
         self.reply_deadlines_s: list[float | None] = []
         self.replies_delivered = True
         self._masker = Masker()
+        self.redactor = Redactor(redact)
         self._digester = Digester(SPACE, prefix)
         self.prepare = self._prepare_step(
             prefix, max_chunks, strict=strict, undecodable=FaultLimit("undecodable records", most=most_undecodable)
@@ -141,7 +151,7 @@ class Chain:
             inlet=self.embed_lane,
             batcher=Batcher(budget_tokens=512, log_floor_tokens=64, small_tokens=256),
             ahead=self.ahead,
-            cache=self.cache,
+            cache=self.levels,
             flights=self.flights,
             rejected=FaultLimit("texts that the engine rejects", most=most_rejected),
             store=self.store_lane,
@@ -251,11 +261,11 @@ class Chain:
             raise ModelError("no other engine can be made")
         return self.new_engines.pop(0)
 
-    def _stored_templates(self, digests: Collection[str]) -> set[str]:
+    def _template_vectors(self, digests: Collection[str]) -> dict[str, Vector]:
         try:
-            return self.sink.stored_templates(digests)
+            return self.sink.template_vectors(digests)
         except SinkBusy:
-            return set()
+            return {}
 
     def _prepare_step(self, prefix: str, max_chunks: int, *, strict: bool, undecodable: FaultLimit) -> Prepare:
         words = self.words
@@ -270,13 +280,14 @@ class Chain:
         return Prepare(
             ledger=self.ledger,
             decoder=Decoder(strict=strict),
+            redactor=self.redactor,
             chunker=chunker,
             tokenizer=words,
             digester=self._digester,
             document_prefix=prefix,
             flights=self.flights,
-            cache=self.cache,
-            stored_templates=self._stored_templates,
+            levels=self.levels,
+            rewrite_found=self._rewrite_found,
             outlets=Outlets(embed=self.embed_lane, store=self.store_lane),
             undecodable=undecodable,
             abandoned=lambda: self.abandoned,
@@ -284,13 +295,16 @@ class Chain:
 
     def _query_step(self) -> PrepareQueries:
         return PrepareQueries(
-            masker=self._masker,
-            tokenizer=self.words,
-            digester=Digester(SPACE, ""),
-            query_prefix="",
-            max_tokens=MAX_TOKENS,
+            encoder=QueryEncoder(
+                redactor=self.redactor,
+                masker=self._masker,
+                tokenizer=self.words,
+                digester=Digester(SPACE, ""),
+                prefix="",
+                max_tokens=MAX_TOKENS,
+            ),
             reply_topics=frozenset((REPLIES,)),
-            cache=self.cache,
+            cache=self.levels,
             embed=self.embed_lane,
             answer=self.answer_lane,
             clock=self.clock,

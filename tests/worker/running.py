@@ -20,12 +20,14 @@ from tests.fakes.engine import FakeEngine
 from tests.fakes.sink import FakeSink
 from tests.worker.chain import golden_of
 from worker.ask import Asker
+from worker.cache.redis_cache import RedisCache
 from worker.loaded import LoadedModel, space_of
 from worker.model.folder import ModelError
 from worker.model.prepared import PreparedModel
-from worker.service import Outside, Service
+from worker.outside import Outside
+from worker.service import Service
 from worker.settings import Settings
-from worker.stage import Stage
+from worker.stage import Crash, Stage
 from worker.tables import KafkaTable, LimitTable
 from worker.tokenizer import Tokenizer
 
@@ -94,6 +96,7 @@ class World:
     def __init__(self, model: PreparedModel, words: Tokenizer) -> None:
         self.broker = EmbeddedBroker()
         self.sink: Sink = FakeSink()
+        self.connect_redis: Callable[[Crash], RedisCache] | None = None
         self.said: list[str] = []
         self.engine = FakeEngine()
         self.spare_engines: list[FakeEngine] = []
@@ -159,6 +162,7 @@ class World:
             letter_producer=letter_producer,
             replies=ReplySender(reply_producer),
             reply_producer=reply_producer,
+            connect_redis=self.connect_redis,
         )
 
     def start(self, settings: Settings | None = None) -> Ended:

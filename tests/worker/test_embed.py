@@ -5,7 +5,7 @@ import pytest
 
 from tests.worker.chain import LOGS, Chain
 from tests.worker.conftest import NewChain
-from worker.answer import EmbeddedQuery, FailedQuery
+from worker.answer import FailedQuery, ReadyQuery
 from worker.encoded import EmbeddedChunk
 from worker.judge import EngineFailed
 from worker.limits import LimitReached
@@ -28,7 +28,7 @@ def test_every_template_leaves_with_its_own_vector(chain: Chain) -> None:
         assert isinstance(one, EmbeddedChunk)
         ids = chain.words.encode([one.masked]).text(0)
         assert np.array_equal(one.vector, chain.engine.embed([ids])[0])
-        assert (one.tokens, one.embedded) == (len(ids), True)
+        assert (one.tokens, one.source) == (len(ids), "engine")
     assert {one.masked for one in embedded if isinstance(one, EmbeddedChunk)} == set(lines)
 
 
@@ -126,7 +126,7 @@ def test_queries_leave_for_the_answer_lane_before_waiting_lines(chain: Chain) ->
         assert chain.embed_turn()
     answerable = chain.answer_lane.take(10, wait=False)
     assert answerable is not None
-    assert isinstance(answerable[0], EmbeddedQuery)
+    assert isinstance(answerable[0], ReadyQuery)
     assert len(chain.embed_step.batcher) > 0
 
 
@@ -136,7 +136,8 @@ def test_queries_and_lines_of_one_batch_get_their_own_vectors(chain: Chain) -> N
     chain.embed()
     assert len(chain.engine.calls) == 1
     answerable = (chain.answer_lane.take(10) or [])[0]
-    assert isinstance(answerable, EmbeddedQuery)
+    assert isinstance(answerable, ReadyQuery)
+    assert answerable.vector is not None
     vectors = {"what is slow": answerable.vector}
     vectors |= {one.masked: one.vector for one in chain.store_lane.take(10) or [] if isinstance(one, EmbeddedChunk)}
     assert len(vectors) == 3
@@ -158,7 +159,7 @@ def test_a_query_carries_where_its_time_went(chain: Chain) -> None:
     chain.embed()
     answerable = chain.answer_lane.take(10)
     assert answerable is not None
-    assert isinstance(answerable[0], EmbeddedQuery)
+    assert isinstance(answerable[0], ReadyQuery)
     assert (answerable[0].wait_s, answerable[0].embed_s) == (2.5, 0.0)
 
 
@@ -174,7 +175,7 @@ def test_a_query_past_its_deadline_is_answered_but_not_computed(chain: Chain) ->
     assert len(chain.engine.calls) == 1
     answerable = chain.answer_lane.take(10)
     assert answerable is not None
-    assert [type(one) for one in answerable] == [FailedQuery, EmbeddedQuery, FailedQuery]
+    assert [type(one) for one in answerable] == [FailedQuery, ReadyQuery, FailedQuery]
 
 
 def test_a_query_that_the_engine_cannot_embed_is_a_bad_query(chain: Chain) -> None:

@@ -13,7 +13,7 @@ from tests.fakes.engine import FakeEngine
 from tests.worker.chain import Chain
 from tests.worker.conftest import NewChain
 from tests.worker.running import wait_until
-from worker.answer import EmbeddedQuery, EncodedQuery
+from worker.answer import EncodedQuery, ReadyQuery
 from worker.encoded import EmbeddedChunk, EncodedChunk
 from worker.stage import Stage
 
@@ -314,13 +314,14 @@ def test_two_threads_bring_thousands_of_texts_through_once_each(new_chain: NewCh
         stage.join(WAIT_S)
         assert not stage.is_alive()
     lines = [one for one in chain.store_lane.take(10_000, wait=False) or [] if isinstance(one, EmbeddedChunk)]
-    answers = [one for one in chain.answer_lane.take(10_000, wait=False) or [] if isinstance(one, EmbeddedQuery)]
+    answers = [one for one in chain.answer_lane.take(10_000, wait=False) or [] if isinstance(one, ReadyQuery)]
     assert [one.template for one in lines] == [name for name in texts if name not in asked | bad]
     assert len(answers) == len(asked)
     right = FakeEngine()
     for line in lines:
         assert np.array_equal(line.vector, right.embed([texts[line.template]])[0])
     for answer, name in zip(answers, (name for name in texts if name in asked), strict=True):
+        assert answer.vector is not None
         assert np.array_equal(answer.vector, right.embed([texts[name]])[0])
     assert chain.embed_step.tally.templates == len(lines)
     assert chain.new_engines == []

@@ -2,11 +2,13 @@
 
 import pytest
 
+from consumers.arrival import Partition
 from consumers.chunk import Chunk
 from consumers.decode import LogEntry
 from consumers.ledger import Ledger
 from tests.worker.chain import LOGS, Letters, record
 from worker.flights import Flights, Landing
+from worker.savings import Source
 
 
 @pytest.fixture
@@ -30,7 +32,7 @@ class Chunks:
 
     def __call__(self, template: str) -> Chunk:
         self._made += 1
-        return Chunk(LogEntry(self._receipt, self._made, "text", 0, "", ""), 0, 1, "text", "masked", template)
+        return Chunk(LogEntry(self._receipt, self._made, "text", 0, "", ""), 0, 1, "text", "masked", template * 32)
 
 
 @pytest.fixture
@@ -43,8 +45,8 @@ def flights() -> Flights:
     return Flights()
 
 
-def landing(template: str, *, tokens: int = 5, embedded: bool = True) -> Landing:
-    return Landing(template, tokens, embedded)
+def landing(template: str, *, tokens: int = 5, source: Source = "engine") -> Landing:
+    return Landing(template * 32, tokens, source)
 
 
 def test_the_first_of_a_template_begins_its_flight_and_the_others_wait_in_it(flights: Flights, chunks: Chunks) -> None:
@@ -71,14 +73,14 @@ def test_landing_twice_hands_nothing_out_twice(flights: Flights, chunks: Chunks)
 def test_a_failed_flight_gives_back_its_lines_and_remembers_why(flights: Flights, chunks: Chunks) -> None:
     first, second, later = chunks("a"), chunks("a"), chunks("a")
     flights.board([first, second])
-    assert flights.fail("a", "not finite") == [first, second]
+    assert flights.fail("a" * 32, "not finite") == [first, second]
     assert flights.board([later]) == ([], [], [(later, "not finite")])
-    assert flights.fail("a", "not finite") == []
+    assert flights.fail("a" * 32, "not finite") == []
 
 
 def test_a_rejected_template_does_not_touch_others(flights: Flights, chunks: Chunks) -> None:
     flights.board([chunks("a"), chunks("b")])
-    flights.fail("a", "bad")
+    flights.fail("a" * 32, "bad")
     assert len(flights.land([landing("b")])) == 1
 
 
@@ -88,49 +90,70 @@ def test_known_templates_are_bounded_and_the_oldest_goes_first(chunks: Chunks) -
         flights.board([chunks(template)])
         flights.land([landing(template)])
     boarding = flights.board([chunks("a"), chunks("b"), chunks("c")])
-    assert [chunk.template for chunk in boarding.mine] == ["a"]
-    assert [chunk.template for chunk in boarding.known] == ["b", "c"]
+    assert [chunk.template[0] for chunk in boarding.mine] == ["a"]
+    assert [chunk.template[0] for chunk in boarding.known] == ["b", "c"]
 
 
 def test_rejected_templates_are_bounded_and_the_oldest_goes_first(chunks: Chunks) -> None:
     flights = Flights(most_rejected=2)
     for template in "abc":
         flights.board([chunks(template)])
-        flights.fail(template, f"because {template}")
+        flights.fail(template * 32, f"because {template}")
     boarding = flights.board([chunks("a"), chunks("b"), chunks("c")])
-    assert [chunk.template for chunk in boarding.mine] == ["a"]
+    assert [chunk.template[0] for chunk in boarding.mine] == ["a"]
     assert [reason for _, reason in boarding.rejected] == ["because b", "because c"]
 
 
-def test_what_was_known_is_forgotten_but_flights_go_on(flights: Flights, chunks: Chunks) -> None:
-    waiting = chunks("b")
+def test_a_template_is_known_no_longer_than_it_may_be(chunks: Chunks) -> None:
+    now_s = 100.0
+    flights = Flights(keep_s=60.0, clock=lambda: now_s)
     flights.board([chunks("a")])
     flights.land([landing("a")])
-    flights.board([waiting])
-    flights.forget_known()
-    assert len(flights.board([chunks("a")]).mine) == 1
-    assert flights.land([landing("b")]) == [waiting]
+    now_s = 160.0
+    assert len(flights.board([chunks("a")]).known) == 1
+    now_s = 160.1
+    first, second = chunks("a"), chunks("a")
+    assert flights.board([first, second]) == ([], [first], [])
+    assert flights.land([landing("a", source="memory")]) == [first, second]
+    assert len(flights.board([chunks("a")]).known) == 1
 
 
-@pytest.mark.parametrize(("embedded", "saved"), [(True, 2 * 7), (False, 3 * 7)], ids=["computed", "found"])
-def test_tokens_that_were_not_embedded_again_are_saved(flights: Flights, chunks: Chunks, *, embedded: bool, saved: int) -> None:
+@pytest.mark.parametrize(("source", "saved"), [("engine", 2 * 7), ("redis", 3 * 7)], ids=["computed", "found"])
+def test_tokens_that_were_not_embedded_again_are_saved(flights: Flights, chunks: Chunks, source: Source, saved: int) -> None:
     flights.board([chunks("a"), chunks("a"), chunks("a")])
-    flights.land([landing("a", tokens=7, embedded=embedded)])
-    assert flights.tally.tokens_saved == saved
+    flights.land([landing("a", tokens=7, source=source)])
+    assert flights.total().tokens_saved == saved
+    assert flights.total().tokens_embedded == 3 * 7 - saved
     flights.board([chunks("a")])
-    assert flights.tally.tokens_saved == saved + 7
+    assert flights.total().tokens_saved == saved + 7
 
 
 def test_nothing_is_saved_by_a_template_that_failed(flights: Flights, chunks: Chunks) -> None:
     flights.board([chunks("a"), chunks("a")])
-    flights.fail("a", "bad")
+    flights.fail("a" * 32, "bad")
     flights.board([chunks("a")])
-    assert flights.tally.tokens_saved == 0
+    assert (flights.total().tokens_saved, flights.total().rejected, flights.total().collapsed) == (0, 3, 0)
 
 
-def test_chunks_are_counted_by_what_became_of_them(flights: Flights, chunks: Chunks) -> None:
+def test_every_chunk_is_counted_by_what_became_of_it(flights: Flights, chunks: Chunks) -> None:
     flights.board([chunks("a"), chunks("a"), chunks("b")])
-    flights.land([landing("a")])
-    flights.board([chunks("a"), chunks("b")])
-    tally = flights.tally
-    assert (tally.chunks, tally.known, tally.collapsed) == (5, 1, 2)
+    flights.land([landing("a"), landing("b", source="index")])
+    flights.board([chunks("a"), chunks("b"), chunks("b")])
+    total = flights.total()
+    assert (total.chunks, total.known, total.collapsed, int(total.distinct)) == (6, 3, 1, 2)
+    assert total.sources == {"engine": 1, "index": 1}
+    assert total.facts()["from_index"] == 1
+
+
+def test_each_topic_has_its_own_figures(flights: Flights, ledger: Ledger) -> None:
+    ledger.assign([Partition("other", 0)])
+    receipts = [ledger.admit(record(1, b"x")), ledger.admit(record(0, b"x", partition=Partition("other", 0)))]
+    here, there = (Chunk(LogEntry(receipt, 0, "text", 0, "", ""), 0, 1, "text", "masked", "a" * 32) for receipt in receipts if receipt)
+    flights.board([here, there, there])
+    flights.land([landing("a", tokens=7)])
+    savings = flights.savings()
+    assert {topic: (one.chunks, one.collapsed, one.tokens_embedded, one.tokens_saved) for topic, one in savings.items()} == {
+        "logs": (1, 0, 7, 0),
+        "other": (2, 2, 0, 14),
+    }
+    assert int(flights.total().distinct) == 1

@@ -11,11 +11,11 @@ from consumers.arrival import Partition
 from consumers.ledger import Receipt
 from tests.worker.chain import QUERIES, record
 from tests.worker.running import WAIT_S, World, wait_until
-from worker.answer import EmbeddedQuery, EncodedQuery, FailedQuery
+from worker.answer import EncodedQuery, FailedQuery, ReadyQuery
 from worker.encoded import EmbeddedChunk, EncodedChunk
+from worker.outside import Outside
 from worker.pipeline import Pipeline
 from worker.query import REPLY_TOPIC_HEADER
-from worker.service import Outside
 from worker.settings import Settings
 from worker.space import Digester
 from worker.stage import Abandoned
@@ -120,7 +120,7 @@ def test_while_the_sink_is_busy_nothing_counts_as_stored_and_lines_are_embedded(
     world.fake_sink.busy_calls = 10
     wired.lines("disk full")
     wired.end(groups=1)
-    assert "stored_templates" in world.fake_sink.calls
+    assert "template_vectors" in world.fake_sink.calls
     assert len(wired.pipeline.embed_lane) == 1
 
 
@@ -191,11 +191,11 @@ def test_a_line_that_fills_the_model_with_its_prefix_is_split(world: World, outs
 def test_a_query_finds_the_vector_of_a_line_in_the_cache(wired: Wired, world: World, outside: Outside) -> None:
     """Without prefixes both have one digest, so both use one cache."""
     digest = Digester(outside.model.space, "").digest("disk full")
-    wired.pipeline.cache.put_many({digest: np.eye(384, dtype=np.float32)[0]})
+    wired.pipeline.levels.put_many({digest: np.eye(384, dtype=np.float32)[0]})
     wired.lines("disk full")
     wired.query(b'{"text": "disk full"}', world.kafka.reply_topic)
     wired.end(groups=1)
-    assert [type(one) for one in wired.pipeline.answer_lane.take(10) or []] == [EmbeddedQuery]
+    assert [type(one) for one in wired.pipeline.answer_lane.take(10) or []] == [ReadyQuery]
     assert [type(one) for one in wired.pipeline.store_lane.take(10) or []] == [EmbeddedChunk]
     assert len(wired.pipeline.embed_lane) == 0
 

@@ -37,7 +37,7 @@ def test_the_same_line_many_times_in_one_list_is_embedded_once(chain: Chain) -> 
     assert chain.embedded_texts() == 1
     assert chain.stored() == [(offset, "disk full") for offset in range(50)]
     assert chain.committable() == 50
-    assert chain.flights.tally.tokens_saved == 49 * chain.tokens("disk full")
+    assert chain.flights.total().tokens_saved == 49 * chain.tokens("disk full")
 
 
 def test_lines_that_differ_in_what_is_masked_are_one_template(chain: Chain) -> None:
@@ -55,7 +55,7 @@ def test_a_known_template_goes_past_the_engine(chain: Chain) -> None:
     assert taken(chain) == (0, 2)
     chain.store()
     assert chain.committable() == 3
-    assert chain.flights.tally.tokens_saved == 2 * chain.tokens("disk full")
+    assert chain.flights.total().tokens_saved == 2 * chain.tokens("disk full")
 
 
 def test_a_cached_vector_goes_to_the_sink_as_a_template(chain: Chain) -> None:
@@ -69,10 +69,10 @@ def test_a_cached_vector_goes_to_the_sink_as_a_template(chain: Chain) -> None:
     assert waiting is not None
     assert [type(one) for one in waiting] == [EmbeddedChunk]
     assert isinstance(waiting[0], EmbeddedChunk)
-    assert not waiting[0].embedded
+    assert waiting[0].source == "memory"
     chain.store_step.step(waiting)
     assert chain.stored() == [(1, "disk full")]
-    assert chain.flights.tally.tokens_saved == chain.tokens("disk full")
+    assert chain.flights.total().tokens_saved == chain.tokens("disk full")
     assert chain.embedded_texts() == 1
 
 
@@ -87,7 +87,36 @@ def test_a_stored_template_is_not_embedded_again_after_a_restart(chain: Chain, n
     assert restarted.embedded_texts() == 0
     assert restarted.sink.calls.count("upsert_templates") == 0
     assert restarted.committable() == 3
-    assert restarted.flights.tally.tokens_saved == 2 * restarted.tokens("disk full") + restarted.tokens("disk half full")
+    assert restarted.flights.total().tokens_saved == 2 * restarted.tokens("disk full") + restarted.tokens("disk half full")
+
+
+def test_a_template_found_in_an_index_whose_rows_do_not_live_for_ever_is_written_again(chain: Chain, new_chain: NewChain) -> None:
+    chain.feed("disk full")
+    chain.run()
+    restarted = new_chain(known_s=60.0)
+    restarted.sink.templates.update(chain.sink.templates)
+    restarted.feed("disk full", "disk full")
+    assert taken(restarted) == (0, 1)
+    restarted.store()
+    assert restarted.embedded_texts() == 0
+    assert restarted.sink.calls.count("upsert_templates") == 1
+    assert restarted.committable() == 2
+
+
+def test_a_template_is_written_again_before_its_row_is_removed(new_chain: NewChain) -> None:
+    chain = new_chain(known_s=60.0)
+    chain.feed("disk full")
+    chain.run()
+    chain.now_s += 60.0
+    chain.feed("disk full")
+    chain.run()
+    assert chain.sink.calls.count("upsert_templates") == 1
+    chain.now_s += 0.1
+    chain.feed("disk full")
+    chain.run()
+    assert chain.sink.calls.count("upsert_templates") == 2
+    assert chain.embedded_texts() == 1
+    assert chain.committable() == 3
 
 
 def test_the_sink_is_asked_only_for_templates_that_are_nowhere_nearer(chain: Chain) -> None:

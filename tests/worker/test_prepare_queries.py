@@ -7,7 +7,7 @@ import pytest
 
 from tests.worker.chain import QUERIES, REPLIES, Chain, record
 from tests.worker.test_query import BAD
-from worker.answer import EmbeddedQuery, EncodedQuery
+from worker.answer import EncodedQuery, ReadyQuery
 from worker.query import CORRELATION_HEADER, REPLY_TOPIC_HEADER
 
 
@@ -78,7 +78,8 @@ def test_a_query_takes_its_vector_from_the_cache_past_the_engine(chain: Chain) -
     assert len(chain.embed_lane) == 0
     answerable = chain.answer_lane.take(10)
     assert answerable is not None
-    assert isinstance(answerable[0], EmbeddedQuery)
+    assert isinstance(answerable[0], ReadyQuery)
+    assert answerable[0].vector is not None
     assert np.array_equal(answerable[0].vector, vector)
 
 
@@ -101,7 +102,7 @@ def test_a_query_never_begins_a_flight_and_never_becomes_a_template(chain: Chain
     chain.answer()
     chain.store()
     assert chain.sink.templates == {}
-    assert chain.flights.tally.chunks == 0
+    assert chain.flights.total().chunks == 0
     chain.feed("disk full")
     assert len(chain.store_lane) == 1, "the line takes the query's vector from the cache, and writes its template"
     chain.store()

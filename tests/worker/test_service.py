@@ -70,7 +70,7 @@ def test_what_waits_in_lanes_and_stages_is_finished_before_the_end(world: World)
     assert world.engine.entered.wait(WAIT_S)
     world.send([f"something {word} new" for word in ("rather", "rather", "almost")] * 10)
     pipeline = running.service.pipeline
-    wait_until(lambda: pipeline.flights.tally.chunks == 250 and not pipeline.embed.ahead.wants, "a batch to wait behind the first")
+    wait_until(lambda: pipeline.flights.total().chunks == 250 and not pipeline.embed.ahead.wants, "a batch to wait behind the first")
     running.service.stop()
     wait_until(lambda: running.service.logs.intake_ended.is_set() and not pipeline.prepare_lane, "the end of intake")
     world.engine.gate.set()

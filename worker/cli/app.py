@@ -14,6 +14,7 @@ from typer.exceptions import TyperException
 
 from worker.cli.exits import CommandFailed, stop_on_signals
 from worker.cli.given import kafka_flags, settings_or_fail
+from worker.cli.kinds_verbs import kinds_app
 from worker.cli.model_verbs import model_app
 from worker.cli.options import PLAIN, AsJson, Bootstrap, Config, Copies, Hits, Query
 from worker.cli.output import never_fail_on_a_character, print_facts, print_json, print_text
@@ -32,6 +33,7 @@ app = typer.Typer(
 )
 topics_app = typer.Typer(help="Make the Kafka topics that vectail needs.", **PLAIN)
 config_app = typer.Typer(help="Check the settings, or show all of them.", **PLAIN)
+app.add_typer(kinds_app)
 for verb, verbs in (("topics", topics_app), ("config", config_app), ("model", model_app)):
     app.add_typer(verbs, name=verb)
 

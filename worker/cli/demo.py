@@ -194,7 +194,7 @@ def progress(service: Service, fed: Fed) -> Figures:
         "rows": pipeline.store.tally.lines,
         "templates": pipeline.store.tally.templates,
         "tokens embedded": pipeline.embed.tally.tokens,
-        "tokens saved": pipeline.flights.tally.tokens_saved,
+        "tokens saved": pipeline.flights.total().tokens_saved,
         "lag": max(fed.sent - committed, 0),
     }
 
@@ -203,17 +203,18 @@ def _figures(service: Service, fed: Fed) -> dict[str, Any]:
     pipeline = service.pipeline
     tally = pipeline.log_ledger.tally
     counts = service.outside.sink.counts()
-    chunks = pipeline.flights.tally.chunks
+    total = pipeline.flights.total()
     return {
         "records": fed.read,
         "rows": counts.lines,
         "templates": counts.templates,
         "dead_letters": tally["dead_letter"] + fed.too_large,
         "dropped": sum(count for outcome, count in tally.items() if outcome.startswith("dropped:")),
-        "chunks": chunks,
+        "chunks": total.chunks,
         "tokens_embedded": pipeline.embed.tally.tokens,
-        "tokens_saved": pipeline.flights.tally.tokens_saved,
-        "cache_hits": chunks - pipeline.embed.tally.templates,
+        "tokens_saved": total.tokens_saved,
+        "cache_hits": total.chunks - pipeline.embed.tally.templates,
+        "topics": {topic: savings.facts() for topic, savings in pipeline.flights.savings().items()},
         "engine": service.outside.model.engine.name,
         "space": service.outside.model.space.id,
         "committed": _committed(pipeline.log_ledger.committed()),

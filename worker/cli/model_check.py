@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from consumers.mask import Masker
 from producers.lines import FileUnreadable, TooLarge, check_files, read_files
 from worker.cli.exits import must_change
 from worker.loaded import load_model, model_of
@@ -16,6 +15,7 @@ from worker.logs import configure_logs
 from worker.model.folder import ModelError
 from worker.parity import SAMPLE, Difference
 from worker.settings import Settings
+from worker.tables import new_masker, new_redactor
 from worker.tokenizer import Tokenizer
 
 _LIST_LINES = 1_000
@@ -31,7 +31,8 @@ class ModelCheck:
     def __init__(self, tokenizer: Tokenizer, settings: Settings, prefixes: Collection[str]) -> None:
         self._tokenizer = tokenizer
         self._max_record_bytes = settings.decode.max_record_bytes
-        self._masker = Masker(settings.mask.mode)
+        self._redactor = new_redactor(settings.redact)
+        self._masker = new_masker(settings.mask)
         self._prefixes = sorted(set(prefixes))
         self.lines = 0
         self.too_large = 0
@@ -53,7 +54,7 @@ class ModelCheck:
         self.foreign_texts += self._tokenizer.foreign_texts - before
 
     def _texts(self, lines: Sequence[str]) -> list[str]:
-        masked = self._masker.mask(lines)
+        masked = self._masker.mask(self._redactor.redact(lines))
         embedded = [prefix + text for prefix in self._prefixes for text in masked]
         return [*lines, *(text for text, line in zip(embedded, [*lines] * len(self._prefixes), strict=True) if text != line)]
 

@@ -113,6 +113,30 @@ class Screen:
         if not answer["complete"]:
             self.say("The search was cut short by a bound or its deadline; there may be more.")
 
+    def kinds(self, answer: Mapping[str, Any]) -> None:
+        """Show kinds of lines (`templates`, `complete`), each with its figures and an example."""
+        kinds: Sequence[Mapping[str, Any]] = answer["templates"]
+        if not kinds:
+            self.say("No lines in this span; `--since all` looks at all of them.")
+        else:
+            day, times = shown_times([kind[end] for kind in kinds for end in ("first", "last")])
+            if day:
+                self._console.print(Text(day, "dim"))
+            table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), expand=True)
+            if "score" in kinds[0]:
+                table.add_column("score", justify="right", style="green", no_wrap=True)
+            table.add_column("lines", justify="right", style="cyan", no_wrap=True)
+            table.add_column("first", style="dim", no_wrap=True)
+            table.add_column("last", style="dim", no_wrap=True)
+            table.add_column("example", overflow="fold", ratio=1)
+            for row, kind in enumerate(kinds):
+                score = [f"{kind['score']:.3f}"] if "score" in kind else []
+                example = kind["text"] if kind["example"] is None else kind["example"]
+                table.add_row(*score, f"{kind['lines']:,}", times[2 * row], times[2 * row + 1], Text(shown_text(example)))
+            self._console.print(table)
+        if not answer["complete"]:
+            self.say("Not everything was counted: a bound or the time-out cut it short.")
+
     def _table(self, hits: Sequence[Mapping[str, Any]], times: Sequence[str]) -> Table:
         places = [f"{hit['topic']}/{hit['partition']}@{hit['offset']}" for hit in hits]
         facts = [

@@ -1,6 +1,8 @@
 """`vectail search`: one question to a running worker, over Kafka, and its hits."""
 
 import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from producers.kafka import ProducerMisconfigured
@@ -11,12 +13,19 @@ from worker.tables import KafkaTable
 
 def search(kafka: KafkaTable, text: str, *, k: int, timeout_s: float) -> dict[str, Any]:
     """Ask once; returns what `--json` prints and what the screen shows. Raises CommandFailed."""
+    with open_asker(kafka) as asker:
+        return ask(asker, text, k=k, timeout_s=timeout_s)
+
+
+@contextmanager
+def open_asker(kafka: KafkaTable) -> Iterator[Asker]:
+    """Lend a client of the query topic. Raises CommandFailed."""
     try:
         asker = Asker(kafka)
     except ProducerMisconfigured as error:
         raise must_change(error) from error
     try:
-        return ask(asker, text, k=k, timeout_s=timeout_s)
+        yield asker
     finally:
         asker.close()
 
@@ -24,14 +33,20 @@ def search(kafka: KafkaTable, text: str, *, k: int, timeout_s: float) -> dict[st
 def ask(asker: Asker, text: str, *, k: int, timeout_s: float) -> dict[str, Any]:
     """Ask and take the answer apart. Raises CommandFailed: nobody answered, or the query was refused."""
     started_s = time.monotonic()
+    answer = ask_worker(asker, {"text": text, "k": k}, timeout_s=timeout_s)
+    seconds = round(time.monotonic() - started_s, 4)
+    return {"text": text, "seconds": seconds, "complete": answer["complete"], "hits": answer["hits"]}
+
+
+def ask_worker(asker: Asker, request: Mapping[str, object], *, timeout_s: float) -> dict[str, Any]:
+    """Ask with a deadline; returns the reply's document. Raises CommandFailed: nobody answered, or the query was refused."""
     try:
-        answer = asker.ask({"text": text, "k": k, "deadline_ms": max(int(timeout_s * 1000), 1)}, timeout_s=timeout_s)
+        answer = asker.ask({**request, "deadline_ms": max(int(timeout_s * 1000), 1)}, timeout_s=timeout_s)
     except NoReply as error:
         raise problem(error) from error
     if "error" in answer:
         raise _refusal(answer["error"])
-    seconds = round(time.monotonic() - started_s, 4)
-    return {"text": text, "seconds": seconds, "complete": answer["complete"], "hits": answer["hits"]}
+    return answer
 
 
 def checked_text(text: str) -> str:

@@ -37,9 +37,10 @@ SENT = [*PLAIN, *DIFFICULT, *EMPTY, *JSON]
 """One record each; the line that is too large comes before the last of them, and becomes none."""
 QUERIES = ("payment was refused", "snow")
 FIELDS = [
-    "records", "rows", "templates", "dead_letters", "dropped", "chunks", "tokens_embedded", "tokens_saved", "cache_hits", "engine",
-    "space", "committed", "seconds", "queries",
+    "records", "rows", "templates", "dead_letters", "dropped", "chunks", "tokens_embedded", "tokens_saved", "cache_hits", "topics",
+    "engine", "space", "committed", "seconds", "queries",
 ]  # fmt: skip
+PARTS = ["known", "collapsed", "rejected", "from_engine", "from_memory", "from_redis", "from_index"]
 HIT_FIELDS = ["score", "text", "template", "topic", "partition", "offset", "sub", "chunk", "time", "service", "level"]
 
 
@@ -92,6 +93,17 @@ def test_records_are_lines_and_each_has_its_fate(runs: Runs) -> None:
     assert first["dropped"] == 2 * len(EMPTY)
     assert sum(first["committed"].values()) == 2 * len(SENT)
     assert sorted(first["committed"]) == ["logs/0", "logs/1", "logs/2", "logs/3"]
+
+
+def test_what_was_saved_is_told_for_each_topic(runs: Runs) -> None:
+    for run in (runs.first, runs.second):
+        (topic,) = run["topics"].items()
+        name, saved = topic
+        assert name == "logs"
+        assert saved["chunks"] == run["chunks"] == sum(saved[part] for part in PARTS)
+        assert (saved["tokens_embedded"], saved["tokens_saved"]) == (run["tokens_embedded"], run["tokens_saved"])
+    assert runs.second["topics"]["logs"]["from_engine"] == 0
+    assert runs.second["topics"]["logs"]["from_index"] == runs.first["topics"]["logs"]["from_engine"]
 
 
 def test_each_line_is_in_the_index_byte_for_byte_and_no_neighbour_is_lost(runs: Runs) -> None:

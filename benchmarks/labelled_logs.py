@@ -1,0 +1,84 @@
+"""Log lines whose kinds people have labelled, and questions whose answers are marked by these labels.
+
+The collection is LogHub's layout: `NAME.log` with a line each, and `NAME.csv` with a row for each of these lines, of which `EventId` is
+read. `benchmarks.retrieval` calls both readers once. What does not fit together is a Misfit, one line; nothing is guessed.
+"""
+
+import csv
+import tomllib
+from collections.abc import Collection
+from pathlib import Path
+from typing import NamedTuple
+
+from producers.lines import FileUnreadable, TooLarge, read_files
+
+QUESTIONS = Path(__file__).with_name("retrieval_questions.toml")
+
+
+class Misfit(Exception):
+    """Logs, labels and questions do not fit together; the message is one line for the user."""
+
+
+class Label(NamedTuple):
+    """A kind of line, as people told them apart."""
+
+    file: str
+    """Name of the log without its ending."""
+    event: str
+    """`EventId`; it means nothing outside of its file."""
+
+
+class LabelledLine(NamedTuple):
+    """A line as it stands in the log, and its kind."""
+
+    text: str
+    label: Label
+
+
+class Question(NamedTuple):
+    """What somebody asks in words of their own, and which kinds of lines answer it."""
+
+    text: str
+    relevant: frozenset[Label]
+
+
+def read_logs(folder: Path) -> list[LabelledLine]:
+    """Read every log that has labels, by name. Raises Misfit."""
+    files = sorted(file for file in folder.glob("*.csv") if file.with_suffix(".log").is_file())
+    if not files:
+        raise Misfit(f"{folder}: no NAME.log with its NAME.csv; give a folder of labelled logs (LogHub) with --logs")
+    return [line for file in files for line in _read_log(file)]
+
+
+def _read_log(labels: Path) -> list[LabelledLine]:
+    log = labels.with_suffix(".log")
+    try:
+        with labels.open(encoding="utf-8", errors="replace", newline="") as rows:
+            events = [row.get("EventId") or "" for row in csv.DictReader(rows)]
+        lines = list(read_files([str(log)]))
+    except (OSError, csv.Error, FileUnreadable) as error:
+        raise Misfit(f"{labels.stem}: {error}") from error
+    if len(lines) != len(events):
+        raise Misfit(f"{log} has {len(lines)} lines, and {labels.name} labels {len(events)}")
+    if not all(events):
+        raise Misfit(f"{labels}: row {events.index('') + 1} has no EventId")
+    return [
+        LabelledLine(line.decode("utf-8", "replace"), Label(labels.stem, event))
+        for line, event in zip(lines, events, strict=True)
+        if not isinstance(line, TooLarge)
+    ]
+
+
+def read_questions(labels: Collection[Label], file: Path = QUESTIONS) -> list[Question]:
+    """Read the questions whose answers all lie in files that are there. Raises Misfit for a label that is not."""
+    there = {label.file for label in labels}
+    answers: dict[str, set[Label]] = {}
+    for name, asked in tomllib.loads(file.read_text(encoding="utf-8")).items():
+        for text, events in asked.items():
+            answers.setdefault(text, set()).update(Label(name, f"E{event}") for event in events)
+    asked_of_all = [Question(text, frozenset(relevant)) for text, relevant in answers.items()]
+    questions = [question for question in asked_of_all if all(label.file in there for label in question.relevant)]
+    for question in questions:
+        for label in sorted(question.relevant.difference(labels)):
+            raise Misfit(f"{file.name}: no line of {label.file} is labelled {label.event}, which is said to answer {question.text!r}")
+    return questions

@@ -1,0 +1,47 @@
+"""The sinks that the contract runs on: the fake, a local Milvus folder, and a real Milvus server."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from sinks.milvus.sink import MilvusSettings, MilvusSink
+from sinks.sink import Sink
+from tests.fakes.sink import FakeSink
+from tests.services.milvus import MilvusServer, empty
+from tests.sinks.rows import DIM
+
+COLLECTION = "contract"
+"""On the server, one pair of collections serves all tests, emptied before each: making a pair takes seconds."""
+
+Server = Callable[[], MilvusServer]
+
+
+class Maker(Protocol):
+    """Yields a sink that is not open yet and holds nothing."""
+
+    def __call__(self, folder: Path, server: Server, collection: str = COLLECTION) -> AbstractContextManager[Sink]: ...
+
+
+@contextmanager
+def _fake(folder: Path, server: Server, collection: str = COLLECTION) -> Iterator[Sink]:
+    del folder, server, collection
+    yield FakeSink(dim=DIM)
+
+
+@contextmanager
+def _milvus_lite(folder: Path, server: Server, collection: str = COLLECTION) -> Iterator[Sink]:
+    del server
+    yield MilvusSink(MilvusSettings(uri=str(folder / "milvus"), dim=DIM, space="space-1", collection=collection, consistency="Strong"))
+
+
+@contextmanager
+def _milvus_server(folder: Path, server: Server, collection: str = COLLECTION) -> Iterator[Sink]:
+    del folder
+    uri = server().uri
+    empty(uri, collection, "id")
+    empty(uri, f"{collection}_templates", "digest")
+    yield MilvusSink(MilvusSettings(uri=uri, dim=DIM, space="space-1", collection=collection, consistency="Strong"))
+
+
+SINKS: dict[str, Maker] = {"fake": _fake, "milvus-lite": _milvus_lite, "milvus-server": _milvus_server}

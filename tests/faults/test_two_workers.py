@@ -1,0 +1,99 @@
+"""Two workers on one Kafka, one Redis and one Milvus server, fed the same kinds of lines at once; then others, with nothing but the index.
+
+Lines go to partitions of both, so that each worker meets every kind. What a worker computed is read in its own log.
+"""
+
+import itertools
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from tests.faults.records import Content, Entry
+from tests.faults.scene import COLLECTION, Scene
+from tests.faults.worker_process import WAIT_S, WorkerProcess
+from tests.services.milvus import MilvusServer, connected, drop
+from tests.services.redis import LocalRedis, local_redis
+
+KINDS = 1_000
+_LOOK_AGAIN_S = 0.1
+_LEFT = ("amber", "brisk", "candid", "dusty", "eager", "frosty", "gentle", "humble", "ivory", "jolly")
+_MIDDLE = ("otter", "panther", "quail", "raven", "salmon", "turtle", "urchin", "viper", "walrus", "yak")
+_RIGHT = ("jumps", "knits", "laughs", "moves", "naps", "orders", "paints", "queues", "rests", "sings")
+LINES = [" ".join(words) for words in itertools.product(_LEFT, _MIDDLE, _RIGHT)]
+
+
+@pytest.fixture
+def redis() -> Iterator[LocalRedis]:
+    server = local_redis()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def collection(milvus: MilvusServer, unique: Callable[[str], str]) -> Iterator[str]:
+    name = unique(COLLECTION).replace("-", "_")
+    yield name
+    drop(milvus.uri, name, f"{name}_templates")
+
+
+def owners(admin: AdminClient, group: str) -> list[set[int]]:
+    """Return the partitions of each member of a group."""
+    described = admin.describe_consumer_groups([group])[group].result(WAIT_S)
+    return [{place.partition for place in member.assignment.topic_partitions} for member in described.members]
+
+
+def wait_shared(scene: Scene) -> tuple[int, int]:
+    """Wait until two members share the partitions; returns one partition of each."""
+    admin = AdminClient({"bootstrap.servers": scene.topics.bootstrap})
+    until_s = time.monotonic() + WAIT_S
+    while not (len(owned := owners(admin, scene.topics.group)) == 2 and all(owned)):
+        assert time.monotonic() < until_s, owned
+        time.sleep(_LOOK_AGAIN_S)
+    return min(owned[0]), min(owned[1])
+
+
+def saved(worker: WorkerProcess) -> dict[str, int]:
+    """Return what a drained worker said last about what it saved."""
+    told: dict[str, int] = [event for event in worker.events("info") if event["event"] == "work saved"][-1]
+    return told
+
+
+def rows(milvus: MilvusServer, collection: str) -> int:
+    """Count the rows, Strong."""
+    with connected(milvus.uri) as client:
+        counted: int = client.query(collection, output_fields=["count(*)"], consistency_level="Strong")[0]["count(*)"]
+    return counted
+
+
+def finish(*workers: WorkerProcess) -> None:
+    for worker in workers:
+        worker.terminate()
+    for worker in workers:
+        assert worker.wait() == 0, worker.lines
+
+
+def test_each_kind_is_computed_once_a_worker_and_never_again(
+    scene: Scene, milvus: MilvusServer, redis: LocalRedis, collection: str
+) -> None:
+    shared = {"milvus__uri": milvus.uri, "milvus__collection": collection, "redis__url": redis.url, "engine__threads": "1"}
+    workers = [scene.start(**shared) for _ in range(2)]
+    here, there = wait_shared(scene)
+    for partition in (here, there):
+        scene.topics.send(KINDS, lambda n: Content(LINES[n % KINDS].encode(), "rows", (Entry(0, LINES[n % KINDS]),)), partition=partition)
+    scene.wait_all_committed(workers[0], (here, there))
+    finish(*workers)
+    for figures in map(saved, workers):
+        assert figures["chunks"] == KINDS
+        assert figures["from_engine"] <= KINDS
+        assert sum(figures[part] for part in ("from_engine", "from_redis", "from_index", "from_memory")) == KINDS
+    assert (rows(milvus, collection), rows(milvus, f"{collection}_templates")) == (2 * KINDS, KINDS)
+
+    redis.admin().flushall()
+    for number, again in enumerate((shared, shared | {"redis__url": ""})):
+        worker = scene.start(**again, kafka__group=f"{scene.topics.group}-{number}")
+        scene.wait_all_committed(worker, (here, there), group=f"{scene.topics.group}-{number}")
+        finish(worker)
+        figures = saved(worker)
+        assert (figures["chunks"], figures["from_engine"], figures["from_index"]) == (2 * KINDS, 0, KINDS)

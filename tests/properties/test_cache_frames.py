@@ -1,0 +1,211 @@
+"""Frames of the cache: whatever bytes come, either the vector that was put under this key or none."""
+
+import math
+import random
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from worker.cache.frame import FrameCodec
+from worker.cache.vectors import Vector
+
+DIM = 24
+KEY = b"vectail:0123456789abcdef:00112233445566778899aabbccddeeff"
+TRUE_FRONT = b"VT\x01\x01" + DIM.to_bytes(4, "little")
+OTHER_KEY = KEY[:-1] + b"e"
+UNIT = FrameCodec(DIM, normalized=True)
+ANY_LENGTH = FrameCodec(DIM, normalized=False)
+BOTH = pytest.mark.parametrize("codec", [UNIT, ANY_LENGTH], ids=["unit", "any"])
+
+
+def unit_vector(seed: int, dim: int = DIM) -> Vector:
+    vector = np.random.default_rng(seed).standard_normal(dim).astype(np.float32)
+    return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)
+
+
+def frame_of(seed: int, key: bytes = KEY, codec: FrameCodec = UNIT) -> bytes:
+    frame = codec.encode([key], [unit_vector(seed)])[0]
+    assert frame is not None
+    return frame
+
+
+def frame_of_dim(dim: int) -> bytes:
+    (frame,) = FrameCodec(dim, normalized=True).encode([KEY], [unit_vector(1, dim)])
+    assert frame is not None
+    return frame
+
+
+def sealed(header: bytes, vector: Vector) -> bytes:
+    """Return a frame with a true checksum over whatever is in it, as a broken or a later worker might write it."""
+    front = header + vector.astype("<f2").tobytes()
+    return front + zlib.crc32(KEY + front).to_bytes(4, "little")
+
+
+def decoded(value: bytes, key: bytes = KEY, codec: FrameCodec = UNIT) -> Vector | None:
+    return codec.decode([key], [value]).vectors[0]
+
+
+def cosine(one: Vector, other: Vector) -> float:
+    first, second = one.astype(np.float64), other.astype(np.float64)
+    return float(first @ second / (np.linalg.norm(first) * np.linalg.norm(second)))
+
+
+@given(st.integers(0, 2**32), st.sampled_from([1, 2, 24, 384, 1024]))
+def test_what_comes_back_is_what_was_put_and_of_length_one(seed: int, dim: int) -> None:
+    codec, vector = FrameCodec(dim, normalized=True), unit_vector(seed, dim)
+    (frame,) = codec.encode([KEY], [vector])
+    assert frame is not None
+    assert len(frame) == codec.frame_bytes == 12 + 2 * dim
+    (back,) = codec.decode([KEY], [frame]).vectors
+    assert back is not None
+    assert back.dtype == np.float32
+    assert cosine(back, vector) >= 0.99999
+    assert abs(float(np.linalg.norm(back.astype(np.float64))) - 1) < 1e-6
+
+
+@given(st.integers(0, 2**32), st.floats(-3, 3))
+def test_where_vectors_have_any_length_it_is_kept(seed: int, magnitude: float) -> None:
+    vector = (unit_vector(seed) * 10.0**magnitude).astype(np.float32)
+    (frame,) = ANY_LENGTH.encode([KEY], [vector])
+    if frame is None:  # components too small for float16: better not kept than kept coarsely
+        assert magnitude < -1
+        return
+    (back,) = ANY_LENGTH.decode([KEY], [frame]).vectors
+    assert back is not None
+    assert cosine(back, vector) >= 0.99999
+    assert math.isclose(float(np.linalg.norm(back)), float(np.linalg.norm(vector)), rel_tol=1e-3)
+
+
+@BOTH
+@given(value=st.binary(max_size=200) | st.binary(min_size=12 + 2 * DIM, max_size=12 + 2 * DIM))
+def test_random_bytes_are_no_vector(codec: FrameCodec, value: bytes) -> None:
+    assert decoded(value, codec=codec) is None
+
+
+@BOTH
+@given(value=st.binary(min_size=2 * DIM + 4, max_size=2 * DIM + 4))
+def test_random_bytes_behind_a_true_header_are_no_vector(codec: FrameCodec, value: bytes) -> None:
+    assert decoded(frame_of(1)[:8] + value, codec=codec) is None
+
+
+@BOTH
+@given(seed=st.integers(0, 1000), bits=st.lists(st.integers(0, 8 * (12 + 2 * DIM) - 1), min_size=1, max_size=12, unique=True))
+def test_flipped_bits_are_no_vector(codec: FrameCodec, seed: int, bits: list[int]) -> None:
+    frame = bytearray(frame_of(seed, codec=codec))
+    for bit in bits:
+        frame[bit // 8] ^= 1 << bit % 8
+    assert decoded(bytes(frame), codec=codec) is None
+
+
+@given(st.integers(0, 1000), st.integers(0, 11 + 2 * DIM))
+def test_a_truncated_frame_is_no_vector(seed: int, length: int) -> None:
+    assert decoded(frame_of(seed)[:length]) is None
+
+
+@given(st.integers(0, 1000), st.binary(min_size=1, max_size=40))
+def test_an_extended_frame_is_no_vector(seed: int, more: bytes) -> None:
+    assert decoded(frame_of(seed) + more) is None
+    assert decoded(more + frame_of(seed)) is None
+
+
+@given(st.permutations(range(8)))
+def test_swapped_frames_are_no_vectors(order: list[int]) -> None:
+    keys = [KEY[:-2] + b"%02d" % number for number in range(8)]
+    frames = UNIT.encode(keys, [unit_vector(number) for number in range(8)])
+    found = UNIT.decode(keys, [frames[number] for number in order])
+    assert [vector is not None for vector in found.vectors] == [number == place for place, number in enumerate(order)]
+    assert found.corrupt == sum(number != place for place, number in enumerate(order))
+
+
+@given(st.lists(st.sampled_from(["good", "missing", "flipped", "short", "foreign"]), max_size=60))
+def test_among_many_each_is_judged_alone(kinds: list[str]) -> None:
+    keys = [KEY[:-4] + b"%04d" % number for number in range(len(kinds))]
+    vectors = [unit_vector(number) for number in range(len(kinds))]
+    values: list[bytes | None] = []
+    for kind, key, frame in zip(kinds, keys, UNIT.encode(keys, vectors), strict=True):
+        assert frame is not None
+        value: bytes | None = frame
+        if kind == "missing":
+            value = None
+        elif kind == "flipped":
+            value = frame[:20] + bytes([frame[20] ^ 1]) + frame[21:]
+        elif kind == "short":
+            value = frame[:-1]
+        elif kind == "foreign":
+            value = frame_of(1, OTHER_KEY + key)
+        values.append(value)
+    found = UNIT.decode(keys, values)
+    for kind, vector, back in zip(kinds, vectors, found.vectors, strict=True):
+        assert (back is not None) == (kind == "good")
+        assert back is None or cosine(back, vector) >= 0.99999
+    assert found.corrupt == len([kind for kind in kinds if kind in ("flipped", "short", "foreign")])
+
+
+@pytest.mark.parametrize("front", [b"VU\x01\x01", b"VT\x02\x01", b"VT\x01\x02"])
+def test_a_frame_of_another_magic_version_or_format_is_no_vector(front: bytes) -> None:
+    assert decoded(sealed(front + DIM.to_bytes(4, "little"), unit_vector(1))) is None
+    assert decoded(sealed(TRUE_FRONT, unit_vector(1))) is not None
+
+
+def test_a_frame_of_another_dimension_is_no_vector() -> None:
+    assert decoded(frame_of_dim(2 * DIM)) is None
+    assert decoded(sealed(b"VT\x01\x01" + (DIM + 1).to_bytes(4, "little"), unit_vector(1))) is None
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+@BOTH
+def test_what_is_not_finite_is_neither_written_nor_read(codec: FrameCodec, wrong: float) -> None:
+    vector = unit_vector(1)
+    vector[3] = wrong
+    assert codec.encode([KEY], [vector]) == [None]
+    assert decoded(sealed(TRUE_FRONT, vector), codec=codec) is None
+
+
+@BOTH
+def test_a_vector_of_no_length_is_neither_written_nor_read(codec: FrameCodec) -> None:
+    nothing = np.zeros(DIM, dtype=np.float32)
+    assert codec.encode([KEY], [nothing]) == [None]
+    assert decoded(sealed(TRUE_FRONT, nothing), codec=codec) is None
+
+
+def test_a_vector_of_another_length_is_read_only_where_lengths_are_free() -> None:
+    longer = unit_vector(1) * np.float32(1.05)
+    assert UNIT.encode([KEY], [longer]) == [None]
+    (frame,) = ANY_LENGTH.encode([KEY], [longer])
+    assert frame is not None
+    assert decoded(frame) is None
+    assert decoded(frame, codec=ANY_LENGTH) is not None
+
+
+def test_every_number_that_float16_has_comes_back_as_it_is() -> None:
+    halves = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    finite = halves[np.isfinite(halves)].astype(np.float32)
+    everything = FrameCodec(len(finite), normalized=False)
+    (back,) = everything.decode([KEY], everything.encode([KEY], [finite])).vectors
+    assert back is not None
+    assert back.tobytes() == finite.tobytes()
+
+
+def test_components_beyond_float16_are_not_written() -> None:
+    assert ANY_LENGTH.encode([KEY], [unit_vector(1) * np.float32(1e6)]) == [None]
+
+
+def test_vectors_of_another_dimension_are_our_fault() -> None:
+    with pytest.raises(ValueError, match="not 24"):
+        UNIT.encode([KEY], [unit_vector(1, DIM + 1)])
+
+
+def test_frames_are_the_same_on_every_machine() -> None:
+    (frame,) = FrameCodec(2, normalized=True).encode([b"key"], [np.array([0.6, 0.8], dtype=np.float32)])
+    assert frame is not None
+    assert frame == bytes.fromhex("5654010102000000cd38663a") + zlib.crc32(b"key" + frame[:-4]).to_bytes(4, "little")
+
+
+def test_a_thousand_pickles_are_not_opened() -> None:
+    draw = random.Random(7)
+    values: list[bytes | None] = [b"\x80\x05cos\nsystem\n(S'exit 1'\ntR." + draw.randbytes(draw.randrange(60)) for _ in range(1000)]
+    found = UNIT.decode([KEY] * 1000, values)
+    assert found.corrupt == 1000

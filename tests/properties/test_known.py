@@ -1,0 +1,82 @@
+"""Known templates against a dict that keeps everything, added and asked in any order, at any time."""
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from worker.known import KnownTemplates
+from worker.space import words_of
+
+MOST = 17
+KEEP_S = 50.0
+TEMPLATES = [f"{high:016x}{low:016x}" for high in (0, 1, 2**63, 2**64 - 1) for low in range(8)]
+
+
+class KnownMachine(RuleBasedStateMachine):
+    """What is found was added in time, with those tokens; the newest are always found, unless two share their first half."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.known = KnownTemplates(most=MOST, keep_s=KEEP_S)
+        self.now_s = 1000.0
+        self.added: dict[str, tuple[int, float]] = {}
+        """In the order in which they were added last."""
+
+    @rule(template=st.sampled_from(TEMPLATES), tokens=st.integers(2, 256))
+    def add(self, template: str, tokens: int) -> None:
+        self.known.add(template, tokens, self.now_s)
+        self.added.pop(template, None)
+        self.added[template] = (tokens, self.now_s)
+
+    @rule(seconds=st.floats(0.0, 30.0))
+    def wait(self, seconds: float) -> None:
+        self.now_s += seconds
+
+    @invariant()
+    def nothing_is_found_that_was_not_added_in_time(self) -> None:
+        for template, tokens in self._found().items():
+            added = self.added[template]
+            assert tokens == added[0]
+            assert self.now_s - added[1] <= KEEP_S + 1e-6
+
+    @invariant()
+    def they_are_bounded(self) -> None:
+        assert len(self._found()) <= MOST
+
+    @invariant()
+    def what_was_added_last_is_found(self) -> None:
+        for template, (tokens, added_s) in list(self.added.items())[-1:]:
+            if self.now_s - added_s < KEEP_S:
+                assert self._found()[template] == tokens
+
+    def _found(self) -> dict[str, int]:
+        tokens = self.known.find(TEMPLATES, words_of(TEMPLATES), self.now_s)
+        return {template: one for template, one in zip(TEMPLATES, tokens, strict=True) if one >= 0}
+
+
+TestKnown = KnownMachine.TestCase
+TestKnown.settings = settings(max_examples=100, stateful_step_count=60, deadline=None)
+
+
+class UniqueHalves(RuleBasedStateMachine):
+    """With first halves that differ, as those of hashes do, it is a dict of the newest, but for what leaves in one fold."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.known = KnownTemplates(most=MOST)
+        self.order: list[str] = []
+
+    @rule(number=st.integers(0, 60))
+    def add(self, number: int) -> None:
+        template = f"{number * 2654435761:032x}"[::-1]
+        self.known.add(template, number, 0.0)
+        self.order = [one for one in self.order if one != template] + [template]
+
+    @invariant()
+    def the_newest_are_found(self) -> None:
+        newest = self.order[-(MOST - 2 * (MOST // 8)) :]
+        assert -1 not in self.known.find(newest, words_of(newest), 0.0)
+
+
+TestUniqueHalves = UniqueHalves.TestCase
+TestUniqueHalves.settings = settings(max_examples=100, stateful_step_count=80, deadline=None)

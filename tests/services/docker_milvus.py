@@ -1,0 +1,49 @@
+"""A real Milvus in a container, where a Docker daemon answers: the image and settings of docker-compose.yml, on a loopback port."""
+
+from typing import cast
+
+from docker.errors import DockerException
+from testcontainers.core.container import DockerContainer
+
+from tests.services.compose import image_of, read_compose
+from tests.services.docker_kafka import _check_daemon as check_daemon
+from tests.services.milvus import await_answer
+from tests.services.missing import ServerMissing
+from tests.services.ports import free_port
+
+_INSIDE = 19_530
+
+
+class DockerMilvus:
+    """One standalone server in a container of ours.
+
+    Thread: the test's.
+    """
+
+    def __init__(self) -> None:
+        check_daemon()
+        port = free_port()
+        self.uri = f"http://127.0.0.1:{port}"
+        service = read_compose()["services"]["milvus"]
+        self._container = DockerContainer(image_of("milvus"), command=" ".join(service["command"])).with_envs(**service["environment"])
+        self._container.with_kwargs(security_opt=["seccomp:unconfined"])
+        # As for Kafka: `with_bind_ports` takes no interface.
+        self._container.ports = cast("dict[str, int | None]", {f"{_INSIDE}/tcp": ("127.0.0.1", port)})
+        try:
+            self._container.start()
+        except DockerException as failure:
+            raise ServerMissing(f"Docker could not start {image_of('milvus')}: {failure}") from failure
+        try:
+            await_answer(self.uri, self._check_alive)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        self._container.stop()
+
+    def _check_alive(self) -> None:
+        container = self._container.get_wrapped_container()
+        container.reload()
+        if container.status == "exited":
+            raise RuntimeError(f"Milvus's container ended:\n{container.logs(tail=40).decode(errors='replace')}")

@@ -1,0 +1,33 @@
+"""A real Redis (or Valkey) in a container, where a Docker daemon answers: the image that docker-compose.yml names, on loopback."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import cast
+
+from docker.errors import DockerException
+from testcontainers.core.container import DockerContainer
+
+from tests.services.compose import image_of
+from tests.services.docker_kafka import _check_daemon as check_daemon
+from tests.services.missing import ServerMissing
+from tests.services.ports import free_port
+
+_INSIDE = 6379
+
+
+@contextmanager
+def docker_redis() -> Iterator[int]:
+    """Yield the port of an empty server; returns its container when the caller is done. Raises ServerMissing."""
+    check_daemon()
+    port = free_port()
+    container = DockerContainer(image_of("redis"))
+    # As for Kafka: `with_bind_ports` takes no interface.
+    container.ports = cast("dict[str, int | None]", {f"{_INSIDE}/tcp": ("127.0.0.1", port)})
+    try:
+        container.start()
+    except DockerException as failure:
+        raise ServerMissing(f"Docker could not start {image_of('redis')}: {failure}") from failure
+    try:
+        yield port
+    finally:
+        container.stop()

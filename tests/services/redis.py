@@ -1,0 +1,153 @@
+"""A real Redis for tests: one that is named, one in Docker, or Debian's `redis-server` started here; in this order.
+
+`VECTAIL_TEST_REDIS=redis://HOST:PORT` names a running one, which is never stopped and may keep what tests wrote. Tests that kill the
+server, fill it or take its rights away start one of their own (`LocalRedis`).
+"""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from tests.services.docker_redis import docker_redis
+from tests.services.missing import ServerMissing, skip_or_fail
+from tests.services.ports import free_port
+
+ADDRESS_VARIABLE = "VECTAIL_TEST_REDIS"
+_ANSWER_S = 20.0
+_STOP_S = 10.0
+_AGAIN_S = 0.02
+
+
+class LocalRedis:
+    """One `redis-server` process of ours on 127.0.0.1; ended by its process id.
+
+    Thread: the test's.
+    """
+
+    def __init__(self, *options: str, port: int | None = None, sentinel: bool = False) -> None:
+        """`options` as on the command line; a `sentinel` begins with its settings file, which says everything, and `port` repeats it."""
+        binary = shutil.which("redis-server")
+        if binary is None:
+            raise ServerMissing("redis-server is not installed")
+        self.port = free_port() if port is None else port
+        self._folder = Path(tempfile.mkdtemp(prefix="vectail-redis-"))
+        fixed = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", str(self._folder)]
+        self._command = [binary, *([] if sentinel else fixed), *options]
+        self._process: subprocess.Popen[bytes] | None = None
+        self.start()
+
+    @property
+    def url(self) -> str:
+        """The address, as in `redis.url`."""
+        return f"redis://127.0.0.1:{self.port}"
+
+    def admin(self, **settings: Any) -> Any:  # noqa: ANN401 - redis-py's own settings, and its answers have no types
+        """Return a client of redis-py's for the test's own questions."""
+        return redis.Redis(host="127.0.0.1", port=self.port, protocol=2, retry=Retry(NoBackoff(), 0), **settings)
+
+    def start(self) -> None:
+        """Start it on the same port, empty; returns when it listens. Does nothing when it runs."""
+        if self._process is not None:
+            return
+        log = self._folder / "log"
+        with log.open("wb") as output:
+            self._process = subprocess.Popen(self._command, stdout=output, stderr=subprocess.STDOUT)
+        until_s = time.monotonic() + _ANSWER_S
+        while not _listens(self.port):
+            if self._process.poll() is not None or time.monotonic() > until_s:
+                self.kill()
+                raise RuntimeError(f"redis-server on port {self.port} does not answer:\n{log.read_text(errors='replace')[-2000:]}")
+            time.sleep(_AGAIN_S)
+
+    def kill(self) -> None:
+        """End it at once; returns when it is gone."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGKILL)
+            self._process.wait(_STOP_S)
+            self._process = None
+
+    def close(self) -> None:
+        self.kill()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+@contextmanager
+def open_redis() -> Iterator[str]:
+    """Yield the URL of a Redis that tests share; skips or fails the test if there is none."""
+    if address := os.environ.get(ADDRESS_VARIABLE):
+        _await_answer(address)
+        yield address
+        return
+    reasons = []
+    for maker in (_in_docker, _local):
+        try:
+            with maker() as url:
+                yield url
+                return
+        except ServerMissing as missing:
+            reasons.append(str(missing))
+    skip_or_fail(f"no Redis: {'; '.join(reasons)}")
+
+
+def local_redis(*options: str, **more: Any) -> LocalRedis:  # noqa: ANN401 - as LocalRedis takes them
+    """Start one of the test's own; skips or fails the test where there is no `redis-server`."""
+    try:
+        return LocalRedis(*options, **more)
+    except ServerMissing as missing:
+        return skip_or_fail(f"no Redis: {missing}")
+
+
+def run_cli(port: int, *words: str) -> str:
+    """Run `redis-cli` and return what it printed."""
+    command: Sequence[str] = ("redis-cli", "-p", str(port), *words)
+    return subprocess.run(command, capture_output=True, text=True, timeout=_ANSWER_S, check=True).stdout
+
+
+@contextmanager
+def _local() -> Iterator[str]:
+    with LocalRedis() as server:
+        yield server.url
+
+
+@contextmanager
+def _in_docker() -> Iterator[str]:
+    with docker_redis() as port:
+        url = f"redis://127.0.0.1:{port}"
+        _await_answer(url)
+        yield url
+
+
+def _await_answer(url: str) -> None:
+    until_s = time.monotonic() + _ANSWER_S
+    while True:
+        try:
+            redis.Redis.from_url(url).ping()
+        except redis.ConnectionError:
+            if time.monotonic() > until_s:
+                raise
+            time.sleep(_AGAIN_S)
+        else:
+            return
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0

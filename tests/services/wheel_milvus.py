@@ -1,0 +1,114 @@
+"""A real Milvus from PyPI's wheel: an embedded server (2.3.5), started by the test run itself in a network namespace of its own.
+
+The wheel is fetched once into `.cache/` of the project and unpacked there. It needs Linux on x86-64, and root for `unshare`: Milvus
+listens on every interface, and servers under test listen on loopback only. Else ServerMissing says what is not there.
+"""
+
+import fcntl
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.services.milvus import await_answer
+from tests.services.missing import ServerMissing
+
+VERSION = "2.3.5"
+_GUARD = Path(__file__).with_name("milvus_guard.py")
+_REQUIREMENTS = Path(__file__).with_name("milvus-requirements.txt")
+_CACHE = Path(__file__).parents[2] / ".cache"
+_FETCH_S = 280.0
+_STOP_S = 20.0
+_BACKLOG = 64
+_NAMESPACES = ("--net", "--pid", "--fork", "--kill-child", "--mount-proc")
+_UNPACK = "import sys; sys.path.insert(0, sys.argv[1]); import milvus; milvus._initialize_data_files(sys.argv[1])"
+
+
+class WheelMilvus:
+    """One server of ours behind one port of 127.0.0.1; it ends with `close`, or with this process, however that dies.
+
+    Thread: the test's.
+    """
+
+    def __init__(self) -> None:
+        check_namespaces()
+        wheel = _wheel()
+        self._folder = Path(tempfile.mkdtemp(prefix="vectail-milvus-"))
+        (self._folder / "bin").symlink_to(wheel / "bin")
+        with socket.socket() as listener, self._log().open("ab") as log:
+            listener.bind(("127.0.0.1", 0))
+            listener.listen(_BACKLOG)
+            self.uri = f"http://127.0.0.1:{listener.getsockname()[1]}"
+            command = ["unshare", *_NAMESPACES, sys.executable, str(_GUARD), str(listener.fileno()), str(wheel), str(self._folder)]
+            # A session of its own: Ctrl-C at the terminal is for the tests, which then end the server in order.
+            self._process = subprocess.Popen(
+                command,
+                pass_fds=[listener.fileno()],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        try:
+            await_answer(self.uri, self._check_alive)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def pid(self) -> int:
+        """The process that started the namespaces; when it is gone, everything in them is."""
+        return self._process.pid
+
+    def close(self) -> None:
+        assert self._process.stdin
+        self._process.stdin.close()
+        try:
+            self._process.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            os.kill(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _check_alive(self) -> None:
+        if self._process.poll() is not None:
+            last_words = self._log().read_text(errors="replace")[-4000:]
+            raise RuntimeError(f"Milvus ended with exit code {self._process.returncode}:\n{last_words}")
+
+    def _log(self) -> Path:
+        return self._folder / "server.log"
+
+
+def check_namespaces() -> None:
+    """Raise ServerMissing unless a network namespace can be made here."""
+    if shutil.which("unshare") is None:
+        raise ServerMissing("unshare is not installed (a Milvus of the wheel listens on every interface)")
+    tried = subprocess.run(["unshare", *_NAMESPACES, "true"], capture_output=True, text=True, check=False)
+    if tried.returncode != 0:
+        raise ServerMissing(f"no network namespace for a Milvus of the wheel, which listens on every interface: {tried.stderr.strip()}")
+
+
+def _wheel() -> Path:
+    """Return the folder where the wheel is installed and its server unpacked; fetched if this is the first time, by one run at a time."""
+    wheel = _CACHE / f"milvus-{VERSION}"
+    _CACHE.mkdir(exist_ok=True)
+    with (_CACHE / "milvus.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not wheel.is_dir():
+            _fetch(wheel)
+    return wheel
+
+
+def _fetch(wheel: Path) -> None:
+    partial = wheel.with_suffix(".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    options = ["--quiet", "--no-deps", "--require-hashes", "--only-binary", ":all:", "--target", str(partial)]
+    for command in (["-m", "pip", "install", *options, "-r", str(_REQUIREMENTS)], ["-c", _UNPACK, str(partial)]):
+        fetched = subprocess.run([sys.executable, *command], capture_output=True, text=True, timeout=_FETCH_S, check=False)
+        if fetched.returncode != 0:
+            raise ServerMissing(f"the wheel of Milvus {VERSION} could not be had: {fetched.stderr[-1000:].strip()}")
+    partial.rename(wheel)

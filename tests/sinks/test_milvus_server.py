@@ -1,0 +1,108 @@
+"""What only a real server does: collections that others make, replace, drop and give a retention while we run."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from sinks.milvus.fields import TTL_PROPERTY
+from sinks.milvus.sink import MilvusSettings, MilvusSink
+from sinks.sink import SinkBroken, SinkBusy, SinkMismatch
+from tests.services.milvus import MilvusServer, connected, drop
+from tests.sinks.rows import DIM, line, template
+
+DAY_S = 86_400.0
+
+
+@pytest.fixture
+def remote(milvus: MilvusServer, unique: Callable[[str], str]) -> Iterator[MilvusSettings]:
+    """Settings for collections that are not there yet; they are dropped at the end."""
+    settings = MilvusSettings(uri=milvus.uri, dim=DIM, space="space-1", collection=unique("sink").replace("-", "_"), consistency="Strong")
+    yield settings
+    drop(settings.uri, settings.collection, f"{settings.collection}_templates")
+
+
+def opened(settings: MilvusSettings) -> MilvusSink:
+    sink = MilvusSink(settings)
+    sink.open()
+    return sink
+
+
+def lifetimes(settings: MilvusSettings) -> list[str | None]:
+    """Return what the server says of both collections, lines first."""
+    with connected(settings.uri) as client:
+        names = (settings.collection, f"{settings.collection}_templates")
+        return [client.describe_collection(name)["properties"].get(TTL_PROPERTY) for name in names]
+
+
+def test_two_workers_that_start_at_once_make_one_pair_of_collections(remote: MilvusSettings) -> None:
+    with ThreadPoolExecutor(2) as threads:
+        first, second = threads.map(opened, [remote, remote])
+    first.upsert_templates([template("a")])
+    second.upsert_lines([line(1)])
+    assert first.counts() == second.counts() == (1, 1)
+    first.close()
+    second.close()
+
+
+def test_a_collection_that_was_replaced_stops_the_sink_and_one_that_is_missing_is_waited_for(remote: MilvusSettings) -> None:
+    sink = opened(remote)
+    sink.upsert_templates([template("a")])
+    sink.upsert_lines([line(1)])
+    drop(remote.uri, f"{remote.collection}_templates")
+    with pytest.raises(SinkBusy, match="not found"):
+        sink.upsert_lines([line(2)])
+    other = opened(remote)
+    with pytest.raises(SinkBroken) as broken:
+        sink.upsert_lines([line(2)])
+    assert str(broken.value) == (
+        f"Milvus collection '{remote.collection}_templates' was replaced while running; start again to fill the new one"
+    )
+    for call in (sink.counts, sink.open, lambda: sink.upsert_templates([template("a")])):
+        with pytest.raises(SinkBroken, match="replaced"):
+            call()
+    sink.close()
+    other.upsert_lines([line(3)])
+    drop(remote.uri, remote.collection)
+    opened(remote).close()
+    with pytest.raises(SinkBroken, match=f"'{remote.collection}' was replaced"):
+        other.upsert_lines([line(4)])
+    other.close()
+
+
+def test_lines_go_after_the_retention_and_templates_after_twice_that_and_a_start_may_change_it(remote: MilvusSettings) -> None:
+    sink = MilvusSink(replace(remote, retention_s=DAY_S / 2 + 0.5))
+    assert sink.retention_s == DAY_S / 2 + 0.5
+    sink.open()
+    assert sink.retention_s == DAY_S / 2 + 1
+    assert lifetimes(remote) == ["43201", "86401"]
+    sink.close()
+
+    reading = MilvusSink(replace(remote, retention_s=DAY_S))
+    reading.open(create=False)
+    assert reading.retention_s == DAY_S / 2 + 1
+    reading.close()
+    assert lifetimes(remote) == ["43201", "86401"]
+
+    opened(replace(remote, retention_s=36_500 * DAY_S)).close()
+    assert lifetimes(remote) == ["3153600000", "3155760000"]  # Milvus takes no more than a hundred years
+
+    sink = opened(remote)
+    assert sink.retention_s is None
+    assert lifetimes(remote) == ["0", "0"]
+    sink.upsert_lines([line(1)])
+    assert sink.counts().lines == 1
+    sink.close()
+
+
+def test_another_embedding_space_is_refused_and_opened_without_creating_it_makes_neither_of_the_two(remote: MilvusSettings) -> None:
+    opened(remote).close()
+    with pytest.raises(SinkMismatch, match="embedding space space-1, this worker's are of space-2"):
+        opened(replace(remote, space="space-2"))
+    drop(remote.uri, remote.collection)
+    sink = MilvusSink(remote)
+    with pytest.raises(SinkMismatch, match=f"^Milvus collection '{remote.collection}' does not exist; nothing has been indexed yet$"):
+        sink.open(create=False)
+    with connected(remote.uri) as client:
+        assert not client.has_collection(remote.collection)

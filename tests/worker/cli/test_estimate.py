@@ -1,0 +1,188 @@
+"""`vectail estimate`: its figures, from the files to the facts that `--json` prints."""
+
+import json
+import os
+import random
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.engine import FakeEngine
+from tests.model_fixture import CACHE
+from worker.cli.estimate import EstimateOptions, estimate_files
+from worker.cli.exits import CommandFailed
+from worker.settings import load_settings
+
+Estimate = Callable[..., dict[str, Any]]
+
+MODE_KEYS = {
+    "kinds_sampled", "kinds", "kinds_low", "kinds_high", "entries_without_embedding_share", "tokens_without_embedding_share",
+    "tokens_per_entry_mean", "tokens_per_entry_p50", "tokens_per_entry_p99", "tokens_per_entry_max", "chunked_entries",
+    "too_many_chunks_entries", "tokens", "tokens_to_embed", "needed_tokens_per_s", "engine_s", "engine_lines_per_s", "redis_bytes",
+    "memory_bytes", "milvus_line_rows", "milvus_line_bytes", "milvus_template_rows", "milvus_template_bytes", "milvus_lite_disk_bytes",
+}  # fmt: skip
+
+
+@pytest.fixture
+def estimate() -> Estimate:
+    """Estimate files with a fake engine: `estimate(file, sample_lines=100, decode={"format": "json"})`."""
+
+    def run(*files: Path | str, sample_lines: int = 20_000, rate: float = 1_000.0, **tables: dict[str, object]) -> dict[str, Any]:
+        settings = load_settings(None, {"model": {"cache": str(CACHE)}, **tables})
+        options = EstimateOptions(files=tuple(map(str, files)), sample_lines=sample_lines, rate_lines_per_s=rate, trial_s=0.01)
+        return estimate_files(settings, options, new_engine=FakeEngine)
+
+    return run
+
+
+@pytest.fixture
+def standard_input() -> Iterator[Callable[[bytes], None]]:
+    """Give bytes to standard input; they must fit a pipe."""
+    before = os.dup(0)
+
+    def give(text: bytes) -> None:
+        reading, writing = os.pipe()
+        os.dup2(reading, 0)
+        os.close(reading)
+        os.write(writing, text)
+        os.close(writing)
+
+    yield give
+    os.dup2(before, 0)
+    os.close(before)
+
+
+def written(file: Path, lines: int) -> Path:
+    """Write lines of a few dozen kinds with a time and a number in each."""
+    rng = random.Random(3)
+    words = [f"{verb} {noun}" for verb in ("opened", "closed", "lost", "found", "sent", "read") for noun in ("port", "disk", "key", "row")]
+    with file.open("w", encoding="utf-8") as out:
+        for number in range(lines):
+            hour, minute, second = number // 3600, number // 60 % 60, number % 60
+            out.write(f"2024-05-01 {hour:02}:{minute:02}:{second:02} node {rng.randrange(1000)} {rng.choice(words)}\n")
+    return file
+
+
+def test_the_figures_of_files_that_are_read_whole_are_exact(estimate: Estimate, tmp_path: Path) -> None:
+    log = written(tmp_path / "app.log", 2_000)
+
+    facts = estimate(log)
+
+    assert (facts["basis"], facts["files"], facts["lines"], facts["entries"]) == ("all", 1, 2_000, 2_000)
+    assert facts["bytes"] == facts["sampled"]["bytes"] == log.stat().st_size
+    template, exact = facts["template"], facts["exact"]
+    assert (template["kinds"], template["kinds_low"], template["kinds_high"]) == (24, 24, 24)
+    assert template["entries_without_embedding_share"] == 1 - 24 / 2_000
+    assert (exact["kinds"], exact["entries_without_embedding_share"]) == (2_000, 0.0)
+    assert template["milvus_line_rows"] == exact["milvus_line_rows"] == 2_000
+    assert exact["tokens_to_embed"] == exact["tokens"]
+
+
+def test_a_sample_foretells_the_whole(estimate: Estimate, tmp_path: Path) -> None:
+    log = written(tmp_path / "app.log", 8_000)
+
+    facts, truth = estimate(log, sample_lines=1_000), estimate(log)
+
+    assert facts["basis"] == "sample"
+    assert facts["sampled"]["lines"] == pytest.approx(1_000, rel=0.05)
+    assert facts["lines"] == pytest.approx(8_000, rel=0.02)
+    assert facts["template"]["kinds"] == truth["template"]["kinds"] == 24
+    assert facts["exact"]["kinds"] == pytest.approx(8_000, rel=0.02)
+    for mode in ("template", "exact"):
+        for key in ("tokens", "tokens_to_embed", "milvus_line_bytes", "milvus_template_bytes", "redis_bytes", "milvus_lite_disk_bytes"):
+            assert facts[mode][key] == pytest.approx(truth[mode][key], rel=0.05), (mode, key)
+
+
+def test_the_keys_are_those_that_are_documented(estimate: Estimate, tmp_path: Path) -> None:
+    facts = estimate(written(tmp_path / "app.log", 10))
+
+    assert set(facts) == {
+        "files", "bytes", "basis", "lines", "entries", "sampled", "rate_lines_per_s", "mode", "template", "exact", "rests_on", "engine",
+    }  # fmt: skip
+    assert set(facts["template"]) == set(facts["exact"]) == MODE_KEYS
+    assert set(facts["engine"]) == {"name", "tokens_per_s", "measured_tokens", "measured_s", "failed_batches"}
+    assert json.loads(json.dumps(facts)) == facts
+
+
+def test_an_empty_file_is_estimated_honestly(estimate: Estimate, tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+
+    facts = estimate(tmp_path / "empty")
+
+    assert (facts["lines"], facts["bytes"], facts["template"]["kinds"], facts["exact"]["redis_bytes"]) == (0, 0, 0, 0)
+    assert facts["template"]["entries_without_embedding_share"] is None
+    assert facts["engine"]["tokens_per_s"] is None
+
+
+def test_standard_input_gives_its_first_lines(estimate: Estimate, standard_input: Callable[[bytes], None]) -> None:
+    standard_input(b"a line\n" * 50)
+
+    facts = estimate("-", sample_lines=20)
+
+    assert (facts["basis"], facts["lines"], facts["bytes"]) == ("first", 20, 140)
+
+
+def test_json_lines_are_estimated_by_their_message(estimate: Estimate, tmp_path: Path) -> None:
+    file = tmp_path / "app.jsonl"
+    file.write_text("".join(json.dumps({"ts": n, "host": f"h{n % 7}", "message": "disk full"}) + "\n" for n in range(50)))
+
+    facts = estimate(file)
+
+    assert (facts["template"]["kinds"], facts["exact"]["kinds"]) == (1, 1)
+    assert estimate(file, decode={"format": "text"})["exact"]["kinds"] == 50
+
+
+def test_a_line_above_the_limit_is_counted_and_not_embedded(estimate: Estimate, tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(b"short\n" + b"x" * 3_000 + b"\nshort\n")
+
+    facts = estimate(tmp_path / "log", decode={"max_record_bytes": 2_000})
+
+    assert (facts["lines"], facts["entries"], facts["sampled"]["too_large_lines"]) == (3, 2, 1)
+    assert facts["exact"]["kinds"] == 1
+
+
+def test_a_binary_file_is_told_by_its_bytes(estimate: Estimate, tmp_path: Path) -> None:
+    (tmp_path / "log.gz").write_bytes(bytes(range(256)) * 20)
+
+    assert estimate(tmp_path / "log.gz")["sampled"]["not_utf8_lines"] == 20
+
+
+def test_the_rate_decides_what_the_engine_must_compute(estimate: Estimate, tmp_path: Path) -> None:
+    log = written(tmp_path / "app.log", 200)
+
+    slow, fast = (estimate(log, rate=rate)["template"]["needed_tokens_per_s"] for rate in (10.0, 1_000.0))
+
+    assert fast == pytest.approx(100 * slow, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("absent.log", "no such file"), (".", "is a folder"), ("/proc/self/mem", "/proc/self/mem: Input/output error")]
+)
+def test_what_cannot_be_read_ends_with_2(estimate: Estimate, tmp_path: Path, name: str, said: str) -> None:
+    with pytest.raises(CommandFailed, match=said) as failed:
+        estimate(tmp_path / name)
+
+    assert failed.value.exit_code == 2
+    assert "\n" not in str(failed.value)
+
+
+def test_a_model_that_is_not_there_ends_with_2(estimate: Estimate, tmp_path: Path) -> None:
+    with pytest.raises(CommandFailed, match="no model in") as failed:
+        estimate(written(tmp_path / "log", 1), model={"folder": str(tmp_path), "cache": str(CACHE)})
+
+    assert failed.value.exit_code == 2
+
+
+def test_the_engine_of_the_settings_is_tried_and_closed(tmp_path: Path) -> None:
+    settings = load_settings(None, {"model": {"cache": str(CACHE)}, "engine": {"name": "llama"}})
+    threads = threading.active_count()
+
+    facts = estimate_files(settings, EstimateOptions(files=(str(written(tmp_path / "log", 20)),), trial_s=0.001))
+
+    assert facts["engine"]["name"] == "llama.cpp"
+    assert facts["engine"]["measured_tokens"] > 0
+    assert facts["template"]["engine_s"] == pytest.approx(facts["template"]["tokens_to_embed"] / facts["engine"]["tokens_per_s"], rel=0.01)
+    assert threading.active_count() == threads

@@ -1,0 +1,102 @@
+"""What `vectail estimate` shows a person."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.engine import FakeEngine
+from tests.model_fixture import CACHE
+from worker.cli.estimate import EstimateOptions, estimate_files
+from worker.cli.estimate_screen import shown_bytes, shown_estimate, shown_share
+from worker.settings import load_settings
+
+
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Facts about 1,000 lines of two kinds."""
+    file = tmp_path_factory.mktemp("screen") / "log"
+    file.write_text("".join(f"door {n} {'open' if n % 3 else 'shut'}\n" for n in range(1_000)))
+    return facts_of(file)
+
+
+def facts_of(*files: Path, sample_lines: int = 20_000) -> dict[str, Any]:
+    settings = load_settings(None, {"model": {"cache": str(CACHE)}})
+    options = EstimateOptions(files=tuple(map(str, files)), sample_lines=sample_lines, trial_s=0.01)
+    return estimate_files(settings, options, new_engine=FakeEngine)
+
+
+def test_it_ends_in_a_sentence_that_a_newcomer_understands(facts: dict[str, Any]) -> None:
+    assert shown_estimate(facts).endswith(
+        "Of 1,000 lines, 998 need no embedding: a line of their kind came before.\n"
+        "In mode exact it is 0. The second time, none of them needs any."
+    )
+
+
+def test_the_mode_of_the_settings_comes_first(facts: dict[str, Any]) -> None:
+    assert "Of 1,000 lines, 0 need no embedding" in shown_estimate(facts | {"mode": "exact"})
+
+
+def test_both_modes_stand_side_by_side_with_what_each_figure_rests_on(facts: dict[str, Any]) -> None:
+    rows = {line[:37].strip(): line[37:].split() for line in shown_estimate(facts).splitlines()}
+
+    assert rows["kinds of lines"] == ["2", "1,000", "counted"]
+    assert rows["lines that need no embedding"] == ["99.8", "%", "0.0", "%", "counted"]
+    assert rows["Milvus: rows of lines"] == ["1,000", "1,000", "counted"]
+    assert "at least" not in rows
+
+
+def test_foretold_figures_are_called_so_and_have_bounds(facts: dict[str, Any], tmp_path: Path) -> None:
+    file = tmp_path / "log"
+    file.write_text("".join(f"door {n} open\n" for n in range(3_000)))
+    shown = shown_estimate(facts_of(file, sample_lines=300)).splitlines()
+
+    rows = {line[:37].strip(): line[37:].split() for line in shown}
+    assert "about " in shown[0]
+    assert " were read, in " in shown[0]
+    assert rows["kinds of lines"][2] == "foretold"
+    assert int(rows["at least"][1].replace(",", "")) <= int(rows["at most"][1].replace(",", ""))
+    assert "Of 1,000 lines, about " in shown[-2]
+    assert facts["basis"] == "all"
+
+
+def test_no_line_is_wider_than_80_columns_however_large_the_figures(facts: dict[str, Any]) -> None:
+    huge = {name: 9_876_543_210 if isinstance(value, int) else value for name, value in facts["exact"].items()}
+    large = facts | {"bytes": 10**15, "lines": 10**11, "basis": "sample", "template": huge, "exact": huge, "rate_lines_per_s": 2_500_000.0}
+
+    for one in (facts, large):
+        assert max(len(line) for line in shown_estimate(one).splitlines()) <= 80
+
+
+def test_nothing_to_index_is_said_in_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(b"\n\n\n")
+
+    assert shown_estimate(facts_of(tmp_path / "log")).splitlines() == [
+        "1 file, 3 bytes: 3 lines, all of them read.",
+        "Not indexed, of those read: 3 empty.",
+        "There is nothing to index in it.",
+    ]
+
+
+def test_what_is_left_out_is_said(tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(b"fine\n\nbad \xff\n")
+
+    shown = shown_estimate(facts_of(tmp_path / "log"))
+
+    assert "Not indexed, of those read: 1 empty." in shown
+    assert "Not UTF-8: 1 line of those read." in shown
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "shown"),
+    [(0, "0 bytes"), (999, "999 bytes"), (1_000, "1.0 kB"), (1_550_000, "1.6 MB"), (999_999, "1.0 MB"), (5 * 10**18, "5,000.0 PB")],
+)
+def test_bytes_have_the_unit_that_suits(size_bytes: int, shown: str) -> None:
+    assert shown_bytes(size_bytes) == shown
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"), [(None, "-"), (0.0, "0.0 %"), (0.0001, "< 0.1 %"), (0.905, "90.5 %"), (0.9998, "> 99.9 %"), (1.0, "100.0 %")]
+)
+def test_all_and_nothing_are_only_shown_where_it_is_so(share: float | None, shown: str) -> None:
+    assert shown_share(share) == shown

@@ -1,0 +1,129 @@
+"""What `vectail estimate` shows a person: a table of both modes in 80 columns, and what it comes to in one sentence.
+
+Pure: the facts of `worker.cli.estimate` in, text out.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from worker.cli.output import counted
+
+_NAME_WIDTH, _VALUE_WIDTH = 37, 14
+_THOUSAND = 1_000
+_UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
+
+
+class _Row(NamedTuple):
+    name: str
+    key: str
+    shown: Callable[[Any], str]
+    rests_on: str = ""
+
+
+def shown_estimate(facts: Mapping[str, Any]) -> str:
+    """Return the text for the terminal."""
+    if not facts["entries"]:
+        return "\n".join((_what_was_read(facts), *_left_out(facts), "There is nothing to index in it."))
+    return "\n".join((_what_was_read(facts), *_left_out(facts), "", *_table(facts), "", *_conclusion(facts)))
+
+
+def shown_bytes(size_bytes: float) -> str:
+    """Return bytes in the unit that suits: `780 bytes`, `1.6 MB`."""
+    unit = 0
+    while size_bytes >= _THOUSAND - 0.05 and unit < len(_UNITS) - 1:
+        size_bytes /= _THOUSAND
+        unit += 1
+    return f"{size_bytes:,.1f} {_UNITS[unit]}" if unit else f"{size_bytes:,.0f} {_UNITS[0]}"
+
+
+def shown_share(share: float | None) -> str:
+    """Return a share in percent; all and nothing only where it is so."""
+    if share is None:
+        return "-"
+    percent = 100 * share
+    if 0 < percent < 0.05:  # noqa: PLR2004 - what would be rounded to nothing
+        return "< 0.1 %"
+    return "> 99.9 %" if 99.95 <= percent < 100 else f"{percent:.1f} %"  # noqa: PLR2004 - to all
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.0f}"
+
+
+def _one_digit(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.1f}"
+
+
+def _what_was_read(facts: Mapping[str, Any]) -> str:
+    sampled = facts["sampled"]
+    files = f"{counted(facts['files'], 'file')}, {shown_bytes(facts['bytes'])}: "
+    if facts["basis"] == "sample":
+        return f"{files}about {counted(facts['lines'], 'line')}; {sampled['lines']:,} were read, in {sampled['stretches']:,} places."
+    if facts["basis"] == "first":
+        return f"The first {counted(facts['lines'], 'line')}, {shown_bytes(facts['bytes'])}. What follows is not in these figures."
+    return f"{files}{counted(facts['lines'], 'line')}, all of them read."
+
+
+def _left_out(facts: Mapping[str, Any]) -> Iterator[str]:
+    sampled = facts["sampled"]
+    reasons = {
+        "empty": sampled["empty_lines"],
+        "undecodable": sampled["undecodable_lines"],
+        "longer than decode.max_record_bytes": sampled["too_large_lines"],
+    }
+    if any(reasons.values()):
+        yield f"Not indexed, of those read: {', '.join(f'{number:,} {reason}' for reason, number in reasons.items() if number)}."
+    if sampled["not_utf8_lines"]:
+        yield f"Not UTF-8: {counted(sampled['not_utf8_lines'], 'line')} of those read. Is this a text file?"
+
+
+def _table(facts: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{'':<{_NAME_WIDTH}}{'template':>{_VALUE_WIDTH}}{'exact':>{_VALUE_WIDTH}}"
+    for row in _rows(facts):
+        values = "".join(f"{row.shown(facts[mode][row.key]):>{_VALUE_WIDTH}}" for mode in ("template", "exact"))
+        yield f"{row.name:<{_NAME_WIDTH}}{values}  {row.rests_on}".rstrip()
+
+
+def _rows(facts: Mapping[str, Any]) -> Iterator[_Row]:
+    is_sample = facts["basis"] == "sample"
+    seen, scaled = ("foretold", "scaled") if is_sample else ("counted", "counted")
+    yield _Row("kinds of lines", "kinds", _number, seen)
+    if is_sample:
+        yield _Row("  at least", "kinds_low", _number)
+        yield _Row("  at most", "kinds_high", _number)
+    yield _Row("lines that need no embedding", "entries_without_embedding_share", shown_share, seen)
+    yield _Row("tokens that need no embedding", "tokens_without_embedding_share", shown_share, seen)
+    yield _Row("tokens a line, mean", "tokens_per_entry_mean", _one_digit, "counted")
+    yield _Row("  half of the lines have at most", "tokens_per_entry_p50", _number)
+    yield _Row("  99 of 100 lines have at most", "tokens_per_entry_p99", _number)
+    yield _Row("  the longest line has", "tokens_per_entry_max", _number)
+    yield _Row("lines too long for the model: split", "chunked_entries", _number, scaled)
+    yield _Row(f"tokens/s at {facts['rate_lines_per_s']:,.10g} lines/s", "needed_tokens_per_s", _number, "reckoned")
+    yield _Row("engine: seconds for all kinds", "engine_s", _one_digit, "measured")
+    yield _Row("engine: lines/s that it keeps up with", "engine_lines_per_s", _number, "measured")
+    yield _Row("memory for all vectors", "memory_bytes", shown_bytes, "reckoned")
+    yield _Row("Redis", "redis_bytes", shown_bytes, "reckoned")
+    yield _Row("Milvus: rows of lines", "milvus_line_rows", _number, scaled)
+    yield _Row("  their bytes", "milvus_line_bytes", shown_bytes, "reckoned")
+    yield _Row("Milvus: rows of kinds, with vectors", "milvus_template_rows", _number, seen)
+    yield _Row("  their bytes", "milvus_template_bytes", shown_bytes, "reckoned")
+    yield _Row("Milvus Lite on disk, lines and kinds", "milvus_lite_disk_bytes", shown_bytes, "reckoned")
+
+
+def _conclusion(facts: Mapping[str, Any]) -> Iterator[str]:
+    engine = facts["engine"]
+    if engine["tokens_per_s"] is None:
+        yield f"Engine: {engine['name']} computed nothing, so there are no seconds."
+    else:
+        measured = f"{engine['measured_tokens']:,} tokens in {engine['measured_s']:.1f} s"
+        yield f"Engine: {engine['name']} computes {engine['tokens_per_s']:,.0f} tokens/s here ({measured})."
+    if engine["failed_batches"]:
+        yield f"Batches that it failed on, not in this figure: {engine['failed_batches']:,}."
+    mode = facts["mode"]
+    other = "exact" if mode == "template" else "template"
+    free = {name: int(_THOUSAND * facts[name]["entries_without_embedding_share"]) for name in (mode, other)}
+    about = "about " if facts["basis"] == "sample" else ""
+    yield (
+        f"Of 1,000 lines, {about}{free[mode]:,} need no embedding: a line of their kind came before.\n"
+        f"In mode {other} it is {about}{free[other]:,}. The second time, none of them needs any."
+    )

@@ -1,0 +1,64 @@
+"""A query's text as the model gets it: treated like a line, behind the prefix of queries, cut where the model reads no further."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from consumers.mask import Masker
+from consumers.redact import Redactor
+from worker.engine.engine import TokenIds
+from worker.loaded import LoadedModel
+from worker.settings import Settings
+from worker.space import Digester
+from worker.tables import new_masker, new_redactor
+from worker.tokenizer import Tokenizer
+
+
+class QueryText(NamedTuple):
+    """What is embedded, and what it is called in the cache.
+
+    Thread: any.
+    """
+
+    masked: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryEncoder:
+    """The same text has the same digest and ids in every worker with the same settings.
+
+    Thread: one; the tokenizer belongs to a thread.
+    """
+
+    redactor: Redactor
+    masker: Masker
+    tokenizer: Tokenizer
+    digester: Digester
+    prefix: str
+    max_tokens: int
+
+    def treat(self, text: str) -> QueryText:
+        """Redact and mask a text."""
+        masked = self.masker.mask(self.redactor.redact([text]))[0]
+        return QueryText(masked, self.digester.digest(masked))
+
+    def encode(self, text: QueryText) -> TokenIds:
+        """Return its ids, int32[at most max_tokens]; the last id closes the sequence."""
+        ids = self.tokenizer.encode([self.prefix + text.masked]).text(0)
+        if len(ids) > self.max_tokens:
+            ids = ids[: self.max_tokens].copy()
+            ids[-1] = self.tokenizer.encode([""]).text(0)[-1]
+        return ids
+
+
+def new_query_encoder(settings: Settings, model: LoadedModel) -> QueryEncoder:
+    """Make the encoder of one thread; its tokenizer is the caller's to close."""
+    prefix = model.prepared.query_prefix
+    return QueryEncoder(
+        redactor=new_redactor(settings.redact),
+        masker=new_masker(settings.mask),
+        tokenizer=model.new_tokenizer(),
+        digester=Digester(model.space, prefix),
+        prefix=prefix,
+        max_tokens=model.prepared.max_tokens,
+    )

@@ -1,0 +1,35 @@
+"""Says what was saved, topic by topic: now and then while lines come, and once more at the end."""
+
+from collections.abc import Callable, Mapping
+
+from worker.logs import inform
+from worker.savings import Savings
+
+EVERY_S = 60.0
+
+
+class Report:
+    """A topic without news is not mentioned again.
+
+    Thread: main.
+    """
+
+    def __init__(self, savings: Callable[[], Mapping[str, Savings]], *, now_s: float, say: Callable[..., None] = inform) -> None:
+        """`say` takes what happened and the figures by name."""
+        self._savings = savings
+        self._say = say
+        self._next_s = now_s + EVERY_S
+        self._told: dict[str, int] = {}
+
+    def tick(self, now_s: float) -> None:
+        """Say it when it is time."""
+        if now_s >= self._next_s:
+            self._next_s = now_s + EVERY_S
+            self.say()
+
+    def say(self) -> None:
+        """Say it now."""
+        for topic, savings in sorted(self._savings().items()):
+            if self._told.get(topic) != savings.chunks:
+                self._told[topic] = savings.chunks
+                self._say("work saved", topic=topic, **savings.facts())
