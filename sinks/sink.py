@@ -54,7 +54,7 @@ class TemplateCount(NamedTuple):
 
     digest: str
     lines: int
-    """A long line of many chunks counts once."""
+    """How many rows: lines, or chunks of long lines."""
     first_ms: int
     last_ms: int
     """Times of its first and of its last line, both counted."""

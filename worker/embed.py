@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from worker.ahead import OneAhead
-from worker.answer import Answerable, ReadyQuery, EncodedQuery, FailedQuery
+from worker.answer import Answerable, EncodedQuery, FailedQuery, ReadyQuery
 from worker.batcher import Batcher
 from worker.cache.vectors import Vector, VectorCache
 from worker.compute import Computed, EmbedBatch

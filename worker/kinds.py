@@ -12,8 +12,8 @@ from sinks.sink import Sink, TemplateCount
 from worker.cache.vectors import Vector
 from worker.query import Query
 
-MOST_LINES = 1_000_000
-"""The newest lines that are counted; a window with more gives an answer that is not complete."""
+MOST_LINES = 100_000
+"""The newest lines that a worker counts for one query; a window with more gives an answer that is not complete. Milvus Lite takes 10 s."""
 MOST_NEAR = 64
 
 
@@ -37,7 +37,7 @@ class Kinds(NamedTuple):
     """False when a bound or the deadline cut it short."""
 
 
-def find_kinds(sink: Sink, query: Query, vector: Vector | None, *, out_of_time: Callable[[], bool]) -> Kinds:
+def find_kinds(sink: Sink, query: Query, vector: Vector | None, *, out_of_time: Callable[[], bool], most_lines: int = MOST_LINES) -> Kinds:
     """Return the `k` first kinds of lines under the query's filters; without a vector the most frequent. Raises SinkBusy."""
     only = query.filters.as_line_filter()
     scores: dict[str, float] = {}
@@ -47,7 +47,7 @@ def find_kinds(sink: Sink, query: Query, vector: Vector | None, *, out_of_time: 
         near = sink.nearest_templates(vector, most_near)
         scores = {hit.digest: hit.score for hit in near}
         texts = {hit.digest: hit.text for hit in near}
-    counted = sink.count_templates(only, templates=None if vector is None else list(scores), most_rows=MOST_LINES, out_of_time=out_of_time)
+    counted = sink.count_templates(only, templates=None if vector is None else list(scores), most_rows=most_lines, out_of_time=out_of_time)
     counts = counted.counts if vector is None else sorted(counted.counts, key=lambda count: -scores[count.digest])
     shown = counts[: query.k]
     cut = vector is not None and len(scores) == most_near and len(shown) < query.k

@@ -9,7 +9,7 @@ digest and compared in both. A dict of all of them would take 180 bytes each.
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ class _Columns(NamedTuple):
     tokens: NDArray[np.uint32]
 
     def only(self, keep: NDArray[np.bool_]) -> "_Columns":
-        return _Columns(*(column[keep] for column in self))
+        return _Columns._make(column[keep] for column in self)
 
     def places(self, words: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
         """Return where each digest of uint64[n, 2] stands, and whether it does."""
@@ -103,7 +103,8 @@ class KnownTemplates:
         keep[at[there]] = False  # added anew
         old = self._columns.only(keep)
         before = np.searchsorted(old.high, fresh.high)
-        merged = _Columns(*(np.insert(there, before, new) for there, new in zip(old, fresh, strict=True)))
+        columns: list[tuple[NDArray[Any], NDArray[Any]]] = list(zip(old, fresh, strict=True))
+        merged = _Columns._make(np.insert(there, before, new) for there, new in columns)
         too_many = len(merged.high) - (self._most - self._most_recent)
         if too_many > 0:
             merged = merged.only(merged.added_ns > np.partition(merged.added_ns, too_many - 1)[too_many - 1])

@@ -42,7 +42,8 @@ from worker.tables import new_masker, new_redactor
 from worker.tokenizer import Tokenizer
 
 PREPARE_THREADS = 2
-_PREPARE_RECORDS = 500
+_PREPARE_RECORDS = 2_000
+"""Masks compile their patterns for every list: with 500 lines that is a third of their time, with 2,000 a tenth."""
 _QUERY_BYTES = 16 * 1024 * 1024
 _QUERIES_AT_ONCE = 64
 _KNOWN_SHARE = 0.5

@@ -75,7 +75,7 @@ class Reader:
         self, templates: Collection[str] | None, only: LineFilter, latest_ms: int, *, most_rows: int, out_of_time: Callable[[], bool]
     ) -> TemplateCounts:
         """Count lines by template, the newest `most_rows` at most; each query has the sink's time-out."""
-        expression = line_expression(templates, only, first_chunks=True)
+        expression = line_expression(templates, only)
         if expression is None:
             return TemplateCounts([], complete=True)
 

@@ -21,7 +21,6 @@ _STEPS = 64
 """Enough to halve any window of 64-bit milliseconds down to one; a gallop takes some of them."""
 _FIRST_STRIDE_MS = 1_000
 
-_FIRST_CHUNK = "chunk == 0"
 PLACE_COLUMNS = ("id", "time", "topic", "partition", "offset", "sub", "chunk")
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
@@ -87,23 +86,20 @@ def any_of(column: str, values: Iterable[str]) -> str | None:
     return f"{column} in [{', '.join(wanted)}]" if wanted else None
 
 
-def line_expression(templates: Collection[str] | None, only: LineFilter, *, first_chunks: bool = False) -> str | None:
-    """Return the expression for lines (of some templates) under a filter, its times left out; None when nothing can match.
-
-    With `first_chunks`, a line that was stored in many chunks is there once.
-    """
+def line_expression(templates: Collection[str] | None, only: LineFilter) -> str | None:
+    """Return the expression for lines (of some templates) under a filter, its times left out; None when nothing can match."""
     filters = (("template", templates), ("service", only.services or None), ("level", only.levels or None), ("topic", only.topics or None))
     parts = [any_of(column, values) for column, values in filters if values is not None]
     if None in parts:
         return None
-    return " and ".join(part for part in (_FIRST_CHUNK if first_chunks else None, *parts) if part)
+    return " and ".join(part for part in parts if part)
 
 
 def in_window(expression: str, window: Window) -> str:
-    """Add a time window to an expression."""
-    since = "" if window.since_ms is None else f" and time >= {window.since_ms}"
-    until = "" if window.until_ms is None else f" and time < {window.until_ms}"
-    return f"{expression}{since}{until}"
+    """Add a time window to an expression, which may be empty."""
+    since = "" if window.since_ms is None else f"time >= {window.since_ms}"
+    until = "" if window.until_ms is None else f"time < {window.until_ms}"
+    return " and ".join(part for part in (expression, since, until) if part)
 
 
 def newest(read: ReadPlaces, limit: int, within: Window, latest_ms: int) -> list[Place]:

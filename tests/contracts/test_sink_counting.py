@@ -63,9 +63,10 @@ def test_only_lines_that_pass_the_filter_and_are_of_the_templates_are_counted(si
     assert counted(LineFilter(services=("\ud800",))) == {}
 
 
-def test_a_line_of_many_chunks_counts_once(sink: Sink) -> None:
-    sink.upsert_lines([line(1, id=f"long/{chunk}", template="a", chunk=chunk, chunks=3) for chunk in range(3)])
-    assert sink.count_templates(ALL, templates=None, most_rows=100, out_of_time=never).counts == [TemplateCount("a", 1, 1_000, 1_000)]
+def test_every_chunk_of_a_long_line_counts_with_its_own_template(sink: Sink) -> None:
+    sink.upsert_lines([line(1, id=f"long/{chunk}", template="aba"[chunk], chunk=chunk, chunks=3) for chunk in range(3)])
+    counts = sink.count_templates(ALL, templates=None, most_rows=100, out_of_time=never).counts
+    assert counts == [TemplateCount("a", 2, 1_000, 1_000), TemplateCount("b", 1, 1_000, 1_000)]
 
 
 def test_of_more_lines_than_are_wanted_the_newest_count(sink: Sink) -> None:

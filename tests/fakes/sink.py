@@ -122,7 +122,7 @@ class FakeSink:
         if out_of_time():
             return TemplateCounts([], complete=False)
         with self._lock:
-            found = [line for line in self.lines.values() if line.chunk == 0 and _passes(line, only)]
+            found = [line for line in self.lines.values() if _passes(line, only)]
         found = sorted((line for line in found if templates is None or line.template in templates), key=_age, reverse=True)
         times: dict[str, list[int]] = {}
         for line in found[: max(most_rows, 0)]:

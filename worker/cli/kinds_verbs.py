@@ -41,14 +41,14 @@ def templates_verb(
     ] = "1h",
     k: Annotated[int, typer.Option("-k", help="How many kinds.", min=1, max=1000, metavar="N")] = 20,
     timeout: Annotated[float, typer.Option(help="Seconds to wait for an answer.", min=0.1, max=600, metavar="N")] = 60.0,
+    direct: Annotated[bool, typer.Option("--direct", help="Read the index on a Milvus server; needs no worker and no Kafka.")] = False,
     bootstrap_servers: Bootstrap = None,
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
     """List the kinds of lines there are, most frequent first.
 
-    Each with how many lines there were in the span, the first and the last of them, and an example. Reads the index on a Milvus server;
-    where the index is a folder, asks the worker that has it open, over Kafka.
+    Each with how many lines there were in the span, the first and the last of them, and an example. Asks a running worker, over Kafka.
     """
     from time import time
 
@@ -60,7 +60,7 @@ def templates_verb(
     begin_ms = since_ms(since, now_ms=round(time() * 1000))
     text = None if like is None else checked_text(like)
     settings = settings_or_fail(config, kafka_flags(bootstrap_servers))
-    answer = list_templates(settings, TemplatesOptions(like=text, since_ms=begin_ms, k=k, timeout_s=timeout))
+    answer = list_templates(settings, TemplatesOptions(like=text, since_ms=begin_ms, k=k, timeout_s=timeout, direct=direct))
     if as_json:
         print_json(answer)
     else:

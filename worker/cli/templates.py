@@ -1,6 +1,7 @@
 """`vectail templates`: the kinds of lines in the index, most frequent first, or nearest to a text first.
 
-The index of a Milvus server is read here; a Milvus Lite folder belongs to the worker that has it open, so that worker is asked.
+The running worker is asked, over Kafka: it alone can read a Milvus Lite folder, and its engine is loaded. The index on a Milvus server
+can also be read here, without any worker.
 """
 
 import time
@@ -23,6 +24,9 @@ from worker.query_text import new_query_encoder
 from worker.settings import Settings
 from worker.space import EmbeddingSpace
 
+_MOST_LINES = 10_000_000
+"""Read here, nobody else waits: the time-out is the bound."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemplatesOptions:
@@ -36,6 +40,8 @@ class TemplatesOptions:
     since_ms: int | None
     k: int
     timeout_s: float
+    direct: bool = False
+    """Read the index here."""
 
     def request(self) -> dict[str, Any]:
         """Return it as a query on the wire."""
@@ -47,7 +53,9 @@ class TemplatesOptions:
 def list_templates(settings: Settings, options: TemplatesOptions) -> dict[str, Any]:
     """Return what `--json` prints and what the screen shows. Raises CommandFailed."""
     started_s = time.monotonic()
-    if names_server(settings.milvus.uri):
+    if options.direct:
+        if not names_server(settings.milvus.uri):
+            raise must_change(f"--direct: {settings.milvus.uri} is a folder, which belongs to its worker; leave --direct out")
         answer = _read(settings, options)
     else:
         with open_asker(settings.kafka) as asker:
@@ -69,7 +77,7 @@ def _read(settings: Settings, options: TemplatesOptions) -> dict[str, Any]:
     query = Query.model_validate(options.request())
     try:
         sink.open(create=False)
-        return kinds_document(find_kinds(sink, query, vector, out_of_time=lambda: time.monotonic() >= deadline_s))
+        return kinds_document(find_kinds(sink, query, vector, out_of_time=lambda: time.monotonic() >= deadline_s, most_lines=_MOST_LINES))
     except SinkMismatch as error:
         raise must_change(error) from error
     except (SinkBusy, SinkBroken) as error:

@@ -61,6 +61,33 @@ def test_search_as_json_is_one_object(served: Served, run_here: RunHere) -> None
     assert answer["hits"][0]["text"] in LINES
 
 
+def test_templates_are_listed_with_their_lines_and_an_example(served: Served, run_here: RunHere) -> None:
+    ended = run_here("templates", "--bootstrap-servers", served.address)
+
+    assert (ended.exit_code, ended.err) == (0, "")
+    rows = [line.split() for line in ended.out.splitlines() if "kubelet" in line]
+    assert [row[0] for row in rows] == ["5"]
+
+
+def test_templates_like_a_text_as_json_are_one_object(served: Served, run_here: RunHere) -> None:
+    ended = run_here("templates", "--like", "disk full", "--since", "1d", "--json", "--bootstrap-servers", served.address)
+
+    answer = json.loads(ended.out)
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert list(answer) == ["like", "since_ms", "seconds", "complete", "templates"]
+    (kind,) = answer["templates"]
+    assert list(kind) == ["template", "text", "lines", "first", "last", "example", "score"]
+    assert (kind["lines"], kind["example"] in LINES) == (len(LINES), True)
+    assert answer["complete"] is True
+
+
+def test_a_span_without_lines_says_what_to_do(served: Served, run_here: RunHere) -> None:
+    ended = run_here("templates", "--since", "2999-01-01", "--bootstrap-servers", served.address)
+
+    assert ended.exit_code == 0
+    assert "No lines in this span; `--since all` looks at all of them." in ended.out
+
+
 def test_a_query_that_the_worker_refuses_is_one_line(served: Served, run_here: RunHere) -> None:
     ended = run_here("search", "x" * 5000, "--bootstrap-servers", served.address)
 

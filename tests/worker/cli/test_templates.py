@@ -1,0 +1,111 @@
+"""`vectail templates --direct`: straight from a Milvus server, without worker and Kafka. Through a worker: `test_serve.py`."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from sinks.milvus.sink import MilvusSink
+from sinks.row import LineRow, TemplateRow
+from tests.model_fixture import CACHE
+from tests.services.milvus import MilvusServer, drop
+from tests.services.ports import free_port
+from tests.worker.cli.conftest import RunHere
+from tests.worker.cli.console import in_one_line
+from worker.loaded import load_model
+from worker.outside import milvus_settings
+from worker.query_text import new_query_encoder
+from worker.settings import Settings
+from worker.tables import EngineTable, MilvusTable, ModelTable
+
+KINDS = {"disk full": 3, "user logged in": 2, "network unreachable": 1}
+
+
+@pytest.fixture(scope="module")
+def filled(milvus: MilvusServer) -> Iterator[str]:
+    """Return the name of a collection with these kinds, an hour old and less."""
+    name = f"templates_{time.time_ns()}"
+    settings = Settings(
+        milvus=MilvusTable(uri=milvus.uri, collection=name), model=ModelTable(cache=CACHE), engine=EngineTable(name="llama")
+    )
+    model = load_model(settings)
+    encoder = new_query_encoder(settings, model)
+    texts = [encoder.treat(kind) for kind in KINDS]
+    vectors = model.engine.embed([encoder.encode(text) for text in texts])
+    encoder.tokenizer.close()
+    model.engine.close()
+    sink = MilvusSink(milvus_settings(settings, model.space))
+    sink.open()
+    now_ms = int(time.time() * 1000)
+    sink.upsert_templates([TemplateRow(text.digest, vector, text.masked) for text, vector in zip(texts, vectors, strict=True)])
+    sink.upsert_lines(
+        [
+            LineRow(f"{text.masked}/{n}", text.digest, f"{text.masked} {n}", now_ms - 600_000 * n, "", "", "logs", 0, n, 0, 0, 1)
+            for text, lines in zip(texts, KINDS.values(), strict=True)
+            for n in range(lines)
+        ]
+    )
+    sink.close()
+    yield name
+    drop(milvus.uri, name, f"{name}_templates")
+
+
+@pytest.fixture
+def named(filled: str, milvus: MilvusServer, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Let the settings name the server and the collection, or another one."""
+
+    def name(collection: str = filled) -> None:
+        monkeypatch.setenv("VECTAIL_MILVUS__URI", milvus.uri)
+        monkeypatch.setenv("VECTAIL_MILVUS__COLLECTION", collection)
+
+    name()
+    return name
+
+
+@pytest.mark.usefixtures("named")
+def test_the_most_frequent_come_first_with_first_last_and_example(run_here: RunHere) -> None:
+    ended = run_here("templates", "--direct", "--json")
+    assert (ended.exit_code, ended.err) == (0, "")
+    answer = json.loads(ended.out)
+    assert {kind["text"]: kind["lines"] for kind in answer["templates"]} == KINDS
+    first = answer["templates"][0]
+    assert (first["example"], first["last"] - first["first"]) == ("disk full 0", 1_200_000)
+    assert answer["complete"] is True
+
+
+@pytest.mark.usefixtures("named")
+def test_a_shorter_span_counts_fewer_lines(run_here: RunHere) -> None:
+    ended = run_here("templates", "--direct", "--since", "15m", "--json")
+    assert {kind["text"]: kind["lines"] for kind in json.loads(ended.out)["templates"]} == KINDS | {"disk full": 2}
+
+
+@pytest.mark.usefixtures("named")
+def test_those_like_a_text_come_nearest_first(run_here: RunHere) -> None:
+    ended = run_here("templates", "--direct", "--like", "the host cannot be reached", "-k", "1")
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert "network unreachable" in ended.out
+    assert "disk full" not in ended.out
+
+
+def test_an_index_that_is_not_there_is_not_made(run_here: RunHere, named: Callable[[str], None]) -> None:
+    named("nowhere_at_all")
+    for _ in range(2):
+        ended = run_here("templates", "--direct")
+        assert ended.exit_code == 2
+        assert "nowhere_at_all" in in_one_line(ended)
+
+
+def test_a_server_that_is_away_is_one_line(run_here: RunHere, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VECTAIL_MILVUS__URI", f"http://127.0.0.1:{free_port()}")
+    monkeypatch.setenv("VECTAIL_MILVUS__TIMEOUT_S", "1")
+    ended = run_here("templates", "--direct")
+    assert ended.exit_code == 1
+    assert in_one_line(ended).startswith("Milvus does not answer: ")
+
+
+def test_a_folder_is_refused(run_here: RunHere, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VECTAIL_MILVUS__URI", "./index")
+    ended = run_here("templates", "--direct")
+    assert ended.exit_code == 2
+    assert "./index is a folder" in in_one_line(ended)
