@@ -134,6 +134,20 @@ def test_a_template_in_the_sink_is_found(wired: Wired, world: World) -> None:
     again.pipeline.close()
 
 
+def test_where_rows_do_not_live_for_ever_a_template_that_was_found_is_written_again(world: World) -> None:
+    world.fake_sink.lifetime_s = 3_600.0
+    wired = Wired(world.settings(), world.outside(world.settings()))
+    wired.lines("disk full")
+    wired.end(groups=3)
+    written_again = Wired(world.settings(), world.outside(world.settings()))
+    written_again.lines("disk full")
+    written_again.end(groups=3)
+    assert written_again.pipeline.embed.tally.templates == 0
+    assert world.fake_sink.calls.count("upsert_templates") == 2
+    for one in (wired, written_again):
+        one.pipeline.close()
+
+
 @pytest.mark.parametrize("topic", ["also-mine", "the default"])
 def test_replies_go_to_the_default_topic_and_to_those_on_the_list(wired: Wired, world: World, topic: str) -> None:
     wired.query(b'{"text": "disk"}', world.kafka.reply_topic if topic == "the default" else topic)

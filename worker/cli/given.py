@@ -14,12 +14,16 @@ Flags = dict[str, dict[str, object]]
 
 def settings_or_fail(config: Path | None, flags: Flags | None = None) -> "Settings":
     """Load the settings; whatever is wrong with them is the user's to change. Raises CommandFailed."""
+    from worker.cache.redis_address import RedisMisconfigured, address_of
     from worker.settings import SettingsError, load_settings
 
     try:
-        return load_settings(config, flags)
-    except SettingsError as error:
+        settings = load_settings(config, flags)
+        if settings.redis.url or settings.redis.sentinels:
+            address_of(settings.redis)
+    except (SettingsError, RedisMisconfigured) as error:
         raise must_change(error) from error
+    return settings
 
 
 def kafka_flags(bootstrap_servers: str | None) -> Flags:

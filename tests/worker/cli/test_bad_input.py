@@ -50,6 +50,9 @@ BAD: list[tuple[str, str]] = [
     ("run -c folder", "folder cannot be read"),
     ("run -c broken.toml", "broken.toml is not valid TOML"),
     ("run -c latin1.toml", "latin1.toml is not valid TOML"),
+    ("config check -c redis.toml", "redis.url must begin with redis://"),
+    ("config check -c masks.toml", "setting mask: no built-in mask is called 'dates'; the nearest name is 'date'"),
+    ("config check -c rules.toml", "setting redact: there is no redaction rule 'emai'; did you mean 'email'?"),
     ("config check -c wrong.toml", "unknown setting kafka.bootstrap_server; did you mean 'bootstrap_servers'?"),
     ("config show -c wrong.toml", "did you mean 'bootstrap_servers'?"),
     ("model prepare missing", "no model in {tmp}/missing: there is no such folder"),
@@ -74,6 +77,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "miscounted" / "runs").write_text("often")
     (folder / "broken.toml").write_text("[kafka\n")
     (folder / "latin1.toml").write_bytes(b'[kafka]\ngroup = "caf\xe9"\n')
+    (folder / "redis.toml").write_text('[redis]\nurl = "http://redis"\n')
+    (folder / "masks.toml").write_text('[mask]\noff = ["dates"]\n')
+    (folder / "rules.toml").write_text('[redact]\nrules = ["emai"]\n')
     (folder / "wrong.toml").write_text('[kafka]\nbootstrap_server = "127.0.0.1:1"\n')
     (folder / "nomodel.toml").write_text(f'[model]\nfolder = "{folder}/folder"\n')
     (folder / "notopic.toml").write_text("[kafka]\ntopics = []\n")
