@@ -51,6 +51,11 @@ class TopicEpochs:
     def _note(self, topic: str, answer: Future[Any]) -> None:
         error = answer.exception()
         if error is None:
-            self.known[topic] = f"{(answer.result().topic_id.get_most_significant_bits() >> 32) & 0xFFFFFFFF:08x}"
+            self.known[topic] = epoch_of(answer.result().topic_id)
         else:
             self._say(f"the id of topic {topic} cannot be read ({error.args[0].str()}); trying again (or set kafka.topic_epoch)")
+
+
+def epoch_of(topic_id: Any) -> str:  # noqa: ANN401 - the client's Uuid
+    """Return the first 8 hex digits of a topic's id."""
+    return f"{(topic_id.get_most_significant_bits() >> 32) & 0xFFFFFFFF:08x}"

@@ -22,7 +22,7 @@ from confluent_kafka.admin import AdminClient
 
 from consumers.arrival import Partition
 from consumers.epochs import TopicEpochs
-from consumers.kafka_settings import KafkaSourceSettings, SourceMisconfigured, admin_properties, client_properties, loose_properties
+from consumers.kafka_settings import KafkaSourceSettings, SourceMisconfigured, admin_properties, client_properties
 from consumers.poller import Rebalance, SourceFatal
 from consumers.record import Record
 
@@ -43,7 +43,7 @@ class KafkaSource:
         self._settings = settings
         self._say = say
         self._fatal: str | None = None
-        self._consumer = _consumer_of(client_properties(settings) | {"error_cb": self._on_error})
+        self._consumer = consumer_of(client_properties(settings) | {"error_cb": self._on_error})
         self._assigned: set[Partition] = set()
         self._started: set[Partition] = set()
         """Those of the assigned that have delivered a record: only they can be paused."""
@@ -157,7 +157,7 @@ class KafkaSource:
         known = self._epochs.known
         placed = [message for message in self._unplaced if message.topic() in known]
         self._unplaced = [message for message in self._unplaced if message.topic() not in known]
-        return [_record_of(message, known) for message in placed]
+        return [record_of(message, known) for message in placed]
 
     def _is_record(self, message: Message) -> bool:
         error = message.error()
@@ -184,7 +184,8 @@ class KafkaSource:
         return self._admin.describe_topics(TopicCollection(list(topics)), request_timeout=_EPOCH_TIMEOUT_S)
 
 
-def _consumer_of(properties: dict[str, object]) -> Consumer:
+def consumer_of(properties: dict[str, object]) -> Consumer:
+    """Make a client of librdkafka. Raises SourceMisconfigured."""
     try:
         return Consumer(properties, logger=_QUIET)
     except KafkaException as error:
@@ -199,7 +200,8 @@ def _partition_of(message: Message) -> Partition:
     return Partition(str(message.topic()), int(message.partition() or 0))
 
 
-def _record_of(message: Message, epochs: Mapping[str, str]) -> Record:
+def record_of(message: Message, epochs: Mapping[str, str]) -> Record:
+    """Make a Record of a message without an error; `epochs` is by topic."""
     topic = str(message.topic())
     kind, time_ms = message.timestamp()
     return Record(
@@ -216,34 +218,3 @@ def _record_of(message: Message, epochs: Mapping[str, str]) -> Record:
 
 def _bytes_of(content: str | bytes | None) -> bytes | None:
     return content.encode("utf-8") if isinstance(content, str) else content
-
-
-class LooseReader:
-    """A consumer without a group: it stands where it is put and commits nothing.
-
-    Thread: one.
-    """
-
-    def __init__(self, bootstrap_servers: str, librdkafka: Mapping[str, str]) -> None:
-        self._consumer = _consumer_of(loose_properties(bootstrap_servers, librdkafka))
-
-    def assign_at_end(self, topic: str, timeout_s: float) -> str | None:
-        """Read every partition of `topic` from its end; the reason in one line if that cannot be done."""
-        try:
-            partitions = self._consumer.list_topics(topic, timeout=timeout_s).topics[topic].partitions
-            places = [TopicPartition(topic, partition) for partition in partitions]
-            for place in places:
-                _, place.offset = self._consumer.get_watermark_offsets(place, timeout=timeout_s)
-        except KafkaException as error:
-            return str(error.args[0].str())
-        self._consumer.assign(places)
-        return None if places else f"topic {topic} does not exist (`vectail topics init` creates it)"
-
-    def poll(self, timeout_s: float) -> Record | None:
-        """Return the next record, if one comes in time."""
-        message = self._consumer.poll(timeout_s)
-        return None if message is None or message.error() else _record_of(message, {str(message.topic()): ""})
-
-    def close(self) -> None:
-        """Close the client."""
-        self._consumer.close()

@@ -62,10 +62,14 @@ def client_properties(settings: KafkaSourceSettings) -> dict[str, object]:
 
 
 def loose_properties(bootstrap_servers: str, librdkafka: Mapping[str, str]) -> dict[str, object]:
-    """Return the properties of a consumer without a group."""
+    """Return the properties of a consumer without a group. An offset that is not there any more is an error to it, never a jump."""
+    seen = {name: value for name, value in librdkafka.items() if name == "isolation.level"}
     return {
         **admin_properties(bootstrap_servers, librdkafka),
+        **seen,
         "group.id": "vectail-loose",  # the client asks for a name; nothing is ever committed under it
         "enable.auto.commit": False,
+        "enable.partition.eof": True,
+        "auto.offset.reset": "error",
         "fetch.wait.max.ms": 50,
     }

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from consumers.replies import ReplyReader
+from consumers.loose.replies import ReplyReader
 from producers.kafka import KafkaProducer, ProducerBroken, QueueFull
 from worker.query import CORRELATION_HEADER, REPLY_TOPIC_HEADER
 from worker.tables import KafkaTable

@@ -1,26 +1,18 @@
 """A real Kafka in a container, where a Docker daemon answers: the image that docker-compose.yml names, on a fixed loopback port."""
 
-import os
-import socket
 from collections.abc import Mapping
-from contextlib import closing
 from typing import cast
 
-import docker
 from docker.errors import DockerException
 from testcontainers.core.container import DockerContainer
 
 from tests.services.compose import image_of
+from tests.services.docker_daemon import check_daemon
 from tests.services.kafka import await_answer, create_topic
 from tests.services.missing import ServerMissing
 from tests.services.ports import free_port
 
 _INSIDE = 9092
-_UNIX = "unix://"
-_DAEMON = f"{_UNIX}/var/run/docker.sock"
-_API = "1.41"
-"""Spoken since Docker 20.10."""
-_PING_S = 5
 _STOP_S = 30
 
 
@@ -31,7 +23,7 @@ class DockerKafka:
     """
 
     def __init__(self) -> None:
-        _check_daemon()
+        check_daemon()
         self._port = free_port()
         self._running = False
         self.bootstrap = f"127.0.0.1:{self._port}"
@@ -81,19 +73,6 @@ class DockerKafka:
         container.reload()
         if container.status == "exited":
             raise RuntimeError(f"Kafka's container ended:\n{container.logs(tail=40).decode(errors='replace')}")
-
-
-def _check_daemon() -> None:
-    address = os.environ.get("DOCKER_HOST", _DAEMON)
-    try:
-        if address.startswith(_UNIX):
-            # Docker's own client leaves its socket open when it cannot connect, and that would be a warning, so an error.
-            with socket.socket(socket.AF_UNIX) as probe:
-                probe.connect(address.removeprefix(_UNIX))
-        with closing(docker.from_env(version=_API, timeout=_PING_S)) as client:
-            client.ping()
-    except (DockerException, OSError) as failure:
-        raise ServerMissing(f"no Docker daemon answers at {address}") from failure
 
 
 def _settings(bootstrap: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ from docker.errors import DockerException
 from testcontainers.core.container import DockerContainer
 
 from tests.services.compose import image_of, read_compose
-from tests.services.docker_kafka import _check_daemon as check_daemon
+from tests.services.docker_daemon import check_daemon
 from tests.services.milvus import await_answer
 from tests.services.missing import ServerMissing
 from tests.services.ports import free_port

@@ -16,12 +16,13 @@ from worker.cli.exits import CommandFailed, stop_on_signals
 from worker.cli.given import kafka_flags, settings_or_fail
 from worker.cli.kinds_verbs import kinds_app
 from worker.cli.model_verbs import model_app
-from worker.cli.options import PLAIN, AsJson, Bootstrap, Config, Copies, Hits, Query
+from worker.cli.options import PLAIN, AsJson, Bootstrap, Config, Copies, Hits, Query, Verbs
 from worker.cli.output import never_fail_on_a_character, print_facts, print_json, print_text
 from worker.exit_codes import MUST_CHANGE
 
 app = typer.Typer(
     name="vectail",
+    cls=Verbs,
     help="""Makes logs searchable by meaning: reads Kafka topics, keeps an index in Milvus, and answers questions while it indexes.
 
     Begin with `vectail demo FILE`: it needs no Kafka and no Milvus.

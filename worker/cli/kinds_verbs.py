@@ -20,10 +20,10 @@ def estimate_verb(
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
-    """Foretell what your files will need: tokens, memory, disk and time.
+    """Foretell what your log files will need.
 
-    Reads a sample, tries the engine for two seconds, and sends nothing anywhere: needs no Kafka, no Redis, no Milvus. Files of no more
-    lines than the sample are read whole, and counted; of standard input, the first lines are.
+    Tokens, memory, disk and time. Reads a sample, tries the engine for two seconds, and sends nothing anywhere: needs no Kafka, no
+    Redis, no Milvus. Files of no more lines than the sample are read whole, and counted; of standard input, the first lines are.
     """
     from worker.cli.estimate import EstimateOptions, estimate_files
     from worker.cli.estimate_screen import shown_estimate

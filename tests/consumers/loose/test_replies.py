@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from confluent_kafka import Producer
 
-from consumers.replies import ReplyReader
+from consumers.loose.replies import ReplyReader
 from tests.services.kafka import KafkaServer
 from tests.services.mock_kafka import MockKafka
 from tests.services.ports import free_port

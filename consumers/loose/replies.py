@@ -6,7 +6,7 @@ No group and no commit: each reader stands on its own, at the end, and looks for
 import time
 from collections.abc import Callable, Mapping
 
-from consumers.kafka import LooseReader
+from consumers.loose.kafka import LooseReader
 
 
 class ReplyReader:
