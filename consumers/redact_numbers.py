@@ -9,7 +9,8 @@ import string
 from collections.abc import Callable, Iterator
 from ipaddress import AddressValueError, IPv6Address
 
-_CARD_START = re.compile(r"(?<![0-9A-Za-z_.-])(?<!::)(?=[2-6][0-9]{3})")
+_CARD_NAMED = "|".join(rf"(?<=(?<![A-Za-z]){name}[_-])" for name in ("card", "pan", "cc"))
+_CARD_START = re.compile(rf"(?i:(?<![0-9A-Za-z_.-])(?<!::)|{_CARD_NAMED})(?=[2-6][0-9]{{3}})")
 _CARD_END = r"(?![0-9A-Za-z_]|-[0-9A-Za-z]|\.[0-9]|::)"
 _CARD_PLAIN = (re.compile(r"[0-9]{13,19}" + _CARD_END),)
 _CARD_GROUPED = tuple(
@@ -20,7 +21,7 @@ _CARD_GROUPED = tuple(
         r"[0-9]{4}([ -])[0-9]{6}\1[0-9]{4,5}",
     )
 )
-"""As printed on cards; part of a name, a decimal, an address or a row of dashed groups (a UUID) is no card."""
+"""As printed on cards; part of a name, a decimal, an address or a row of dashed groups (a UUID) is no card, but `card_4…` is."""
 _SEPARATORS = frozenset(" -")
 _CARD_ISSUED = re.compile(
     r"4(?:[0-9]{12}|[0-9]{15}|[0-9]{18})"  # Visa

@@ -67,7 +67,20 @@ _EQUALS = r"(?:[ \t]+:?=+>?[ \t]*|:?=+>?|%3d)"
 _COLON = r"[ \t]*:[ \t]*"
 _BEFORE_QUOTE = r"[ \t]*(?::|:?=+>?)[ \t]*"
 _ENDS, _CLOSERS = r"\s&,;\"", r")\]}'`\\"
-_OPAQUE = "[A-Za-z0-9_+/=-]"
+_OPAQUE, _DOTTED = "[A-Za-z0-9_+/=-]", "[A-Za-z0-9_+/=.~-]"
+_NOT_VALUES = ("null", "none", "nil", "true", "false")
+_TYPES = ("str", "string", "secretstr", "bytes")
+"""`password: SecretStr` declares one."""
+_PROSE = (
+    *("or", "and", "is", "are", "was", "as", "to", "for", "in", "on", "via", "with", "from", "not", "given", "requires", "flag", "option"),
+    *("must", "should", "may", "can", "cannot", "will", "has", "have", "if", "when", "instead"),
+)
+"""`give --password or --token` says how to."""
+_OPTION = "--(?:(?:[a-mo-z0-9]|n[a-np-z])[a-z0-9_-]*)?"
+"""Of a command line, up to its name; its value may stand behind a space. `--no-password` has none."""
+_BEFORE_ARGUMENT = r"""(?:\\*["'],[ \t]*|[ \t]+)"""
+"""`["--token", "x"]` or `--token "x"`."""
+_ELEMENT = rf"[a-z0-9_.:-]*{_NAME}"
 
 
 def _unlike_stand_in(one: Callable[[str], str], plain: str = "") -> str:
@@ -81,10 +94,10 @@ def _quoted(opening: str, end: str, escaped: str) -> str:
     def one(excluded: str) -> str:
         return rf"(?:[^{end}\\{excluded}]|\\{escaped})"
 
-    return rf"(?is)({_NAME}{_CLOSE}{_BEFORE_QUOTE}{opening}){_unlike_stand_in(one)}{one('')}*"
+    return rf"(?is)((?:{_NAME}{_CLOSE}{_BEFORE_QUOTE}|{_OPTION}{_NAME}{_BEFORE_ARGUMENT}){opening}){_unlike_stand_in(one)}{one('')}*"
 
 
-def _bare(name: str, separator: str, never: str, words: Collection[str] = ("null", "none", "nil", "true", "false")) -> str:
+def _bare(name: str, separator: str, never: str, words: Collection[str] = _NOT_VALUES) -> str:
     """Return the pattern of a value without quotes: up to white space, `"`, `&`, `,` or `;`, less the brackets and quotes at its end.
 
     What is one of `words`, or begins with a character of `never`, is no value.
@@ -106,16 +119,22 @@ _PASSWORD = (
     _quoted("'", "'", "."),
     _bare(_NAME, _EQUALS, "'=>"),
     _bare("(?-i:PWD)", _EQUALS, "'=>/", ()),  # a shell's PWD=/home/… is a folder
-    _bare(_STRONG, _COLON, "'=[{"),
-    rf"(?i)({_WEAK}{_CLOSE}{_COLON})(?:{_OPAQUE}{{4,}}[0-9]|{_OPAQUE}*[0-9]{_OPAQUE}{{4}})[A-Za-z0-9_+/=.~-]*",
+    _bare(_STRONG, _COLON, "'=[{", (*_NOT_VALUES, *_TYPES)),
+    _bare(_OPTION + _STRONG, r"[ \t]+", r"'=:/[{(|\-", _PROSE),
+    rf"(?i)({_WEAK}{_CLOSE}{_COLON})(?:{_OPAQUE}{{4,}}[0-9]|{_OPAQUE}*[0-9]{_OPAQUE}{{4}}){_DOTTED}*",
+    rf"(?i)({_OPTION}{_WEAK}[ \t]+)[a-z0-9](?:{_DOTTED}{{3,}}[0-9]|{_DOTTED}*[0-9]{_DOTTED}{{4}}){_DOTTED}*",
+    rf"(?i)()<{_ELEMENT}(?:\s[^<>]*)?>{_DOTTED}[^<>]*</{_ELEMENT}>",
 )
+"""`<password>` is an element's tag and a stand-in. So elements come last, go whole, and begin as nothing does that follows a value."""
+_WORD = r"(?:passw(?:or)?d|passphrase|pwd|secret|token|key)"
+_PASSWORD_TRIGGER = rf"(?i:{_WORD}{_CLOSE}[ \t]*(?:[:=]|%3d)|--[a-z0-9_-]*{_WORD}{_CLOSE}[ \t,]|</[a-z0-9_.:-]*{_WORD}>)"
 
 _URL_SAFE = "[A-Za-z0-9._~+/-]"
+_HEADER = rf"authorization{_CLOSE}[ \t]*(?::|=+>?)[ \t]*\[?\\*[\"']?"
+_PARAMETER = r"""[a-z-]+=(?:\\*"[^"]*"?|[^\s"',<>]*[^\s"',;<>)\]}\\])"""
 _BEARER = (
-    (
-        rf"(?i)(authorization{_CLOSE}[ \t]*(?::|=+>?)[ \t]*\[?\\*[\"']?(?:bearer|basic|token|apikey|negotiate|ntlm)[ \t]+)"
-        r"[^\s\"',;<>()\[\]{}\\]+"
-    ),
+    rf"(?i)({_HEADER}(?:bearer|basic|token|apikey|negotiate|ntlm)[ \t]+)[^\s\"',;<>()\[\]{{}}\\]+",
+    rf"(?i)({_HEADER}(?:digest|hawk|aws4-hmac-sha256)[ \t]+){_PARAMETER}(?:[ \t]*,[ \t]*{_PARAMETER})*",
     rf"(?i)(bearer[ \t]+)(?:{_URL_SAFE}{{8,}}[0-9]|{_URL_SAFE}*[0-9]{_URL_SAFE}{{8}}){_URL_SAFE}*=*",
 )
 """After a header's name anything is a token; elsewhere it must look like one (`bearer 5` is also telephony)."""
@@ -158,14 +177,14 @@ _EMAIL = (
 RULES: tuple[Rule, ...] = (
     Rule("private-key", "<private-key>", "-----BEGIN ", (_PRIVATE_KEY,)),
     Rule("url-login", "<login>@", _LOGIN, (_LOGIN,)),
-    Rule("password", "<password>", rf"(?i:passw(?:or)?d|passphrase|pwd|secret|token|key){_CLOSE}[ \t]*(?:[:=]|%3[dD])", _PASSWORD),
+    Rule("password", "<password>", _PASSWORD_TRIGGER, _PASSWORD),
     Rule("bearer", "<bearer>", r"(?i:bearer[ \t]|authorization[^ \t]{0,4}[ \t]*[:=])", _BEARER),
     Rule("jwt", "<jwt>", "eyJ[A-Za-z0-9_-]{8}", (_JWT,)),
     Rule("cloud-key", "<cloud-key>", _CLOUD_TRIGGER, _CLOUD_KEY),
     Rule("email", "<email>", _DOMAIN, (_EMAIL,)),
-    Rule("iban", "<iban>", r"\b[A-Z]{2}[0-9]{2} ?[0-9A-Z]{4} ?[0-9A-Z]{4}", replace=replace_ibans),
+    Rule("iban", "<iban>", r"(?:\b|_)[A-Z]{2}[0-9]{2} ?[0-9A-Z]{4} ?[0-9A-Z]{4}", replace=replace_ibans),
     Rule("ipv6", "<ip>", r"[0-9A-Fa-f]:[0-9A-Fa-f:]*:|::[0-9A-Fa-f]", replace=replace_ipv6, in_all=False),
     Rule("ipv4", "<ip>", r"[0-9]\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]", replace=replace_ipv4, in_all=False),
-    Rule("card", "<card>", r"\b[2-6][0-9]{12,18}\b|\b[2-6][0-9]{3}[ -][0-9]{4}", replace=replace_cards),
+    Rule("card", "<card>", r"(?:\b|(?i:card|pan|cc)_)[2-6](?:[0-9]{12,18}\b|[0-9]{3}[ -][0-9]{4})", replace=replace_cards),
 )
 """In this order. `all` does not mean the addresses: they are what people search for, and masks take them out of what is embedded."""

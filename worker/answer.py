@@ -13,12 +13,16 @@ from producers.replies import Reply
 from sinks.sink import Sink, SinkBusy
 from worker.cache.vectors import Vector
 from worker.engine.engine import TokenIds
-from worker.kinds import find_kinds, kinds_document
+from worker.kinds import Enough, find_kinds, kinds_document
 from worker.query import Asked, Query
 from worker.search import Hit, search
 from worker.stage import Abandoned
 
 RETRY_S = 0.2
+_SEND_SHARE, _SEND_S = 0.1, 0.5
+"""Of its time a query keeps so much, and so long at most, for its answer to travel: one that is cut short must still arrive."""
+COUNT_S = 3.0
+"""How long the lines of one listing are counted: other queries wait behind it."""
 PATIENCE_S = 30.0
 """How long a query without a deadline is worked on, from when it was taken."""
 
@@ -31,7 +35,8 @@ class EncodedQuery(NamedTuple):
 
     asked: Asked
     query: Query
-    digest: str
+    digest: str | None
+    """Under which its vector is cached; None for a text that was cut, whose vector nobody may take for that of the whole."""
     ids: TokenIds
 
 
@@ -82,8 +87,9 @@ class Answer:
     """Waits so many seconds; True when the service stops hard."""
 
     def step(self, answerables: Sequence[Answerable]) -> None:
-        """Answer a list of queries in order. Raises Abandoned, the producer's ProducerBroken, and the sink's own SinkBroken."""
-        for answerable in answerables:
+        """Answer a list of queries. Raises Abandoned, the producer's ProducerBroken, and the sink's own SinkBroken."""
+        # a listing counts many lines: what is quick goes first
+        for answerable in sorted(answerables, key=lambda one: isinstance(one, ReadyQuery) and one.query.form == "templates"):
             if isinstance(answerable, FailedQuery):
                 self._refuse(answerable)
             else:
@@ -93,11 +99,12 @@ class Answer:
         asked, started_s = ready.asked, self.clock()
         deadline_s = asked.deadline_s
         give_up_s = asked.taken_s + PATIENCE_S if deadline_s is None else deadline_s
+        enough_s = give_up_s - min((give_up_s - asked.taken_s) * _SEND_SHARE, _SEND_S)
         found: dict[str, Any] | None = None
         reason = "the deadline has passed" if deadline_s is not None else f"not answered within {PATIENCE_S:g} s"
         while self.clock() < give_up_s:
             try:
-                found = self._found(ready, lambda: self.clock() >= give_up_s)
+                found = self._found(ready, enough_s)
                 break
             except SinkBusy as error:
                 reason = f"the index does not answer: {error}"
@@ -110,10 +117,14 @@ class Answer:
         times = {"wait": ready.wait_s, "embed": ready.embed_s, "search": self.clock() - started_s}
         self._reply(asked, found | {"seconds": times}, deadline_s)
 
-    def _found(self, ready: ReadyQuery, out_of_time: Callable[[], bool]) -> dict[str, Any]:
+    def _found(self, ready: ReadyQuery, enough_s: float) -> dict[str, Any]:
+        def out_of_time() -> bool:
+            return self.clock() >= enough_s
+
         if ready.query.form == "templates":
-            kinds = find_kinds(self.sink, ready.query, ready.vector, out_of_time=out_of_time)
-            return kinds_document(kinds)
+            counted_s = self.clock() + COUNT_S
+            enough = Enough(counted=lambda: self.clock() >= counted_s or out_of_time(), all=out_of_time)
+            return kinds_document(find_kinds(self.sink, ready.query, ready.vector, enough))
         if ready.vector is None:
             raise ValueError("a query for lines has a vector")
         found = search(self.sink, ready.query, ready.vector, out_of_time=out_of_time)

@@ -1,6 +1,7 @@
 """How many different digests there were, to about 1 %, in 16 KiB: HyperLogLog (Flajolet, Fusy, Gandouet, Meunier 2007).
 
-A set of all digests ever seen would grow for ever. Digests are hashes already, so nothing is hashed here.
+A set of all digests ever seen would grow for ever. Digests are hashes already, so nothing is hashed here. The estimate is Ertl's
+improved one (2017, "New cardinality estimation algorithms for HyperLogLog sketches", algorithm 6), which has no bias at any size.
 """
 
 import math
@@ -11,10 +12,7 @@ from numpy.typing import NDArray
 _INDEX_BITS = 14
 _REST_BITS = 64 - _INDEX_BITS
 _REGISTERS = 1 << _INDEX_BITS
-_ALPHA = 0.7213 / (1 + 1.079 / _REGISTERS)
-"""Bias of the mean, from the paper (m ≥ 128)."""
-_LINEAR_UP_TO = 2.5 * _REGISTERS
-"""Below this estimate empty registers say more than full ones (the paper's small-range correction)."""
+_ALPHA = 0.5 / math.log(2)
 
 
 class Distinct:
@@ -40,8 +38,31 @@ class Distinct:
 
     def __int__(self) -> int:
         """Return how many there were, about."""
-        estimate = _ALPHA * _REGISTERS**2 / float(np.sum(np.exp2(-self._longest.astype(np.float64))))
-        empty = _REGISTERS - int(np.count_nonzero(self._longest))
-        if estimate <= _LINEAR_UP_TO and empty:
-            estimate = _REGISTERS * math.log(_REGISTERS / empty)
-        return round(estimate)
+        counts = np.bincount(self._longest, minlength=_REST_BITS + 2) / _REGISTERS
+        weight = _tau(1.0 - float(counts[-1]))
+        for count in counts[-2:0:-1].tolist():
+            weight = 0.5 * (weight + count)
+        return round(_ALPHA * _REGISTERS / (weight + _sigma(float(counts[0]))))
+
+
+def _sigma(share: float) -> float:
+    """What registers that are still empty count for: x + Σ x^(2^k) 2^(k-1)."""
+    if share == 1.0:
+        return math.inf
+    total, before, factor = share, -1.0, 1.0
+    while total != before:
+        share *= share
+        before, total, factor = total, total + share * factor, factor * 2.0
+    return total
+
+
+def _tau(share: float) -> float:
+    """What registers that can grow no more count for: (1 - x - Σ (1 - x^(2^-k))² 2^-k) / 3."""
+    if share in (0.0, 1.0):
+        return 0.0
+    total, before, factor = 1.0 - share, -1.0, 1.0
+    while total != before:
+        share = math.sqrt(share)
+        factor *= 0.5
+        before, total = total, total - (1.0 - share) ** 2 * factor
+    return total / 3.0

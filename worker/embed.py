@@ -90,7 +90,8 @@ class Embed:
             self.tally.seconds += ended_s - started_s
         self.batcher.shrink(computed.limit_tokens)
         asked = len(queries)
-        self.cache.put_many({q.digest: o for q, o in zip(queries, outcomes, strict=False) if not isinstance(o, str)})
+        vectors = {q.digest: o for q, o in zip(queries, outcomes, strict=False) if not isinstance(o, str)}
+        self.cache.put_many({digest: vector for digest, vector in vectors.items() if digest is not None})
         self.answer.put([_answerable(q, o, started_s, ended_s) for q, o in zip(queries, outcomes[:asked], strict=True)])
         self._send_templates(logs, outcomes[asked:])
 

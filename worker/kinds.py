@@ -13,7 +13,7 @@ from worker.cache.vectors import Vector
 from worker.query import Query
 
 MOST_LINES = 100_000
-"""The newest lines that a worker counts for one query; a window with more gives an answer that is not complete. Milvus Lite takes 10 s."""
+"""The newest lines that a worker counts for one query; a window with more gives an answer that is not complete."""
 MOST_NEAR = 64
 
 
@@ -37,7 +37,19 @@ class Kinds(NamedTuple):
     """False when a bound or the deadline cut it short."""
 
 
-def find_kinds(sink: Sink, query: Query, vector: Vector | None, *, out_of_time: Callable[[], bool], most_lines: int = MOST_LINES) -> Kinds:
+class Enough(NamedTuple):
+    """Asked between two reads: whether to stop there.
+
+    Thread: one.
+    """
+
+    counted: Callable[[], bool]
+    """Of counting lines."""
+    all: Callable[[], bool]
+    """Of all of it."""
+
+
+def find_kinds(sink: Sink, query: Query, vector: Vector | None, enough: Enough, *, most_lines: int = MOST_LINES) -> Kinds:
     """Return the `k` first kinds of lines under the query's filters; without a vector the most frequent. Raises SinkBusy."""
     only = query.filters.as_line_filter()
     scores: dict[str, float] = {}
@@ -47,7 +59,9 @@ def find_kinds(sink: Sink, query: Query, vector: Vector | None, *, out_of_time: 
         near = sink.nearest_templates(vector, most_near)
         scores = {hit.digest: hit.score for hit in near}
         texts = {hit.digest: hit.text for hit in near}
-    counted = sink.count_templates(only, templates=None if vector is None else list(scores), most_rows=most_lines, out_of_time=out_of_time)
+    counted = sink.count_templates(
+        only, templates=None if vector is None else list(scores), most_rows=most_lines, out_of_time=enough.counted
+    )
     counts = counted.counts if vector is None else sorted(counted.counts, key=lambda count: -scores[count.digest])
     shown = counts[: query.k]
     cut = vector is not None and len(scores) == most_near and len(shown) < query.k
@@ -55,9 +69,9 @@ def find_kinds(sink: Sink, query: Query, vector: Vector | None, *, out_of_time: 
         texts = sink.template_texts([count.digest for count in shown])
     kinds: list[Kind] = []
     for count in shown:
-        newest = [] if out_of_time() else sink.newest_lines(count.digest, 1, only)
+        newest = [] if enough.all() else sink.newest_lines(count.digest, 1, only)
         kinds.append(Kind(count, texts.get(count.digest, ""), newest[0] if newest else None, scores.get(count.digest)))
-    return Kinds(kinds, complete=counted.complete and not cut and not out_of_time())
+    return Kinds(kinds, complete=counted.complete and not cut and not enough.all())
 
 
 def kinds_document(kinds: Kinds) -> dict[str, Any]:

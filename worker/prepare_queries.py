@@ -85,4 +85,5 @@ class PrepareQueries:
         if vector is not None:
             self.answer.put([ReadyQuery(asked, query, vector, 0.0, 0.0)])
             return
-        self.embed.put([EncodedQuery(asked, query, treated.digest, self.encoder.encode(treated))], urgent=True)
+        encoded = self.encoder.encode(treated)
+        self.embed.put([EncodedQuery(asked, query, treated.digest if encoded.is_whole else None, encoded.ids)], urgent=True)

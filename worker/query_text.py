@@ -23,6 +23,17 @@ class QueryText(NamedTuple):
     digest: str
 
 
+class QueryIds(NamedTuple):
+    """A query's text as the engine gets it.
+
+    Thread: any.
+    """
+
+    ids: TokenIds
+    is_whole: bool
+    """False when the model reads no further: the vector is that of the beginning, and the digest names the whole."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryEncoder:
     """The same text has the same digest and ids in every worker with the same settings.
@@ -42,13 +53,14 @@ class QueryEncoder:
         masked = self.masker.mask(self.redactor.redact([text]))[0]
         return QueryText(masked, self.digester.digest(masked))
 
-    def encode(self, text: QueryText) -> TokenIds:
+    def encode(self, text: QueryText) -> QueryIds:
         """Return its ids, int32[at most max_tokens]; the last id closes the sequence."""
         ids = self.tokenizer.encode([self.prefix + text.masked]).text(0)
-        if len(ids) > self.max_tokens:
-            ids = ids[: self.max_tokens].copy()
-            ids[-1] = self.tokenizer.encode([""]).text(0)[-1]
-        return ids
+        if len(ids) <= self.max_tokens:
+            return QueryIds(ids, is_whole=True)
+        ids = ids[: self.max_tokens].copy()
+        ids[-1] = self.tokenizer.encode([""]).text(0)[-1]
+        return QueryIds(ids, is_whole=False)
 
 
 def new_query_encoder(settings: Settings, model: LoadedModel) -> QueryEncoder:

@@ -1,4 +1,4 @@
-"""Says what was saved, topic by topic: now and then while lines come, and once more at the end."""
+"""Says what was saved, topic by topic, and what Redis did for it: now and then while lines come, and once more at the end."""
 
 from collections.abc import Callable, Mapping
 
@@ -9,17 +9,26 @@ EVERY_S = 60.0
 
 
 class Report:
-    """A topic without news is not mentioned again.
+    """What has no news is not mentioned again.
 
     Thread: main.
     """
 
-    def __init__(self, savings: Callable[[], Mapping[str, Savings]], *, now_s: float, say: Callable[..., None] = inform) -> None:
-        """`say` takes what happened and the figures by name."""
+    def __init__(
+        self,
+        savings: Callable[[], Mapping[str, Savings]],
+        redis: Callable[[], Mapping[str, int]] = dict,
+        *,
+        now_s: float,
+        say: Callable[..., None] = inform,
+    ) -> None:
+        """`redis` returns counters by name, nothing without one; `say` takes what happened and the figures by name."""
         self._savings = savings
+        self._redis = redis
         self._say = say
         self._next_s = now_s + EVERY_S
         self._told: dict[str, int] = {}
+        self._redis_told: Mapping[str, int] = {}
 
     def tick(self, now_s: float) -> None:
         """Say it when it is time."""
@@ -33,3 +42,7 @@ class Report:
             if self._told.get(topic) != savings.chunks:
                 self._told[topic] = savings.chunks
                 self._say("work saved", topic=topic, **savings.facts())
+        facts = self._redis()
+        if facts != self._redis_told:
+            self._redis_told = facts
+            self._say("redis", **facts)

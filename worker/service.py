@@ -7,7 +7,7 @@ Theory of operation
    closed only when the stage before it has ended, so nothing is left behind; last dead letters and replies; last commit; then
    the clients close. Past the deadline it stops all the same: what is settled is committed, the rest is read again.
 3. Crash: the first unexpected exception stops everything, and nothing more is committed. A limit that was reached is a crash
-   that commits what is settled.
+   that commits what is settled, and so is a committed offset that is not there any more.
 
 Not taken: an event loop (every client blocks), a supervisor that restarts stages (a stage that failed unexpectedly cannot
 be trusted to have settled rightly), waiting for lanes to be empty (looks at the queue and not at the work in hand).
@@ -16,7 +16,9 @@ be trusted to have settled rightly), waiting for lanes to be empty (looks at the
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
+from consumers.expired import SourceExpired
 from consumers.kafka import KafkaSource
 from consumers.kafka_settings import KafkaSourceSettings
 from consumers.poller import Poller, PollerSettings
@@ -36,6 +38,8 @@ from worker.watchdog import EngineHangs, Watchdog
 _WATCH_S = 0.2
 _COMMITTED_S = 0.05
 _LEAVE_S = 5.0
+_SHARE_S = 2.0
+"""For vectors that wait to be written to Redis; they would only be computed again."""
 
 
 class Service:
@@ -62,7 +66,7 @@ class Service:
         kafka = settings.kafka
         paced = PollerSettings(max_poll_interval_s=kafka.max_poll_interval_s, commit_interval_s=kafka.commit_interval_s)
         self.logs = Poller(
-            source=KafkaSource(self._source(kafka.group, kafka.topics), say=say),
+            source=KafkaSource(self._log_source(), say=say),
             ledger=self.pipeline.log_ledger,
             deliver=self.pipeline.prepare_lane.put,
             settings=paced,
@@ -70,7 +74,7 @@ class Service:
             fail_point=at,
         )
         self.queries = Poller(
-            source=KafkaSource(self._source(kafka.query_group, (kafka.query_topic,)), say=say),
+            source=KafkaSource(self._query_source(), say=say),
             ledger=self.pipeline.query_ledger,
             deliver=self.pipeline.query_lane.put,
             settings=paced,
@@ -93,7 +97,8 @@ class Service:
                 for stage in self._pollers:
                     stage.start()
                 self.opened.set()
-                report = Report(self.pipeline.flights.savings, now_s=time.monotonic())
+                redis = dict if self.redis is None else self.redis.tally.facts
+                report = Report(self.pipeline.flights.savings, redis, now_s=time.monotonic())
                 self._watch(report)
                 drained = self._end()
                 report.say()
@@ -121,18 +126,25 @@ class Service:
         """Processor seconds of each stage's own thread, once it has ended."""
         return {stage.name: stage.cpu_s for group in self._groups for stage in group.stages} | {s.name: s.cpu_s for s in self._pollers}
 
-    def _source(self, group: str, topics: tuple[str, ...]) -> KafkaSourceSettings:
+    def _log_source(self) -> KafkaSourceSettings:
         kafka = self._settings.kafka
         return KafkaSourceSettings(
             bootstrap_servers=kafka.bootstrap_servers,
-            group=group,
-            topics=topics,
+            group=kafka.group,
+            topics=kafka.topics,
+            start=kafka.start,
+            expired=kafka.expired,
             topic_epoch=kafka.topic_epoch,
             protocol=kafka.protocol,
             max_poll_interval_s=kafka.max_poll_interval_s,
             prefetch_bytes=kafka.prefetch_bytes,
             librdkafka=kafka.librdkafka,
         )
+
+    def _query_source(self) -> KafkaSourceSettings:
+        """Queries are answered wherever the topic begins: deadlines weed out the old ones, and those that are gone are worth no stop."""
+        kafka = self._settings.kafka
+        return replace(self._log_source(), group=kafka.query_group, topics=(kafka.query_topic,), start="earliest", expired="earliest")
 
     def _open_sink(self) -> bool:
         attempt = 0
@@ -167,7 +179,7 @@ class Service:
             return
         if self._crash is None:
             self._crash = (stage, error)
-        if not isinstance(error, LimitReached):
+        if not isinstance(error, LimitReached | SourceExpired):
             self.logs.forbid_commits()
             self.queries.forbid_commits()
         self._stop.set()
@@ -226,7 +238,7 @@ class Service:
         self.outside.letter_producer.close(_LEAVE_S)
         self.outside.reply_producer.close(_LEAVE_S)
         if self.redis is not None:
-            self.redis.close(_LEAVE_S)
+            self.redis.close(_SHARE_S if self._crash is None else 0.0)
         if not any(stage.is_alive() for stage in started):
             self.outside.sink.close()
             self.pipeline.close()

@@ -121,6 +121,21 @@ def test_the_connection_on_which_an_answer_is_owed_is_cut(server: LocalRedis) ->
         assert rig.tally.corrupt == 0
 
 
+def test_a_server_that_answers_a_part_in_time_is_not_given_up(server: LocalRedis) -> None:
+    with Rig(server.url) as direct:
+        direct.put(range(600))
+    with SlowProxy(server.port) as proxy, behind(proxy, 0.5) as rig:
+        proxy.hold_after(300_000)
+        for _ in range(FAILURES + 1):
+            came = rig.found(range(600))
+            assert came
+            assert came == set(range(len(came)))
+            assert len(came) < 600
+        assert rig.tally.skipped == 0
+        assert rig.tally.late + rig.tally.hits == 600 * (FAILURES + 1)
+        assert rig.said_like("is away") == []
+
+
 def test_a_server_that_sends_a_byte_at_a_time_is_left_and_cut(server: LocalRedis) -> None:
     with Rig(server.url) as direct:
         direct.put(range(300))

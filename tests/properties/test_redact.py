@@ -68,12 +68,17 @@ SECRETS: dict[str, st.SearchStrategy[Case]] = {
     ),
     "password": st.one_of(
         st.tuples(
-            st.sampled_from(["password=", "DB_PASSWORD=", "passwd: ", "user=a&pwd=", "secret=", "access_token=", "api-key="]),
+            st.sampled_from(
+                ["password=", "DB_PASSWORD=", "passwd: ", "user=a&pwd=", "secret=", "access_token=", "api-key=", "x --password="]
+            ),
             text(INSIDE_WORD, 1, 12).filter(lambda word: word.lower() not in {"null", "none", "nil", "true", "false"}),
             st.sampled_from(["", "&a=b", ", b", ";"]),
         ),
         st.tuples(st.sampled_from(['"password": "', 'token="', '{"secret":"']), inside_quotes(" '"), st.just('"')),
         st.tuples(st.just("'password': '"), inside_quotes(' "'), st.just("'")),
+        st.tuples(st.sampled_from(['x --api_key "', '["--password", "']), inside_quotes(" '"), st.just('"')),
+        st.tuples(st.sampled_from(["x --token ", "--client-secret "]), opaque, st.just("")),
+        st.tuples(st.just(""), text(ALNUM + "+/=. ", 1, 20).map(lambda word: f"<Token>x{word}</Token>"), st.just("")),
         st.tuples(st.just(r"{\"apiKey\":\""), inside_quotes(" '"), st.just(r"\"}")),
     ),
     "bearer": st.tuples(
@@ -131,6 +136,11 @@ FRAGMENTS = [
     *[
         "AKIAIOSFODNN7EXAMPLE",
         "Authorization: ",
+        "Digest ",
+        "--",
+        "--password ",
+        "<Password>",
+        "</Password>",
         "Bearer ",
         "0123456789abcdefghij",
         "-----BEGIN PRIVATE KEY-----",
@@ -196,6 +206,9 @@ def test_of_several_secrets_in_one_text_none_survives(drawn: list[Case], around:
         "4111111111111111::1",
         "1.2.3.4::1",
         "AKIAIOSFODNN7EXAMPLEpwd=x",
+        "password: <token>two words</token>x",
+        "password=<Password> x</Password>y",
+        "token: abc12345!x</password>",
     ],
 )
 def test_a_second_time_finds_nothing(rules: list[str], texts: list[str]) -> None:

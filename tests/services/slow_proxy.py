@@ -20,6 +20,7 @@ class SlowProxy:
         self._go = threading.Event()
         self._go.set()
         self._trickle_s: float | None = None
+        self._most_bytes: int | None = None
         self.held = threading.Event()
         """An answer has come from the server and has not been passed on."""
         self.gone = threading.Event()
@@ -43,6 +44,10 @@ class SlowProxy:
         self.gone.clear()
         self._go.clear()
 
+    def hold_after(self, most_bytes: int) -> None:
+        """Pass on so many bytes of answers on each connection made from now on, and then no more."""
+        self._most_bytes = most_bytes
+
     def trickle(self, every_s: float) -> None:
         """Pass answers on a byte at a time."""
         self.gone.clear()
@@ -50,7 +55,7 @@ class SlowProxy:
 
     def release(self) -> None:
         """Pass on everything at once again."""
-        self._trickle_s = None
+        self._trickle_s = self._most_bytes = None
         self._go.set()
 
     def close(self) -> None:
@@ -98,7 +103,12 @@ class SlowProxy:
 
     def _answers(self, client: socket.socket, server: socket.socket) -> None:
         try:
+            left = self._most_bytes
             while chunk := server.recv(_CHUNK):
+                if left is not None:
+                    client.sendall(chunk[:left])
+                    left = max(left - len(chunk), 0)
+                    continue
                 if not self._go.is_set():
                     self.held.set()
                     self._go.wait()

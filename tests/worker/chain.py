@@ -18,15 +18,14 @@ from consumers.record import Header, Record
 from consumers.redact import Redactor
 from producers.replies import Reply
 from sinks.row import TEXT_BYTES
-from sinks.sink import SinkBusy
 from tests.fakes.engine import FakeEngine
 from tests.fakes.sink import FakeSink
 from worker.ahead import OneAhead
 from worker.answer import Answer, Answerable, EncodedQuery
 from worker.batcher import Batcher
+from worker.cache.index_level import IndexLevel
 from worker.cache.levels import Levels
 from worker.cache.memory import MemoryCache
-from worker.cache.vectors import Vector
 from worker.compute import Compute, Computed, EmbedBatch
 from worker.embed import Embed
 from worker.encoded import EncodedChunk
@@ -123,9 +122,10 @@ class Chain:
         self._rewrite_found = known_s < math.inf
         self.flights = Flights(keep_s=known_s, clock=self.clock)
         self.cache = MemoryCache(cache_bytes)
-        self.levels = Levels(memory=self.cache, redis=None, index=self._template_vectors)
-        self.now_s = 100.0
         self.said: list[str] = []
+        index = IndexLevel(self.sink.template_vectors, say=self.said.append, clock=self.clock, draw=lambda: 0.0)
+        self.levels = Levels(memory=self.cache, redis=None, index=index.find)
+        self.now_s = 100.0
         self.pauses_s: list[float] = []
         self.give_up_after = 1000
         """Pauses until `pause` says that the service stops hard."""
@@ -260,12 +260,6 @@ class Chain:
         if not self.new_engines:
             raise ModelError("no other engine can be made")
         return self.new_engines.pop(0)
-
-    def _template_vectors(self, digests: Collection[str]) -> dict[str, Vector]:
-        try:
-            return self.sink.template_vectors(digests)
-        except SinkBusy:
-            return {}
 
     def _prepare_step(self, prefix: str, max_chunks: int, *, strict: bool, undecodable: FaultLimit) -> Prepare:
         words = self.words

@@ -2,6 +2,7 @@
 
 import secrets
 
+import numpy as np
 import pytest
 
 from worker.distinct import Distinct
@@ -15,6 +16,17 @@ def test_digests_are_counted_to_a_few_per_cent_however_often_they_come(number: i
     distinct.add(words_of(digests))
     distinct.add(words_of(digests[: number // 2]))
     assert abs(int(distinct) - number) <= 0.04 * number  # five standard errors
+
+
+@pytest.mark.parametrize("number", [20_000, 41_000, 60_000])
+def test_many_counts_are_right_on_average(number: int) -> None:
+    randoms = np.random.default_rng(number)
+    counts = []
+    for _ in range(24):
+        distinct = Distinct()
+        distinct.add(randoms.integers(0, 1 << 64, size=(number, 2), dtype=np.uint64))
+        counts.append(int(distinct))
+    assert abs(sum(counts) / 24 - number) <= 0.006 * number  # three and a half standard errors of the mean
 
 
 def test_two_counts_together_count_what_both_have_once() -> None:

@@ -6,7 +6,10 @@ from typing import Any
 import pytest
 
 from tests.worker.chain import Chain
-from worker.kinds import MOST_NEAR
+from worker.kinds import MOST_NEAR, Enough, find_kinds
+from worker.query import Query
+
+LISTING = Query.model_validate({"as": "templates"})
 
 
 def line(text: str, **fields: str) -> str:
@@ -75,10 +78,36 @@ def test_a_list_of_near_templates_that_was_cut_says_so(chain: Chain) -> None:
     assert kinds(chain, k=40, filters={"service": ["web"]})["complete"] is True
 
 
-def test_a_deadline_that_passes_meanwhile_cuts_it_short(filled: Chain) -> None:
+def test_a_deadline_that_passes_meanwhile_is_said(filled: Chain) -> None:
     filled.ask({"as": "templates", "deadline_ms": 1})
     filled.now_s += 0.5
     assert filled.answer()[-1]["error"]["code"] == "expired"
+
+
+def test_a_count_is_cut_short_in_time_for_its_answer_to_arrive(filled: Chain) -> None:
+    filled.ask({"as": "templates", "deadline_ms": 2_000})
+    filled.now_s += 0.95  # it was sent a second ago: nobody waits any more after one more
+    reply = filled.answer()[-1]
+    assert (reply["templates"], reply["complete"]) == ([], False)
+
+
+def test_counting_has_a_bound_of_its_own_and_what_was_counted_has_examples(filled: Chain) -> None:
+    reads = iter(range(1))
+    sink = filled.sink
+    enough = Enough(counted=lambda: next(reads, None) is None, all=lambda: False)
+    first = find_kinds(sink, LISTING, None, enough)
+    assert all(kind.example is not None for kind in first.kinds)
+    assert len(first.kinds) == 3
+    assert find_kinds(sink, LISTING, None, enough) == ([], False)
+
+
+def test_a_listing_lets_those_go_first_who_ask_for_lines(filled: Chain) -> None:
+    filled.ask({"as": "templates"})
+    filled.ask({"text": "login"})
+    filled.ask({"as": "templates", "k": 0})
+    filled.embed()
+    first, second, third = filled.answer()
+    assert ("hits" in first, "error" in second, "templates" in third) == (True, True, True)
 
 
 @pytest.mark.parametrize(

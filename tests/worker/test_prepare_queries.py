@@ -134,6 +134,15 @@ def test_a_query_longer_than_the_model_reads_is_cut_and_closed(chain: Chain) -> 
     assert query.ids[-1] == whole[-1]
 
 
+def test_the_vector_of_a_query_that_was_cut_is_not_kept_under_the_digest_of_the_whole(chain: Chain) -> None:
+    for text in ("disk " * 800, "disk full"):
+        chain.ask({"text": text})
+    chain.embed()
+    assert len(chain.answer()) == 2
+    whole, short = (chain.prepare_queries.encoder.treat(text).digest for text in ("disk " * 800, "disk full"))
+    assert list(chain.levels.get_many([whole, short])) == [short]
+
+
 def test_queries_of_a_dead_generation_are_dropped(chain: Chain) -> None:
     receipt = chain.query_ledger.admit(record(0, b'{"text": "a"}', partition=QUERIES, headers=((REPLY_TOPIC_HEADER, REPLIES.encode()),)))
     assert receipt is not None

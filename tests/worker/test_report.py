@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from worker.cache.tally import Tally
 from worker.report import EVERY_S, Report
 from worker.savings import Savings
 
@@ -25,3 +26,15 @@ def test_news_are_told_once_a_minute_and_at_the_end() -> None:
 
 def test_a_topic_without_tokens_saved_nothing() -> None:
     assert Savings().facts()["saved_share"] == 0.0
+
+
+def test_what_redis_did_is_told_when_it_has_done_something() -> None:
+    tally = Tally()
+    told: list[tuple[str, dict[str, Any]]] = []
+    report = Report(dict, tally.facts, now_s=0.0, say=lambda event, **facts: told.append((event, facts)))
+    report.say()
+    tally.add(hits=3, dropped=2)
+    tally.failed("TimeoutError")
+    for _ in range(2):
+        report.say()
+    assert told == [("redis", {"hits": 3, "dropped": 2, "error_TimeoutError": 1})]

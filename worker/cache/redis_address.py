@@ -13,6 +13,7 @@ from worker.tables import RedisTable
 
 _PORT = 6379
 _SENTINEL_PORT = 26379
+_ESCAPED = "in its password / ? # @ : are written %2F %3F %23 %40 %3A (or set redis.password)"
 
 
 class RedisMisconfigured(ValueError):
@@ -54,8 +55,8 @@ def address_of(table: RedisTable) -> RedisAddress:
     try:
         url = urlsplit(table.url or "redis:")
         port = url.port
-    except ValueError as error:
-        raise RedisMisconfigured(f"redis.url: {error}") from error
+    except ValueError:  # never shown, nor any part of the address: it may hold the password
+        raise RedisMisconfigured(f"redis.url is no address with a port that is a number; {_ESCAPED}") from None
     _check_url(url, table)
     _check_tls(table, tls=url.scheme == "rediss")
     unix = url.scheme == "unix"
@@ -85,7 +86,7 @@ def _check_url(url: SplitResult, table: RedisTable) -> None:
     if url.scheme not in ("redis", "rediss", "unix"):
         raise RedisMisconfigured("redis.url must begin with redis://, rediss:// or unix://")
     if url.query or url.fragment:
-        raise RedisMisconfigured("redis.url takes nothing after ? or #: options are settings of their own")
+        raise RedisMisconfigured(f"redis.url takes nothing after ? or #: options are settings of their own; {_ESCAPED}")
     if url.scheme == "unix":
         if not db or url.netloc.rpartition("@")[2]:
             raise RedisMisconfigured("redis.url must be unix:///PATH of a socket")
@@ -93,7 +94,7 @@ def _check_url(url: SplitResult, table: RedisTable) -> None:
             raise RedisMisconfigured("redis.url: a unix socket leads to neither a cluster nor sentinels")
         return
     if not (db.isascii() and db.isdecimal()) and db:
-        raise RedisMisconfigured(f"redis.url: the database must be a number, not {db[:40]!r}")
+        raise RedisMisconfigured(f"redis.url: what comes after the host must be the number of a database; {_ESCAPED}")
     if table.cluster and table.sentinels:
         raise RedisMisconfigured("redis.cluster and redis.sentinels cannot both be set: a cluster has no sentinels")
     if table.cluster and int(db or 0) != 0:

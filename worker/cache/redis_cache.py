@@ -111,7 +111,8 @@ class RedisCache:
         self._readers.close(max(until_s - time.monotonic(), 0.0))
 
     def _judge_read(self, fetch: Fetch, admission: int, *, missing: int) -> None:
-        if not missing:
+        if not missing or fetch.values:  # it answers, though perhaps not all that was asked for in time
+            self.tally.add(late=missing)
             if self._reads.succeeded(admission):
                 self._say(f"Redis ({self._address}) answers again: vectors are fetched and shared")
             return

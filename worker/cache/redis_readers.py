@@ -47,6 +47,12 @@ class Reader:
         self._asked = False
         self._since_s = 0.0
 
+    @property
+    def is_free(self) -> bool:
+        """Does it take the next question soon? Not while it waits for an answer that nobody waits for any more."""
+        fetch = self._fetch
+        return fetch is None or not fetch.left
+
     def run(self) -> None:
         """Answer until there is a None in the queue."""
         while (fetch := self._questions.get()) is not None:
@@ -55,11 +61,11 @@ class Reader:
         self._client.close()
 
     def cut(self, fetch: Fetch, now: float) -> None:
-        """Free the thread if it works on this fetch, or on anything for far too long."""
+        """Free the thread if it works on this fetch, or on anything for far too long; where answers come it stops by itself."""
         with self._lock:
             if self._fetch is None:
                 return
-            if (self._fetch is fetch and self._asked) or now - self._since_s > PATIENCE_S:
+            if (self._fetch is fetch and self._asked and not fetch.values) or now - self._since_s > PATIENCE_S:
                 self._client.drop()
 
     def _answer(self, fetch: Fetch) -> None:
@@ -101,7 +107,7 @@ class Readers:
         fetch = Fetch(keys)
         with self._lock:
             self._asking += 1
-            if self._asking > len(self._readers) and len(self._readers) < READERS:
+            if self._asking > sum(reader.is_free for reader in self._readers) and len(self._readers) < READERS:
                 self._begin_one()
         self._questions.put(fetch)
         try:

@@ -4,6 +4,8 @@ import threading
 from collections import Counter
 from dataclasses import dataclass, field
 
+_COUNTS = ("hits", "misses", "corrupt", "late", "skipped", "written", "dropped", "refused", "unfit")
+
 
 @dataclass(slots=True)
 class Tally:
@@ -37,6 +39,13 @@ class Tally:
         with self._lock:
             for name, count in counts.items():
                 setattr(self, name, getattr(self, name) + count)
+
+    def facts(self) -> dict[str, int]:
+        """Return what is not nought, by name; errors by the name of each."""
+        with self._lock:
+            counts = {name: getattr(self, name) for name in _COUNTS}
+            counts |= {f"error_{kind}": times for kind, times in sorted(self.errors.items())}
+        return {name: count for name, count in counts.items() if count}
 
     def failed(self, kind: str, times: int = 1) -> None:
         """Count failures of one kind."""

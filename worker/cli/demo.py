@@ -22,7 +22,7 @@ from producers.log_feed import EXAMPLE_QUERIES, synthetic_lines
 from worker.ask import Asker
 from worker.cli.demo_folder import begin_run
 from worker.cli.exits import must_change, problem
-from worker.cli.given import settings_or_fail
+from worker.cli.given import worker_settings_or_fail
 from worker.cli.run import load_or_fail, open_service
 from worker.cli.running import Running
 from worker.cli.screen import Figures, Screen
@@ -73,7 +73,7 @@ def demo(
         check_files(options.files)
     except FileUnreadable as error:
         raise must_change(error) from error
-    settings_or_fail(options.config)
+    worker_settings_or_fail(options.config)
     configure_logs(quiet=True)
     with ExitStack() as stack:
         folder = options.data
@@ -108,7 +108,7 @@ def _settings(options: DemoOptions, folder: Path, bootstrap_servers: str) -> Set
         "protocol": "consumer",
         "librdkafka": {},
     }
-    return settings_or_fail(options.config, {"kafka": kafka, "milvus": {"uri": str(folder / "index.db"), "writers": 1}})
+    return worker_settings_or_fail(options.config, {"kafka": kafka, "milvus": {"uri": str(folder / "index.db"), "writers": 1}})
 
 
 def _touch_topics(settings: Settings) -> None:

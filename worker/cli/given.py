@@ -14,14 +14,23 @@ Flags = dict[str, dict[str, object]]
 
 def settings_or_fail(config: Path | None, flags: Flags | None = None) -> "Settings":
     """Load the settings; whatever is wrong with them is the user's to change. Raises CommandFailed."""
-    from worker.cache.redis_address import RedisMisconfigured, address_of
     from worker.settings import SettingsError, load_settings
 
     try:
-        settings = load_settings(config, flags)
+        return load_settings(config, flags)
+    except SettingsError as error:
+        raise must_change(error) from error
+
+
+def worker_settings_or_fail(config: Path | None, flags: Flags | None = None) -> "Settings":
+    """Load the settings of a worker, and check what only a worker uses: where its Redis is. Raises CommandFailed."""
+    from worker.cache.redis_address import RedisMisconfigured, address_of
+
+    settings = settings_or_fail(config, flags)
+    try:
         if settings.redis.url or settings.redis.sentinels:
             address_of(settings.redis)
-    except (SettingsError, RedisMisconfigured) as error:
+    except RedisMisconfigured as error:
         raise must_change(error) from error
     return settings
 

@@ -14,7 +14,7 @@ from sinks.sink import SinkBroken, SinkBusy, SinkMismatch
 from worker.cache.vectors import Vector
 from worker.cli.exits import must_change, problem
 from worker.cli.search import ask_worker, open_asker
-from worker.kinds import find_kinds, kinds_document
+from worker.kinds import Enough, find_kinds, kinds_document
 from worker.loaded import load_model, model_of, space_of
 from worker.logs import configure_logs
 from worker.model.folder import ModelError
@@ -74,10 +74,14 @@ def _read(settings: Settings, options: TemplatesOptions) -> dict[str, Any]:
     space, vector = _asked(settings, options.like)
     sink = MilvusSink(milvus_settings(settings, space))
     deadline_s = time.monotonic() + options.timeout_s
+
+    def is_over() -> bool:
+        return time.monotonic() >= deadline_s
+
     query = Query.model_validate(options.request())
     try:
         sink.open(create=False)
-        return kinds_document(find_kinds(sink, query, vector, out_of_time=lambda: time.monotonic() >= deadline_s, most_lines=_MOST_LINES))
+        return kinds_document(find_kinds(sink, query, vector, Enough(counted=is_over, all=is_over), most_lines=_MOST_LINES))
     except SinkMismatch as error:
         raise must_change(error) from error
     except (SinkBusy, SinkBroken) as error:
@@ -94,7 +98,7 @@ def _asked(settings: Settings, like: str | None) -> tuple[EmbeddingSpace, Vector
         model = load_model(settings)
         encoder = new_query_encoder(settings, model)
         try:
-            return model.space, model.engine.embed([encoder.encode(encoder.treat(like))])[0]
+            return model.space, model.engine.embed([encoder.encode(encoder.treat(like)).ids])[0]
         finally:
             encoder.tokenizer.close()
             model.engine.close()

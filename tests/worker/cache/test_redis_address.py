@@ -22,9 +22,9 @@ def address(**settings: Any) -> Any:  # noqa: ANN401 - as RedisTable takes them
         ({"url": "127.0.0.1:6379"}, "redis.url"),
         ({"url": "redis://127.0.0.1:99999"}, "redis.url"),
         ({"url": "redis://127.0.0.1:port"}, "redis.url"),
-        ({"url": "redis://127.0.0.1/first"}, "redis.url: the database"),
-        ({"url": "redis://127.0.0.1/-1"}, "redis.url: the database"),
-        ({"url": "redis://127.0.0.1/²"}, "redis.url: the database"),
+        ({"url": "redis://127.0.0.1/first"}, "redis.url: what comes after"),
+        ({"url": "redis://127.0.0.1/-1"}, "redis.url: what comes after"),
+        ({"url": "redis://127.0.0.1/²"}, "redis.url: what comes after"),
         ({"url": "redis://127.0.0.1?socket_timeout=100"}, "redis.url takes nothing after"),
         ({"url": "unix://"}, "redis.url must be unix"),
         ({"url": "unix://host/path"}, "redis.url must be unix"),
@@ -47,6 +47,23 @@ def test_what_cannot_work_is_refused_in_a_line_that_names_it(settings: dict[str,
         address(**settings)
     assert str(refused.value).startswith(named)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://:hunter2#x@cache:6379/0",
+        "redis://bob:hunter2/x@cache:6379/0",
+        "redis://bob:123/hunter2@cache:6379/0",
+        "redis://bob:x?hunter2@cache:6379/0",
+        "redis://bob:hunter2]@cache:6379",
+    ],
+)
+def test_a_password_is_never_shown(url: str) -> None:
+    with pytest.raises(RedisMisconfigured, match=r"redis\.url") as refused:
+        address(url=url)
+    assert "hunter2" not in str(refused.value)
+    assert refused.value.__cause__ is None
 
 
 def test_a_url_is_taken_apart() -> None:

@@ -32,7 +32,7 @@ def filled(milvus: MilvusServer) -> Iterator[str]:
     model = load_model(settings)
     encoder = new_query_encoder(settings, model)
     texts = [encoder.treat(kind) for kind in KINDS]
-    vectors = model.engine.embed([encoder.encode(text) for text in texts])
+    vectors = model.engine.embed([encoder.encode(text).ids for text in texts])
     encoder.tokenizer.close()
     model.engine.close()
     sink = MilvusSink(milvus_settings(settings, model.space))
