@@ -7,7 +7,7 @@ LOGS ?=
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup vllm vllm-matrix demo test check format coverage bench bench-deps up down lock clean
+.PHONY: help setup vllm vllm-matrix demo test faults check format coverage bench bench-deps up down lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -28,8 +28,11 @@ vllm-matrix: $(READY) ## the tests of vLLM under every supported version, on the
 demo: $(READY) ## everything in one process on your own logs: make demo LOGS="app.log other.log" ARGS="--query 'disk full'"
 	@$(VENV)/bin/vectail demo $(ARGS) $(LOGS)
 
-test: $(READY) ## all tests; real servers where Java and Maven, or Docker, are there
+test: $(READY) ## all tests, with real servers: Docker, or Java and Maven, redis-server, and root for Milvus; without, those are skipped
 	@$(VENV)/bin/python -m pytest $(ARGS)
+
+faults: $(READY) ## the fault tests alone, with more kills than `make test` has time for
+	@$(VENV)/bin/python -m pytest --long tests/faults $(ARGS)
 
 check: $(READY) ## ruff (lint and format) and mypy --strict, on source and tests
 	@$(VENV)/bin/ruff check .

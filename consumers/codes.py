@@ -5,6 +5,8 @@ errno, and numbers that make a code with the capitals before them (`E1234`, `CS0
 flags of the bytes leave few places, and those are looked at one by one, but all at once.
 """
 
+import re
+
 import numpy as np
 import numpy.typing as npt
 
@@ -17,10 +19,26 @@ ROOM = 16
 
 _UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _DIGITS = "0123456789"
+_GAPS = " =:\"'[("
 _STATUS_DIGITS = 3
 _LEAST_DIGITS = 3
 _LONG_DIGITS = 4
 _MOST_DIGITS = 5
+
+DIGIT, WORD, _GAP, _ANNOUNCES, _CAPITAL = (1 << place for place in range(5))
+FREE = 1 << 5
+"""The first flag that means nothing here."""
+
+
+def kind_of(character: str) -> int:
+    """Return the flags of a character, as `find_codes` needs them."""
+    return (
+        DIGIT * (character in _DIGITS)
+        | WORD * bool(re.match(r"\w", character, re.ASCII))
+        | _GAP * (character in _GAPS)
+        | _ANNOUNCES * (character in "oprseOPRSE/" + _DIGITS)
+        | _CAPITAL * (character in _UPPER + "-")
+    )
 
 
 def table(characters: str) -> _Flags:
@@ -30,56 +48,48 @@ def table(characters: str) -> _Flags:
     return flags
 
 
-IS_WORD = table(_UPPER + _UPPER.lower() + _DIGITS + "_")
+_IS_WORD = table(_UPPER + _UPPER.lower() + _DIGITS + "_")
 _IS_UPPER = table(_UPPER)
 _IS_DIGIT = table(_DIGITS)
+_IS_GAP = table(_GAPS)
 _IS_SEVERITY = table("EWF")
 _GOES_ON = table("-.:,/")
-
-_GAP, _STATUS_END, _ERRNO_END, _CAPITAL, _DASH = 1, 2, 4, 8, 16
-_KINDS = bytes(
-    _GAP * (chr(byte) in " =:\"'[(")
-    | _STATUS_END * (chr(byte) in "pserPSER/" + _DIGITS)
-    | _ERRNO_END * (chr(byte) in "oO")
-    | _CAPITAL * (chr(byte) in _UPPER)
-    | _DASH * (chr(byte) == "-")
-    for byte in range(256)
-)
-_IS_GAP = table(" =:\"'[(")
 
 
 def _four(word: str) -> int:
     return int.from_bytes(word.encode(), "big")
 
 
-_STATUS_WORDS = np.array([_four(word) for word in ("http", "atus", "code", "rror")], dtype=np.uint32)
+_HTTP, _ATUS, _CODE, _RROR, _RRNO = (_four(word) for word in ("http", "atus", "code", "rror", "rrno"))
+_FIVE = np.arange(_MOST_DIGITS)[:, np.newaxis]
+_AFTER_FIRST = _FIVE + 1
 
 
-def find_codes(text: _Bytes, digit: _Flags) -> _Places:
-    """Return the places of the digits that belong to codes, with `ROOM` bytes around the text; `digit` flags all digits in it."""
-    kinds = np.frombuffer(text.tobytes().translate(_KINDS), dtype=np.uint8)
-    gap, status, errno, capital, dash = ((kinds & kind) != 0 for kind in (_GAP, _STATUS_END, _ERRNO_END, _CAPITAL, _DASH))
-    # place i of `may_stay` is the byte 3 places on; a number begins there
-    three = digit[3:-3] & digit[4:-2] & digit[5:-1]
-    four = three & digit[6:]
-    may_stay = gap[2:-4] & (three & ~digit[6:] & _ends(status, gap) | digit[3:-3] & _ends(errno, gap))
-    may_stay |= three & capital[2:-4] | four & dash[2:-4]
-    start = np.flatnonzero(may_stay) + 3
-    if not len(start):
-        return start
-    length = np.zeros(len(start), dtype=np.int64)
-    for more in range(_MOST_DIGITS, -1, -1):
-        length = np.where(digit[start + more], length + 1, 0)
+def find_codes(text: _Bytes, kinds: _Bytes) -> _Places:
+    """Return the places of the digits that belong to codes; `kinds` are the flags of each byte.
+
+    There must be `ROOM` bytes before and after the text.
+    """
+    digit = (kinds & DIGIT).view(np.bool_)
+    start = _where_codes_may_begin(kinds, digit)
+    length = 1 + np.logical_and.accumulate(digit[start + _AFTER_FIRST]).sum(axis=0)
     end = start + length
-    right = (length <= _MOST_DIGITS) & ~IS_WORD[text[end]] & ~(_GOES_ON[text[end]] & digit[end + 1])
+    right = (length <= _MOST_DIGITS) & ~_IS_WORD[text[end]] & ~(_GOES_ON[text[end]] & digit[end + 1])
     start, end, length = start[right], end[right], length[right]
-    stays = _after_status(text, start, length) | _after_capitals(text, start, end)
-    return np.concatenate([start[stays & (length > more)] + more for more in range(_MOST_DIGITS)])
+    stays = _after_word(text, start, length) | _after_capitals(text, start, end)
+    places: _Places = (start[stays] + _FIVE)[length[stays] > _FIVE]
+    return places
 
 
-def _ends(word: _Flags, gap: _Flags) -> _Flags:
-    """Flag where a word ends so one to three characters before, the nearest of which is known to be a gap."""
-    return word[1:-5] | gap[1:-5] & (word[:-6] | gap[:-6])
+def _where_codes_may_begin(kinds: _Bytes, digit: _Flags) -> _Places:
+    """Return where numbers begin: of up to three digits a little after what may end a word, of three and more after capitals."""
+    gap, announces, capital, word = ((kinds & kind) != 0 for kind in (_GAP, _ANNOUNCES, _CAPITAL, WORD))
+    # place i of these is the byte 4 places on; a number begins there
+    short = announces[2:-5] | gap[2:-5] & (announces[1:-6] | gap[1:-6] & announces[:-7])
+    three = digit[5:-2] & digit[6:-1]
+    short &= gap[3:-4] & ~(three & digit[7:])
+    long = capital[3:-4] & (capital[2:-5] | ~word[2:-5]) & three
+    return np.flatnonzero(digit[4:-3] & (short | long)) + 4
 
 
 def _lower_four(text: _Bytes, last: _Places) -> npt.NDArray[np.uint32]:
@@ -88,18 +98,18 @@ def _lower_four(text: _Bytes, last: _Places) -> npt.NDArray[np.uint32]:
     return fours[last - 3] | np.uint32(0x20202020)
 
 
-def _after_status(text: _Bytes, start: _Places, length: _Places) -> _Flags:
-    """Say which numbers stand one to three characters after a word that announces a status."""
+def _after_word(text: _Bytes, start: _Places, length: _Places) -> _Flags:
+    """Say which numbers stand one to three characters after a word that announces a status, or after errno."""
     last = start - 1
     for _ in range(3):
         last = last - _IS_GAP[text[last]]
     word = _lower_four(text, last)
     quoted = text[last + 1] == ord('"')
     # HTTP/1.1" 200, and what is left of it
-    version = (text[last - 1] == ord(".")) & (_lower_four(text, last - 4) == _four("http"))
-    version |= (text[last] == ord("/")) & (_lower_four(text, last - 1) == _four("http"))
-    status = (length == _STATUS_DIGITS) & (np.isin(word, _STATUS_WORDS) | version & quoted)
-    after: _Flags = (last < start - 1) & (status | (length <= _STATUS_DIGITS) & (word == _four("rrno")))
+    version = (text[last - 1] == ord(".")) & (_lower_four(text, last - 4) == _HTTP)
+    version |= (text[last] == ord("/")) & (_lower_four(text, last - 1) == _HTTP)
+    status = (length == _STATUS_DIGITS) & ((word == _HTTP) | (word == _ATUS) | (word == _CODE) | (word == _RROR) | version & quoted)
+    after: _Flags = (last < start - 1) & (status | (length <= _STATUS_DIGITS) & (word == _RRNO))
     return after
 
 
@@ -108,8 +118,8 @@ def _after_capitals(text: _Bytes, start: _Places, end: _Places) -> _Flags:
     length = end - start
     one, two, three, four = (text[start - back] for back in (1, 2, 3, 4))
     clock = (text[end] == ord(" ")) & _IS_DIGIT[text[end + 1]] & (text[end + 3] == ord(":"))
-    severity = (length >= _LEAST_DIGITS) & _IS_SEVERITY[one] & ~IS_WORD[two] & (two != ord("-")) & ~clock
-    letters = (length == _LONG_DIGITS) & _IS_UPPER[one] & _IS_UPPER[two] & (~IS_WORD[three] | _IS_UPPER[three] & ~IS_WORD[four])
+    severity = (length >= _LEAST_DIGITS) & _IS_SEVERITY[one] & ~_IS_WORD[two] & (two != ord("-")) & ~clock
+    letters = (length == _LONG_DIGITS) & _IS_UPPER[one] & _IS_UPPER[two] & (~_IS_WORD[three] | _IS_UPPER[three] & ~_IS_WORD[four])
     dashed = (length >= _LONG_DIGITS) & (one == ord("-")) & _IS_UPPER[two] & _IS_UPPER[three]
     code: _Flags = severity | letters | dashed
     return code

@@ -21,10 +21,16 @@ class Mask(NamedTuple):
 _DAY = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
 _MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _HEX = "[0-9a-fA-F]"
+_HEAD = rf"(?:<\d+>)?{_MONTH} +\d+ \d\d:\d\d:\d\d "
+_STAMP = r"\d+-\d+-\d+T[\d.:Z+-]+"
+_LEVEL = "(?i:emerg|alert|crit|critical|err|error|warn|warning|notice|info|debug|trace|fatal|severe)"
 UNITS = ("ns", "us", "ms", "kB", "KB", "MB", "GB", "TB", "kb", "mb", "gb", "AM", "PM", "am", "pm")
 LETTER_UNITS = "smhdBKMGTZ"
 
 MASKS = (
+    # the host in the head of a syslog line (RFC 3164, RFC 5424): Dec 10 06:55:46 gw sshd[24200]: · <34>1 2003-10-11T22:14:15Z gw su -
+    # not the first word of Dec 10 06:55:46 Failed to start, nor a level before the tag; the version, 1, goes too, lest su be next
+    Mask("host", rf"^(?:({_HEAD})(?:({_LEVEL} +)|\w[\w.-]* +)([\w./()%@-]+[:\[])|(<\d+>)\d+( (?:-|{_STAMP}) )\w[\w.:-]* )", r"\1\2\3\4\5"),
     Mask("email", r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", ""),
     # values in a query string; their names stay
     Mask("query", r"""([?&][\w.%-]+=)[^\s&"'<>]+""", r"\1"),
@@ -49,6 +55,9 @@ MASKS = (
 
 MASKS_VERSION = 2
 
-PASSES = (("email",), ("query",), ("date",), ("groups",), ("ipv6",), ("place", "hex", "mixed"), ("unit", "number"))
+PASSES = (("date",), ("groups",), ("place", "hex", "mixed"))
+"""The masks that all texts are searched for, pass by pass; `squeeze.py` does `unit` and `number`."""
 NEEDS = {"email": "@", "query": "?", "ipv6": "::"}
 """What a text must contain for this mask to match: most texts need not be searched."""
+STARTS = {"host": "<JFMASOND"}
+"""What a text must begin with for this mask to match."""

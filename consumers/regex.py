@@ -14,9 +14,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 Column = Any
-"""n texts in Arrow's memory (`pyarrow.Array` of strings); the binding has no types."""
+"""n texts, of less than 2 GiB in all, in Arrow's memory (`pyarrow.Array` of strings); the binding has no types."""
+
+Places = np.ndarray[Any, np.dtype[np.signedinteger[Any]]]
+"""Indices of texts in a column, ascending; or offsets in its bytes."""
+
+Utf8 = np.ndarray[Any, np.dtype[np.uint8]]
 
 _ANY_BYTE = re.compile(r"(?<!\\)(?:\\\\)*\\C")
+_BLOCK_BYTES = 64 * 1024
+_LINE_FEED = ord("\n")
 _PROBES = ("", "a", " a ", "1", "a-1 b\n", "é語")
 
 
@@ -34,6 +41,12 @@ def as_texts(column: Column) -> list[str]:
     return texts
 
 
+def as_kinds(column: Column) -> tuple[list[str], list[int]]:
+    """Return the k different texts among n, and for each of the n the place of its text in that list."""
+    kinds = column.dictionary_encode()
+    return as_texts(kinds.dictionary), kinds.indices.to_pylist()
+
+
 def replaced(column: Column, pattern: str, stand_in: str) -> Column:
     r"""Put `stand_in` in place of every match, in all n texts.
 
@@ -43,18 +56,15 @@ def replaced(column: Column, pattern: str, stand_in: str) -> Column:
     return pc.replace_substring_regex(column, pattern=pattern, replacement=stand_in)
 
 
-def replaced_at(column: Column, places: Sequence[int], pattern: str, stand_in: str) -> Column:
+def replaced_at(column: Column, places: Sequence[int] | Places, pattern: str, stand_in: str) -> Column:
     """Do as `replaced`, but only in the texts at these places (ascending)."""
-    if not places:
+    if not len(places):
         return column
+    if len(places) == len(column):
+        return replaced(column, pattern, stand_in)
     chosen = np.zeros(len(column), dtype=np.bool_)
-    chosen[list(places)] = True
+    chosen[places] = True
     return pc.replace_with_mask(column, chosen, replaced(taken(column, places), pattern, stand_in))
-
-
-def trimmed(column: Column) -> Column:
-    """Take white space (Unicode's) off both ends of n texts."""
-    return pc.utf8_trim_whitespace(column)
 
 
 def matching(column: Column, pattern: str) -> list[int]:
@@ -63,7 +73,32 @@ def matching(column: Column, pattern: str) -> list[int]:
     return places
 
 
-def taken(column: Column, places: Sequence[int]) -> Column:
+def containing(column: Column, literal: str) -> Places:
+    """Return the places (indices, ascending) of the texts that contain these ASCII characters; now and then one too many."""
+    text, offsets = _viewed(column)
+    first, *others = literal.encode()
+    blocks = [np.empty(0, dtype=np.int64)]
+    for start in range(0, len(text), _BLOCK_BYTES):
+        found = np.flatnonzero(text[start : start + _BLOCK_BYTES] == first) + start
+        for more, byte in enumerate(others, start=1):
+            found = found[: np.searchsorted(found, len(text) - more)]
+            found = found[text[found + more] == byte]
+        blocks.append(found)
+    places: Places = np.searchsorted(offsets, np.concatenate(blocks), side="right") - 1
+    return places[np.diff(places, prepend=-1) > 0]
+
+
+def beginning(column: Column, characters: str) -> Places:
+    """Return the places (indices, ascending) of the texts that begin with one of these ASCII characters."""
+    text, offsets = _viewed(column)
+    filled = np.flatnonzero(np.diff(offsets))
+    wanted = np.zeros(256, dtype=np.bool_)
+    wanted[list(characters.encode())] = True
+    places: Places = filled[wanted[text[offsets[filled]]]]
+    return places
+
+
+def taken(column: Column, places: Sequence[int] | Places) -> Column:
     """Return the texts at these places, in this order."""
     return column.take(pa.array(places, type=pa.int64()))
 
@@ -84,18 +119,34 @@ def find_fault(pattern: str, stand_in: str) -> str | None:
     return None
 
 
-def terminated(column: Column) -> Column:
-    r"""Put a `\n` at the end of all n texts."""
-    return pc.binary_join_element_wise(column, "\n", "")
+def joined(column: Column) -> Column:
+    r"""Make n texts the lines of one, each ended by `\n`; a `\n` within them becomes `\r`. A search in one long text takes less time."""
+    if (_viewed(column)[0] == _LINE_FEED).any():
+        column = pc.replace_substring(column, pattern="\n", replacement="\r")
+    utf8, _ = _viewed(pc.binary_join_element_wise(column, "\n", ""))
+    return _from_bytes(utf8, np.array([0, len(utf8)]))
 
 
-def as_bytes(column: Column) -> tuple[bytes, np.ndarray[Any, np.dtype[np.int32]]]:
-    """Return the UTF-8 of n texts, end to end, and n + 1 offsets: text i is `utf8[offsets[i]:offsets[i + 1]]`."""
+def as_bytes(column: Column) -> bytes:
+    """Return the UTF-8 of n texts, end to end."""
+    return _viewed(column)[0].tobytes()
+
+
+def from_lines(utf8: bytes) -> Column:
+    r"""Make a column of lines, each ended by `\n`, without these; white space (Unicode's) is taken off both ends of all."""
+    text = np.frombuffer(utf8, dtype=np.uint8)
+    ends = np.flatnonzero(text == _LINE_FEED) + 1
+    return pc.utf8_trim_whitespace(_from_bytes(text, np.concatenate([[0], ends])))
+
+
+def _viewed(column: Column) -> tuple[Utf8, Places]:
+    """Return the UTF-8 of n texts and n + 1 offsets, without a copy: text i is `utf8[offsets[i]:offsets[i + 1]]`."""
     _, offsets, utf8 = column.buffers()
     places = np.frombuffer(offsets, dtype=np.int32)[column.offset : column.offset + len(column) + 1]
-    return (utf8.to_pybytes() if utf8 is not None else b""), places
+    text = np.frombuffer(utf8 if utf8 is not None else b"", dtype=np.uint8)
+    return text[places[0] : places[-1]], places - places[0]
 
 
-def from_bytes(utf8: np.ndarray[Any, np.dtype[np.uint8]], offsets: np.ndarray[Any, np.dtype[np.int32]]) -> Column:
-    """Make a column of what `as_bytes` returns; the bytes must be whole characters."""
-    return pa.StringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(utf8))
+def _from_bytes(utf8: Utf8, offsets: Places) -> Column:
+    """Make a column of what `_viewed` returns; the bytes must be whole characters."""
+    return pa.StringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(utf8))

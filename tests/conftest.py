@@ -18,6 +18,17 @@ from tests.services.wheel_milvus import WheelMilvus
 __all__ = ["close_bindings_files", "own", "prepared_model", "tokenizer", "transformers_installed", "vllm_installed"]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--long`."""
+    parser.addoption("--long", action="store_true", help="do more of what takes long, as `make faults` does")
+
+
+@pytest.fixture(scope="session")
+def long(request: pytest.FixtureRequest) -> bool:
+    """Whether there is time for more."""
+    return bool(request.config.getoption("--long"))
+
+
 @pytest.fixture(scope="session")
 def kafka() -> Iterator[KafkaServer]:
     """One real broker for the whole run; a test may kill it, the next test finds it running."""

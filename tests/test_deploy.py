@@ -38,7 +38,7 @@ def _dockerfile() -> str:
 
 
 def test_the_parts_that_the_worker_needs_are_there() -> None:
-    assert {"kafka", "init-topics", "milvus", "worker"} <= set(SERVICES)
+    assert {"kafka", "init-topics", "milvus", "redis", "worker"} <= set(SERVICES)
     assert COMPOSE["name"] == "vectail"
     assert "version" not in COMPOSE
 
@@ -113,6 +113,23 @@ def test_the_worker_finds_milvus() -> None:
     address = urlsplit(_variables("worker")[f"{PREFIX}MILVUS__URI"])
     assert address.hostname in SERVICES
     assert f"127.0.0.1:{address.port}:{address.port}" in SERVICES[address.hostname]["ports"]
+
+
+def test_the_worker_finds_redis() -> None:
+    address = urlsplit(_variables("worker")[f"{PREFIX}REDIS__URL"])
+    assert address.hostname in SERVICES
+    assert f"127.0.0.1:{address.port}:{address.port}" in SERVICES[address.hostname]["ports"]
+
+
+def test_redis_may_evict_and_needs_no_rights_to_start() -> None:
+    redis = SERVICES["redis"]
+    options = dict(zip(redis["command"][1::2], redis["command"][2::2], strict=True))
+    assert options["--maxmemory-policy"] == "allkeys-lfu"
+    assert (options["--save"], options["--appendonly"]) == ("", "no")
+    # as root, its entrypoint would have to give /data away, and to become another user: both need rights that are dropped
+    assert redis["user"].split(":")[0] not in ("0", "root")
+    assert (redis["cap_drop"], "cap_add" in redis) == (["ALL"], False)
+    assert all("mode=1777" in mount for mount in redis["tmpfs"])
 
 
 def test_the_worker_s_variables_are_settings(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,9 +18,12 @@ def transformers_vectors(folder: Path, texts: Sequence[TokenIds], *, pooling: st
 
         model = BertModel.from_pretrained(str(folder), add_pooling_layer=False, attn_implementation="eager").float().eval()
     rows = []
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # two cores, and operations this small: threads would only wait for each other
     with torch.no_grad():
         for ids in texts:
             hidden = model(torch.tensor([ids.tolist()]))[0][0].numpy()
             row = hidden[0] if pooling == "cls" else hidden.mean(axis=0)
             rows.append(row / np.linalg.norm(row))
+    torch.set_num_threads(threads)
     return np.stack(rows).astype(np.float32)

@@ -9,7 +9,8 @@ from tests.faults.scene import Scene
 KILLED = 137
 POINTS = ("polled:3", "before_upsert:3:1", "after_upsert:3:1", "before_commit:1", "after_commit:2", "revoke:1")
 """At the upserts the store thread stands still for a second each time, while the poller goes on: what it commits must be stored."""
-RANDOM_KILLS = 5
+RANDOM_KILLS = 3
+RANDOM_KILLS_LONG = 20
 RECORDS_A_LIFE = 350
 SMALL = {"cap__records": "150", "cap__bytes": "200000", "milvus__batch_rows": "100"}
 
@@ -37,10 +38,10 @@ def _live_until_point(scene: Scene, point: str) -> None:
     assert worker.wait() == KILLED, worker.lines
 
 
-@pytest.mark.timeout(900)  # thirteen starts, each of seconds on a busy machine
-def test_killed_at_twelve_moments_every_record_is_accounted_for_and_none_twice(scene: Scene) -> None:
+@pytest.mark.timeout(1800)  # a dozen starts, each of seconds on a busy machine
+def test_killed_at_ten_moments_every_record_is_accounted_for_and_none_twice(scene: Scene, *, long: bool) -> None:
     chance = random.Random(20_261)
-    moments = [*POINTS, *[""] * RANDOM_KILLS]
+    moments = [*POINTS, *[""] * (RANDOM_KILLS_LONG if long else RANDOM_KILLS)]
     chance.shuffle(moments)
     scene.topics.send(RECORDS_A_LIFE)
     _live_until_all_partitions_have_begun(scene)

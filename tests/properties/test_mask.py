@@ -33,6 +33,8 @@ VARIABLES = (
     "errno 13",
     "E1234",
     "ORA-00942",
+    "Dec 10 06:55:46 gw sshd[1]: ",
+    "<34>1 2003-10-11T22:14:15Z gw su ",
 )
 pieces = st.one_of(
     st.sampled_from(VARIABLES),
@@ -72,6 +74,7 @@ ADDED = Masker(
 @example(line="HTTP HTTP 200 200 200")
 @example(line="a@b.c@d.e")
 @example(line="\x0e5")
+@example(line="Dec 10 06:55:46 Dec 10 06:55:46 gw su: gw su:")
 def test_a_masked_line_is_masked_to_itself(line: str) -> None:
     (masked,) = MASKER.mask([line])
     assert ANOTHER.mask([masked]) == [masked]
@@ -82,6 +85,7 @@ def test_a_masked_line_is_masked_to_itself(line: str) -> None:
 @example(line="[" * 40 + "]" * 40)
 @example(line="a" * 40 + "b" * 40)
 @example(line="ERR")
+@example(line="<34>1 2003-10-11T22:14:15Z gw su root")
 def test_so_it_is_with_masks_of_a_users_own_and_some_switched_off(line: str) -> None:
     for masker in (WITHOUT_NUMBERS, ADDED):
         (masked,) = masker.mask([line])

@@ -1,4 +1,4 @@
-"""A real Redis (or Valkey) in a container, where a Docker daemon answers: the image that docker-compose.yml names, on loopback."""
+"""A real Redis (or Valkey) in a container, where a Docker daemon answers: image and settings of docker-compose.yml, on loopback."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ from typing import cast
 from docker.errors import DockerException
 from testcontainers.core.container import DockerContainer
 
-from tests.services.compose import image_of
+from tests.services.compose import image_of, read_compose
 from tests.services.docker_daemon import check_daemon
 from tests.services.missing import ServerMissing
 from tests.services.ports import free_port
@@ -20,7 +20,15 @@ def docker_redis() -> Iterator[int]:
     """Yield the port of an empty server; returns its container when the caller is done. Raises ServerMissing."""
     check_daemon()
     port = free_port()
-    container = DockerContainer(image_of("redis"))
+    service = read_compose()["services"]["redis"]
+    container = DockerContainer(image_of("redis"), command=" ".join(service["command"]).replace("--save ", '--save "" '))
+    container.with_kwargs(
+        user=service["user"],
+        read_only=service["read_only"],
+        cap_drop=service["cap_drop"],
+        security_opt=service["security_opt"],
+        tmpfs=dict(mount.split(":") for mount in service["tmpfs"]),
+    )
     # As for Kafka: `with_bind_ports` takes no interface.
     container.ports = cast("dict[str, int | None]", {f"{_INSIDE}/tcp": ("127.0.0.1", port)})
     try:

@@ -1,6 +1,6 @@
 """The first process of a network and process namespace of its own: runs a Milvus in there and lets one outside port reach it.
 
-`unshare --net --pid --fork --kill-child --mount-proc python milvus_guard.py LISTENER WHEEL FOLDER` (tests.services.local_milvus).
+`unshare --net --pid --fork --kill-child --mount-proc python milvus_guard.py LISTENER WHEEL FOLDER` (tests.services.wheel_milvus).
 Milvus listens on every interface; in here the only one is a loopback that nobody else sees. LISTENER is the number of a socket
 that listens outside, on 127.0.0.1: a socket stays in the namespace where it was made, so who accepts from it and connects in here
 is the bridge. Ends when its standard input ends, that is, with the test run, however that dies: FOLDER goes, and the kernel ends the rest.

@@ -28,6 +28,8 @@ class Tiny:
     feed_forward: int | None = None
     """Twice `dim` when it is not given."""
     positions: int = 64
+    most_tokens: int = 48
+    """What its `sentence_bert_config.json` says."""
     token_kinds: int = 2
     modules: bool = True
     """Whether sentence-transformers saved it, with `modules.json` and what that names."""
@@ -79,8 +81,8 @@ def write_json(file: Path, content: object) -> None:
 
 
 def _write_modules(folder: Path, tiny: Tiny) -> None:
-    """Write what sentence-transformers saves beside the model, with a limit of 48 tokens."""
-    write_json(folder / "sentence_bert_config.json", {"max_seq_length": 48, "do_lower_case": False})
+    """Write what sentence-transformers saves beside the model."""
+    write_json(folder / "sentence_bert_config.json", {"max_seq_length": tiny.most_tokens, "do_lower_case": False})
     kinds = ["Transformer", "Pooling", *(["Normalize"] if tiny.normalize else [])]
     paths = {"Transformer": "", "Pooling": "1_Pooling", "Normalize": "2_Normalize"}
     write_json(folder / "modules.json", [{"path": paths[kind], "type": f"sentence_transformers.models.{kind}"} for kind in kinds])
