@@ -7,6 +7,9 @@ import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sinks.milvus.client import Client
 from sinks.milvus.lite import LocalMilvus
 
@@ -38,19 +41,29 @@ class Index(NamedTuple):
     lines: list[Line]
     templates: list[str]
     """Digests."""
+    texts: dict[str, str]
+    """By digest: what was embedded."""
+    vectors: dict[str, NDArray[np.float32]]
+    """By digest: float32[dim]."""
 
 
 def read_index(folder: Path, collection: str, ends: dict[int, int], spare: Path) -> Index:
     """Read the index that a worker, dead now, has left in `folder`; `spare` is where the copy may lie for a moment."""
     if not folder.exists():
-        return Index([], [])
+        return Index([], [], {}, {})
     shutil.copytree(folder, spare)
     try:
         local = LocalMilvus(spare)
         try:
             client = Client(local.address, token="", db="", timeout_s=30.0, write_timeout_s=60.0, consistency="Strong")
             try:
-                return Index(_lines(client, collection, ends), _templates(client, f"{collection}_templates"))
+                templates = _templates(client, f"{collection}_templates")
+                return Index(
+                    _lines(client, collection, ends),
+                    [row["digest"] for row in templates],
+                    {row["digest"]: row["text"] for row in templates},
+                    {row["digest"]: np.asarray(row["vector"], np.float32) for row in templates},
+                )
             finally:
                 client.close()
         finally:
@@ -74,19 +87,19 @@ def _lines(client: Client, collection: str, ends: dict[int, int]) -> list[Line]:
     return [Line(**{column: row[column] for column in _COLUMNS}) for row in rows]
 
 
-def _templates(client: Client, collection: str) -> list[str]:
+def _templates(client: Client, collection: str) -> list[dict[str, Any]]:
     if not _is_whole(client, collection, "vector"):
         return []
     client.load(collection)
-    digests: list[str] = []
+    rows: list[dict[str, Any]] = []
     for first in "0123456789abcdef":
-        found = client.query(collection, f'digest like "{first}%"', ("digest",))
+        found = client.query(collection, f'digest like "{first}%"', ("digest", "text", "vector"))
         assert len(found) < _MOST_ROWS
-        digests += [row["digest"] for row in found]
-    assert len(digests) == client.count(collection)
-    return digests
+        rows += found
+    assert len(rows) == client.count(collection)
+    return rows
 
 
 def _is_whole(client: Client, collection: str, vector: str) -> bool:
     """A worker that died while it created the collection has stored nothing in it."""
-    return client.describe(collection) is not None and client.metric(collection, vector) is not None
+    return client.describe(collection) is not None and client.index_of(collection, vector) is not None
