@@ -1,7 +1,8 @@
 """Kafka as a source of records: the one file that imports the client on the consuming side.
 
 `consumers.poller` owns a `KafkaSource` and is the only thread that calls it. Errors that pass by themselves are said once
-through `say` and waited out; a fatal client error raises SourceFatal. Nothing is committed that the caller did not name.
+through `say` and waited out; a fatal client error raises SourceFatal. Nothing is committed that the caller did not name, but for the
+place where a partition begins that skips records (`consumers.expired`).
 """
 
 import logging
@@ -22,6 +23,7 @@ from confluent_kafka.admin import AdminClient
 
 from consumers.arrival import Partition
 from consumers.epochs import TopicEpochs
+from consumers.expired import Displaced, Standing
 from consumers.kafka_settings import KafkaSourceSettings, SourceMisconfigured, admin_properties, client_properties
 from consumers.poller import Rebalance, SourceFatal
 from consumers.record import Record
@@ -30,6 +32,7 @@ _QUIET = logging.getLogger("vectail.librdkafka")
 _QUIET.addHandler(logging.NullHandler())
 _QUIET.propagate = False
 _EPOCH_TIMEOUT_S = 5.0
+_STANDING_TIMEOUT_S = 1.0
 
 
 class KafkaSource:
@@ -53,6 +56,7 @@ class KafkaSource:
         self._epochs = TopicEpochs(fixed=settings.topic_epoch, ask=self._ask_topic_ids, say=say)
         self._unplaced: list[Message] = []
         """Records whose topic's epoch is not known yet; their topics are paused meanwhile."""
+        self._displaced = Displaced(start=settings.start, expired=settings.expired, ask=self._ask_standing, move=self._move, say=say)
 
     def subscribe(self, rebalance: Rebalance) -> None:
         """Join the group; from now on `fetch` also calls `rebalance`."""
@@ -63,20 +67,14 @@ class KafkaSource:
             self._assigned.update(arrived)
             rebalance.on_assign(arrived)
 
-        def on_revoke(_consumer: Consumer, partitions: list[TopicPartition]) -> None:
-            gone = _names(partitions)
-            rebalance.on_revoke(gone)
-            self._forget(gone)
+        def ends(tell: Callable[[Sequence[Partition]], None]) -> Callable[[Consumer, list[TopicPartition]], None]:
+            return lambda _consumer, partitions: self._end(_names(partitions), tell)
 
-        def on_lost(_consumer: Consumer, partitions: list[TopicPartition]) -> None:
-            gone = _names(partitions)
-            rebalance.on_lost(gone)
-            self._forget(gone)
-
+        on_revoke, on_lost = ends(rebalance.on_revoke), ends(rebalance.on_lost)
         self._consumer.subscribe(list(self._settings.topics), on_assign=on_assign, on_revoke=on_revoke, on_lost=on_lost)
 
     def fetch(self, max_records: int, timeout_s: float) -> list[Record]:
-        """Return up to `max_records` records as soon as there is one, none after `timeout_s`. Raises SourceFatal.
+        """Return up to `max_records` records as soon as there is one, none after `timeout_s`. Raises SourceFatal, SourceExpired.
 
         Each is of a partition that is assigned when this returns.
         """
@@ -88,7 +86,9 @@ class KafkaSource:
             # A rebalance inside `consume` may have taken the partition of what came before it.
             if self._is_record(message) and (partition := _partition_of(message)) in self._assigned:
                 self._started.add(partition)
+                self._displaced.delivered(partition)
                 self._unplaced.append(message)
+        self._displaced.place(self._assigned)
         placed = self._place()
         self._match_pause()
         return placed
@@ -133,10 +133,12 @@ class KafkaSource:
         self._consumer.close()
         self._admin = None
 
-    def _forget(self, partitions: Sequence[Partition]) -> None:
+    def _end(self, partitions: Sequence[Partition], tell: Callable[[Sequence[Partition]], None]) -> None:
+        tell(partitions)
         gone = set(partitions)
         self._assigned -= gone
         self._started -= gone
+        self._displaced.forget(gone)
         self._unplaced = [message for message in self._unplaced if _partition_of(message) not in gone]
         self._match_pause()  # the client keeps a pause over a revocation: a partition that came back would stand still
 
@@ -165,7 +167,9 @@ class KafkaSource:
             return True
         if error.fatal() or error.code() == KafkaError._FATAL:  # noqa: SLF001 - the client's public codes; `fatal` does not know this one
             raise SourceFatal(str(error.str()))
-        if error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+        if error.code() == KafkaError._AUTO_OFFSET_RESET:  # noqa: SLF001
+            self._displaced.note(_partition_of(message), message.offset())
+        elif error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
             self._say(f"topic {message.topic()} does not exist yet; waiting for it (`vectail topics init` creates it)")
         elif error.code() not in (KafkaError._PARTITION_EOF, KafkaError._MAX_POLL_EXCEEDED):  # noqa: SLF001
             self._say(f"kafka: {error.str()}; waiting")
@@ -176,6 +180,31 @@ class KafkaSource:
             self._fatal = str(error.str())
         elif error.code() == KafkaError._ALL_BROKERS_DOWN:  # noqa: SLF001
             self._say(f"kafka at {self._settings.bootstrap_servers} is away; waiting for it")
+
+    def _ask_standing(self, partition: Partition) -> Standing | None:
+        place = TopicPartition(*partition)
+        try:
+            (found,) = self._consumer.committed([place], timeout=_STANDING_TIMEOUT_S)
+            if found.error is not None:
+                raise KafkaException(found.error)  # noqa: TRY301 - one answer for both
+            first_offset, end_offset = self._consumer.get_watermark_offsets(place, timeout=_STANDING_TIMEOUT_S)
+        except KafkaException as error:
+            self._say(f"kafka does not say what {partition.topic}/{partition.partition} holds ({error.args[0].str()}); trying again")
+            return None
+        return Standing(found.offset if found.offset >= 0 else None, first_offset, end_offset)
+
+    def _move(self, partition: Partition, offset: int, commit_it: bool) -> bool:  # noqa: FBT001 - as consumers.expired.Move
+        """Assign the partition anew at `offset`: the client refuses to seek where it has let a partition stand (_STATE)."""
+        if commit_it and self.commit({partition: offset}):
+            return False
+        self._started.discard(partition)
+        self._match_pause()
+        try:
+            self._consumer.incremental_unassign([TopicPartition(*partition)])
+            self._consumer.incremental_assign([TopicPartition(*partition, offset)])
+        except KafkaException:  # lost a moment ago; the callback comes
+            return False
+        return True
 
     def _ask_topic_ids(self, topics: Sequence[str]) -> dict[str, Future[Any]]:
         if self._admin is None:

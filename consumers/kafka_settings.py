@@ -6,8 +6,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from consumers.expired import Expired, Start
+
 PROTECTED = frozenset(
-    {"enable.auto.commit", "enable.auto.offset.store", "group.id", "group.protocol", "bootstrap.servers", "partition.assignment.strategy"}
+    {
+        "enable.auto.commit",
+        "enable.auto.offset.store",
+        "auto.offset.reset",
+        "group.id",
+        "group.protocol",
+        "bootstrap.servers",
+        "partition.assignment.strategy",
+    }
 )
 """Client properties that a user may not pass through: they would break the promise, or are settings of their own."""
 
@@ -29,6 +39,10 @@ class KafkaSourceSettings:
     """`classic` (cooperative-sticky) or `consumer` (KIP-848)."""
     max_poll_interval_s: float = 300.0
     prefetch_bytes: int = 16 * 1024 * 1024
+    start: Start = "earliest"
+    """Where a partition without a committed offset begins."""
+    expired: Expired = "stop"
+    """Where one goes on whose committed offset is not there any more; `stop`: SourceExpired."""
     librdkafka: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -46,7 +60,7 @@ def client_properties(settings: KafkaSourceSettings) -> dict[str, object]:
         "group.id": settings.group,
         "enable.auto.commit": False,
         "enable.auto.offset.store": False,
-        "auto.offset.reset": "earliest",
+        "auto.offset.reset": "error",
         "check.crcs": True,
         "max.poll.interval.ms": int(settings.max_poll_interval_s * 1000),
         "queued.min.messages": 5000,

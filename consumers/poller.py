@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from consumers.arrival import Partition
+from consumers.expired import SourceExpired
 from consumers.ledger import Ledger, Receipt
 from consumers.record import Record
 
@@ -45,7 +46,7 @@ class Source(Protocol):
         """Join the group."""
 
     def fetch(self, max_records: int, timeout_s: float) -> list[Record]:
-        """Poll: call `rebalance` as needed, return what has come, all of partitions assigned now. Raises SourceFatal."""
+        """Poll: call `rebalance` as needed, return what has come, all of partitions assigned now. Raises SourceFatal or SourceExpired."""
 
     def pause(self) -> None:
         """Stop delivery, not polling; a partition that has delivered nothing yet may still bring its first records."""
@@ -114,7 +115,7 @@ class Poller:
         """Log ends as of the last commit tick; replaced whole, so any thread may read it."""
 
     def run(self) -> None:
-        """Poll until `finish`; then commit what is settled and leave the group. Raises SourceFatal."""
+        """Poll until `finish`; then commit what is settled and leave the group. Raises SourceFatal or SourceExpired."""
         ended_well = False
         try:
             self._source.subscribe(self)
@@ -122,6 +123,9 @@ class Poller:
                 self._turn()
             self._commit()
             ended_well = True
+        except SourceExpired:
+            self._commit()  # what is settled is not among what is gone
+            raise
         finally:
             self._may_commit = self._may_commit and ended_well
             self.intake_ended.set()

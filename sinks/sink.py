@@ -69,6 +69,15 @@ class TemplateCounts(NamedTuple):
     """False: only the newest lines were counted, older ones were left out."""
 
 
+class StoredLines(NamedTuple):
+    """Every stored row of a range of offsets, read at Strong consistency."""
+
+    rows: list[LineRow]
+    """In no order; whatever their epochs and ids are."""
+    counted: int
+    """How many rows the store counts under the same filter. More than `rows` has: an id is stored twice, which queries fold into one."""
+
+
 class SinkCounts(NamedTuple):
     """How many rows are stored now (exact, Strong)."""
 
@@ -129,6 +138,15 @@ class Sink(Protocol):
 
     def counts(self) -> SinkCounts:
         """Count the rows of both collections."""
+
+    def lines_between(self, topic: str, partition: int, first_offset: int, end_offset: int) -> StoredLines:
+        """Return every line of `first_offset` ≤ offset < `end_offset` of one partition (Strong); the caller bounds the range."""
+
+    def stored_templates(self, digests: Collection[str]) -> set[str]:
+        """Return those of `digests` whose template row is stored (Strong)."""
+
+    def delete_lines(self, ids: Collection[str]) -> None:
+        """Remove these lines; one that is not there is no error. Returns only when acknowledged."""
 
     def close(self) -> None:
         """Release connections and locks; safe to call twice."""

@@ -58,14 +58,15 @@ class Flights:
         *,
         most_known: int = 500_000,
         most_rejected: int = 10_000,
-        keep_s: float = math.inf,
+        keep_s: Callable[[], float] = lambda: math.inf,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """A template stays known for `keep_s` seconds after it landed: less than its row lives, so that it is written again in time."""
+        """A template stays known for `keep_s()` seconds after it landed: less than its row lives, so that it is written again in time."""
         self._lock = threading.Lock()
         self._clock = clock
         self._parked: dict[str, list[Chunk]] = {}
-        self._known = KnownTemplates(most=most_known, keep_s=keep_s)
+        self._keep_s = keep_s
+        self._known = KnownTemplates(most=most_known)
         self._rejected: dict[str, str] = {}
         self._most_rejected = most_rejected
         self._savings: dict[str, Savings] = {}
@@ -75,7 +76,9 @@ class Flights:
         boarding = Boarding([], [], [])
         templates = [chunk.template for chunk in chunks]
         words = words_of(templates)
+        keep_s = self._keep_s()
         with self._lock:
+            self._known.keep_s = keep_s
             topics: dict[str, list[int]] = {}
             for i, (chunk, tokens) in enumerate(zip(chunks, self._known.find(templates, words, self._clock()), strict=True)):
                 topic = chunk.entry.receipt.record.topic

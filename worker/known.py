@@ -53,14 +53,14 @@ def _empty() -> _Columns:
 
 
 class KnownTemplates:
-    """At most `most` templates, each for at most `keep_s` seconds after it was added last; the oldest go first.
+    """At most `most` templates, each for at most `keep_s` seconds (which may change) after it was added last; the oldest go first.
 
     Thread: one at a time; flights hold their lock.
     """
 
     def __init__(self, *, most: int, keep_s: float = math.inf) -> None:
         self._most = most
-        self._keep_s = keep_s
+        self.keep_s = keep_s
         self._recent: dict[str, _Recent] = {}
         self._columns = _empty()
         self._last_ns = 0
@@ -91,7 +91,7 @@ class KnownTemplates:
         return min(max(self._most // 8, 1), max(_RECENT, in_columns // _RECENT_SHARE))
 
     def _oldest_ns(self, now_s: float) -> float:
-        return (now_s - self._keep_s) * _NS
+        return (now_s - self.keep_s) * _NS
 
     def _fold(self, now_s: float) -> None:
         """Move what is recent into the columns; what is too old leaves, and then the oldest that are too many."""

@@ -6,6 +6,7 @@ ProducerMisconfigured, each one line.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from producers import dead_letters, replies
 from producers.dead_letters import DeadLetterSender
@@ -44,8 +45,8 @@ class Outside:
 def open_outside(settings: Settings, model: LoadedModel, *, say: Callable[[str], None]) -> Outside:
     """Connect to everything; nothing is created or read yet."""
     kafka = settings.kafka
-    sink = MilvusSink(milvus_settings(settings, model.space))
-    if settings.milvus.retention_days is not None and sink.retention_s is None:
+    sink = MilvusSink(milvus_settings(settings, model.space), say=say)
+    if settings.milvus.retention_days and sink.retention_s is None:
         say("Milvus Lite removes nothing by itself: milvus.retention_days has no effect, rows are kept for ever")
     letter_producer = KafkaProducer(kafka.bootstrap_servers, {**kafka.librdkafka, **dead_letters.PRODUCER_PROPERTIES}, say=say)
     reply_producer = KafkaProducer(kafka.bootstrap_servers, {**kafka.librdkafka, **replies.PRODUCER_PROPERTIES}, say=say)
@@ -73,9 +74,22 @@ def milvus_settings(settings: Settings, space: EmbeddingSpace) -> MilvusSettings
         user=milvus.user,
         password=milvus.password.get_secret_value(),
         db=milvus.db,
+        ca_file=_path(milvus.ca_file),
+        cert_file=_path(milvus.cert_file),
+        key_file=_path(milvus.key_file),
+        server_name=milvus.server_name,
+        index=milvus.index,
+        metric=milvus.metric,
+        vector_type=milvus.vector_type,
+        bm25=milvus.bm25,
+        partition_key=milvus.partition_key,
         timeout_s=milvus.timeout_s,
         retention_s=None if milvus.retention_days is None else milvus.retention_days * _DAY_S,
     )
+
+
+def _path(file: Path | None) -> str:
+    return "" if file is None else str(file)
 
 
 def _redis(table: RedisTable, space: EmbeddingSpace, say: Callable[[str], None]) -> Callable[[Crash], RedisCache] | None:

@@ -4,33 +4,34 @@
 """
 
 import math
+import random
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from consumers.chunk import Chunker
-from consumers.decode import Decoder
 from consumers.ledger import Ledger, Receipt, Reject
 from consumers.redact import Redactor
-from producers.dead_letters import DeadLetter, DeadLetterSender
+from producers.dead_letters import DeadLetterSender
 from producers.replies import ReplySender
-from sinks.row import TEXT_BYTES
-from sinks.sink import Sink, SinkBusy
+from sinks.sink import Sink
 from worker.ahead import OneAhead
 from worker.answer import Answer, Answerable, EncodedQuery
 from worker.batcher import Batcher
+from worker.cache.index_level import IndexLevel
 from worker.cache.levels import Levels
 from worker.cache.memory import MemoryCache
-from worker.cache.vectors import Vector, VectorCache
+from worker.cache.vectors import VectorCache
 from worker.compute import Compute, Computed, EmbedBatch
 from worker.embed import Embed
 from worker.encoded import EncodedChunk
 from worker.flights import Flights
 from worker.judge import Judge
 from worker.lane import Inlet, Lane
+from worker.letters import letter_of
 from worker.limits import FaultLimit
 from worker.loaded import LoadedModel
+from worker.pieces import new_chunker, new_decoder
 from worker.prepare import Outlets, Prepare, StoreItem
 from worker.prepare_queries import PrepareQueries, QueryTally
 from worker.query_text import new_query_encoder
@@ -38,7 +39,7 @@ from worker.settings import Settings
 from worker.space import Digester
 from worker.stage import Crash, Stage, empty
 from worker.store import Store
-from worker.tables import new_masker, new_redactor
+from worker.tables import new_redactor
 from worker.tokenizer import Tokenizer
 
 PREPARE_THREADS = 2
@@ -90,10 +91,9 @@ class Pipeline:
         self.embed_lane: Lane[EncodedChunk | EncodedQuery] = Lane("embed")
         self.store_lane: Lane[StoreItem] = Lane("store")
         self.answer_lane: Lane[Answerable] = Lane("answer")
-        self._retention_s = sink.retention_s
-        keep_s = math.inf if self._retention_s is None else self._retention_s * _KNOWN_SHARE
-        self.flights = Flights(most_known=settings.cache.known_templates, keep_s=keep_s)
-        self.levels = Levels(memory=MemoryCache(settings.cache.memory_bytes), redis=redis, index=self._template_vectors)
+        self.flights = Flights(most_known=settings.cache.known_templates, keep_s=self._keep_s)
+        index = IndexLevel(sink.template_vectors, say=say, clock=time.monotonic, draw=random.SystemRandom().random)
+        self.levels = Levels(memory=MemoryCache(settings.cache.memory_bytes), redis=redis, index=index.find)
         self._undecodable = FaultLimit("undecodable records", most=settings.limits.undecodable_in_a_row)
         self._tokenizers: list[Tokenizer] = []
         self.redactors: list[Redactor] = []
@@ -157,25 +157,17 @@ class Pipeline:
         settings, prepared = self._settings, self._model.prepared
         tokenizer, prefix = self._new_tokenizer(), prepared.document_prefix
         self.redactors.append(redactor := new_redactor(settings.redact))
-        chunker = Chunker(
-            mask=new_masker(settings.mask).mask,
-            count_tokens=lambda texts: tokenizer.count([prefix + text for text in texts]).tolist(),
-            max_tokens=prepared.max_tokens,
-            overhead_tokens=int(tokenizer.count([prefix])[0]),
-            max_text_bytes=TEXT_BYTES,
-            max_chunks=settings.decode.max_chunks,
-        )
         return Prepare(
             ledger=self.log_ledger,
             redactor=redactor,
-            decoder=Decoder(form=settings.decode.format, strict=settings.decode.errors == "strict"),
-            chunker=chunker,
+            decoder=new_decoder(settings.decode),
+            chunker=new_chunker(settings.mask, settings.decode, prepared, tokenizer),
             tokenizer=tokenizer,
             digester=Digester(self._model.space, prefix),
             document_prefix=prefix,
             flights=self.flights,
             levels=self.levels,
-            rewrite_found=self._retention_s is not None,
+            rewrite_found=lambda: self._sink.retention_s is not None,
             outlets=Outlets(embed=self.embed_lane, store=self.store_lane),
             undecodable=self._undecodable,
             abandoned=self._abandon.is_set,
@@ -196,6 +188,10 @@ class Pipeline:
             tally=QueryTally(),
         )
 
+    def _keep_s(self) -> float:
+        retention_s = self._sink.retention_s
+        return math.inf if retention_s is None else retention_s * _KNOWN_SHARE
+
     def _embed_step(self) -> Embed:
         engine = self._model.engine
         return Embed(
@@ -213,26 +209,6 @@ class Pipeline:
             answer=self.answer_lane,
         )
 
-    def _template_vectors(self, digests: Collection[str]) -> dict[str, Vector]:
-        """A cache may only save embedding: when the sink cannot answer, nothing is found."""
-        try:
-            return self._sink.template_vectors(digests)
-        except SinkBusy:
-            return {}
-
     def _post(self, receipt: Receipt, reason: str, rejects: list[Reject]) -> None:
-        record = receipt.record
-        letter = DeadLetter(
-            topic=record.topic,
-            partition=record.partition,
-            offset=record.offset,
-            epoch=record.epoch,
-            time_ms=record.time_ms,
-            key=record.key,
-            value=record.value,
-            headers=record.headers,
-            stage="decode" if not rejects else "index",
-            reason=reason,
-            pieces=[(reject.sub, reject.chunk, reject.reason) for reject in rejects],
-        )
+        letter = letter_of(receipt.record, reason, rejects)
         self._letters.send(letter, delivered=receipt.bury)

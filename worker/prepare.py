@@ -16,6 +16,7 @@ from worker.encoded import EmbeddedChunk, EncodedChunk
 from worker.flights import Flights, Landing
 from worker.lane import Outlet
 from worker.limits import FaultLimit
+from worker.pieces import TOO_MANY_CHUNKS, chunks_of
 from worker.space import Digester
 from worker.tokenizer import Tokenizer
 
@@ -54,7 +55,7 @@ class Prepare:
         document_prefix: str,
         flights: Flights,
         levels: Levels,
-        rewrite_found: bool,
+        rewrite_found: Callable[[], bool],
         outlets: Outlets,
         undecodable: FaultLimit,
         abandoned: Callable[[], bool],
@@ -124,26 +125,25 @@ class Prepare:
         chunks: list[Chunk] = []
         too_long: list[LogEntry] = []
         expected: dict[Receipt, list[int]] = {}
-        texts = self._redactor.redact([entry.text for entry in entries])
-        for entry, pieces in zip(entries, self._chunker.split(texts), strict=True):
+        split = chunks_of(entries, redactor=self._redactor, chunker=self._chunker, digester=self._digester)
+        for entry, of_entry in zip(entries, split, strict=True):
             counts = expected.setdefault(entry.receipt, [0, 0])
-            counts[0] += len(pieces) or 1
+            counts[0] += len(of_entry) or 1
             counts[1] += len(entry.text)
-            if not pieces:
+            if not of_entry:
                 too_long.append(entry)
-            for index, piece in enumerate(pieces):
-                template = self._digester.digest(piece.masked)
-                chunks.append(Chunk(entry, index, len(pieces), piece.text, piece.masked, template))
+            chunks += of_entry
         for receipt, (pieces_expected, decoded_bytes) in expected.items():
             receipt.expect(pieces_expected, decoded_bytes=decoded_bytes)
         for entry in too_long:
-            entry.receipt.reject(entry.sub, 0, "too_many_chunks")
+            entry.receipt.reject(entry.sub, 0, TOO_MANY_CHUNKS)
         return chunks
 
     def _take_off(self, mine: Sequence[Chunk]) -> None:
         """Finish what is cached or stored already; the rest goes to the engine."""
         encoded = self._tokenizer.encode([self._prefix + chunk.masked for chunk in mine])
         vectors = self._levels.find(chunk.template for chunk in mine)
+        rewrite_found = self._rewrite_found()
         landings: list[Landing] = []
         cached: list[EmbeddedChunk] = []
         to_embed: list[EncodedChunk] = []
@@ -152,7 +152,7 @@ class Prepare:
             found = vectors.get(chunk.template)
             if found is None:
                 to_embed.append(EncodedChunk(chunk.template, chunk.masked, ids))
-            elif found.source == "index" and not self._rewrite_found:
+            elif found.source == "index" and not rewrite_found:
                 landings.append(Landing(chunk.template, len(ids), found.source))
             else:
                 cached.append(EmbeddedChunk(chunk.template, chunk.masked, found.vector, len(ids), found.source))

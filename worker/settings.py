@@ -15,6 +15,7 @@ from typing import Any, get_origin
 from pydantic import BaseModel, Field, ValidationError
 from pydantic.fields import FieldInfo
 
+from worker.milvus_table import MilvusTable
 from worker.tables import (
     CacheTable,
     CapTable,
@@ -23,7 +24,6 @@ from worker.tables import (
     KafkaTable,
     LimitTable,
     MaskTable,
-    MilvusTable,
     ModelTable,
     QueryTable,
     RedactTable,

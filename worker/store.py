@@ -4,6 +4,7 @@ While the sink is busy (away, slow, refusing access) the rows are held and tried
 receipts stay open, so intake slows by itself. A row that the sink refuses alone becomes a dead letter.
 """
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -14,22 +15,34 @@ from sinks.row import LEVEL_BYTES, SERVICE_BYTES, LineRow, TemplateRow, row_id
 from sinks.sink import Sink, SinkBusy, SinkRejected
 from worker.encoded import EmbeddedChunk
 from worker.flights import Flights, Landing
+from worker.outage import BACK_OFF_S, Outage
 from worker.prepare import StoreItem
 from worker.stage import Abandoned
 
+__all__ = ["BACK_OFF_S", "Store", "StoreTally", "line_row"]
+
 Row = TypeVar("Row", LineRow, TemplateRow)
-BACK_OFF_S = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-"""Pauses between tries; the last one repeats."""
 
 
 @dataclass(slots=True)
 class StoreTally:
-    """Counters, written by store threads, read by anyone."""
+    """Counters that only grow; several store threads add to them, anyone reads them.
+
+    Thread: any.
+    """
 
     lines: int = 0
     templates: int = 0
     seconds: float = 0.0
     """Inside the sink."""
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def add(self, *, lines: int = 0, templates: int = 0, seconds: float = 0.0) -> None:
+        """Add to the counters."""
+        with self._lock:
+            self.lines += lines
+            self.templates += templates
+            self.seconds += seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +60,10 @@ class Store:
     clock: Callable[[], float]
     fail_point: Callable[[str], None] = lambda _point: None
     tally: StoreTally = field(default_factory=StoreTally)
+    outage: Outage = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "outage", Outage(say=self.say))
 
     def step(self, items: Sequence[StoreItem]) -> None:
         """Write a list of templates and lines. Raises Abandoned, and the sink's own SinkBroken."""
@@ -66,7 +83,7 @@ class Store:
     def _store_templates(self, embedded: Sequence[EmbeddedChunk]) -> list[Chunk]:
         rows = [TemplateRow(chunk.template, chunk.vector, chunk.masked) for chunk in embedded]
         refused = self._write(rows, self.sink.upsert_templates)
-        self.tally.templates += len(rows) - len(refused)
+        self.tally.add(templates=len(rows) - len(refused))
         for template, reason in refused.items():
             for parked in self.flights.fail(template, reason):
                 parked.entry.receipt.reject(parked.entry.sub, parked.chunk, reason)
@@ -78,7 +95,7 @@ class Store:
         self.fail_point("before_upsert")
         refused = self._write(rows, self.sink.upsert_lines)
         self.fail_point("after_upsert")
-        self.tally.lines += len(rows) - len(refused)
+        self.tally.add(lines=len(rows) - len(refused))
         for chunk, row in zip(chunks, rows, strict=True):
             reason = refused.get(row.id)
             if reason is None:
@@ -108,14 +125,13 @@ class Store:
             try:
                 upsert(rows)
             except SinkBusy as error:
-                if attempt == 0:
-                    self.say(f"the sink does not take rows ({error}); holding them and trying again")
-                if self.pause(BACK_OFF_S[min(attempt, len(BACK_OFF_S) - 1)]):
+                self.outage.refused(str(error), len(rows), self.clock())
+                if self.pause(self.outage.pause_s(attempt)):
                     raise Abandoned from error
             else:
-                self.tally.seconds += self.clock() - started_s
+                self.tally.add(seconds=self.clock() - started_s)
                 if attempt:
-                    self.say("the sink takes rows again")
+                    self.outage.taken(self.clock())
                 return
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from consumers.redact import Redactor
 
 _SETTING_OF = {
+    "auto.offset.reset": "kafka.start",
     "bootstrap.servers": "kafka.bootstrap_servers",
     "group.id": "kafka.group",
     "group.protocol": "kafka.protocol",
@@ -46,6 +47,10 @@ class KafkaTable(Table):
     dead_letter_topic: str = "vectail.dead-letters"
     topic_epoch: str | None = Field(default=None, pattern=r"^[0-9A-Za-z_-]{1,32}$")
     protocol: Literal["classic", "consumer"] = "classic"
+    start: Literal["earliest", "latest"] = "earliest"
+    """Where the log group begins in a partition for which it has committed nothing, new ones too."""
+    expired: Literal["stop", "earliest", "latest"] = "stop"
+    """Where it goes on when what it committed is not there any more; `stop`: the user decides, with `vectail offsets reset`."""
     max_poll_interval_s: float = Field(default=300.0, ge=6)
     commit_interval_s: float = Field(default=1.0, gt=0, le=10)
     prefetch_bytes: int = Field(default=16 * 1024 * 1024, ge=1024)
@@ -209,23 +214,6 @@ class RedisTable(Table):
     """Prepare waits no longer for an answer; then all of it counts as missing."""
     queue_bytes: int = Field(default=16 * 1024 * 1024, ge=1024)
     """Vectors that wait to be written; what comes beyond is dropped and counted."""
-
-
-class MilvusTable(Table):
-    """Where the index is."""
-
-    uri: str = "http://127.0.0.1:19530"
-    """`http://HOST:PORT`, or a folder for Milvus Lite."""
-    collection: str = "vectail"
-    token: SecretStr = SecretStr("")
-    user: str = ""
-    password: SecretStr = SecretStr("")
-    db: str = ""
-    timeout_s: float = Field(default=10.0, gt=0)
-    writers: int = Field(default=1, ge=1, le=16)
-    batch_rows: int = Field(default=2_000, ge=1, le=16_000)
-    retention_days: float | None = Field(default=None, gt=0, le=36_500)
-    """Lines are removed so long after they were written, templates after twice that; never, if not set. Milvus Lite keeps everything."""
 
 
 class QueryTable(Table):

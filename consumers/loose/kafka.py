@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from confluent_kafka import OFFSET_END, KafkaError, KafkaException, Message, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, ConfigResource  # type: ignore[attr-defined]  # exported, but not said so
 
 from consumers.arrival import Partition
 from consumers.epochs import epoch_of
@@ -23,6 +23,10 @@ _POLL_S: Final = 0.2
 
 class RangeUnreadable(Exception):
     """Kafka did not give what was asked of it; one line. The world's fault, or a topic that does not exist."""
+
+
+class TopicUnknown(RangeUnreadable):
+    """Kafka has no such topic; for the user to change."""
 
 
 class Bounds(NamedTuple):
@@ -69,7 +73,7 @@ class LooseReader:
         except KafkaException as error:
             raise RangeUnreadable(str(error.args[0].str())) from None
         if not found.partitions:
-            raise RangeUnreadable(f"topic {topic} does not exist (`vectail topics init` creates it)")
+            raise TopicUnknown(f"topic {topic} does not exist (`vectail topics init` creates it)")
         return [Partition(topic, number) for number in sorted(found.partitions)]
 
     def bounds(self, partition: Partition, timeout_s: float) -> Bounds:
@@ -94,11 +98,22 @@ class LooseReader:
         """Return what tells a re-created topic from its predecessor, as in the row ids. Raises RangeUnreadable."""
         if self._topic_epoch is not None:
             return self._topic_epoch
-        asked = AdminClient({**self._admin_properties, "log_level": 0}).describe_topics(TopicCollection([topic]), request_timeout=timeout_s)
+        admin = AdminClient({**self._admin_properties, "log_level": 0})  # its answers end with it
+        asked = admin.describe_topics(TopicCollection([topic]), request_timeout=timeout_s)
         try:
             return epoch_of(asked[topic].result().topic_id)
         except KafkaException as error:
             raise RangeUnreadable(f"the id of topic {topic} cannot be read ({error.args[0].str()})") from None
+
+    def is_compacted(self, topic: str, timeout_s: float) -> bool | None:
+        """Ask whether Kafka removes single records of a topic; None if it does not say, or not to us."""
+        resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
+        admin = AdminClient({**self._admin_properties, "log_level": 0})
+        try:
+            policy = admin.describe_configs([resource], request_timeout=timeout_s)[resource].result().get("cleanup.policy")
+        except KafkaException:
+            return None
+        return None if policy is None else "compact" in str(policy.value)
 
     def read(self, partition: Partition, first_offset: int, end_offset: int, *, epoch: str, timeout_s: float) -> Iterator[list[Record]]:
         """Yield lists of the records of one partition from `first_offset` up to before `end_offset`, in order; offsets may have gaps.

@@ -8,28 +8,31 @@ repeated here: who calls the sink owns the retries.
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any, cast
 
 import grpc
 import numpy as np
 from numpy.typing import NDArray
-from pymilvus import DataType, MilvusClient, MilvusException
+from pymilvus import DataType, Function, FunctionType, MilvusClient, MilvusException
 from pymilvus.exceptions import ConnectionConfigException
 from pymilvus.grpc_gen import milvus_pb2
 
 from sinks.milvus.faults import MilvusFault
-from sinks.milvus.fields import CollectionFound, Field, FieldFound, Kind, Layout
+from sinks.milvus.fields import VECTOR_KINDS, CollectionFound, Field, Kind, Layout, collection_found
+from sinks.milvus.packing import ColumnValues, fill, pack
 from sinks.milvus.searching import Hit
 from sinks.sink import SinkMismatch
-
-ColumnValues = Sequence[str] | Sequence[int] | NDArray[np.float32]
-"""One column: strings, integers, or float32[n, dim]."""
 
 _TYPES: dict[Kind, DataType] = {
     "varchar": DataType.VARCHAR,
     "int64": DataType.INT64,
     "int32": DataType.INT32,
     "vector": DataType.FLOAT_VECTOR,
+    "float16": DataType.FLOAT16_VECTOR,
+    "bfloat16": DataType.BFLOAT16_VECTOR,
+    "int8": DataType.INT8_VECTOR,
+    "sparse": DataType.SPARSE_FLOAT_VECTOR,
 }
 _NEVER_MS = 2**31 - 1
 
@@ -64,9 +67,18 @@ class Client:
     """
 
     def __init__(
-        self, uri: str, *, token: str, db: str, timeout_s: float, write_timeout_s: float, consistency: str, pings: bool = True
+        self,
+        uri: str,
+        *,
+        token: str,
+        db: str,
+        timeout_s: float,
+        write_timeout_s: float,
+        consistency: str,
+        pings: bool = True,
+        tls: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Connect; `pings` keeps an idle connection alive.
+        """Connect; `pings` keeps an idle connection alive, `tls` are pymilvus's names of what an `https://` address needs.
 
         Raises MilvusFault when nobody answers, SinkMismatch when the address cannot be one.
         """
@@ -77,7 +89,7 @@ class Client:
         options = {} if pings else {"grpc.keepalive_time_ms": _NEVER_MS, "grpc.keepalive_permit_without_calls": False}
         with _faults("connect"):
             try:
-                self._milvus = MilvusClient(uri, token=token, db_name=db, timeout=timeout_s, dedicated=True, grpc_options=options)
+                self._milvus = MilvusClient(uri, token=token, db_name=db, timeout=timeout_s, dedicated=True, grpc_options=options, **tls)
             except ConnectionConfigException as error:
                 reason = f"{uri!r} is no Milvus address: {error.message}"
                 raise SinkMismatch(reason) from None
@@ -90,20 +102,13 @@ class Client:
     def describe(self, collection: str) -> CollectionFound | None:
         """Return what is there under that name, or None."""
         with _faults("describe"):
-            if not self._milvus.has_collection(collection, timeout=self._timeout_s):
-                return None
-            found = self._milvus.describe_collection(collection, timeout=self._timeout_s)
-        return CollectionFound(
-            {field["name"]: _field_found(field) for field in found["fields"]},
-            bool(found.get("auto_id")),
-            {str(name): str(value) for name, value in found.get("properties", {}).items()},
-            int(found["collection_id"]),
-        )
+            there = self._milvus.has_collection(collection, timeout=self._timeout_s)
+        return self.described(collection) if there else None
 
-    def collection_id(self, collection: str) -> int:
-        """Return the id of a collection that must be there."""
+    def described(self, collection: str) -> CollectionFound:
+        """Return what a collection is that must be there."""
         with _faults("describe"):
-            return int(self._milvus.describe_collection(collection, timeout=self._timeout_s)["collection_id"])
+            return collection_found(self._milvus.describe_collection(collection, timeout=self._timeout_s))
 
     def alter(self, collection: str, properties: Mapping[str, str]) -> None:
         """Set properties of a collection, and leave its others as they are."""
@@ -114,32 +119,37 @@ class Client:
         """Create an empty collection without an index."""
         schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
         for field in layout.fields:
-            size = {"varchar": "max_length", "vector": "dim"}.get(field.kind)
-            sizes = {} if size is None else {size: field.limit}
-            schema.add_field(field.name, _TYPES[field.kind], is_primary=field.key, **sizes)
+            size = "max_length" if field.kind == "varchar" else "dim" if field.kind in VECTOR_KINDS else ""
+            options: dict[str, Any] = {size: field.limit} if size else {}
+            if field.computed_from:
+                source, name = field.computed_from, f"bm25_{field.computed_from}"
+                schema.add_function(Function(name, FunctionType.BM25, input_field_names=[source], output_field_names=[field.name]))
+            if field.name in [one.computed_from for one in layout.fields]:
+                options["enable_analyzer"] = True
+            schema.add_field(field.name, _TYPES[field.kind], is_primary=field.key, is_partition_key=field.partition_key, **options)
         with _faults("create"):
             self._milvus.create_collection(
                 layout.name, schema=schema, properties=dict(properties), consistency_level=self._consistency, timeout=self._timeout_s
             )
 
-    def metric(self, collection: str, field: str) -> str | None:
-        """Return the metric of a vector's index, or None without an index."""
+    def index_of(self, collection: str, field: str) -> tuple[str, str] | None:
+        """Return type and metric of a vector's index, or None without an index."""
         with _faults("describe index"):
             if field not in self._milvus.list_indexes(collection, field_name=field, timeout=self._timeout_s):
                 return None
             found = self._milvus.describe_index(collection, field, timeout=self._timeout_s)
-        return str(found["metric_type"])
+        return str(found["index_type"]), str(found["metric_type"])
 
-    def index(self, collection: str, field: Field, index_type: str) -> None:
+    def index(self, collection: str, field: Field, index_type: str, params: Mapping[str, Any] = MappingProxyType({})) -> None:
         """Begin to create the index of one field; it bears the field's name. `load` waits for it.
 
         Waiting here would be pymilvus's own loop: half a second at least, and without an end when its time-out is no `int`.
         """
-        params = MilvusClient.prepare_index_params()
+        indexes = MilvusClient.prepare_index_params()
         metric = {} if field.metric is None else {"metric_type": field.metric}
-        params.add_index(field.name, index_type=index_type, index_name=field.name, **metric)
+        indexes.add_index(field.name, index_type=index_type, index_name=field.name, params=dict(params), **metric)
         with _faults("create index"):
-            self._milvus.create_index(collection, params, timeout=self._timeout_s, sync=False)
+            self._milvus.create_index(collection, indexes, timeout=self._timeout_s, sync=False)
 
     def load(self, collection: str) -> None:
         """Make a collection searchable; a local one is released after every start."""
@@ -152,23 +162,14 @@ class Client:
             self._milvus.flush(collection, timeout=self._write_timeout_s)
 
     def upsert(self, layout: Layout, columns: Sequence[ColumnValues]) -> int:
-        """Write one batch, given as one column for each field of the layout; returns how many rows Milvus counted.
+        """Write one batch, given as one column for each written field of the layout; returns how many rows Milvus counted.
 
         The request is built here and handed over ready-made: pymilvus's own way from rows to columns visits every value
         in Python, and made storing three times slower. Raises ValueError for an integer that does not fit its column.
         """
         request = milvus_pb2.UpsertRequest(collection_name=layout.name, num_rows=len(columns[0]))
-        for field, values in zip(layout.fields, columns, strict=True):
-            column = request.fields_data.add(type=int(_TYPES[field.kind]), field_name=field.name)
-            if field.kind == "varchar":
-                column.scalars.string_data.data.extend(values)
-            elif field.kind == "int64":
-                column.scalars.long_data.data.extend(values)
-            elif field.kind == "int32":
-                column.scalars.int_data.data.extend(values)
-            else:
-                column.vectors.dim = field.limit
-                column.vectors.float_vector.data.extend(np.asarray(values, np.float32).ravel().tolist())
+        for field, values in zip(layout.written, columns, strict=True):
+            fill(request.fields_data.add(type=int(_TYPES[field.kind]), field_name=field.name), field, values)
         with _faults("upsert"):
             connection = self._milvus._get_connection()  # noqa: SLF001 (the only way to a ready-made request)
             answer = connection.upsert(
@@ -182,8 +183,20 @@ class Client:
             )
         return int(answer.upsert_count)
 
+    def delete(self, collection: str, expression: str) -> None:
+        """Delete the rows that match; servers do not say how many there were."""
+        with _faults("delete"):
+            self._milvus.delete(collection, filter=expression, timeout=self._write_timeout_s, retry_on_rate_limit=False)
+
     def query(
-        self, collection: str, expression: str, columns: Sequence[str], *, limit: int | None = None, timeout_s: float | None = None
+        self,
+        collection: str,
+        expression: str,
+        columns: Sequence[str],
+        *,
+        limit: int | None = None,
+        timeout_s: float | None = None,
+        strong: bool = False,
     ) -> list[dict[str, Any]]:
         """Return rows that match, in no particular order; without a limit the expression itself must bound them."""
         bound = {} if limit is None else {"limit": limit}
@@ -192,22 +205,24 @@ class Client:
                 collection,
                 filter=expression,
                 output_fields=list(columns),
-                consistency_level=self._consistency,
+                consistency_level="Strong" if strong else self._consistency,
                 timeout=self._timeout_s if timeout_s is None else timeout_s,
                 retry_on_rate_limit=False,
                 **bound,
             )
         return cast("list[dict[str, Any]]", list(rows))
 
-    def search(self, layout: Layout, vector: NDArray[np.float32], limit: int, columns: Sequence[str]) -> list[Hit]:
-        """Return the rows nearest to one vector, nearest first."""
+    def search(
+        self, layout: Layout, vector: NDArray[np.float32], limit: int, columns: Sequence[str], params: Mapping[str, Any]
+    ) -> list[Hit]:
+        """Return the rows nearest to one vector, nearest first; their scores are what the metric gives."""
         field = layout.vector
         with _faults("search"):
             answers = self._milvus.search(
                 layout.name,
-                data=[vector.tolist()],
+                data=[vector.tolist() if field.kind == "vector" else pack(vector, field.kind)],
                 anns_field=field.name,
-                search_params={"metric_type": field.metric},
+                search_params={"metric_type": field.metric, "params": dict(params)},
                 limit=limit,
                 output_fields=list(columns),
                 consistency_level=self._consistency,
@@ -217,17 +232,9 @@ class Client:
         key = layout.fields[0].name  # servers before 2.4 do not say it, and then pymilvus calls it `id`
         return [Hit(str(hit[key if key in hit else "id"]), float(hit["distance"]), hit["entity"]) for hit in answers[0]]
 
-    def count(self, collection: str) -> int:
-        """Count live rows, exactly (Strong)."""
-        with _faults("count"):
-            rows = self._milvus.query(
-                collection,
-                filter="",
-                output_fields=["count(*)"],
-                consistency_level="Strong",
-                timeout=self._timeout_s,
-                retry_on_rate_limit=False,
-            )
+    def count(self, collection: str, expression: str = "") -> int:
+        """Count live rows that match, exactly (Strong)."""
+        rows = self.query(collection, expression, ["count(*)"], strong=True)
         return int(rows[0]["count(*)"])
 
     def rows_written(self, collection: str) -> int:
@@ -238,10 +245,3 @@ class Client:
     def close(self) -> None:
         """Close the connection; safe to call twice."""
         self._milvus.close()
-
-
-def _field_found(field: Mapping[str, Any]) -> FieldFound:
-    params = field.get("params", {})
-    optional = bool(field.get("nullable")) or field.get("default_value") is not None or bool(field.get("is_function_output"))
-    limit = int(params.get("max_length", params.get("dim", 0)))
-    return FieldFound(DataType(field["type"]).name, limit, bool(field.get("is_primary")), optional)

@@ -5,40 +5,26 @@ our embedding space; or raises `SinkMismatch` with one line that names the colle
 """
 
 import json
-import math
 import re
-from typing import NamedTuple
 
+from sinks.milvus.backend import Backend, build_params
 from sinks.milvus.client import Client, type_name
 from sinks.milvus.faults import MilvusFault
-from sinks.milvus.fields import SPACE_PARTS_PROPERTY, SPACE_PROPERTY, TTL_PROPERTY, CollectionFound, Field, Layout, Space
+from sinks.milvus.fields import (
+    SPACE_PARTS_PROPERTY,
+    SPACE_PROPERTY,
+    TTL_PROPERTY,
+    VECTOR_KINDS,
+    CollectionFound,
+    Field,
+    Layout,
+    Space,
+)
 from sinks.sink import SinkMismatch
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,200}")
-_INVERTED_SINCE = (2, 4)
-_MOST_TTL_S = 3_155_760_000
-"""A hundred years: Milvus takes no more."""
-
-
-class Backend(NamedTuple):
-    """What the Milvus in front of us can do, decided from its version before anything is created.
-
-    Thread: any.
-    """
-
-    local: bool
-    vector_index: str
-    scalar_index: str | None
-    """Type of the scalar indexes; None where they gain nothing (Milvus Lite filters 30,000 rows in 1 ms without one) or do not exist."""
-
-
-def backend(version: str, *, local: bool) -> Backend:
-    """Read a server's version (`v2.3.5`, `2.6.1-dev`); one that says nothing counts as the newest."""
-    if local:
-        return Backend(local=True, vector_index="FLAT", scalar_index=None)
-    numbers = re.search(r"(\d+)\.(\d+)", version)
-    known = (int(numbers[1]), int(numbers[2])) if numbers else _INVERTED_SINCE
-    return Backend(local=False, vector_index="AUTOINDEX", scalar_index="INVERTED" if known >= _INVERTED_SINCE else None)
+_REFUSED = 1_100
+"""Milvus's "invalid parameter"."""
 
 
 def check_name(collection: str) -> None:
@@ -47,25 +33,24 @@ def check_name(collection: str) -> None:
         raise SinkMismatch(f"Milvus collection {collection!r}: a name is letters, digits and underscores, and begins with no digit")
 
 
-def ensure(client: Client, layout: Layout, space: Space, capable: Backend, lifetime_s: float | None, *, create: bool) -> CollectionFound:
+def ensure(client: Client, layout: Layout, space: Space, capable: Backend, ttl_s: int | None, *, create: bool) -> CollectionFound:
     """Create the collection when it is missing, check it when it is there, then load it; returns it as it is now.
 
-    Rows go `lifetime_s` after their last write (None: never); a present collection is told when it has another value. Without
-    `create` nothing is created or altered. Raises SinkMismatch, or MilvusFault when Milvus does not answer.
+    Rows go `ttl_s` after their last write (0: never; None: as it is there); a present collection is told when it has another value.
+    Without `create` nothing is created or altered. Raises SinkMismatch, or MilvusFault when Milvus does not answer.
     """
-    ttl_s = 0 if lifetime_s is None else min(math.ceil(lifetime_s), _MOST_TTL_S)
     found = client.describe(layout.name)
     if found is None:
         if not create:
             raise SinkMismatch(f"Milvus collection {layout.name!r} does not exist; nothing has been indexed yet")
-        found = _create(client, layout, space, ttl_s)
+        found = _create(client, layout, space, ttl_s or 0)
     check_collection(layout, found, space)
-    if create and found.ttl_s != ttl_s:
+    if create and ttl_s is not None and found.ttl_s != ttl_s:
         client.alter(layout.name, {TTL_PROPERTY: str(ttl_s)})
         found = found._replace(properties={**found.properties, TTL_PROPERTY: str(ttl_s)})
-    _ensure_index(client, layout, capable, create=create)
+    index = _ensure_index(client, layout, capable, create=create)
     client.load(layout.name)
-    return found
+    return found._replace(index_type=index)
 
 
 def _create(client: Client, layout: Layout, space: Space, ttl_s: int) -> CollectionFound:
@@ -86,18 +71,35 @@ def _create(client: Client, layout: Layout, space: Space, ttl_s: int) -> Collect
     return found
 
 
-def _ensure_index(client: Client, layout: Layout, capable: Backend, *, create: bool) -> None:
-    """Check the vector's index; an empty collection without one is a creation that was cut short, and is finished."""
+def _ensure_index(client: Client, layout: Layout, capable: Backend, *, create: bool) -> str:
+    """Check the vector's index and return its type; an empty collection without one is a creation that was cut short, and is finished."""
     vector = layout.vector
-    metric = client.metric(layout.name, vector.name)
-    if metric is None and create and client.rows_written(layout.name) == 0:
-        client.index(layout.name, vector, capable.vector_index)
-        if capable.scalar_index:
-            for field in layout.fields:
-                if field.indexed:
-                    client.index(layout.name, field, capable.scalar_index)
-    elif metric != vector.metric:
-        raise _mismatch(layout, vector, "index", metric or "none", f"metric {vector.metric}")
+    found = client.index_of(layout.name, vector.name)
+    if found is None and create and client.rows_written(layout.name) == 0:
+        _create_indexes(client, layout, capable)
+        return vector.index_type
+    index, metric = found or ("none", "none")
+    if metric != vector.metric:
+        raise _mismatch(layout, vector, "index", metric, f"metric {vector.metric}")
+    if index != vector.index_type and not vector.any_index:
+        raise _mismatch(layout, vector, "index", index, vector.index_type)
+    return index
+
+
+def _create_indexes(client: Client, layout: Layout, capable: Backend) -> None:
+    """Create the vector's index and those of the scalars that filters name."""
+    vector = layout.vector
+    try:
+        client.index(layout.name, vector, vector.index_type, build_params(vector.index_type, vector.limit))
+    except MilvusFault as fault:
+        if fault.code != _REFUSED:
+            raise
+        raise SinkMismatch(
+            f"Milvus collection {layout.name!r}, field {vector.name!r}: {vector.index_type} is refused: {fault.reason}"
+        ) from None
+    for field in layout.fields if capable.scalar_index else ():
+        if field.indexed:
+            client.index(layout.name, field, str(capable.scalar_index))
 
 
 def check_collection(layout: Layout, found: CollectionFound, space: Space) -> None:
@@ -136,8 +138,16 @@ def _check_field(layout: Layout, field: Field, found: CollectionFound) -> None:
         raise _mismatch(layout, field, "auto_id", "on", "off")
     if there.type != type_name(field.kind):
         raise _mismatch(layout, field, "type", there.type, type_name(field.kind))
-    if field.kind in ("varchar", "vector") and there.limit != field.limit:
-        raise _mismatch(layout, field, "max_length" if field.kind == "varchar" else "dim", str(there.limit), str(field.limit))
+    if field.limit and there.limit != field.limit:
+        raise _mismatch(layout, field, "dim" if field.kind in VECTOR_KINDS else "max_length", str(there.limit), str(field.limit))
+    if there.computed_from != field.computed_from:
+        raise _mismatch(layout, field, "BM25 function", _source(there.computed_from), _source(field.computed_from))
+    if there.partition_key != field.partition_key:
+        raise _mismatch(layout, field, "partition key", _yes(there.partition_key), _yes(field.partition_key))
+
+
+def _source(column: str) -> str:
+    return f"one of {column!r}" if column else "none"
 
 
 def _mismatch(layout: Layout, field: Field, what: str, found: str, expected: str) -> SinkMismatch:

@@ -10,6 +10,8 @@ _REASON_CHARS = 300
 _VALUE_CODES = frozenset({1, 6, 1100})
 """Milvus Lite's "illegal argument" (6), Milvus's "invalid parameter" (1100), older servers' "unexpected" (1)."""
 _VALUE_PHRASES = ("exceeds max length", "exceeds max_length")
+_SIZE_PHRASES = ("RESOURCE_EXHAUSTED", "larger than max", "too large")
+"""gRPC's status for a message above a limit, and the words of it and of the queues behind a server."""
 
 
 class MilvusFault(Exception):
@@ -24,6 +26,11 @@ class MilvusFault(Exception):
         self.code = code
         self.reason = " ".join(reason.split())[:_REASON_CHARS]
         super().__init__(f"Milvus {call} failed with code {code}: {self.reason}")
+
+    @property
+    def may_be_size(self) -> bool:
+        """Whether less at once may do: the call carried more than somebody on the way takes."""
+        return any(phrase in self.reason for phrase in _SIZE_PHRASES)
 
 
 def refusal(fault: MilvusFault, *, local_write: bool) -> SinkBusy | SinkRejected | SinkBroken:

@@ -8,7 +8,7 @@ together until a window holds at least `limit` lines and is complete. Lines of o
 parted by time: the last query takes up to `MOST_ROWS` of those.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from sinks.row import LineRow
@@ -84,6 +84,15 @@ def any_of(column: str, values: Iterable[str]) -> str | None:
     """Return the expression "column is one of values", or None when none of them can be stored, so that nothing matches."""
     wanted = [literal(value) for value in dict.fromkeys(values) if _is_unicode(value)]
     return f"{column} in [{', '.join(wanted)}]" if wanted else None
+
+
+def any_of_each(column: str, values: Iterable[str], at_once: int) -> Iterator[str]:
+    """Yield expressions as `any_of` makes them, each of so many values at most."""
+    wanted = list(values)
+    for start in range(0, len(wanted), at_once):
+        expression = any_of(column, wanted[start : start + at_once])
+        if expression is not None:
+            yield expression
 
 
 def line_expression(templates: Collection[str] | None, only: LineFilter) -> str | None:

@@ -6,27 +6,33 @@ after one loses rows that it has acknowledged).
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sinks.milvus.client import Client, ColumnValues
-from sinks.milvus.collections import backend, check_name, ensure
+from sinks.milvus.access import connect
+from sinks.milvus.backend import backend, choose, has_bm25
+from sinks.milvus.client import Client
+from sinks.milvus.collections import check_name, ensure
 from sinks.milvus.faults import MilvusFault, refusal
 from sinks.milvus.fields import Layout, Space, lines_layout, templates_layout
 from sinks.milvus.lite import LocalMilvus, check_folder, local_folder, names_server
+from sinks.milvus.packing import ColumnValues
 from sinks.milvus.reading import Reader
+from sinks.milvus.retention import lifetimes, told
+from sinks.milvus.searching import any_of_each
+from sinks.milvus.settings import MilvusSettings
+from sinks.milvus.storing import upsert_in_parts
 from sinks.milvus.turns import Turns
 from sinks.milvus.writing import check_vector, line_batches, template_batches
 from sinks.row import LineRow, TemplateRow
-from sinks.sink import LineFilter, SinkBroken, SinkBusy, SinkCounts, SinkMismatch, TemplateCounts, TemplateHit
+from sinks.sink import LineFilter, SinkBroken, SinkBusy, SinkCounts, SinkMismatch, StoredLines, TemplateCounts, TemplateHit
 
-_LOCAL_WRITE_S = 60.0
-"""A local write that timed out may still be running, and a second one beside it would lose rows: so it gets long, and then it is final."""
+__all__ = ["MilvusSettings", "MilvusSink"]
+
+_DELETES_AT_ONCE = 1_000
 _MEMORY_ROWS = 32_000
 """A local folder writes rows from memory out to a segment when it has so many: 55 µs a row, in which nothing else happens."""
 _MEMORY_ROWS_READ = 4_000
@@ -35,40 +41,16 @@ _MEMORY_TEMPLATES_READ = 1_000
 so many in memory, they are written out first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MilvusSettings:
-    """Where Milvus is and what it must hold.
-
-    Thread: any.
-    """
-
-    uri: str
-    """`http://HOST:PORT`, or a local folder."""
-    dim: int
-    space: str
-    """Embedding-space id; collections of another one are refused."""
-    space_parts: Mapping[str, str] = field(default_factory=dict)
-    """What the space is made of, for that refusal: name → value."""
-    collection: str = "vectail"
-    token: str = field(default="", repr=False)
-    user: str = ""
-    password: str = field(default="", repr=False)
-    db: str = ""
-    timeout_s: float = 10.0
-    consistency: Literal["Bounded", "Strong"] = "Bounded"
-    """Of reads; counts are always Strong."""
-    retention_s: float | None = None
-    """A server removes a line so long after its last write, a template after twice that; None: never. A local folder keeps everything."""
-
-
 class MilvusSink:
     """A `Sink` on Milvus; once a local write has failed, every call but `close` raises SinkBroken.
 
     Thread: any; writes to a local folder take turns behind one lock.
     """
 
-    def __init__(self, settings: MilvusSettings) -> None:
+    def __init__(self, settings: MilvusSettings, *, say: Callable[[str], None] = lambda _line: None) -> None:
+        """`say` takes one line about what `open` changes in collections that are there."""
         self._settings = settings
+        self._say = say
         self._lines = lines_layout(settings.collection)
         self._templates = templates_layout(settings.collection, settings.dim)
         self._local: LocalMilvus | None = None
@@ -77,14 +59,19 @@ class MilvusSink:
         self._memory_rows = {self._lines.name: 0, self._templates.name: 0}
         self._broken = ""
         self._latest_ms = int(time.time() * 1_000)  # a guess, until lines say better
-        self._retention_s = settings.retention_s if names_server(settings.uri) else None
+        self._retention_s = (settings.retention_s or None) if names_server(settings.uri) else None
         self._ids: tuple[int, ...] = ()
         self._reader = Reader(self._lines, self._templates, timeout_s=settings.timeout_s, calls=self._calls)
 
     @property
     def retention_s(self) -> float | None:
-        """After how many seconds a line goes, as the server was or will be told; None: never, and always so in a local folder."""
+        """After how many seconds a line goes, as the server says since the last write; None: never, and always so in a local folder."""
         return self._retention_s
+
+    @property
+    def has_bm25(self) -> bool:
+        """Whether lines can be searched by their words; known when it is open."""
+        return bool(self._lines.vector.computed_from)
 
     @property
     def repaired_files(self) -> int:
@@ -106,7 +93,7 @@ class MilvusSink:
         try:
             self._local = None if folder is None else LocalMilvus(folder)
             self._turns = Turns(local=folder is not None)
-            self._client = self._connect()
+            self._client = connect(self._settings, self._local)
             self._ensure(self._client, create=create)
         except MilvusFault as fault:
             self.close()
@@ -167,6 +154,21 @@ class MilvusSink:
         with self._calls() as client:
             return SinkCounts(lines=client.count(self._lines.name), templates=client.count(self._templates.name))
 
+    def lines_between(self, topic: str, partition: int, first_offset: int, end_offset: int) -> StoredLines:
+        """Return every line of a range of offsets, read in bounded pages."""
+        self._clear_memory(self._lines, _MEMORY_ROWS_READ)
+        return self._reader.lines_between(topic, partition, first_offset, end_offset, local=self._local is not None)
+
+    def stored_templates(self, digests: Collection[str]) -> set[str]:
+        """Return those of `digests` whose template row is stored; asked for in bounded pieces."""
+        return self._reader.stored(digests)
+
+    def delete_lines(self, ids: Collection[str]) -> None:
+        """Remove lines by their ids, in bounded pieces."""
+        for expression in any_of_each("id", ids, _DELETES_AT_ONCE):
+            with self._calls(write=True) as client:
+                client.delete(self._lines.name, expression)
+
     def close(self) -> None:
         """Release the connection and the folder; a folder that a write broke keeps its lock until the process ends."""
         with self._turns.write(), self._turns.flush():
@@ -179,38 +181,40 @@ class MilvusSink:
             elif local is not None:
                 local.close()
 
-    def _connect(self) -> Client:
-        settings = self._settings
-        token = settings.token or (f"{settings.user}:{settings.password}" if settings.user else "")
-        return Client(
-            settings.uri if self._local is None else self._local.address,
-            token=token,
-            db=settings.db,
-            timeout_s=settings.timeout_s,
-            write_timeout_s=settings.timeout_s if self._local is None else max(_LOCAL_WRITE_S, settings.timeout_s),
-            consistency=settings.consistency,
-            pings=self._local is None,  # Milvus Lite's server hangs up on a client that pings an idle connection
-        )
-
     def _ensure(self, client: Client, *, create: bool) -> None:
         settings = self._settings
         capable = backend(client.version(), local=self._local is not None)
+        choice = choose(settings, capable)
+        bm25 = has_bm25(settings, capable, client.describe(settings.collection))
+        lines = lines_layout(settings.collection, bm25=bm25, partition_key=settings.partition_key)
+        templates = templates_layout(settings.collection, settings.dim, **choice._asdict(), any_index=settings.index == "auto")
         space = Space(settings.space, settings.space_parts)
+        before = [client.describe(layout.name) for layout in (templates, lines)]
+        ttls_s = [0 if one is None else one.ttl_s for one in before]
         retention_s = settings.retention_s if self._local is None else None
-        lifetimes = {self._templates: retention_s and 2 * retention_s, self._lines: retention_s}
-        found = [ensure(client, layout, space, capable, lifetime_s, create=create) for layout, lifetime_s in lifetimes.items()]
+        wanted = lifetimes(retention_s, templates_ttl_s=ttls_s[0], lines_ttl_s=ttls_s[1])
+        found = [
+            ensure(client, layout, space, capable, ttl_s, create=create) for layout, ttl_s in zip((templates, lines), wanted, strict=True)
+        ]
+        for one, ttl_s, now in zip(before, ttls_s, found, strict=True):
+            if one is not None and now.ttl_s != ttl_s:
+                self._say(f"Milvus keeps the rows of {now.name} {told(now.ttl_s)} from now on; it was {told(ttl_s)}")
+        self._lines, self._templates = lines, templates
+        self._reader.use(lines, templates, found[0].index_type)
         self._ids = tuple(one.id for one in found)
         self._retention_s = found[-1].ttl_s or None
 
     def _check_not_replaced(self) -> None:
-        """Refuse to go on with collections that are not those of `open`: what was stored in those is gone."""
+        """Refuse to go on with collections that are not those of `open`: what was stored in those is gone. Note how long lines live."""
         if self._local is not None:
             return
         for layout, there in zip((self._templates, self._lines), self._ids, strict=True):
             with self._calls() as client:
-                if client.collection_id(layout.name) != there:
+                now = client.described(layout.name)
+                if now.id != there:
                     self._broken = f"Milvus collection {layout.name!r} was replaced while running; start again to fill the new one"
                     raise SinkBroken(self._broken)
+            self._retention_s = now.ttl_s or None  # of the lines, which come last
 
     @contextmanager
     def _calls(self, *, write: bool = False) -> Iterator[Client]:
@@ -232,9 +236,7 @@ class MilvusSink:
         for columns in batches:
             rows = len(columns[0])
             with self._calls(write=True) as client:
-                counted = client.upsert(layout, columns)
-                if counted != rows:
-                    raise MilvusFault("upsert", -1, f"{counted} of {rows} rows of {layout.name} were acknowledged")
+                upsert_in_parts(client, layout, columns, splits=self._local is None)
             self._memory_rows[layout.name] += rows
             self._clear_memory(layout, _MEMORY_ROWS)
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sinks.milvus.client import ColumnValues
 from sinks.milvus.fields import PAD_DIM, Field, Layout
+from sinks.milvus.packing import ColumnValues
 from sinks.row import LineRow, TemplateRow
 from sinks.sink import SinkRejected
 
@@ -31,11 +31,13 @@ def line_batches(rows: Sequence[LineRow], layout: Layout) -> Iterator[tuple[Colu
     """
     last = {row.id: row for row in rows}
     columns = dict(zip(LineRow._fields, zip(*last.values(), strict=True), strict=False))
-    for field in layout.fields[:-1] if columns else ():
+    brought = layout.fields[:-1]
+    for field in brought if columns else ():
         check = _check_texts if field.kind == "varchar" else _check_integers
         check(field, columns[field.name], columns["id"])
     for start, end in _parts(columns.get("text", ()), 4 * PAD_DIM):
-        yield *(columns[name][start:end] for name in layout.names[:-1]), np.zeros((end - start, PAD_DIM), np.float32)
+        pad = () if layout.vector.computed_from else (np.zeros((end - start, PAD_DIM), np.float32),)
+        yield *(columns[field.name][start:end] for field in brought), *pad
 
 
 def template_batches(rows: Sequence[TemplateRow], layout: Layout) -> Iterator[tuple[ColumnValues, ...]]:

@@ -11,7 +11,7 @@ def test_nothing_is_committed_behind_our_back_and_nothing_skipped() -> None:
     properties = client_properties(SETTINGS)
     assert properties["enable.auto.commit"] is False
     assert properties["enable.auto.offset.store"] is False
-    assert properties["auto.offset.reset"] == "earliest"
+    assert properties["auto.offset.reset"] == "error"
     assert properties["check.crcs"] is True
     assert properties["allow.auto.create.topics"] is False
 
@@ -50,5 +50,12 @@ def test_an_administrator_gets_addresses_and_security_only() -> None:
 
 
 def test_what_would_break_the_promise_is_protected() -> None:
-    ours = {"enable.auto.commit", "enable.auto.offset.store", "group.id", "bootstrap.servers", "partition.assignment.strategy"}
+    ours = {
+        "enable.auto.commit",
+        "enable.auto.offset.store",
+        "auto.offset.reset",
+        "group.id",
+        "bootstrap.servers",
+        "partition.assignment.strategy",
+    }
     assert ours < PROTECTED

@@ -96,6 +96,16 @@ def test_more_rows_than_one_batch_takes_are_all_stored(sink: Sink) -> None:
     assert sink.counts() == SinkCounts(lines=4_500, templates=2_100)
 
 
+def test_ten_thousand_lines_and_their_templates_are_stored_and_found(sink: Sink) -> None:
+    digests = [f"{number:032x}" for number in range(1_000)]
+    directions = np.random.default_rng(3).standard_normal((1_000, DIM))
+    sink.upsert_templates([template(digest, unit(*vector)) for digest, vector in zip(digests, directions, strict=True)])
+    sink.upsert_lines([line(offset, template=digests[offset % 1_000]) for offset in range(10_000)])
+    assert sink.counts() == SinkCounts(lines=10_000, templates=1_000)
+    assert [hit.digest for hit in sink.nearest_templates(unit(*directions[7]), 1)] == digests[7:8]
+    assert offsets(sink.newest_lines(digests[7], 2, ALL)) == [9_007, 8_007]
+
+
 @pytest.mark.parametrize("text", ODD_TEXTS.values(), ids=ODD_TEXTS)
 def test_odd_texts_come_back_exactly(sink: Sink, text: str) -> None:
     sink.upsert_lines([line(1, text=text)])

@@ -11,7 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sinks.row import ID_BYTES, LEVEL_BYTES, SERVICE_BYTES, TEXT_BYTES, TOPIC_BYTES, LineRow, TemplateRow
-from sinks.sink import LineFilter, SinkBroken, SinkBusy, SinkCounts, SinkMismatch, SinkRejected, TemplateCount, TemplateCounts, TemplateHit
+from sinks.sink import (
+    LineFilter,
+    SinkBroken,
+    SinkBusy,
+    SinkCounts,
+    SinkMismatch,
+    SinkRejected,
+    StoredLines,
+    TemplateCount,
+    TemplateCounts,
+    TemplateHit,
+)
 
 _BYTES = {
     "id": ID_BYTES,
@@ -47,11 +58,13 @@ class FakeSink:
         self.busy_calls = 0
         """So many further calls (of any kind but `close`) raise SinkBusy and do nothing."""
         self.lost_acknowledgements = 0
-        """So many further upserts store their rows and then raise SinkBusy."""
+        """So many further upserts or deletes do their work and then raise SinkBusy."""
         self.rejected_texts: set[str] = set()
         """An upsert with one of these texts raises SinkRejected and stores nothing."""
         self.broken = ""
         """Not empty: every call but `close` raises SinkBroken with it."""
+        self.doubles: dict[str, int] = {}
+        """So many further rows of an id are stored: counted, and folded into one where they are read."""
         self.gate = threading.Event()
         """Cleared: upserts and reads wait here, holding no lock. Set at first."""
         self.gate.set()
@@ -134,6 +147,26 @@ class FakeSink:
         self._begin("counts")
         with self._lock:
             return SinkCounts(lines=len(self.lines), templates=len(self.templates))
+
+    def lines_between(self, topic: str, partition: int, first_offset: int, end_offset: int) -> StoredLines:
+        self._begin("lines_between")
+        with self._lock:
+            rows = [line for line in self.lines.values() if (line.topic, line.partition) == (topic, partition)]
+        rows = [line for line in rows if first_offset <= line.offset < end_offset]
+        return StoredLines(rows, len(rows) + sum(self.doubles.get(line.id, 0) for line in rows))
+
+    def stored_templates(self, digests: Collection[str]) -> set[str]:
+        self._begin("stored_templates")
+        with self._lock:
+            return set(digests) & self.templates.keys()
+
+    def delete_lines(self, ids: Collection[str]) -> None:
+        self._begin("delete_lines")
+        with self._lock:
+            for one in ids:
+                self.lines.pop(one, None)
+                self.doubles.pop(one, None)
+        self._acknowledge()
 
     def close(self) -> None:
         self.calls.append("close")

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from producers.dead_letters import HEAD_BYTES, PRODUCER_PROPERTIES, DeadLetter, DeadLetterSender, Envelope, envelope
+from producers.envelope import mark_headers
 from producers.kafka import EmbeddedBroker, Header
 from producers.lines import TooLarge, read_lines
 from tests.producers.conftest import NewProducer, Outcomes, ReadTopic, Said, headers_of
@@ -115,6 +116,44 @@ def test_a_letter_that_the_topic_refuses_for_its_size_arrives_cut(
     assert headers["vectail.sha256"] == hashlib.sha256(value).hexdigest().encode()
     assert "vectail.truncated" not in named(headers_of(records[len(b"small neighbour")]))
     said.wait_for("refused one for its size")
+
+
+def test_what_the_topic_refuses_even_cut_gets_smaller_until_it_is_taken(
+    new_producer: NewProducer, topic: str, outcomes: Outcomes, read_topic: ReadTopic
+) -> None:
+    tiny_topic, trouble = {**PRODUCER_PROPERTIES, "message.max.bytes": "20000"}, Said()
+    sender = DeadLetterSender(new_producer(tiny_topic), topic, version="1", say=trouble)
+    value = bytes(range(256)) * 8_000
+    pieces = [(sub, 0, "a reason") for sub in range(3_000)]
+
+    deliver(sender, letter(value, pieces=pieces, headers=[("h", b"x" * 5_000)])._replace(key=b"k" * 50_000), outcomes)
+
+    outcomes.wait_for(1)
+    (record,) = read_topic(topic, 1)
+    headers = named(headers_of(record))
+    assert (record.key(), record.value()) == (b"k" * 4_096, value[:4_096])
+    assert headers["vectail.size"] == b"2048000"
+    assert headers["vectail.sha256"] == hashlib.sha256(value).hexdigest().encode()
+    assert headers["vectail.pieces.omitted"] == b"3000"
+    assert headers["vectail.headers.omitted"] == b"1"
+    assert len([line for line in trouble.lines if "refused one for its size" in line]) <= 1
+    assert not [line for line in trouble.lines if "does not take them" in line]
+
+
+def test_a_reason_without_end_is_clipped() -> None:
+    shaped = envelope(letter(b"x", pieces=[(0, 0, "r" * 500_000)])._replace(reason="r" * 500_000), version="1", max_bytes=1_000_000)
+
+    headers = named(shaped.headers)
+    assert headers["vectail.reason"] == headers["__connect.errors.exception.message"] == b"r" * 1_000
+    assert headers["vectail.pieces"] == b'{"%s":[[0,0]]}' % (b"r" * 1_000)
+
+
+def test_a_mark_names_its_letter_and_the_pieces_that_are_left() -> None:
+    left = [(0, 1, "bad"), (4, 0, "bad"), (2, 2, "worse")]
+
+    assert mark_headers(3, 17, (), version="1.2") == [("vectail.replayed", b"3/17"), ("vectail.version", b"1.2")]
+    assert named(mark_headers(3, 17, left, version="1"))["vectail.pieces"] == b'{"bad":[[0,1],[4,0]],"worse":[[2,2]]}'
+    assert named(mark_headers(3, 17, [(n, 0, "r" * 99 + str(n)) for n in range(2_000)], version="1"))["vectail.pieces.omitted"] == b"2000"
 
 
 def test_a_full_queue_holds_letters_and_loses_none(

@@ -21,31 +21,65 @@ class StubServer(MilvusServicer):  # type: ignore[misc]
     Thread: any.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, certificate: tuple[bytes, bytes] | None = None) -> None:
+        """Serve; with a `certificate`, key first, by TLS."""
         self._database = MilvusLite(str(folder))
         super().__init__(self._database)
         self.refuse: tuple[int, str] | None = None
         """Upserts and queries answer with this code and reason, and do nothing."""
         self.forgotten_rows = 0
         """Upserts acknowledge so many rows fewer than they stored."""
+        self.most_rows = 1 << 31
+        """Requests with more rows are messages too large."""
+        self.denied: tuple[grpc.StatusCode, str] | None = None
+        """Upserts end with this status of gRPC's, and do nothing."""
+        self.no_index: tuple[int, str] | None = None
+        """Requests for an index answer with this code and reason."""
+        self.version = ""
+        """What the server says it is; Milvus Lite, if empty."""
         self.answer = threading.Event()
         """Cleared: an upsert is stored, and its answer waits."""
         self.answer.set()
         self.upserts = 0
+        self.stored_rows: list[int] = []
+        """Rows of each upsert that was not refused."""
         self.queries = 0
         self._server = grpc.server(futures.ThreadPoolExecutor(max_workers=8))
         milvus_pb2_grpc.add_MilvusServiceServicer_to_server(self, self._server)
-        self.uri = f"http://127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
+        if certificate is None:
+            self.uri = f"http://127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
+        else:
+            credentials = grpc.ssl_server_credentials([certificate])
+            self.uri = f"https://127.0.0.1:{self._server.add_secure_port('127.0.0.1:0', credentials)}"
         self._server.start()
 
     def Upsert(self, request: Any, context: Any) -> Any:  # noqa: ANN401, N802 (the names and types of generated code)
         self.upserts += 1
         if self.refuse:
             return milvus_pb2.MutationResult(status=self._refusal())
+        if self.denied:
+            context.abort(*self.denied)
+        if request.num_rows > self.most_rows:
+            context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "grpc: received message larger than max (17 vs. 16)")
+        self.stored_rows.append(request.num_rows)
         result = super().Upsert(request, context)
         result.upsert_cnt -= self.forgotten_rows
         self.answer.wait()
         return result
+
+    def CreateIndex(self, request: Any, context: Any) -> Any:  # noqa: ANN401, N802 (as Upsert)
+        code, reason = self.no_index or (0, "")
+        return common_pb2.Status(code=code, reason=reason) if code else super().CreateIndex(request, context)
+
+    def GetVersion(self, request: Any, context: Any) -> Any:  # noqa: ANN401, N802 (as Upsert)
+        answer = super().GetVersion(request, context)
+        answer.version = self.version or answer.version
+        return answer
+
+    def Connect(self, request: Any, context: Any) -> Any:  # noqa: ANN401, N802 (as Upsert)
+        answer = super().Connect(request, context)
+        answer.server_info.build_tags = self.version or answer.server_info.build_tags
+        return answer
 
     def Query(self, request: Any, context: Any) -> Any:  # noqa: ANN401, N802 (as Upsert)
         self.queries += 1

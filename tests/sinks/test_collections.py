@@ -5,9 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pymilvus import DataType, MilvusClient
 
+from sinks.milvus.backend import backend
 from sinks.milvus.client import Client, type_name
-from sinks.milvus.collections import backend, check_collection, check_name
+from sinks.milvus.collections import check_collection, check_name
 from sinks.milvus.fields import (
     SPACE_PARTS_PROPERTY,
     SPACE_PROPERTY,
@@ -21,6 +23,7 @@ from sinks.milvus.fields import (
 )
 from sinks.milvus.lite import LocalMilvus
 from sinks.milvus.sink import MilvusSettings, MilvusSink
+from sinks.row import TEXT_BYTES
 from sinks.sink import SinkBusy, SinkMismatch
 from tests.sinks.rows import DIM, line, template
 
@@ -35,7 +38,7 @@ def prepare(folder: Path, layout: Layout, space: str | None = "space-1", *, inde
     client = Client(local.address, token="", db="", timeout_s=10.0, write_timeout_s=10.0, consistency="Strong")
     client.create(layout, {} if space is None else {SPACE_PROPERTY: space})
     if index:
-        client.index(layout.name, layout.vector, "FLAT")
+        client.index(layout.name, layout.vector, layout.vector.index_type)
     if rows:
         keys = [f"{number}" for number in range(rows)]
         client.upsert(layout, [keys, keys, np.ones((rows, layout.vector.limit), np.float32)])
@@ -146,6 +149,20 @@ def test_auto_id_is_refused() -> None:
         check_collection(TEMPLATES, CollectionFound(fields, auto_id=True, properties={}), SPACE)
 
 
+def test_an_auto_id_collection_is_refused_where_it_lies(folder: Path, sink: MilvusSink) -> None:
+    local = LocalMilvus(folder)
+    client = MilvusClient(local.address, dedicated=True)
+    schema = MilvusClient.create_schema(auto_id=True)
+    schema.add_field("digest", DataType.INT64, is_primary=True)
+    schema.add_field("text", DataType.VARCHAR, max_length=TEXT_BYTES)
+    schema.add_field("vector", DataType.FLOAT_VECTOR, dim=DIM)
+    client.create_collection("vectail_templates", schema=schema)
+    client.close()
+    local.close()
+    with pytest.raises(SinkMismatch, match="'vectail_templates', field 'digest': auto_id is on, expected off"):
+        sink.open()
+
+
 def test_a_field_that_rows_may_leave_out_is_no_difference() -> None:
     fields = {
         "digest": FieldFound("VARCHAR", 32, key=True, optional=False),
@@ -191,7 +208,8 @@ def test_two_collections_of_different_names_live_in_one_folder(sink: MilvusSink,
     [("v2.3.5", None), ("v2.4.0", "INVERTED"), ("2.6.11-dev", "INVERTED"), ("v3.0.1", "INVERTED"), ("?", "INVERTED")],
 )
 def test_what_a_server_can_do_is_decided_from_its_version(version: str, scalar_index: str | None) -> None:
-    assert backend(version, local=False) == (False, "AUTOINDEX", scalar_index)
+    assert backend(version, local=False).scalar_index == scalar_index
+    assert backend("milvus_lite-3.2.2", local=True).scalar_index is None
 
 
 def test_a_server_that_is_away_is_busy_and_a_wrong_address_a_mismatch() -> None:

@@ -36,12 +36,17 @@ def lifetimes(settings: MilvusSettings) -> list[str | None]:
         return [client.describe_collection(name)["properties"].get(TTL_PROPERTY) for name in names]
 
 
-def test_two_workers_that_start_at_once_make_one_pair_of_collections(remote: MilvusSettings) -> None:
+def test_two_workers_that_start_at_once_make_one_pair_of_collections_in_which_a_row_stored_twice_is_seen(remote: MilvusSettings) -> None:
     with ThreadPoolExecutor(2) as threads:
         first, second = threads.map(opened, [remote, remote])
     first.upsert_templates([template("a")])
     second.upsert_lines([line(1)])
     assert first.counts() == second.counts() == (1, 1)
+    with connected(remote.uri) as client:  # an insert looks for no row of the same id
+        client.insert(remote.collection, [line(1)._asdict() | {"pad": [0.0, 0.0]}])
+    assert first.lines_between("logs", 0, 0, 9) == ([line(1)], 2)
+    second.delete_lines([line(1).id])
+    assert first.lines_between("logs", 0, 0, 9) == ([], 0)
     first.close()
     second.close()
 
@@ -88,10 +93,25 @@ def test_lines_go_after_the_retention_and_templates_after_twice_that_and_a_start
     opened(replace(remote, retention_s=36_500 * DAY_S)).close()
     assert lifetimes(remote) == ["3153600000", "3155760000"]  # Milvus takes no more than a hundred years
 
-    sink = opened(remote)
+    said: list[str] = []
+    sink = MilvusSink(remote, say=said.append)
+    sink.open()
+    assert (sink.retention_s, said) == (3_153_600_000, []), "as it was found"
+    sink.close()
+
+    sink = MilvusSink(replace(remote, retention_s=0.0), say=said.append)
+    sink.open()
     assert sink.retention_s is None
     assert lifetimes(remote) == ["0", "0"]
+    assert said == [
+        f"Milvus keeps the rows of {remote.collection}_templates for ever from now on; it was 3.652e+04 days",
+        f"Milvus keeps the rows of {remote.collection} for ever from now on; it was 3.65e+04 days",
+    ]
+    with_another = MilvusSink(replace(remote, retention_s=DAY_S))
+    with_another.open()
+    with_another.close()
     sink.upsert_lines([line(1)])
+    assert sink.retention_s == DAY_S, "what somebody else has set meanwhile"
     assert sink.counts().lines == 1
     sink.close()
 

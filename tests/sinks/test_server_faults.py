@@ -1,12 +1,13 @@
 """What a server may answer: nothing is taken for stored that was not acknowledged, and only a value's own fault rejects it."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sinks.milvus.sink import MilvusSettings, MilvusSink
-from sinks.sink import LineFilter, SinkBroken, SinkBusy, SinkRejected
+from sinks.sink import LineFilter, SinkBroken, SinkBusy, SinkMismatch, SinkRejected
 from tests.sinks.rows import DIGEST, DIM, line, offsets, template, unit
 from tests.sinks.stub_server import StubServer
 
@@ -103,3 +104,25 @@ def test_a_server_is_never_broken(server: StubServer, remote: MilvusSink) -> Non
         assert not isinstance(error.value, SinkBroken)
     server.refuse = None
     remote.upsert_lines([line(1)])
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected", "told"),
+    [
+        ((1_100, "invalid index type: GPU_CAGRA"), SinkMismatch, "field 'vector': GPU_CAGRA is refused: invalid index type: GPU_CAGRA$"),
+        ((2, "service unavailable"), SinkBusy, "service unavailable"),
+    ],
+)
+def test_an_index_that_the_server_refuses_is_named_and_a_later_start_finishes_the_collections(
+    server: StubServer, answer: tuple[int, str], expected: type[Exception], told: str
+) -> None:
+    server.version, server.no_index = "v2.6.11", answer
+    settings = MilvusSettings(uri=server.uri, dim=DIM, space="space-1", timeout_s=2.0, index="GPU_CAGRA")
+    with pytest.raises(expected, match=told):
+        MilvusSink(settings).open()
+    server.no_index = None
+    sink = MilvusSink(replace(settings, index="HNSW"))
+    sink.open()
+    sink.upsert_templates([template("a")])
+    assert sink.counts().templates == 1
+    sink.close()

@@ -120,7 +120,7 @@ class Chain:
         self.store_lane: Lane[StoreItem] = Lane("store")
         self.answer_lane: Lane[Answerable] = Lane("answer")
         self._rewrite_found = known_s < math.inf
-        self.flights = Flights(keep_s=known_s, clock=self.clock)
+        self.flights = Flights(keep_s=lambda: known_s, clock=self.clock)
         self.cache = MemoryCache(cache_bytes)
         self.said: list[str] = []
         index = IndexLevel(self.sink.template_vectors, say=self.said.append, clock=self.clock, draw=lambda: 0.0)
@@ -281,7 +281,7 @@ class Chain:
             document_prefix=prefix,
             flights=self.flights,
             levels=self.levels,
-            rewrite_found=self._rewrite_found,
+            rewrite_found=lambda: self._rewrite_found,
             outlets=Outlets(embed=self.embed_lane, store=self.store_lane),
             undecodable=undecodable,
             abandoned=lambda: self.abandoned,

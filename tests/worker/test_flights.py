@@ -106,7 +106,7 @@ def test_rejected_templates_are_bounded_and_the_oldest_goes_first(chunks: Chunks
 
 def test_a_template_is_known_no_longer_than_it_may_be(chunks: Chunks) -> None:
     now_s = 100.0
-    flights = Flights(keep_s=60.0, clock=lambda: now_s)
+    flights = Flights(keep_s=lambda: 60.0, clock=lambda: now_s)
     flights.board([chunks("a")])
     flights.land([landing("a")])
     now_s = 160.0

@@ -13,13 +13,14 @@ from tests.worker.chain import QUERIES, record
 from tests.worker.running import WAIT_S, World, wait_until
 from worker.answer import EncodedQuery, FailedQuery, ReadyQuery
 from worker.encoded import EmbeddedChunk, EncodedChunk
+from worker.milvus_table import MilvusTable
 from worker.outside import Outside
 from worker.pipeline import Pipeline
 from worker.query import REPLY_TOPIC_HEADER
 from worker.settings import Settings
 from worker.space import Digester
 from worker.stage import Abandoned
-from worker.tables import MilvusTable, QueryTable
+from worker.tables import QueryTable
 
 LOGS = Partition("logs", 0)
 

@@ -87,11 +87,28 @@ def test_while_the_sink_is_busy_rows_are_held_and_tried_again(chain: Chain, kind
     chain.feed("disk full", "network down")
     chain.run()
     assert len(tries) == 7
-    assert chain.pauses_s == [*BACK_OFF_S, BACK_OFF_S[-1]]
+    assert all(most_s / 2 <= pause_s <= most_s for pause_s, most_s in zip(chain.pauses_s, [*BACK_OFF_S, BACK_OFF_S[-1]], strict=True))
     assert chain.stored() == [(0, "disk full"), (1, "network down")]
     assert chain.committable() == 2
     assert chain.letters.posted == []
-    assert [line.split(" (")[0] for line in chain.said] == ["the sink does not take rows", "the sink takes rows again"]
+    assert [line.split(" (")[0].split(" after")[0] for line in chain.said] == ["the sink does not take rows", "the sink takes rows again"]
+
+
+def test_two_minutes_without_a_sink_are_a_handful_of_lines_and_then_it_goes_on_by_itself(chain: Chain) -> None:
+    def away(_rows: Rows) -> None:
+        if chain.now_s < 220:
+            raise SinkBusy("planted")
+
+    chain.sink.on_upsert = away
+    chain.feed(*[f"disk {number} full" for number in range(50)])
+    chain.embed()
+    held = (chain.ledger.open_bytes, chain.ledger.decoded_bytes)
+    chain.run()
+    assert len(chain.pauses_s) > 20
+    assert 2 <= len(chain.said) <= 4
+    assert chain.said[-1].startswith("the sink takes rows again after 12")
+    assert held > (0, 0)
+    assert (len(chain.stored()), chain.committable(), chain.ledger.open_bytes, chain.letters.posted) == (50, 50, 0, [])
 
 
 def test_a_lost_acknowledgement_writes_the_same_rows_again(chain: Chain) -> None:

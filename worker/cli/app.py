@@ -12,12 +12,15 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
+from worker.cli.dlq_verbs import dlq_app
 from worker.cli.exits import CommandFailed, stop_on_signals
-from worker.cli.given import kafka_flags, settings_or_fail
+from worker.cli.given import kafka_flags, settings_or_fail, worker_settings_or_fail
 from worker.cli.kinds_verbs import kinds_app
 from worker.cli.model_verbs import model_app
+from worker.cli.offsets_verbs import positions_app
 from worker.cli.options import PLAIN, AsJson, Bootstrap, Config, Copies, Hits, Query, Verbs
 from worker.cli.output import never_fail_on_a_character, print_facts, print_json, print_text
+from worker.cli.verify_verbs import verify_app
 from worker.exit_codes import MUST_CHANGE
 
 app = typer.Typer(
@@ -34,8 +37,9 @@ app = typer.Typer(
 )
 topics_app = typer.Typer(help="Make the Kafka topics that vectail needs.", **PLAIN)
 config_app = typer.Typer(help="Check the settings, or show all of them.", **PLAIN)
-app.add_typer(kinds_app)
-for verb, verbs in (("topics", topics_app), ("config", config_app), ("model", model_app)):
+for verbs in (kinds_app, positions_app, verify_app):
+    app.add_typer(verbs)
+for verb, verbs in (("dlq", dlq_app), ("topics", topics_app), ("config", config_app), ("model", model_app)):
     app.add_typer(verbs, name=verb)
 
 
@@ -74,6 +78,9 @@ def run_verb(
     workers: Annotated[
         int, typer.Option(help="Run so many, sharing cores and GPU; needs a Milvus server.", min=1, max=64, metavar="N")
     ] = 1,
+    start: Annotated[
+        str | None, typer.Option("--from", help="Read on from here, as `offsets reset --to` does; at each start.", metavar="WHERE")
+    ] = None,
     part: Annotated[str | None, typer.Option(hidden=True, metavar="K/N")] = None,
 ) -> None:
     """Run the worker: index topics and answer questions.
@@ -83,14 +90,22 @@ def run_verb(
     Exit codes: 0 drained; 1 crashed or a limit was reached; 2 something must be changed first (settings, model, index); 3 the drain
     deadline passed.
     """
-    from worker.cli.run import run_worker
+    from worker.cli.offsets import read_target
+    from worker.cli.run import begin_at, run_worker
     from worker.cli.workers import read_part, run_workers, shares_of
+    from worker.logs import configure_logs
 
-    settings = settings_or_fail(config)
+    settings = worker_settings_or_fail(config)
     if part is not None:
         mine = read_part(part)
-        raise typer.Exit(run_worker(settings_or_fail(config, shares_of(settings, mine)), number=mine.number))
-    raise typer.Exit(run_workers(settings, config, workers) if workers > 1 else run_worker(settings))
+        raise typer.Exit(run_worker(worker_settings_or_fail(config, shares_of(settings, mine)), number=mine.number))
+    target = None if start is None else read_target(start, option="--from")
+    if workers == 1:
+        raise typer.Exit(run_worker(settings, start=target))
+    if target is not None:
+        configure_logs()
+        begin_at(settings.kafka, target, Event())
+    raise typer.Exit(run_workers(settings, config, workers))
 
 
 @app.command("feed")
@@ -173,7 +188,7 @@ def config_check_verb(*, config: Config = None) -> None:
 
     That is: every name is known, every value is possible. Starts nothing and connects to nothing.
     """
-    settings_or_fail(config)
+    worker_settings_or_fail(config)
     print_text("settings are valid")
 
 

@@ -10,10 +10,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from consumers.chunk import Chunker
-from consumers.decode import Decoder
 from consumers.mask import MaskMode
 from producers.lines import FileUnreadable, check_files
-from sinks.row import TEXT_BYTES
 from worker.cache.frame import FrameCodec
 from worker.cache.memory import ENTRY_BYTES
 from worker.cli.exits import must_change
@@ -23,11 +21,12 @@ from worker.loaded import load_model, model_of, space_of
 from worker.logs import configure_logs
 from worker.model.folder import ModelError
 from worker.model.prepared import PreparedModel
+from worker.pieces import new_chunker, new_decoder
 from worker.sampling import Sample
 from worker.settings import Settings
 from worker.space import Digester, EmbeddingSpace
 from worker.survey import Survey
-from worker.tables import new_masker, new_redactor
+from worker.tables import new_redactor
 from worker.tokenizer import Tokenizer
 from worker.trial import Trial, try_engine
 
@@ -81,20 +80,12 @@ def estimate_files(settings: Settings, options: EstimateOptions, *, new_engine: 
 def new_survey(settings: Settings, model: PreparedModel, tokenizer: Tokenizer) -> Survey:
     """Make a survey that decodes, redacts, masks and chunks as the worker with these settings would, in both modes."""
     prefix = model.document_prefix
-    overhead_tokens = int(tokenizer.count([prefix])[0])
 
     def chunker(mode: MaskMode) -> Chunker:
-        return Chunker(
-            mask=new_masker(settings.mask.model_copy(update={"mode": mode})).mask,
-            count_tokens=lambda texts: tokenizer.count([prefix + text for text in texts]).tolist(),
-            max_tokens=model.max_tokens,
-            overhead_tokens=overhead_tokens,
-            max_text_bytes=TEXT_BYTES,
-            max_chunks=settings.decode.max_chunks,
-        )
+        return new_chunker(settings.mask.model_copy(update={"mode": mode}), settings.decode, model, tokenizer)
 
     return Survey(
-        decoder=Decoder(form=settings.decode.format, strict=settings.decode.errors == "strict"),
+        decoder=new_decoder(settings.decode),
         redact=new_redactor(settings.redact).redact,
         chunkers={mode: chunker(mode) for mode in _MODES},
         encode=lambda texts: tokenizer.encode([prefix + text for text in texts]),

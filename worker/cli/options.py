@@ -17,7 +17,10 @@ Hits = Annotated[int, typer.Option("-k", help="Hits for each question.", min=1, 
 Query = typer.Option("--query", "-q", help="Ask this once all is indexed; may be repeated.", metavar="TEXT")
 Copies = typer.Option(help="Copies of each topic. Not given: the broker's default.", min=1, metavar="N")
 
-_ORDER = ("demo", "run", "feed", "search", "templates", "estimate", "topics", "config", "model", "version")
+_ORDER = (
+    *("demo", "run", "feed", "search", "lag", "offsets", "dlq", "verify", "templates"),
+    *("estimate", "topics", "config", "model", "version"),
+)
 
 
 class Verbs(TyperGroup):

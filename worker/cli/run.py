@@ -3,25 +3,38 @@
 import threading
 from collections.abc import Callable
 
+from consumers.expired import SourceExpired
 from producers.kafka import ProducerMisconfigured
 from sinks.sink import SinkMismatch
 from worker.cli.exits import CommandFailed, stop_on_signals
+from worker.cli.offsets import planned, readers_of
 from worker.exit_codes import DRAINED, MUST_CHANGE, OVERDUE
+from worker.kafka_admin import BrokerAway, KafkaRefused
 from worker.loaded import LoadedModel, load_model
 from worker.logs import announcer, configure_logs, inform, report_crash
 from worker.model.folder import ModelError
 from worker.outside import open_outside
+from worker.positions.kafka import KafkaPositions
+from worker.positions.offsets import Target
 from worker.service import Service
 from worker.settings import Settings
+from worker.tables import KafkaTable
+
+_AGAIN_S = 1.0
 
 
-def run_worker(settings: Settings, *, number: int | None = None) -> int:
-    """Run until SIGTERM or SIGINT; returns the exit code. `number` tells several on one machine apart. Raises CommandFailed."""
+def run_worker(settings: Settings, *, number: int | None = None, start: Target | None = None) -> int:
+    """Run until SIGTERM or SIGINT; returns the exit code. `number` tells several on one machine apart. Raises CommandFailed.
+
+    `start` moves the log group first, as `offsets reset` does.
+    """
     stop = threading.Event()
     stop_on_signals(stop.set)
     if number is not None:
         threading.Thread(target=_stop_with_parent, args=(stop,), name="parent", daemon=True).start()
     configure_logs(worker=number)
+    if start is not None:
+        begin_at(settings.kafka, start, stop)
     inform("starting", kafka=settings.kafka.bootstrap_servers, topics=list(settings.kafka.topics), milvus=settings.milvus.uri)
     model = load_or_fail(settings)
     inform("model ready", model=model.prepared.name, engine=model.engine.name, space=model.space.id)
@@ -39,6 +52,28 @@ def load_or_fail(settings: Settings) -> LoadedModel:
         return load_model(settings)
     except ModelError as error:
         raise CommandFailed(str(error), MUST_CHANGE) from error
+
+
+def begin_at(kafka: KafkaTable, start: Target, stop: threading.Event) -> None:
+    """Move the log group, and log each move; waits for a broker that is away. Raises CommandFailed."""
+    readers = readers_of(kafka, queries=False)
+    say = announcer().say
+    while not stop.is_set():
+        try:
+            with KafkaPositions(kafka) as positions:
+                moves = planned(positions, readers, start)
+                positions.commit(readers.group, {move.place.partition: move.after for move in moves})
+        except KafkaRefused as error:
+            raise CommandFailed(str(error), MUST_CHANGE) from error
+        except BrokerAway:
+            say(f"kafka at {kafka.bootstrap_servers} is away; waiting for it before --from")
+            stop.wait(_AGAIN_S)
+        else:
+            for move in moves:
+                topic, partition = move.place.partition
+                counts = {"again": move.again_records, "skipped": move.skipped_records}
+                inform("moved by --from", topic=topic, partition=partition, committed=move.place.committed, to=move.after, **counts)
+            return
 
 
 def _stop_with_parent(stop: threading.Event) -> None:
@@ -63,6 +98,8 @@ def run_service(service: Service) -> int:
         exit_code = service.run()
     except SinkMismatch as error:
         raise CommandFailed(str(error), MUST_CHANGE) from error
+    if isinstance(service.crash_error, SourceExpired):
+        raise CommandFailed(str(service.crash_error), MUST_CHANGE) from service.crash_error
     if service.crash_error is not None:
         report_crash(service.crash_error)
         raise CommandFailed(f"stopped, nothing was lost: {service.crash}", exit_code) from service.crash_error

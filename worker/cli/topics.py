@@ -6,7 +6,7 @@ from typing import Any
 
 from worker.cli.exits import must_change
 from worker.cli.screen import Screen
-from worker.kafka_admin import BROKERS_DEFAULT, BrokerAway, KafkaAdmin, TopicRefused
+from worker.kafka_admin import BROKERS_DEFAULT, BrokerAway, KafkaAdmin, KafkaRefused
 from worker.tables import KafkaTable
 
 _ASK_S = 5.0
@@ -36,7 +36,7 @@ def init_topics(
             made.append({"topic": topic, "created": is_new, "partitions": there.get(topic, count)})
             state = "created" if is_new else "exists already, left as it is"
             screen.say(f"{topic}: {state} (partitions: {made[-1]['partitions']})")
-    except TopicRefused as error:
+    except KafkaRefused as error:
         raise must_change(error) from error
     return {"topics": made}
 

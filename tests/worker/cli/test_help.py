@@ -13,6 +13,13 @@ VERBS = {
     "run": ("--config", "Exit codes"),
     "feed": ("FILE", "--topic", "--rate", "--bootstrap-servers", "--config"),
     "search": ("TEXT", "-k", "--timeout", "--json", "--bootstrap-servers"),
+    "lag": ("--watch", "--interval", "--json"),
+    "offsets show": ("--queries", "--json"),
+    "offsets reset": ("--to", "--topic", "--partition", "--yes"),
+    "dlq ls": ("--reason", "--since", "--topic", "--all", "--json"),
+    "dlq show": ("--json", "--raw"),
+    "dlq replay": ("--reason", "--since", "--topic", "--yes"),
+    "verify": ("--topic", "--from", "--to", "--repair", "--json"),
     "templates": ("--like", "--since", "-k", "--direct", "--json"),
     "estimate": ("FILE", "--sample", "--rate", "--json"),
     "topics init": ("--partitions", "--replication-factor"),
@@ -23,6 +30,8 @@ VERBS = {
     "model check": ("--sample", "FILE", "--json", "Exit codes"),
     "version": ("--json",),
 }
+
+GROUPS: tuple[tuple[str, ...], ...] = ((), ("offsets",), ("dlq",), ("topics",), ("config",), ("model",))
 
 
 def test_the_program_names_every_verb_and_the_exit_codes() -> None:
@@ -46,11 +55,11 @@ def test_a_verb_explains_itself_and_its_options(run_here: RunHere, verb: str) ->
 
 
 def test_no_summary_in_the_list_of_verbs_is_cut_off(run_here: RunHere) -> None:
-    for words in ((), ("topics",), ("config",), ("model",)):
+    for words in GROUPS:
         assert "..." not in run_here(*words, "--help").out.partition("Commands:")[2]
 
 
-@pytest.mark.parametrize("words", [(), ("topics",), ("config",), ("model",)])
+@pytest.mark.parametrize("words", GROUPS)
 def test_without_a_verb_the_help_is_shown(run_here: RunHere, words: tuple[str, ...]) -> None:
     ended = run_here(*words)
 

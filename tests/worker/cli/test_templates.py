@@ -14,10 +14,11 @@ from tests.services.ports import free_port
 from tests.worker.cli.conftest import RunHere
 from tests.worker.cli.console import in_one_line
 from worker.loaded import load_model
+from worker.milvus_table import MilvusTable
 from worker.outside import milvus_settings
 from worker.query_text import new_query_encoder
 from worker.settings import Settings
-from worker.tables import EngineTable, MilvusTable, ModelTable
+from worker.tables import EngineTable, ModelTable
 
 KINDS = {"disk full": 3, "user logged in": 2, "network unreachable": 1}
 

@@ -1,0 +1,144 @@
+"""What differs between the two sides of `benchmarks.safety`, and what watches them; and an engine that is not the limit.
+
+Called by `benchmarks.safety_run`. Unsafe is a source whose client commits by itself what it has delivered, and a sink whose rows have
+random ids; all else is the worker's own on both sides.
+"""
+
+import hashlib
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from consumers.arrival import Partition
+from consumers.kafka import KafkaSource
+from consumers.kafka_settings import KafkaSourceSettings
+from consumers.poller import Rebalance
+from consumers.record import Record
+from sinks.milvus.sink import MilvusSink
+from sinks.row import LineRow
+from worker.engine.engine import Engine, TokenIds, Vectors
+from worker.loaded import LoadedModel, model_of, space_of
+from worker.model.golden import Golden, load_golden
+from worker.settings import Settings
+
+AUTO_COMMIT = {"enable.auto.commit": "true", "enable.auto.offset.store": "true"}
+"""Every 5 seconds, the client's own default, and whatever it has handed out."""
+
+
+class MadeUpEngine:
+    """Vectors depend on nothing but the token ids of their own text, and cost next to nothing.
+
+    Thread: one.
+    """
+
+    name = "made up"
+    batch_tokens = 8_192
+
+    def __init__(self, dim: int, max_tokens: int) -> None:
+        self.dim = dim
+        self.max_tokens = max_tokens
+
+    def embed(self, batch: Sequence[TokenIds]) -> Vectors:
+        """Return float32[n, dim], of length 1."""
+        digests = [hashlib.blake2b(np.asarray(ids, np.int32).tobytes(), digest_size=8).digest() for ids in batch]
+        drawn = [np.random.default_rng(int.from_bytes(digest)).standard_normal(self.dim, np.float32) for digest in digests]
+        vectors = np.stack(drawn)
+        return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def made_up_model(settings: Settings) -> LoadedModel:
+    """Return the prepared model with an engine that is not its own; its tokenizer is."""
+    prepared = model_of(settings)
+    engine: Engine = MadeUpEngine(prepared.dim, prepared.max_tokens)
+    ids = load_golden(prepared.golden).ids
+    golden = Golden(ids, engine.embed(ids))
+    return LoadedModel(prepared=prepared, space=space_of(prepared), engine=engine, golden=golden, new_engine=lambda: engine)
+
+
+class Moment(NamedTuple):
+    """A point in time, on both clocks."""
+
+    wall_s: float
+    cpu_s: float
+    """Processor time of all threads of this process."""
+
+    @staticmethod
+    def now() -> "Moment":
+        """Read both."""
+        return Moment(time.perf_counter(), time.process_time())
+
+
+class Watched:
+    """A `KafkaSource` that remembers when its first records came; `commits=False` leaves commits to its client.
+
+    Thread: one, the poller's.
+    """
+
+    def __init__(self, settings: KafkaSourceSettings, *, commits: bool) -> None:
+        self._source = KafkaSource(settings, say=lambda _line: None)
+        self._commits = commits
+        self.began: Moment | None = None
+        self.accepted: dict[Partition, int] = {}
+        """Next offsets that the worker has committed."""
+        self.commit_s = 0.0
+        """How long the latest commit took."""
+
+    def subscribe(self, rebalance: Rebalance) -> None:
+        """Join the group."""
+        self._source.subscribe(rebalance)
+
+    def fetch(self, max_records: int, timeout_s: float) -> list[Record]:
+        """Poll."""
+        records = self._source.fetch(max_records, timeout_s)
+        if self.began is None and records:
+            self.began = Moment.now()
+        return records
+
+    def pause(self) -> None:
+        """Stop delivery."""
+        self._source.pause()
+
+    def resume(self) -> None:
+        """Deliver again."""
+        self._source.resume()
+
+    def commit(self, next_offsets: Mapping[Partition, int]) -> dict[Partition, str]:
+        """Commit what is settled, or leave it to the client, which has not waited for it."""
+        if not self._commits:
+            return {}
+        began_s = time.perf_counter()
+        refused = self._source.commit(next_offsets)
+        self.commit_s = time.perf_counter() - began_s
+        self.accepted.update((partition, offset) for partition, offset in next_offsets.items() if partition not in refused)
+        return refused
+
+    def end_offsets(self) -> dict[Partition, int]:
+        """Return the log's ends."""
+        return self._source.end_offsets()
+
+    def close(self) -> None:
+        """Leave the group."""
+        self._source.close()
+
+
+class RandomIds(MilvusSink):
+    """The worker's sink, but every line gets an id that says nothing of where it came from. Inherits, so that nothing else can differ.
+
+    Thread: any.
+    """
+
+    rename_s = 0.0
+    """What renaming took: an unsafe worker would make no other id first, so this is not counted against it."""
+
+    def upsert_lines(self, rows: Sequence[LineRow]) -> None:
+        """Rename, then store."""
+        began_s = time.thread_time()
+        renamed = [LineRow(secrets.token_hex(12), *row[1:]) for row in rows]
+        self.rename_s += time.thread_time() - began_s
+        super().upsert_lines(renamed)

@@ -1,0 +1,123 @@
+"""Where a partition goes on that has no position: nothing was committed yet, or what was committed is not there any more.
+
+The client runs with `auto.offset.reset=error`: it never jumps by itself, it says so and lets the partition stand. `consumers.kafka`
+hands such a partition in here and moves it where `decide` says. Asking the broker never blocks polling for long: what is not answered
+is asked again by the next call.
+"""
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Literal, NamedTuple
+
+from consumers.arrival import Partition
+
+Start = Literal["earliest", "latest"]
+Expired = Literal["stop", "earliest", "latest"]
+
+
+class SourceExpired(Exception):
+    """Committed records are not there any more, and the settings leave it to the user what is to be done; one line."""
+
+
+class Standing(NamedTuple):
+    """What a partition holds, and which position it has."""
+
+    committed: int | None
+    first_offset: int
+    end_offset: int
+
+
+class Decision(NamedTuple):
+    """Where a partition goes on."""
+
+    offset: int
+    said: str
+    """Which records are not read because of it, in one line; empty if none."""
+
+
+Ask = Callable[[Partition], Standing | None]
+"""Asks the broker, for a moment only; None: no answer."""
+Move = Callable[[Partition, int, bool], bool]
+"""Makes a partition go on at an offset, which is committed first if the flag says so; False: not now."""
+
+
+class Displaced:
+    """Partitions that stand still until it is decided where they go on; no other is touched.
+
+    Thread: one, its source's.
+    """
+
+    def __init__(self, *, start: Start, expired: Expired, ask: Ask, move: Move, say: Callable[[str], None]) -> None:
+        self._start: Start = start
+        self._expired: Expired = expired
+        self._ask = ask
+        self._move = move
+        self._say = say
+        self._standing: dict[Partition, int | None] = {}
+        """By where the client stood, None if it had no position."""
+        self._delivered: set[Partition] = set()
+
+    def note(self, partition: Partition, stood_at: int | None) -> None:
+        """The client has let a partition stand."""
+        self._standing[partition] = stood_at
+
+    def delivered(self, partition: Partition) -> None:
+        """A record of this assignment was taken in: its position is the ledger's to commit, from now on."""
+        self._delivered.add(partition)
+
+    def forget(self, partitions: Iterable[Partition]) -> None:
+        """An assignment is over."""
+        for partition in partitions:
+            self._standing.pop(partition, None)
+            self._delivered.discard(partition)
+
+    def place(self, owned: Collection[Partition]) -> None:
+        """Let every partition that stands still go on; what gets no answer waits for the next call. Raises SourceExpired."""
+        self._standing = {partition: stood_at for partition, stood_at in self._standing.items() if partition in owned}
+        for partition, stood_at in list(self._standing.items()):
+            found = self._ask(partition)
+            if found is None:
+                return
+            is_untouched = partition not in self._delivered
+            if stood_at is not None and not (found.committed is None and is_untouched):
+                found = found._replace(committed=stood_at)
+            decision = decide(partition, found, start=self._start, expired=self._expired)
+            # One that skips is committed at once, or a restart before the first commit would skip still more. Never with records open.
+            if not self._move(partition, decision.offset, bool(decision.said) and is_untouched):
+                self._say(f"{partition.topic}/{partition.partition} cannot go on at {decision.offset} yet; trying again")
+                return
+            self._standing.pop(partition, None)
+            if decision.said:
+                self._say(decision.said)
+
+
+def decide(partition: Partition, found: Standing, *, start: Start, expired: Expired) -> Decision:
+    """Return where the partition goes on; a position that is there stays. Raises SourceExpired."""
+    committed, first_offset, end_offset = found
+    name = f"{partition.topic}/{partition.partition}"
+    if committed is None:
+        offset, skipped = (first_offset, 0) if start == "earliest" else (end_offset, end_offset - first_offset)
+        said = f"{name}: nothing was committed yet; starting at {offset}, behind {_records(skipped)} (kafka.start = latest)"
+        return Decision(offset, said if skipped else "")
+    if first_offset <= committed <= end_offset:
+        return Decision(committed, "")
+    lost = f"{name}: {_what_is_gone(committed, first_offset, end_offset)}"
+    if expired == "stop":
+        way = (
+            f"`vectail offsets reset --to earliest --topic {partition.topic} --partition {partition.partition}` goes on with what is there"
+        )
+        raise SourceExpired(f"{lost}; {way} (kafka.expired decides it for every time)")
+    offset = first_offset if expired == "earliest" else end_offset
+    skipped = offset - first_offset
+    also = f", behind {_records(skipped)} more" if skipped else ""
+    return Decision(offset, f"{lost}; going on at {offset}{also} (kafka.expired = {expired})")
+
+
+def _what_is_gone(committed: int, first_offset: int, end_offset: int) -> str:
+    if committed < first_offset:
+        gone = _records(first_offset - committed)
+        return f"offset {committed} is next, but the first that is there is {first_offset}: {gone} not indexed and gone"
+    return f"offset {committed} is next, but the topic ends at {end_offset}: it was cut or made anew, and holds offsets from {first_offset}"
+
+
+def _records(count: int) -> str:
+    return f"{count:,} record" if count == 1 else f"{count:,} records"

@@ -1,0 +1,61 @@
+"""How a server is reached: who we are there, and the files that TLS needs.
+
+Called by the sink's `open`. pymilvus passes over what it cannot use without a word (a certificate without its key, any of them beside
+an `http://` address), and then speaks without it: here all of that is refused.
+"""
+
+from pathlib import Path
+
+from sinks.milvus.client import Client
+from sinks.milvus.lite import LocalMilvus
+from sinks.milvus.settings import MilvusSettings
+from sinks.sink import SinkMismatch
+
+_LOCAL_WRITE_S = 60.0
+"""A local write that timed out may still be running, and a second one beside it would lose rows: so it gets long, and then it is final."""
+
+
+def connect(settings: MilvusSettings, local: LocalMilvus | None) -> Client:
+    """Connect to the server of the settings, or to a local folder's. Raises SinkMismatch, or MilvusFault when nobody answers."""
+    return Client(
+        settings.uri if local is None else local.address,
+        token=token(settings),
+        db=settings.db,
+        timeout_s=settings.timeout_s,
+        write_timeout_s=settings.timeout_s if local is None else max(_LOCAL_WRITE_S, settings.timeout_s),
+        consistency=settings.consistency,
+        pings=local is None,  # Milvus Lite's server hangs up on a client that pings an idle connection
+        tls=tls_options(settings),
+    )
+
+
+def token(settings: MilvusSettings) -> str:
+    """Return what the server is told of who we are; empty: nothing."""
+    return settings.token or (f"{settings.user}:{settings.password}" if settings.user else "")
+
+
+def tls_options(settings: MilvusSettings) -> dict[str, str]:
+    """Return pymilvus's own names and values. Raises SinkMismatch for a file that is not there, or that would not be used."""
+    files = {"milvus.ca_file": settings.ca_file, "milvus.cert_file": settings.cert_file, "milvus.key_file": settings.key_file}
+    given = {name: file for name, file in {**files, "milvus.server_name": settings.server_name}.items() if file}
+    if given and not settings.uri.startswith("https://"):
+        raise SinkMismatch(f"{next(iter(given))} is set: it has a meaning only with an https:// address, milvus.uri is {settings.uri!r}")
+    for name, file in files.items():
+        if file and not _is_readable(Path(file).expanduser()):
+            raise SinkMismatch(f"{name}: {file} is not there or cannot be read")
+    options = {"server_name": settings.server_name} if settings.server_name else {}
+    ca, cert, key = (str(Path(file).expanduser()) if file else "" for file in files.values())
+    if not cert and not key:
+        return {**options, "server_pem_path": ca} if ca else options
+    for name, file in files.items():
+        if not file:
+            raise SinkMismatch(f"{name} is missing: a certificate of our own needs milvus.ca_file, milvus.cert_file and milvus.key_file")
+    return {**options, "ca_pem_path": ca, "client_pem_path": cert, "client_key_path": key}
+
+
+def _is_readable(file: Path) -> bool:
+    try:
+        with file.open("rb"):
+            return True
+    except OSError:
+        return False

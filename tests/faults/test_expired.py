@@ -1,0 +1,41 @@
+"""A committed offset that retention has overtaken: a loud stop, or what the setting says; queries never stop anybody."""
+
+from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from tests.faults.scene import Scene
+
+MUST_CHANGE = 2
+
+
+def _commit(admin: AdminClient, group: str, topic: str, next_offset: int) -> None:
+    asked = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0, next_offset)])
+    (place,) = admin.alter_consumer_group_offsets([asked])[group].result().topic_partitions
+    assert place.error is None
+
+
+def test_records_that_are_gone_stop_the_worker_until_the_user_decides(scene: Scene) -> None:
+    topics = scene.topics
+    topics.send(40)
+    admin = AdminClient({"bootstrap.servers": topics.bootstrap, "log_level": 0})
+    _commit(admin, topics.group, topics.logs, 4)
+    _commit(admin, topics.query_group, topics.queries, 99)  # beyond the end
+    place = TopicPartition(topics.logs, 0, 6)
+    assert admin.delete_records([place])[place].result().low_watermark == 6
+
+    stopped = scene.start()
+    assert stopped.wait() == MUST_CHANGE, stopped.lines
+    assert [line for line in stopped.lines if "traceback" in line] == []
+    (line,) = stopped.words()
+    assert line.startswith(
+        f"vectail: {topics.logs}/0: offset 4 is next, but the first that is there is 6: 2 records not indexed and gone; "
+    )
+    assert f"`vectail offsets reset --to earliest --topic {topics.logs} --partition 0`" in line
+    assert topics.committed()[0] == 4
+
+    worker = scene.start(kafka__expired="earliest")
+    scene.wait_all_committed(worker)
+    scene.drain(worker)
+    warned = [event["event"] for event in worker.events("warning")]
+    assert any(f"{topics.logs}/0: offset 4 is next" in line and "going on at 6 (kafka.expired = earliest)" in line for line in warned)
+    assert {line.offset for line in scene.read().lines if line.partition == 0} == {6, 7, 8, 9}

@@ -1,0 +1,349 @@
+"""`vectail dlq` on a real Kafka: what is listed and shown, what never reaches a terminal, and a replay into a Milvus Lite folder."""
+
+import io
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+
+from consumers.record import Record
+from producers.dead_letters import DeadLetter, envelope
+from producers.envelope import mark_headers
+from producers.lines import TooLarge
+from sinks.milvus.lite import LocalMilvus
+from sinks.milvus.sink import MilvusSink
+from sinks.row import LineRow
+from tests.model_fixture import CACHE
+from tests.services.kafka import KafkaServer
+from tests.services.ports import free_port
+from tests.worker.cli.console import Ended, in_one_line
+from worker.accounts.buried import buried_of
+from worker.cli.app import run_app
+from worker.cli.dlq import Choice, Which, read_which
+from worker.cli.dlq_verbs import dlq_app
+from worker.cli.exits import CommandFailed
+from worker.letters import letter_of
+from worker.loaded import space_of
+from worker.milvus_table import MilvusTable
+from worker.model.prepared import PreparedModel
+from worker.outside import milvus_settings
+from worker.settings import Settings
+from worker.tables import EngineTable, ModelTable
+
+NOW_MS = int(time.time() * 1000)
+HOUR_MS = 3_600_000
+THREE = b'[{"message": "one"}, {"message": "two"}, {"message": "three"}]'
+NASTY = "\x1b[31mred\x07 \u202eback\x9b1m\rover\ttab\nsecond line".encode() + b"\xff\x1b"
+Dlq = Callable[..., Ended]
+
+
+def letters() -> list[tuple[int, int, DeadLetter]]:
+    """Return partition, hours ago and letter of each, in order: offsets 0 to 2 of partition 0, and 0 to 1 of partition 1."""
+    cut = TooLarge(file="big.log", number=3, size_bytes=2_000_000, sha256="00", head=b"head of it")
+    forged = (("\x1b]0;title\x07", NASTY), ("vectail.reason", b"forged"), ("none", None))
+    return [
+        (0, 5, letter_of(_record("logs", 3, b"caf\xe9 closed"), "undecodable: not valid UTF-8", ())),
+        (0, 4, letter_of(_record("logs", 5, THREE), "refused by the sink: no", [(0, 0, "refused by the sink: no"), (2, 0, "poison")])),
+        (0, 3, DeadLetter.too_large(cut, topic="logs", time_ms=NOW_MS)),
+        (1, 2, letter_of(_record("other", 8, NASTY)._replace(headers=forged, key=b"\x1b[2J"), "undecodable: \x1b[31mred", ())),
+        (1, 1, letter_of(_record("logs", 4, b"done"), "too_many_chunks", [(0, 0, "too_many_chunks")])),
+    ]
+
+
+def _record(topic: str, offset: int, value: bytes) -> Record:
+    return Record(topic, 1, offset, "e7", NOW_MS - HOUR_MS, b"key", value, ())
+
+
+def post(kafka: KafkaServer, name: str) -> str:
+    """Post the letters, then somebody else's record in partition 0, and the mark of 1/1 behind it. Returns the topic's name."""
+    kafka.create_topic(name, 2)
+    producer = Producer({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
+    for partition, hours, letter in letters():
+        shaped = envelope(letter, version="1.2", max_bytes=1_000_000)
+        time_ms = NOW_MS - hours * HOUR_MS
+        producer.produce(name, shaped.value, shaped.key, partition, headers=[*shaped.headers], timestamp=time_ms)
+    producer.produce(name, b"not ours", partition=0)
+    producer.produce(name, None, partition=1, headers=[*mark_headers(1, 1, (), version="1.2")])
+    assert producer.flush(30) == 0
+    return name
+
+
+@pytest.fixture(scope="module")
+def topic(kafka: KafkaServer) -> str:
+    """A topic with the letters, for tests that leave them as they are."""
+    return post(kafka, f"dead-{time.time_ns()}")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "milvus"
+
+
+@pytest.fixture
+def dlq(
+    kafka: KafkaServer, topic: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Dlq:
+    """Run `vectail dlq` on the letters and an index in `folder`; takes the words after `dlq`."""
+    config = tmp_path / "vectail.toml"
+    config.write_text(f'[kafka]\nbootstrap_servers = "{kafka.bootstrap}"\ndead_letter_topic = "{topic}"\n[milvus]\nuri = "{folder}"\n')
+
+    def run(*words: str) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["vectail", *words, "-c", str(config)])
+        exit_code = run_app(dlq_app)
+        return Ended(exit_code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def own_letters(kafka: KafkaServer, unique: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the settings name a topic that only this test has."""
+    monkeypatch.setenv("VECTAIL_KAFKA__DEAD_LETTER_TOPIC", post(kafka, unique("dead")))
+
+
+@pytest.fixture
+def index(folder: Path, prepared_model: PreparedModel) -> Callable[[], MilvusSink]:
+    """Make an empty index; gives a callable that opens it."""
+    settings = Settings(milvus=MilvusTable(uri=str(folder)), model=ModelTable(cache=CACHE), engine=EngineTable(name="llama"))
+
+    def opened() -> MilvusSink:
+        sink = MilvusSink(milvus_settings(settings, space_of(prepared_model)))
+        sink.open()
+        return sink
+
+    opened().close()
+    return opened
+
+
+def rows_of(index: Callable[[], MilvusSink], topic: str) -> list[LineRow]:
+    sink = index()
+    try:
+        found = sink.lines_between(topic, 1, 0, 100)
+    finally:
+        sink.close()
+    assert found.counted == len(found.rows), "an id is stored twice"
+    return sorted(found.rows)
+
+
+def listed(dlq: Dlq, *words: str) -> Any:  # noqa: ANN401 - JSON
+    ended = dlq("ls", "--json", *words)
+    assert (ended.exit_code, ended.err) == (0, "")
+    return json.loads(ended.out)
+
+
+def which(found: dict[str, Any]) -> list[str]:
+    return [f"{one['partition']}/{one['offset']}" for one in found["newest"]]
+
+
+def test_letters_are_counted_by_reason_and_topic_and_the_newest_come_first(dlq: Dlq, topic: str) -> None:
+    found = listed(dlq)
+    assert (found["topic"], found["letters"], found["replayed"]) == (topic, 4, 1)
+    assert which(found) == ["1/0", "0/2", "0/1", "0/0"]
+    assert {(kind["reason"], kind["topic"]): kind["letters"] for kind in found["kinds"]} == {
+        ("undecodable", "logs"): 1,
+        ("undecodable", "other"): 1,
+        ("too_large", "logs"): 1,
+        ("refused by the sink", "logs"): 1,
+    }
+    (kind,) = (kind for kind in found["kinds"] if kind["topic"] == "other")
+    assert (kind["first"], kind["last"]) == (NOW_MS - 2 * HOUR_MS,) * 2
+    two_pieces = found["newest"][2]
+    assert (two_pieces["stage"], two_pieces["pieces"], two_pieces["bytes"], two_pieces["replayed"]) == ("store", 2, len(THREE), False)
+    assert two_pieces["time"] == NOW_MS - 4 * HOUR_MS
+    assert two_pieces["record"] == {"topic": "logs", "partition": 1, "offset": 5, "epoch": "e7", "time": NOW_MS - HOUR_MS}
+    assert [one["pieces"] for one in found["newest"]] == [None, None, 2, None]
+    assert [bool(one["not_replayable"]) for one in found["newest"]] == [False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("choice", "wanted"),
+    [
+        (Choice(), [0, 1, 2, 3, 4]),
+        (Choice(reason="UNDECOD"), [0, 3]),
+        (Choice(reason="poison"), [1]),
+        (Choice(topic="other"), [3]),
+        (Choice(topic="logs", reason="undecodable"), [0]),
+        (Choice(which=(Which(None, 0, 1), Which("logs", 1, 4))), [1, 4]),
+        (Choice(which=(Which(None, 0, 1),), reason="undecodable"), []),
+    ],
+)
+def test_letters_are_chosen_by_all_that_is_given(choice: Choice, wanted: list[int]) -> None:
+    chosen = []
+    for n, (partition, _, letter) in enumerate(letters()):
+        shaped = envelope(letter, version="1", max_bytes=1_000_000)
+        buried = buried_of(Record("dead", partition, n % 3, "", 0, shaped.key, shaped.value, tuple(shaped.headers)))
+        assert buried is not None
+        chosen += [n] if choice.means(buried) else []
+    assert chosen == wanted
+
+
+def test_those_of_a_span_are_listed_and_the_newest_of_them_shown(dlq: Dlq) -> None:
+    assert which(listed(dlq, "--since", "210m", "--topic", "logs")) == ["0/2"]
+    found = listed(dlq, "--since", "270m", "--all", "-k", "2")
+    assert which(found) == ["1/1", "1/0"]
+    assert sum(kind["letters"] for kind in found["kinds"]) == 4
+
+
+def no_control_character(out: str) -> bool:
+    return all(character.isprintable() or character == "\n" for character in out)
+
+
+def test_a_person_sees_a_table(dlq: Dlq, topic: str) -> None:
+    ended = dlq("ls", "--all")
+    lines = ended.out.splitlines()
+    assert lines[0] == f"4 dead letters in {topic}; 1 replayed:"
+    assert [line.split()[0] for line in lines[-6:]] == ["which", "1/1", "1/0", "0/2", "0/1", "0/0"]
+    assert "replayed: too_many_chunks" in lines[-5]
+    assert lines[-1].endswith("  all     11         undecodable: not valid UTF-8")
+    assert "logs/1/5" in lines[-2]
+    assert "logs (never a record)" in lines[-3]
+    assert no_control_character(ended.out)
+
+
+def test_no_dead_letters_is_said(dlq: Dlq, topic: str) -> None:
+    assert dlq("ls", "--reason", "nothing like it").out == f"No dead letters in {topic}.\n"
+
+
+def test_one_letter_is_shown_whole_and_nothing_of_it_moves_the_cursor(dlq: Dlq) -> None:
+    ended = dlq("show", "1/0")
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert no_control_character(ended.out)
+    assert "\\x1b[31mred\\x07 \\u202eback\\x9b1m\\rover\\ttab\nsecond line\\xff\\x1b" in ended.out
+    assert "\\x1b]0;title\\x07: \\x1b[31mred" in ended.out
+    for header in ("vectail.epoch: e7", "__connect.errors.offset: 8", "none: null", "vectail.reason: forged", "vectail.version: 1.2"):
+        assert f"  {header}\n" in ended.out
+    assert "key: \\x1b[2J\n" in ended.out
+
+
+def test_pieces_of_a_letter_are_shown(dlq: Dlq) -> None:
+    ended = dlq("show", "logs/1/5")
+    assert "2 pieces are bad:\n  entry 0 chunk 0  refused by the sink: no\n  entry 2 chunk 0  poison\n" in ended.out
+
+
+@pytest.mark.parametrize("named", ["1/0", "other/1/8"])
+def test_a_letter_is_found_by_its_own_coordinates_or_those_of_its_record(dlq: Dlq, named: str) -> None:
+    shown = json.loads(dlq("show", named, "--json").out)
+    assert (shown["partition"], shown["offset"], shown["record"]["topic"]) == (1, 0, "other")
+    assert shown["headers"][2] == {"name": "none", "value": None}
+    assert (shown["value"], shown["key"]) == (None, "\x1b[2J")
+    assert shown["value_base64"]
+
+
+def test_a_replayed_letter_is_shown_as_replayed(dlq: Dlq) -> None:
+    assert "replayed     yes\n" in dlq("show", "1/1").out
+    assert json.loads(dlq("show", "1/1", "--json").out)["replayed"] is True
+
+
+def test_raw_is_the_value_byte_for_byte(dlq: Dlq, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written))
+    dlq("show", "1/0", "--raw")
+    assert written.getvalue() == NASTY
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("show", "0/3"), "there is no dead letter 0/3 in "),
+        (("show", "1/2"), "there is no dead letter 1/2 in "),
+        (("show", "logs/1/6"), "there is no dead letter of logs/1/6 in "),
+        (("show", "logs"), "'logs': give PARTITION/OFFSET"),
+        (("show", "1/0", "--raw", "--json"), "--raw or --json"),
+        (("replay", "1/9", "--yes"), "there is no dead letter 1/9 in "),
+        (("replay", "--yes"), "holds no index yet"),
+        (("ls", "--since", "soon"), "--since 'soon'"),
+    ],
+)
+def test_what_the_user_must_change_is_one_line(dlq: Dlq, words: tuple[str, ...], says: str) -> None:
+    ended = dlq(*words)
+    assert ended.exit_code == 2
+    assert says in in_one_line(ended)
+
+
+def test_a_topic_or_a_broker_that_is_not_there_is_one_line(dlq: Dlq, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VECTAIL_KAFKA__DEAD_LETTER_TOPIC", "nowhere-at-all")
+    ended = dlq("ls")
+    assert ended.exit_code == 2
+    assert in_one_line(ended).startswith("topic nowhere-at-all does not exist")
+    ended = dlq("ls", "--bootstrap-servers", f"127.0.0.1:{free_port()}", "--patience", "0.5")
+    assert ended.exit_code == 1
+    assert in_one_line(ended).startswith("kafka at 127.0.0.1:")
+
+
+def test_nothing_is_replayed_unless_that_is_confirmed(dlq: Dlq) -> None:
+    ended = dlq("replay")
+    assert (ended.exit_code, ended.out) == (
+        2,
+        "1 letter of topics that these settings do not read: left alone (--topic takes them)\n3 dead letters would be replayed (1 replayed already).\n",
+    )
+    assert "--yes" in in_one_line(ended)
+    assert json.loads(dlq("replay", "--json").out)["changed"] is False
+    assert len(which(listed(dlq))) == 4
+
+
+@pytest.mark.usefixtures("index")
+def test_a_folder_that_a_worker_holds_is_one_line(dlq: Dlq, folder: Path) -> None:
+    held = LocalMilvus(folder)
+    try:
+        ended = dlq("replay", "--yes")
+    finally:
+        held.close()
+    assert ended.exit_code == 2
+    assert in_one_line(ended).endswith("is in use by another process")
+
+
+@pytest.mark.usefixtures("own_letters")
+def test_a_replay_stores_what_can_be_stored_and_leaves_the_rest(dlq: Dlq, index: Callable[[], MilvusSink]) -> None:
+    first = dlq("replay", "--yes", "--json")
+    assert first.exit_code == 0, first.err
+    done = json.loads(first.out)
+    assert (done["letters"], done["replayed"], done["already_replayed"], done["rows"], done["left"]) == (3, 2, 1, 3, 0)
+    assert done["of_other_topics"] == 1
+    assert sum(done["not_replayable"].values()) == 1
+    rows = rows_of(index, "logs")
+    assert [row.id for row in rows] == ["logs@e7/1/3/0/0", "logs@e7/1/5/0/0", "logs@e7/1/5/2/0"]
+    assert [row.text for row in rows] == ["caf\ufffd closed", "one", "three"]
+    assert {row.time for row in rows} == {NOW_MS - HOUR_MS}
+    assert rows_of(index, "other") == []
+
+    assert which(listed(dlq)) == ["1/0", "0/2"]
+    second = dlq("replay", "--yes")
+    assert second.exit_code == 0
+    assert "1 letter of topics that these settings do not read: left alone" in second.out
+    assert "0 of 1 dead letter replayed (3 replayed already): 0 rows and 0 templates stored." in second.out
+    assert "1 letter cannot be replayed: a line that never became a record: feed it again" in second.out
+    named = dlq("replay", "0/2", "--yes")
+    assert named.exit_code == 1
+    assert in_one_line(named) == "1 dead letter could not be replayed"
+    assert "Nothing to replay (1 replayed already)." in dlq("replay", "0/0", "--yes").out
+    assert dlq("replay", "--topic", "other", "--yes").exit_code == 0
+    assert rows_of(index, "logs") == rows
+    assert len(rows_of(index, "other")) == 1
+
+
+@pytest.mark.usefixtures("own_letters")
+def test_what_is_refused_again_is_told_and_stays(dlq: Dlq, index: Callable[[], MilvusSink], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VECTAIL_DECODE__ERRORS", "strict")
+    ended = dlq("replay", "0/0", "logs/1/5", "--yes")
+    assert ended.exit_code == 1
+    assert ended.err.endswith("vectail: 1 dead letter could not be replayed\n")
+    assert "1 of 2 dead letters replayed: 2 rows and 2 templates stored." in ended.out
+    assert "1 letter left:\n  0/0  logs/1/3  undecodable: " in ended.out
+    assert which(listed(dlq)) == ["1/0", "0/2", "0/0"]
+    assert [row.text for row in rows_of(index, "logs")] == ["one", "three"]
+
+
+@pytest.mark.parametrize(("text", "wanted"), [("0/17", Which(None, 0, 17)), (" a.b/3@4 ", Which("a.b", 3, 4)), ("a/3/4", Which("a", 3, 4))])
+def test_a_letter_can_be_named_in_two_ways(text: str, wanted: Which) -> None:
+    assert read_which(text) == wanted
+
+
+@pytest.mark.parametrize("text", ["", "17", "a/b", "-1/2", "0/1/2/3", "0/1\n0/2"])
+def test_what_names_no_letter_is_refused(text: str) -> None:
+    with pytest.raises(CommandFailed, match="PARTITION/OFFSET"):
+        read_which(text)

@@ -1,0 +1,161 @@
+"""`vectail lag` on a real Kafka: how far behind a group is, whether or not anybody reads."""
+
+import json
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from tests.services.kafka import KafkaServer
+from tests.services.mock_kafka import MockKafka
+from tests.services.ports import free_port
+from tests.worker.cli.conftest import WAIT_S
+from tests.worker.cli.console import Ended
+from worker.cli.app import run_app
+from worker.cli.exits import CommandFailed
+from worker.cli.lag import LagOptions, show_lag
+from worker.cli.offsets_verbs import positions_app
+from worker.settings import load_settings
+from worker.tables import KafkaTable
+
+OLD_MS = 1_700_000_000_000
+
+
+class Group:
+    """A topic with two partitions and a group, at whose offsets and records a test turns.
+
+    Thread: the test's.
+    """
+
+    def __init__(self, kafka: KafkaServer, name: str, folder: Path) -> None:
+        self.name = name
+        self.config = folder / "vectail.toml"
+        self.config.write_text(f'[kafka]\nbootstrap_servers = "{kafka.bootstrap}"\ntopics = ["{name}"]\ngroup = "{name}"\n')
+        self.table: KafkaTable = load_settings(self.config).kafka
+        self._admin = AdminClient({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
+        self._producer = Producer({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
+        kafka.create_topic(name, partitions=2)
+
+    def produce(self, count: int) -> None:
+        for number in range(count):
+            self._producer.produce(self.name, b"a", partition=0, timestamp=OLD_MS + 1_000 * number)
+        assert self._producer.flush(WAIT_S) == 0
+
+    def commit(self, next_offset: int) -> None:
+        asked = ConsumerGroupTopicPartitions(self.name, [TopicPartition(self.name, 0, next_offset)])
+        (place,) = self._admin.alter_consumer_group_offsets([asked])[self.name].result().topic_partitions
+        assert place.error is None
+
+
+class Pauses(threading.Event):
+    """A stop signal that does something at each wait instead of waiting long, and is set after the last.
+
+    Thread: the test's.
+    """
+
+    def __init__(self, *turns: Callable[[], object]) -> None:
+        super().__init__()
+        self._turns = list(turns)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        if self._turns:
+            self._turns.pop(0)()
+            return super().wait(min(timeout or 0, 0.05))
+        self.set()
+        return True
+
+
+@pytest.fixture
+def group(kafka: KafkaServer, unique: Callable[[str], str], tmp_path: Path) -> Group:
+    made = Group(kafka, unique("logs"), tmp_path)
+    made.produce(10)
+    return made
+
+
+def looks(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+@pytest.fixture(autouse=True)
+def _own_signals() -> Iterator[None]:
+    """The verb takes the signals; they are given back."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, taken in before.items():
+        signal.signal(number, taken)
+
+
+def run_lag(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> Ended:
+    monkeypatch.setattr(sys, "argv", ["vectail", "lag", *words])
+    exit_code = run_app(positions_app)
+    return Ended(exit_code, *capsys.readouterr())
+
+
+def test_a_group_that_never_committed_says_so_and_has_a_rate_of_0(
+    group: Group, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended = run_lag(monkeypatch, capsys, "-c", str(group.config), "--interval", "0.1")
+    assert (ended.exit_code, ended.err) == (0, "")
+    total = next(line.split() for line in ended.out.splitlines() if line.startswith("total"))
+    assert (total[1], total[3], total[4:]) == ("10", "d", ["0.0", "0.0", "never"])
+    assert f"group {group.name}: does not exist yet; has never committed in any partition" in " ".join(ended.out.split())
+
+
+def test_as_json_one_look_is_one_object(group: Group, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    group.commit(4)
+    ended = run_lag(monkeypatch, capsys, "-c", str(group.config), "--interval", "0.1", "--json")
+    assert ended.out.count("\n") == 1
+    shown = json.loads(ended.out)
+    assert (shown["group"], shown["members"]) == (group.name, 0)
+    first, second = shown["partitions"]
+    assert (first["committed"], first["end_offset"], first["lag_records"]) == (4, 10, 6)
+    assert first["lag_s"] == pytest.approx((shown["time"] - OLD_MS - 4_000) / 1000)
+    assert (first["rate"], first["growth"], first["drain_s"], first["never"]) == (0.0, 0.0, None, True)
+    assert (second["committed"], second["lag_records"], second["lag_s"], second["drain_s"], second["never"]) == (None, 0, 0.0, 0.0, False)
+    assert shown["total"]["lag_records"] == 6
+
+
+def test_watching_it_sees_what_is_committed_and_produced_between_two_looks(group: Group, capsys: pytest.CaptureFixture[str]) -> None:
+    options = LagOptions(watch=True, interval_s=5.0, queries=False, as_json=True)
+
+    def both() -> None:
+        group.commit(9)
+        group.produce(1)
+
+    stop = Pauses(lambda: group.commit(4), lambda: group.produce(3), both, lambda: group.commit(14))
+    show_lag(group.table, options, stop)
+    totals = [look["total"] for look in looks(capsys)]
+    assert [total["lag_records"] for total in totals] == [10, 6, 9, 5, 0]
+    assert (totals[0]["rate"], totals[0]["drain_s"], totals[0]["never"]) == (None, None, False)
+    assert totals[1]["rate"] > totals[1]["growth"] == 0.0
+    assert totals[1]["drain_s"] == pytest.approx(6 / totals[1]["rate"], rel=0.01)
+    assert (totals[2]["rate"], totals[2]["never"]) == (0.0, True)
+    assert totals[3]["rate"] == pytest.approx(5 * totals[3]["growth"], rel=0.01)
+    assert (totals[4]["lag_s"], totals[4]["drain_s"], totals[4]["never"]) == (0.0, 0.0, False)
+
+
+def test_a_broker_that_goes_away_while_watching_is_said_once_and_waited_for(
+    mock_kafka: MockKafka, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Producer({"bootstrap.servers": mock_kafka.bootstrap, "log_level": 0}).list_topics("logs", timeout=WAIT_S)
+    options = LagOptions(watch=True, interval_s=1.0, queries=False, as_json=True, answer_s=0.3)
+    show_lag(KafkaTable(bootstrap_servers=mock_kafka.bootstrap), options, Pauses(mock_kafka.close, lambda: None, lambda: None))
+    written = capsys.readouterr()
+    assert [json.loads(line)["total"]["lag_records"] for line in written.out.splitlines()] == [0]
+    assert written.err.startswith(f"vectail: kafka at {mock_kafka.bootstrap} is away (")
+    assert written.err.endswith("; looking again\n")
+    assert written.err.count("\n") == 1
+
+
+def test_a_broker_that_is_away_from_the_beginning_ends_it() -> None:
+    options = LagOptions(watch=True, interval_s=1.0, queries=False, as_json=True, answer_s=0.3)
+    address = f"127.0.0.1:{free_port()}"
+    with pytest.raises(CommandFailed, match=f"kafka at {address} is away") as failed:
+        show_lag(KafkaTable(bootstrap_servers=address), options, Pauses())
+    assert failed.value.exit_code == 1

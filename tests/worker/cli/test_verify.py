@@ -1,0 +1,306 @@
+"""`vectail verify` on an index that a real worker made in a Milvus Lite folder: each test does its own damage, and has it repaired."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from sinks.milvus.client import Client
+from sinks.milvus.lite import LocalMilvus
+from sinks.milvus.sink import MilvusSink
+from sinks.row import LineRow, row_id
+from tests.model_fixture import CACHE
+from tests.services.ports import free_port
+from tests.worker.cli.conftest import NewScreen
+from tests.worker.cli.console import Ended, in_one_line
+from tests.worker.running import World, wait_until
+from worker.cli.app import run_app
+from worker.cli.options import PLAIN
+from worker.cli.verify_screen import show_verified
+from worker.cli.verify_verbs import verify_app
+from worker.loaded import space_of
+from worker.milvus_table import MilvusTable
+from worker.model.prepared import PreparedModel
+from worker.outside import milvus_settings
+from worker.tables import DecodeTable, EngineTable, ModelTable
+from worker.tokenizer import Tokenizer
+
+LONG = " ".join(f"word{n} is not at all like it." for n in range(200))
+ENTRIES = '[{"message": "one"}, {"message": "two"}, {"message": "three"}]'
+LINES = [f"disk {n} is full" if n % 2 else f"login of {n} failed" for n in range(60)]
+"""In partition 0; in partition 1 are a long line, an array, a record that is not UTF-8, an empty one and `printer on fire`."""
+Verify = Callable[..., Ended]
+
+
+class Indexed:
+    """What a worker has indexed and left: its broker still runs, the folder is nobody's."""
+
+    def __init__(self, world: World, folder: Path, model: PreparedModel) -> None:
+        self.world = world
+        self.uri = str(folder / "milvus")
+        self.settings = world.settings(
+            milvus=MilvusTable(uri=self.uri),
+            model=ModelTable(cache=CACHE),
+            engine=EngineTable(name="llama"),
+            decode=DecodeTable(errors="strict"),
+        )
+        self._sink_settings = milvus_settings(self.settings, space_of(model))
+        world.send(LINES)
+        world.send([LONG, ENTRIES, b"\xff", b"", "printer on fire"], partition=1)
+        world.sink = MilvusSink(self._sink_settings)
+        running = world.start(self.settings)
+        ledger = running.service.pipeline.log_ledger
+        wait_until(lambda: sum(ledger.committed().values()) == 65, "all to be committed")
+        assert running.stop() == 0
+        world.send(["not read by any worker"] * 3, partition=2)
+        self.config = folder / "vectail.toml"
+        kafka = world.kafka
+        self.config.write_text(
+            f"""
+            [kafka]
+            bootstrap_servers = "{kafka.bootstrap_servers}"
+            topics = {json.dumps(kafka.topics)}
+            group = "{kafka.group}"
+            dead_letter_topic = "{kafka.dead_letter_topic}"
+            topic_epoch = "e1"
+            [milvus]
+            uri = "{self.uri}"
+            [decode]
+            errors = "strict"
+            """
+        )
+        with self.sink() as sink:
+            self.rows = {row.id: row for n in (0, 1) for row in sink.lines_between(kafka.topics[0], n, 0, 99).rows}
+
+    @contextmanager
+    def sink(self) -> Iterator[MilvusSink]:
+        """Lend the index, to damage it."""
+        sink = MilvusSink(self._sink_settings)
+        sink.open()
+        try:
+            yield sink
+        finally:
+            sink.close()
+
+    def drop_template(self, digest: str) -> None:
+        """Remove a template, which no sink can."""
+        local = LocalMilvus(Path(self.uri))
+        client = Client(local.address, token="", db="", timeout_s=30.0, write_timeout_s=60.0, consistency="Strong")
+        client.load("vectail_templates")
+        client.delete("vectail_templates", f'digest == "{digest}"')
+        client.close()
+        local.close()
+
+    def row(self, partition: int, offset: int, sub: int = 0, chunk: int = 0) -> LineRow:
+        return self.rows[row_id(self.world.topic, "e1", partition, offset, sub, chunk)]
+
+
+@pytest.fixture(scope="module")
+def indexed(prepared_model: PreparedModel, words: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
+    world = World(prepared_model, words)
+    yield Indexed(world, tmp_path_factory.mktemp("verify"), prepared_model)
+    world.close()
+
+
+@pytest.fixture
+def verify(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], indexed: Indexed) -> Verify:
+    """Run the verb on the index; takes the words after it."""
+    own = typer.Typer(**PLAIN)
+    own.callback()(lambda: None)
+    own.add_typer(verify_app)
+
+    def run(*words: str) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["vectail", "verify", "--config", str(indexed.config), *words])
+        exit_code = run_app(own)
+        out, err = capsys.readouterr()
+        return Ended(exit_code, out, err)
+
+    return run
+
+
+def found(ended: Ended, exit_code: int = 1) -> dict[str, Any]:
+    """Return what `--json` printed, and under `kinds` how many problems there are of each kind that there is."""
+    assert ended.exit_code == exit_code, ended
+    result: dict[str, Any] = json.loads(ended.out)
+    assert result["complete"] is (exit_code == 0)
+    return result | {"kinds": {kind: number for kind, number in result["problems"].items() if number}}
+
+
+def places(result: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    return [(one["kind"], one["partition"], one["offset"], one["sub"], one["chunk"]) for one in result["findings"]]
+
+
+def repaired(verify: Verify, kinds: Mapping[str, int]) -> None:
+    """Repair, and see that this was repaired and that all is well then."""
+    mended = found(verify("--repair", "--json"), 0)
+    assert mended["kinds"] == kinds
+    assert all(one["repaired"] for one in mended["findings"])
+    again = found(verify("--json"), 0)
+    assert again["kinds"] == {}
+    assert again["rows"] == again["sound_rows"]
+
+
+def test_an_untouched_index_is_complete(verify: Verify, indexed: Indexed) -> None:
+    ended = verify("--json")
+    result = found(ended, 0)
+    assert ended.err == ""
+    assert (result["records"], result["rows"], result["sound_rows"]) == (65, len(indexed.rows), len(indexed.rows))
+    assert (result["dead_letter_pieces"], result["not_committed"], result["findings"]) == (1, 3, [])
+    assert [(one["partition"], one["first_offset"], one["end_offset"], one["not_committed"]) for one in result["ranges"]] == [
+        (0, 0, 60, 0), (1, 0, 5, 0), (2, 0, 0, 3), (3, 0, 0, 0)
+    ]  # fmt: skip
+
+
+def test_a_person_reads_that_it_is_complete_and_what_is_not_committed(verify: Verify, indexed: Indexed) -> None:
+    ended = verify()
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert f"Complete: 65 records, {len(indexed.rows)} rows in " in ended.out
+    assert "not yet committed: 3" in ended.out
+    assert "dead letters instead of rows: 1" in ended.out
+
+
+def test_deleted_rows_are_found_and_written_again(verify: Verify, indexed: Indexed) -> None:
+    with indexed.sink() as sink:
+        sink.delete_lines([indexed.row(0, 7).id, indexed.row(1, 1, 2).id])
+    result = found(verify("--json"))
+    assert places(result) == [("gap", 0, 7, None, None), ("missing", 1, 1, 2, 0)]
+    repaired(verify, {"gap": 1, "missing": 1})
+    with indexed.sink() as sink:
+        assert sink.lines_between(indexed.world.topic, 0, 7, 8).rows == [indexed.row(0, 7)]
+
+
+def test_a_changed_text_is_found_told_and_written_again(verify: Verify, indexed: Indexed) -> None:
+    with indexed.sink() as sink:
+        sink.upsert_lines([indexed.row(0, 3)._replace(text="nothing happened", level="INFO")])
+    ended = verify()
+    assert ended.exit_code == 1
+    assert "1 rows that differ from what their record says:" in ended.out
+    assert f"{indexed.world.topic}/0@3 entry 0 chunk 0  differs in text, level" in ended.out
+    assert "Not complete: 1 problem in 65 records" in ended.out
+    assert in_one_line(ended) == "1 problem; --repair mends what it can"
+    repaired(verify, {"changed": 1})
+
+
+def test_foreign_rows_are_found_and_removed(verify: Verify, indexed: Indexed) -> None:
+    row = indexed.row(0, 3)
+    with indexed.sink() as sink:
+        sink.upsert_lines([row._replace(id="nobody's"), row._replace(id=f"{row.id[:-3]}9/0", sub=9)])
+    assert sorted(places(found(verify("--json")))) == [("foreign", 0, 3, 0, 0), ("foreign", 0, 3, 9, 0)]
+    repaired(verify, {"foreign": 2})
+
+
+def test_rows_of_an_earlier_topic_of_the_name_are_left_alone(verify: Verify, indexed: Indexed) -> None:
+    old = indexed.row(0, 3)._replace(id=row_id(indexed.world.topic, "e0", 0, 3, 0, 0), text="long ago")
+    with indexed.sink() as sink:
+        sink.upsert_lines([old])
+    result = found(verify("--repair", "--json"), 0)
+    assert (result["kinds"], result["other_epoch_rows"]) == ({}, 1)
+    with indexed.sink() as sink:
+        assert old in sink.lines_between(indexed.world.topic, 0, 3, 4).rows
+        sink.delete_lines([old.id])
+
+
+def test_a_missing_template_is_found_and_embedded_again(verify: Verify, indexed: Indexed) -> None:
+    row = indexed.row(1, 4)
+    indexed.drop_template(row.template)
+    assert places(found(verify("--json"))) == [("template", 1, 4, 0, 0)]
+    repaired(verify, {"template": 1})
+    with indexed.sink() as sink:
+        assert sink.template_texts([row.template]) == {row.template: row.text}
+
+
+def test_chunks_of_another_chunk_size_are_found_and_removed(verify: Verify, indexed: Indexed, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as other:
+        other.setenv("VECTAIL_MODEL__MAX_TOKENS", "128")
+        found(verify("--repair", "--json"), 0)
+    kinds = found(verify("--json"))["kinds"]
+    chunks = indexed.row(1, 0).chunks
+    assert kinds["changed"] == chunks
+    assert kinds["left_over"] >= chunks - 1
+    assert kinds.keys() == {"changed", "left_over"}
+    repaired(verify, kinds)
+
+
+def test_a_dead_letter_that_is_missing_is_a_gap_and_is_written(verify: Verify, indexed: Indexed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VECTAIL_KAFKA__DEAD_LETTER_TOPIC", f"{indexed.world.kafka.dead_letter_topic}-empty")
+    indexed.world._producer.partition_count(f"{indexed.world.kafka.dead_letter_topic}-empty", timeout_s=30)  # noqa: SLF001 - makes it
+    result = found(verify("--json"))
+    assert places(result) == [("gap", 1, 2, None, None)]
+    assert result["findings"][0]["detail"] == "no dead letter (undecodable: not valid UTF-8)"
+    repaired(verify, {"gap": 1})
+
+
+@pytest.mark.parametrize(("given", "records"), [
+    (("--from", "10"), 50), (("--from", "10", "--to", "20"), 10), (("--to", "latest"), 65), (("--to", "3"), 6),
+    (("--from", "latest"), 0), (("--to", "earliest"), 0),
+])  # fmt: skip
+def test_a_part_is_verified_and_never_more_than_is_committed(verify: Verify, given: tuple[str, ...], records: int) -> None:
+    assert found(verify(*given, "--json"), 0)["records"] == records
+
+
+def test_damage_outside_of_the_part_is_not_seen(verify: Verify, indexed: Indexed) -> None:
+    with indexed.sink() as sink:
+        sink.delete_lines([indexed.row(0, 20).id])
+    for words in (("--to", "20"), ("--from", "21")):
+        assert found(verify(*words, "--repair", "--json"), 0)["kinds"] == {}
+    repaired(verify, {"gap": 1})
+
+
+def test_a_group_that_has_committed_nothing_owes_nothing(verify: Verify, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VECTAIL_KAFKA__GROUP", "another")
+    ended = verify()
+    assert ended.exit_code == 0
+    assert "Nothing to verify" in ended.out
+    assert "not yet committed: 68" in ended.out
+    assert found(verify("--to", "latest", "--json"))["kinds"] == {"gap": 3}, "asked for by name, all of it is"
+
+
+def test_a_folder_that_a_worker_holds_is_one_line(verify: Verify, indexed: Indexed) -> None:
+    with indexed.sink():
+        ended = verify()
+    assert ended.exit_code == 2
+    assert indexed.uri in in_one_line(ended)
+
+
+@pytest.mark.parametrize(("name", "value", "exit_code", "line"), [
+    ("VECTAIL_MILVUS__URI", "./no-index-here", 2, "no-index-here"),
+    ("VECTAIL_KAFKA__BOOTSTRAP_SERVERS", f"127.0.0.1:{free_port()}", 1, "kafka at 127.0.0.1:"),
+    ("VECTAIL_MODEL__DIMS", "128", 2, "dim"),
+])  # fmt: skip
+def test_what_is_wrong_outside_is_one_line(
+    verify: Verify, monkeypatch: pytest.MonkeyPatch, name: str, value: str, exit_code: int, line: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    ended = verify("--patience", "1")
+    assert ended.exit_code == exit_code
+    assert line in in_one_line(ended)
+
+
+@pytest.mark.parametrize("given", [("--from", "yesterday"), ("--to", "all"), ("--from", "-1x")])
+def test_a_place_that_is_none_is_refused(verify: Verify, given: tuple[str, ...]) -> None:
+    ended = verify(*given)
+    assert ended.exit_code == 2
+    assert "give earliest, latest" in in_one_line(ended)
+
+
+def test_of_many_problems_the_first_are_shown(new_screen: NewScreen) -> None:
+    screen, written = new_screen(100)
+    finding = {"kind": "gap", "topic": "logs", "partition": 0, "sub": None, "chunk": None, "id": "", "detail": "its row\x1b[2J is missing"}
+    kinds = ("gap", "missing", "changed", "template", "left_over", "foreign", "duplicate")
+    show_verified(screen, {
+        "complete": False, "records": 1_000, "rows": 0, "seconds": 1.0, "not_committed": 0, "dead_letter_pieces": 0, "expired_rows": 4,
+        "other_epoch_rows": 0, "other_masks_rows": 0, "compacted_rows": 2, "ranges": [],
+        "problems": dict.fromkeys(kinds, 0) | {"gap": 1_000}, "left": dict.fromkeys(kinds, 0) | {"gap": 400},
+        "findings": [finding | {"offset": offset, "number": 1, "repaired": False} for offset in range(900)],
+    })  # fmt: skip
+    lines = written.getvalue().splitlines()
+    assert lines[0] == "1,000 records that are neither in the index nor among the dead letters, 400 not repaired:"
+    assert lines[1] == r"  logs/0@0  its row\x1b[2J is missing"
+    assert len(lines) == 1 + 10 + 1 + 1 + 2
+    assert lines[11].startswith("  … and 990 more")
+    assert lines[12] == "Not complete: 400 problems in 1,000 records, 0 rows in 1.0 s."

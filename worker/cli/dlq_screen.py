@@ -1,0 +1,128 @@
+"""What a person sees of `vectail dlq`: what there is by reason, the newest letters, all of one, and what a replay has done.
+
+What others have written is shown escaped: no control character of a record reaches the terminal.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from worker.accounts.buried import Buried
+from worker.cli.output import counted
+from worker.cli.screen import Screen, shown_text, shown_times
+
+_LONGEST_CELL = 80
+_MOST_PIECES = 20
+_MOST_LEFT = 20
+
+
+def show_list(screen: Screen, result: Mapping[str, Any]) -> None:
+    """Show what `list_letters` returned."""
+    replayed = f"; {result['replayed']:,} replayed" if result["replayed"] else ""
+    if not result["newest"]:
+        screen.say(f"No dead letters in {result['topic']}{replayed}.")
+        return
+    screen.say(f"{counted(result['letters'], 'dead letter')} in {result['topic']}{replayed}:")
+    screen.say("")
+    kinds: Sequence[Mapping[str, Any]] = result["kinds"]
+    times = _times([kind[end] for kind in kinds for end in ("first", "last")])
+    rows = [(f"{kind['letters']:,}", kind["reason"], kind["topic"], times[2 * row], times[2 * row + 1]) for row, kind in enumerate(kinds)]
+    _table(screen, ("letters", "reason", "topic", "first", "last"), rows)
+    screen.say("")
+    newest: Sequence[Mapping[str, Any]] = result["newest"]
+    times = _times([one["time"] for one in newest])
+    rows = [
+        (f"{one['partition']}/{one['offset']}", when, _record(one["record"]), _pieces(one["pieces"]), f"{one['bytes']:,}", _state(one))
+        for one, when in zip(newest, times, strict=True)
+    ]
+    _table(screen, ("which", "time", "record", "pieces", "bytes", "reason"), rows)
+
+
+def show_letter(screen: Screen, letter: Buried) -> None:
+    """Show all of one letter."""
+    own = letter.letter
+    when, record_when = _times([own.time_ms, letter.time_ms])
+    record = {"topic": letter.topic, "partition": letter.partition, "offset": letter.offset}
+    state = "yes" if letter.is_replayed else "in part" if letter.is_partly_replayed else letter.obstacle or "no"
+    facts = {
+        "dead letter": f"{own.partition}/{own.offset} of {own.topic}, {when}",
+        "record": f"{_record(record)}, {record_when}",
+        "stage": letter.stage,
+        "reason": letter.reason,
+        "replayed": state,
+    }
+    for name, fact in facts.items():
+        screen.say(f"{name:<13}{visible(fact)}")
+    if not letter.is_whole:
+        screen.say(f"{len(letter.pieces) or letter.unlisted_pieces:,} pieces are bad:")
+        for sub, chunk, reason in letter.pieces[:_MOST_PIECES]:
+            screen.say(f"  entry {sub} chunk {chunk}  {visible(reason)}")
+        if len(letter.pieces) > _MOST_PIECES:
+            screen.say(f"  … and {len(letter.pieces) - _MOST_PIECES:,} more (`--json` tells all)")
+    screen.say("headers:")
+    for header, content in own.headers:
+        screen.say(f"  {visible(header)}: {'null' if content is None else visible(content)}")
+    screen.say(f"key: {'null' if own.key is None else visible(own.key)}")
+    screen.say("value: null" if own.value is None else f"value ({counted(len(own.value), 'byte')}):")
+    for line in (own.value or b"").split(b"\n"):
+        screen.say(visible(line))
+
+
+def show_replayed(screen: Screen, result: Mapping[str, Any]) -> None:
+    """Show what `replay_letters` returned."""
+    already = f" ({result['already_replayed']:,} replayed already)" if result["already_replayed"] else ""
+    if result["of_other_topics"]:
+        screen.say(
+            f"{counted(result['of_other_topics'], 'letter')} of topics that these settings do not read: left alone (--topic takes them)"
+        )
+    if not result["letters"]:
+        screen.say(f"Nothing to replay{already}.")
+        return
+    if not result["changed"]:
+        screen.say(f"{counted(result['letters'], 'dead letter')} would be replayed{already}.")
+        return
+    rows = f"{counted(result['rows'], 'row')} and {counted(result['templates'], 'template')} stored"
+    screen.say(f"{result['replayed']:,} of {counted(result['letters'], 'dead letter')} replayed{already}: {rows}.")
+    for why, number in result["not_replayable"].items():
+        screen.say(f"{counted(number, 'letter')} cannot be replayed: {why}")
+    if result["left"]:
+        partly = f", {result['partly_replayed']:,} of them in part" if result["partly_replayed"] else ""
+        screen.say(f"{counted(result['left'], 'letter')} left{partly}:")
+    left: Sequence[Mapping[str, Any]] = result["left_letters"]
+    for one in left[:_MOST_LEFT]:
+        what = "" if one["pieces"] is None else f"{counted(one['pieces'], 'piece')}: "
+        screen.say(f"  {one['partition']}/{one['offset']}  {_record(one['record'])}  {what}{shown_text(one['reason'])}")
+    if result["left"] > _MOST_LEFT:
+        screen.say(f"  … and {result['left'] - _MOST_LEFT:,} more (`vectail dlq ls` shows them)")
+
+
+def visible(content: bytes | str) -> str:
+    """Return text that a terminal only shows: control and format characters, and bytes that are not UTF-8, are escaped."""
+    text = content.decode("utf-8", "backslashreplace") if isinstance(content, bytes) else content
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def _table(screen: Screen, titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    cells = [titles, *([visible(cell[:_LONGEST_CELL]) for cell in row] for row in rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(titles))]
+    for row in cells:
+        screen.say("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def _times(times_ms: Sequence[int]) -> list[str]:
+    day, times = shown_times(times_ms)
+    return [f"{day.removesuffix(' UTC')} {one}" for one in times] if day else times
+
+
+def _record(record: Mapping[str, Any]) -> str:
+    if record["offset"] is None:
+        return f"{visible(record['topic'])} (never a record)"
+    return f"{visible(record['topic'])}/{record['partition']}/{record['offset']}"
+
+
+def _pieces(number: int | None) -> str:
+    return "all" if number is None else f"{number:,}"
+
+
+def _state(one: Mapping[str, Any]) -> str:
+    state = "replayed: " if one["replayed"] else "replayed in part: " if one["partly_replayed"] else ""
+    return f"{state}{one['reason']}"

@@ -1,0 +1,125 @@
+"""`vectail lag`: how far behind the log group is, and when it will have caught up."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from threading import Event
+from typing import Any
+
+from consumers.arrival import Partition
+from worker.cli.exits import CommandFailed
+from worker.cli.offsets import open_positions, readers_of
+from worker.cli.output import counted, print_json
+from worker.cli.screen import Screen
+from worker.positions.kafka import ANSWER_S, KafkaPositions
+from worker.positions.lag import Lag, Look, lag_by_partition, take_look, total_lag
+from worker.positions.offsets import Readers
+from worker.positions.shown import Positions, shown_state
+from worker.tables import KafkaTable
+
+_Show = Callable[[Look | None, Look], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LagOptions:
+    """What the user asked for.
+
+    Thread: main.
+    """
+
+    watch: bool
+    interval_s: float
+    queries: bool
+    as_json: bool
+    answer_s: float = ANSWER_S
+    """How long Kafka may take for one answer."""
+
+
+def show_lag(kafka: KafkaTable, options: LagOptions, stop: Event) -> None:
+    """Look, wait, look again, show; with `watch` until `stop`. Raises CommandFailed."""
+    readers = readers_of(kafka, queries=options.queries)
+    with Positions().lags() as draw:
+
+        def show(before: Look | None, now: Look) -> None:
+            lags = lag_by_partition(before, now)
+            total = total_lag(lags)
+            if options.as_json:
+                print_json(lag_document(readers.group, now, lags, total))
+            else:
+                draw(readers.group, lags, total, remark_on(now))
+
+        if options.watch:
+            _watch(kafka, readers, options, show, stop)
+        else:
+            with open_positions(kafka, answer_s=options.answer_s) as positions:
+                _show_once(positions, readers, options.interval_s, show, stop)
+
+
+def lag_document(group: str, now: Look, lags: Mapping[Partition, Lag], total: Lag) -> dict[str, Any]:
+    """Return what `--json` prints of one look."""
+    partitions = [
+        {
+            "topic": place.partition.topic,
+            "partition": place.partition.partition,
+            "committed": place.committed,
+            "end_offset": place.end_offset,
+            **_figures(lags[place.partition]),
+        }
+        for place in now.places
+    ]
+    return {"group": group, "time": now.at_ms, "members": len(now.state.members), "partitions": partitions, "total": _figures(total)}
+
+
+def remark_on(now: Look) -> str:
+    """Return what a user should know besides the figures."""
+    never = sum(place.committed is None for place in now.places)
+    gone = sum(place.lost_records for place in now.places)
+    parts = [shown_state(now.state)]
+    if never:
+        where = "any partition" if never == len(now.places) else f"{never} of {counted(len(now.places), 'partition')}"
+        parts.append(f"has never committed in {where}")
+    if gone:
+        parts.append(f"{counted(gone, 'record')} not indexed and gone")
+    return "; ".join(parts)
+
+
+def _show_once(positions: KafkaPositions, readers: Readers, interval_s: float, show: _Show, stop: Event) -> None:
+    before = _look(positions, readers)
+    stop.wait(interval_s)
+    show(before, _look(positions, readers))
+
+
+def _watch(kafka: KafkaTable, readers: Readers, options: LagOptions, show: _Show, stop: Event) -> None:
+    """Show look after look; a broker that goes away is said once and waited for, one that is away at first ends it."""
+    before: Look | None = None
+    is_away = False
+    while not stop.is_set():
+        try:
+            with open_positions(kafka, answer_s=options.answer_s) as positions:
+                while not stop.is_set():
+                    now = _look(positions, readers)
+                    show(before, now)
+                    before, is_away = now, False
+                    stop.wait(options.interval_s)
+        except CommandFailed as failed:
+            if before is None:
+                raise
+            if not is_away:
+                Screen().warn(f"{failed}; looking again")
+            is_away = True
+            stop.wait(options.interval_s)
+
+
+def _look(positions: KafkaPositions, readers: Readers) -> Look:
+    return take_look(positions, readers, at_s=time.monotonic(), at_ms=round(time.time() * 1000))
+
+
+def _figures(lag: Lag) -> dict[str, Any]:
+    return {
+        "lag_records": lag.records,
+        "lag_s": None if lag.seconds is None else round(lag.seconds, 3),
+        "rate": None if lag.rate is None else round(lag.rate, 3),
+        "growth": None if lag.growth is None else round(lag.growth, 3),
+        "drain_s": None if lag.drain_s is None else round(lag.drain_s, 3),
+        "never": lag.is_never_drained,
+    }

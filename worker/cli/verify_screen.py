@@ -1,0 +1,67 @@
+"""What a person sees of `vectail verify`: the verdict first, then what was found, by kind, with its coordinates."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from worker.accounts.compare import KINDS
+from worker.cli.output import counted
+from worker.cli.screen import Screen, shown_text
+
+SHOWN = 10
+"""Findings of each kind."""
+_MEANING = {
+    "gap": "records that are neither in the index nor among the dead letters",
+    "missing": "rows that are missing",
+    "changed": "rows that differ from what their record says",
+    "template": "rows whose template is missing",
+    "left_over": "rows of chunks that their record no longer has",
+    "foreign": "rows that no record has",
+    "duplicate": "rows stored twice",
+}
+
+
+def show_verified(screen: Screen, result: Mapping[str, Any]) -> None:
+    """Show what `verify_topics` returned."""
+    for kind in KINDS:
+        if result["problems"][kind]:
+            _show_kind(screen, kind, result)
+    screen.say(_verdict(result))
+    for line in _remarks(result):
+        screen.say(line)
+
+
+def _show_kind(screen: Screen, kind: str, result: Mapping[str, Any]) -> None:
+    number, left = result["problems"][kind], result["left"][kind]
+    repaired = "" if left == number else ", repaired" if not left else f", {left:,} not repaired"
+    screen.say(f"{number:,} {_MEANING[kind]}{repaired}:")
+    found = [one for one in result["findings"] if one["kind"] == kind]
+    for one in found[:SHOWN]:
+        piece = "" if one["sub"] is None else f" entry {one['sub']} chunk {one['chunk']}"
+        screen.say(
+            f"  {one['topic']}/{one['partition']}@{one['offset']}{piece}  {shown_text(one['detail'])}  {shown_text(one['id'])}".rstrip()
+        )
+    rest = number - sum(one["number"] for one in found[:SHOWN])
+    if rest > 0:
+        screen.say(f"  … and {rest:,} more (`--json` tells the first thousand)")
+
+
+def _verdict(result: Mapping[str, Any]) -> str:
+    what = f"{counted(result['records'], 'record')}, {counted(result['rows'], 'row')} in {result['seconds']:.1f} s"
+    if not result["records"] and not any(one["end_offset"] > one["first_offset"] for one in result["ranges"]):
+        return "Nothing to verify: no record of this range is committed."
+    if not result["complete"]:
+        return f"Not complete: {counted(sum(result['left'].values()), 'problem')} in {what}."
+    mended = sum(result["problems"].values())
+    return f"Complete: {what}." if not mended else f"Complete again: {counted(mended, 'problem')} repaired; {what}."
+
+
+def _remarks(result: Mapping[str, Any]) -> list[str]:
+    remarks = {
+        "not_committed": "not yet committed: {}; the worker has them before it",
+        "dead_letter_pieces": "dead letters instead of rows: {}",
+        "expired_rows": "older than rows are kept, and gone: {}",
+        "other_epoch_rows": "of an earlier topic of this name, left alone: {}",
+        "other_masks_rows": "embedded with other masks than are set now, and as good: {}",
+        "compacted_rows": "of records that Kafka has compacted away, left alone: {}",
+    }
+    return [text.format(f"{result[name]:,}") for name, text in remarks.items() if result[name]]

@@ -1,0 +1,34 @@
+"""From a record that cannot be indexed to its dead letter: the stream makes them, and `vectail verify --repair` those that are missing."""
+
+from collections.abc import Sequence
+
+from consumers.record import Record
+from producers.envelope import DeadLetter
+from worker.pieces import TOO_MANY_CHUNKS
+
+REFUSED_BY_SINK = "refused by the sink: "
+"""How the reason of a row begins that the sink refuses alone."""
+
+
+def letter_of(record: Record, reason: str, pieces: Sequence[tuple[int, int, str]]) -> DeadLetter:
+    """Make the dead letter of a record; `pieces` are (sub, chunk, reason) of those that were rejected, none: the whole record is bad."""
+    return DeadLetter(
+        topic=record.topic,
+        partition=record.partition,
+        offset=record.offset,
+        epoch=record.epoch,
+        time_ms=record.time_ms,
+        key=record.key,
+        value=record.value,
+        headers=record.headers,
+        stage=_stage_of(reason) if pieces else "decode",
+        reason=reason,
+        pieces=pieces,
+    )
+
+
+def _stage_of(reason: str) -> str:
+    """Say which stage gives a reason; what neither chunking nor the sink says is the engine's."""
+    if reason == TOO_MANY_CHUNKS:
+        return "chunk"
+    return "store" if reason.startswith(REFUSED_BY_SINK) else "embed"
