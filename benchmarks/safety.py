@@ -1,4 +1,4 @@
-"""What safety costs: the worker as it is, against one that commits by itself and gives its rows random ids.
+"""What safety costs: the worker as it is, against one whose client commits by itself and whose rows have ids that only count up.
 
     python -m benchmarks.safety [--quick] [--json]
 
@@ -28,7 +28,7 @@ from worker.settings import Settings, load_settings
 
 LINES, QUICK_LINES = 24_000, 4_000
 """The embedded broker keeps 5 MB a partition: about 100,000 of these lines."""
-ROUNDS, QUICK_ROUNDS = 11, 3
+ROUNDS, QUICK_ROUNDS = 7, 3
 _SEED = 7
 _START_MS = 1_700_000_000_000
 _WAIT_S = 60.0

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.safety_sides import AUTO_COMMIT, Moment, RandomIds, Watched
+from benchmarks.safety_sides import AUTO_COMMIT, AutoIds, Moment, Watched
 from consumers.kafka_settings import KafkaSourceSettings
 from consumers.poller import Poller, PollerSettings
 from producers import dead_letters, replies
@@ -58,7 +58,7 @@ def run_once(settings: Settings, model: LoadedModel, *, records: int, safe: bool
 
     kafka = settings.kafka
     settings = settings.model_copy(update={"milvus": settings.milvus.model_copy(update={"uri": str(folder)})})
-    sink = (MilvusSink if safe else RandomIds)(milvus_settings(settings, model.space))
+    sink = (MilvusSink if safe else AutoIds)(milvus_settings(settings, model.space))
     letter_producer = KafkaProducer(kafka.bootstrap_servers, dead_letters.PRODUCER_PROPERTIES, say=lambda _line: None)
     reply_producer = KafkaProducer(kafka.bootstrap_servers, replies.PRODUCER_PROPERTIES, say=lambda _line: None)
     letters = DeadLetterSender(letter_producer, kafka.dead_letter_topic, version="benchmark", say=lambda _line: None)
@@ -101,7 +101,7 @@ def run_once(settings: Settings, model: LoadedModel, *, records: int, safe: bool
         pipeline.close()
     if crashed or began is None:
         raise SystemExit(f"the run did not end: {crashed or 'no record came'}")
-    spared_s = sink.rename_s if isinstance(sink, RandomIds) else 0.0
+    spared_s = sink.rename_s if isinstance(sink, AutoIds) else 0.0
     return Ran(
         wall_s=ended.wall_s - began.wall_s + source.commit_s - spared_s,
         cpu_s=ended.cpu_s - began.cpu_s - spared_s,

@@ -1,10 +1,11 @@
 """What differs between the two sides of `benchmarks.safety`, and what watches them; and an engine that is not the limit.
 
-Called by `benchmarks.safety_run`. Unsafe is a source whose client commits by itself what it has delivered, and a sink whose rows have
-random ids; all else is the worker's own on both sides.
+Called by `benchmarks.safety_run`. Unsafe is a source whose client commits by itself what it has delivered, and a sink whose rows
+have other ids in every run; all else is the worker's own on both sides.
 """
 
 import hashlib
+import itertools
 import secrets
 import time
 from collections.abc import Mapping, Sequence
@@ -127,18 +128,21 @@ class Watched:
         self._source.close()
 
 
-class RandomIds(MilvusSink):
-    """The worker's sink, but every line gets an id that says nothing of where it came from. Inherits, so that nothing else can differ.
+class AutoIds(MilvusSink):
+    """The worker's sink, but a line's id is the next number after a random one, as a Milvus with auto-ids gives them.
 
-    Thread: any.
+    It says nothing of where the line came from. Inherits, so that nothing else can differ.
+
+    Thread: one writer.
     """
 
     rename_s = 0.0
     """What renaming took: an unsafe worker would make no other id first, so this is not counted against it."""
+    _numbers = itertools.count(secrets.randbits(60))
 
     def upsert_lines(self, rows: Sequence[LineRow]) -> None:
         """Rename, then store."""
         began_s = time.thread_time()
-        renamed = [LineRow(secrets.token_hex(12), *row[1:]) for row in rows]
+        renamed = [LineRow(str(number), *row[1:]) for number, row in zip(self._numbers, rows, strict=False)]
         self.rename_s += time.thread_time() - began_s
         super().upsert_lines(renamed)

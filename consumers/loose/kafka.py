@@ -135,7 +135,8 @@ class LooseReader:
     def _until(self, end_offset: int, epochs: Mapping[str, str], timeout_s: float) -> Iterator[list[Record]]:
         quiet_until_s = time.monotonic() + timeout_s
         while True:
-            messages = self._consumer.consume(_AT_ONCE, timeout=_POLL_S)
+            messages = self._consumer.consume(1, timeout=_POLL_S)  # for more it would wait until all have come
+            messages += self._consumer.consume(_AT_ONCE - 1, timeout=0)
             records: list[Record] = []
             for message in messages:
                 if _ends(message, end_offset):

@@ -262,7 +262,7 @@ def test_bad_records_are_dead_letters_and_committed_with_their_neighbours(world:
     assert undecodable["__connect.errors.stage"] == b"decode"
     assert undecodable["vectail.reason"] == b"undecodable: not valid UTF-8"
     assert too_long.encode() in too_many["value"]
-    assert too_many["__connect.errors.stage"] == b"index"
+    assert too_many["__connect.errors.stage"] == b"chunk"
     assert too_many["vectail.pieces"] == b'{"too_many_chunks":[[1,0]]}'
     assert too_many["vectail.epoch"] == b"e1"
 

@@ -7,7 +7,7 @@ import base64
 import heapq
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -178,7 +178,7 @@ def not_there(which: Which, kafka: KafkaTable) -> CommandFailed:
     return must_change(f"there is no dead letter of {which.topic}/{which.partition}/{which.offset} in {kafka.dead_letter_topic}")
 
 
-def _age(document: Mapping[str, Any]) -> Sequence[int]:
+def _age(document: Mapping[str, Any]) -> tuple[int, int, int]:
     return document["time"], document["partition"], document["offset"]
 
 

@@ -30,11 +30,11 @@ def show_list(screen: Screen, result: Mapping[str, Any]) -> None:
     screen.say("")
     newest: Sequence[Mapping[str, Any]] = result["newest"]
     times = _times([one["time"] for one in newest])
-    rows = [
+    places = [
         (f"{one['partition']}/{one['offset']}", when, _record(one["record"]), _pieces(one["pieces"]), f"{one['bytes']:,}", _state(one))
         for one, when in zip(newest, times, strict=True)
     ]
-    _table(screen, ("which", "time", "record", "pieces", "bytes", "reason"), rows)
+    _table(screen, ("which", "time", "record", "pieces", "bytes", "reason"), places)
 
 
 def show_letter(screen: Screen, letter: Buried) -> None:

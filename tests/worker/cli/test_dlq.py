@@ -277,10 +277,11 @@ def test_a_topic_or_a_broker_that_is_not_there_is_one_line(dlq: Dlq, monkeypatch
 
 def test_nothing_is_replayed_unless_that_is_confirmed(dlq: Dlq) -> None:
     ended = dlq("replay")
-    assert (ended.exit_code, ended.out) == (
-        2,
-        "1 letter of topics that these settings do not read: left alone (--topic takes them)\n3 dead letters would be replayed (1 replayed already).\n",
-    )
+    assert ended.exit_code == 2
+    assert ended.out.splitlines() == [
+        "1 letter of topics that these settings do not read: left alone (--topic takes them)",
+        "3 dead letters would be replayed (1 replayed already).",
+    ]
     assert "--yes" in in_one_line(ended)
     assert json.loads(dlq("replay", "--json").out)["changed"] is False
     assert len(which(listed(dlq))) == 4
