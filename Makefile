@@ -29,10 +29,10 @@ demo: $(READY) ## everything in one process on your own logs: make demo LOGS="ap
 	@$(VENV)/bin/vectail demo $(ARGS) $(LOGS)
 
 test: $(READY) ## all tests, with real servers: Docker, or Java and Maven, redis-server, and root for Milvus; without, those are skipped
-	@$(VENV)/bin/python -m pytest $(ARGS)
+	@$(VENV)/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
-faults: $(READY) ## the fault tests alone, with more kills than `make test` has time for
-	@$(VENV)/bin/python -m pytest --long tests/faults $(ARGS)
+faults: $(READY) ## what `make test` has no time for: faults with more kills, vLLM in its own process, more odd lines
+	@$(VENV)/bin/python -m pytest --long tests/faults tests/properties tests/worker/engine tests/benchmarks/test_gpu.py $(ARGS)
 
 check: $(READY) ## ruff (lint and format) and mypy --strict, on source and tests
 	@$(VENV)/bin/ruff check .

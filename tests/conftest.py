@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
+import structlog
 
 from tests.heavy import transformers_installed, vllm_installed
 from tests.model_fixture import close_bindings_files, own, prepared_model, tokenizer
@@ -21,6 +22,21 @@ __all__ = ["close_bindings_files", "own", "prepared_model", "tokenizer", "transf
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--long`."""
     parser.addoption("--long", action="store_true", help="do more of what takes long, as `make faults` does")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is marked as long, unless there is time."""
+    if not config.getoption("--long"):
+        left_out = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
+
+
+@pytest.fixture(autouse=True)
+def _logs_as_at_first() -> Iterator[None]:
+    """What a verb run in this process has configured would write to a stream that is closed by then."""
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.fixture(scope="session")

@@ -25,6 +25,7 @@ def test_without_a_gpu_it_says_so_in_one_line_and_exits_2() -> None:
 
 
 @pytest.mark.usefixtures("vllm_installed")
+@pytest.mark.long
 @pytest.mark.timeout(600)
 def test_the_same_code_runs_tiny_on_the_cpu(tmp_path: Path) -> None:
     copy = tmp_path / "alone.py"

@@ -101,7 +101,8 @@ def test_lines_go_after_the_retention_and_templates_after_twice_that_and_a_start
 
     sink = MilvusSink(replace(remote, retention_s=0.0), say=said.append)
     sink.open()
-    assert sink.retention_s is None
+    for_ever: list[float | None] = [sink.retention_s]
+    assert for_ever == [None]
     assert lifetimes(remote) == ["0", "0"]
     assert said == [
         f"Milvus keeps the rows of {remote.collection}_templates for ever from now on; it was 3.652e+04 days",

@@ -273,6 +273,7 @@ def run_script(text: str, model: PreparedModel, folder: Path) -> subprocess.Comp
     )
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)  # two starts of vLLM, each in a process of its own
 def test_an_engine_in_its_own_process_that_is_killed_is_replaced(tmp_path: Path) -> None:
     model = prepare_model(make_folder(tmp_path / "hf"), tmp_path / "cache")
