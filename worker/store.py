@@ -15,6 +15,7 @@ from sinks.row import LEVEL_BYTES, SERVICE_BYTES, LineRow, TemplateRow, row_id
 from sinks.sink import Sink, SinkBusy, SinkRejected
 from worker.encoded import EmbeddedChunk
 from worker.flights import Flights, Landing
+from worker.letters import REFUSED_BY_SINK
 from worker.outage import BACK_OFF_S, Outage
 from worker.prepare import StoreItem
 from worker.stage import Abandoned
@@ -113,7 +114,7 @@ class Store:
                 self._write_patiently(part, upsert)
             except SinkRejected as error:
                 if len(part) == 1:
-                    refused[part[0][0]] = f"refused by the sink: {error}"
+                    refused[part[0][0]] = f"{REFUSED_BY_SINK}{error}"
                 else:
                     middle = len(part) // 2
                     todo += [part[middle:], part[:middle]]

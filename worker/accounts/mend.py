@@ -17,6 +17,7 @@ from worker.accounts.expected import OwedPiece
 from worker.cache.vectors import Vector
 from worker.engine.engine import TokenIds
 from worker.judge import Judge
+from worker.letters import REFUSED_BY_SINK
 from worker.loaded import LoadedModel
 from worker.outage import BACK_OFF_S
 from worker.tokenizer import Tokenizer
@@ -163,7 +164,7 @@ class Mender:
                 self._patience.call(partial(upsert, part))
             except SinkRejected as error:
                 if len(part) == 1:
-                    refused[part[0][0]] = f"refused by the sink: {error}"
+                    refused[part[0][0]] = f"{REFUSED_BY_SINK}{error}"
                 else:
                     todo += _parts(part, (len(part) + 1) // 2)
         return refused
