@@ -5,9 +5,10 @@ VENV := .venv
 READY := $(VENV)/.ready
 LOGS ?=
 ARGS ?=
+MINUTES ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help setup vllm vllm-matrix demo test faults check format coverage bench bench-deps up down lock clean
+.PHONY: help setup vllm vllm-matrix demo test faults soak sabotage check format coverage bench bench-deps up down lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -33,6 +34,12 @@ test: $(READY) ## all tests, with real servers: Docker, or Java and Maven, redis
 
 faults: $(READY) ## what `make test` has no time for: faults with more kills, vLLM in its own process, more odd lines
 	@$(VENV)/bin/python -m pytest --long tests/faults tests/properties tests/worker/engine tests/benchmarks/test_gpu.py $(ARGS)
+
+soak: $(READY) ## a worker under twice its load and random faults for MINUTES (default 30), measured and judged
+	@$(VENV)/bin/python -m tests.soak --minutes $(MINUTES) $(ARGS)
+
+sabotage: $(READY) ## plant each of the bugs of tests/sabotage in a copy: the tests must notice; the table goes to tests/README.md
+	@$(VENV)/bin/python -m tests.sabotage --write $(ARGS)
 
 check: $(READY) ## ruff (lint and format) and mypy --strict, on source and tests
 	@$(VENV)/bin/ruff check .

@@ -91,7 +91,7 @@ class EmbedStage:
 def new_batcher(engine: Engine) -> Batcher[EncodedQuery, EncodedChunk]:
     """Return a batcher with the budgets that the service gives it."""
     budget = engine.batch_tokens
-    return Batcher(budget_tokens=budget, log_floor_tokens=max(budget // 8, 1), small_tokens=max(budget // 2, 1))
+    return Batcher(budget_tokens=budget, log_floor_tokens=max(budget // 8, 1))
 
 
 def bare_loop(engine: Engine, chunks: Sequence[EncodedChunk]) -> Callable[[], BareResult]:

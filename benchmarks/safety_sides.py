@@ -92,7 +92,26 @@ class Watched:
 
     def subscribe(self, rebalance: Rebalance) -> None:
         """Join the group."""
-        self._source.subscribe(rebalance)
+        self._rebalance = rebalance
+        self._source.subscribe(self)
+
+    def on_assign(self, partitions: Sequence[Partition]) -> None:
+        """Pass it on."""
+        self._rebalance.on_assign(partitions)
+
+    def on_revoke(self, partitions: Sequence[Partition]) -> None:
+        """Pass it on."""
+        self._rebalance.on_revoke(partitions)
+
+    def on_lost(self, partitions: Sequence[Partition]) -> None:
+        """Pass it on."""
+        self._rebalance.on_lost(partitions)
+
+    def on_committed(self, accepted: Mapping[Partition, int], refused: Mapping[Partition, tuple[int, str]]) -> None:
+        """Remember what the worker has committed, and pass it on; what the client commits by itself is told here, too."""
+        if self._commits:
+            self.accepted.update(accepted)
+            self._rebalance.on_committed(accepted, refused)
 
     def fetch(self, max_records: int, timeout_s: float) -> list[Record]:
         """Poll."""
@@ -109,15 +128,14 @@ class Watched:
         """Deliver again."""
         self._source.resume()
 
-    def commit(self, next_offsets: Mapping[Partition, int]) -> dict[Partition, str]:
+    def commit(self, next_offsets: Mapping[Partition, int], *, is_last: bool = False) -> dict[Partition, int]:
         """Commit what is settled, or leave it to the client, which has not waited for it."""
         if not self._commits:
             return {}
         began_s = time.perf_counter()
-        refused = self._source.commit(next_offsets)
+        begun = self._source.commit(next_offsets, is_last=is_last)
         self.commit_s = time.perf_counter() - began_s
-        self.accepted.update((partition, offset) for partition, offset in next_offsets.items() if partition not in refused)
-        return refused
+        return begun
 
     def end_offsets(self) -> dict[Partition, int]:
         """Return the log's ends."""

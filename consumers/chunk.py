@@ -2,14 +2,17 @@
 
 Prepare hands in whole lists; masks and token counts come as plain callables. Nearly every log line fits, so the common path
 is one mask call and one length check a line. The raw text is split, each piece is masked and only then checked, because a
-mask changes how many tokens there are.
+mask changes how many tokens there are. A long text is split from its beginning, slice by slice, and left as soon as it is certain
+that there will be too many chunks.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
 
 from consumers.decode import LogEntry
+
+T = TypeVar("T")
 
 MaskTexts = Callable[[Sequence[str]], list[str]]
 CountTokens = Callable[[Sequence[str]], Sequence[int]]
@@ -18,6 +21,8 @@ CountTokens = Callable[[Sequence[str]], Sequence[int]]
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 _SENTENCES = re.compile(r".*?[.!?;](?:\s+|$)|.+", re.DOTALL)
 _WORDS = re.compile(r"\S+\s*|\s+")
+_SLICE_CHARACTERS = 1 << 16
+"""Of a long text so much is masked and counted at once: little enough to stop in time, enough to be few calls."""
 
 
 class Piece(NamedTuple):
@@ -67,13 +72,17 @@ class Chunker:
         self._max_chunks = max_chunks
 
     def split(self, texts: Sequence[str]) -> list[list[Piece]]:
-        """Split n texts into pieces that fit; an empty list stands for a text of more than `max_chunks`."""
+        """Split n texts into pieces that fit; an empty list stands for a text of more than `max_chunks`.
+
+        However long a text is, what is masked and counted of it is not much more than what `max_chunks` pieces hold.
+        """
         split: list[list[Piece]] = []
         open_questions: list[int] = []
         # A token is at least one byte of (ASCII) text; a mask with long stand-ins may make a text longer.
         most_bytes = min(self._max_tokens - self._overhead_tokens, self._max_text_bytes)
-        for i, (text, masked) in enumerate(zip(texts, self._mask(texts), strict=True)):
-            split.append([Piece(text, masked)])
+        for i, piece in enumerate(self._make_pieces(texts)):
+            split.append([piece])
+            text, masked = piece
             if len(masked) > most_bytes or len(text) > self._max_text_bytes or not (masked.isascii() and text.isascii()):
                 open_questions.append(i)
         if open_questions:
@@ -83,71 +92,105 @@ class Chunker:
                     split[i] = self._split_long(texts[i])
         return split
 
-    def _weigh(self, pieces: Sequence[Piece]) -> list[int | None]:
-        """Tokens of each piece without the overhead, None where it does not fit."""
-        budget = self._max_tokens - self._overhead_tokens
-        weights: list[int | None] = []
-        for piece, tokens in zip(pieces, self._count_tokens([piece.masked for piece in pieces]), strict=True):
-            weight = int(tokens) - self._overhead_tokens
-            size_bytes = max(_utf8_bytes(piece.text), _utf8_bytes(piece.masked))
-            weights.append(weight if weight <= budget and size_bytes <= self._max_text_bytes else None)
-        return weights
-
     def _make_pieces(self, texts: Sequence[str]) -> list[Piece]:
-        return [Piece(text, masked) for text, masked in zip(texts, self._mask(texts), strict=True)]
+        """Mask texts; one that cannot be a piece whatever its mask is not masked: a word of 10 MB would take seconds."""
+        masked = self._mask([text if len(text) <= self._max_text_bytes else "" for text in texts])
+        return [Piece(text, masked) for text, masked in zip(texts, masked, strict=True)]
+
+    def _weigh(self, pieces: Sequence[Piece]) -> list[int | None]:
+        """Tokens of each piece without the overhead, None where it does not fit; what has too many bytes is not counted."""
+        budget = self._max_tokens - self._overhead_tokens
+        fits = [self._has_room_for(piece.text) and self._has_room_for(piece.masked) for piece in pieces]
+        counted = iter(self._count_tokens([piece.masked for piece, fit in zip(pieces, fits, strict=True) if fit]))
+        weights = [int(next(counted)) - self._overhead_tokens if fit else None for fit in fits]
+        return [weight if weight is not None and weight <= budget else None for weight in weights]
+
+    def _has_room_for(self, text: str) -> bool:
+        return len(text) <= self._max_text_bytes and _utf8_bytes(text) <= self._max_text_bytes
 
     def _split_long(self, text: str) -> list[Piece]:
-        groups = self._pack(self._atoms([text], level=0))
         done: list[Piece] = []
-        while groups:
-            pieces = self._make_pieces(["".join(group) for group in groups])
-            retry: list[list[str]] = []
-            for n, weight in enumerate(self._weigh(pieces)):
-                if weight is None:  # masked together they weigh more than apart: halve this group, weigh the rest again
-                    group = groups[n]
-                    retry = [group[: len(group) // 2], group[len(group) // 2 :], *groups[n + 1 :]]
-                    break
-                done.append(pieces[n])
-            groups = retry
-            if len(done) + len(groups) > self._max_chunks:
-                return []
+        for groups in _slices(self._pack(self._atoms([text], level=0)), _joined_length):
+            for piece in self._fitted(groups):
+                done.append(piece)
+                if len(done) > self._max_chunks:
+                    return []
         return done
 
-    def _atoms(self, texts: Iterable[str], *, level: int) -> list[tuple[str, int]]:
-        """Cut texts finer and finer (lines, sentences, words, halves) until each part fits alone; parts with their tokens."""
-        parts = [part for text in texts for part in _cut(text, level)]
-        atoms: list[tuple[str, int]] = []
-        for part, weight in zip(parts, self._weigh(self._make_pieces(parts)), strict=True):
-            if weight is not None:
-                atoms.append((part, weight))
+    def _fitted(self, groups: Sequence[Sequence[Piece]]) -> Iterator[Piece]:
+        """Join each group; where its parts weigh more together than apart, it is halved. One part alone fits, as it is an atom."""
+        joined = self._make_pieces(["".join(part.text for part in group) for group in groups if len(group) > 1])
+        weighed = iter(zip(joined, self._weigh(joined), strict=True))
+        for group in groups:
+            piece, weight = next(weighed) if len(group) > 1 else (group[0], 0)
+            if weight is None:
+                middle = len(group) // 2
+                yield from self._fitted([group[:middle], group[middle:]])
             else:
-                atoms += self._atoms([part], level=level + 1)
-        return atoms
+                yield piece
 
-    def _pack(self, atoms: Iterable[tuple[str, int]]) -> list[list[str]]:
+    def _atoms(self, texts: Iterable[str], *, level: int) -> Iterator[tuple[Piece, int]]:
+        """Cut texts finer and finer (lines, sentences, words, halves) until each part fits alone; parts with their tokens."""
+        for parts in _slices((part for text in texts for part in _cut(text, level)), len):
+            kinds = self._make_pieces(list(dict.fromkeys(parts)))  # the same word comes again and again
+            weighed = {piece.text: (piece, weight) for piece, weight in zip(kinds, self._weigh(kinds), strict=True)}
+            finer = self._atoms([part for part in parts if weighed[part][1] is None], level=level + 1)
+            for part in parts:
+                piece, weight = weighed[part]
+                if weight is not None:
+                    yield piece, weight
+                    continue
+                rest = len(part)
+                while rest:
+                    atom = next(finer)
+                    rest -= len(atom[0].text)
+                    yield atom
+
+    def _pack(self, atoms: Iterable[tuple[Piece, int]]) -> Iterator[list[Piece]]:
         """Join neighbours while they fit by tokens and bytes."""
         budget = self._max_tokens - self._overhead_tokens
-        groups: list[list[str]] = []
+        group: list[Piece] = []
         tokens = size_bytes = 0
         for part, weight in atoms:
-            part_bytes = _utf8_bytes(part)
-            if not groups or tokens + weight > budget or size_bytes + part_bytes > self._max_text_bytes:
-                groups.append([])
+            part_bytes = _utf8_bytes(part.text)
+            if group and (tokens + weight > budget or size_bytes + part_bytes > self._max_text_bytes):
+                yield group
+                group = []
                 tokens = size_bytes = 0
-            groups[-1].append(part)
+            group.append(part)
             tokens += weight
             size_bytes += part_bytes
-        return groups
+        if group:
+            yield group
 
 
-def _cut(text: str, level: int) -> list[str]:
+def _slices(parts: Iterable[T], length: Callable[[T], int]) -> Iterator[list[T]]:
+    """Take parts as they are asked for, as many at once as make a slice."""
+    taken: list[T] = []
+    characters = 0
+    for part in parts:
+        taken.append(part)
+        characters += length(part)
+        if characters >= _SLICE_CHARACTERS:
+            yield taken
+            taken = []
+            characters = 0
+    if taken:
+        yield taken
+
+
+def _joined_length(group: Sequence[Piece]) -> int:
+    return sum(len(part.text) for part in group)
+
+
+def _cut(text: str, level: int) -> Iterator[str]:
     if level < 3:  # noqa: PLR2004 - lines, sentences, words
-        return (_LINES, _SENTENCES, _WORDS)[level].findall(text)
+        return (match.group() for match in (_LINES, _SENTENCES, _WORDS)[level].finditer(text))
     middle = len(text) // 2
     if not middle:
         message = "a single character does not fit the model's limit"
         raise ValueError(message)
-    return [text[:middle], text[middle:]]
+    return iter((text[:middle], text[middle:]))
 
 
 def _utf8_bytes(text: str) -> int:

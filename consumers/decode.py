@@ -13,6 +13,7 @@ from consumers.ledger import Receipt
 from consumers.record import Record
 
 Format = Literal["auto", "text", "json"]
+MAX_RECORD_BYTES = 1_000_000
 
 MESSAGE_FIELDS = (
     "body", "message", "msg", "log", "@message", "event.original", "MESSAGE", "short_message", "full_message",
@@ -24,7 +25,21 @@ SERVICE_FIELDS = ("service.name", "service", "app", "kubernetes.labels.app", "ho
 
 
 class Undecodable(Exception):
-    """The record's fault: its bytes are not what the format says. The message is the dead letter's reason."""
+    """The record's fault: its bytes are not what the format says. The message holds nothing of its body."""
+
+    @property
+    def reason(self) -> str:
+        """The dead letter's."""
+        return f"undecodable: {self}"
+
+
+class TooLarge(Undecodable):
+    """The record's fault: it was not even looked at."""
+
+    @property
+    def reason(self) -> str:
+        """The dead letter's."""
+        return f"too_large: {self}"
 
 
 class LogEntry(NamedTuple):
@@ -47,18 +62,27 @@ class Decoder:
     Thread: any; each prepare thread has its own.
     """
 
-    def __init__(self, *, form: Format = "auto", strict: bool = False, max_entries: int = 10_000) -> None:
-        """`strict` makes bytes that are not UTF-8 undecodable; `max_entries` bounds the fan-out of one record."""
+    def __init__(
+        self, *, form: Format = "auto", strict: bool = False, max_entries: int = 10_000, max_record_bytes: int = MAX_RECORD_BYTES
+    ) -> None:
+        """`strict` makes bytes that are not UTF-8 undecodable; `max_entries` bounds the fan-out of one record.
+
+        `max_record_bytes` bounds its value, and with it the time and the memory that one record can take: JSON is up to 25 times as
+        large while it is decoded.
+        """
         self._form = form
         self._errors = "strict" if strict else "replace"
         self._max_entries = max_entries
+        self._max_record_bytes = max_record_bytes
         self.replaced_records = 0
 
     def decode(self, receipt: Receipt) -> list[LogEntry]:
-        """Return the entries of a record, none if it is empty. Raises Undecodable."""
+        """Return the entries of a record, none if it is empty. Raises Undecodable, and TooLarge before anything is decoded."""
         record = receipt.record
         if not record.value:
             return []
+        if len(record.value) > self._max_record_bytes:
+            raise TooLarge(f"{len(record.value)} bytes, {self._max_record_bytes} are allowed")
         if self._form != "text" and record.value.lstrip()[:1] in (b"{", b"["):
             found = self._decode_json(receipt, record)
             if found is not None:

@@ -54,11 +54,22 @@ class Displaced:
         self._say = say
         self._standing: dict[Partition, int | None] = {}
         """By where the client stood, None if it had no position."""
+        self._anew: set[Partition] = set()
+        """Of those, the ones whose topic was made anew: no position of theirs means anything any more."""
         self._delivered: set[Partition] = set()
 
     def note(self, partition: Partition, stood_at: int | None) -> None:
-        """The client has let a partition stand."""
+        """The client has let a partition stand; `stood_at` is the next record that was to be taken in, None if none of it has come yet."""
         self._standing[partition] = stood_at
+
+    def begin_anew(self, partition: Partition) -> None:
+        """The topic was deleted and made anew while we read it: all that is there now came later, so nothing of it is skipped."""
+        self._standing[partition] = None
+        self._anew.add(partition)
+
+    def stands(self, partition: Partition) -> bool:
+        """Whether what still comes of it is from a place that does not count."""
+        return partition in self._standing
 
     def delivered(self, partition: Partition) -> None:
         """A record of this assignment was taken in: its position is the ledger's to commit, from now on."""
@@ -68,26 +79,74 @@ class Displaced:
         """An assignment is over."""
         for partition in partitions:
             self._standing.pop(partition, None)
+            self._anew.discard(partition)
             self._delivered.discard(partition)
 
-    def place(self, owned: Collection[Partition]) -> None:
-        """Let every partition that stands still go on; what gets no answer waits for the next call. Raises SourceExpired."""
+    def place(self, owned: Collection[Partition], *, waits: Callable[[Partition], bool] = lambda _partition: False) -> None:
+        """Let every partition that stands still go on; what `waits` or gets no answer is for the next call. Raises SourceExpired."""
         self._standing = {partition: stood_at for partition, stood_at in self._standing.items() if partition in owned}
         for partition, stood_at in list(self._standing.items()):
+            if waits(partition):
+                continue
             found = self._ask(partition)
             if found is None:
                 return
-            is_untouched = partition not in self._delivered
-            if stood_at is not None and not (found.committed is None and is_untouched):
-                found = found._replace(committed=stood_at)
-            decision = decide(partition, found, start=self._start, expired=self._expired)
-            # One that skips is committed at once, or a restart before the first commit would skip still more. Never with records open.
-            if not self._move(partition, decision.offset, bool(decision.said) and is_untouched):
+            decision, commit_it = self._decide(partition, stood_at, found)
+            if not self._move(partition, decision.offset, commit_it):
                 self._say(f"{partition.topic}/{partition.partition} cannot go on at {decision.offset} yet; trying again")
                 return
             self._standing.pop(partition, None)
+            self._anew.discard(partition)
             if decision.said:
                 self._say(decision.said)
+
+    def _decide(self, partition: Partition, stood_at: int | None, found: Standing) -> tuple[Decision, bool]:
+        """Return where it goes on, and whether that is committed at once: where a restart would else begin somewhere else."""
+        if partition in self._anew:
+            return Decision(found.first_offset, ""), True
+        is_untouched = partition not in self._delivered
+        if stood_at is not None and not (found.committed is None and is_untouched):
+            found = found._replace(committed=stood_at)
+        decision = decide(partition, found, start=self._start, expired=self._expired)
+        # One that skips is committed at once, or a restart before the first commit would skip still more. Never with records open.
+        return decision, bool(decision.said) and is_untouched
+
+
+class OwedStarts:
+    """Places where a partition began that have to be committed, until that is accepted or another commit takes over.
+
+    Thread: one, its source's.
+    """
+
+    def __init__(self) -> None:
+        self._owed: dict[Partition, int] = {}
+        self._sent: dict[Partition, int] = {}
+
+    def add(self, partition: Partition, offset: int) -> None:
+        """A partition begins there."""
+        self._owed[partition] = offset
+        self._sent.pop(partition, None)
+
+    def forget(self, partitions: Iterable[Partition]) -> None:
+        """They are not ours any more, or a later place is committed."""
+        for partition in partitions:
+            self._owed.pop(partition, None)
+            self._sent.pop(partition, None)
+
+    def due(self) -> dict[Partition, int]:
+        """Return what has to be sent now."""
+        fresh = {partition: offset for partition, offset in self._owed.items() if partition not in self._sent}
+        self._sent |= fresh
+        return fresh
+
+    def settles(self, partition: Partition, offset: int, *, is_accepted: bool) -> bool:
+        """Return whether this outcome was about a place of ours; one that was refused is due again."""
+        if self._sent.get(partition) != offset:
+            return False
+        del self._sent[partition]
+        if is_accepted:
+            self._owed.pop(partition, None)
+        return True
 
 
 def decide(partition: Partition, found: Standing, *, start: Start, expired: Expired) -> Decision:

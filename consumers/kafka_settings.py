@@ -43,6 +43,8 @@ class KafkaSourceSettings:
     """Where a partition without a committed offset begins."""
     expired: Expired = "stop"
     """Where one goes on whose committed offset is not there any more; `stop`: SourceExpired."""
+    down_exit_s: float | None = None
+    """SourceAway when no broker has answered for so long; None: never."""
     librdkafka: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -62,6 +64,8 @@ def client_properties(settings: KafkaSourceSettings) -> dict[str, object]:
         "enable.auto.offset.store": False,
         "auto.offset.reset": "error",
         "check.crcs": True,
+        "isolation.level": "read_committed",
+        "enable.partition.eof": False,
         "max.poll.interval.ms": int(settings.max_poll_interval_s * 1000),
         "queued.min.messages": 5000,
         "queued.max.messages.kbytes": settings.prefetch_bytes // 1024,

@@ -38,6 +38,9 @@ class Rebalance(Protocol):
     def on_lost(self, partitions: Sequence[Partition]) -> None:
         """These partitions are gone already; a commit would move somebody else's position."""
 
+    def on_committed(self, accepted: Mapping[Partition, int], refused: Mapping[Partition, tuple[int, str]]) -> None:
+        """What became of a commit: next offsets, and why one was refused; maybe long after, maybe of a past assignment."""
+
 
 class Source(Protocol):
     """Where records come from; see `consumers.kafka.KafkaSource` for the meaning of each call."""
@@ -46,7 +49,7 @@ class Source(Protocol):
         """Join the group."""
 
     def fetch(self, max_records: int, timeout_s: float) -> list[Record]:
-        """Poll: call `rebalance` as needed, return what has come, all of partitions assigned now. Raises SourceFatal or SourceExpired."""
+        """Poll: call `rebalance` as needed, return what has come, of partitions assigned now. Raises SourceFatal, -Expired, -Away."""
 
     def pause(self) -> None:
         """Stop delivery, not polling; a partition that has delivered nothing yet may still bring its first records."""
@@ -54,8 +57,8 @@ class Source(Protocol):
     def resume(self) -> None:
         """Deliver again."""
 
-    def commit(self, next_offsets: Mapping[Partition, int]) -> dict[Partition, str]:
-        """Commit synchronously; return who was refused, and why (some clients name all when one was)."""
+    def commit(self, next_offsets: Mapping[Partition, int], *, is_last: bool = False) -> dict[Partition, int]:
+        """Begin to commit, before any rebalance that follows; return what was begun. `rebalance.on_committed` tells the outcome."""
 
     def end_offsets(self) -> dict[Partition, int]:
         """Return the log's end of each assigned partition, as last seen."""
@@ -110,21 +113,22 @@ class Poller:
         """Set once nothing more will be delivered after `stop_intake`."""
         self._may_commit = True
         self._next_commit_s = 0.0
+        self._under_way: dict[Partition, int] = {}  # sent in this assignment, no outcome yet
         self.last_poll_s = time.monotonic()
         self.end_offsets: dict[Partition, int] = {}
         """Log ends as of the last commit tick; replaced whole, so any thread may read it."""
 
     def run(self) -> None:
-        """Poll until `finish`; then commit what is settled and leave the group. Raises SourceFatal or SourceExpired."""
+        """Poll until `finish`; then commit what is settled and leave the group. Raises SourceFatal, SourceExpired, SourceAway."""
         ended_well = False
         try:
             self._source.subscribe(self)
             while not self._finished.is_set():
                 self._turn()
-            self._commit()
+            self._commit(is_last=True)
             ended_well = True
         except SourceExpired:
-            self._commit()  # what is settled is not among what is gone
+            self._commit(is_last=True)  # what is settled is not among what is gone
             raise
         finally:
             self._may_commit = self._may_commit and ended_well
@@ -148,6 +152,7 @@ class Poller:
 
     def on_assign(self, partitions: Sequence[Partition]) -> None:
         """Begin fresh ledgers (Rebalance)."""
+        self._let_go(partitions)
         self._ledger.assign(partitions)
 
     def on_revoke(self, partitions: Sequence[Partition]) -> None:
@@ -155,13 +160,22 @@ class Poller:
         self._drop_held(partitions)
         self._fail_point("revoke")
         self._ledger.wait_until_settled(partitions, self._settings.grace_s)
-        self._commit()
-        self._ledger.revoke(partitions)
+        self._commit(is_last=True)
+        self._let_go(partitions)
 
     def on_lost(self, partitions: Sequence[Partition]) -> None:
         """Let go without a commit (Rebalance)."""
         self._drop_held(partitions)
-        self._ledger.revoke(partitions)
+        self._let_go(partitions)
+
+    def on_committed(self, accepted: Mapping[Partition, int], refused: Mapping[Partition, tuple[int, str]]) -> None:
+        """Note what the broker has accepted; what it refused is tried again at the next tick (Rebalance)."""
+        for partition, next_offset in accepted.items():
+            if self._is_outcome(partition, next_offset):
+                self._ledger.mark_committed(partition, next_offset)
+        for partition, (next_offset, reason) in refused.items():
+            if self._is_outcome(partition, next_offset):
+                self._say(f"commit of {partition.topic}/{partition.partition} was refused ({reason}); trying again")
 
     def lag_records(self) -> int:
         """Records of the owned partitions that are not committed yet, as far as the client knows."""
@@ -205,18 +219,31 @@ class Poller:
             admitted.append(receipt)
         return admitted
 
-    def _commit(self) -> None:
-        next_offsets = self._ledger.committable()
-        if not next_offsets or not self._may_commit:
+    def _commit(self, *, is_last: bool = False) -> None:
+        """Begin a commit; only the last one of an assignment does not wait for the outcome of the one before."""
+        if not self._may_commit or (self._under_way and not is_last):
+            return
+        next_offsets = {p: next_offset for p, next_offset in self._ledger.committable().items() if self._under_way.get(p) != next_offset}
+        if not next_offsets:
             return
         self._fail_point("before_commit")
-        refused = self._source.commit(next_offsets)
+        self._under_way |= next_offsets  # before it is sent: an outcome may be there at once
+        begun = self._source.commit(next_offsets, is_last=is_last)
+        for partition in next_offsets.keys() - begun.keys():
+            self._under_way.pop(partition, None)
         self._fail_point("after_commit")
-        for partition, next_offset in next_offsets.items():
-            if partition in refused:
-                self._say(f"commit of {partition.topic}/{partition.partition} was refused ({refused[partition]}); trying again")
-            else:
-                self._ledger.mark_committed(partition, next_offset)
+
+    def _is_outcome(self, partition: Partition, next_offset: int) -> bool:
+        """Whether this is about a commit of this assignment; then it is not under way any more."""
+        if self._under_way.get(partition) != next_offset:
+            return False
+        del self._under_way[partition]
+        return True
+
+    def _let_go(self, partitions: Iterable[Partition]) -> None:
+        for partition in partitions:
+            self._under_way.pop(partition, None)
+        self._ledger.revoke(partitions)
 
     def _drop_held(self, partitions: Iterable[Partition]) -> None:
         gone = set(partitions)

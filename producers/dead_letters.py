@@ -59,6 +59,7 @@ class DeadLetterSender:
         say: Callable[[str], None],
         max_bytes: int = MAX_BYTES,
         quiet_s: float = QUIET_S,
+        fail_point: Callable[[str], None] = lambda _point: None,
     ) -> None:
         """Take a `producer` built with PRODUCER_PROPERTIES over the user's and used for nothing else."""
         self._producer = producer
@@ -67,6 +68,7 @@ class DeadLetterSender:
         self._say = say
         self._max_bytes = max_bytes
         self._quiet_s = quiet_s
+        self._fail_point = fail_point
         self._posted: deque[_Posted] = deque()
         self._failures = 0
         self._resend_at_s = 0.0
@@ -109,6 +111,7 @@ class DeadLetterSender:
                 self._posted.appendleft(posted)
                 return
             self.in_client += 1
+            self._fail_point("letter_sent")
 
     def _finish(self, posted: _Posted, reason: str | None) -> None:
         self.in_client -= 1
@@ -118,6 +121,7 @@ class DeadLetterSender:
             if self._has_complained:
                 self._has_complained = False
                 self._say(f"dead letters: {self._topic} takes them again")
+            self._fail_point("letter_acknowledged")
             posted.delivered()
         elif self._producer.is_closing:
             self._posted.append(posted)

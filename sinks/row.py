@@ -58,3 +58,8 @@ class LineRow(NamedTuple):
 def row_id(topic: str, epoch: str, partition: int, offset: int, sub: int, chunk: int) -> str:
     """Primary key of a line; injective, because a topic's name holds neither `@` nor `/`."""
     return f"{topic}@{epoch}/{partition}/{offset}/{sub}/{chunk}"
+
+
+def epoch_of(id_of_row: str) -> str:
+    """Return the epoch that a line's id holds."""
+    return id_of_row.partition("@")[2].partition("/")[0]

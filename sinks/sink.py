@@ -37,6 +37,14 @@ class TemplateHit(NamedTuple):
     text: str
 
 
+class LineHit(NamedTuple):
+    """A line that shares words with a text."""
+
+    score: float
+    """BM25, above 0; the larger the better. Comparable within one answer only."""
+    line: LineRow
+
+
 class LineFilter(NamedTuple):
     """Which lines a search may return; typed fields only, never an expression of the user's."""
 
@@ -66,16 +74,18 @@ class TemplateCounts(NamedTuple):
     counts: list[TemplateCount]
     """The most frequent first; of equally frequent ones, by digest."""
     complete: bool
-    """False: only the newest lines were counted, older ones were left out."""
+    """False: only the newest lines were counted, older ones were left out; or, when time was short, any of them."""
 
 
 class StoredLines(NamedTuple):
-    """Every stored row of a range of offsets, read at Strong consistency."""
+    """The stored rows of a range of offsets, read at Strong consistency."""
 
     rows: list[LineRow]
     """In no order; whatever their epochs and ids are."""
     counted: int
     """How many rows the store counts under the same filter. More than `rows` has: an id is stored twice, which queries fold into one."""
+    complete: bool = True
+    """False: a bound was met or the time was up; some of the rows are left out, and `counted` may be of no use."""
 
 
 class SinkCounts(NamedTuple):
@@ -83,6 +93,11 @@ class SinkCounts(NamedTuple):
 
     lines: int
     templates: int
+
+
+def never() -> bool:
+    """Say that there is time: for who sets no bound."""
+    return False
 
 
 class Sink(Protocol):
@@ -96,6 +111,10 @@ class Sink(Protocol):
     @property
     def retention_s(self) -> float | None:
         """After how many seconds a line goes, a template after twice that; None: never. What really holds; before `open`, what will."""
+
+    @property
+    def has_bm25(self) -> bool:
+        """Whether lines can be searched by their words; known once it is open."""
 
     def open(self, *, create: bool = True) -> None:
         """Create what is missing, check what is there field by field; called once, before the first poll.
@@ -122,25 +141,41 @@ class Sink(Protocol):
     def template_texts(self, digests: Collection[str]) -> dict[str, str]:
         """Return the texts of those of `digests` whose template row is stored (as `template_vectors`)."""
 
-    def nearest_templates(self, vector: NDArray[np.float32], limit: int) -> list[TemplateHit]:
-        """Return at most `limit` templates, nearest first; `vector` is float32[dim] of length 1."""
+    def nearest_templates(self, vectors: NDArray[np.float32], limit: int) -> list[list[TemplateHit]]:
+        """Return for each of float32[n, dim], of length 1, at most `limit` templates, nearest first."""
 
-    def newest_lines(self, template: str, limit: int, only: LineFilter) -> list[LineRow]:
-        """Return the newest `limit` lines of one template that pass the filter, newest first."""
+    def newest_lines(self, templates: Collection[str], limit: int, only: LineFilter) -> dict[str, list[LineRow]]:
+        """Return the newest `limit` lines of each template that pass the filter, newest first; one that has none is left out."""
+
+    def matching_lines(self, text: str, limit: int, only: LineFilter) -> list[LineHit]:
+        """Return at most `limit` lines under the filter that share words with `text`, best first (BM25). Only if it `has_bm25`."""
 
     def count_templates(
         self, only: LineFilter, *, templates: Collection[str] | None, most_rows: int, out_of_time: Callable[[], bool]
     ) -> TemplateCounts:
         """Count the lines that pass the filter by template, the newest `most_rows` of them at most; `templates` counts only these.
 
-        `out_of_time` is asked between two reads: when it says yes, what was counted so far is returned.
+        `out_of_time` is asked between two reads: when it says yes, what was counted so far is returned; nothing only if nothing was read.
         """
 
     def counts(self) -> SinkCounts:
         """Count the rows of both collections."""
 
-    def lines_between(self, topic: str, partition: int, first_offset: int, end_offset: int) -> StoredLines:
-        """Return every line of `first_offset` ≤ offset < `end_offset` of one partition (Strong); the caller bounds the range."""
+    def lines_between(
+        self,
+        topic: str,
+        partition: int,
+        first_offset: int,
+        end_offset: int,
+        *,
+        most_rows: int | None = None,
+        out_of_time: Callable[[], bool] = never,
+    ) -> StoredLines:
+        """Return every line of `first_offset` ≤ offset < `end_offset` of one partition (Strong); the caller bounds the range.
+
+        Of more than `most_rows`, so many come: any of them, not those of the first offsets, and a record's entries need not come
+        together. `out_of_time` is asked before each read: when it says yes, what was read so far is returned. Either is not complete.
+        """
 
     def stored_templates(self, digests: Collection[str]) -> set[str]:
         """Return those of `digests` whose template row is stored (Strong)."""

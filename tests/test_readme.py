@@ -1,14 +1,25 @@
-"""What the README tells people to type must be what the product takes."""
+"""What the README tells people to type must be what the product takes; what it shows as a program is run."""
 
+import json
 import re
 import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from tests.worker.cli.conftest import new_topic
+from tests.worker.running import World, wait_until
 from worker.cli.app import app
+from worker.http_table import HttpTable
+from worker.model.prepared import PreparedModel
+from worker.query import Query, parse_query
 from worker.settings import load_settings
+from worker.tables import KafkaTable
+from worker.tokenizer import Tokenizer
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -45,9 +56,17 @@ def test_the_settings_example_of_the_readme_is_valid(tmp_path: Path) -> None:
     assert settings.kafka.librdkafka["security.protocol"] == "SSL"
 
 
+@pytest.mark.parametrize("example", fences("toml"), ids=lambda example: re.findall(r"^\[+(.*?)\]", example, re.MULTILINE)[0])
+def test_every_example_of_settings_in_the_readme_is_valid(example: str, tmp_path: Path) -> None:
+    file = tmp_path / "vectail.toml"
+    file.write_text(example, encoding="utf-8")
+    load_settings(file)
+
+
 def test_the_engine_s_example_in_the_readme_is_the_default(tmp_path: Path) -> None:
     file = tmp_path / "vectail.toml"
-    file.write_text(fences("toml")[1], encoding="utf-8")
+    (example,) = (text for text in fences("toml") if text.startswith("[engine]"))
+    file.write_text(example, encoding="utf-8")
     assert load_settings(file).engine == load_settings(None).engine
 
 
@@ -55,3 +74,48 @@ def test_every_folder_of_the_readme_exists() -> None:
     named = re.findall(r"^\| `([a-z]+)/`", README, re.MULTILINE)
     assert len(named) >= 6
     assert all((ROOT / name).is_dir() for name in named)
+
+
+def test_the_fields_of_a_request_in_the_readme_are_those_that_the_worker_takes() -> None:
+    listed = re.findall(r"^\| `([a-z_]+)` \|", README.partition("| field | |")[2].partition("\n\n")[0], re.MULTILINE)
+    assert sorted(listed) == sorted(field.alias or name for name, field in Query.model_fields.items())
+
+
+def test_the_question_over_http_in_the_readme_is_one_that_the_worker_takes() -> None:
+    (words,) = (shlex.split(line) for fence in fences("") for line in fence.splitlines() if line.startswith("curl "))
+    assert words[1] == f"http://{HttpTable().host}:{HttpTable().port}/api/search"
+    assert {"Authorization: Bearer $TOKEN", "Content-Type: application/json"} <= set(words)
+    assert parse_query(words[-1].encode()).text == "disk is full"
+
+
+@pytest.fixture
+def world(prepared_model: PreparedModel) -> Iterator[World]:
+    words = Tokenizer(prepared_model)
+    world = World(prepared_model, words)
+    yield world
+    world.close()
+    words.close()
+
+
+def test_the_client_in_the_readme_gets_its_answer(world: World, tmp_path: Path) -> None:
+    (program,) = fences("python")
+    file = tmp_path / "ask.py"
+    file.write_text(program, encoding="utf-8")
+    assert len(program.strip().splitlines()) <= 22
+    default = KafkaTable()
+    topics = {"query_topic": default.query_topic, "reply_topic": default.reply_topic}
+    for topic in topics.values():
+        new_topic(world.broker, topic)
+    world.start(world.settings(kafka=topics)).opened()
+    world.send(["disk /dev/sda1 is full"])
+    wait_until(lambda: world.stored() == ["disk /dev/sda1 is full"], "the line to be stored")
+
+    asked = [sys.executable, str(file), world.broker.bootstrap_servers, "disk /dev/sda1 is full"]
+    ended = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=False)
+
+    assert (ended.returncode, ended.stderr) == (0, "")
+    answer = json.loads(ended.stdout)
+    assert [hit["text"] for hit in answer["hits"]] == ["disk /dev/sda1 is full"]
+    described = README.partition("The answer is ")[2].partition("\n\n")[0]
+    assert set(re.findall(r'"([a-z]+)": ', described)) == {*answer, *answer["seconds"]}
+    assert set(answer["hits"][0]) <= set(re.findall(r"`([a-z]+)`", described))

@@ -1,24 +1,34 @@
-"""The answer step: searches with a query's vector and replies to the topic that its asker named.
+"""The answer step: searches with a query's vector and words, and replies to whoever asked.
 
-One thread; it alone uses the reply producer. A query past its deadline is answered `expired` and not computed. The receipt
-settles when the reply is delivered, or when nobody can be waiting for it any more.
+One thread, on which nobody waits for somebody else's index: refusals go first, then searches; of listings, which read many lines, one
+at a time; and a query that found the index busy is tried again beside those that come after it. A query past its deadline is answered
+`expired` and not computed. What came as a Kafka record settles when the reply is delivered, or when nobody can be waiting for it.
 """
 
-import json
+from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from producers.replies import Reply
-from sinks.sink import Sink, SinkBusy
+import numpy as np
+
+from sinks.sink import Sink, SinkBusy, TemplateHit
 from worker.cache.vectors import Vector
+from worker.documents import bounded_json, error_document, shown_line
 from worker.engine.engine import TokenIds
-from worker.kinds import Enough, find_kinds, kinds_document
-from worker.query import Asked, Query
-from worker.search import Hit, search
+from worker.lane import Lane
+from worker.query import Asked, Query, is_late
+from worker.search.around import lines_around
+from worker.search.dense import MOST_TEMPLATES
+from worker.search.kinds import Enough, find_kinds, kinds_document
+from worker.search.search import Sought, mode_of, search
 from worker.stage import Abandoned
 
+_AT_ONCE = 64
 RETRY_S = 0.2
+_SLOW_S = 1.0
+_MOST_SLOW_FAILURES = 1
+"""A query on which the index has worked so long in vain is tried once more, but not for ever: others wait meanwhile."""
 _SEND_SHARE, _SEND_S = 0.1, 0.5
 """Of its time a query keeps so much, and so long at most, for its answer to travel: one that is cut short must still arrive."""
 COUNT_S = 3.0
@@ -49,9 +59,11 @@ class ReadyQuery(NamedTuple):
     asked: Asked
     query: Query
     vector: Vector | None
-    """None if it has no text: a listing of templates by frequency."""
+    """None if it needs none: a listing by frequency, what stands around a line, a search by words only."""
     wait_s: float
     embed_s: float
+    is_exact: bool = False
+    """Its text is identifiers and nothing else."""
 
 
 class FailedQuery(NamedTuple):
@@ -69,8 +81,18 @@ class FailedQuery(NamedTuple):
 
 
 Answerable = ReadyQuery | FailedQuery
-SendReply = Callable[[Reply, float | None, Callable[[bool], None]], None]
-"""Takes a reply, the moment (monotonic) after which nobody waits, and what to call when it is settled."""
+
+
+@dataclass(slots=True)
+class _Open:
+    """A query that is not answered yet. Thread: the answer thread."""
+
+    ready: ReadyQuery
+    near: list[TemplateHit] | None = None
+    """The nearest templates, if they were read together with those of others."""
+    slow_failures: int = 0
+    reason: str = ""
+    """Why it is still open."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,76 +103,122 @@ class Answer:
     """
 
     sink: Sink
-    send: SendReply
     clock: Callable[[], float]
     pause: Callable[[float], bool]
     """Waits so many seconds; True when the service stops hard."""
+    _listings: deque[_Open] = field(default_factory=deque)
+    _again: deque[_Open] = field(default_factory=deque)
+    """Those that found the index busy."""
+
+    def body(self, inlet: Lane[Answerable]) -> None:
+        """Run until the inlet is closed and every query is answered, or until it is abandoned.
+
+        Raises Abandoned, the producer's ProducerBroken, and the sink's own SinkBroken.
+        """
+        while (taken := inlet.take(_AT_ONCE, wait=not self._waits)) is not None or self._waits:
+            if inlet.is_abandoned:
+                return
+            self.turn(taken or ())
 
     def step(self, answerables: Sequence[Answerable]) -> None:
-        """Answer a list of queries. Raises Abandoned, the producer's ProducerBroken, and the sink's own SinkBroken."""
-        # a listing counts many lines: what is quick goes first
-        for answerable in sorted(answerables, key=lambda one: isinstance(one, ReadyQuery) and one.query.form == "templates"):
-            if isinstance(answerable, FailedQuery):
-                self._refuse(answerable)
-            else:
-                self._answer(answerable)
+        """Answer a list of queries, and all that wait. Raises as `body` does."""
+        self.turn(answerables)
+        while self._waits:
+            self.turn(())
 
-    def _answer(self, ready: ReadyQuery) -> None:
+    def turn(self, answerables: Sequence[Answerable]) -> None:
+        """Answer what is quick; then one listing; and try those again that found the index busy. Raises as `body` does."""
+        searches: list[_Open] = []
+        for one in answerables:
+            if isinstance(one, FailedQuery):
+                self._refuse(one)
+            elif _is_slow(one):
+                self._listings.append(_Open(one))
+            else:
+                searches.append(_Open(one))
+        is_idle = not searches and not self._listings
+        again = [self._again.popleft() for _ in range(len(self._again))]
+        if is_idle and again and self.pause(RETRY_S):
+            raise Abandoned
+        self._read_nearest(searches)
+        for query in searches:
+            self._answer(query)
+        if self._listings:
+            self._answer(self._listings.popleft())
+        for query in again:
+            self._answer(query)
+
+    @property
+    def _waits(self) -> bool:
+        return bool(self._listings or self._again)
+
+    def _read_nearest(self, searches: Sequence[_Open]) -> None:
+        """Read the nearest templates of several queries at once, where the index is not busy."""
+        now_s = self.clock()
+        asked = [(one, one.ready.vector) for one in searches if one.ready.vector is not None and not is_late(one.ready.asked, now_s)]
+        asked = [(one, vector) for one, vector in asked if one.ready.query.k <= MOST_TEMPLATES]
+        if len(asked) <= 1:
+            return
+        is_deep = self.sink.has_bm25 and any(one.ready.query.mode != "dense" for one, _ in asked)
+        limit = MOST_TEMPLATES if is_deep else max(one.ready.query.k for one, _ in asked)
+        try:
+            found = self.sink.nearest_templates(np.stack([vector for _, vector in asked]), limit)
+        except SinkBusy:
+            return
+        for (one, _), near in zip(asked, found, strict=True):
+            one.near = near
+
+    def _answer(self, query: _Open) -> None:
+        """Answer a query, or have it tried again."""
+        ready = query.ready
         asked, started_s = ready.asked, self.clock()
         deadline_s = asked.deadline_s
         give_up_s = asked.taken_s + PATIENCE_S if deadline_s is None else deadline_s
-        enough_s = give_up_s - min((give_up_s - asked.taken_s) * _SEND_SHARE, _SEND_S)
-        found: dict[str, Any] | None = None
-        reason = "the deadline has passed" if deadline_s is not None else f"not answered within {PATIENCE_S:g} s"
-        while self.clock() < give_up_s:
-            try:
-                found = self._found(ready, enough_s)
-                break
-            except SinkBusy as error:
-                reason = f"the index does not answer: {error}"
-                if self.pause(RETRY_S):
-                    raise Abandoned from error
-        if found is None:
-            code, field = ("unavailable", "") if deadline_s is None else ("expired", "deadline_ms")
-            self._refuse(FailedQuery(asked, code, field, reason))
+        if started_s >= give_up_s or query.slow_failures > _MOST_SLOW_FAILURES:
+            self._give_up(query)
             return
-        times = {"wait": ready.wait_s, "embed": ready.embed_s, "search": self.clock() - started_s}
-        self._reply(asked, found | {"seconds": times}, deadline_s)
+        enough_s = give_up_s - min((give_up_s - asked.taken_s) * _SEND_SHARE, _SEND_S)
+        try:
+            found = self._found(ready, query.near, enough_s)
+        except SinkBusy as error:
+            query.slow_failures += self.clock() - started_s > _SLOW_S
+            query.reason = f"the index does not answer: {error}"
+            self._again.append(query)
+            return
+        search_s = self.clock() - asked.taken_s - ready.wait_s - ready.embed_s  # from when it was ready: others may have been before it
+        times = {"wait": ready.wait_s, "embed": ready.embed_s, "search": max(search_s, 0.0)}
+        self._reply(asked, found | {"seconds": times})
 
-    def _found(self, ready: ReadyQuery, enough_s: float) -> dict[str, Any]:
+    def _give_up(self, query: _Open) -> None:
+        asked = query.ready.asked
+        is_late_now = is_late(asked, self.clock())
+        reason = query.reason or ("the deadline has passed" if is_late_now else f"not answered within {PATIENCE_S:g} s")
+        code, field_name = ("expired", "deadline_ms") if is_late_now else ("unavailable", "")
+        self._refuse(FailedQuery(asked, code, field_name, reason))
+
+    def _found(self, ready: ReadyQuery, near: list[TemplateHit] | None, enough_s: float) -> dict[str, Any]:
         def out_of_time() -> bool:
             return self.clock() >= enough_s
 
-        if ready.query.form == "templates":
+        query = ready.query
+        if query.around is not None:
+            around = lines_around(self.sink, query.around, out_of_time)
+            return {"hits": [shown_line(line) for line in around.lines], "complete": around.complete}
+        sought = Sought(query, ready.vector, ready.is_exact, near)
+        mode = {} if query.text is None else {"mode": mode_of(sought, self.sink)}
+        if query.form == "templates":
             counted_s = self.clock() + COUNT_S
             enough = Enough(counted=lambda: self.clock() >= counted_s or out_of_time(), all=out_of_time)
-            return kinds_document(find_kinds(self.sink, ready.query, ready.vector, enough))
-        if ready.vector is None:
-            raise ValueError("a query for lines has a vector")
-        found = search(self.sink, ready.query, ready.vector, out_of_time=out_of_time)
-        return {"hits": [_hit(hit) for hit in found.hits], "complete": found.complete}
+            return kinds_document(find_kinds(self.sink, sought, enough)) | mode
+        found = search(self.sink, sought, out_of_time=out_of_time)
+        return {"hits": [{"score": round(hit.score, 6), **shown_line(hit.line)} for hit in found.hits], "complete": found.complete} | mode
 
     def _refuse(self, failed: FailedQuery) -> None:
-        error = {"code": failed.code, "field": failed.field, "reason": failed.reason}
-        self._reply(failed.asked, {"error": error}, failed.asked.deadline_s)
+        self._reply(failed.asked, error_document(failed.code, failed.field, failed.reason))
 
-    def _reply(self, asked: Asked, document: dict[str, Any], deadline_s: float | None) -> None:
-        value = json.dumps(document, ensure_ascii=False).encode("utf-8")
-        self.send(Reply(asked.reply_topic, asked.correlation_id, value), deadline_s, lambda _delivered: asked.receipt.settle())
+    def _reply(self, asked: Asked, document: dict[str, Any]) -> None:
+        asked.reply(bounded_json(document), deadline_s=asked.deadline_s)
 
 
-def _hit(hit: Hit) -> dict[str, Any]:
-    line = hit.line
-    return {
-        "score": round(hit.score, 6),
-        "text": line.text,
-        "template": line.template,
-        "topic": line.topic,
-        "partition": line.partition,
-        "offset": line.offset,
-        "sub": line.sub,
-        "chunk": line.chunk,
-        "time": line.time,
-        "service": line.service,
-        "level": line.level,
-    }
+def _is_slow(ready: ReadyQuery) -> bool:
+    return ready.query.form == "templates" or ready.query.around is not None

@@ -45,6 +45,7 @@ class Compute:
     ahead: OneAhead[EmbedBatch, Computed]
     judge: Judge
     clock: Callable[[], float]
+    fail_point: Callable[[str], None] = lambda _point: None
 
     def body(self) -> None:
         """Run until no more batches will come."""
@@ -64,5 +65,7 @@ class Compute:
         late = [query for query in batch.queries if is_late(query.asked, started_s)]
         batch = batch._replace(queries=[query for query in batch.queries if not is_late(query.asked, started_s)])
         texts = [query.ids for query in batch.queries] + [log.ids for log in batch.logs]
+        self.fail_point("engine_asked")
         outcomes = self.judge.embed(texts) if texts else []
+        self.fail_point("engine_answered")
         return Computed(batch, outcomes, late, started_s, self.clock(), self.judge.limit_tokens)

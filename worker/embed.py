@@ -88,6 +88,7 @@ class Embed:
         if outcomes:
             self.tally.batches += 1
             self.tally.seconds += ended_s - started_s
+        self.batcher.observe(computed.batch.tokens, ended_s - started_s)
         self.batcher.shrink(computed.limit_tokens)
         asked = len(queries)
         vectors = {q.digest: o for q, o in zip(queries, outcomes, strict=False) if not isinstance(o, str)}

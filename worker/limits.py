@@ -23,13 +23,15 @@ class FaultLimit:
         self._most = most
         self._in_a_row = 0
 
-    def fault(self) -> None:
-        """Count one; raises LimitReached when it was one too many."""
+    def fault(self, reason: str = "") -> None:
+        """Count one; raises LimitReached, which names the last one's reason, when it was one too many."""
         with self._lock:
             self._in_a_row += 1
             if self._in_a_row > self._most:
-                message = f"{self._in_a_row} {self._what} in a row: something is wrong with the settings or the topic, not with the records"
-                raise LimitReached(message)
+                last = f" (the last: {reason})" if reason else ""
+                raise LimitReached(
+                    f"{self._in_a_row} {self._what} in a row{last}: something is wrong with the settings or the topic, not with the records"
+                )
 
     def good(self) -> None:
         """Begin anew."""

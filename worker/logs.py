@@ -1,20 +1,53 @@
 """What the worker says: lines for people on a terminal, JSON for machines, never a record's body.
 
 `Announcer` is the `say` that everything else is given: a fault of the world is said once and then at most once a minute, with
-what happens next in the same line.
+what happens next in the same line. Nothing that is said can end the worker: once standard error is `forgiving_stderr`, a line that
+cannot be written, because nobody reads the pipe any more or the disk is full, is forgotten, and the next one is tried again.
 """
 
+import io
+import os
 import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable
+from typing import TextIO, cast
 
 import structlog
 from structlog.typing import EventDict
 
 AGAIN_S = 60.0
 _MOST_REMEMBERED = 1_000
+_STDERR = 2
+
+
+class _Forgiving(io.FileIO):
+    """A file in which what cannot be written counts as written: nothing stays in a buffer, to fail again at the very end.
+
+    Thread: any, under its buffer's lock.
+    """
+
+    def write(self, content: object, /) -> int:
+        """Write bytes, or anything that can be seen as bytes."""
+        seen = cast("bytes", content)
+        try:
+            written = super().write(seen)
+        except OSError:
+            written = None
+        return memoryview(seen).nbytes if written is None else written  # None: a pipe that is full and does not block
+
+
+def forgiving_stderr() -> TextIO:
+    """Return a standard error on which nothing can fail. A closed one becomes the null device, or a connection would get its number."""
+    for number in range(_STDERR + 1):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # noqa: FBT003 - the system's; the lowest free number is this
+    buffer = io.BufferedWriter(_Forgiving(_STDERR, "wb", closefd=False))
+    encoding = sys.stderr.encoding if sys.stderr is not None else "utf-8"
+    return io.TextIOWrapper(buffer, encoding, errors="backslashreplace", line_buffering=True)
 
 
 def configure_logs(*, quiet: bool = False, worker: int | None = None) -> None:

@@ -15,6 +15,8 @@ from producers.replies import ReplySender
 from sinks.milvus.sink import MilvusSettings, MilvusSink
 from sinks.sink import Sink
 from worker.cache.redis_cache import RedisCache
+from worker.fail_point import fail_point
+from worker.http.listening import Listening
 from worker.loaded import LoadedModel
 from worker.settings import Settings
 from worker.space import EmbeddingSpace
@@ -40,10 +42,12 @@ class Outside:
     reply_producer: KafkaProducer
     connect_redis: Callable[[Crash], RedisCache] | None
     """Makes the cache that workers share: it has threads of its own, whose crash is the service's. None without Redis."""
+    http: Listening | None = None
+    """Listens already; the service serves and closes it."""
 
 
-def open_outside(settings: Settings, model: LoadedModel, *, say: Callable[[str], None]) -> Outside:
-    """Connect to everything; nothing is created or read yet."""
+def open_outside(settings: Settings, model: LoadedModel, *, say: Callable[[str], None], http: Listening | None = None) -> Outside:
+    """Connect to everything; nothing is created or read yet. `http` listens already."""
     kafka = settings.kafka
     sink = MilvusSink(milvus_settings(settings, model.space), say=say)
     if settings.milvus.retention_days and sink.retention_s is None:
@@ -53,11 +57,14 @@ def open_outside(settings: Settings, model: LoadedModel, *, say: Callable[[str],
     return Outside(
         model=model,
         sink=sink,
-        letters=DeadLetterSender(letter_producer, kafka.dead_letter_topic, version=VERSION, say=say),
+        letters=DeadLetterSender(
+            letter_producer, kafka.dead_letter_topic, version=VERSION, say=say, fail_point=fail_point(settings.fail_point)
+        ),
         letter_producer=letter_producer,
         replies=ReplySender(reply_producer),
         reply_producer=reply_producer,
         connect_redis=_redis(settings.redis, model.space, say),
+        http=http,
     )
 
 

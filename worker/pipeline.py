@@ -33,7 +33,8 @@ from worker.limits import FaultLimit
 from worker.loaded import LoadedModel
 from worker.pieces import new_chunker, new_decoder
 from worker.prepare import Outlets, Prepare, StoreItem
-from worker.prepare_queries import PrepareQueries, QueryTally
+from worker.prepare_queries import Arrival, PrepareQueries, QueryTally
+from worker.query import Question
 from worker.query_text import new_query_encoder
 from worker.settings import Settings
 from worker.space import Digester
@@ -82,18 +83,20 @@ class Pipeline:
         self._model = model
         self._sink = sink
         self._letters = letters
+        self._replies = replies
         self._abandon = abandon
+        self._at = at
         cap = settings.cap
         self.log_ledger = Ledger(cap_records=cap.records, cap_bytes=cap.bytes, dead_letter=self._post)
         self.query_ledger = Ledger(cap_records=settings.query.cap_records, cap_bytes=_QUERY_BYTES, dead_letter=self._post)
         self.prepare_lane: Lane[Receipt] = Lane("prepare")
-        self.query_lane: Lane[Receipt] = Lane("prepare-queries")
+        self.query_lane: Lane[Arrival | Question] = Lane("prepare-queries")
         self.embed_lane: Lane[EncodedChunk | EncodedQuery] = Lane("embed")
         self.store_lane: Lane[StoreItem] = Lane("store")
         self.answer_lane: Lane[Answerable] = Lane("answer")
         self.flights = Flights(most_known=settings.cache.known_templates, keep_s=self._keep_s)
         index = IndexLevel(sink.template_vectors, say=say, clock=time.monotonic, draw=random.SystemRandom().random)
-        self.levels = Levels(memory=MemoryCache(settings.cache.memory_bytes), redis=redis, index=index.find)
+        self.levels = Levels(memory=MemoryCache(settings.cache.memory_bytes), redis=redis, index=index.find, fail_point=at)
         self._undecodable = FaultLimit("undecodable records", most=settings.limits.undecodable_in_a_row)
         self._tokenizers: list[Tokenizer] = []
         self.redactors: list[Redactor] = []
@@ -102,17 +105,12 @@ class Pipeline:
         self._prepare_queries = self._query_step(say)
         self.judge = Judge(model.engine, model.golden, new_engine=model.new_engine, say=say, clock=time.monotonic)
         self._ahead: OneAhead[EmbedBatch, Computed] = OneAhead(self.embed_lane.ring)
-        self._compute = Compute(ahead=self._ahead, judge=self.judge, clock=time.monotonic)
+        self._compute = Compute(ahead=self._ahead, judge=self.judge, clock=time.monotonic, fail_point=at)
         self.embed = self._embed_step()
         self.store = Store(
             sink=sink, flights=self.flights, say=say, pause=abandon.wait, clock=time.monotonic, fail_point=at
         )  # fmt: skip
-        self._answer = Answer(
-            sink=sink,
-            send=lambda reply, deadline_s, settled: replies.send(reply, deadline_s=deadline_s, settled=settled),
-            clock=time.monotonic,
-            pause=abandon.wait,
-        )
+        self._answer = Answer(sink=sink, clock=time.monotonic, pause=abandon.wait)
         self.query_tally: QueryTally = self._prepare_queries.tally
 
     def stages(self, on_crash: Crash) -> list[StageGroup]:
@@ -127,12 +125,21 @@ class Pipeline:
             Stage(f"store-{n}", empty(self.store_lane, self.store.step, most=rows), on_crash)
             for n in range(1, self._settings.milvus.writers + 1)
         ]
-        answer = Stage("answer", empty(self.answer_lane, self._answer.step, most=_QUERIES_AT_ONCE), on_crash)
+        answer = Stage("answer", lambda: self._answer.body(self.answer_lane), on_crash)
         return [
             StageGroup([self.prepare_lane, self.query_lane], [*prepares, queries]),
             StageGroup([self.embed_lane], [Stage("embed", self.embed.body, on_crash), Stage("engine", self._compute.body, on_crash)]),
             StageGroup([self.store_lane, self.answer_lane], [*stores, answer]),
         ]
+
+    def take_queries(self, receipts: Sequence[Receipt]) -> None:
+        """Take requests that have just been polled."""
+        now_s = time.monotonic()
+        self.query_lane.put([Arrival(receipt, now_s) for receipt in receipts])
+
+    def take_question(self, question: Question) -> None:
+        """Take a request that came another way than over Kafka."""
+        self.query_lane.put([question])
 
     def abandon(self) -> None:
         """Forget what is in the lanes: its receipts stay open and are read again."""
@@ -171,6 +178,7 @@ class Pipeline:
             outlets=Outlets(embed=self.embed_lane, store=self.store_lane),
             undecodable=self._undecodable,
             abandoned=self._abandon.is_set,
+            fail_point=self._at,
         )
 
     def _query_step(self, say: Callable[[str], None]) -> PrepareQueries:
@@ -179,9 +187,11 @@ class Pipeline:
         return PrepareQueries(
             encoder=encoder,
             reply_topics=frozenset((self._settings.kafka.reply_topic, *self._settings.query.reply_topics)),
+            has_bm25=lambda: self._sink.has_bm25,
             cache=self.levels,
             embed=self.embed_lane,
             answer=self.answer_lane,
+            send=self._replies.send,
             clock=time.monotonic,
             wall_ms=lambda: time.time() * 1000,
             say=say,
@@ -199,7 +209,7 @@ class Pipeline:
             batcher=Batcher(
                 budget_tokens=engine.batch_tokens,
                 log_floor_tokens=max(engine.batch_tokens // 8, 1),
-                small_tokens=max(engine.batch_tokens // 2, 1),
+                target_s=self._settings.query.bulk_batch_s,
             ),
             ahead=self._ahead,
             cache=self.levels,

@@ -4,7 +4,7 @@ Two threads run it for logs. In this order, for a list at a time: decode, redact
 store), *in flight* (parked), *found* in a cache or in the index (to store with its vector) or, last, sent to the engine.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from consumers.chunk import Chunk, Chunker
@@ -16,13 +16,15 @@ from worker.encoded import EmbeddedChunk, EncodedChunk
 from worker.flights import Flights, Landing
 from worker.lane import Outlet
 from worker.limits import FaultLimit
-from worker.pieces import TOO_MANY_CHUNKS, chunks_of
+from worker.pieces import ENTRY_BYTES, TOO_MANY_CHUNKS, chunks_of, held_bytes
 from worker.space import Digester
 from worker.tokenizer import Tokenizer
 
 StoreItem = Chunk | EmbeddedChunk
 GROUP_BYTES = 1024 * 1024
-"""Decoded bytes that prepare holds back at most before it sends them on."""
+"""Decoded bytes that prepare holds back at most before it sends them on: texts, and a constant for each entry."""
+Decoded = list[LogEntry] | str
+"""The entries of a record, or why it has none."""
 _WAIT_S = 0.1
 
 
@@ -59,6 +61,7 @@ class Prepare:
         outlets: Outlets,
         undecodable: FaultLimit,
         abandoned: Callable[[], bool],
+        fail_point: Callable[[str], None] = lambda _point: None,
     ) -> None:
         """`rewrite_found`: rows do not live for ever, so a template found in the index, however old, is written again.
 
@@ -77,66 +80,82 @@ class Prepare:
         self._outlets = outlets
         self._undecodable = undecodable
         self._abandoned = abandoned
+        self._fail_point = fail_point
 
     def step(self, receipts: Sequence[Receipt]) -> None:
-        """Work a list of records, in groups that bound the decoded bytes."""
-        entries: list[LogEntry] = []
+        """Work a list of records, in groups that bound the decoded bytes. Raises LimitReached."""
+        group: list[tuple[Receipt, Decoded]] = []
         group_bytes = 0
         for receipt in receipts:
             if group_bytes >= GROUP_BYTES or not self._ledger.has_decoded_room():
-                self._send(entries)
-                entries, group_bytes = [], 0
+                self._send(group)
+                group, group_bytes = [], 0
                 while not self._ledger.wait_for_decoded_room(_WAIT_S):
                     if self._abandoned():
                         return
-            for entry in self._decode(receipt):
-                entries.append(entry)
-                group_bytes += len(entry.text)
-        self._send(entries)
+            decoded = self._decode(receipt)
+            if decoded:
+                group.append((receipt, decoded))
+            if isinstance(decoded, list):
+                for entry in decoded:
+                    group_bytes += len(entry.text) + ENTRY_BYTES
+        self._send(group)
 
-    def _decode(self, receipt: Receipt) -> list[LogEntry]:
+    def _decode(self, receipt: Receipt) -> Decoded:
         if not receipt.is_alive:
             receipt.drop("revoked")
             return []
         try:
             entries = self._decoder.decode(receipt)
         except Undecodable as error:
-            receipt.refuse(f"undecodable: {error}")
-            self._undecodable.fault()
-            return []
+            return error.reason
         if not entries:
             receipt.drop("tombstone" if receipt.record.value is None else "empty")
-            return []
-        self._undecodable.good()
         return entries
 
-    def _send(self, entries: Sequence[LogEntry]) -> None:
-        if not entries:
+    def _send(self, group: Sequence[tuple[Receipt, Decoded]]) -> None:
+        if not group:
             return
-        boarding = self._flights.board(self._chunk(entries))
+        chunks = self._chunk(group)
+        self._fail_point("decoded")
+        boarding = self._flights.board(chunks)
         for chunk, reason in boarding.rejected:
             chunk.entry.receipt.reject(chunk.entry.sub, chunk.chunk, reason)
         self._outlets.store.put(boarding.known)
         if boarding.mine:
             self._take_off(boarding.mine)
 
-    def _chunk(self, entries: Sequence[LogEntry]) -> list[Chunk]:
-        """Redact and split, then tell every receipt how many pieces there are, then reject the entries that have too many chunks."""
+    def _chunk(self, group: Sequence[tuple[Receipt, Decoded]]) -> list[Chunk]:
+        """Redact and split, then see to one record after the other, so that faults in a row are counted as they came."""
+        entries = [entry for _, decoded in group if isinstance(decoded, list) for entry in decoded]
+        split = iter(chunks_of(entries, redactor=self._redactor, chunker=self._chunker, digester=self._digester))
+        chunks: list[Chunk] = []
+        for receipt, decoded in group:
+            if isinstance(decoded, str):
+                receipt.refuse(decoded)
+                self._undecodable.fault(decoded)
+            else:
+                chunks += self._expect(receipt, decoded, split)
+        return chunks
+
+    def _expect(self, receipt: Receipt, entries: Sequence[LogEntry], split: Iterator[list[Chunk]]) -> list[Chunk]:
+        """Tell a receipt how many pieces there are, then reject its entries of too many chunks; returns the chunks of the others."""
         chunks: list[Chunk] = []
         too_long: list[LogEntry] = []
-        expected: dict[Receipt, list[int]] = {}
-        split = chunks_of(entries, redactor=self._redactor, chunker=self._chunker, digester=self._digester)
-        for entry, of_entry in zip(entries, split, strict=True):
-            counts = expected.setdefault(entry.receipt, [0, 0])
-            counts[0] += len(of_entry) or 1
-            counts[1] += len(entry.text)
+        held = 0
+        for entry in entries:
+            of_entry = next(split)
+            held += held_bytes(entry, of_entry)
             if not of_entry:
                 too_long.append(entry)
             chunks += of_entry
-        for receipt, (pieces_expected, decoded_bytes) in expected.items():
-            receipt.expect(pieces_expected, decoded_bytes=decoded_bytes)
+        receipt.expect(len(chunks) + len(too_long), decoded_bytes=held)
         for entry in too_long:
-            entry.receipt.reject(entry.sub, 0, TOO_MANY_CHUNKS)
+            receipt.reject(entry.sub, 0, TOO_MANY_CHUNKS)
+        if too_long:
+            self._undecodable.fault(TOO_MANY_CHUNKS)
+        else:
+            self._undecodable.good()
         return chunks
 
     def _take_off(self, mine: Sequence[Chunk]) -> None:

@@ -1,14 +1,13 @@
 """What a query may say, checked at the door: a query is untrusted input.
 
-A request is a Kafka record: JSON in its value, the reply topic and a correlation id in its headers (the names that Spring
-uses). Everything is bounded and typed; filters never are expressions.
+A request is JSON: the value of a Kafka record, with the reply topic and a correlation id in its headers (the names that Spring
+uses), or the body of an HTTP request. Everything is bounded and typed; filters never are expressions.
 """
 
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from consumers.ledger import Receipt
 from consumers.record import Header
 from sinks.sink import LineFilter
 
@@ -16,6 +15,8 @@ REPLY_TOPIC_HEADER = "kafka_replyTopic"
 CORRELATION_HEADER = "kafka_correlationId"
 MAX_TEXT_CHARACTERS = 4096
 MAX_K = 1000
+MAX_AROUND = 500
+"""Most neighbours of a line, before it and after it."""
 _LABEL_CHARACTERS = 256
 _MOST_MS = 1 << 62
 _SHOWN_CHARACTERS = 100
@@ -53,8 +54,28 @@ class Filters(BaseModel):
         return LineFilter(self.since_ms, self.until_ms, tuple(self.service), tuple(self.level), tuple(self.topic))
 
 
+Mode = Literal["dense", "bm25", "hybrid"]
+"""By meaning, by words, or by both."""
+
+
+class Around(BaseModel):
+    """One line's place; its neighbours in the same partition are wanted.
+
+    Thread: any.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    topic: Annotated[str, Field(min_length=1, max_length=_LABEL_CHARACTERS)]
+    partition: int = Field(ge=0, lt=1 << 31)
+    offset: int = Field(ge=0, lt=_MOST_MS)
+    before: int = Field(default=5, ge=0, le=MAX_AROUND)
+    after: int = Field(default=5, ge=0, le=MAX_AROUND)
+    """Kafka records, not lines: a record may hold several."""
+
+
 class Query(BaseModel):
-    """A valid query.
+    """A valid query: what resembles a text, the most frequent kinds of lines, or what stands around a line.
 
     Thread: any.
     """
@@ -62,29 +83,53 @@ class Query(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     text: str | None = Field(default=None, min_length=1, max_length=MAX_TEXT_CHARACTERS)
-    """What to look for; only a listing of templates by frequency has none."""
+    """What to look for; a listing of templates by frequency has none, nor has `around`."""
     form: Literal["lines", "templates"] = Field(default="lines", alias="as")
     """Lines to read, or kinds of lines with their counts."""
     k: int = Field(default=10, ge=1, le=MAX_K)
-    mode: Literal["dense"] = "dense"
+    per_template: int | None = Field(default=None, ge=1, le=100)
+    """At most so many lines of one kind; not set: 1, and no bound for a text of nothing but identifiers."""
+    mode: Mode | None = None
+    """Not set: `hybrid` where the index has a column for full-text search, else `dense`."""
     filters: Filters = Filters()
+    around: Around | None = None
     deadline_ms: int | None = Field(default=None, ge=1, le=600_000)
-    """Milliseconds after the request's Kafka timestamp at which nobody waits any more."""
+    """Milliseconds after the request's Kafka timestamp (over HTTP: after its arrival) at which nobody waits any more."""
 
 
 class Asked(NamedTuple):
-    """A request whose asker is known.
+    """A request whose asker is known; `reply` is called once.
 
     Thread: any.
     """
 
-    receipt: Receipt
-    reply_topic: str
-    correlation_id: bytes
+    reply: "SendReply"
     taken_s: float
-    """When prepare took it, on `time.monotonic`'s clock."""
-    deadline_s: float | None
+    """When it arrived, on `time.monotonic`'s clock."""
+    deadline_s: float | None = None
     """When nobody waits any more, on the same clock."""
+
+
+class SendReply(Protocol):
+    """Sends a reply to whoever asked; never blocks.
+
+    Thread: any.
+    """
+
+    def __call__(self, value: bytes, *, deadline_s: float | None) -> None:
+        """`value` is JSON; after `deadline_s` (monotonic) nobody waits for it, None if the query has no deadline."""
+
+
+class Question(NamedTuple):
+    """A request as it came, nothing of it read yet.
+
+    Thread: any.
+    """
+
+    value: bytes | None
+    asked: Asked
+    sent_ms: int = 0
+    """When it was sent, in milliseconds since 1970; 0 if nobody knows."""
 
 
 def parse_query(value: bytes | None) -> Query:
@@ -95,9 +140,18 @@ def parse_query(value: bytes | None) -> Query:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         field = ".".join(str(part) for part in first["loc"])[:_SHOWN_CHARACTERS]
         raise BadQuery(field or "query", first["msg"]) from None
-    if query.text is None and query.form == "lines":
-        raise BadQuery("text", "Field required")
+    _check_asks_one_thing(query)
     return query
+
+
+def _check_asks_one_thing(query: Query) -> None:
+    if query.around is None:
+        if query.text is None and query.form == "lines":
+            raise BadQuery("text", "Field required")
+        return
+    for field, is_set in (("text", query.text is not None), ("mode", query.mode is not None), ("as", query.form != "lines")):
+        if is_set:
+            raise BadQuery(field, "what stands around a line is asked for alone, without it")
 
 
 def deadline_s(query: Query, *, sent_ms: int, now_s: float, wall_ms: float) -> float | None:

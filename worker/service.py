@@ -3,9 +3,7 @@
 Theory of operation
 1. Everything outside is handed in ready (`Outside`); everything inside is made here. Data goes one way: pollers → prepare →
    embed → store / answer. The only way back is the ledger, pulled by the poller.
-2. Drain (SIGTERM): intake stops but polling goes on; prepare, embed, then store and answer end in that order, each lane
-   closed only when the stage before it has ended, so nothing is left behind; last dead letters and replies; last commit; then
-   the clients close. Past the deadline it stops all the same: what is settled is committed, the rest is read again.
+2. Drain (SIGTERM): what was taken in is finished, in order and within `limits.drain_s` (`worker.ending`).
 3. Crash: the first unexpected exception stops everything, and nothing more is committed. A limit that was reached is a crash
    that commits what is settled, and so is a committed offset that is not there any more.
 
@@ -16,30 +14,33 @@ be trusted to have settled rightly), waiting for lanes to be empty (looks at the
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from consumers.expired import SourceExpired
 from consumers.kafka import KafkaSource
-from consumers.kafka_settings import KafkaSourceSettings
 from consumers.poller import Poller, PollerSettings
-from sinks.sink import SinkBroken, SinkBusy
+from sinks.sink import SinkBusy, SinkMismatch
+from worker.ending import Ending
 from worker.exit_codes import CRASHED, DRAINED, OVERDUE
 from worker.fail_point import fail_point
 from worker.limits import LimitReached
 from worker.logs import inform
 from worker.outside import Outside
 from worker.pipeline import Pipeline
+from worker.query import Question
 from worker.report import Report
 from worker.settings import Settings
+from worker.sources import log_source, query_source
 from worker.stage import Abandoned, Stage
 from worker.store import BACK_OFF_S
 from worker.watchdog import EngineHangs, Watchdog
 
+if TYPE_CHECKING:
+    from worker.http.server import HttpServer
+
 _WATCH_S = 0.2
-_COMMITTED_S = 0.05
-_LEAVE_S = 5.0
-_SHARE_S = 2.0
-"""For vectors that wait to be written to Redis; they would only be computed again."""
+_NOTHING_TO_DRAIN_S = 5.0
+"""For the end after a crash, and of a service that was never open."""
 
 
 class Service:
@@ -58,6 +59,7 @@ class Service:
         """Set once the index is open and polling has begun."""
         self._abandon = threading.Event()
         self._crash: tuple[str, Exception] | None = None
+        self._ends_s: float | None = None
         at = fail_point(settings.fail_point)
         self.redis = None if outside.connect_redis is None else outside.connect_redis(self._on_crash)
         self.pipeline = Pipeline(
@@ -66,7 +68,7 @@ class Service:
         kafka = settings.kafka
         paced = PollerSettings(max_poll_interval_s=kafka.max_poll_interval_s, commit_interval_s=kafka.commit_interval_s)
         self.logs = Poller(
-            source=KafkaSource(self._log_source(), say=say),
+            source=KafkaSource(log_source(kafka), say=say),
             ledger=self.pipeline.log_ledger,
             deliver=self.pipeline.prepare_lane.put,
             settings=paced,
@@ -74,9 +76,9 @@ class Service:
             fail_point=at,
         )
         self.queries = Poller(
-            source=KafkaSource(self._query_source(), say=say),
+            source=KafkaSource(query_source(kafka), say=say),
             ledger=self.pipeline.query_ledger,
-            deliver=self.pipeline.query_lane.put,
+            deliver=self.pipeline.take_queries,
             settings=paced,
             say=say,
         )
@@ -85,12 +87,29 @@ class Service:
             Stage("poller-queries", self.queries.run, self._on_crash),
         ]
         self._groups = self.pipeline.stages(self._on_crash)
+        self._http = self._http_server()
+        self._is_open = False
+        self._opening = Stage("open", self._open_sink, self._on_crash)
+        self._ending = Ending(
+            opening=self._opening,
+            pollers=list(zip((self.logs, self.queries), self._pollers, strict=True)),
+            groups=self._groups,
+            pipeline=self.pipeline,
+            outside=outside,
+            redis=self.redis,
+            http=self._http,
+            abandon=self._abandon,
+            has_crashed=lambda: self._crash is not None,
+            on_crash=self._on_crash,
+        )
 
     def run(self) -> int:
         """Open the sink, start everything, wait for `stop` or a crash, end; returns the exit code. Raises SinkMismatch."""
         drained = True
         try:
-            if self._open_sink():
+            if self._http is not None:
+                self._http.start()
+            if self._open():
                 for group in self._groups:
                     for stage in group.stages:
                         stage.start()
@@ -100,10 +119,12 @@ class Service:
                 redis = dict if self.redis is None else self.redis.tally.facts
                 report = Report(self.pipeline.flights.savings, redis, now_s=time.monotonic())
                 self._watch(report)
-                drained = self._end()
+                drained = self._ending.drain(self._until_s())
                 report.say()
         finally:
-            self._close()
+            self._ending.close(self._until_s())
+        if isinstance(self.crash_error, SinkMismatch):
+            raise self.crash_error
         if self._crash is not None:
             return CRASHED
         return DRAINED if drained else OVERDUE
@@ -126,27 +147,28 @@ class Service:
         """Processor seconds of each stage's own thread, once it has ended."""
         return {stage.name: stage.cpu_s for group in self._groups for stage in group.stages} | {s.name: s.cpu_s for s in self._pollers}
 
-    def _log_source(self) -> KafkaSourceSettings:
-        kafka = self._settings.kafka
-        return KafkaSourceSettings(
-            bootstrap_servers=kafka.bootstrap_servers,
-            group=kafka.group,
-            topics=kafka.topics,
-            start=kafka.start,
-            expired=kafka.expired,
-            topic_epoch=kafka.topic_epoch,
-            protocol=kafka.protocol,
-            max_poll_interval_s=kafka.max_poll_interval_s,
-            prefetch_bytes=kafka.prefetch_bytes,
-            librdkafka=kafka.librdkafka,
-        )
+    def _http_server(self) -> "HttpServer | None":
+        if self.outside.http is None:
+            return None
+        from worker.http.server import HttpServer  # noqa: PLC0415 - a third of a second, only where it is served
 
-    def _query_source(self) -> KafkaSourceSettings:
-        """Queries are answered wherever the topic begins: deadlines weed out the old ones, and those that are gone are worth no stop."""
-        kafka = self._settings.kafka
-        return replace(self._log_source(), group=kafka.query_group, topics=(kafka.query_topic,), start="earliest", expired="earliest")
+        return HttpServer(self.outside.http, self._settings.http, self._take_question, say=self._say, on_crash=self._on_crash)
 
-    def _open_sink(self) -> bool:
+    def _take_question(self, question: Question) -> bool:
+        if is_open := self.opened.is_set() and not self._stop.is_set():
+            self.pipeline.take_question(question)
+        return is_open
+
+    def _open(self) -> bool:
+        """Open the sink; False when that was not to be. A thread of its own may hang in it, the end does not wait for that."""
+        self._opening.start()
+        while self._opening.is_alive() and not self._stop.is_set():
+            self._opening.join(_WATCH_S)
+        if self._opening.is_alive():
+            self._opening.join(max(self._until_s() - time.monotonic(), 0.0))
+        return self._is_open
+
+    def _open_sink(self) -> None:
         attempt = 0
         while not self._stop.is_set():
             try:
@@ -156,11 +178,9 @@ class Service:
                     self._say(f"the index cannot be opened yet ({error}); waiting for it")
                 self._stop.wait(BACK_OFF_S[min(attempt, len(BACK_OFF_S) - 1)])
                 attempt += 1
-            except SinkBroken as error:
-                self._on_crash("open", error)
             else:
-                return True
-        return False
+                self._is_open = True
+                return
 
     def _watch(self, report: Report) -> None:
         watchdog = Watchdog(lambda: self.pipeline.judge.busy_since_s, hang_s=self._settings.engine.hang_s)
@@ -184,65 +204,12 @@ class Service:
             self.queries.forbid_commits()
         self._stop.set()
 
-    def _end(self) -> bool:
-        """Drain, or give up; False when something is left that will be read again."""
-        deadline_s = time.monotonic() + self._settings.limits.drain_s
-        if self._crash is None:
-            inform("stopping: what was taken in is finished first; a second signal leaves at once", at_most_s=self._settings.limits.drain_s)
-        self.logs.stop_intake()
-        self.queries.stop_intake()
-        drained = self._crash is None and self._end_stages(deadline_s) and self._settle(deadline_s)
-        if not drained:
-            self._abandon.set()
-            self.pipeline.abandon()
-        for poller in (self.logs, self.queries):
-            poller.finish(commit=True)
-        for stage in self._pollers:
-            stage.join(_LEAVE_S)
-        return drained
-
-    def _end_stages(self, deadline_s: float) -> bool:
-        """End the stages in order; False when the deadline or a crash came first."""
-        for poller in (self.logs, self.queries):
-            if not poller.intake_ended.wait(_left_s(deadline_s)):
-                return False
-        for group in self._groups:
-            for lane in group.inlets:
-                lane.close()
-            for stage in group.stages:
-                while stage.is_alive() and self._crash is None and _left_s(deadline_s) > 0:
-                    stage.join(min(_left_s(deadline_s), _WATCH_S))
-                if stage.is_alive() or self._crash is not None:
-                    return False
-        return True
-
-    def _settle(self, deadline_s: float) -> bool:
-        """Wait for the last dead letters and replies, and until all of it is committed; False when time was up or a crash came first."""
-        ledgers = (self.pipeline.log_ledger, self.pipeline.query_ledger)
-        if not all(ledger.wait_until_settled(ledger.owned(), _left_s(deadline_s)) for ledger in ledgers):
-            return False
-        while any(ledger.committable() for ledger in ledgers):  # a commit that is refused now may be accepted at the next tick
-            if self._crash is not None or _left_s(deadline_s) <= 0:
-                return False
-            self._abandon.wait(_COMMITTED_S)
-        return True
-
-    def _close(self) -> None:
-        """Wait a moment for the stages, because they still use what is closed after them."""
-        self._abandon.set()
-        self.pipeline.abandon()
-        started = [stage for group in self._groups for stage in group.stages if stage.ident is not None]
-        until_s = time.monotonic() + _LEAVE_S
-        for stage in started:
-            stage.join(max(until_s - time.monotonic(), 0.0))
-        self.outside.letter_producer.close(_LEAVE_S)
-        self.outside.reply_producer.close(_LEAVE_S)
-        if self.redis is not None:
-            self.redis.close(_SHARE_S if self._crash is None else 0.0)
-        if not any(stage.is_alive() for stage in started):
-            self.outside.sink.close()
-            self.pipeline.close()
-
-
-def _left_s(deadline_s: float) -> float:
-    return max(deadline_s - time.monotonic(), 0.0)
+    def _until_s(self) -> float:
+        """Return when the end must be over, but for `worker.ending.LEAVE_S`; the first call begins it."""
+        if self._ends_s is None:
+            drain_s = self._settings.limits.drain_s
+            has_work = self.opened.is_set() and self._crash is None
+            if has_work:
+                inform("stopping: what was taken in is finished first; a second signal leaves at once", at_most_s=drain_s)
+            self._ends_s = time.monotonic() + (drain_s if has_work else min(drain_s, _NOTHING_TO_DRAIN_S))
+        return self._ends_s

@@ -15,6 +15,7 @@ from typing import Any, get_origin
 from pydantic import BaseModel, Field, ValidationError
 from pydantic.fields import FieldInfo
 
+from worker.http_table import HttpTable
 from worker.milvus_table import MilvusTable
 from worker.tables import (
     CacheTable,
@@ -61,6 +62,7 @@ class Settings(Table):
     redis: RedisTable = RedisTable()
     milvus: MilvusTable = MilvusTable()
     query: QueryTable = QueryTable()
+    http: HttpTable = HttpTable()
     limits: LimitTable = LimitTable()
     fail_point: str = Field(default="", pattern=r"^([a-z_]+:[1-9][0-9]*(:[0-9]+)?)?$")
     """For fault tests: `POINT:N` ends the process at the N-th passing of that point, `POINT:N:SECONDS` also slows each down."""

@@ -83,13 +83,17 @@ class Store:
 
     def _store_templates(self, embedded: Sequence[EmbeddedChunk]) -> list[Chunk]:
         rows = [TemplateRow(chunk.template, chunk.vector, chunk.masked) for chunk in embedded]
+        self.fail_point("before_templates")
         refused = self._write(rows, self.sink.upsert_templates)
+        self.fail_point("after_templates")
         self.tally.add(templates=len(rows) - len(refused))
         for template, reason in refused.items():
             for parked in self.flights.fail(template, reason):
                 parked.entry.receipt.reject(parked.entry.sub, parked.chunk, reason)
         landed = [Landing(c.template, c.tokens, c.source) for c in embedded if c.template not in refused]
-        return self.flights.land(landed)
+        freed = self.flights.land(landed)
+        self.fail_point("landed")
+        return freed
 
     def _store_lines(self, chunks: Sequence[Chunk]) -> None:
         rows = [line_row(chunk) for chunk in chunks]

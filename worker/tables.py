@@ -51,6 +51,8 @@ class KafkaTable(Table):
     """Where the log group begins in a partition for which it has committed nothing, new ones too."""
     expired: Literal["stop", "earliest", "latest"] = "stop"
     """Where it goes on when what it committed is not there any more; `stop`: the user decides, with `vectail offsets reset`."""
+    down_exit_s: float | None = Field(default=None, ge=1)
+    """Exit with code 1 when no broker has answered for so long; not set: wait for ever."""
     max_poll_interval_s: float = Field(default=300.0, ge=6)
     commit_interval_s: float = Field(default=1.0, gt=0, le=10)
     prefetch_bytes: int = Field(default=16 * 1024 * 1024, ge=1024)
@@ -95,7 +97,7 @@ class DecodeTable(Table):
     errors: Literal["replace", "strict"] = "replace"
     max_chunks: int = Field(default=256, ge=1)
     max_record_bytes: int = Field(default=1_000_000, ge=1024)
-    """Lines above this are never produced by `feed` and `demo`."""
+    """A larger value is a dead letter before anything looks into it; `feed` and `demo` do not even produce one."""
 
 
 class AddedMask(Table):
@@ -217,17 +219,20 @@ class RedisTable(Table):
 
 
 class QueryTable(Table):
-    """Who may be answered."""
+    """Who may be answered, and how fast."""
 
     reply_topics: tuple[str, ...] = ()
     """Topics that a query may name for its reply, besides `kafka.reply_topic`."""
     cap_records: int = Field(default=1_000, ge=1)
+    bulk_batch_s: float = Field(default=0.1, ge=0.001, le=60)
+    """While queries arrive, a batch of log lines should not take longer: the next query waits for it. Shorter ones cost throughput."""
 
 
 class LimitTable(Table):
     """When to stop rather than go on."""
 
     undecodable_in_a_row: int = Field(default=1_000, ge=1)
+    """Records that become dead letters before their texts are embedded, whatever the reason: undecodable, too large, too many chunks."""
     rejected_in_a_row: int = Field(default=20, ge=1)
     drain_s: float = Field(default=25.0, gt=0)
     """How long SIGTERM may take."""

@@ -1,12 +1,16 @@
 """The watchdog: an engine that no longer answers ends the worker instead of holding every record for ever.
 
 The service asks it a few times a second. A native call that hangs cannot be ended from outside, and a GPU that hangs does not come
-back by asking again; a new process can help, so the worker leaves and its supervisor starts it anew.
+back by asking again; a new process can help, so the worker leaves and its supervisor starts it anew. A process that stood still as a
+whole (frozen, or on a machine that was asleep) has not seen its engine hang: only time in which the watchdog itself was asked counts.
 """
 
 import faulthandler
 import sys
 from collections.abc import Callable
+
+_MOST_A_CHECK_S = 1.0
+"""What one check counts at most; the service asks five times as often."""
 
 
 class EngineHangs(Exception):
@@ -14,7 +18,7 @@ class EngineHangs(Exception):
 
 
 class Watchdog:
-    """One batch may be in the engine for at most `hang_s` seconds.
+    """One batch may be in the engine for at most `hang_s` seconds of this process's own life.
 
     Thread: main.
     """
@@ -23,10 +27,20 @@ class Watchdog:
         """`busy_since_s` says when the engine began with what it works on, None while it rests."""
         self._busy_since_s = busy_since_s
         self._hang_s = hang_s
+        self._since_s: float | None = None
+        """When what is watched now began."""
+        self._watched_s = 0.0
+        self._last_s: float | None = None
 
     def check(self, now_s: float) -> None:
         """Raise EngineHangs, after the stacks of all threads were written to standard error."""
-        since_s = self._busy_since_s()
-        if since_s is not None and now_s - since_s > self._hang_s:
+        since_s, last_s = self._busy_since_s(), self._last_s
+        self._last_s = now_s
+        if since_s != self._since_s:
+            self._since_s, self._watched_s = since_s, 0.0
+        if since_s is None:
+            return
+        self._watched_s += min(now_s - max(since_s, since_s if last_s is None else last_s), _MOST_A_CHECK_S)
+        if self._watched_s > self._hang_s:
             faulthandler.dump_traceback(sys.stderr, all_threads=True)
             raise EngineHangs(f"the engine has not answered for {self._hang_s:g} s (engine.hang_s); the stacks are in the log")

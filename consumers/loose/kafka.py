@@ -13,8 +13,9 @@ from confluent_kafka.admin import AdminClient, ConfigResource  # type: ignore[at
 
 from consumers.arrival import Partition
 from consumers.epochs import epoch_of
-from consumers.kafka import consumer_of, record_of
+from consumers.kafka import consumer_of
 from consumers.kafka_settings import admin_properties, loose_properties
+from consumers.message import record_of
 from consumers.record import Record
 
 _AT_ONCE: Final = 1_000

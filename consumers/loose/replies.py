@@ -20,6 +20,10 @@ class ReplyReader:
         self._reader = LooseReader(bootstrap_servers, librdkafka)
         self._is_placed = False
 
+    def look_for(self, topic: str, timeout_s: float) -> None:
+        """Ask Kafka whether it has a topic. Raises TopicUnknown if it answers no, RangeUnreadable if it does not answer."""
+        self._reader.partitions(topic, timeout_s)
+
     def seek_to_end(self, timeout_s: float) -> str | None:
         """Stand behind the newest reply; the reason in one line if that cannot be done."""
         if not self._is_placed:

@@ -12,15 +12,13 @@ from types import MappingProxyType
 from typing import Any, cast
 
 import grpc
-import numpy as np
-from numpy.typing import NDArray
 from pymilvus import DataType, Function, FunctionType, MilvusClient, MilvusException
 from pymilvus.exceptions import ConnectionConfigException
 from pymilvus.grpc_gen import milvus_pb2
 
 from sinks.milvus.faults import MilvusFault
 from sinks.milvus.fields import VECTOR_KINDS, CollectionFound, Field, Kind, Layout, collection_found
-from sinks.milvus.packing import ColumnValues, fill, pack
+from sinks.milvus.packing import ColumnValues, Wanted, fill, wanted_values
 from sinks.milvus.searching import Hit
 from sinks.sink import SinkMismatch
 
@@ -213,15 +211,16 @@ class Client:
         return cast("list[dict[str, Any]]", list(rows))
 
     def search(
-        self, layout: Layout, vector: NDArray[np.float32], limit: int, columns: Sequence[str], params: Mapping[str, Any]
-    ) -> list[Hit]:
-        """Return the rows nearest to one vector, nearest first; their scores are what the metric gives."""
+        self, layout: Layout, wanted: Wanted, limit: int, columns: Sequence[str], params: Mapping[str, Any], expression: str = ""
+    ) -> list[list[Hit]]:
+        """Return the rows nearest to each vector, or by BM25 to each text, nearest first; their scores are what the metric gives."""
         field = layout.vector
         with _faults("search"):
             answers = self._milvus.search(
                 layout.name,
-                data=[vector.tolist() if field.kind == "vector" else pack(vector, field.kind)],
+                data=wanted_values(wanted, field.kind),
                 anns_field=field.name,
+                filter=expression,
                 search_params={"metric_type": field.metric, "params": dict(params)},
                 limit=limit,
                 output_fields=list(columns),
@@ -230,7 +229,7 @@ class Client:
                 retry_on_rate_limit=False,
             )
         key = layout.fields[0].name  # servers before 2.4 do not say it, and then pymilvus calls it `id`
-        return [Hit(str(hit[key if key in hit else "id"]), float(hit["distance"]), hit["entity"]) for hit in answers[0]]
+        return [[Hit(str(hit[key if key in hit else "id"]), float(hit["distance"]), hit["entity"]) for hit in hits] for hits in answers]
 
     def count(self, collection: str, expression: str = "") -> int:
         """Count live rows that match, exactly (Strong)."""

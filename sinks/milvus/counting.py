@@ -45,6 +45,11 @@ class Tally:
     def __init__(self) -> None:
         self._counts: dict[str, TemplateCount] = {}
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was counted."""
+        return not self._counts
+
     def add(self, found: Found) -> None:
         """Count the rows of one query."""
         places: dict[str, int] = {}
@@ -66,40 +71,51 @@ class Tally:
 
 
 def count_newest(
-    read: ReadFound, newest_ms: Callable[[Window], int], within: Window, *, most_rows: int, out_of_time: Callable[[], bool]
+    read: ReadFound, newest_ms: Callable[[Window], int | None], within: Window, *, most_rows: int, out_of_time: Callable[[], bool]
 ) -> TemplateCounts:
     """Count the newest `most_rows` lines of a window by template; of lines of one millisecond, any.
 
-    `newest_ms` returns the time of a window's newest line; asked only of windows that hold more than one query returns.
+    `newest_ms` returns the time of a window's newest line, or None when its own reads ran out of time; asked only of windows that
+    hold more than one query returns. When time is up before anything is counted, the last page that was thrown away is: any lines.
     """
     tally, complete, left = Tally(), True, max(most_rows, 0)
+    thrown_away: Found | None = None
     since = _OLDEST_MS if within.since_ms is None else within.since_ms
     end = _END_MS if within.until_ms is None else within.until_ms
     width, all_the_rest = end - since, True
     while since < end:
         if out_of_time():
-            return tally.counts(complete=False)
+            return _cut_short(tally, thrown_away)
         start = max(since, end - width)
         found = read(_window(start, end), _limit(left))
         rows = len(found.digests)
         if rows >= _limit(left):
             if left == 0:
                 return tally.counts(complete=False)
+            thrown_away = Found(found.digests[:left], found.times[:left])
             if all_the_rest:
-                end, all_the_rest = min(newest_ms(_window(since, end)) + 1, end), False
+                newest = newest_ms(_window(since, end))
+                if newest is None:
+                    return _cut_short(tally, thrown_away)
+                end, all_the_rest = min(newest + 1, end), False
                 width = _next_width(int(found.times.max()) - int(found.times.min()) + 1, rows, left)
                 continue
             if end - start > 1:
                 width = end - max((start + end) // 2, min(int(np.sort(found.times)[rows // 2]), end - 1))
                 continue
-            complete = False
-            found = Found(found.digests[:left], found.times[:left])
+            complete, found = False, thrown_away
         tally.add(found)
         left -= len(found.digests)
         all_the_rest = rows == 0
         width = end - since if all_the_rest else min(_next_width(end - start, rows, left), _GROWTH * width)
         end = start
     return tally.counts(complete=complete)
+
+
+def _cut_short(tally: Tally, thrown_away: Found | None) -> TemplateCounts:
+    if tally.is_empty and thrown_away is not None:
+        tally.add(thrown_away)
+    return tally.counts(complete=False)
 
 
 def _limit(left: int) -> int:

@@ -14,6 +14,8 @@ from sinks.milvus.fields import Field, Kind
 
 ColumnValues = Sequence[str] | Sequence[int] | NDArray[np.float32]
 """One column: strings, integers, or float32[n, dim]."""
+Wanted = Sequence[str] | NDArray[np.float32]
+"""What a search looks for: texts, or float32[n, dim]."""
 
 _FLOATS_TAG = b"\x0a"
 """Field 1 of `FloatArray`, packed: its floats stand there as they lie in memory."""
@@ -38,6 +40,13 @@ def fill(column: Any, field: Field, values: ColumnValues) -> None:  # noqa: ANN4
             column.vectors.float_vector.MergeFromString(_FLOATS_TAG + _varint(len(packed)) + packed)
         else:
             setattr(column.vectors, f"{field.kind}_vector", packed)
+
+
+def wanted_values(wanted: Wanted, kind: Kind) -> list[Any]:
+    """Return what a search looks for as the client library takes it, for a column of that kind."""
+    if not isinstance(wanted, np.ndarray):
+        return list(wanted)
+    return list(wanted.tolist()) if kind == "vector" else [pack(one, kind) for one in wanted]
 
 
 def pack(vectors: NDArray[np.float32], kind: Kind) -> bytes:

@@ -19,6 +19,31 @@ LOCAL_PAGE_ROWS = 4_000
 _MOST_PIECES = 100
 """A range may be wide and nearly empty; what is too full for its piece is cut further."""
 _COLUMNS = ("offset", "sub", "chunk")
+_NO_BOUND = 1 << 62
+
+
+class Stretch(NamedTuple):
+    """`first` ≤ offset < `end` of one partition.
+
+    Thread: any.
+    """
+
+    topic: str
+    partition: int
+    first: int
+    end: int
+
+
+class Enough(NamedTuple):
+    """When to stop before the end.
+
+    Thread: one.
+    """
+
+    most_rows: int | None
+    """None: all."""
+    out_of_time: Callable[[], bool]
+    """Asked before each read."""
 
 
 class Span(NamedTuple):
@@ -47,24 +72,33 @@ ReadSpan = Callable[[Span, int], list[LineRow]]
 """Return at most so many rows of the span, any of them: fewer than asked for means that those are all."""
 
 
-def read_all(read: ReadSpan, within: str, first: int, end: int, *, about_rows: int, page_rows: int) -> list[LineRow]:
-    """Return all rows under an expression with `first` ≤ offset < `end`; there should be about so many."""
-    pieces = min(end - first, about_rows // (page_rows * 3 // 4) + 1, _MOST_PIECES)
+def read_all(
+    read: ReadSpan, within: str, first: int, end: int, enough: Enough, *, about_rows: int, page_rows: int
+) -> tuple[list[LineRow], bool]:
+    """Return all rows under an expression with `first` ≤ offset < `end`, about so many, and True; or any of them, and False."""
+    most = _NO_BOUND if enough.most_rows is None else max(enough.most_rows, 0)
+    pieces = min(end - first, min(about_rows, most) // (page_rows * 3 // 4) + 1, _MOST_PIECES)
+    page_rows = min(page_rows, most + 1)
     cuts = [first + (end - first) * piece // pieces for piece in range(pieces + 1)]
     todo = [Span(within, one, next_one) for one, next_one in pairwise(cuts)]
     rows: list[LineRow] = []
     while todo:
+        if enough.out_of_time():
+            return rows, False
         span = todo.pop()
         page = read(span, page_rows)
         if len(page) < page_rows:
             rows += page
-            continue
-        parts = _parts(span, page)
-        if parts:
-            todo += parts
+        elif len(rows) + len(page) > most or enough.out_of_time():
+            return [*rows, *page][:most], False  # they are true rows, even where there are more
         else:
-            rows += read(span, MOST_ROWS)  # one piece of one entry under many ids: no column tells them apart
-    return rows
+            parts = _parts(span, page)
+            todo += parts
+            if not parts:
+                rows += read(span, min(MOST_ROWS, most + 1))  # one piece of one entry under many ids: no column tells them apart
+        if len(rows) > most:
+            return rows[:most], False
+    return rows, True
 
 
 def _parts(span: Span, page: list[LineRow]) -> list[Span]:

@@ -5,40 +5,40 @@ a local folder, that one thread writes at a time and that the first failed write
 after one loses rows that it has acknowledged).
 """
 
+import math
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sinks.milvus.access import connect
-from sinks.milvus.backend import backend, choose, has_bm25
-from sinks.milvus.client import Client
-from sinks.milvus.collections import check_name, ensure
+from sinks.milvus.collections import check_name
 from sinks.milvus.faults import MilvusFault, refusal
-from sinks.milvus.fields import Layout, Space, lines_layout, templates_layout
+from sinks.milvus.fields import lines_layout, templates_layout
+from sinks.milvus.known import NewestKnown
+from sinks.milvus.lending import Lending
 from sinks.milvus.lite import LocalMilvus, check_folder, local_folder, names_server
-from sinks.milvus.packing import ColumnValues
+from sinks.milvus.opening import ensure_both
+from sinks.milvus.ranges import Stretch
 from sinks.milvus.reading import Reader
-from sinks.milvus.retention import lifetimes, told
 from sinks.milvus.searching import any_of_each
 from sinks.milvus.settings import MilvusSettings
-from sinks.milvus.storing import upsert_in_parts
-from sinks.milvus.turns import Turns
 from sinks.milvus.writing import check_vector, line_batches, template_batches
 from sinks.row import LineRow, TemplateRow
-from sinks.sink import LineFilter, SinkBroken, SinkBusy, SinkCounts, SinkMismatch, StoredLines, TemplateCounts, TemplateHit
+from sinks.sink import LineFilter, LineHit, SinkBroken, SinkCounts, SinkMismatch, StoredLines, TemplateCounts, TemplateHit, never
 
 __all__ = ["MilvusSettings", "MilvusSink"]
 
 _DELETES_AT_ONCE = 1_000
-_MEMORY_ROWS = 32_000
-"""A local folder writes rows from memory out to a segment when it has so many: 55 µs a row, in which nothing else happens."""
 _MEMORY_ROWS_READ = 4_000
-_MEMORY_TEMPLATES_READ = 1_000
+_MEMORY_TEMPLATES_READ = 250
 """A local search visits rows in memory in Python (7 µs a line, 75 µs a template) and those in segments at C speed: with more than
 so many in memory, they are written out first."""
+_MEMORY_ROWS_MATCHED = 1_000
+"""A search by words takes 80 µs a line in memory."""
+_NEWEST_LASTS_S = 1.0
+"""On a server others write too."""
 
 
 class MilvusSink:
@@ -53,15 +53,12 @@ class MilvusSink:
         self._say = say
         self._lines = lines_layout(settings.collection)
         self._templates = templates_layout(settings.collection, settings.dim)
-        self._local: LocalMilvus | None = None
-        self._client: Client | None = None
-        self._turns = Turns(local=False)
-        self._memory_rows = {self._lines.name: 0, self._templates.name: 0}
-        self._broken = ""
+        self._lent = Lending()
         self._latest_ms = int(time.time() * 1_000)  # a guess, until lines say better
         self._retention_s = (settings.retention_s or None) if names_server(settings.uri) else None
         self._ids: tuple[int, ...] = ()
-        self._reader = Reader(self._lines, self._templates, timeout_s=settings.timeout_s, calls=self._calls)
+        self._known = NewestKnown(lasts_s=0.0)
+        self._reader = Reader(self._lines, self._templates, timeout_s=settings.timeout_s, calls=self._lent.calls)
 
     @property
     def retention_s(self) -> float | None:
@@ -76,41 +73,45 @@ class MilvusSink:
     @property
     def repaired_files(self) -> int:
         """How many index files of a local folder `open` removed, to be built again."""
-        return 0 if self._local is None else self._local.repaired
+        return 0 if self._lent.local is None else self._lent.local.repaired
 
     def open(self, *, create: bool = True) -> None:
         """Connect, then create or check both collections and load them; without `create`, nothing is created, indexed or altered.
 
         Raises SinkMismatch (one line) or SinkBusy, and leaves nothing open; after SinkBusy, `open` may be called again.
         """
-        if self._broken:
-            raise SinkBroken(self._broken)
+        if self._lent.broken:
+            raise SinkBroken(self._lent.broken)
         self.close()
         check_name(self._settings.collection)
         folder = local_folder(self._settings.uri)
         if folder is not None and not create:
             check_folder(folder)
         try:
-            self._local = None if folder is None else LocalMilvus(folder)
-            self._turns = Turns(local=folder is not None)
-            self._client = connect(self._settings, self._local)
-            self._ensure(self._client, create=create)
+            local = None if folder is None else LocalMilvus(folder)
+            client = self._lent.open(local, lambda: connect(self._settings, local))
+            opened = ensure_both(client, self._settings, local=folder is not None, create=create, say=self._say)
         except MilvusFault as fault:
             self.close()
             if folder is not None:
                 raise SinkMismatch(f"Milvus folder {folder} cannot be used: {fault}") from None
-            raise refusal(fault, local_write=False) from None
+            raise refusal(fault, write=False, local=False) from None
         except SinkMismatch:
             self.close()
             raise
+        self._lines, self._templates, self._ids, self._retention_s = opened.lines, opened.templates, opened.ids, opened.retention_s
+        self._reader.use(opened.lines, opened.templates, opened.index_type)
+        is_local = folder is not None
+        self._known = NewestKnown(lasts_s=math.inf if is_local else _NEWEST_LASTS_S, is_whole=is_local and opened.is_new)
 
     def upsert_templates(self, rows: Sequence[TemplateRow]) -> None:
         """Store all rows, or raise: ValueError for a vector of another dimension or not finite, else the protocol's exceptions."""
-        self._upsert(self._templates, template_batches(rows, self._templates))
+        self._lent.upsert(self._templates, template_batches(rows, self._templates))
 
     def upsert_lines(self, rows: Sequence[LineRow]) -> None:
         """Store all rows, or raise; templates go first."""
-        self._upsert(self._lines, line_batches(rows, self._lines))
+        with self._known.storing(rows):
+            self._lent.upsert(self._lines, line_batches(rows, self._lines))
         self._check_not_replaced()
         self._latest_ms = max((row.time for row in rows), default=self._latest_ms)
 
@@ -122,21 +123,46 @@ class MilvusSink:
         """Return the texts of those of `digests` that are stored; asked for in bounded pieces."""
         return self._reader.texts(digests)
 
-    def nearest_templates(self, vector: NDArray[np.float32], limit: int) -> list[TemplateHit]:
-        """Return at most `limit` (and 16,384) templates, nearest first; ValueError for a vector that is not finite float32[dim]."""
-        check_vector(vector, self._settings.dim, "the query")
+    def nearest_templates(self, vectors: NDArray[np.float32], limit: int) -> list[list[TemplateHit]]:
+        """Return for each at most `limit` (and 16,384) templates, nearest first; ValueError for vectors not finite float32[n, dim]."""
+        for vector in vectors:
+            check_vector(vector, self._settings.dim, "the query")
         if limit < 1:
-            return []
-        self._clear_memory(self._templates, _MEMORY_TEMPLATES_READ)
-        return self._reader.nearest(vector, limit)
+            return [[] for _ in vectors]
+        self._lent.lighten(self._templates, _MEMORY_TEMPLATES_READ)
+        return self._reader.nearest(vectors, limit)
 
-    def newest_lines(self, template: str, limit: int, only: LineFilter) -> list[LineRow]:
+    def newest_lines(self, templates: Collection[str], limit: int, only: LineFilter) -> dict[str, list[LineRow]]:
         """Return the newest lines by (time, topic, partition, offset, sub, chunk), newest first; the whole call has one time-out.
 
         Beyond 16,384 lines of one template in one millisecond, which of those are newest is not looked for.
         """
-        self._clear_memory(self._lines, _MEMORY_ROWS_READ)
-        return self._reader.newest_lines(template, limit, only, self._latest_ms)
+        self._lent.check()
+        now_s, wanted = time.monotonic(), list(dict.fromkeys(templates))
+        known, rest = self._known.answer(wanted, only, now_s) if limit == 1 else ({}, wanted)
+        found = {one: [line] for one, line in known.items()}
+        if rest:
+            self._lent.lighten(self._lines, _MEMORY_ROWS_READ)
+            likely = self._known.times(rest) if limit == 1 and only == LineFilter(since_ms=only.since_ms) else {}
+            with self._known.reading(rest, now_s) as reading:
+                read = self._reader.newest_lines(rest, limit, only, self._latest_ms, likely)
+                if only == LineFilter():
+                    self._known.remember(reading, {one: lines[0] for one, lines in read.items()})
+            found |= read
+        return {one: found[one] for one in wanted if one in found}
+
+    def matching_lines(self, text: str, limit: int, only: LineFilter) -> list[LineHit]:
+        """Return at most `limit` (and 16,384) lines by their words, best first, of equally good ones the newest first.
+
+        Where more than `limit` are equally good, which of them come is Milvus's choice; a local folder scores each of its segments
+        by how rare a word is in that one. Raises ValueError when lines have no column for it.
+        """
+        if not self.has_bm25:
+            raise ValueError("milvus.bm25 is off: lines of this index cannot be searched by their words")
+        if limit < 1:
+            return []
+        self._lent.lighten(self._lines, _MEMORY_ROWS_MATCHED)
+        return self._reader.matching(text, limit, only)
 
     def count_templates(
         self, only: LineFilter, *, templates: Collection[str] | None, most_rows: int, out_of_time: Callable[[], bool]
@@ -146,18 +172,28 @@ class MilvusSink:
         A server takes about 5 µs a line, a local folder 80 µs in which nothing else happens: bound it. Of one millisecond with
         more than 16,384 lines only so many are counted, and the answer is not complete.
         """
-        self._clear_memory(self._lines, _MEMORY_ROWS_READ)
+        self._lent.lighten(self._lines, _MEMORY_ROWS_READ)
         return self._reader.count_templates(templates, only, self._latest_ms, most_rows=most_rows, out_of_time=out_of_time)
 
     def counts(self) -> SinkCounts:
         """Count the rows of both collections, exactly."""
-        with self._calls() as client:
+        with self._lent.calls() as client:
             return SinkCounts(lines=client.count(self._lines.name), templates=client.count(self._templates.name))
 
-    def lines_between(self, topic: str, partition: int, first_offset: int, end_offset: int) -> StoredLines:
-        """Return every line of a range of offsets, read in bounded pages."""
-        self._clear_memory(self._lines, _MEMORY_ROWS_READ)
-        return self._reader.lines_between(topic, partition, first_offset, end_offset, local=self._local is not None)
+    def lines_between(
+        self,
+        topic: str,
+        partition: int,
+        first_offset: int,
+        end_offset: int,
+        *,
+        most_rows: int | None = None,
+        out_of_time: Callable[[], bool] = never,
+    ) -> StoredLines:
+        """Return every line of a range of offsets, read in bounded pages; or any `most_rows` of them, or those read in time."""
+        self._lent.lighten(self._lines, _MEMORY_ROWS_READ)
+        where = Stretch(topic, partition, first_offset, end_offset)
+        return self._reader.lines_between(where, most_rows=most_rows, out_of_time=out_of_time, local=self._lent.local is not None)
 
     def stored_templates(self, digests: Collection[str]) -> set[str]:
         """Return those of `digests` whose template row is stored; asked for in bounded pieces."""
@@ -165,86 +201,26 @@ class MilvusSink:
 
     def delete_lines(self, ids: Collection[str]) -> None:
         """Remove lines by their ids, in bounded pieces."""
-        for expression in any_of_each("id", ids, _DELETES_AT_ONCE):
-            with self._calls(write=True) as client:
-                client.delete(self._lines.name, expression)
+        try:
+            for expression in any_of_each("id", ids, _DELETES_AT_ONCE):
+                with self._lent.calls(write=True) as client:
+                    client.delete(self._lines.name, expression)
+        finally:
+            self._known.forget()
 
     def close(self) -> None:
         """Release the connection and the folder; a folder that a write broke keeps its lock until the process ends."""
-        with self._turns.write(), self._turns.flush():
-            client, self._client = self._client, None
-            local, self._local = self._local, None
-            if client is not None:
-                client.close()
-            if local is not None and self._broken:
-                local.abandon()
-            elif local is not None:
-                local.close()
-
-    def _ensure(self, client: Client, *, create: bool) -> None:
-        settings = self._settings
-        capable = backend(client.version(), local=self._local is not None)
-        choice = choose(settings, capable)
-        bm25 = has_bm25(settings, capable, client.describe(settings.collection))
-        lines = lines_layout(settings.collection, bm25=bm25, partition_key=settings.partition_key)
-        templates = templates_layout(settings.collection, settings.dim, **choice._asdict(), any_index=settings.index == "auto")
-        space = Space(settings.space, settings.space_parts)
-        before = [client.describe(layout.name) for layout in (templates, lines)]
-        ttls_s = [0 if one is None else one.ttl_s for one in before]
-        retention_s = settings.retention_s if self._local is None else None
-        wanted = lifetimes(retention_s, templates_ttl_s=ttls_s[0], lines_ttl_s=ttls_s[1])
-        found = [
-            ensure(client, layout, space, capable, ttl_s, create=create) for layout, ttl_s in zip((templates, lines), wanted, strict=True)
-        ]
-        for one, ttl_s, now in zip(before, ttls_s, found, strict=True):
-            if one is not None and now.ttl_s != ttl_s:
-                self._say(f"Milvus keeps the rows of {now.name} {told(now.ttl_s)} from now on; it was {told(ttl_s)}")
-        self._lines, self._templates = lines, templates
-        self._reader.use(lines, templates, found[0].index_type)
-        self._ids = tuple(one.id for one in found)
-        self._retention_s = found[-1].ttl_s or None
+        self._lent.close()
+        self._known.forget()
 
     def _check_not_replaced(self) -> None:
         """Refuse to go on with collections that are not those of `open`: what was stored in those is gone. Note how long lines live."""
-        if self._local is not None:
+        if self._lent.local is not None:
             return
         for layout, there in zip((self._templates, self._lines), self._ids, strict=True):
-            with self._calls() as client:
+            with self._lent.calls() as client:
                 now = client.described(layout.name)
                 if now.id != there:
-                    self._broken = f"Milvus collection {layout.name!r} was replaced while running; start again to fill the new one"
-                    raise SinkBroken(self._broken)
+                    self._lent.broken = f"Milvus collection {layout.name!r} was replaced while running; start again to fill the new one"
+                    raise SinkBroken(self._lent.broken)
             self._retention_s = now.ttl_s or None  # of the lines, which come last
-
-    @contextmanager
-    def _calls(self, *, write: bool = False) -> Iterator[Client]:
-        """Lend the client out, and turn what goes wrong into the protocol's exceptions."""
-        with self._turns.write() if write else self._turns.read():
-            if self._broken:
-                raise SinkBroken(self._broken)
-            if self._client is None:
-                raise SinkBusy("the Milvus sink is not open")
-            try:
-                yield self._client
-            except MilvusFault as fault:
-                refused = refusal(fault, local_write=write and self._local is not None)
-                if isinstance(refused, SinkBroken):
-                    self._broken = str(refused)
-                raise refused from None
-
-    def _upsert(self, layout: Layout, batches: Iterable[tuple[ColumnValues, ...]]) -> None:
-        for columns in batches:
-            rows = len(columns[0])
-            with self._calls(write=True) as client:
-                upsert_in_parts(client, layout, columns, splits=self._local is None)
-            self._memory_rows[layout.name] += rows
-            self._clear_memory(layout, _MEMORY_ROWS)
-
-    def _clear_memory(self, layout: Layout, most_rows: int) -> None:
-        """Write a local folder's memory out to a segment when it holds more than `most_rows` rows."""
-        if self._local is None or self._memory_rows[layout.name] <= most_rows:
-            return
-        with self._calls(write=True) as client, self._turns.flush():
-            if self._memory_rows[layout.name] > most_rows:
-                self._memory_rows[layout.name] = 0
-                client.flush(layout.name)

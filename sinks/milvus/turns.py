@@ -47,6 +47,19 @@ class Turns:
                 self._changed.notify_all()
 
     @contextmanager
+    def write_if_free(self) -> Iterator[bool]:
+        """Hold the writer's turn if nobody has it or waits for it, and say so."""
+        with self._changed:
+            free = self._tickets == self._served
+            self._tickets += free
+        try:
+            yield free
+        finally:
+            with self._changed:
+                self._served += free
+                self._changed.notify_all()
+
+    @contextmanager
     def read(self) -> Iterator[None]:
         """Read beside other readers and the writer."""
         if not self._local:

@@ -1,12 +1,13 @@
 """Chunking by example; `tests/properties/test_chunker.py` says what holds for any text."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pytest
 
 from consumers.chunk import Chunker, MaskTexts, Piece
 from consumers.mask import Masker
-from tests.consumers.counters import OVERHEAD_TOKENS, Count, bytes_each, count_all, dearer_together
+from tests.consumers.counters import OVERHEAD_TOKENS, Count, bytes_each, count_all, dearer_together, words
 
 LIMIT = 20
 
@@ -133,6 +134,33 @@ def test_a_text_that_surely_fits_is_not_counted() -> None:
     assert counted == []
     chunker.split(["é", "x" * (LIMIT + 1)])
     assert counted[:2] == ["é", "x" * (LIMIT + 1)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["word by word " * 400_000, "x" * 5_000_000, "Short. " * 700_000, "line\n" * 1_000_000, "語" * 1_700_000, "語 " * 1_300_000],
+    ids=["words", "one word", "sentences", "lines", "characters", "short words"],
+)
+def test_a_text_of_five_megabytes_is_left_as_soon_as_there_are_too_many_chunks(text: str) -> None:
+    looked_at = 0
+
+    def mask(texts: Sequence[str]) -> list[str]:
+        nonlocal looked_at
+        looked_at += sum(map(len, texts))
+        return list(texts)
+
+    assert split(text, new_chunker(mask=mask, limit=254, text_bytes=65_535, max_chunks=50)) == []
+    assert looked_at < 1_000_000
+
+
+def test_a_text_of_many_slices_is_split_as_any_other() -> None:
+    text = "".join(f"line {n} of the text. It has two sentences; and a {'long' * (n % 90)} word.\n" for n in range(1_500))
+    chunker = new_chunker(count=words, limit=60, max_chunks=5_000)
+    pieces = split(text, chunker)
+    assert len(text) > 200_000
+    assert "".join(pieces) == text
+    assert max(map(words, pieces)) <= 60
+    assert all(words(one) + words(after) > 60 - 30 for one, after in pairwise(pieces)), "neighbours are joined over the slices' ends, too"
 
 
 def test_a_limit_below_one_character_is_our_fault() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from consumers.decode import LEVEL_FIELDS, MESSAGE_FIELDS, SERVICE_FIELDS, Decoder, Format, LogEntry, Undecodable, strip_line_end
+from consumers.decode import LEVEL_FIELDS, MESSAGE_FIELDS, SERVICE_FIELDS, Decoder, Format, LogEntry, TooLarge, Undecodable, strip_line_end
 from tests.consumers.records import receipt_of, record
 
 Entry = tuple[int, str, str, str]
@@ -243,3 +243,20 @@ def test_any_bytes_are_entries_with_a_text_or_undecodable(value: bytes, form: Fo
 def test_a_line_comes_back_as_it_was_whatever_line_end_it_had(line: str) -> None:
     for end in ("", "\n", "\r\n"):
         assert texts((line + end).encode()) == [line]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_value_above_the_limit_is_refused_before_it_is_looked_at_and_one_at_the_limit_is_not(form: Format) -> None:
+    decoder = Decoder(form=form, strict=True, max_record_bytes=20)
+    with pytest.raises(TooLarge) as refused:
+        decoder.decode(receipt_of(record(value=b"\xff" * 21)))
+    assert refused.value.reason == "too_large: 21 bytes, 20 are allowed"
+    fits = b'{"msg": "disk full"}'
+    assert len(fits) == 20
+    assert len(decoder.decode(receipt_of(record(value=fits)))) == 1
+
+
+def test_the_reason_of_what_cannot_be_decoded_says_so() -> None:
+    with pytest.raises(Undecodable) as refused:
+        decode(b"\xff", strict=True)
+    assert refused.value.reason == "undecodable: not valid UTF-8"

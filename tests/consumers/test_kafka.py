@@ -105,7 +105,7 @@ def test_while_a_topics_id_cannot_be_read_nothing_is_delivered_and_little_is_hel
     assert said.has("trying again (or set kafka.topic_epoch)")
     assert member.records == []
     assert isinstance(member.source, KafkaSource)
-    assert 0 < len(member.source._unplaced) <= 2 * 100  # noqa: SLF001 - what must stay small is inside
+    assert 0 < len(member.source._intake._waiting) <= 2 * 100  # noqa: SLF001 - what must stay small is inside
 
 
 def test_a_topic_that_does_not_exist_is_waited_for(kafka: KafkaServer, unique: Unique, new_member: NewMember, said: Said) -> None:
@@ -140,7 +140,7 @@ def test_after_a_broker_was_killed_records_and_commits_go_on(kafka: KafkaServer,
     produce(kafka.bootstrap, topic, [b"b"] * 3)
     poll_until(lambda: len(member.records) == 6, member)
     assert member.offsets(0) == list(range(6))
-    poll_until(lambda: member.source.commit({Partition(topic, 0): 6}) == {}, member)
+    poll_until(lambda: member.commit({Partition(topic, 0): 6}) == {}, member)
 
 
 def test_a_member_that_is_fenced_ends(kafka: KafkaServer, unique: Unique, new_member: NewMember) -> None:

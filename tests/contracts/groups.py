@@ -1,7 +1,7 @@
 """The worlds in which the contract of `consumers.poller.Source` is checked: a topic, a group, and members that are driven turn by turn."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -126,6 +126,9 @@ class Member:
         self.records: list[Record] = []
         self.at_assign: Callable[[Sequence[Partition]], object] = lambda _partitions: None
         self.at_revoke: Callable[[Sequence[Partition]], object] = lambda _partitions: None
+        self.accepted: list[dict[Partition, int]] = []
+        self.refused: list[dict[Partition, tuple[int, str]]] = []
+        """What became of each commit, in the order in which it was told."""
         self._owned: set[Partition] = set()
         self.source.subscribe(self)
 
@@ -148,6 +151,17 @@ class Member:
     def on_lost(self, partitions: Sequence[Partition]) -> None:
         self._note("lost", partitions)
         self._let_go(partitions)
+
+    def on_committed(self, accepted: Mapping[Partition, int], refused: Mapping[Partition, tuple[int, str]]) -> None:
+        self.accepted.append(dict(accepted))
+        self.refused.append(dict(refused))
+
+    def commit(self, next_offsets: Mapping[Partition, int]) -> dict[Partition, str]:
+        """Commit and poll until the outcome is there; return who was refused, and why."""
+        before = len(self.accepted)
+        assert self.source.commit(next_offsets, is_last=True) == next_offsets
+        poll_until(lambda: sum(map(len, self.accepted[before:])) + sum(map(len, self.refused[before:])) >= len(next_offsets), self)
+        return {partition: reason for refused in self.refused[before:] for partition, (_, reason) in refused.items()}
 
     def fetch(self, max_records: int = 100) -> list[Record]:
         fetched = self.source.fetch(max_records, _FETCH_S)

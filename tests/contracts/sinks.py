@@ -45,3 +45,20 @@ def _milvus_server(folder: Path, server: Server, collection: str = COLLECTION) -
 
 
 SINKS: dict[str, Maker] = {"fake": _fake, "milvus-lite": _milvus_lite, "milvus-server": _milvus_server}
+
+
+@contextmanager
+def _fake_with_words(folder: Path, server: Server, collection: str = COLLECTION) -> Iterator[Sink]:
+    del folder, server, collection
+    yield FakeSink(dim=DIM, has_bm25=True)
+
+
+@contextmanager
+def _milvus_lite_with_words(folder: Path, server: Server, collection: str = COLLECTION) -> Iterator[Sink]:
+    del server
+    uri = str(folder / "milvus")
+    yield MilvusSink(MilvusSettings(uri=uri, dim=DIM, space="space-1", collection=collection, consistency="Strong", bm25="on"))
+
+
+SINKS_WITH_WORDS: dict[str, Maker] = {"fake": _fake_with_words, "milvus-lite": _milvus_lite_with_words}
+"""Those whose lines can be searched by their words; the server that tests start is too old for it."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sinks.row import TEXT_BYTES, LineRow
 from sinks.sink import LineFilter, Sink, SinkBusy, SinkCounts, SinkRejected
 from tests.contracts.sinks import SINKS
-from tests.sinks.rows import DIGEST, DIM, line, offsets, template, unit
+from tests.sinks.rows import DIGEST, DIM, line, nearest, newest, offsets, template, unit
 
 ALL = LineFilter()
 
@@ -47,8 +47,8 @@ def sink(closed_sink: Sink) -> Sink:
 
 def test_a_new_sink_is_empty(sink: Sink) -> None:
     assert sink.counts() == SinkCounts(lines=0, templates=0)
-    assert sink.newest_lines(DIGEST, 5, ALL) == []
-    assert sink.nearest_templates(unit(1.0), 5) == []
+    assert newest(sink, DIGEST, 5, ALL) == []
+    assert nearest(sink, unit(1.0), 5) == []
     assert sink.template_vectors([DIGEST]) == {}
     assert sink.template_texts([DIGEST]) == {}
     assert sink.count_templates(ALL, templates=None, most_rows=5, out_of_time=never) == ([], True)
@@ -59,7 +59,7 @@ def test_stored_rows_are_counted_and_come_back_as_they_were(sink: Sink) -> None:
     sink.upsert_templates([template("a", unit(1.0)), template("b", unit(0.0, 1.0))])
     sink.upsert_lines([line(1), line(2), line(3)])
     assert sink.counts() == SinkCounts(lines=3, templates=2)
-    assert sink.newest_lines(DIGEST, 5, ALL) == [line(3), line(2), line(1)]
+    assert newest(sink, DIGEST, 5, ALL) == [line(3), line(2), line(1)]
 
 
 def test_the_same_rows_again_change_nothing(sink: Sink) -> None:
@@ -67,21 +67,21 @@ def test_the_same_rows_again_change_nothing(sink: Sink) -> None:
         sink.upsert_templates([template("a")])
         sink.upsert_lines([line(1), line(2)])
     assert sink.counts() == SinkCounts(lines=2, templates=1)
-    assert sink.newest_lines(DIGEST, 5, ALL) == [line(2), line(1)]
+    assert newest(sink, DIGEST, 5, ALL) == [line(2), line(1)]
 
 
 def test_of_one_id_twice_in_a_call_the_last_wins(sink: Sink) -> None:
     sink.upsert_lines([line(1, text="first"), line(2), line(1, text="last")])
     sink.upsert_templates([template("a", text="first"), template("a", text="last")])
     assert sink.counts() == SinkCounts(lines=2, templates=1)
-    assert [one.text for one in sink.newest_lines(DIGEST, 5, ALL)] == ["line 2", "last"]
-    assert [hit.text for hit in sink.nearest_templates(unit(1.0), 5)] == ["last"]
+    assert [one.text for one in newest(sink, DIGEST, 5, ALL)] == ["line 2", "last"]
+    assert [hit.text for hit in nearest(sink, unit(1.0), 5)] == ["last"]
 
 
 def test_of_one_id_in_two_calls_the_last_wins(sink: Sink) -> None:
     sink.upsert_lines([line(1, text="a longer text", level="WARN")])
     sink.upsert_lines([line(1, text="", level="")])
-    assert sink.newest_lines(DIGEST, 5, ALL) == [line(1, text="", level="")]
+    assert newest(sink, DIGEST, 5, ALL) == [line(1, text="", level="")]
 
 
 def test_storing_nothing_is_no_error(sink: Sink) -> None:
@@ -102,16 +102,16 @@ def test_ten_thousand_lines_and_their_templates_are_stored_and_found(sink: Sink)
     sink.upsert_templates([template(digest, unit(*vector)) for digest, vector in zip(digests, directions, strict=True)])
     sink.upsert_lines([line(offset, template=digests[offset % 1_000]) for offset in range(10_000)])
     assert sink.counts() == SinkCounts(lines=10_000, templates=1_000)
-    assert [hit.digest for hit in sink.nearest_templates(unit(*directions[7]), 1)] == digests[7:8]
-    assert offsets(sink.newest_lines(digests[7], 2, ALL)) == [9_007, 8_007]
+    assert [hit.digest for hit in nearest(sink, unit(*directions[7]), 1)] == digests[7:8]
+    assert offsets(newest(sink, digests[7], 2, ALL)) == [9_007, 8_007]
 
 
 @pytest.mark.parametrize("text", ODD_TEXTS.values(), ids=ODD_TEXTS)
 def test_odd_texts_come_back_exactly(sink: Sink, text: str) -> None:
     sink.upsert_lines([line(1, text=text)])
     sink.upsert_templates([template("a", text=text)])
-    assert [one.text for one in sink.newest_lines(DIGEST, 1, ALL)] == [text]
-    assert [hit.text for hit in sink.nearest_templates(unit(1.0), 1)] == [text]
+    assert [one.text for one in newest(sink, DIGEST, 1, ALL)] == [text]
+    assert [hit.text for hit in nearest(sink, unit(1.0), 1)] == [text]
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_a_line_that_no_column_takes_is_rejected_and_its_batch_stores_nothing(si
         sink.upsert_lines([line(1), bad, line(3)])
     assert sink.counts() == SinkCounts(lines=0, templates=0)
     sink.upsert_lines([line(1), line(3)])
-    assert offsets(sink.newest_lines(DIGEST, 5, ALL)) == [3, 1]
+    assert offsets(newest(sink, DIGEST, 5, ALL)) == [3, 1]
 
 
 def test_a_template_that_no_column_takes_is_rejected_and_its_batch_stores_nothing(sink: Sink) -> None:
@@ -148,7 +148,7 @@ def test_a_vector_of_another_dimension_or_not_finite_is_our_fault(sink: Sink, ve
     with pytest.raises(ValueError, match=r"vector"):
         sink.upsert_templates([template("a"), template("b", vector.astype(np.float32))])
     with pytest.raises(ValueError, match=r"vector"):
-        sink.nearest_templates(vector.astype(np.float32), 1)
+        nearest(sink, vector.astype(np.float32), 1)
     assert sink.counts() == SinkCounts(lines=0, templates=0)
 
 
@@ -175,11 +175,11 @@ def test_nearest_templates_come_by_cosine_nearest_first(sink: Sink) -> None:
     sink.upsert_templates(
         [template("far", unit(0.0, 1.0), "far"), template("near", unit(1.0, 0.1), "near"), template("against", unit(-1.0), "against")]
     )
-    hits = sink.nearest_templates(unit(1.0), 3)
+    hits = nearest(sink, unit(1.0), 3)
     assert [(hit.digest, hit.text) for hit in hits] == [("near", "near"), ("far", "far"), ("against", "against")]
     assert [hit.score for hit in hits] == pytest.approx([float(unit(1.0, 0.1)[0]), 0.0, -1.0], abs=1e-5)
-    assert [hit.digest for hit in sink.nearest_templates(unit(1.0), 1)] == ["near"]
-    assert sink.nearest_templates(unit(1.0), 0) == []
+    assert [hit.digest for hit in nearest(sink, unit(1.0), 1)] == ["near"]
+    assert nearest(sink, unit(1.0), 0) == []
 
 
 def test_newest_lines_are_ordered_by_time_then_by_place(sink: Sink) -> None:
@@ -198,15 +198,15 @@ def test_newest_lines_are_ordered_by_time_then_by_place(sink: Sink) -> None:
         for number, (time, topic, partition, offset, sub, chunk) in enumerate(places)
     ]
     sink.upsert_lines([stored[number] for number in (3, 1, 4, 0, 5, 7, 2, 6)])
-    assert sink.newest_lines(DIGEST, 100, ALL) == stored[::-1]
-    assert sink.newest_lines(DIGEST, 3, ALL) == stored[:-4:-1]
+    assert newest(sink, DIGEST, 100, ALL) == stored[::-1]
+    assert newest(sink, DIGEST, 3, ALL) == stored[:-4:-1]
 
 
 def test_newest_lines_are_of_the_template_that_was_asked_for(sink: Sink) -> None:
     sink.upsert_lines([line(1, template="a"), line(2, template="b"), line(3, template="a")])
-    assert offsets(sink.newest_lines("a", 5, ALL)) == [3, 1]
-    assert sink.newest_lines("A", 5, ALL) == []
-    assert sink.newest_lines("a", 0, ALL) == []
+    assert offsets(newest(sink, "a", 5, ALL)) == [3, 1]
+    assert newest(sink, "A", 5, ALL) == []
+    assert newest(sink, "a", 0, ALL) == []
 
 
 def test_filters_hold_together(sink: Sink) -> None:
@@ -221,7 +221,7 @@ def test_filters_hold_together(sink: Sink) -> None:
     )
 
     def found(only: LineFilter) -> list[int]:
-        return offsets(sink.newest_lines(DIGEST, 10, only))
+        return offsets(newest(sink, DIGEST, 10, only))
 
     assert found(LineFilter(services=("sshd",))) == [4, 3, 1]
     assert found(LineFilter(services=("sshd", "cron"))) == [4, 3, 2, 1]
@@ -236,32 +236,32 @@ def test_filters_hold_together(sink: Sink) -> None:
 
 def test_a_time_range_takes_its_first_millisecond_and_not_its_last(sink: Sink) -> None:
     sink.upsert_lines([line(offset) for offset in (1, 2, 3, 4)])
-    assert offsets(sink.newest_lines(DIGEST, 10, LineFilter(since_ms=2_000, until_ms=4_000))) == [3, 2]
-    assert offsets(sink.newest_lines(DIGEST, 10, LineFilter(since_ms=4_001))) == []
-    assert offsets(sink.newest_lines(DIGEST, 10, LineFilter(until_ms=1_001))) == [1]
+    assert offsets(newest(sink, DIGEST, 10, LineFilter(since_ms=2_000, until_ms=4_000))) == [3, 2]
+    assert offsets(newest(sink, DIGEST, 10, LineFilter(since_ms=4_001))) == []
+    assert offsets(newest(sink, DIGEST, 10, LineFilter(until_ms=1_001))) == [1]
 
 
 def test_times_before_1970_and_far_ahead_are_times(sink: Sink) -> None:
     times = [-(1 << 63), -1, 0, 1, (1 << 63) - 1]
     sink.upsert_lines([line(offset, time=time) for offset, time in enumerate(times)])
-    assert [one.time for one in sink.newest_lines(DIGEST, 10, ALL)] == times[::-1]
+    assert [one.time for one in newest(sink, DIGEST, 10, ALL)] == times[::-1]
 
 
 @pytest.mark.parametrize("step_ms", [0, 1, 997, 86_400_000])
 def test_the_newest_of_a_busy_template_are_found_whatever_its_pace(sink: Sink, step_ms: int) -> None:
     order = np.random.default_rng(7).permutation(3_000).tolist()
     sink.upsert_lines([line(offset, time=1_700_000_000_000 + step_ms * offset) for offset in order])
-    assert offsets(sink.newest_lines(DIGEST, 3, ALL)) == [2_999, 2_998, 2_997]
-    assert offsets(sink.newest_lines(DIGEST, 400, ALL)) == list(range(2_999, 2_599, -1))
+    assert offsets(newest(sink, DIGEST, 3, ALL)) == [2_999, 2_998, 2_997]
+    assert offsets(newest(sink, DIGEST, 400, ALL)) == list(range(2_999, 2_599, -1))
     if step_ms:
         until = LineFilter(until_ms=1_700_000_000_000 + step_ms * 1_500)
-        assert offsets(sink.newest_lines(DIGEST, 3, until)) == [1_499, 1_498, 1_497]
+        assert offsets(newest(sink, DIGEST, 3, until)) == [1_499, 1_498, 1_497]
 
 
 def test_one_line_far_ahead_does_not_hide_the_newest_others(sink: Sink) -> None:
     sink.upsert_lines([line(offset, time=1_700_000_000_000 + offset) for offset in range(1_000)])
     sink.upsert_lines([line(5_000, time=9_999_999_999_999)])
-    assert offsets(sink.newest_lines(DIGEST, 3, ALL)) == [5_000, 999, 998]
+    assert offsets(newest(sink, DIGEST, 3, ALL)) == [5_000, 999, 998]
 
 
 def test_a_closed_sink_is_busy(closed_sink: Sink) -> None:

@@ -8,7 +8,7 @@ import pytest
 from sinks.row import LineRow
 from sinks.sink import LineFilter, Sink, SinkBusy, StoredLines
 from tests.contracts.sinks import SINKS
-from tests.sinks.rows import line, offsets, template
+from tests.sinks.rows import line, newest, offsets, template
 
 ALL = LineFilter()
 
@@ -49,6 +49,28 @@ def test_a_range_is_whole_however_its_rows_are_spread(sink: Sink) -> None:
     assert by_id(sink.lines_between("logs", 0, 0, 1 << 50)) == sorted(rows)
 
 
+@pytest.mark.parametrize("shape", ["records", "entries", "chunks"])
+def test_of_more_rows_than_are_wanted_some_come_each_once_and_it_is_said(sink: Sink, shape: str) -> None:
+    places = [{"sub": number} if shape == "entries" else {"chunk": number} if shape == "chunks" else {} for number in range(1_200)]
+    stored = [line(number if shape == "records" else 7, id=f"{number}", **values) for number, values in enumerate(places)]
+    sink.upsert_lines(stored)
+    for most_rows in (0, 1, 1_199):
+        some = sink.lines_between("logs", 0, 0, 1_200, most_rows=most_rows)
+        assert len(set(some.rows) & set(stored)) == len(some.rows) == most_rows
+        assert not some.complete
+    for bound in (1_200, None):
+        every = sink.lines_between("logs", 0, 0, 1_200, most_rows=bound)
+        assert every.complete
+        assert by_id(every) == sorted(stored)
+    assert sink.lines_between("logs", 0, 5_000, 6_000, most_rows=0) == StoredLines([], 0)
+
+
+def test_time_that_is_up_ends_the_reading_of_a_range(sink: Sink) -> None:
+    sink.upsert_lines([line(offset) for offset in range(10)])
+    assert sink.lines_between("logs", 0, 0, 10, out_of_time=lambda: True) == StoredLines([], 0, complete=False)
+    assert sink.lines_between("logs", 0, 0, 10, out_of_time=lambda: False).complete
+
+
 def test_of_some_digests_those_that_are_stored_are_told_at_once(sink: Sink) -> None:
     digests = [f"{number:032x}" for number in range(1_500)]
     sink.upsert_templates([template(digest) for digest in digests[::3]])
@@ -66,7 +88,7 @@ def test_deleted_lines_are_gone_at_once_and_no_others(sink: Sink) -> None:
     sink.delete_lines(gone)
     sink.upsert_lines([line(1, text="again")])
     assert by_id(sink.lines_between("logs", 0, 0, 3)) == [line(0), line(1, text="again")]
-    assert offsets(sink.newest_lines(line(0).template, 1, ALL)) == [2_495]
+    assert offsets(newest(sink, line(0).template, 1, ALL)) == [2_495]
 
 
 def test_a_closed_sink_tells_nothing_and_removes_nothing(sink: Sink) -> None:

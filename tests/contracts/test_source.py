@@ -119,7 +119,7 @@ def test_pausing_before_anything_came_loses_nothing(world: World, new_member: Ne
     produce(world, 5)
     first = new_member()
     poll_until(lambda: len(first.records) == 5 * PARTITIONS, first)
-    assert first.source.commit(named(world, dict.fromkeys(ALL, 3))) == {}
+    assert first.commit(named(world, dict.fromkeys(ALL, 3))) == {}
     first.close()
     member = new_member()
     member.source.pause()
@@ -135,7 +135,7 @@ def test_the_next_member_begins_at_what_was_committed(world: World, new_member: 
     first = new_member()
     poll_until(lambda: len(first.records) == 5 * PARTITIONS, first)
     assert committed(world) == dict.fromkeys(ALL)
-    assert first.source.commit(named(world, {0: 2, 1: 5})) == {}
+    assert first.commit(named(world, {0: 2, 1: 5})) == {}
     assert committed(world) == {0: 2, 1: 5, 2: None, 3: None}
     first.close()
     second = new_member()
@@ -147,10 +147,10 @@ def test_a_partition_that_is_refused_is_named_and_the_others_are_committed(world
     produce(world, 3)
     member = new_member()
     poll_until(lambda: len(member.records) == 3 * PARTITIONS, member)
-    refused = member.source.commit(named(world, {0: 1, 99: 7, 1: 2}))
+    refused = member.commit(named(world, {0: 1, 99: 7, 1: 2}))
     assert refused[Partition(world.topic, 99)]
     assert committed(world) == {0: 1, 1: 2, 2: None, 3: None}
-    assert member.source.commit(named(world, {0: 1, 1: 2})) == {}
+    assert member.commit(named(world, {0: 1, 1: 2})) == {}
 
 
 def test_the_logs_ends_are_known_once_something_came(world: World, new_member: NewMember) -> None:
@@ -179,12 +179,12 @@ def test_what_is_committed_while_partitions_are_revoked_is_where_the_next_owner_
     produce(world, 5)
     first = new_member()
     poll_until(lambda: len(first.records) == 5 * PARTITIONS, first)
-    refused: list[object] = []
-    first.at_revoke = lambda gone: refused.append(first.source.commit(dict.fromkeys(gone, 4)))
+    first.at_revoke = lambda gone: first.source.commit(dict.fromkeys(gone, 4), is_last=True)
     second = new_member()
     poll_until(lambda: len(second.owned) == 2 and all(second.offsets(partition) for partition in second.owned), first, second)
     assert all(second.offsets(partition) == [4] for partition in second.owned)
-    assert not any(refused)
+    poll_until(lambda: [len(accepted) for accepted in first.accepted] == [2], first)
+    assert not any(first.refused)
 
 
 def test_partitions_of_a_member_that_left_come_back_and_are_not_paused(world: World, new_member: NewMember) -> None:
@@ -196,7 +196,7 @@ def test_partitions_of_a_member_that_left_come_back_and_are_not_paused(world: Wo
     poll_until(lambda: len(second.owned) == 2, first, second)
     moved = set(second.owned)
     poll_until(lambda: all(second.offsets(partition) == list(range(5)) for partition in moved), first, second)
-    assert second.source.commit(named(world, dict.fromkeys(moved, 3))) == {}
+    assert second.commit(named(world, dict.fromkeys(moved, 3))) == {}
     second.close()
     poll_until(lambda: first.owned == ALL, first)
     first.source.resume()
@@ -208,7 +208,7 @@ def test_closing_gives_back_everything(world: World, new_member: NewMember) -> N
     produce(world, 2)
     member = new_member()
     poll_until(lambda: len(member.records) == 2 * PARTITIONS, member)
-    member.at_revoke = lambda gone: member.source.commit(dict.fromkeys(gone, 1))
+    member.at_revoke = lambda gone: member.source.commit(dict.fromkeys(gone, 1), is_last=True)
     member.close()
     assert member.owned == set()
     assert committed(world) == dict.fromkeys(ALL, 1)
@@ -235,8 +235,8 @@ def test_a_broker_accepts_the_commit_of_a_partition_that_has_moved(world: World,
     second = new_member()
     poll_until(lambda: len(second.owned) == 2, first, second)
     moved = min(second.owned)
-    assert second.source.commit(named(world, {moved: 6})) == {}
-    assert first.source.commit(named(world, {moved: 2})) == {}
+    assert second.commit(named(world, {moved: 6})) == {}
+    assert first.commit(named(world, {moved: 2})) == {}
     assert world.committed(moved) == 2
 
 
@@ -254,7 +254,7 @@ def test_a_poller_never_commits_a_partition_that_it_does_not_own_now(world: Worl
         other = new_member()
         poll_until(lambda: len(other.owned) == 2, other)
         moved = set(other.owned)
-        assert other.source.commit(named(world, dict.fromkeys(moved, 30))) == {}
+        assert other.commit(named(world, dict.fromkeys(moved, 30))) == {}
         for receipt in receipts:
             if receipt.record.offset < 10:
                 receipt.drop("empty")

@@ -4,7 +4,10 @@ For every test that needs a sink but no Milvus. `tests/contracts/test_sink.py` r
 that what a test learns from it is true. The switches are plain attributes, set between calls or from another thread.
 """
 
+import math
+import re
 import threading
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
@@ -13,6 +16,7 @@ from numpy.typing import NDArray
 from sinks.row import ID_BYTES, LEVEL_BYTES, SERVICE_BYTES, TEXT_BYTES, TOPIC_BYTES, LineRow, TemplateRow
 from sinks.sink import (
     LineFilter,
+    LineHit,
     SinkBroken,
     SinkBusy,
     SinkCounts,
@@ -22,6 +26,7 @@ from sinks.sink import (
     TemplateCount,
     TemplateCounts,
     TemplateHit,
+    never,
 )
 
 _BYTES = {
@@ -33,6 +38,7 @@ _BYTES = {
     "level": LEVEL_BYTES,
     "topic": TOPIC_BYTES,
 }
+_WORD = re.compile(r"\w+")
 _BITS = {"time": 63, "offset": 63, "partition": 31, "sub": 31, "chunk": 31, "chunks": 31}
 
 
@@ -42,8 +48,9 @@ class FakeSink:
     Thread: any.
     """
 
-    def __init__(self, dim: int = 384) -> None:
+    def __init__(self, dim: int = 384, *, has_bm25: bool = False) -> None:
         self.dim = dim
+        self.has_bm25 = has_bm25
         self.lines: dict[str, LineRow] = {}
         self.templates: dict[str, TemplateRow] = {}
         self.calls: list[str] = []
@@ -115,18 +122,42 @@ class FakeSink:
         with self._lock:
             return {digest: self.templates[digest].text for digest in set(digests) & self.templates.keys()}
 
-    def nearest_templates(self, vector: NDArray[np.float32], limit: int) -> list[TemplateHit]:
+    def nearest_templates(self, vectors: NDArray[np.float32], limit: int) -> list[list[TemplateHit]]:
         self._begin("nearest_templates")
-        self._check_vector(vector)
+        for vector in vectors:
+            self._check_vector(vector)
         with self._lock:
-            hits = [TemplateHit(row.digest, _cosine(row.vector, vector), row.text) for row in self.templates.values()]
-        return sorted(hits, key=lambda hit: -hit.score)[: max(limit, 0)]
+            rows = list(self.templates.values())
+        answers = [[TemplateHit(row.digest, _cosine(row.vector, vector), row.text) for row in rows] for vector in vectors]
+        return [sorted(hits, key=lambda hit: -hit.score)[: max(limit, 0)] for hits in answers]
 
-    def newest_lines(self, template: str, limit: int, only: LineFilter) -> list[LineRow]:
+    def newest_lines(self, templates: Collection[str], limit: int, only: LineFilter) -> dict[str, list[LineRow]]:
         self._begin("newest_lines")
+        found: dict[str, list[LineRow]] = {one: [] for one in templates}
         with self._lock:
-            found = [line for line in self.lines.values() if line.template == template and _passes(line, only)]
-        return sorted(found, key=_age, reverse=True)[: max(limit, 0)]
+            for line in self.lines.values():
+                if line.template in found and _passes(line, only):
+                    found[line.template].append(line)
+        return {one: sorted(lines, key=_age, reverse=True)[:limit] for one, lines in found.items() if lines and limit > 0}
+
+    def matching_lines(self, text: str, limit: int, only: LineFilter) -> list[LineHit]:
+        """By BM25 (Robertson and Zaragoza 2009) over the lines that pass the filter."""
+        self._begin("matching_lines")
+        if not self.has_bm25:
+            raise ValueError("milvus.bm25 is off: the fake sink is told to have no words")
+        with self._lock:
+            lines = [line for line in self.lines.values() if _passes(line, only)]
+        words = [Counter(_WORD.findall(line.text.lower())) for line in lines]
+        mean = sum(map(Counter.total, words)) / max(len(lines), 1)
+        scores = [0.0] * len(lines)
+        for wanted, times in Counter(_WORD.findall(text.lower())).items():
+            have = sum(wanted in one for one in words)
+            rarity = math.log(1 + (len(lines) - have + 0.5) / (have + 0.5))
+            for place, one in enumerate(words):
+                if one[wanted]:
+                    scores[place] += times * rarity * one[wanted] * 2.5 / (one[wanted] + 1.5 * (0.25 + 0.75 * one.total() / mean))
+        hits = [LineHit(score, line) for score, line in zip(scores, lines, strict=True) if score > 0]
+        return sorted(hits, key=lambda hit: (hit.score, _age(hit.line)), reverse=True)[: max(limit, 0)]
 
     def count_templates(
         self, only: LineFilter, *, templates: Collection[str] | None, most_rows: int, out_of_time: Callable[[], bool]
@@ -148,12 +179,24 @@ class FakeSink:
         with self._lock:
             return SinkCounts(lines=len(self.lines), templates=len(self.templates))
 
-    def lines_between(self, topic: str, partition: int, first_offset: int, end_offset: int) -> StoredLines:
+    def lines_between(
+        self,
+        topic: str,
+        partition: int,
+        first_offset: int,
+        end_offset: int,
+        *,
+        most_rows: int | None = None,
+        out_of_time: Callable[[], bool] = never,
+    ) -> StoredLines:
         self._begin("lines_between")
+        if first_offset < end_offset and out_of_time():
+            return StoredLines([], 0, complete=False)
         with self._lock:
             rows = [line for line in self.lines.values() if (line.topic, line.partition) == (topic, partition)]
         rows = [line for line in rows if first_offset <= line.offset < end_offset]
-        return StoredLines(rows, len(rows) + sum(self.doubles.get(line.id, 0) for line in rows))
+        counted = len(rows) + sum(self.doubles.get(line.id, 0) for line in rows)
+        return StoredLines(rows[:most_rows], counted, complete=most_rows is None or len(rows) <= most_rows)
 
     def stored_templates(self, digests: Collection[str]) -> set[str]:
         self._begin("stored_templates")

@@ -6,6 +6,7 @@ moved to somebody else. The switches are plain attributes, set between calls or 
 """
 
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 
 from consumers.arrival import Partition
@@ -112,6 +113,9 @@ class FakeSource:
         self._positions: dict[Partition, int] = {}
         self._started: set[Partition] = set()
         self._stopped = False
+        self.silent = False
+        """Outcomes of commits are kept back."""
+        self._outcomes: deque[tuple[dict[Partition, int], dict[Partition, tuple[int, str]]]] = deque()
 
     @property
     def assigned(self) -> set[Partition]:
@@ -131,6 +135,7 @@ class FakeSource:
             self.turns.pop(0)()
         if self.fatal:
             raise SourceFatal(self.fatal)
+        self._tell_outcomes()
         self._follow()
         fetched = self._take(max_records)
         if not fetched and self.turns is None:
@@ -148,7 +153,7 @@ class FakeSource:
         self._note("resume")
         self._stopped = False
 
-    def commit(self, next_offsets: Mapping[Partition, int]) -> dict[Partition, str]:
+    def commit(self, next_offsets: Mapping[Partition, int], *, is_last: bool = False) -> dict[Partition, int]:  # noqa: ARG002 - as every source
         self._note("commit")
         self._broker.on_commit(self, next_offsets)
         unknown = {partition: "unknown partition" for partition in next_offsets if partition not in self._broker.partitions}
@@ -157,7 +162,8 @@ class FakeSource:
         self._broker.committed |= accepted
         if accepted:
             self._broker.commits.append(accepted)
-        return refused
+        self._outcomes.append((accepted, {partition: (next_offsets[partition], reason) for partition, reason in refused.items()}))
+        return dict(next_offsets)
 
     def end_offsets(self) -> dict[Partition, int]:
         self._note("end_offsets")
@@ -166,9 +172,14 @@ class FakeSource:
     def close(self) -> None:
         self._note("close")
         self._give_back(self.assigned, lost=False)
+        self._tell_outcomes()
         if self in self._broker.members:
             self._broker.members.remove(self)
             self._broker.spread()
+
+    def _tell_outcomes(self) -> None:
+        while self._outcomes and not self.silent and self._rebalance is not None:
+            self._rebalance.on_committed(*self._outcomes.popleft())
 
     def _note(self, call: str) -> None:
         self.calls.append(call)

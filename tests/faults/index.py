@@ -1,21 +1,27 @@
-"""The index as it lies on disk: a dead worker's folder is copied, and the copy is read, so that the next worker finds what was left.
+"""The index as a plain client reads it: a dead worker's folder, of which a copy is read, or a Milvus server, whoever lives.
 
-The product's own reader opens the copy; everything else about it is judged in `tests.faults.oracle`.
+Nothing of the product is used to read it, and everything is judged in `tests.faults.oracle`. All reads are Strong.
 """
 
+import logging
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from milvus_lite.adapter.grpc.server import start_server_in_thread
 from numpy.typing import NDArray
-
-from sinks.milvus.client import Client
-from sinks.milvus.lite import LocalMilvus
+from pymilvus import MilvusClient
 
 _COLUMNS = ("id", "template", "text", "time", "service", "level", "topic", "partition", "offset", "sub", "chunk", "chunks")
-_WINDOW_OFFSETS = 500
+_DERIVED = (".idx", ".sidx", ".tmp")
+"""Files of Milvus Lite's that are made anew when they are not there, and may be half-written where a process was killed."""
+_WINDOW_OFFSETS = 4_000
 _MOST_ROWS = 16_384
+"""In one answer of Milvus's."""
+_ANSWER_S = 60.0
 
 
 class Line(NamedTuple):
@@ -51,55 +57,118 @@ def read_index(folder: Path, collection: str, ends: dict[int, int], spare: Path)
     """Read the index that a worker, dead now, has left in `folder`; `spare` is where the copy may lie for a moment."""
     if not folder.exists():
         return Index([], [], {}, {})
+    logging.getLogger("pymilvus").setLevel(logging.CRITICAL + 1)
     shutil.copytree(folder, spare)
     try:
-        local = LocalMilvus(spare)
+        for path in [path for path in spare.rglob("*") if path.suffix in _DERIVED]:
+            path.unlink()
+        for made in (spare / "collections").iterdir():
+            if made.is_dir() and not any(made.iterdir()):
+                made.rmdir()  # killed before anything was in it
+        server, _database, port = start_server_in_thread(str(spare), host="127.0.0.1", port=0)
         try:
-            client = Client(local.address, token="", db="", timeout_s=30.0, write_timeout_s=60.0, consistency="Strong")
-            try:
-                templates = _templates(client, f"{collection}_templates")
-                return Index(
-                    _lines(client, collection, ends),
-                    [row["digest"] for row in templates],
-                    {row["digest"]: row["text"] for row in templates},
-                    {row["digest"]: np.asarray(row["vector"], np.float32) for row in templates},
-                )
-            finally:
-                client.close()
+            with _connected(f"http://127.0.0.1:{port}") as client:
+                return _read(client, collection, ends, grows=False)
         finally:
-            local.abandon()
+            server.stop(grace=None).wait()
     finally:
         shutil.rmtree(spare, ignore_errors=True)
 
 
-def _lines(client: Client, collection: str, ends: dict[int, int]) -> list[Line]:
-    if not _is_whole(client, collection, "pad"):
+def read_server(uri: str, collection: str, ends: dict[int, int], *, grows: bool) -> Index:
+    """Read the index on a server; `grows` while a worker may store more meanwhile."""
+    with _connected(uri) as client:
+        return _read(client, collection, ends, grows=grows)
+
+
+@contextmanager
+def _connected(uri: str) -> Iterator[MilvusClient]:
+    client = MilvusClient(uri, timeout=_ANSWER_S, dedicated=True)
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+def _read(client: MilvusClient, collection: str, ends: dict[int, int], *, grows: bool) -> Index:
+    """Read the lines first: a template is stored before its lines, so each line that is seen must have one."""
+    lines = _lines(client, collection, ends, grows=grows)
+    templates = _templates(client, f"{collection}_templates", grows=grows)
+    return Index(
+        [Line(**{column: row[column] for column in _COLUMNS}) for row in lines],
+        [row["digest"] for row in templates],
+        {row["digest"]: row["text"] for row in templates},
+        {row["digest"]: np.asarray(row["vector"], np.float32) for row in templates},
+    )
+
+
+def _lines(client: MilvusClient, collection: str, ends: dict[int, int], *, grows: bool) -> list[dict[str, Any]]:
+    if not _is_whole(client, collection):
         return []
-    client.load(collection)
+    client.load_collection(collection, timeout=_ANSWER_S)
+    there = _count(client, collection)
     rows: list[dict[str, Any]] = []
     for partition, end in ends.items():
         for start in range(0, max(end, 1), _WINDOW_OFFSETS):
-            window = f"partition == {partition} && offset >= {start} && offset < {start + _WINDOW_OFFSETS}"
-            found = client.query(collection, window, _COLUMNS)
-            assert len(found) < _MOST_ROWS
-            rows += found
-    assert len(rows) == client.count(collection), "rows outside of what was sent"
-    return [Line(**{column: row[column] for column in _COLUMNS}) for row in rows]
-
-
-def _templates(client: Client, collection: str) -> list[dict[str, Any]]:
-    if not _is_whole(client, collection, "vector"):
-        return []
-    client.load(collection)
-    rows: list[dict[str, Any]] = []
-    for first in "0123456789abcdef":
-        found = client.query(collection, f'digest like "{first}%"', ("digest", "text", "vector"))
-        assert len(found) < _MOST_ROWS
-        rows += found
-    assert len(rows) == client.count(collection)
+            rows += _window(client, collection, partition, range(start, start + _WINDOW_OFFSETS))
+    _check_count(collection, there, len(rows), grows=grows)
     return rows
 
 
-def _is_whole(client: Client, collection: str, vector: str) -> bool:
+def _window(client: MilvusClient, collection: str, partition: int, offsets: range) -> list[dict[str, Any]]:
+    """Read the rows of these offsets, in halves where there are too many for one answer; of one record's, by entry."""
+    place = f"partition == {partition} && offset >= {offsets.start} && offset < {offsets.stop}"
+    found = _query(client, collection, place, _COLUMNS)
+    if len(found) < _MOST_ROWS:
+        return found
+    if len(offsets) > 1:
+        middle = offsets.start + len(offsets) // 2
+        first, second = range(offsets.start, middle), range(middle, offsets.stop)
+        return _window(client, collection, partition, first) + _window(client, collection, partition, second)
+    rows: list[dict[str, Any]] = []
+    at_once = _MOST_ROWS // 4
+    while part := _query(
+        client, collection, f"{place} && sub >= {(start := len(rows) and rows[-1]['sub'] + 1)} && sub < {start + at_once}", _COLUMNS
+    ):
+        assert len(part) < _MOST_ROWS, place
+        rows += sorted(part, key=lambda row: int(row["sub"]))
+    return rows
+
+
+def _templates(client: MilvusClient, collection: str, *, grows: bool) -> list[dict[str, Any]]:
+    if not _is_whole(client, collection):
+        return []
+    client.load_collection(collection, timeout=_ANSWER_S)
+    there = _count(client, collection)
+    rows: list[dict[str, Any]] = []
+    for first in "0123456789abcdef":
+        found = _query(client, collection, f'digest like "{first}%"', ("digest", "text", "vector"))
+        assert len(found) < _MOST_ROWS
+        rows += found
+    _check_count(collection, there, len(rows), grows=grows)
+    return rows
+
+
+def _query(client: MilvusClient, collection: str, expression: str, columns: tuple[str, ...]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = client.query(
+        collection, filter=expression, output_fields=list(columns), limit=_MOST_ROWS, consistency_level="Strong", timeout=_ANSWER_S
+    )
+    return found
+
+
+def _count(client: MilvusClient, collection: str) -> int:
+    (counted,) = client.query(collection, output_fields=["count(*)"], consistency_level="Strong", timeout=_ANSWER_S)
+    return int(counted["count(*)"])
+
+
+def _check_count(collection: str, before: int, read: int, *, grows: bool) -> None:
+    """A server shows one row of those that have one id, but counts them all: fewer read than counted are rows twice, or out of place."""
+    assert read >= before if grows else read == before, f"{collection}: {before} rows are counted, {read} are where something was sent"
+
+
+def _is_whole(client: MilvusClient, collection: str) -> bool:
     """A worker that died while it created the collection has stored nothing in it."""
-    return client.describe(collection) is not None and client.index_of(collection, vector) is not None
+    if not client.has_collection(collection, timeout=_ANSWER_S):
+        return False
+    fields = {field["name"] for field in client.describe_collection(collection, timeout=_ANSWER_S)["fields"]}
+    return {"vector", "pad"} & fields <= set(client.list_indexes(collection, timeout=_ANSWER_S))

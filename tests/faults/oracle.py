@@ -1,7 +1,7 @@
 """The oracle: compares what was sent with what is stored, and knows of vectail only what it promises.
 
 Every record is in the index (its text byte for byte), in the dead-letter topic, or dropped on purpose; nothing is invented, and
-no row is there twice.
+no row is there twice. `tests.faults.truth` compares the vectors.
 """
 
 from collections import Counter, defaultdict
@@ -19,7 +19,7 @@ _EPOCH_CHARACTERS = 8
 
 
 class Verdict(NamedTuple):
-    """What has become of the records so far."""
+    """What has become of the records so far; of a topic made anew, of those that were sent since."""
 
     done: set[Place]
     """Completely stored, or in the dead-letter topic."""
@@ -27,56 +27,68 @@ class Verdict(NamedTuple):
     """At least one row is stored."""
     dropped: set[Place]
     """Nothing of these shall be stored anywhere."""
+    sent: set[Place]
+    """All."""
 
     def lost_below(self, committed: Committed) -> list[Place]:
         """Return the records that will never be read again and are nowhere."""
-        accounted = self.done | self.dropped
-        below = {(partition, offset) for partition, end in committed.items() for offset in range(end)}
-        return sorted(below - accounted)
+        return sorted(place for place in self.sent - self.done - self.dropped if place[1] < committed.get(place[0], 0))
 
     def stored_above(self, committed: Committed) -> list[Place]:
         """Return the records that will be read again although something of them is stored."""
-        return sorted(place for place in self.begun | self.done if place[1] >= committed[place[0]])
+        return sorted(place for place in self.begun | self.done if place[1] >= committed.get(place[0], 0))
 
 
-def judge(sent: Iterable[Sent], topic: str, index: Index, letters: Sequence[Letter]) -> Verdict:
-    """Compare; raises AssertionError for anything invented, twice, wrong, or against its fate."""
-    by_place = {(record.partition, record.offset): record for record in sent}
+def judge(sent: Sequence[Sent], topic: str, index: Index, letters: Sequence[Letter], earlier: Iterable[Sent] = ()) -> Verdict:
+    """Compare; raises AssertionError for anything invented, twice, wrong, or against its fate.
+
+    `earlier` went to topics of the same name that are gone: what is stored of them must be right, and none of it need be there.
+    """
+    by_place = {(record.epoch, record.partition, record.offset): record for record in (*earlier, *sent)}
     assert _twice(line.id for line in index.lines) == []
     assert _twice(index.templates) == []
-    _check_ids(index.lines, topic)
     templates = set(index.templates)
     assert [line.id for line in index.lines if line.template not in templates] == []
 
-    rows: defaultdict[Place, list[Line]] = defaultdict(list)
+    rows: defaultdict[tuple[str, int, int], list[Line]] = defaultdict(list)
     for line in index.lines:
-        rows[line.partition, line.offset].append(line)
-    assert sorted(place for place in rows if place not in by_place or by_place[place].content.fate != "rows") == []
+        rows[_epoch(line, topic), line.partition, line.offset].append(line)
+    assert sorted(place for place in rows if place not in by_place or by_place[place].content.fate != "rows") == [], "invented"
     stored = {place for place, lines in rows.items() if _is_complete(by_place[place], lines)}
+    lettered = {_check_letter(letter, by_place) for letter in letters}
 
-    for letter in letters:
-        record = by_place[letter.partition, letter.offset]
-        assert record.content.fate == "dead_letter", letter
-        assert record.content.value == letter.value
-        assert letter.reason == "undecodable: not valid UTF-8"
-    lettered = {(letter.partition, letter.offset) for letter in letters}
-    dropped = {place for place, record in by_place.items() if record.content.fate == "dropped"}
-    return Verdict(stored | lettered, set(rows), dropped)
+    now = {(record.epoch, record.partition, record.offset) for record in sent}
+    dropped = {place for place in now if by_place[place].content.fate == "dropped"}
+    return Verdict(_places((stored | lettered) & now), _places(rows.keys() & now), _places(dropped), _places(now))
+
+
+def _places(full: Iterable[tuple[str, int, int]]) -> set[Place]:
+    return {(partition, offset) for _epoch, partition, offset in full}
 
 
 def _twice(keys: Iterable[str]) -> list[str]:
     return [key for key, times in Counter(keys).items() if times > 1]
 
 
-def _check_ids(lines: Sequence[Line], topic: str) -> None:
-    """A row's id is where it came from, and one topic has one epoch."""
-    epochs = {line.id.partition("@")[2].partition("/")[0] for line in lines}
-    assert len(epochs) <= 1
-    for line in lines:
-        epoch = next(iter(epochs))
-        assert len(epoch) == _EPOCH_CHARACTERS
-        assert line.id == f"{topic}@{epoch}/{line.partition}/{line.offset}/{line.sub}/{line.chunk}"
-        assert line.topic == topic
+def _epoch(line: Line, topic: str) -> str:
+    """Return the epoch in a row's id; the rest of the id is where the row came from."""
+    epoch = line.id.partition("@")[2].partition("/")[0]
+    assert len(epoch) == _EPOCH_CHARACTERS
+    assert line.id == f"{topic}@{epoch}/{line.partition}/{line.offset}/{line.sub}/{line.chunk}"
+    assert line.topic == topic
+    return epoch
+
+
+def _check_letter(letter: Letter, by_place: dict[tuple[str, int, int], Sent]) -> tuple[str, int, int]:
+    place = letter.epoch, letter.partition, letter.offset
+    content = by_place[place].content
+    assert content.fate == "dead_letter", letter
+    assert letter.reason.startswith(content.reason), letter
+    if letter.is_cut:
+        assert (content.value or b"").startswith(letter.value or b""), letter
+    else:
+        assert content.value == letter.value, letter
+    return place
 
 
 def _is_complete(record: Sent, lines: Sequence[Line]) -> bool:

@@ -35,6 +35,8 @@ class Content(NamedTuple):
     value: bytes | None
     fate: Fate
     entries: tuple[Entry, ...] = ()
+    reason: str = "undecodable: not valid UTF-8"
+    """How the reason begins that its dead letter gives."""
 
 
 class Sent(NamedTuple):
@@ -44,6 +46,8 @@ class Sent(NamedTuple):
     offset: int
     time_ms: int
     content: Content
+    epoch: str = ""
+    """Of the topic that it went to: a topic made anew has another."""
 
 
 def content(number: int) -> Content:

@@ -1,18 +1,28 @@
-"""A scene: topics of its own, a Milvus folder of its own, and the workers that a test starts on them."""
+"""A scene: topics of its own, a Milvus folder or collections of its own on a server, and the workers that a test starts on them.
+
+On a server the index can be read while workers live, and several of them can share it; a folder belongs to one of them at a time.
+"""
 
 import json
 import time
+import uuid
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from tests.faults.index import Index, read_index
+from tests.faults.index import Index, read_index, read_server
 from tests.faults.oracle import Verdict, judge
-from tests.faults.topics import PARTITIONS, Committed, Topics
+from tests.faults.records import Content, strange
+from tests.faults.stranger import Protocol
+from tests.faults.topics import Committed, Topics
+from tests.faults.truth import truth_of
 from tests.faults.worker_process import WAIT_S, WorkerProcess
+from tests.services.milvus import MilvusServer, drop
 
 COLLECTION = "vectail"
 DRAIN_S = 20.0
 _LOOK_AGAIN_S = 0.05
+FLOWS_S = 30.0
+"""Within which a fresh record must be stored and committed once a fault is over."""
 _CLIENT = {
     # A killed member gives its partitions back after so long.
     "session.timeout.ms": "3000",
@@ -21,12 +31,16 @@ _CLIENT = {
     "max.partition.fetch.bytes": "4096",
     "queued.min.messages": "50",
 }
+_CLASSIC_ONLY = ("session.timeout.ms", "heartbeat.interval.ms")
+"""Under `consumer` these are the broker's: 3 s and 0.5 s on the one that tests start."""
 _USUAL = {
     "kafka.commit_interval_s": "0.2",
     "kafka.librdkafka": json.dumps(_CLIENT),
     "decode.errors": "strict",
     "engine.name": "llama",
-    "engine.threads": "2",
+    # Two threads of llama.cpp that share a core wait for each other by spinning: ten times slower where tests run side by side.
+    "engine.threads": "1",
+    "http.port": "0",
     "limits.drain_s": str(DRAIN_S),
     "milvus.collection": COLLECTION,
 }
@@ -38,15 +52,18 @@ class Scene:
     Thread: the test's.
     """
 
-    def __init__(self, topics: Topics, folder: Path, model_cache: Path) -> None:
+    def __init__(self, topics: Topics, folder: Path, model_cache: Path, server: MilvusServer | None = None) -> None:
+        """`folder`: where Milvus Lite's is, and whatever else a test leaves; `server`: the index is there instead."""
         self.topics = topics
         self.milvus = folder / "milvus"
+        self.server = server
+        self.collection = COLLECTION if server is None else f"{COLLECTION}_{uuid.uuid4().hex[:12]}"
         self._spare = folder / "copy"
         self._model_cache = model_cache
         self._workers: list[WorkerProcess] = []
 
-    def start(self, **settings: str) -> WorkerProcess:
-        """Start a worker; `cap__records="50"` stands for the setting cap.records."""
+    def start(self, *through: str, **settings: str) -> WorkerProcess:
+        """Start a worker; `cap__records="50"` stands for the setting cap.records, `through` is a command that becomes the worker."""
         topics = self.topics
         own = {
             "kafka.bootstrap_servers": topics.bootstrap,
@@ -56,10 +73,11 @@ class Scene:
             "kafka.query_group": topics.query_group,
             "kafka.reply_topic": topics.replies,
             "kafka.dead_letter_topic": topics.dead_letters,
-            "milvus.uri": str(self.milvus),
+            "milvus.uri": str(self.milvus) if self.server is None else self.server.uri,
+            "milvus.collection": self.collection,
             "model.cache": str(self._model_cache),
         }
-        worker = WorkerProcess(_USUAL | own | {name.replace("__", "."): value for name, value in settings.items()})
+        worker = WorkerProcess(_USUAL | own | {name.replace("__", "."): value for name, value in settings.items()}, *through)
         self._workers.append(worker)
         return worker
 
@@ -74,10 +92,11 @@ class Scene:
             assert time.monotonic() < until_s, f"stuck at {committed} of {self.topics.ends()}: {worker.lines}"
         return committed
 
-    def wait_all_committed(self, worker: WorkerProcess, partitions: Collection[int] = range(PARTITIONS), group: str | None = None) -> None:
-        """Wait until the worker has committed everything that was sent to these partitions."""
+    def wait_all_committed(self, worker: WorkerProcess, partitions: Collection[int] | None = None, group: str | None = None) -> None:
+        """Wait until everything is committed that was sent to these partitions, to all of them if none are named."""
         ends = self.topics.ends()
-        self.wait_committed(worker, lambda committed: all(committed[p] == ends[p] for p in partitions), group)
+        wanted = ends if partitions is None else partitions
+        self.wait_committed(worker, lambda committed: all(committed[p] >= ends[p] for p in wanted), group)
 
     def wait_progress(self, worker: WorkerProcess) -> Committed:
         """Wait until the worker has committed something more than there was at this call."""
@@ -90,19 +109,68 @@ class Scene:
         assert worker.wait(DRAIN_S + WAIT_S) == 0, worker.lines
         assert worker.words() == []
 
+    def fresh_record_flows(self, worker: WorkerProcess, make: Callable[[int], Content] = strange, within_s: float = FLOWS_S) -> None:
+        """Send a record to each partition: all of them must be committed in time, and on a server they are seen to be stored.
+
+        To be called when a fault is over. What had piled up meanwhile counts: wait for it first where it is more than that time holds.
+        """
+        topics = self.topics
+        topics.send(topics.partitions, make)
+        ends, until_s = topics.ends(), time.monotonic() + within_s
+        while any((committed := topics.committed())[partition] < end for partition, end in ends.items()):
+            assert time.monotonic() < until_s, f"{committed} of {ends} are committed after {within_s:.0f} s: {worker.lines[-20:]}"
+            assert worker.stays_alive(_LOOK_AGAIN_S), f"the worker ended: {worker.lines}"
+        if self.server is not None:
+            self.check_nothing_lost()
+
     def read(self) -> Index:
-        """Read the index; no worker may be alive."""
-        return read_index(self.milvus, COLLECTION, dict(self.topics.ends()), self._spare)
+        """Read the index; on a folder, no worker may be alive."""
+        ends = self.topics.ends()
+        for sent in self.topics.earlier:
+            ends[sent.partition] = max(ends[sent.partition], sent.offset + 1)
+        if self.server is None:
+            return read_index(self.milvus, self.collection, ends, self._spare)
+        return read_server(self.server.uri, self.collection, ends, grows=any(worker.lives for worker in self._workers))
 
     def judge(self) -> Verdict:
-        """Compare everything sent with everything stored; no worker may be alive."""
-        return judge(self.topics.sent, self.topics.logs, self.read(), self.topics.letters())
+        """Compare everything sent with everything stored; on a folder, no worker may be alive."""
+        index = self.read()
+        return judge(self.topics.sent, self.topics.logs, index, self.topics.letters(), self.topics.earlier)
 
-    def judge_end(self) -> None:
-        """Everything is committed, and everything is somewhere."""
-        assert self.topics.committed() == self.topics.ends()
-        assert self.judge().lost_below(self.topics.ends()) == []
+    def check_nothing_lost(self) -> tuple[Committed, Verdict]:
+        """See that all that is committed now is stored, a dead letter, or dropped on purpose: before each restart, on a server any time.
+
+        Returns what was committed, and what has become of everything.
+        """
+        committed = self.topics.committed()
+        ends = self.topics.watermarks()
+        assert {place: offset for place, offset in committed.items() if offset > ends[place]} == {}, "committed and never sent"
+        verdict = self.judge()
+        assert verdict.lost_below(committed) == []
+        return committed, verdict
+
+    def judge_end(self, *, vectors: bool = True) -> None:
+        """Everything is committed, everything is somewhere, and (of the usual records) every vector is its text's."""
+        committed, verdict = self.check_nothing_lost()
+        ends = self.topics.ends()
+        assert {place: offset for place, offset in committed.items() if offset < ends[place]} == {}, "not committed"
+        assert verdict.lost_below(ends) == []
+        if vectors:
+            self.check_vectors()
+
+    def check_vectors(self) -> None:
+        """See that each line has the template of its kind and each template its own vector; see `tests.faults.truth`."""
+        truth_of(self._model_cache).check(self.read())
 
     def close(self) -> None:
         for worker in self._workers:
             worker.close()
+        if self.server is not None:
+            drop(self.server.uri, self.collection, f"{self.collection}_templates")
+
+
+def client_of(protocol: Protocol, **properties: str) -> dict[str, str]:
+    """Return the settings of a worker that joins its group under that protocol; `session__timeout__ms` stands for a client's property."""
+    client = {name: value for name, value in _CLIENT.items() if protocol == "classic" or name not in _CLASSIC_ONLY}
+    own = {name.replace("__", "."): value for name, value in properties.items()}
+    return {"kafka__protocol": protocol, "kafka__librdkafka": json.dumps(client | own)}

@@ -1,12 +1,13 @@
 """Partitions that go to another member and come back: nothing is lost, nothing stands still, nobody's position is moved.
 
-Two workers cannot share a Milvus Lite folder, so the other member is a plain consumer that stores and commits nothing.
+The other member is a plain consumer that stores and commits nothing; two workers are in `tests.faults.test_ownership`.
 """
 
 import pytest
 
-from tests.faults.scene import Scene
-from tests.faults.topics import PARTITIONS, Stranger
+from tests.faults.scene import Scene, client_of
+from tests.faults.stranger import Protocol, Stranger
+from tests.faults.topics import PARTITIONS
 from tests.faults.worker_process import WorkerProcess
 
 TURNS = 2
@@ -30,15 +31,15 @@ def _visit(scene: Scene, worker: WorkerProcess, stranger: Stranger) -> set[int]:
     return taken
 
 
-@pytest.mark.parametrize("grace", ["none", "long"])
-def test_partitions_are_given_up_and_taken_back_and_nothing_is_lost(scene: Scene, grace: str) -> None:
+@pytest.mark.parametrize(("grace", "protocol"), [("none", "classic"), ("long", "consumer")])
+def test_partitions_are_given_up_and_taken_back_and_nothing_is_lost(scene: Scene, grace: str, protocol: Protocol) -> None:
     max_poll_interval_s = "6" if grace == "none" else "300"
-    worker = scene.start(cap__records="60", kafka__max_poll_interval_s=max_poll_interval_s)
+    worker = scene.start(cap__records="60", kafka__max_poll_interval_s=max_poll_interval_s, **client_of(protocol))
     unfinished = 0
     for _ in range(TURNS):
         scene.topics.send(A_TURN_RECORDS)
         scene.wait_progress(worker)
-        stranger = scene.topics.stranger()
+        stranger = scene.topics.stranger(protocol)
         try:
             taken = _visit(scene, worker, stranger)
             ends, committed = scene.topics.ends(), scene.topics.committed()
@@ -46,6 +47,6 @@ def test_partitions_are_given_up_and_taken_back_and_nothing_is_lost(scene: Scene
         finally:
             stranger.leave()
     assert unfinished > 0, "the stranger only ever took what was finished"
-    scene.wait_all_committed(worker)
+    scene.fresh_record_flows(worker)
     scene.drain(worker)
     scene.judge_end()

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 
 import pytest
 
+from tests.services.proxy import Proxy
 from tests.services.redis import LocalRedis, local_redis
-from tests.services.slow_proxy import SlowProxy
 from tests.worker.cache.rig import DIM, Rig, digest_of, space_of, vector_of, vectors_of
 from worker.cache.breaker import FAILURES
 from worker.cache.frame import FrameCodec
@@ -46,7 +46,7 @@ def rig(server: LocalRedis) -> Iterator[Rig]:
 
 
 @contextmanager
-def behind(proxy: SlowProxy, budget_s: float = SHORT_S) -> Iterator[Rig]:
+def behind(proxy: Proxy, budget_s: float = SHORT_S) -> Iterator[Rig]:
     with Rig(f"redis://127.0.0.1:{proxy.port}", read_budget_s=budget_s) as rig:
         yield rig
 
@@ -92,9 +92,9 @@ def test_never_there_it_is_away_from_the_start() -> None:
 def test_who_asks_a_slow_server_has_left_before_the_answer_comes(server: LocalRedis) -> None:
     with Rig(server.url) as direct:
         direct.put(range(10))
-    with SlowProxy(server.port) as proxy, behind(proxy, 2.0) as rig:
+    with Proxy(server.port) as proxy, behind(proxy, 2.0) as rig:
         assert rig.found(range(10)) == set(range(10))
-    with SlowProxy(server.port) as proxy, behind(proxy) as rig:
+    with Proxy(server.port) as proxy, behind(proxy) as rig:
         rig.found(range(10))
         proxy.hold()
         for _ in range(FAILURES + 3):
@@ -110,7 +110,7 @@ def test_the_connection_on_which_an_answer_is_owed_is_cut(server: LocalRedis) ->
     """So that the late answer to one question cannot be read as that to the next."""
     with Rig(server.url) as direct:
         direct.put(range(20))
-    with SlowProxy(server.port) as proxy, behind(proxy) as rig:
+    with Proxy(server.port) as proxy, behind(proxy) as rig:
         comes_back(rig, set(range(10)))
         proxy.hold()
         assert rig.found(range(10)) == set()
@@ -124,7 +124,7 @@ def test_the_connection_on_which_an_answer_is_owed_is_cut(server: LocalRedis) ->
 def test_a_server_that_answers_a_part_in_time_is_not_given_up(server: LocalRedis) -> None:
     with Rig(server.url) as direct:
         direct.put(range(1_000))
-    with SlowProxy(server.port) as proxy, behind(proxy, 0.5) as rig:
+    with Proxy(server.port) as proxy, behind(proxy, 0.5) as rig:
         proxy.hold_after(500_000)
         for _ in range(FAILURES + 1):
             came = rig.found(range(1_000))
@@ -139,7 +139,7 @@ def test_a_server_that_answers_a_part_in_time_is_not_given_up(server: LocalRedis
 def test_a_server_that_sends_a_byte_at_a_time_is_left_and_cut(server: LocalRedis) -> None:
     with Rig(server.url) as direct:
         direct.put(range(300))
-    with SlowProxy(server.port) as proxy, behind(proxy) as rig:
+    with Proxy(server.port) as proxy, behind(proxy) as rig:
         comes_back(rig, {1})
         proxy.trickle(0.005)  # 300 frames would take 20 minutes
         assert rig.found(range(300)) < set(range(300))
@@ -291,7 +291,7 @@ def test_a_server_that_is_no_redis_is_a_failure_and_no_more(answer: bytes) -> No
 
 
 def test_writes_never_wait_for_a_slow_server(server: LocalRedis) -> None:
-    with SlowProxy(server.port) as proxy, behind(proxy) as rig:
+    with Proxy(server.port) as proxy, behind(proxy) as rig:
         proxy.hold()
         for first in range(0, 1000, 200):
             rig.hand_over(vectors_of(range(first, first + 200)))

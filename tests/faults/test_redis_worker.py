@@ -21,8 +21,8 @@ from tests.faults.topics import Topics
 from tests.faults.truth import Truth
 from tests.faults.worker_process import WAIT_S, WorkerProcess
 from tests.services.kafka import KafkaServer
+from tests.services.proxy import Proxy
 from tests.services.redis import LocalRedis, local_redis
-from tests.services.slow_proxy import SlowProxy
 from worker.cache.breaker import FAILURES
 from worker.cache.frame import FrameCodec
 from worker.model.prepared import PreparedModel
@@ -195,7 +195,7 @@ def goes_on(scene: Scene, worker: WorkerProcess, until: Callable[[], bool]) -> N
 def test_it_goes_on_while_redis_is_gone_slow_killed_full_and_read_only_and_uses_it_again_each_time(
     scene: Scene, filled: Filled, truth: Truth
 ) -> None:
-    with local_redis() as redis, SlowProxy(redis.port) as proxy:
+    with local_redis() as redis, Proxy(redis.port) as proxy:
         redis.kill()
         worker = scene.start(redis__url=f"redis://127.0.0.1:{proxy.port}", **QUICK)
         goes_on(scene, worker, lambda: said(worker, "is away", "ConnectionError"))

@@ -3,6 +3,8 @@
 Nothing here knows vectail; it is what anybody could see of it from outside.
 """
 
+import base64
+import functools
 import itertools
 import json
 import time
@@ -10,31 +12,37 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewPartitions
 
 from tests.faults.records import BASE_MS, Content, Sent, content
+from tests.faults.stranger import Protocol, Stranger
 from tests.services.kafka import KafkaServer
 
 PARTITIONS = 4
 WAIT_S = 60.0
+_LOOK_AGAIN_S = 0.05
 
 Committed = Mapping[int, int]
 """Partition → next offset; 0 where nothing is committed."""
 
 
 class Letter(NamedTuple):
-    """A dead letter: where the record came from, and its original bytes."""
+    """A dead letter: where the record came from, and its original bytes, or as many of them as the topic takes."""
 
+    epoch: str
     partition: int
     offset: int
     value: bytes | None
     reason: str
+    is_cut: bool
 
 
 class Topics:
     """The topics and groups of one scene.
 
-    Thread: the test's.
+    Thread: the test's; `committed`, `ends` and `watermarks` any.
     """
 
     def __init__(self, kafka: KafkaServer, unique: Callable[[str], str]) -> None:
@@ -42,12 +50,18 @@ class Topics:
         self.logs, self.queries = unique("logs"), unique("queries")
         self.replies, self.dead_letters = unique("replies"), unique("dead-letters")
         self.group, self.query_group = unique("group"), unique("query-group")
+        self.partitions = PARTITIONS
         for name, partitions in ((self.logs, PARTITIONS), (self.queries, 1), (self.replies, 1), (self.dead_letters, 2)):
             kafka.create_topic(name, partitions)
-        self._client = {"bootstrap.servers": kafka.bootstrap, "log_level": 0, "reconnect.backoff.max.ms": 500}
-        self._producer = Producer(self._client | {"acks": "all", "batch.num.messages": 20})
+        self._client: dict[str, Any] = {"bootstrap.servers": kafka.bootstrap, "log_level": 0, "reconnect.backoff.max.ms": 500}
+        # A producer hears of new partitions, and of a topic made anew, within a second.
+        self._producer = Producer(self._client | {"acks": "all", "batch.num.messages": 20, "topic.metadata.refresh.interval.ms": 1000})
+        self._admin = AdminClient(self._client)
         self._numbers = itertools.count()
+        self._epochs: dict[str, str] = {}
         self.sent: list[Sent] = []
+        self.earlier: list[Sent] = []
+        """What was sent to topics of the same name that are gone."""
 
     @property
     def bootstrap(self) -> str:
@@ -55,31 +69,86 @@ class Topics:
 
     def send(self, records: int, make: Callable[[int], Content] = content, *, partition: int | None = None) -> None:
         """Send the next records, all partitions in turn or to one; returns when the broker has all of them."""
-        numbers = list(itertools.islice(self._numbers, records))
-        for number in numbers:
-            self._send(number, make(number), number % PARTITIONS if partition is None else partition)
+        self._send(self._producer, records, make, partition)
         assert self._producer.flush(WAIT_S) == 0
 
-    def _send(self, number: int, made: Content, partition: int) -> None:
-        def delivered(error: object, message: Message) -> None:
-            assert error is None, error
-            self.sent.append(Sent(message.partition() or 0, message.offset() or 0, BASE_MS + number, made))
+    def send_transaction(self, records: int, make: Callable[[int], Content] = content, *, aborted: bool) -> None:
+        """Send the next records in one transaction; nothing of an aborted one may become a row."""
+        producer = Producer(self._client | {"transactional.id": f"{self.logs}-{uuid.uuid4().hex}"})
+        producer.init_transactions(WAIT_S)
+        producer.begin_transaction()
+        if aborted:
+            self._send(producer, records, lambda number: make(number)._replace(fate="dropped", entries=()), None)
+            assert producer.flush(WAIT_S) == 0
+            producer.abort_transaction(WAIT_S)
+        else:
+            self._send(producer, records, make, None)
+            producer.commit_transaction(WAIT_S)
 
-        self._producer.produce(self.logs, made.value, partition=partition, timestamp=BASE_MS + number, on_delivery=delivered)
-        self._producer.poll(0)
+    def _send(self, producer: Producer, records: int, make: Callable[[int], Content], partition: int | None) -> None:
+        epoch = self.epoch()
+        for number in itertools.islice(self._numbers, records):
+            time_ms, made = BASE_MS + number, make(number)
+            place = number % self.partitions if partition is None else partition
+            delivered = functools.partial(self._delivered, epoch, time_ms, made)
+            producer.produce(self.logs, made.value, partition=place, timestamp=time_ms, on_delivery=delivered)
+            producer.poll(0)
 
-    def ends(self) -> Committed:
-        """Return the end of each partition, as far as this scene has sent."""
-        return {p: sum(sent.partition == p for sent in self.sent) for p in range(PARTITIONS)}
+    def _delivered(self, epoch: str, time_ms: int, made: Content, error: object, message: Message) -> None:
+        assert error is None, error
+        self.sent.append(Sent(message.partition() or 0, message.offset() or 0, time_ms, made, epoch))
 
-    def committed(self, group: str | None = None) -> Committed:
+    def epoch(self) -> str:
+        """Return the first 8 hex digits of the id of the topic as it is now."""
+        if self.logs not in self._epochs:
+            described = self._admin.describe_topics(TopicCollection([self.logs]), request_timeout=WAIT_S)[self.logs].result()
+            self._epochs[self.logs] = base64.urlsafe_b64decode(f"{described.topic_id}==").hex()[:8]
+        return self._epochs[self.logs]
+
+    def make_anew(self) -> None:
+        """Remove the topic with everything that is committed for it, and make it again, empty, under the same name."""
+        self._admin.delete_topics([self.logs], operation_timeout=WAIT_S)[self.logs].result()
+        until_s = time.monotonic() + WAIT_S
+        while self.logs in self._admin.list_topics(timeout=WAIT_S).topics:
+            assert time.monotonic() < until_s, f"{self.logs} is still there"
+            time.sleep(_LOOK_AGAIN_S)
+        self._server.create_topic(self.logs, self.partitions)
+        before = self._epochs.pop(self.logs, "")
+        self.earlier, self.sent = self.earlier + self.sent, []
+        assert self.epoch() != before
+
+    def add_partitions(self, more: int) -> None:
+        """Give the topic more partitions, and return when they can be written to; what is sent from now on goes to all of them."""
+        self.partitions += more
+        self._admin.create_partitions([NewPartitions(self.logs, self.partitions)], operation_timeout=WAIT_S)[self.logs].result()
+        until_s = time.monotonic() + WAIT_S
+        while len(self._producer.list_topics(self.logs, timeout=WAIT_S).topics[self.logs].partitions) < self.partitions:
+            assert time.monotonic() < until_s, f"{self.logs} has no {self.partitions} partitions"
+
+    def ends(self) -> dict[int, int]:
+        """Return what is next in each partition behind the last record that this scene has sent."""
+        ends = dict.fromkeys(range(self.partitions), 0)
+        for sent in list(self.sent):
+            ends[sent.partition] = max(ends[sent.partition], sent.offset + 1)
+        return ends
+
+    def watermarks(self) -> dict[int, int]:
+        """Return the end of each partition as the broker says it: behind markers of transactions, too."""
+        consumer = self._reader([])
+        try:
+            places = [TopicPartition(self.logs, partition) for partition in range(self.partitions)]
+            return {place.partition: consumer.get_watermark_offsets(place, timeout=WAIT_S)[1] for place in places}
+        finally:
+            consumer.close()
+
+    def committed(self, group: str | None = None) -> dict[int, int]:
         """Return what the workers' group has committed; asking does not join it, and waits for a broker that is just starting."""
         consumer = Consumer(self._client | {"group.id": group or self.group})
         until_s = time.monotonic() + WAIT_S
         try:
             while True:
                 try:
-                    places = consumer.committed([TopicPartition(self.logs, p) for p in range(PARTITIONS)], timeout=WAIT_S)
+                    places = consumer.committed([TopicPartition(self.logs, p) for p in range(self.partitions)], timeout=WAIT_S)
                 except KafkaException as failure:
                     if time.monotonic() > until_s:
                         raise AssertionError(f"the group {group or self.group} cannot be asked") from failure
@@ -123,9 +192,9 @@ class Topics:
             consumer.close()
         return answers
 
-    def stranger(self) -> "Stranger":
+    def stranger(self, protocol: Protocol = "classic") -> Stranger:
         """Let another member join the workers' group."""
-        return Stranger(self._client, self.group, self.logs)
+        return Stranger(self._client, self.group, self.logs, protocol)
 
     def _reader(self, places: list[TopicPartition]) -> Consumer:
         consumer = Consumer(self._client | {"group.id": "nobody", "enable.auto.commit": False})
@@ -150,35 +219,6 @@ class Topics:
             consumer.close()
 
 
-class Stranger:
-    """Another member of the group: takes its share of the partitions, reads, stores nothing, commits nothing.
-
-    Thread: the test's.
-    """
-
-    def __init__(self, client: Mapping[str, Any], group: str, topic: str) -> None:
-        self.owned: set[int] = set()
-        own = {"group.id": group, "enable.auto.commit": False, "partition.assignment.strategy": "cooperative-sticky"}
-        self._consumer = Consumer({**client, **own, "session.timeout.ms": 10_000})
-        self._consumer.subscribe([topic], on_assign=self._take, on_revoke=self._give, on_lost=self._give)
-
-    def poll(self) -> None:
-        """Stay a member."""
-        message = self._consumer.poll(0.05)
-        error = None if message is None else message.error()
-        assert error is None or error.retriable(), error
-
-    def leave(self) -> None:
-        """Leave the group."""
-        self._consumer.close()
-
-    def _take(self, _consumer: Consumer, places: list[TopicPartition]) -> None:
-        self.owned.update(place.partition for place in places)
-
-    def _give(self, _consumer: Consumer, places: list[TopicPartition]) -> None:
-        self.owned.difference_update(place.partition for place in places)
-
-
 def _headers(message: Message) -> dict[str, bytes]:
     headers = message.headers() or []
     assert isinstance(headers, list)
@@ -189,8 +229,10 @@ def _letter(message: Message, topic: str) -> Letter:
     headers = _headers(message)
     assert headers["__connect.errors.topic"] == topic.encode()
     return Letter(
+        headers["vectail.epoch"].decode(),
         int(headers["__connect.errors.partition"]),
         int(headers["__connect.errors.offset"]),
         message.value(),
         headers["vectail.reason"].decode(),
+        "vectail.truncated" in headers,
     )

@@ -1,57 +1,91 @@
-"""What the index must hold: for every line the template of its text, for every template the vector that the engine gives for it.
+"""What the index must hold beside the lines: for each line the template of its kind, for each template its digest and its vector.
 
-The engine, the tokenizer and the mask are the product's, each seen to be right by tests of its own; what lies between them and the index
-(batches, flights, caches, frames, the sink) is not asked. `tests.faults.oracle` knows the records; this knows the vectors.
+Nothing of the product is used: llama.cpp's own bindings embed each template's text again, the digest is computed here, and that a
+template belongs to a line is seen in the letters of both, as masks take numbers and leave words. `tests.faults.oracle` knows the records.
 """
 
+import functools
+import hashlib
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
 import numpy as np
+from llama_cpp import Llama
 from numpy.typing import NDArray
 
-from consumers.mask import Masker
 from tests.faults.index import Index
-from worker.engine.llama import LlamaEngine
-from worker.loaded import space_of
-from worker.model.prepared import PreparedModel
-from worker.space import Digester
-from worker.tokenizer import Tokenizer
+from worker.model.prepared import PreparedModel, prepare_model
 
 _LEAST_COSINE = 0.9999
 """Between a vector and the same computed in another batch, or taken through float16; two of our templates are 0.99 alike at most."""
+_AT_ONCE = 8
+_VARIABLE = re.compile(r"\d+ ms\b|[\W\d_]")
 
 
 class Truth:
-    """What the engine gives for a text, without the worker around it.
+    """What llama.cpp gives for a text, without vectail around it; what it has given once is remembered.
 
     Thread: the test's.
     """
 
     def __init__(self, model: PreparedModel) -> None:
-        self._engine = LlamaEngine(model, threads=2)
-        self._tokenizer = Tokenizer(model)
+        """`model`: which file, and what the digest is made of."""
+        self._model = model
         self._prefix = model.document_prefix
-        self._digester = Digester(space_of(model), self._prefix)
-        self._mask = Masker().mask
+        tokens = model.max_tokens
+        self._llama = Llama(
+            str(model.gguf), embedding=True, n_ctx=tokens, n_batch=tokens, n_ubatch=tokens, n_threads=1, n_threads_batch=1, verbose=False
+        )
+        self._known: dict[str, NDArray[np.float32]] = {}
 
     def check(self, index: Index) -> None:
-        """See that every whole line has the template of its text, and every template the digest and the vector of its own."""
-        whole = [line for line in index.lines if line.chunks == 1]
-        templates = [self._digester.digest(masked) for masked in self._mask([line.text for line in whole])]
-        assert [line.template for line in whole] == templates
+        """See that every line has a template of its words, and every template the digest and the vector of its own text."""
+        wrong = [line.id for line in index.lines if _words(line.text) != _words(index.texts[line.template])]
+        assert wrong == [], f"{len(wrong)} lines have a template of another kind"
+        wrong = [text for digest, text in index.texts.items() if self.digest(text) != digest]
+        assert wrong == [], f"{len(wrong)} templates stand under a digest that is not theirs"
+        if index.texts:
+            self._check_vectors(list(index.texts.values()), np.stack([index.vectors[digest] for digest in index.texts]))
 
-        digests, texts = list(index.texts), list(index.texts.values())
-        assert [self._digester.digest(text) for text in texts] == digests
-        stored = np.stack([index.vectors[digest] for digest in digests])
-        cosines = np.einsum("ij,ij->i", stored, self._embed(texts))
-        assert np.abs(np.linalg.norm(stored, axis=1) - 1).max() < 1 - _LEAST_COSINE
-        wrong = [texts[i] for i in np.flatnonzero(cosines < _LEAST_COSINE)]
-        assert wrong == [], f"wrong vectors, the worst with cosine {cosines.min()}"
+    def digest(self, text: str) -> str:
+        """Return the digest of a template's text: BLAKE2b over the space and the text, each behind its length."""
+        of = self._model
+        parts = (of.weights_sha256, of.tokenizer_sha256, of.pooling, of.normalize, of.dim, of.document_prefix, of.query_prefix)
+        return _hash((_hash(map(str, parts), 8), self._prefix + text), 16)
+
+    def embed(self, texts: list[str]) -> NDArray[np.float32]:
+        """Return the vectors of these texts: float32[n, dim]."""
+        unknown = [text for text in texts if text not in self._known]
+        for start in range(0, len(unknown), _AT_ONCE):
+            some = unknown[start : start + _AT_ONCE]
+            vectors = np.asarray(self._llama.embed([self._prefix + text for text in some], normalize=True), np.float32)
+            self._known |= dict(zip(some, vectors, strict=True))
+        return np.stack([self._known[text] for text in texts])
 
     def close(self) -> None:
-        self._tokenizer.close()
-        self._engine.close()
+        self._llama.close()
 
-    def _embed(self, texts: list[str]) -> NDArray[np.float32]:
-        encoded = self._tokenizer.encode([self._prefix + text for text in texts])
-        at_once = self._engine.batch_tokens // self._engine.max_tokens
-        batches = [range(start, min(start + at_once, len(texts))) for start in range(0, len(texts), at_once)]
-        return np.concatenate([self._engine.embed([encoded.text(i) for i in batch]) for batch in batches])
+    def _check_vectors(self, texts: list[str], stored: NDArray[np.float32]) -> None:
+        assert np.abs(np.linalg.norm(stored, axis=1) - 1).max() < 1 - _LEAST_COSINE
+        cosines = np.einsum("ij,ij->i", stored, self.embed(texts))
+        wrong = [texts[i] for i in np.flatnonzero(cosines < _LEAST_COSINE)]
+        assert wrong == [], f"{len(wrong)} wrong vectors, the worst with cosine {cosines.min()}"
+
+
+@functools.cache
+def truth_of(model_cache: Path) -> Truth:
+    """Return the one of the default model, for all tests of a run: their records have the same texts."""
+    return Truth(prepare_model(None, model_cache))
+
+
+def _words(text: str) -> str:
+    return _VARIABLE.sub("", text)
+
+
+def _hash(parts: Iterable[str], size_bytes: int) -> str:
+    hasher = hashlib.blake2b(digest_size=size_bytes)
+    for part in parts:
+        encoded = part.encode()
+        hasher.update(len(encoded).to_bytes(8, "little") + encoded)
+    return hasher.hexdigest()

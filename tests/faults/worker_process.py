@@ -5,6 +5,7 @@ Ended by its process id, whatever the test did; nothing here waits without a lim
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 WAIT_S = 90.0
+_LOOK_AGAIN_S = 0.01
 
 
 class WorkerProcess:
@@ -24,12 +26,12 @@ class WorkerProcess:
     Thread: the test's; a thread of its own reads what the worker says.
     """
 
-    def __init__(self, settings: Mapping[str, str]) -> None:
-        """`settings`: names as in the file (`kafka.group`) and their values."""
+    def __init__(self, settings: Mapping[str, str], *through: str) -> None:
+        """`settings`: names as in the file (`kafka.group`) and their values; `through`: a command that becomes the one behind it."""
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("VECTAIL_")}
         chosen = {f"VECTAIL_{name.replace('.', '__').upper()}": value for name, value in settings.items()}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "worker", "run"],
+            [*through, sys.executable, "-m", "worker", "run"],
             cwd=ROOT,
             env=inherited | chosen,
             stdin=subprocess.DEVNULL,
@@ -43,6 +45,16 @@ class WorkerProcess:
         self._has_ended = False
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    @property
+    def lives(self) -> bool:
+        """Whether it has not ended; one that is paused has not."""
+        return self._process.poll() is None
 
     def events(self, level: str) -> list[dict[str, Any]]:
         """Return what the worker has logged at one level."""
@@ -70,6 +82,34 @@ class WorkerProcess:
         os.kill(self._process.pid, signal.SIGKILL)
         assert self.wait() == -signal.SIGKILL
 
+    def pause(self) -> None:
+        """SIGSTOP: it stands still, as under a debugger or in a machine that is frozen; returns when every thread does."""
+        os.kill(self.pid, signal.SIGSTOP)
+        until_s = time.monotonic() + WAIT_S
+        while any(state != "T" for state in self._states()):
+            assert time.monotonic() < until_s, "it does not stand still"
+            time.sleep(_LOOK_AGAIN_S)
+
+    def resume(self) -> None:
+        """SIGCONT: it goes on where it stood."""
+        os.kill(self.pid, signal.SIGCONT)
+
+    def rss_bytes(self) -> int:
+        """Return how much memory it has now."""
+        return self._status("VmRSS") * 1024
+
+    def peak_bytes(self) -> int:
+        """Return how much memory it ever had."""
+        return self._status("VmHWM") * 1024
+
+    def threads(self) -> int:
+        """Return how many threads it has."""
+        return self._status("Threads")
+
+    def open_files(self) -> int:
+        """Return how many files, sockets and pipes it holds open."""
+        return len(list(Path(f"/proc/{self.pid}/fd").iterdir()))
+
     def terminate(self) -> None:
         """SIGTERM; does not wait."""
         os.kill(self._process.pid, signal.SIGTERM)
@@ -92,6 +132,14 @@ class WorkerProcess:
         self._reader.join(WAIT_S)
         assert self._process.stderr is not None
         self._process.stderr.close()
+
+    def _status(self, name: str) -> int:
+        return int(re.search(rf"^{name}:\s+(\d+)", Path(f"/proc/{self.pid}/status").read_text(), re.MULTILINE)[1])  # type: ignore[index]
+
+    def _states(self) -> list[str]:
+        """Return the state of each thread: `T` is one that stands still."""
+        paths = Path(f"/proc/{self.pid}/task").glob("*/stat")
+        return [path.read_text().rpartition(")")[2].split()[0] for path in paths]
 
     def _was_said(self, part: str) -> bool:
         return any(part in line for line in self.lines)

@@ -12,7 +12,7 @@ from producers.envelope import mark_headers
 from producers.kafka import EmbeddedBroker, Header
 from producers.lines import TooLarge, read_lines
 from tests.producers.conftest import NewProducer, Outcomes, ReadTopic, Said, headers_of
-from tests.producers.forwarder import forwarder
+from tests.services.proxy import Proxy
 
 ORIGINAL: list[Header] = [("traceparent", b"00-ab"), ("traceparent", None), ("vectail.reason", b"somebody's own")]
 
@@ -88,7 +88,7 @@ def test_a_failed_delivery_is_sent_again_until_the_broker_takes_it(
     trouble.wait_for("trying again")
     assert outcomes.all == []
 
-    with forwarder(closed_port, broker.bootstrap_servers):
+    with Proxy(int(broker.bootstrap_servers.rpartition(":")[2]), at=closed_port):
         outcomes.wait_for(1)
     trouble.wait_for("takes them again")
 

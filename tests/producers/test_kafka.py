@@ -7,7 +7,7 @@ import pytest
 
 from producers.kafka import TOO_LARGE, EmbeddedBroker, KafkaProducer, ProducerBroken, ProducerMisconfigured, QueueFull
 from tests.producers.conftest import WAIT_S, NewProducer, Outcomes, ReadTopic, Said
-from tests.producers.forwarder import forwarder
+from tests.services.proxy import Proxy
 
 
 def test_delivery_is_reported_when_the_broker_has_the_record(
@@ -109,7 +109,7 @@ def test_a_broker_that_comes_late_gets_what_was_sent_before(
     said.wait_for("trying again")
     assert outcomes.all == []
 
-    with forwarder(closed_port, broker.bootstrap_servers):
+    with Proxy(int(broker.bootstrap_servers.rpartition(":")[2]), at=closed_port):
         assert outcomes.wait_for(1) == [("r", None)]
 
 

@@ -1,5 +1,6 @@
 """The batcher keeps its promises over any sequence of arrivals, batches, batches that are put back, and shrinks."""
 
+import math
 from itertools import count
 from typing import NamedTuple
 
@@ -7,6 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from worker.batch_cap import HOLD_S
 from worker.batcher import Batch, Batcher
 from worker.engine.engine import TokenIds
 
@@ -19,37 +21,42 @@ class Text(NamedTuple):
 class Limits(NamedTuple):
     budget: int
     floor: int
-    small: int
-    calm: int
 
 
 class Seen(NamedTuple):
     """One batch, and what waited round it."""
 
-    queries: int
+    queries: list[int]
+    """Tokens of each."""
     logs: int
-    queries_before: int
+    waiting_queries: list[int]
+    """Tokens of each that waited before the batch was formed."""
     logs_after: int
     next_log: int
     """Tokens of the first log that was left behind; 0 without one."""
+    cap: int
+    """While queries arrive."""
+    since_query_s: float
 
 
 @st.composite
 def limits(draw: st.DrawFn) -> Limits:
     budget = draw(st.integers(1, 60))
-    small = draw(st.integers(1, budget))
-    return Limits(budget, draw(st.integers(1, small)), small, draw(st.integers(0, 4)))
+    return Limits(budget, draw(st.integers(1, budget)))
 
 
 class Arrival(NamedTuple):
-    """What comes before a batch is formed, and whether the batch stays or is put back before the next."""
+    """What comes before a batch is formed, how long the one before took, and whether the batch is put back before the next."""
 
     queries: list[int]
     logs: list[int]
+    took_s: float
     put_back: bool
 
 
 History = tuple[Limits, list[Arrival]]
+
+NOTHING = Arrival([], [], 0.0, put_back=False)
 
 
 @st.composite
@@ -57,9 +64,11 @@ def histories(draw: st.DrawFn) -> History:
     """Draw limits, and before each batch the tokens of the queries and logs that arrive."""
     chosen = draw(limits())
     longest_log = draw(st.integers(1, chosen.budget))
-    query = st.lists(st.integers(1, chosen.budget), max_size=4)
+    longest_query = draw(st.integers(1, chosen.budget))
+    query = st.lists(st.integers(1, longest_query), max_size=4)
     log = st.lists(st.integers(1, longest_log), max_size=6)
-    return chosen, draw(st.lists(st.builds(Arrival, query, log, st.booleans()), max_size=60))
+    took_s = st.sampled_from([0.0, 0.05, 0.1, 0.2, 0.8, 4.0])
+    return chosen, draw(st.lists(st.builds(Arrival, query, log, took_s, st.booleans()), max_size=60))
 
 
 def play(chosen: Limits, arrivals: list[Arrival]) -> tuple[list[Seen], int]:
@@ -71,17 +80,20 @@ def play(chosen: Limits, arrivals: list[Arrival]) -> tuple[list[Seen], int]:
     numbers = count()
     waiting: tuple[list[Text], list[Text]] = ([], [])
     seen: list[Seen] = []
-    longest = 0
+    longest = last_tokens = 0
+    since_query_s = math.inf
     todo = list(arrivals)
     while todo or waiting[0] or waiting[1]:
-        arrival = todo.pop(0) if todo else Arrival([], [], put_back=False)
+        arrival = todo.pop(0) if todo else NOTHING
+        batcher.observe(last_tokens, arrival.took_s)
         new = [[Text(next(numbers), np.zeros(n, dtype=np.int32)) for n in some] for some in (arrival.queries, arrival.logs)]
+        since_query_s = 0.0 if new[0] else since_query_s + arrival.took_s
         batcher.add_queries(new[0])
         batcher.add_logs(new[1])
         waiting[0].extend(new[0])
         waiting[1].extend(new[1])
         longest = max([longest, *(len(log.ids) for log in new[1])])
-        asked = len(waiting[0])
+        asked = [len(query.ids) for query in waiting[0]]
         batch = batcher.next_batch()
         _check(batch, waiting, chosen.budget)
         if arrival.put_back:
@@ -89,9 +101,12 @@ def play(chosen: Limits, arrivals: list[Arrival]) -> tuple[list[Seen], int]:
             assert batcher.waiting_log_tokens == _tokens(waiting[1])
             assert len(batcher) == len(waiting[0]) + len(waiting[1])
             continue
+        last_tokens = batch.tokens
         del waiting[0][: len(batch.queries)], waiting[1][: len(batch.logs)]
         assert batcher.waiting_log_tokens == _tokens(waiting[1])
-        seen.append(Seen(_tokens(batch.queries), _tokens(batch.logs), asked, len(waiting[1]), len(waiting[1][0].ids) if waiting[1] else 0))
+        next_log = len(waiting[1][0].ids) if waiting[1] else 0
+        taken = [len(query.ids) for query in batch.queries]
+        seen.append(Seen(taken, _tokens(batch.logs), asked, len(waiting[1]), next_log, batcher.capped_tokens, since_query_s))
     return seen, longest
 
 
@@ -101,6 +116,11 @@ def _check(batch: Batch[Text, Text], waiting: tuple[list[Text], list[Text]], bud
     assert batch.logs == waiting[1][: len(batch.logs)]
     assert _tokens(batch.queries) + _tokens(batch.logs) <= budget
     assert bool(batch.queries or batch.logs) == bool(waiting[0] or waiting[1])
+
+
+def late_tokens(chosen: Limits, seen: list[Seen]) -> int:
+    """Return by how much logs may lag behind their floor: by one floor if a query came that was too long to find room beside it."""
+    return chosen.floor if any(max(batch.waiting_queries, default=0) > chosen.budget - chosen.floor for batch in seen) else 0
 
 
 def _tokens(some: list[Text]) -> int:
@@ -116,9 +136,11 @@ def test_every_text_comes_out_once_in_order_within_the_budget_and_something_alwa
 @settings(max_examples=300, deadline=None)
 @given(histories())
 def test_logs_get_their_floor_over_any_run_of_batches(history: History) -> None:
+    """One floor less where queries come that are too long to find room beside it."""
     chosen, _ = history
     seen, longest = play(*history)
-    if chosen.floor + longest - 1 > chosen.budget:
+    late = late_tokens(chosen, seen)
+    if chosen.floor + longest - 1 + late > chosen.budget:
         return
     for start in range(len(seen)):
         tokens = 0
@@ -126,38 +148,52 @@ def test_logs_get_their_floor_over_any_run_of_batches(history: History) -> None:
             if not batch.logs_after:
                 break
             tokens += batch.logs
-            assert tokens >= n * chosen.floor - (longest - 1), (start, n)
+            assert tokens >= n * chosen.floor - (longest - 1) - late, (start, n)
 
 
 @settings(max_examples=300, deadline=None)
 @given(histories())
-def test_a_batch_with_queries_holds_few_logs(history: History) -> None:
+def test_a_query_is_not_passed_over_for_long(history: History) -> None:
+    """Once if it is too long to find room beside the floor, else as often as the logs' credit lasts, which those too long leave higher."""
     chosen, _ = history
     seen, longest = play(*history)
+    owed = max(longest - 1, 0) + late_tokens(chosen, seen)
+    passed = 0
     for batch in seen:
-        if batch.queries_before:
-            assert batch.logs <= max(chosen.floor + longest - 1, 0)
+        passed = 0 if batch.queries or not batch.waiting_queries else passed + 1
+        if passed:
+            room = chosen.budget - batch.waiting_queries[0] - chosen.floor
+            assert passed <= (owed / (room + 1) if room >= 0 else 1)
 
 
 @settings(max_examples=300, deadline=None)
 @given(histories())
-def test_logs_alone_fill_a_batch_unless_a_query_came_shortly_before(history: History) -> None:
+def test_a_batch_with_queries_holds_few_logs_and_more_than_the_cap_only_for_its_first_query(history: History) -> None:
     chosen, _ = history
     seen, longest = play(*history)
-    calm = 0
     for batch in seen:
-        if batch.queries_before:
-            calm = chosen.calm
-            continue
-        limit = max(chosen.small, min(chosen.floor + longest - 1, chosen.budget)) if calm else chosen.budget
-        assert batch.logs <= limit
-        if batch.logs_after:
-            assert batch.logs + batch.next_log > (chosen.small if calm else chosen.budget)
-        calm = max(calm - 1, 0) if batch.logs else calm
+        if batch.waiting_queries:
+            assert batch.logs <= max(chosen.floor + longest - 1 + late_tokens(chosen, seen), 0)
+            assert batch.logs + sum(batch.queries) <= batch.cap or len(batch.queries) <= 1
+            if batch.queries and len(batch.queries) < len(batch.waiting_queries):
+                left = batch.waiting_queries[len(batch.queries)]
+                assert batch.logs + sum(batch.queries) + left > batch.cap, "there was room for one more"
+
+
+@settings(max_examples=300, deadline=None)
+@given(histories())
+def test_logs_alone_fill_the_budget_or_the_cap_for_ten_seconds_of_work_after_a_query(history: History) -> None:
+    chosen, _ = history
+    seen, longest = play(*history)
+    for batch in seen:
+        if not batch.waiting_queries:
+            fill = batch.cap if batch.since_query_s < HOLD_S else chosen.budget
+            assert batch.logs <= max(fill, min(chosen.floor + longest - 1 + late_tokens(chosen, seen), chosen.budget))
+            assert not batch.logs_after or batch.logs + batch.next_log > fill
 
 
 def new_batcher(chosen: Limits) -> Batcher[Text, Text]:
-    return Batcher(budget_tokens=chosen.budget, log_floor_tokens=chosen.floor, small_tokens=chosen.small, calm_batches=chosen.calm)
+    return Batcher(budget_tokens=chosen.budget, log_floor_tokens=chosen.floor, target_s=0.1)
 
 
 @settings(max_examples=300, deadline=None)
@@ -169,9 +205,10 @@ def test_a_batch_that_is_put_back_comes_again_however_often_and_changes_nothing_
     numbers = count()
     todo = list(arrivals)
     while todo or len(plain):
-        arrival = todo.pop(0) if todo else Arrival([], [], put_back=False)
+        arrival = todo.pop(0) if todo else NOTHING
         new = [[Text(next(numbers), np.zeros(n, dtype=np.int32)) for n in some] for some in (arrival.queries, arrival.logs)]
         for batcher in (plain, undoing):
+            batcher.observe(chosen.budget, arrival.took_s)
             batcher.add_queries(new[0])
             batcher.add_logs(new[1])
         expected = _names(plain.next_batch())

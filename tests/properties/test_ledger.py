@@ -10,11 +10,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from consumers.arrival import Partition
 from consumers.ledger import Ledger, Receipt, Reject
-from consumers.record import Record
+from consumers.record import HEADER_BYTES, Record
 
 PARTITIONS = [Partition("logs", 0), Partition("other", 0)]
 CAP_RECORDS = 5
-CAP_BYTES = 100
+CAP_BYTES = 1_000
 
 partitions = st.sampled_from(PARTITIONS)
 some_partitions = st.lists(partitions, min_size=1, unique=True)
@@ -22,7 +22,7 @@ arrivals = st.fixed_dictionaries(
     {
         "gap": st.integers(0, 3),
         "key_bytes": st.sampled_from([0, 0, 0, 2]),
-        "value_bytes": st.sampled_from([0, 1, 10, 20, 50, 51, 80, 100, 101, 250]),
+        "value_bytes": st.sampled_from([0, 10, 100, 200, 500, 501, 800, 1_000, 1_001, 2_500]),
         "header_bytes": st.sampled_from([0, 0, 0, 2]),
     }
 )
@@ -111,7 +111,7 @@ class LedgerStory(RuleBasedStateMachine):
     # What the stages do, with records of any assignment
 
     @precondition(lambda self: self._untouched())
-    @rule(draw=st.data(), pieces=st.integers(1, 3), decoded_bytes=st.integers(0, 150))
+    @rule(draw=st.data(), pieces=st.integers(1, 3), decoded_bytes=st.integers(0, 1_500))
     def expect(self, draw: st.DataObject, pieces: int, decoded_bytes: int) -> None:
         self._expect(draw.draw(st.sampled_from(self._untouched())), pieces, decoded_bytes)
 
@@ -267,7 +267,7 @@ class LedgerStory(RuleBasedStateMachine):
         headers = (("h", b"x" * header_bytes), ("none", None)) if header_bytes else ()
         value = b"v" * value_bytes or None
         record = Record(*assignment.partition, begin + gap, "e", 0, b"k" * key_bytes or None, value, headers)
-        size_bytes = key_bytes + value_bytes + (len("hnone") + header_bytes if header_bytes else 0)
+        size_bytes = key_bytes + value_bytes + (2 * HEADER_BYTES + len("hnone") + header_bytes if header_bytes else 0)
         is_empty = not any(assignment.unpopped() for assignment in self.story)
         fits = self._open_records() < CAP_RECORDS and self._open_bytes() + size_bytes <= CAP_BYTES
         receipt = self.ledger.admit(record)

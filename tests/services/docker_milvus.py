@@ -24,6 +24,7 @@ class DockerMilvus:
         check_daemon()
         port = free_port()
         self.uri = f"http://127.0.0.1:{port}"
+        self.can_restart = True
         service = read_compose()["services"]["milvus"]
         self._container = DockerContainer(image_of("milvus"), command=" ".join(service["command"])).with_envs(**service["environment"])
         self._container.with_kwargs(security_opt=["seccomp:unconfined"])
@@ -39,7 +40,27 @@ class DockerMilvus:
             self.close()
             raise
 
+    def kill(self) -> None:
+        container = self._container.get_wrapped_container()
+        container.kill()
+        container.wait()
+
+    def start(self) -> None:
+        self.resume()
+        self._container.get_wrapped_container().start()
+        await_answer(self.uri, self._check_alive)
+
+    def pause(self) -> None:
+        self._container.get_wrapped_container().pause()
+
+    def resume(self) -> None:
+        container = self._container.get_wrapped_container()
+        container.reload()
+        if container.status == "paused":
+            container.unpause()
+
     def close(self) -> None:
+        self.resume()
         self._container.stop()
 
     def _check_alive(self) -> None:

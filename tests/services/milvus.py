@@ -28,7 +28,23 @@ class MilvusServer(Protocol):
 
     @property
     def uri(self) -> str:
-        """Return the address as clients take it."""
+        """Return the address as clients take it, the same after a restart."""
+
+    @property
+    def can_restart(self) -> bool:
+        """Return whether `kill`, `start`, `pause` and `resume` work: not on a server that somebody else runs."""
+
+    def kill(self) -> None:
+        """End the server at once (SIGKILL); returns when it is gone and its port refuses."""
+
+    def start(self) -> None:
+        """Start the server on the same port and the same rows, or let it go on; returns when it answers. Does nothing when it does."""
+
+    def pause(self) -> None:
+        """Let the server stand still (SIGSTOP): it takes connections and says nothing. For seconds: it leaves itself after about 30."""
+
+    def resume(self) -> None:
+        """Let it go on."""
 
     def close(self) -> None:
         """End the server and remove its files."""
@@ -42,6 +58,19 @@ class NamedMilvus:
 
     def __init__(self, address: str) -> None:
         self.uri = f"http://{address}"
+        self.can_restart = False
+
+    def kill(self) -> None:
+        skip_or_fail(f"the Milvus that {ADDRESS_VARIABLE} names belongs to somebody else: not killed")
+
+    def start(self) -> None:
+        pass
+
+    def pause(self) -> None:
+        skip_or_fail(f"the Milvus that {ADDRESS_VARIABLE} names belongs to somebody else: not paused")
+
+    def resume(self) -> None:
+        pass
 
     def close(self) -> None:
         pass

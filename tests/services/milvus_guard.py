@@ -21,8 +21,9 @@ _SET_FLAGS, _UP = 0x8914, 0x1
 _PORT = 19_530
 _CHUNK_BYTES = 1 << 16
 _STOP_S = 5.0
-_SETTINGS = ("log.level=warn", "proxy.timeTickInterval=50")
-"""A read at Strong consistency waits for the next tick, 200 ms apart by default."""
+_SETTINGS = ("log.level=warn", "proxy.timeTickInterval=50", "common.session.ttl=15")
+"""A read at Strong consistency waits for the next tick, 200 ms apart by default. What a killed server had loaded stays with it until its
+session is over, 30 s by default; one that was paused for longer than its session ends."""
 _RUN = "import sys; sys.path.insert(0, sys.argv.pop(1)); import milvus; milvus.main()"
 
 

@@ -8,8 +8,8 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from tests.services.missing import ServerMissing
+from tests.services.proxy import Proxy
 from tests.services.redis import ADDRESS_VARIABLE, LocalRedis, local_redis, open_redis
-from tests.services.slow_proxy import SlowProxy
 
 
 def test_a_server_killed_comes_back_empty_on_its_port_and_is_gone_in_the_end() -> None:
@@ -54,7 +54,7 @@ def test_a_server_that_cannot_start_says_why() -> None:
 
 
 def test_the_proxy_holds_answers_and_gives_them_back() -> None:
-    with local_redis() as server, SlowProxy(server.port) as proxy:
+    with local_redis() as server, Proxy(server.port) as proxy:
         client = redis.Redis(port=proxy.port, socket_timeout=0.05, retry=Retry(NoBackoff(), 0), protocol=2)
         proxy.hold()
         with pytest.raises(redis.TimeoutError):

@@ -12,10 +12,12 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from tests.services.milvus import await_answer
 from tests.services.missing import ServerMissing
+from tests.services.ports import free_port
 
 VERSION = "2.3.5"
 _GUARD = Path(__file__).with_name("milvus_guard.py")
@@ -24,6 +26,7 @@ _CACHE = Path(__file__).parents[2] / ".cache"
 _FETCH_S = 150.0
 _STOP_S = 20.0
 _BACKLOG = 64
+_LOOK_AGAIN_S = 0.02
 _NAMESPACES = ("--net", "--pid", "--fork", "--kill-child", "--mount-proc")
 _UNPACK = "import sys; sys.path.insert(0, sys.argv[1]); import milvus; milvus._initialize_data_files(sys.argv[1])"
 
@@ -36,25 +39,16 @@ class WheelMilvus:
 
     def __init__(self) -> None:
         check_namespaces()
-        wheel = _wheel()
+        self._wheel = _wheel()
         self._folder = Path(tempfile.mkdtemp(prefix="vectail-milvus-"))
-        (self._folder / "bin").symlink_to(wheel / "bin")
-        with socket.socket() as listener, self._log().open("ab") as log:
-            listener.bind(("127.0.0.1", 0))
-            listener.listen(_BACKLOG)
-            self.uri = f"http://127.0.0.1:{listener.getsockname()[1]}"
-            command = ["unshare", *_NAMESPACES, sys.executable, str(_GUARD), str(listener.fileno()), str(wheel), str(self._folder)]
-            # A session of its own: Ctrl-C at the terminal is for the tests, which then end the server in order.
-            self._process = subprocess.Popen(
-                command,
-                pass_fds=[listener.fileno()],
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        (self._folder / "bin").symlink_to(self._wheel / "bin")
+        self._port = free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stopped: list[int] = []
+        self.uri = f"http://127.0.0.1:{self._port}"
+        self.can_restart = True
         try:
-            await_answer(self.uri, self._check_alive)
+            self.start()
         except BaseException:
             self.close()
             raise
@@ -62,25 +56,91 @@ class WheelMilvus:
     @property
     def pid(self) -> int:
         """The process that started the namespaces; when it is gone, everything in them is."""
+        assert self._process is not None
         return self._process.pid
 
+    def start(self) -> None:
+        self.resume()
+        if self._process is None:
+            self._process = self._begin()
+        await_answer(self.uri, self._check_alive)
+
+    def kill(self) -> None:
+        if self._process is not None:
+            os.kill(self._process.pid, signal.SIGKILL)  # and the kernel kills all in the namespaces with it
+            self._gone(self._process)
+
+    def pause(self) -> None:
+        # Not the guard, which must notice the end of this process and keeps accepting.
+        self._stopped = [pid for guard in _children(self.pid) for pid in _offspring(guard)]
+        for pid in self._stopped:
+            os.kill(pid, signal.SIGSTOP)
+
+    def resume(self) -> None:
+        stopped, self._stopped = self._stopped, []
+        for pid in stopped:
+            os.kill(pid, signal.SIGCONT)
+
     def close(self) -> None:
-        assert self._process.stdin
-        self._process.stdin.close()
-        try:
-            self._process.wait(_STOP_S)
-        except subprocess.TimeoutExpired:
-            os.kill(self._process.pid, signal.SIGKILL)
-            self._process.wait()
+        self.resume()
+        if self._process is not None:
+            assert self._process.stdin
+            self._process.stdin.close()
+            try:
+                self._process.wait(_STOP_S)
+            except subprocess.TimeoutExpired:
+                self.kill()
         shutil.rmtree(self._folder, ignore_errors=True)
 
+    def _begin(self) -> "subprocess.Popen[bytes]":
+        with socket.socket() as listener, self._log().open("ab") as log:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(("127.0.0.1", self._port))
+            listener.listen(_BACKLOG)
+            number = str(listener.fileno())
+            # A session of its own: Ctrl-C at the terminal is for the tests, which then end the server in order.
+            return subprocess.Popen(
+                ["unshare", *_NAMESPACES, sys.executable, str(_GUARD), number, str(self._wheel), str(self._folder)],
+                pass_fds=[listener.fileno()],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def _gone(self, process: "subprocess.Popen[bytes]") -> None:
+        """Wait for the end of the namespaces' first process, and so of all in them: it holds the port."""
+        process.wait(_STOP_S)
+        assert process.stdin
+        process.stdin.close()
+        self._process, self._stopped = None, []
+        until_s = time.monotonic() + _STOP_S
+        while _is_open(self._port):
+            assert time.monotonic() < until_s, f"port {self._port} is open after the server was killed"
+            time.sleep(_LOOK_AGAIN_S)
+
     def _check_alive(self) -> None:
-        if self._process.poll() is not None:
+        if self._process is not None and self._process.poll() is not None:
+            code = self._process.returncode
+            self._gone(self._process)
             last_words = self._log().read_text(errors="replace")[-4000:]
-            raise RuntimeError(f"Milvus ended with exit code {self._process.returncode}:\n{last_words}")
+            raise RuntimeError(f"Milvus ended with exit code {code}:\n{last_words}")
 
     def _log(self) -> Path:
         return self._folder / "server.log"
+
+
+def _children(pid: int) -> list[int]:
+    return [int(one) for path in Path(f"/proc/{pid}/task").glob("*/children") for one in path.read_text().split()]
+
+
+def _offspring(pid: int) -> list[int]:
+    return [one for child in _children(pid) for one in (child, *_offspring(child))]
+
+
+def _is_open(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def check_namespaces() -> None:

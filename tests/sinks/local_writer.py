@@ -22,7 +22,7 @@ def write_until_killed(sink: MilvusSink) -> None:
         stored += BATCH
         print(stored, flush=True)  # noqa: T201 (how the test hears of it)
         if stored % 5_000 == 0:
-            sink.newest_lines(DIGEST, 1, LineFilter())
+            sink.newest_lines([DIGEST], 1, LineFilter())
 
 
 def write_until_refused(sink: MilvusSink, most_file_bytes: int) -> None:

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sinks.row import LineRow, TemplateRow, row_id
+from sinks.sink import LineFilter, Sink, TemplateHit
 
 DIM = 8
 DIGEST = "d" * 32
@@ -43,3 +44,13 @@ def line(offset: int, **values: str | int) -> LineRow:
 def offsets(lines: list[LineRow]) -> list[int]:
     """Return the offsets of lines, in their order."""
     return [one.offset for one in lines]
+
+
+def newest(sink: Sink, digest: str, limit: int, only: LineFilter) -> list[LineRow]:
+    """Return the newest lines of one template."""
+    return sink.newest_lines([digest], limit, only).get(digest, [])
+
+
+def nearest(sink: Sink, vector: NDArray[np.float32], limit: int) -> list[TemplateHit]:
+    """Return the templates nearest to one vector."""
+    return sink.nearest_templates(vector[None], limit)[0]

@@ -31,6 +31,8 @@ class StubServer(MilvusServicer):  # type: ignore[misc]
         """Upserts acknowledge so many rows fewer than they stored."""
         self.most_rows = 1 << 31
         """Requests with more rows are messages too large."""
+        self.most_answer_bytes = 1 << 31
+        """Answers to queries and searches that are longer are messages too large."""
         self.denied: tuple[grpc.StatusCode, str] | None = None
         """Upserts end with this status of gRPC's, and do nothing."""
         self.no_index: tuple[int, str] | None = None
@@ -40,10 +42,16 @@ class StubServer(MilvusServicer):  # type: ignore[misc]
         self.answer = threading.Event()
         """Cleared: an upsert is stored, and its answer waits."""
         self.answer.set()
+        self.tell = threading.Event()
+        """Cleared: what a query found waits to be told."""
+        self.tell.set()
+        self.looked = threading.Event()
+        """Set when a query has looked at what is stored; a test clears it and waits for it."""
         self.upserts = 0
         self.stored_rows: list[int] = []
         """Rows of each upsert that was not refused."""
         self.queries = 0
+        self.searches = 0
         self._server = grpc.server(futures.ThreadPoolExecutor(max_workers=8))
         milvus_pb2_grpc.add_MilvusServiceServicer_to_server(self, self._server)
         if certificate is None:
@@ -83,13 +91,30 @@ class StubServer(MilvusServicer):  # type: ignore[misc]
 
     def Query(self, request: Any, context: Any) -> Any:  # noqa: ANN401, N802 (as Upsert)
         self.queries += 1
-        return milvus_pb2.QueryResults(status=self._refusal()) if self.refuse else super().Query(request, context)
+        if self.refuse:
+            return milvus_pb2.QueryResults(status=self._refusal())
+        found = super().Query(request, context)
+        self.looked.set()
+        self.tell.wait()
+        return self._told(found, context)
+
+    def Search(self, request: Any, context: Any) -> Any:  # noqa: ANN401, N802 (as Upsert)
+        self.searches += 1
+        if self.refuse:
+            return milvus_pb2.SearchResults(status=self._refusal())
+        return self._told(super().Search(request, context), context)
 
     def close(self) -> None:
         """Stop at once."""
         self.answer.set()
+        self.tell.set()
         self._server.stop(grace=None).wait()
         self._database.close()
+
+    def _told(self, answer: Any, context: Any) -> Any:  # noqa: ANN401 (as Upsert)
+        if answer.ByteSize() > self.most_answer_bytes:
+            context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "grpc: trying to send message larger than max (17 vs. 16)")
+        return answer
 
     def _refusal(self) -> Any:  # noqa: ANN401 (as Upsert)
         assert self.refuse

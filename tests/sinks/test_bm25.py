@@ -10,7 +10,7 @@ from sinks.milvus.fields import Layout, lines_layout
 from sinks.milvus.settings import MilvusSettings
 from sinks.milvus.sink import MilvusSink
 from sinks.sink import LineFilter, SinkMismatch
-from tests.sinks.rows import DIGEST, line, offsets
+from tests.sinks.rows import DIGEST, line, newest, offsets
 from tests.sinks.stub_server import StubServer
 from tests.sinks.test_collections import prepare
 
@@ -27,16 +27,13 @@ def test_lines_with_bm25_are_found_by_their_words_and_have_no_pad(settings: Milv
     sink = opened(settings, "on")
     assert sink.has_bm25
     sink.upsert_lines([line(offset, text=f"disk {'full' if offset == 7 else 'fine'} {offset}") for offset in range(50)])
-    with sink._calls() as client:  # noqa: SLF001 (searching by words comes later)
-        found = client._milvus.search(  # noqa: SLF001
-            "vectail", data=["full"], anns_field="sparse", search_params={"metric_type": "BM25"}, limit=5, output_fields=["offset"]
-        )
+    assert [hit.line.offset for hit in sink.matching_lines("full", 5, LineFilter())] == [7]
+    with sink._lent.calls() as client:  # noqa: SLF001 (what was made is nobody else's to see)
         described = client.describe("vectail")
-    assert [hit["offset"] for hit in found[0]] == [7]
     assert described
     assert described.fields["sparse"].computed_from == "text"
     assert "pad" not in described.fields
-    assert offsets(sink.newest_lines(DIGEST, 2, LineFilter())) == [49, 48]
+    assert offsets(newest(sink, DIGEST, 2, LineFilter())) == [49, 48]
     sink.close()
 
 

@@ -131,6 +131,21 @@ def test_time_that_is_up_in_between_keeps_the_newest() -> None:
     assert lines_of(answer) == expected(STREAMS["steady"], counted)
 
 
+@pytest.mark.parametrize("most_rows", [1 << 40, 20_000, 100])
+def test_time_that_is_up_while_the_newest_is_looked_for_leaves_the_page_that_was_read(most_rows: int) -> None:
+    backend = Backend(STREAMS["steady"])
+    answer = count_newest(backend.read, lambda _window: None, Window(None, None), most_rows=most_rows, out_of_time=lambda: False)
+    assert not answer.complete
+    assert lines_of(answer) == dict(Counter(digest for _, digest in STREAMS["steady"][: min(MOST_ROWS, most_rows)]))
+    assert backend.queries == 1
+
+
+def test_time_that_is_up_after_a_page_that_was_thrown_away_leaves_that_page() -> None:
+    backend = Backend(STREAMS["steady"])
+    answer = count_newest(backend.read, backend.newest_ms, Window(None, None), most_rows=1 << 40, out_of_time=lambda: backend.queries > 0)
+    assert (sum(lines_of(answer).values()), answer.complete, backend.queries) == (MOST_ROWS, False, 1)
+
+
 @settings(deadline=None, max_examples=30)
 @given(
     groups=st.lists(

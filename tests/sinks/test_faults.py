@@ -23,7 +23,7 @@ SERVER_FAULTS = {
 
 @pytest.mark.parametrize(("code", "reason", "expected"), SERVER_FAULTS.values(), ids=SERVER_FAULTS)
 def test_a_server_is_blamed_for_everything_but_the_short_list(code: int, reason: str, expected: type[Exception]) -> None:
-    assert type(refusal(MilvusFault("upsert", code, reason), local_write=False)) is expected
+    assert type(refusal(MilvusFault("upsert", code, reason), write=True, local=False)) is expected
 
 
 @pytest.mark.parametrize(
@@ -31,16 +31,39 @@ def test_a_server_is_blamed_for_everything_but_the_short_list(code: int, reason:
     [(1, "[Errno 28] No space left on device"), (6, "vector field 'pad' expected dim 2, got 3"), (-1, "DEADLINE_EXCEEDED")],
 )
 def test_a_local_write_that_fails_is_final(code: int, reason: str) -> None:
-    assert type(refusal(MilvusFault("upsert", code, reason), local_write=True)) is SinkBroken
+    assert type(refusal(MilvusFault("upsert", code, reason), write=True, local=True)) is SinkBroken
 
 
 def test_a_value_that_a_local_folder_refuses_is_the_rows_fault() -> None:
     fault = MilvusFault("upsert", 6, "VARCHAR field 'service' value length 300 exceeds max_length=256")
-    assert type(refusal(fault, local_write=True)) is SinkRejected
+    assert type(refusal(fault, write=True, local=True)) is SinkRejected
+
+
+@pytest.mark.parametrize("local", [False, True])
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [(1_100, 'cannot parse expression: service in ["x exceeds max length"]'), (6, "no such column"), (-1, "UNAVAILABLE")],
+)
+def test_no_read_is_ever_the_rows_fault_nor_the_end(code: int, reason: str, local: bool) -> None:  # noqa: FBT001 (a parameter of the test)
+    refused = refusal(MilvusFault("query", code, reason), write=False, local=local)
+    assert type(refused) is SinkBusy
+    assert str(refused) == f"Milvus query failed with code {code}: {reason}"
+
+
+def test_a_read_that_is_refused_quotes_little_of_a_filter_and_all_of_the_cause() -> None:
+    services = ", ".join(f'"secret {number}"' for number in range(1_000))
+    fault = MilvusFault(
+        "query", 1_100, f"cannot parse expression: service in [{services}], error: the expression is too long: invalid parameter"
+    )
+    said = str(refusal(fault, write=False, local=False))
+    assert said.startswith("Milvus query failed with code 1100: cannot parse expression: service in [")
+    assert said.endswith("error: the expression is too long: invalid parameter")
+    assert said.count("secret") < 8
+    assert len(said) < 200
 
 
 def test_a_fault_is_one_bounded_line() -> None:
-    said = str(refusal(MilvusFault("query", 1, "first\nsecond\n" + "x" * 10_000), local_write=False))
+    said = str(refusal(MilvusFault("query", 1, "first\nsecond\n" + "x" * 10_000), write=False, local=False))
     assert said.startswith("Milvus query failed with code 1: first second x")
     assert "\n" not in said
     assert len(said) < 400

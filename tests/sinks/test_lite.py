@@ -9,7 +9,7 @@ from sinks.milvus.lite import local_folder
 from sinks.milvus.sink import MilvusSettings, MilvusSink
 from sinks.sink import LineFilter, SinkMismatch
 from tests.sinks.conftest import StartWriter
-from tests.sinks.rows import DIGEST, DIM, line, offsets, template, unit
+from tests.sinks.rows import DIGEST, DIM, line, nearest, newest, offsets, template, unit
 
 
 def acknowledged(writer: "subprocess.Popen[str]", at_least: int) -> int:
@@ -37,7 +37,7 @@ def test_all_acknowledged_lines_are_there_after_kill_9(folder: Path, sink: Milvu
     writer.wait()
     sink.open()
     assert sink.counts().lines >= stored
-    assert offsets(sink.newest_lines(DIGEST, 3, LineFilter(until_ms=1_000 * stored))) == [stored - 1, stored - 2, stored - 3]
+    assert offsets(newest(sink, DIGEST, 3, LineFilter(until_ms=1_000 * stored))) == [stored - 1, stored - 2, stored - 3]
 
 
 def test_a_failed_write_is_the_last_and_nothing_acknowledged_is_lost(folder: Path, sink: MilvusSink, start_writer: StartWriter) -> None:
@@ -51,7 +51,7 @@ def test_a_failed_write_is_the_last_and_nothing_acknowledged_is_lost(folder: Pat
     assert list(folder.rglob("wal_data_*.arrow"))  # nothing was tidied up after the failure
     sink.open()
     assert sink.counts().lines >= stored
-    assert offsets(sink.newest_lines(DIGEST, 1, LineFilter(until_ms=1_000 * stored))) == [stored - 1]
+    assert offsets(newest(sink, DIGEST, 1, LineFilter(until_ms=1_000 * stored))) == [stored - 1]
 
 
 def test_half_written_index_files_are_repaired_at_open(folder: Path, sink: MilvusSink) -> None:
@@ -68,8 +68,8 @@ def test_half_written_index_files_are_repaired_at_open(folder: Path, sink: Milvu
     indexes[0].with_suffix(".sidx").write_bytes(b"half")
     sink.open()
     assert sink.repaired_files == 3
-    assert offsets(sink.newest_lines(DIGEST, 5, LineFilter())) == [2, 1]
-    assert [hit.digest for hit in sink.nearest_templates(unit(1.0), 2)] == ["a", "b"]
+    assert offsets(newest(sink, DIGEST, 5, LineFilter())) == [2, 1]
+    assert [hit.digest for hit in nearest(sink, unit(1.0), 2)] == ["a", "b"]
 
 
 def test_a_collection_whose_creation_was_cut_short_is_created_again(folder: Path, sink: MilvusSink) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from sinks.milvus.fields import TTL_PROPERTY
 from sinks.milvus.sink import MilvusSettings, MilvusSink
-from sinks.sink import SinkBroken, SinkBusy, SinkMismatch
+from sinks.sink import SinkBroken, SinkBusy, SinkMismatch, StoredLines
 from tests.services.milvus import MilvusServer, connected, drop
 from tests.sinks.rows import DIM, line, template
 
@@ -44,9 +44,9 @@ def test_two_workers_that_start_at_once_make_one_pair_of_collections_in_which_a_
     assert first.counts() == second.counts() == (1, 1)
     with connected(remote.uri) as client:  # an insert looks for no row of the same id
         client.insert(remote.collection, [line(1)._asdict() | {"pad": [0.0, 0.0]}])
-    assert first.lines_between("logs", 0, 0, 9) == ([line(1)], 2)
+    assert first.lines_between("logs", 0, 0, 9) == StoredLines([line(1)], 2)
     second.delete_lines([line(1).id])
-    assert first.lines_between("logs", 0, 0, 9) == ([], 0)
+    assert first.lines_between("logs", 0, 0, 9) == StoredLines([], 0)
     first.close()
     second.close()
 

@@ -2,10 +2,11 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from sinks.milvus.sink import MilvusSink
 from sinks.sink import LineFilter, SinkBusy
-from tests.sinks.rows import DIGEST, line, offsets, template
+from tests.sinks.rows import DIGEST, line, nearest, newest, offsets, template, unit
 
 ALL = LineFilter()
 
@@ -41,18 +42,44 @@ def test_stored_lines_are_seen_while_memory_is_written_out(sink: MilvusSink) -> 
     with ThreadPoolExecutor(2) as threads:
         readers = [threads.submit(look, reader) for reader in range(2)]
         looked.wait()
-        found = sink.newest_lines(DIGEST, 1, ALL)  # more than 4,000 lines in memory: they are written out first
+        found = newest(sink, DIGEST, 2, ALL)  # more than 4,000 lines in memory: they are written out first
         written_out.set()
-    assert offsets(found) == [4_499]
+    assert offsets(found) == [4_499, 4_498]
     assert [reader.result() for reader in readers] == [{4_500}, {4_500}]
+
+
+def test_a_query_waits_for_no_writer_and_has_it_write_memory_out(folder: Path, sink: MilvusSink) -> None:
+    sink.open()
+    sink.upsert_lines([line(offset, template=f"{offset % 2}") for offset in range(4_500)])
+    sink.upsert_templates([template(f"{number}") for number in range(1_100)])
+    writing, go_on = threading.Event(), threading.Event()
+
+    def write() -> None:
+        with sink._lent.calls(write=True):  # noqa: SLF001 (a write that takes as long as the test wants)
+            writing.set()
+            assert go_on.wait(60)
+
+    with ThreadPoolExecutor(2) as threads:
+        slow = threads.submit(write)
+        assert writing.wait(10)
+        behind = threads.submit(sink.upsert_lines, [line(4_500)])
+        assert offsets(newest(sink, "1", 2, ALL)) == [4_499, 4_497]  # one line would be known, unread
+        assert len(nearest(sink, unit(1.0), 3)) == 3
+        assert not slow.done()
+        assert not behind.done()
+        assert list(folder.rglob("*.parquet")) == []
+        go_on.set()
+        behind.result()
+    assert [path.parent.parent.parent.parent.name for path in folder.rglob("data_*.parquet")] == ["vectail"]
+    assert sink.counts().lines == 4_501
 
 
 def test_lines_in_memory_and_in_segments_are_found_together(sink: MilvusSink) -> None:
     sink.open()
     sink.upsert_lines([line(offset) for offset in range(4_500)])
-    assert offsets(sink.newest_lines(DIGEST, 2, ALL)) == [4_499, 4_498]
+    assert offsets(newest(sink, DIGEST, 2, ALL)) == [4_499, 4_498]
     sink.upsert_lines([line(4_500), line(4_498, text="again")])
-    found = sink.newest_lines(DIGEST, 3, ALL)
+    found = newest(sink, DIGEST, 3, ALL)
     assert offsets(found) == [4_500, 4_499, 4_498]
     assert found[2].text == "again"
     assert sink.counts().lines == 4_501

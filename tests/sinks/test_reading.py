@@ -1,5 +1,6 @@
 """What is read back from a local folder: no vector that is not one, nothing made by reading, and no retention."""
 
+import itertools
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,9 +10,10 @@ import pytest
 from sinks.milvus.client import Client
 from sinks.milvus.fields import CollectionFound, Layout, templates_layout
 from sinks.milvus.lite import LocalMilvus
+from sinks.milvus.searching import MOST_ROWS
 from sinks.milvus.sink import MilvusSettings, MilvusSink
-from sinks.sink import SinkMismatch
-from tests.sinks.rows import DIM, line, template, unit
+from sinks.sink import LineFilter, SinkMismatch, TemplateCount
+from tests.sinks.rows import DIGEST, DIM, line, template, unit
 from tests.sinks.stub_server import StubServer
 
 
@@ -51,6 +53,20 @@ def test_long_vectors_are_asked_for_in_bounded_pieces(folder: Path) -> None:
     server.close()
     assert [float(vectors[f"{number}"][0]) for number in range(40)] == [number + 1 for number in range(40)]
     assert server.queries == 2  # 32 vectors are 4 MiB
+
+
+def test_time_that_is_up_ends_the_search_for_the_newest_line_of_a_count(folder: Path) -> None:
+    server = StubServer(folder)
+    sink = MilvusSink(MilvusSettings(uri=server.uri, dim=DIM, space="space-1"))
+    sink.open()
+    sink.upsert_lines([line(offset) for offset in range(MOST_ROWS)])
+    asked = itertools.count()
+    server.queries = 0
+    answer = sink.count_templates(LineFilter(), templates=None, most_rows=1 << 20, out_of_time=lambda: next(asked) > 0)
+    assert answer == ([TemplateCount(DIGEST, MOST_ROWS, 0, 1_000 * (MOST_ROWS - 1))], False)
+    assert server.queries == 1
+    sink.close()
+    server.close()
 
 
 def test_a_local_folder_keeps_everything_and_says_so(settings: MilvusSettings) -> None:

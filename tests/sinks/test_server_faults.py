@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from sinks.milvus.ranges import PAGE_ROWS
 from sinks.milvus.sink import MilvusSettings, MilvusSink
-from sinks.sink import LineFilter, SinkBroken, SinkBusy, SinkMismatch, SinkRejected
-from tests.sinks.rows import DIGEST, DIM, line, offsets, template, unit
+from sinks.sink import LineFilter, SinkBroken, SinkBusy, SinkMismatch, SinkRejected, never
+from tests.sinks.rows import DIGEST, DIM, line, nearest, newest, offsets, template, unit
 from tests.sinks.stub_server import StubServer
 
 ALL = LineFilter()
@@ -33,8 +34,8 @@ def test_a_server_stores_and_answers(remote: MilvusSink) -> None:
     remote.upsert_templates([template("a")])
     remote.upsert_lines([line(offset) for offset in range(5_000)])
     assert remote.counts() == (5_000, 1)
-    assert offsets(remote.newest_lines(DIGEST, 2, ALL)) == [4_999, 4_998]
-    assert [hit.digest for hit in remote.nearest_templates(unit(1.0), 1)] == ["a"]
+    assert offsets(newest(remote, DIGEST, 2, ALL)) == [4_999, 4_998]
+    assert [hit.digest for hit in nearest(remote, unit(1.0), 1)] == ["a"]
     assert remote.repaired_files == 0
 
 
@@ -65,6 +66,44 @@ def test_a_refused_write_is_tried_once_and_blamed_by_its_code(
     assert server.upserts == 1
     server.refuse = None
     remote.upsert_lines([line(1)])
+
+
+def test_a_refused_read_is_busy_and_quotes_little_of_a_filter(server: StubServer, remote: MilvusSink) -> None:
+    remote.upsert_lines([line(1)])
+    remote.upsert_templates([template("a")])
+    services = tuple(f"secret {number} exceeds max length" for number in range(100))
+    server.refuse = (1_100, f"cannot parse expression: {services}, error: too many: invalid parameter")
+    for read in (
+        lambda: remote.newest_lines([DIGEST], 1, LineFilter(services=services)),
+        lambda: remote.count_templates(ALL, templates=None, most_rows=9, out_of_time=never),
+        lambda: remote.lines_between("logs", 0, 0, 9),
+        lambda: nearest(remote, unit(1.0), 1),
+    ):
+        with pytest.raises(
+            SinkBusy, match=r"failed with code 1100: cannot parse expression: .* error: too many: invalid parameter$"
+        ) as refused:
+            read()
+        assert len(str(refused.value)) < 220
+
+
+def test_no_answer_is_larger_than_a_page_of_the_longest_texts(server: StubServer, settings: MilvusSettings) -> None:
+    server.version = "v2.6.11"
+    sink = MilvusSink(replace(settings, uri=server.uri, bm25="on"))
+    sink.open()
+    rows, text = 2 * PAGE_ROWS + 1, "word " + "x" * 1_000
+    sink.upsert_lines([line(offset, text=text) for offset in range(rows)])
+    sink.upsert_templates([template(f"{number}", text=text) for number in range(rows)])
+    server.most_answer_bytes = PAGE_ROWS * (len(text) + 200)
+    assert offsets(newest(sink, DIGEST, rows, ALL)) == [*reversed(range(rows))]
+    assert sink.template_texts([f"{number}" for number in range(rows)]) == {f"{number}": text for number in range(rows)}
+    for limit in (3, rows):
+        matching = sink.matching_lines("word", limit, ALL)
+        assert len({hit.line for hit in matching}) == limit
+        assert [hit.line for hit in matching] == [
+            line(offset, text=text) for offset in sorted((hit.line.offset for hit in matching), reverse=True)
+        ]
+        assert [hit.text for hit in nearest(sink, unit(1.0), limit)] == [text] * limit
+    sink.close()
 
 
 def test_an_answer_that_comes_too_late_is_busy_and_the_replay_changes_nothing(server: StubServer, remote: MilvusSink) -> None:

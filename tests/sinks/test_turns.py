@@ -64,6 +64,26 @@ def test_writes_are_served_in_their_order_of_arrival() -> None:
     assert served == list(range(20))
 
 
+def test_who_does_not_want_to_wait_writes_only_where_nobody_does() -> None:
+    turns = Turns(local=True)
+    first = Visitor(turns.write)
+    assert first.inside.wait(WAIT_S)
+    with turns.write_if_free() as free:
+        assert not free
+    second = Visitor(turns.write)
+    first.end()
+    assert second.inside.wait(WAIT_S)
+    second.end()
+    with turns.write_if_free() as free:
+        assert free
+        late = Visitor(turns.write)
+        assert not late.inside.wait(A_MOMENT_S)
+        with turns.write_if_free() as twice:
+            assert not twice
+    assert late.inside.wait(WAIT_S)
+    late.end()
+
+
 def test_reads_go_beside_each_other_and_beside_a_write() -> None:
     turns = Turns(local=True)
     visitors = [Visitor(turns.write), Visitor(turns.read), Visitor(turns.read)]

@@ -12,7 +12,7 @@ from sinks.milvus.settings import MilvusSettings
 from sinks.milvus.sink import MilvusSink
 from sinks.sink import LineFilter, SinkMismatch
 from tests.services.milvus import MilvusServer, connected, drop
-from tests.sinks.rows import DIGEST, DIM, line, offsets, template, unit
+from tests.sinks.rows import DIGEST, DIM, line, nearest, newest, offsets, template, unit
 from tests.sinks.typed_server import TypedServer
 
 
@@ -22,14 +22,14 @@ def check_answers(settings: MilvusSettings, near: float = 1e-3) -> None:
     sink.open()
     vectors = {"a": unit(1.0), "b": unit(0.6, 0.8), "c": unit(0.0, 0.0, 1.0), "d": unit(-1.0)}
     sink.upsert_templates([template(digest, vector) for digest, vector in vectors.items()])
-    hits = sink.nearest_templates(unit(1.0), 4)
+    hits = nearest(sink, unit(1.0), 4)
     assert [hit.digest for hit in hits] == ["a", "b", "c", "d"]
     assert [hit.score for hit in hits] == pytest.approx([1.0, 0.6, 0.0, -1.0], abs=near)
     assert all(-1 <= hit.score <= 1 for hit in hits)
     found = sink.template_vectors(vectors)
     assert all(np.allclose(found[digest], vector, atol=near) for digest, vector in vectors.items())
     sink.upsert_lines([line(1)])
-    assert offsets(sink.newest_lines(DIGEST, 3, LineFilter(services=("sshd",)))) == [1]
+    assert offsets(newest(sink, DIGEST, 3, LineFilter(services=("sshd",)))) == [1]
     sink.close()
 
 
@@ -87,7 +87,7 @@ def test_a_partition_key_that_nobody_asked_for_is_refused(settings: MilvusSettin
     sink.open()
     sink.upsert_lines([line(1), line(2, topic="audit")])
     assert sink.counts().lines == 2
-    assert offsets(sink.newest_lines(DIGEST, 3, LineFilter(topics=("audit",)))) == [2]
+    assert offsets(newest(sink, DIGEST, 3, LineFilter(topics=("audit",)))) == [2]
     sink.close()
     with pytest.raises(SinkMismatch, match=r"field 'topic': partition key is yes, expected no$"):
         MilvusSink(settings).open()

@@ -6,7 +6,7 @@ that the worker writes to are fakes.
 
 import json
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from consumers.arrival import Partition
@@ -36,7 +36,7 @@ from worker.limits import FaultLimit
 from worker.model.folder import ModelError
 from worker.model.golden import Golden
 from worker.prepare import Outlets, Prepare, StoreItem
-from worker.prepare_queries import PrepareQueries, QueryTally
+from worker.prepare_queries import Arrival, PrepareQueries, QueryTally
 from worker.query import CORRELATION_HEADER, REPLY_TOPIC_HEADER
 from worker.query_text import QueryEncoder
 from worker.space import Digester, EmbeddingSpace
@@ -133,6 +133,8 @@ class Chain:
         self.replies: list[Reply] = []
         self.reply_deadlines_s: list[float | None] = []
         self.replies_delivered = True
+        self.replies_held: list[Callable[[bool], None]] | None = None
+        """Where replies wait to be settled, if a test wants to do that itself."""
         self._masker = Masker()
         self.redactor = Redactor(redact)
         self._digester = Digester(SPACE, prefix)
@@ -149,7 +151,7 @@ class Chain:
         self.compute_step = Compute(ahead=self.ahead, judge=judge, clock=self.clock)
         self.embed_step = Embed(
             inlet=self.embed_lane,
-            batcher=Batcher(budget_tokens=512, log_floor_tokens=64, small_tokens=256),
+            batcher=Batcher(budget_tokens=512, log_floor_tokens=64),
             ahead=self.ahead,
             cache=self.levels,
             flights=self.flights,
@@ -158,7 +160,7 @@ class Chain:
             answer=self.answer_lane,
         )
         self.store_step = Store(sink=self.sink, flights=self.flights, say=self.said.append, pause=self.pause, clock=self.clock)
-        self.answer_step = Answer(sink=self.sink, send=self._send, clock=self.clock, pause=self.pause)
+        self.answer_step = Answer(sink=self.sink, clock=self.clock, pause=self.pause)
 
     def clock(self) -> float:
         return self.now_s
@@ -203,6 +205,15 @@ class Chain:
 
     def ask(self, request: Mapping[str, object] | bytes, *, reply_topic: str | None = REPLIES) -> Receipt:
         """Take a query in and prepare it."""
+        receipt = self._admit_query(request, reply_topic)
+        self.prepare_queries.step([Arrival(receipt, self.now_s)])
+        return receipt
+
+    def query(self, text: str, **request: object) -> Receipt:
+        """Take a query in, and leave it to the test to prepare it."""
+        return self._admit_query({"text": text, **request}, REPLIES)
+
+    def _admit_query(self, request: Mapping[str, object] | bytes, reply_topic: str | None) -> Receipt:
         value = request if isinstance(request, bytes) else json.dumps(request).encode()
         headers: tuple[Header, ...] = ((CORRELATION_HEADER, b"c1"),)
         if reply_topic is not None:
@@ -210,7 +221,6 @@ class Chain:
         offset = self.query_ledger.tally["admitted"]
         receipt = self.query_ledger.admit(record(offset, value, partition=QUERIES, headers=headers))
         assert receipt is not None
-        self.prepare_queries.step([receipt])
         return receipt
 
     def embed(self) -> None:
@@ -298,16 +308,21 @@ class Chain:
                 max_tokens=MAX_TOKENS,
             ),
             reply_topics=frozenset((REPLIES,)),
+            has_bm25=lambda: self.sink.has_bm25,
             cache=self.levels,
             embed=self.embed_lane,
             answer=self.answer_lane,
+            send=self._send,
             clock=self.clock,
             wall_ms=lambda: LATE_MS + (self.now_s - 100.0) * 1000,
             say=self.said.append,
             tally=QueryTally(),
         )
 
-    def _send(self, reply: Reply, deadline_s: float | None, settled: Any) -> None:  # noqa: ANN401 - as SendReply
+    def _send(self, reply: Reply, *, deadline_s: float | None, settled: Callable[[bool], None]) -> None:
         self.replies.append(reply)
         self.reply_deadlines_s.append(deadline_s)
-        settled(self.replies_delivered)
+        if self.replies_held is None:
+            settled(self.replies_delivered)
+        else:
+            self.replies_held.append(settled)

@@ -21,6 +21,7 @@ from tests.fakes.sink import FakeSink
 from tests.worker.chain import golden_of
 from worker.ask import Asker
 from worker.cache.redis_cache import RedisCache
+from worker.http.listening import Listening
 from worker.loaded import LoadedModel, space_of
 from worker.model.folder import ModelError
 from worker.model.prepared import PreparedModel
@@ -97,6 +98,8 @@ class World:
         self.broker = EmbeddedBroker()
         self.sink: Sink = FakeSink()
         self.connect_redis: Callable[[Crash], RedisCache] | None = None
+        self.http: Listening | None = None
+        """Where the next service answers over HTTP."""
         self.said: list[str] = []
         self.engine = FakeEngine()
         self.spare_engines: list[FakeEngine] = []
@@ -163,6 +166,7 @@ class World:
             replies=ReplySender(reply_producer),
             reply_producer=reply_producer,
             connect_redis=self.connect_redis,
+            http=self.http,
         )
 
     def start(self, settings: Settings | None = None) -> Ended:

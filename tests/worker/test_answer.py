@@ -3,12 +3,16 @@
 import json
 from collections.abc import Callable
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from producers.replies import Reply
-from sinks.sink import SinkBroken
+from sinks.sink import SinkBroken, SinkBusy, TemplateHit
+from tests.fakes.sink import FakeSink
+from tests.sinks.rows import line, template
 from tests.worker.chain import QUERIES, REPLIES, Chain
 from worker.answer import PATIENCE_S, RETRY_S, Answer
+from worker.documents import MOST_REPLY_BYTES
 from worker.stage import Abandoned
 
 
@@ -25,17 +29,20 @@ def test_an_answer_holds_the_hits_and_where_the_time_went(chain: Chain) -> None:
     chain.embed()
     (reply,) = chain.answer()
     assert reply["complete"] is True
-    assert reply["seconds"] == {"wait": 0.0, "embed": 0.0, "search": 0.0}, "the vector was cached"
+    assert reply["seconds"] == {"wait": 0.0, "embed": 0.0, "search": 1.5}, "the vector was cached, and the query waited to be answered"
+    assert reply["mode"] == "dense"
     (hit,) = reply["hits"]
     assert hit == {
         "score": 1.0,
         "text": "disk full on 10.0.0.1",
         "template": chain.digest("disk full on"),
+        "id": "logs@e1/0/0/0/0",
         "topic": "logs",
         "partition": 0,
         "offset": 0,
         "sub": 0,
         "chunk": 0,
+        "chunks": 1,
         "time": 999_000,
         "service": "sshd",
         "level": "WARN",
@@ -57,17 +64,12 @@ def test_a_reply_that_nobody_took_in_time_settles_too(chain: Chain) -> None:
 
 
 def test_a_query_settles_when_its_reply_is_delivered_and_not_before(chain: Chain) -> None:
-    open_replies: list[Callable[[bool], None]] = []
-
-    def hold(_reply: Reply, _deadline_s: float | None, settled: Callable[[bool], None]) -> None:
-        open_replies.append(settled)
-
+    held: list[Callable[[bool], None]] = []
+    chain.replies_held = held
     ask_embedded(chain)
-    answerable = chain.answer_lane.take(10)
-    assert answerable is not None
-    Answer(sink=chain.sink, send=hold, clock=chain.clock, pause=chain.pause).step(answerable)
+    chain.answer()
     assert chain.query_ledger.open_records == 1
-    open_replies[0](True)  # noqa: FBT003 - as SendReply
+    held[0](True)  # noqa: FBT003 - as ReplySender has it
     assert chain.query_ledger.open_records == 0
 
 
@@ -130,7 +132,7 @@ def test_a_search_that_the_deadline_cuts_short_gives_what_it_has(chain: Chain) -
 
     answerable = chain.answer_lane.take(10)
     assert answerable is not None
-    Answer(sink=chain.sink, send=chain.answer_step.send, clock=clock, pause=chain.pause).step(answerable)
+    Answer(sink=chain.sink, clock=clock, pause=chain.pause).step(answerable)
     (reply,) = chain.answer()
     assert (reply["complete"], reply["hits"]) == (False, [])
 
@@ -143,7 +145,9 @@ def test_a_hard_stop_leaves_the_query_open_and_asks_the_sink_no_more(chain: Chai
     chain.sink.calls.clear()
     with pytest.raises(Abandoned):
         chain.answer()
-    assert chain.sink.calls == ["nearest_templates"] * 2
+    assert chain.pauses_s == [RETRY_S] * 2
+    tried = len(chain.sink.calls)
+    assert tried == 1 + 5 + 5, "all together, then each, twice; after the second pause nobody"
     assert (chain.replies, chain.query_ledger.open_records) == ([], 5)
 
 
@@ -158,3 +162,121 @@ def test_a_broken_sink_stops_the_service(chain: Chain) -> None:
 def test_an_error_names_code_field_and_reason(chain: Chain) -> None:
     chain.ask({"text": "a", "k": 0})
     assert chain.answer() == [{"error": {"code": "bad_query", "field": "k", "reason": "Input should be greater than or equal to 1"}}]
+
+
+def test_several_queries_are_looked_up_in_one_read(chain: Chain) -> None:
+    chain.feed("disk full", "network down", "login failed")
+    chain.run()
+    for text, k in (("disk full", 1), ("network down", 2), ("login failed", 3)):
+        chain.ask({"text": text, "k": k})
+    chain.ask({"text": "gone", "k": 0})
+    chain.embed()
+    chain.sink.calls.clear()
+    replies = chain.answer()
+    assert [hit["text"] for reply in replies if "hits" in reply for hit in reply["hits"][:1]] == [
+        "disk full",
+        "network down",
+        "login failed",
+    ]
+    assert sorted(len(reply["hits"]) for reply in replies if "hits" in reply) == [1, 2, 3]
+    assert chain.sink.calls.count("nearest_templates") == 1
+
+
+def test_when_all_together_find_the_index_busy_each_tries_again(chain: Chain) -> None:
+    chain.feed("disk full")
+    chain.run()
+    for _ in range(3):
+        ask_embedded(chain)
+    chain.sink.busy_calls = 2
+    assert [len(reply["hits"]) for reply in chain.answer()] == [1, 1, 1]
+    assert chain.pauses_s == [RETRY_S]
+
+
+def test_an_answer_that_no_record_would_hold_is_cut(chain: Chain) -> None:
+    chain.sink.upsert_templates([template("a", np.eye(1, 384, dtype=np.float32)[0])])
+    chain.sink.upsert_lines([line(n, template="a", text="=" * 60_000) for n in range(30)])
+    chain.ask({"text": "disk", "k": 30, "per_template": 100})
+    chain.embed()
+    (reply,) = chain.answer()
+    assert [hit["offset"] for hit in reply["hits"]] == list(range(29, 15, -1))
+    assert MOST_REPLY_BYTES - 70_000 < len(chain.replies[0].value) <= MOST_REPLY_BYTES
+    assert reply["complete"] is False
+
+
+def test_the_neighbours_of_a_line_come_in_order_and_without_a_score(chain: Chain) -> None:
+    chain.feed("first", json.dumps([{"message": "second"}, {"message": "third"}]), "fourth", "fifth")
+    chain.run()
+    chain.ask({"around": {"topic": "logs", "partition": 0, "offset": 2, "before": 1, "after": 5}})
+    assert len(chain.embed_lane) == 0
+    (reply,) = chain.answer()
+    assert [(hit["offset"], hit["sub"], hit["text"]) for hit in reply["hits"]] == [
+        (1, 0, "second"),
+        (1, 1, "third"),
+        (2, 0, "fourth"),
+        (3, 0, "fifth"),
+    ]
+    assert all("score" not in hit for hit in reply["hits"])
+    assert "mode" not in reply
+
+
+def test_a_query_that_finds_the_index_busy_holds_nobody_else_up(chain: Chain) -> None:
+    chain.feed("disk full")
+    chain.run()
+    for deadline_ms in (7_000, 1_500):  # both were sent a second ago
+        chain.ask({"text": "disk full", "deadline_ms": deadline_ms})
+    chain.ask({"text": "disk full", "k": 0})
+    chain.sink.busy_calls = 10
+    replies = chain.answer()
+    assert [reply.get("error", {}).get("code", "hits") for reply in replies] == ["bad_query", "expired", "hits"]
+    assert chain.pauses_s == [RETRY_S] * len(chain.pauses_s)
+
+
+def test_while_one_is_tried_again_those_who_come_later_are_answered(chain: Chain) -> None:
+    chain.feed("disk full")
+    chain.run()
+    ask_embedded(chain)
+    chain.sink.busy_calls = 1
+    chain.answer_step.turn(chain.answer_lane.take(10) or [])
+    assert chain.replies == []
+    chain.ask({"text": "disk full", "k": 2})
+    chain.answer_step.turn(chain.answer_lane.take(10) or [])
+    assert [len(reply["hits"]) for reply in chain.answer()] == [1, 1]
+
+
+def test_an_index_that_works_long_in_vain_is_not_asked_for_ever(chain: Chain) -> None:
+    chain.feed("disk full")
+    chain.run()
+    ask_embedded(chain, deadline_ms=600_000)
+
+    class TimesOut(FakeSink):
+        def nearest_templates(self, vectors: NDArray[np.float32], limit: int) -> list[list[TemplateHit]]:
+            del vectors, limit
+            chain.now_s += 10.0
+            raise SinkBusy("10 s were not enough")
+
+    answerable = chain.answer_lane.take(10)
+    assert answerable is not None
+    Answer(sink=TimesOut(), clock=chain.clock, pause=chain.pause).step(answerable)
+    (reply,) = chain.answer()
+    assert reply["error"]["code"] == "unavailable"
+    assert "10 s were not enough" in reply["error"]["reason"]
+    assert chain.now_s < 125
+
+
+def test_the_stage_ends_when_its_lane_is_closed_and_everybody_has_an_answer(chain: Chain) -> None:
+    for _ in range(3):
+        chain.ask({"as": "templates"})
+    chain.answer_lane.close()
+    chain.sink.busy_calls = 2
+    chain.answer_step.body(chain.answer_lane)
+    assert len(chain.replies) == 3
+    assert chain.query_ledger.open_records == 0
+
+
+def test_a_lane_that_is_abandoned_leaves_what_waits_open(chain: Chain) -> None:
+    for _ in range(3):
+        chain.ask({"as": "templates"})
+    chain.answer_step.turn(chain.answer_lane.take(10) or [])
+    chain.answer_lane.abandon()
+    chain.answer_step.body(chain.answer_lane)
+    assert (len(chain.replies), chain.query_ledger.open_records) == (1, 2)

@@ -22,8 +22,13 @@ def tokens(batch: list[Text]) -> list[int]:
     return [len(text.ids) for text in batch]
 
 
-def new_batcher(*, calm_batches: int = 3) -> Batcher[Text, Text]:
-    return Batcher(budget_tokens=100, log_floor_tokens=10, small_tokens=40, calm_batches=calm_batches)
+def new_batcher(*, fitting: int = 100) -> Batcher[Text, Text]:
+    """Return one that has learned that an engine computes `fitting` of 100 tokens in the target of a second."""
+    batcher: Batcher[Text, Text] = Batcher(budget_tokens=100, log_floor_tokens=10, target_s=1.0)
+    while batcher.capped_tokens > fitting:
+        batcher.observe(100, 100 / fitting)
+    assert batcher.capped_tokens == fitting
+    return batcher
 
 
 def next_tokens(batcher: Batcher[Text, Text]) -> tuple[list[int], list[int]]:
@@ -32,14 +37,10 @@ def next_tokens(batcher: Batcher[Text, Text]) -> tuple[list[int], list[int]]:
     return tokens(batch.queries), tokens(batch.logs)
 
 
-@pytest.mark.parametrize(
-    ("floor", "small", "budget"),
-    [(0, 40, 100), (-1, 40, 100), (41, 40, 100), (10, 101, 100)],
-    ids=["no floor", "negative", "floor", "small"],
-)
-def test_impossible_settings_are_refused(floor: int, small: int, budget: int) -> None:
+@pytest.mark.parametrize("floor", [0, -1, 101])
+def test_an_impossible_floor_is_refused(floor: int) -> None:
     with pytest.raises(ValueError, match="floor"):
-        Batcher[Text, Text](budget_tokens=budget, log_floor_tokens=floor, small_tokens=small)
+        Batcher[Text, Text](budget_tokens=100, log_floor_tokens=floor)
 
 
 def test_logs_alone_fill_the_budget_by_tokens_and_in_order() -> None:
@@ -97,18 +98,49 @@ def test_queries_make_room_for_a_log_that_is_due() -> None:
     assert taken == [([80], [])] * 9 + [([], [100])]
 
 
-def test_after_a_query_log_batches_are_small_for_a_while() -> None:
-    batcher = new_batcher(calm_batches=2)
-    batcher.add_logs(texts(*[10] * 40))
+def test_while_queries_arrive_log_batches_are_capped_for_ten_seconds_of_work() -> None:
+    batcher = new_batcher(fitting=40)
+    batcher.add_logs(texts(*[10] * 60))
+    assert next_tokens(batcher) == ([], [10] * 10), "none has come yet"
+    batcher.add_queries(texts(5))
+    assert next_tokens(batcher) == ([5], [10])
+    for took_s in (0.5, 9.25, 0.25):
+        assert next_tokens(batcher) == ([], [10] * 4)
+        batcher.observe(15, took_s)
+    assert not batcher.queries_arrive
+    assert next_tokens(batcher) == ([], [10] * 10)
     batcher.add_queries(texts(5))
     assert next_tokens(batcher) == ([5], [10])
     assert next_tokens(batcher) == ([], [10] * 4)
-    assert next_tokens(batcher) == ([], [10] * 4)
-    assert next_tokens(batcher) == ([], [10] * 10)
 
 
-def test_a_text_larger_than_a_small_batch_still_goes() -> None:
+def test_a_batch_of_queries_is_capped_too_but_its_first_always_goes() -> None:
+    batcher = new_batcher(fitting=40)
+    batcher.add_queries(texts(20, 20, 5, 60, 5, 5, 35))
+    batches = [next_tokens(batcher)[0] for _ in range(4)]
+    assert batches == [[20, 20], [5], [60], [5, 5]]
+    batcher.add_logs(texts(*[10] * 30))
+    batcher.observe(10, 60.0)
+    assert next_tokens(batcher) == ([35], [10]), "queries that wait are queries that arrive"
+
+
+def test_without_a_target_nothing_is_capped() -> None:
+    batcher: Batcher[Text, Text] = Batcher(budget_tokens=100, log_floor_tokens=10)
+    for _ in range(10):
+        batcher.observe(100, 1e6)
+    assert batcher.capped_tokens == 100
+
+
+def test_a_query_too_long_for_the_room_beside_the_floor_is_passed_over_once() -> None:
     batcher = new_batcher()
+    batcher.add_logs(texts(*[5] * 200))
+    batcher.add_queries(texts(95, 100, 5))
+    taken = [next_tokens(batcher) for _ in range(5)]
+    assert taken == [([], [5, 5]), ([95], [5]), ([], [5] * 3), ([100], []), ([5], [5] * 4)]
+
+
+def test_a_text_larger_than_the_cap_still_goes() -> None:
+    batcher = new_batcher(fitting=40)
     batcher.add_queries(texts(5))
     batcher.next_batch()
     batcher.add_logs(texts(90, 10))
@@ -169,22 +201,38 @@ def test_a_bulk_batch_that_was_put_back_makes_room_for_a_query() -> None:
     assert next_tokens(batcher) == ([80], [10])
 
 
-def test_putting_back_earns_no_credit_and_ends_no_calm() -> None:
-    batcher = new_batcher(calm_batches=2)
+def test_putting_back_earns_no_credit_and_is_not_passing_over() -> None:
+    batcher = new_batcher(fitting=40)
     batcher.add_logs(texts(35, *[10] * 40))
-    batcher.add_queries(texts(5))
+    batcher.add_queries(texts(95))
     for _ in range(10):
         batch = batcher.next_batch()
-        assert tokens(batch.logs) == []
+        assert (tokens(batch.queries), tokens(batch.logs)) == ([95], [])
         batcher.put_back(batch)
-    assert next_tokens(batcher) == ([5], [])
+    assert next_tokens(batcher) == ([95], [])
     for _ in range(10):
         batch = batcher.next_batch()
         assert tokens(batch.logs) == [35]
         batcher.put_back(batch)
     assert next_tokens(batcher) == ([], [35])
+    batcher.add_queries(texts(95))
+    for _ in range(10):
+        batch = batcher.next_batch()
+        assert (tokens(batch.queries), tokens(batch.logs)) == ([], [10])
+        batcher.put_back(batch)
+    assert next_tokens(batcher) == ([], [10])
+    assert next_tokens(batcher) == ([95], [])
+
+
+def test_a_full_batch_that_stood_ready_when_a_query_came_is_followed_by_capped_ones() -> None:
+    batcher = new_batcher(fitting=40)
+    batcher.add_logs(texts(*[10] * 60))
+    ready = batcher.next_batch()
+    assert tokens(ready.logs) == [10] * 10
+    batcher.put_back(ready)
+    batcher.add_queries(texts(5))
+    assert next_tokens(batcher) == ([5], [10])
     assert next_tokens(batcher) == ([], [10] * 4)
-    assert next_tokens(batcher) == ([], [10] * 10)
 
 
 def test_after_a_shrink_batches_are_smaller_and_do_not_grow_again() -> None:

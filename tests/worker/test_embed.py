@@ -120,7 +120,8 @@ def test_a_flight_goes_on_when_the_record_that_began_it_is_lost(chain: Chain) ->
 
 
 def test_queries_leave_for_the_answer_lane_before_waiting_lines(chain: Chain) -> None:
-    chain.feed(*[f"{word} " * 60 for word in ("disk", "network", "login", "memory", "battery", "printer", "camera", "garden")])
+    words = ("disk", "network", "login", "memory", "battery", "printer", "camera", "garden", "water", "paper")
+    chain.feed(*[f"{word} " * 60 for word in words])
     chain.ask({"text": "what is slow"})
     while not len(chain.answer_lane):
         assert chain.embed_turn()

@@ -1,12 +1,13 @@
 """Fail points end a process of their own here."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from worker.fail_point import KILLED, fail_point
+from worker.fail_point import KILLED, POINTS, fail_point
 from worker.settings import SettingsError
 
 ROOT = Path(__file__).parents[2]
@@ -26,13 +27,13 @@ for point in {points!r}:
 
 
 def test_the_process_ends_at_the_named_passing_without_any_clean_up() -> None:
-    ended = run_to_the_end("b:2", "a", "b", "a", "b", "a")
+    ended = run_to_the_end("decoded:2", "polled", "decoded", "polled", "decoded", "polled")
     assert ended.returncode == KILLED
-    assert ended.stdout.split() == ["a", "b", "a", "b"]
+    assert ended.stdout.split() == ["polled", "decoded", "polled", "decoded"]
 
 
 def test_a_point_that_is_not_passed_often_enough_does_nothing() -> None:
-    ended = run_to_the_end("b:3", "a", "b", "b", "a", "a")
+    ended = run_to_the_end("decoded:3", "polled", "decoded", "decoded", "polled", "polled")
     assert ended.returncode == 0
     assert ended.stdout.endswith("cleaned up\n")
 
@@ -46,3 +47,15 @@ def test_without_a_setting_nothing_happens() -> None:
 def test_a_setting_that_is_not_understood_is_refused(setting: str) -> None:
     with pytest.raises(SettingsError, match="is not POINT:N"):
         fail_point(setting)
+
+
+def test_a_point_that_there_is_not_is_refused_by_name() -> None:
+    with pytest.raises(SettingsError, match=r"there is no point 'before_comit'; there are polled, .*before_commit"):
+        fail_point("before_comit:1")
+
+
+def test_every_point_is_passed_by_the_code_and_no_other() -> None:
+    """One in the source that is not in the list could never be set; one in the list that is not in the source would end nothing."""
+    rooms = ("worker", "consumers", "producers", "sinks")
+    sources = "".join(file.read_text() for room in rooms for file in (ROOT / room).rglob("*.py"))
+    assert sorted(re.findall(r"fail_point\(\"(\w+)\"\)", sources)) == sorted(POINTS)

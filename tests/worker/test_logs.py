@@ -2,13 +2,18 @@
 
 import io
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import structlog
 
 from worker.logs import AGAIN_S, Announcer, announcer, configure_logs, inform
+
+ROOT = Path(__file__).parents[2]
 
 
 class Terminal(io.StringIO):
@@ -98,3 +103,58 @@ def test_quiet_keeps_warnings_only(monkeypatch: pytest.MonkeyPatch) -> None:
     inform("starting")
     announcer().say("the sink is away")
     assert [json.loads(line)["event"] for line in error.getvalue().splitlines()] == ["the sink is away"]
+
+
+SPEAKER = """
+import faulthandler, sys, threading
+from worker.logs import announcer, configure_logs, forgiving_stderr, inform, report_crash
+sys.stderr = forgiving_stderr()
+configure_logs()
+say = announcer().say
+for number in range(1_000):
+    inform("an event", number=number)
+    say(f"line {number}")
+report_crash(ValueError("planted"))
+faulthandler.dump_traceback(sys.stderr)
+print("neither logged nor caught: \\udc80", file=sys.stderr)
+thread = threading.Thread(target=lambda: 1 / 0)
+thread.start()
+thread.join()
+print("done")
+"""
+
+
+def speak(*prefix: str, stderr: int | None = None) -> "subprocess.CompletedProcess[str]":
+    """Run a program that says a lot on standard error."""
+    command = [*prefix, sys.executable, "-c", SPEAKER]
+    return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=stderr, text=True, timeout=60, check=False)
+
+
+def test_a_log_that_nobody_reads_any_more_ends_nothing() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    ended = speak(stderr=write)
+    os.close(write)
+    assert (ended.returncode, ended.stdout) == (0, "done\n")
+
+
+def test_a_log_on_a_full_disk_ends_nothing() -> None:
+    with Path("/dev/full").open("wb") as full:
+        ended = speak(stderr=full.fileno())
+    assert (ended.returncode, ended.stdout) == (0, "done\n")
+
+
+def test_a_program_that_is_started_without_a_standard_error_says_nothing() -> None:
+    """Number 2 must not become a file or a connection of its own, which then would get the log."""
+    ended = speak("/bin/sh", "-c", 'exec "$@" 2>&-', "sh")
+    assert (ended.returncode, ended.stdout) == (0, "done\n")
+
+
+def test_a_log_that_is_read_has_every_line() -> None:
+    ended = speak(stderr=subprocess.PIPE)
+    assert ended.returncode == 0
+    events = [json.loads(line) for line in ended.stderr.splitlines() if line.startswith("{")]
+    assert [event["number"] for event in events if event["event"] == "an event"] == list(range(1_000))
+    assert "ValueError: planted" in events[-1]["traceback"]
+    assert "neither logged nor caught: \\udc80" in ended.stderr
+    assert "ZeroDivisionError" in ended.stderr

@@ -62,7 +62,7 @@ class Wired:
         headers = ((REPLY_TOPIC_HEADER, reply_topic.encode()),)
         receipt = self.pipeline.query_ledger.admit(record(0, value, partition=QUERIES, headers=headers))
         assert receipt is not None
-        self.pipeline.query_lane.put([receipt])
+        self.pipeline.take_queries([receipt])
 
     def end(self, groups: int) -> None:
         """Run so many groups of stages to their end, in order."""

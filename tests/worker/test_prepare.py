@@ -2,6 +2,7 @@
 
 import json
 import threading
+import tracemalloc
 
 import pytest
 
@@ -12,6 +13,11 @@ from worker.encoded import EmbeddedChunk, EncodedChunk
 from worker.limits import LimitReached
 
 WAIT_S = 20.0
+LONG = " ".join(["database"] * 2_000)
+"""Makes more than one chunk."""
+LARGE = "x" * 1_000_001
+TINY = json.dumps([{"msg": "a"}] * 10_000)
+WORDS = " ".join(f"disk{'x' * (n % 50)}" for n in range(2_000))
 
 
 def taken(chain: Chain) -> tuple[int, int]:
@@ -190,10 +196,50 @@ def test_empty_records_do_not_count_as_good_ones(new_chain: NewChain) -> None:
         chain.feed(b"\xff", "", b"\xff", None, b"\xff")
 
 
+def test_whatever_makes_records_dead_letters_before_the_engine_stops_the_service_when_it_is_all_of_them(new_chain: NewChain) -> None:
+    chain = new_chain(strict=True, max_chunks=1, most_undecodable=4)
+    with pytest.raises(LimitReached, match=r"5 undecodable records in a row \(the last: too_many_chunks\)"):
+        chain.feed(LONG, b"\xff", LARGE, json.dumps([{"message": "fits"}, {"message": LONG}]), LONG, "never sent on")
+    assert taken(chain) == (0, 0)
+    assert chain.letters.offsets() == [0, 1, 2, 4]  # of the fourth one entry fits, and was not sent on
+    assert chain.committable() == 3
+
+
+def test_good_records_between_those_of_too_many_chunks_begin_the_count_anew_as_they_came(new_chain: NewChain) -> None:
+    chain = new_chain(strict=True, max_chunks=1, most_undecodable=2)
+    chain.feed(LONG, b"\xff", "one", LARGE, LONG, "two", b"\xff", b"\xff", "three")
+    chain.run()
+    assert [text for _, text in chain.stored()] == ["one", "two", "three"]
+    assert len(chain.letters.posted) == 6
+    assert chain.committable() == 9
+
+
+def test_a_record_above_the_limit_is_one_dead_letter_and_its_neighbours_are_stored(chain: Chain) -> None:
+    chain.feed("before", LARGE, "after")
+    chain.run()
+    assert chain.stored() == [(0, "before"), (2, "after")]
+    assert [(receipt.record.offset, reason, pieces) for receipt, reason, pieces in chain.letters.posted] == [
+        (1, "too_large: 1000001 bytes, 1000000 are allowed", [])
+    ]
+    assert chain.committable() == 3
+
+
+@pytest.mark.parametrize("value", [TINY, WORDS], ids=["ten thousand entries", "one line of many chunks"])
+def test_as_much_is_counted_as_is_held(chain: Chain, value: str) -> None:
+    chain.feed("the first makes room in the tokenizer", value)
+    receipts = chain.admit(value)
+    tracemalloc.start()
+    before_bytes, _ = tracemalloc.get_traced_memory()
+    counted_before = chain.ledger.decoded_bytes
+    chain.prepare.step(receipts)
+    held = tracemalloc.get_traced_memory()[0] - before_bytes
+    tracemalloc.stop()
+    assert 0 < held <= chain.ledger.decoded_bytes - counted_before
+
+
 def test_a_piece_of_too_many_chunks_is_rejected_and_the_records_others_are_stored(new_chain: NewChain) -> None:
     chain = new_chain(max_chunks=2)
-    too_long = " ".join(["database"] * 2000)
-    chain.feed(json.dumps([{"message": "first"}, {"message": too_long}, {"message": "last"}]))
+    chain.feed(json.dumps([{"message": "first"}, {"message": LONG}, {"message": "last"}]))
     chain.run()
     assert [(line.sub, line.text) for line in chain.sink.lines.values()] == [(0, "first"), (2, "last")]
     assert [(reason, pieces) for _, reason, pieces in chain.letters.posted] == [("too_many_chunks", [Reject(1, 0, "too_many_chunks")])]

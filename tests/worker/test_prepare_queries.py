@@ -8,7 +8,8 @@ import pytest
 from tests.worker.chain import QUERIES, REPLIES, Chain, record
 from tests.worker.test_query import BAD
 from worker.answer import EncodedQuery, ReadyQuery
-from worker.query import CORRELATION_HEADER, REPLY_TOPIC_HEADER
+from worker.prepare_queries import Arrival
+from worker.query import CORRELATION_HEADER, REPLY_TOPIC_HEADER, Asked, Question
 
 
 def encoded(chain: Chain) -> list[EncodedQuery]:
@@ -17,11 +18,13 @@ def encoded(chain: Chain) -> list[EncodedQuery]:
 
 def test_a_query_is_masked_like_a_line_and_goes_to_the_engine_as_token_ids(chain: Chain) -> None:
     chain.ask({"text": "disk full on 10.0.0.1"})
-    (query,) = encoded(chain)
+    (query,) = waiting = encoded(chain)
+    chain.embed_lane.put(waiting, urgent=True)
     assert query.ids.tolist() == chain.words.encode(["disk full on"]).text(0).tolist()
     assert query.digest == chain.digest("disk full on")
-    assert query.asked.reply_topic == REPLIES
-    assert query.asked.correlation_id == b"c1"
+    chain.embed()
+    chain.answer()
+    assert [(reply.topic, reply.correlation_id) for reply in chain.replies] == [(REPLIES, b"c1")]
 
 
 @pytest.mark.parametrize(("value", "field"), BAD.values(), ids=BAD)
@@ -42,7 +45,7 @@ def test_a_query_for_another_reply_topic_is_counted_and_settled_but_not_answered
         headers += ((REPLY_TOPIC_HEADER, reply_topic.encode("utf-8", "surrogateescape")),)
     receipt = chain.query_ledger.admit(record(0, b'{"text": "a"}', partition=QUERIES, headers=headers))
     assert receipt is not None
-    chain.prepare_queries.step([receipt])
+    chain.prepare_queries.step([Arrival(receipt, chain.now_s)])
     assert chain.prepare_queries.tally.unanswerable == 1
     assert chain.query_ledger.tally["dropped:unanswerable"] == 1
     assert chain.query_ledger.committable() == {QUERIES: 1}
@@ -53,7 +56,7 @@ def test_a_query_for_another_reply_topic_is_counted_and_settled_but_not_answered
 def test_a_query_without_a_correlation_id_is_answered_without_one(chain: Chain) -> None:
     receipt = chain.query_ledger.admit(record(0, b"{}", partition=QUERIES, headers=((REPLY_TOPIC_HEADER, REPLIES.encode()),)))
     assert receipt is not None
-    chain.prepare_queries.step([receipt])
+    chain.prepare_queries.step([Arrival(receipt, chain.now_s)])
     chain.answer()
     assert chain.replies[0].correlation_id == b""
 
@@ -139,7 +142,7 @@ def test_the_vector_of_a_query_that_was_cut_is_not_kept_under_the_digest_of_the_
         chain.ask({"text": text})
     chain.embed()
     assert len(chain.answer()) == 2
-    whole, short = (chain.prepare_queries.encoder.treat(text).digest for text in ("disk " * 800, "disk full"))
+    whole, short = (one.digest for one in chain.prepare_queries.encoder.treat(["disk " * 800, "disk full"]))
     assert list(chain.levels.get_many([whole, short])) == [short]
 
 
@@ -147,7 +150,7 @@ def test_queries_of_a_dead_generation_are_dropped(chain: Chain) -> None:
     receipt = chain.query_ledger.admit(record(0, b'{"text": "a"}', partition=QUERIES, headers=((REPLY_TOPIC_HEADER, REPLIES.encode()),)))
     assert receipt is not None
     chain.query_ledger.revoke([QUERIES])
-    chain.prepare_queries.step([receipt])
+    chain.prepare_queries.step([Arrival(receipt, chain.now_s)])
     assert (chain.prepare_queries.tally.asked, len(chain.embed_lane), len(chain.answer_lane)) == (0, 0, 0)
     assert chain.query_ledger.open_bytes == 0
 
@@ -158,3 +161,84 @@ def test_odd_texts_are_queries_too(chain: Chain) -> None:
     chain.embed()
     assert all("hits" in reply for reply in chain.answer())
     assert len(chain.replies) == 6
+
+
+def test_the_wait_counts_from_when_the_request_was_polled(chain: Chain) -> None:
+    chain.cache.put_many({chain.digest("disk full"): np.eye(384, dtype=np.float32)[5]})
+    chain.prepare_queries.step([Arrival(chain.query("disk full"), chain.now_s - 0.25)])
+    assert chain.answer()[0]["seconds"] == {"wait": 0.25, "embed": 0.0, "search": 0.0}
+
+
+def test_a_deadline_that_passed_while_the_query_waited_to_be_prepared_counts(chain: Chain) -> None:
+    chain.prepare_queries.step([Arrival(chain.query("disk full", deadline_ms=1_200), chain.now_s - 0.3)])
+    assert chain.answer()[0]["error"]["code"] == "expired"
+
+
+def test_a_question_that_did_not_come_over_kafka_takes_the_same_way(chain: Chain) -> None:
+    chain.feed("disk full")
+    chain.run()
+    got: list[bytes] = []
+
+    def reply(value: bytes, *, deadline_s: float | None) -> None:
+        got.append(value)
+        assert deadline_s == chain.now_s + 0.5
+
+    chain.prepare_queries.step([Question(b'{"text": "disk full", "deadline_ms": 500}', Asked(reply, chain.now_s))])
+    assert chain.prepare_queries.tally.asked == 1
+    chain.embed()
+    chain.answer()
+    assert [hit["text"] for hit in json.loads(got[0])["hits"]] == ["disk full"]
+    assert chain.replies == []
+
+
+@pytest.mark.parametrize("mode", ["bm25", "hybrid"])
+def test_a_search_by_words_where_there_is_no_column_for_it_is_refused_by_name(chain: Chain, mode: str) -> None:
+    chain.ask({"text": "disk full", "mode": mode})
+    assert len(chain.embed_lane) == 0
+    error = chain.answer()[0]["error"]
+    assert (error["code"], error["field"]) == ("bad_query", "mode")
+    assert "milvus.bm25" in error["reason"]
+
+
+def test_a_search_by_words_needs_no_vector(chain: Chain) -> None:
+    chain.sink.has_bm25 = True
+    chain.feed("disk full", "network down")
+    chain.run()
+    chain.ask({"text": "network", "mode": "bm25"})
+    assert len(chain.embed_lane) == 0
+    reply = chain.answer()[0]
+    assert ([hit["text"] for hit in reply["hits"]], reply["mode"]) == (["network down"], "bm25")
+
+
+def test_a_text_of_identifiers_alone_is_looked_for_by_words_unless_asked_otherwise(chain: Chain) -> None:
+    chain.sink.has_bm25 = True
+    chain.feed("disk full on 10.0.0.1", "disk full on 10.0.0.2", "disk full on 10.0.0.1", "network down")
+    chain.run()
+    chain.ask({"text": "10.0.0.1"})
+    assert len(chain.embed_lane) == 0
+    reply = chain.answer()[-1]
+    assert [hit["text"] for hit in reply["hits"]][:2] == ["disk full on 10.0.0.1"] * 2, "all lines that have it"
+    assert reply["mode"] == "bm25"
+    chain.ask({"text": "10.0.0.1", "mode": "dense"})
+    assert len(chain.embed_lane) == 1
+    chain.ask({"text": "10.0.0.1", "per_template": 1})
+    assert len(chain.answer()[-1]["hits"]) == 1
+
+
+def test_the_log_of_misdirected_queries_does_not_grow_with_them(chain: Chain) -> None:
+    for _ in range(1000):
+        chain.ask({"text": "a"}, reply_topic="somebody.elses")
+    assert chain.prepare_queries.tally.unanswerable == 1000
+    assert len(chain.said) == 10
+    assert chain.said[-1].endswith("(512 so far)")
+
+
+def test_the_queries_of_a_list_each_go_their_own_way(chain: Chain) -> None:
+    vector = np.eye(384, dtype=np.float32)[5]
+    chain.cache.put_many({chain.digest("disk full"): vector})
+    receipts = [chain.query(text) for text in ("disk full 7", "network down", "login failed")]
+    bad = chain.query("login", k=0)
+    chain.prepare_queries.step([Arrival(one, chain.now_s) for one in (receipts[0], bad, *receipts[1:])])
+    assert [query.query.text for query in encoded(chain)] == ["network down", "login failed"]
+    answerable = chain.answer_lane.take(10) or []
+    assert [type(one).__name__ for one in answerable] == ["FailedQuery", "ReadyQuery"]

@@ -35,7 +35,14 @@ BAD: dict[str, tuple[bytes, str]] = {
     "a service of a megabyte": (json.dumps({"text": "a", "filters": {"service": ["s" * 1_000_000]}}).encode(), "filters.service.0"),
     "a time of a hundred digits": (b'{"text": "a", "filters": {"since_ms": 1' + b"0" * 100 + b"}}", "filters.since_ms"),
     "a time outside 64 bits": (b'{"text": "a", "filters": {"until_ms": -9223372036854775809}}', "filters.until_ms"),
-    "a mode that comes later": (b'{"text": "a", "mode": "bm25"}', "mode"),
+    "an unknown mode": (b'{"text": "a", "mode": "sparse"}', "mode"),
+    "no lines of a kind": (b'{"text": "a", "per_template": 0}', "per_template"),
+    "a line's neighbours and a text": (b'{"text": "a", "around": {"topic": "logs", "partition": 0, "offset": 1}}', "text"),
+    "a line's neighbours as kinds": (b'{"as": "templates", "around": {"topic": "logs", "partition": 0, "offset": 1}}', "as"),
+    "a line's neighbours by words": (b'{"mode": "bm25", "around": {"topic": "logs", "partition": 0, "offset": 1}}', "mode"),
+    "neighbours of no line": (b'{"around": {"topic": "logs", "partition": 0}}', "around.offset"),
+    "neighbours of a negative line": (b'{"around": {"topic": "logs", "partition": 0, "offset": -1}}', "around.offset"),
+    "a million neighbours": (b'{"around": {"topic": "logs", "partition": 0, "offset": 1, "before": 1000000}}', "around.before"),
     "a deadline in the past": (b'{"text": "a", "deadline_ms": 0}', "deadline_ms"),
     "a deadline next year": (b'{"text": "a", "deadline_ms": 31536000000}', "deadline_ms"),
 }
@@ -62,7 +69,7 @@ def test_an_unknown_field_with_a_name_of_a_megabyte_is_named_in_short() -> None:
 
 def test_the_shortest_query_is_a_text() -> None:
     query = parse_query(b'{"text": "disk full"}')
-    assert query == Query(text="disk full", k=10, mode="dense", deadline_ms=None)
+    assert query == Query(text="disk full", k=10, mode=None, per_template=None, around=None, deadline_ms=None)
     assert query.filters.as_line_filter() == LineFilter()
 
 
@@ -96,7 +103,7 @@ def test_a_deadline_counts_from_when_the_request_was_sent(deadline_ms: int | Non
 
 
 def test_the_moment_of_the_deadline_is_late() -> None:
-    asked = Asked(None, "replies", b"", 1.0, 5.0)  # type: ignore[arg-type]
+    asked = Asked(lambda _value, *, deadline_s: None, 1.0, 5.0)  # noqa: ARG005 - as SendReply
     assert [is_late(asked, now_s) for now_s in (4.9, 5.0, 5.1)] == [False, True, True]
     assert not is_late(asked._replace(deadline_s=None), 1e9)
 

@@ -256,8 +256,8 @@ def test_rows_and_seconds_are_counted(chain: Chain) -> None:
     assert tally.seconds == 0.5 * len(chain.sink.templates) + 0.5 * len(chain.sink.lines)
 
 
-def test_fail_points_stand_on_both_sides_of_the_lines_upsert(chain: Chain) -> None:
-    passed: list[tuple[str, int]] = []
+def test_fail_points_stand_on_both_sides_of_each_upsert_and_between_template_and_line(chain: Chain) -> None:
+    passed: list[tuple[str, int, int]] = []
     chain.feed("disk full")
     chain.embed()
     store = Store(
@@ -266,9 +266,15 @@ def test_fail_points_stand_on_both_sides_of_the_lines_upsert(chain: Chain) -> No
         say=chain.said.append,
         pause=chain.pause,
         clock=chain.clock,
-        fail_point=lambda point: passed.append((point, len(chain.sink.lines))),
+        fail_point=lambda point: passed.append((point, len(chain.sink.templates), len(chain.sink.lines))),
     )
     waiting = chain.store_lane.take(10)
     assert waiting is not None
     store.step(waiting)
-    assert passed == [("before_upsert", 0), ("after_upsert", 1)]
+    assert passed == [
+        ("before_templates", 0, 0),
+        ("after_templates", 1, 0),
+        ("landed", 1, 0),
+        ("before_upsert", 1, 0),
+        ("after_upsert", 1, 1),
+    ]

@@ -29,7 +29,7 @@ def server(tmp_path: Path) -> Iterator[StubServer]:
 def remote(server: StubServer) -> Iterator[MilvusSink]:
     sink = MilvusSink(MilvusSettings(uri=server.uri, dim=384, space="space-1", timeout_s=10.0))
     sink.open()
-    sink._client._write_timeout_s = TIMEOUT_S  # type: ignore[union-attr]  # noqa: SLF001 (opening takes longer than a test should wait)
+    sink._lent.check()._write_timeout_s = TIMEOUT_S  # noqa: SLF001 (opening takes longer than a test should wait)
     yield sink
     sink.close()
 

@@ -97,7 +97,7 @@ class PieceMaker:
         try:
             return self._decoder.decode(receipt)
         except Undecodable as error:
-            return f"undecodable: {error}"
+            return error.reason
 
 
 def open_piece_maker(settings: Settings) -> PieceMaker:

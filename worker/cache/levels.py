@@ -24,11 +24,19 @@ class Levels:
     Thread: any.
     """
 
-    def __init__(self, *, memory: VectorCache, redis: VectorCache | None, index: Callable[[Collection[str]], dict[str, Vector]]) -> None:
+    def __init__(
+        self,
+        *,
+        memory: VectorCache,
+        redis: VectorCache | None,
+        index: Callable[[Collection[str]], dict[str, Vector]],
+        fail_point: Callable[[str], None] = lambda _point: None,
+    ) -> None:
         """`index` returns the vectors of stored templates, and nothing when it cannot answer."""
         self._memory = memory
         self._redis = redis
         self._index = index
+        self._fail_point = fail_point
 
     def find(self, digests: Iterable[str]) -> dict[str, Found]:
         """Return what any level has."""
@@ -39,6 +47,7 @@ class Levels:
             stored = self._index(missing)
             self.put_many(stored)
             found.update((digest, Found(vector, "index")) for digest, vector in stored.items())
+        self._fail_point("cache_read")
         return found
 
     def get_many(self, digests: Iterable[str]) -> dict[str, Vector]:
@@ -50,6 +59,7 @@ class Levels:
         self._memory.put_many(vectors)
         if self._redis is not None:
             self._redis.put_many(vectors)
+        self._fail_point("cache_written")
 
     def _cached(self, wanted: set[str]) -> dict[str, Found]:
         found = {digest: Found(vector, "memory") for digest, vector in self._memory.get_many(wanted).items()}

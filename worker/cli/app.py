@@ -20,6 +20,7 @@ from worker.cli.model_verbs import model_app
 from worker.cli.offsets_verbs import positions_app
 from worker.cli.options import PLAIN, AsJson, Bootstrap, Config, Copies, Hits, Query, Verbs
 from worker.cli.output import never_fail_on_a_character, print_facts, print_json, print_text
+from worker.cli.search_verbs import search_app
 from worker.cli.verify_verbs import verify_app
 from worker.exit_codes import MUST_CHANGE
 
@@ -37,7 +38,7 @@ app = typer.Typer(
 )
 topics_app = typer.Typer(help="Make the Kafka topics that vectail needs.", **PLAIN)
 config_app = typer.Typer(help="Check the settings, or show all of them.", **PLAIN)
-for verbs in (kinds_app, positions_app, verify_app):
+for verbs in (search_app, kinds_app, positions_app, verify_app):
     app.add_typer(verbs)
 for verb, verbs in (("dlq", dlq_app), ("topics", topics_app), ("config", config_app), ("model", model_app)):
     app.add_typer(verbs, name=verb)
@@ -132,32 +133,6 @@ def feed_verb(
     result = feed_files(settings, FeedOptions(files=tuple(files), topic=topic, rate=rate), Screen(silent=as_json), stop)
     if as_json:
         print_json(result)
-
-
-@app.command("search")
-def search_verb(
-    text: Annotated[list[str], typer.Argument(help="What to look for, in your own words.", metavar="TEXT")],
-    *,
-    k: Hits = 10,
-    timeout: Annotated[float, typer.Option(help="Seconds to wait for an answer.", min=0.1, max=600, metavar="N")] = 15.0,
-    bootstrap_servers: Bootstrap = None,
-    config: Config = None,
-    as_json: AsJson = False,
-) -> None:
-    """Ask a running worker which lines fit a question.
-
-    The worker is `vectail run` or `vectail demo --serve`; question and answer go over Kafka.
-    """
-    from worker.cli.screen import Screen
-    from worker.cli.search import checked_text, search
-
-    asked = checked_text(" ".join(text))
-    settings = settings_or_fail(config, kafka_flags(bootstrap_servers))
-    answer = search(settings.kafka, asked, k=k, timeout_s=timeout)
-    if as_json:
-        print_json(answer)
-    else:
-        Screen().answer(answer)
 
 
 @topics_app.command("init")

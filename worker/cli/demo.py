@@ -23,7 +23,9 @@ from worker.ask import Asker
 from worker.cli.demo_folder import begin_run
 from worker.cli.exits import must_change, problem
 from worker.cli.given import worker_settings_or_fail
-from worker.cli.run import load_or_fail, open_service
+from worker.cli.hits_screen import show_demo
+from worker.cli.question import SearchQuestion
+from worker.cli.run import listen_or_fail, load_or_fail, open_service
 from worker.cli.running import Running
 from worker.cli.screen import Figures, Screen
 from worker.cli.search import ask
@@ -83,10 +85,11 @@ def demo(
         broker = EmbeddedBroker()
         stack.callback(broker.close)
         settings = _settings(options, folder, broker.bootstrap_servers)
+        http = listen_or_fail(settings)
         _touch_topics(settings)
         screen.say("Loading the model …" if chosen_engine(settings.engine) == "llama" else "Loading vLLM and the model, about 20 seconds …")
         model = load_or_fail(settings)
-        running = Running(open_service(settings, model, say=Announcer(screen.warn).say), stop or threading.Event())
+        running = Running(open_service(settings, model, say=Announcer(screen.warn).say, http=http), stop or threading.Event())
         stack.callback(ended, running.service)
         stack.callback(running.end)
         running.wait_opened()
@@ -106,9 +109,16 @@ def _settings(options: DemoOptions, folder: Path, bootstrap_servers: str) -> Set
         "topics": ("logs",),
         "commit_interval_s": 0.2,
         "protocol": "consumer",
-        "librdkafka": {},
+        "librdkafka": {"fetch.wait.max.ms": "10"},  # the embedded broker lets a reader wait so long even if something has come
     }
-    return worker_settings_or_fail(options.config, {"kafka": kafka, "milvus": {"uri": str(folder / "index.db"), "writers": 1}})
+    index = folder / "index.db"
+    milvus = {"uri": str(index), "writers": 1}
+    flags = {"kafka": kafka, "milvus": milvus} | ({} if options.serve else {"http": {"enabled": False}})
+    settings = worker_settings_or_fail(options.config, flags)
+    if settings.milvus.bm25 != "auto" or index.exists():
+        return settings
+    # A new folder gets none by itself, for speed; here people try exact ids too, and the lines are few.
+    return worker_settings_or_fail(options.config, flags | {"milvus": milvus | {"bm25": "on"}})
 
 
 def _touch_topics(settings: Settings) -> None:
@@ -126,9 +136,9 @@ def _feed_and_ask(options: DemoOptions, settings: Settings, running: Running, as
     _index(options, settings, running, fed, screen)
     seconds = time.monotonic() - started_s
     queries = options.queries or (() if options.files else EXAMPLE_QUERIES)
-    answers = [ask(asker, text, k=options.k, timeout_s=_ANSWER_S) for text in queries]
+    answers = [ask(asker, SearchQuestion(text=text, k=options.k), timeout_s=_ANSWER_S) for text in queries]
     result = {**_figures(running.service, fed), "seconds": round(seconds, 3), "queries": answers}
-    screen.result(result)
+    show_demo(screen, result)
     return result
 
 
@@ -228,6 +238,8 @@ def _committed(next_offsets: dict[Partition, int]) -> dict[str, int]:
 def _serve(settings: Settings, running: Running, screen: Screen) -> None:
     address = settings.kafka.bootstrap_servers
     screen.tell(f'Serving. From another terminal: vectail search "disk is full" --bootstrap-servers {address}')
+    if running.service.outside.http is not None:
+        screen.tell(f"Over HTTP: POST {running.service.outside.http.url}/api/search")
     screen.tell(f"More lines: vectail feed FILE --bootstrap-servers {address}    Ctrl-C ends it.")
     try:
         while True:

@@ -52,6 +52,7 @@ def templates_verb(
     """
     from time import time
 
+    from worker.cli.hits_screen import show_kinds
     from worker.cli.screen import Screen
     from worker.cli.search import checked_text
     from worker.cli.since import since_ms
@@ -64,4 +65,4 @@ def templates_verb(
     if as_json:
         print_json(answer)
     else:
-        Screen().kinds(answer)
+        show_kinds(Screen(), answer)

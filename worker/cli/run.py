@@ -9,6 +9,7 @@ from sinks.sink import SinkMismatch
 from worker.cli.exits import CommandFailed, stop_on_signals
 from worker.cli.offsets import planned, readers_of
 from worker.exit_codes import DRAINED, MUST_CHANGE, OVERDUE
+from worker.http.listening import HttpRefused, Listening, listen
 from worker.kafka_admin import BrokerAway, KafkaRefused
 from worker.loaded import LoadedModel, load_model
 from worker.logs import announcer, configure_logs, inform, report_crash
@@ -17,7 +18,7 @@ from worker.outside import open_outside
 from worker.positions.kafka import KafkaPositions
 from worker.positions.offsets import Target
 from worker.service import Service
-from worker.settings import Settings
+from worker.settings import Settings, SettingsError
 from worker.tables import KafkaTable
 
 _AGAIN_S = 1.0
@@ -35,15 +36,30 @@ def run_worker(settings: Settings, *, number: int | None = None, start: Target |
     configure_logs(worker=number)
     if start is not None:
         begin_at(settings.kafka, start, stop)
-    inform("starting", kafka=settings.kafka.bootstrap_servers, topics=list(settings.kafka.topics), milvus=settings.milvus.uri)
+    http = listen_or_fail(settings)
+    inform(
+        "starting",
+        kafka=settings.kafka.bootstrap_servers,
+        topics=list(settings.kafka.topics),
+        milvus=settings.milvus.uri,
+        **({} if http is None else {"http": http.url}),
+    )
     model = load_or_fail(settings)
     inform("model ready", model=model.prepared.name, engine=model.engine.name, space=model.space.id)
-    exit_code = run_service(open_service(settings, model, say=announcer().say, stop=stop))
+    exit_code = run_service(open_service(settings, model, say=announcer().say, stop=stop, http=http))
     if exit_code == DRAINED:
         inform("drained; everything that was taken in is committed")
     elif exit_code == OVERDUE:
         inform("drain deadline passed; what is not committed will be read again")
     return exit_code
+
+
+def listen_or_fail(settings: Settings) -> Listening | None:
+    """Take the port of the HTTP API, before the model is loaded; None where it is switched off."""
+    try:
+        return listen(settings.http) if settings.http.enabled else None
+    except HttpRefused as error:
+        raise CommandFailed(str(error), MUST_CHANGE) from error
 
 
 def load_or_fail(settings: Settings) -> LoadedModel:
@@ -84,11 +100,18 @@ def _stop_with_parent(stop: threading.Event) -> None:
     stop.set()
 
 
-def open_service(settings: Settings, model: LoadedModel, *, say: Callable[[str], None], stop: threading.Event | None = None) -> Service:
+def open_service(
+    settings: Settings,
+    model: LoadedModel,
+    *,
+    say: Callable[[str], None],
+    stop: threading.Event | None = None,
+    http: Listening | None = None,
+) -> Service:
     """Connect to everything and wire the service."""
     try:
-        return Service(settings, open_outside(settings, model, say=say), say=say, stop=stop)
-    except (ProducerMisconfigured, SinkMismatch, ValueError) as error:
+        return Service(settings, open_outside(settings, model, say=say, http=http), say=say, stop=stop)
+    except (ProducerMisconfigured, SinkMismatch, SettingsError, ValueError) as error:
         raise CommandFailed(str(error), MUST_CHANGE) from error
 
 

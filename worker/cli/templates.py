@@ -14,13 +14,14 @@ from sinks.sink import SinkBroken, SinkBusy, SinkMismatch
 from worker.cache.vectors import Vector
 from worker.cli.exits import must_change, problem
 from worker.cli.search import ask_worker, open_asker
-from worker.kinds import Enough, find_kinds, kinds_document
 from worker.loaded import load_model, model_of, space_of
 from worker.logs import configure_logs
 from worker.model.folder import ModelError
 from worker.outside import milvus_settings
 from worker.query import Query
 from worker.query_text import new_query_encoder
+from worker.search.kinds import Enough, find_kinds, kinds_document
+from worker.search.search import Sought
 from worker.settings import Settings
 from worker.space import EmbeddingSpace
 
@@ -45,7 +46,7 @@ class TemplatesOptions:
 
     def request(self) -> dict[str, Any]:
         """Return it as a query on the wire."""
-        text = {} if self.like is None else {"text": self.like}
+        text = {} if self.like is None else {"text": self.like, "mode": "dense"}
         filters = {} if self.since_ms is None else {"since_ms": self.since_ms}
         return {**text, "as": "templates", "k": self.k, "filters": filters}
 
@@ -81,7 +82,7 @@ def _read(settings: Settings, options: TemplatesOptions) -> dict[str, Any]:
     query = Query.model_validate(options.request())
     try:
         sink.open(create=False)
-        return kinds_document(find_kinds(sink, query, vector, Enough(counted=is_over, all=is_over), most_lines=_MOST_LINES))
+        return kinds_document(find_kinds(sink, Sought(query, vector), Enough(counted=is_over, all=is_over), most_lines=_MOST_LINES))
     except SinkMismatch as error:
         raise must_change(error) from error
     except (SinkBusy, SinkBroken) as error:
@@ -98,7 +99,7 @@ def _asked(settings: Settings, like: str | None) -> tuple[EmbeddingSpace, Vector
         model = load_model(settings)
         encoder = new_query_encoder(settings, model)
         try:
-            return model.space, model.engine.embed([encoder.encode(encoder.treat(like)).ids])[0]
+            return model.space, model.engine.embed([encoder.encode(encoder.treat([like])[0]).ids])[0]
         finally:
             encoder.tokenizer.close()
             model.engine.close()

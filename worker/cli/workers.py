@@ -40,9 +40,13 @@ def read_part(text: str) -> Part:
 
 
 def shares_of(settings: Settings, part: Part) -> Flags:
-    """Return what one of several workers sets otherwise than one alone: its cores, and its share of the GPU's memory."""
+    """Return what one of several workers sets otherwise than one alone: its cores, its share of the GPU's memory, its HTTP port."""
     threads = settings.engine.threads or len(os.sched_getaffinity(0))
-    return {"engine": {"threads": max(threads // part.of, 1), "memory_share": settings.engine.memory_share / part.of}}
+    port = settings.http.port
+    return {
+        "engine": {"threads": max(threads // part.of, 1), "memory_share": settings.engine.memory_share / part.of},
+        "http": {"port": port + part.number - 1 if port else 0},
+    }
 
 
 def run_workers(settings: Settings, config: Path | None, count: int) -> int:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import redis
 
+from tests.services.proxy import Proxy
 from tests.services.redis import local_redis
-from tests.services.slow_proxy import SlowProxy
 from tests.worker.cache.rig import DIM, Rig, digest_of, space_of, vector_of, vectors_of
 from tests.worker.running import wait_until
 from worker.cache.redis_cache import RedisCache
@@ -71,7 +71,7 @@ def test_where_vectors_have_any_length_they_keep_it(redis_url: str) -> None:
 
 
 def test_the_array_may_be_written_over_as_soon_as_it_was_handed_over(redis_url: str, space: EmbeddingSpace) -> None:
-    with SlowProxy(port_of(redis_url)) as proxy, Rig(f"redis://127.0.0.1:{proxy.port}", space=space) as rig:
+    with Proxy(port_of(redis_url)) as proxy, Rig(f"redis://127.0.0.1:{proxy.port}", space=space) as rig:
         proxy.hold()
         vectors = vectors_of([1])
         rig.hand_over(vectors)
@@ -83,7 +83,7 @@ def test_the_array_may_be_written_over_as_soon_as_it_was_handed_over(redis_url: 
 
 def test_what_is_beyond_the_queue_is_dropped_and_counted_and_nobody_waits(redis_url: str, space: EmbeddingSpace) -> None:
     room = 10 * (12 + 2 * DIM + 57)
-    with SlowProxy(port_of(redis_url)) as proxy, Rig(f"redis://127.0.0.1:{proxy.port}", space=space, queue_bytes=room) as rig:
+    with Proxy(port_of(redis_url)) as proxy, Rig(f"redis://127.0.0.1:{proxy.port}", space=space, queue_bytes=room) as rig:
         proxy.hold()
         rig.hand_over(vectors_of([0]))
         assert proxy.held.wait(10)  # the writer is out of the way, with the first
@@ -110,7 +110,7 @@ def test_closing_writes_what_waits_and_ends_every_thread(redis_url: str, space: 
 
 
 def test_closing_does_not_wait_for_a_silent_server(redis_url: str, space: EmbeddingSpace) -> None:
-    with SlowProxy(port_of(redis_url)) as proxy, Rig(f"redis://127.0.0.1:{proxy.port}", space=space) as rig:
+    with Proxy(port_of(redis_url)) as proxy, Rig(f"redis://127.0.0.1:{proxy.port}", space=space) as rig:
         proxy.hold()
         rig.hand_over(vectors_of(range(1000)))
         assert proxy.held.wait(10)

@@ -45,6 +45,7 @@ def _own_settings(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name)
     monkeypatch.setenv("VECTAIL_MODEL__CACHE", str(CACHE))
     monkeypatch.setenv("VECTAIL_ENGINE__NAME", "llama")  # where vLLM is installed too, every start would take 20 s
+    monkeypatch.setenv("VECTAIL_HTTP__PORT", "0")  # tests run side by side
 
 
 @pytest.fixture

@@ -29,7 +29,8 @@ class Ended(NamedTuple):
 def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the environment of every child: the cache of the prepared model, the engine that loads at once, and 80 columns."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("VECTAIL_")}
-    return inherited | {"VECTAIL_MODEL__CACHE": str(CACHE), "VECTAIL_ENGINE__NAME": "llama", "COLUMNS": "80"} | dict(more or {})
+    own = {"VECTAIL_MODEL__CACHE": str(CACHE), "VECTAIL_ENGINE__NAME": "llama", "VECTAIL_HTTP__PORT": "0", "COLUMNS": "80"}
+    return inherited | own | dict(more or {})
 
 
 def vectail(*words: str, given: bytes = b"", env: Mapping[str, str] | None = None) -> Ended:

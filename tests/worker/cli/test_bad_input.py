@@ -1,6 +1,7 @@
 """Whatever is wrong with what the user gave is one line on standard error, exit code 2, and never a traceback."""
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -40,7 +41,7 @@ BAD: list[tuple[str, str]] = [
     ("feed file --rate 0", "'--rate'"),
     ("feed file -c notopic.toml", "kafka.topics names no topic"),
     ("feed file -c badclient.toml", "No such configuration property"),
-    ("search", "Missing argument 'TEXT'"),
+    ("search", "say what to look for"),
     ("search \u00a0", "a query needs a text"),
     ("search disk -k 0", "'-k'"),
     ("search disk -k many", "'-k'"),
@@ -181,3 +182,12 @@ def test_without_standard_output_a_verb_still_works() -> None:
     )
 
     assert (child.returncode, child.stderr) == (0, b"")
+
+
+def test_a_port_that_somebody_else_has_is_told_before_anything_is_loaded(run_here: RunHere, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        monkeypatch.setenv("VECTAIL_HTTP__PORT", str(port))
+        ended = run_here("run")
+    assert ended.exit_code == 2
+    assert f"http cannot listen on 127.0.0.1 port {port}: Address already in use; set http.port" in in_one_line(ended)

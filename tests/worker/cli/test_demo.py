@@ -41,7 +41,7 @@ FIELDS = [
     "engine", "space", "committed", "seconds", "queries",
 ]  # fmt: skip
 PARTS = ["known", "collapsed", "rejected", "from_engine", "from_memory", "from_redis", "from_index"]
-HIT_FIELDS = ["score", "text", "template", "topic", "partition", "offset", "sub", "chunk", "time", "service", "level"]
+HIT_FIELDS = ["score", "text", "template", "id", "topic", "partition", "offset", "sub", "chunk", "chunks", "time", "service", "level"]
 
 
 class Runs(NamedTuple):
@@ -81,7 +81,7 @@ def expected(value: bytes) -> str:
 
 def test_standard_output_is_one_object_with_the_promised_fields(runs: Runs) -> None:
     assert list(runs.first) == FIELDS
-    assert [list(query) for query in runs.first["queries"]] == [["text", "seconds", "complete", "hits"]] * 2
+    assert [list(query) for query in runs.first["queries"]] == [["text", "seconds", "mode", "complete", "hits"]] * 2
     assert {tuple(hit) for query in runs.first["queries"] for hit in query["hits"]} == {tuple(HIT_FIELDS)}
 
 

@@ -10,9 +10,9 @@ import pytest
 from confluent_kafka import Message
 
 from producers.kafka import EmbeddedBroker
-from tests.producers.forwarder import forwarder
 from tests.services.kafka import KafkaServer
 from tests.services.ports import free_port
+from tests.services.proxy import Proxy
 from tests.worker.cli.conftest import ReadTopic, RunHere, new_topic
 from tests.worker.cli.console import Running, in_one_line
 
@@ -84,7 +84,7 @@ def test_a_broker_that_is_away_is_waited_for_and_said_so(broker: EmbeddedBroker,
     running = Running(["feed", str(file), "--topic", topic, "--bootstrap-servers", f"127.0.0.1:{port}"])
     try:
         running.wait_for("trying again")
-        with forwarder(port, broker.bootstrap_servers):
+        with Proxy(int(broker.bootstrap_servers.rpartition(":")[2]), at=port):
             ended = running.end()
     finally:
         running.close()

@@ -12,7 +12,10 @@ VERBS = {
     "demo": ("FILE", "--query", "--data", "--json", "--serve", "-k"),
     "run": ("--config", "Exit codes"),
     "feed": ("FILE", "--topic", "--rate", "--bootstrap-servers", "--config"),
-    "search": ("TEXT", "-k", "--timeout", "--json", "--bootstrap-servers"),
+    "search": (
+        *("TEXT", "-k", "--mode", "--as", "--per-template", "--since", "--until", "--service", "--level", "--topic"),
+        *("--around", "--context", "-C", "--timeout", "--json", "--bootstrap-servers"),
+    ),
     "lag": ("--watch", "--interval", "--json"),
     "offsets show": ("--queries", "--json"),
     "offsets reset": ("--to", "--topic", "--partition", "--yes"),

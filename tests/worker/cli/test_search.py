@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,27 @@ from tests.services.ports import free_port
 from tests.worker.cli.conftest import PARTITIONS, WAIT_S, RunHere, new_topic
 from tests.worker.cli.console import in_one_line
 
+PLAIN_HIT = {
+    "text": "the disk is full",
+    "template": "t" * 32,
+    "id": "logs:0:123",
+    "time": 1_714_564_800_000,
+    "service": "",
+    "level": "",
+    "topic": "logs",
+    "partition": 0,
+    "offset": 123,
+    "sub": 0,
+    "chunk": 0,
+    "chunks": 1,
+}
+HIT = {"score": 0.5, **PLAIN_HIT}
+KIND = {"template": "t" * 32, "text": "the disk is full", "lines": 2, "first": 0, "last": 1000, "example": None, "score": 0.5}
+
+
+def answer(mode: str = "dense", **found: Any) -> dict[str, Any]:  # noqa: ANN401 - as JSON has it
+    return {**found, "complete": True, "mode": mode, "seconds": {"wait": 0.1, "embed": 0.1, "search": 0.1}}
+
 
 @pytest.fixture
 def config(broker: EmbeddedBroker, unique: Callable[[str], str], tmp_path: Path) -> Path:
@@ -27,7 +49,7 @@ def config(broker: EmbeddedBroker, unique: Callable[[str], str], tmp_path: Path)
 
 
 @contextmanager
-def answering(address: str, topic: str, answer: Mapping[str, Any], asked: list[Any]) -> Iterator[None]:
+def answering(address: str, topic: str, reply_value: Mapping[str, Any], asked: list[Any]) -> Iterator[None]:
     """Give the next query in a topic that answer, as a worker would; the query goes into `asked`."""
 
     def reply() -> None:
@@ -40,7 +62,7 @@ def answering(address: str, topic: str, answer: Mapping[str, Any], asked: list[A
         producer = Producer({"bootstrap.servers": address, "log_level": 0})
         correlation, reply_topic = headers["kafka_correlationId"], headers["kafka_replyTopic"]
         assert isinstance(reply_topic, bytes)
-        producer.produce(reply_topic.decode(), json.dumps(answer).encode(), headers=[("kafka_correlationId", correlation)])
+        producer.produce(reply_topic.decode(), json.dumps(reply_value).encode(), headers=[("kafka_correlationId", correlation)])
         producer.flush(WAIT_S)
         consumer.close()
 
@@ -78,13 +100,122 @@ def test_the_words_are_one_question_and_the_worker_knows_how_long_somebody_waits
     broker: EmbeddedBroker, config: Path, run_here: RunHere
 ) -> None:
     asked: list[Any] = []
-    answer = {"hits": [], "complete": True, "seconds": {"wait": 0.1, "embed": 0.1, "search": 0.1}}
-    with answering(broker.bootstrap_servers, query_topic(config), answer, asked):
+    with answering(broker.bootstrap_servers, query_topic(config), answer(hits=[]), asked):
         ended = run_here("search", "disk", "is full", "-k", "3", "-c", str(config), "--timeout", "30")
 
     assert asked == [{"text": "disk is full", "k": 3, "deadline_ms": 30_000}]
     assert ended.exit_code == 0
-    assert ended.out.endswith("No lines found.\n")
+    assert ended.out.endswith("No lines found. `vectail templates --since all` lists the kinds of lines there are.\n")
+
+
+def test_every_option_reaches_the_worker(broker: EmbeddedBroker, config: Path, run_here: RunHere) -> None:
+    asked: list[Any] = []
+    before_ms = time.time() * 1000 - 3_600_000
+    with answering(broker.bootstrap_servers, query_topic(config), answer(hits=[]), asked):
+        filters = (
+            "--since",
+            "1h",
+            "--until",
+            "2999-01-01",
+            "--service",
+            "a",
+            "--service",
+            "b \udcff",
+            "--level",
+            "WARN",
+            "--topic",
+            "logs",
+        )
+        ended = run_here("search", "disk", "--mode", "hybrid", "--per-template", "2", *filters, "-c", str(config), "--timeout", "30")
+
+    (query,) = asked
+    since_ms = query["filters"].pop("since_ms")
+    assert before_ms - 1 <= since_ms <= before_ms + 60_000
+    assert query == {
+        "text": "disk",
+        "mode": "hybrid",
+        "per_template": 2,
+        "filters": {"until_ms": 32_472_144_000_000, "service": ["a", "b \ufffd"], "level": ["WARN"], "topic": ["logs"]},
+        "deadline_ms": 30_000,
+    }
+    assert "Try it without --service or --level or --topic, or over a longer time (--since, --until)." in ended.out
+
+
+def test_hits_are_a_table_below_the_question_and_its_mode(broker: EmbeddedBroker, config: Path, run_here: RunHere) -> None:
+    with answering(broker.bootstrap_servers, query_topic(config), answer("hybrid", hits=[HIT]), []):
+        ended = run_here("search", "disk", "-c", str(config), "--timeout", "30")
+
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert ended.out.splitlines()[1].startswith("disk  · hybrid · ")
+    assert "the disk is full" in ended.out
+    assert "\x1b" not in ended.out
+    assert "--around" not in ended.out
+
+
+@pytest.mark.parametrize(("form", "name", "found"), [("lines", "hits", [HIT]), ("templates", "templates", [KIND])])
+def test_as_json_the_answer_is_one_object(
+    broker: EmbeddedBroker, config: Path, run_here: RunHere, form: str, name: str, found: list[Any]
+) -> None:
+    asked: list[Any] = []
+    with answering(broker.bootstrap_servers, query_topic(config), answer("dense", **{name: found}), asked):
+        ended = run_here("search", "disk", "--as", form, "--json", "-c", str(config), "--timeout", "30")
+
+    shown = json.loads(ended.out)
+    assert asked[0]["as"] == form
+    assert list(shown) == ["text", "seconds", "mode", "complete", name]
+    assert (shown["text"], shown["mode"], shown["complete"], shown[name]) == ("disk", "dense", True, found)
+
+
+def test_templates_are_shown_as_kinds(broker: EmbeddedBroker, config: Path, run_here: RunHere) -> None:
+    with answering(broker.bootstrap_servers, query_topic(config), answer("dense", templates=[KIND]), []):
+        ended = run_here("search", "disk", "--as", "templates", "-c", str(config), "--timeout", "30")
+
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert ended.out.splitlines()[3].split() == ["score", "lines", "first", "last", "example"]
+
+
+@pytest.mark.parametrize("context", [5, 1])
+def test_around_a_place_the_neighbours_are_asked_for(broker: EmbeddedBroker, config: Path, run_here: RunHere, context: int) -> None:
+    asked: list[Any] = []
+    options = () if context == 5 else ("-C", str(context))
+    with answering(broker.bootstrap_servers, query_topic(config), {"hits": [PLAIN_HIT], "complete": True}, asked):
+        ended = run_here("search", "--around", "logs/0@123", *options, "-c", str(config), "--timeout", "30")
+
+    place = {"topic": "logs", "partition": 0, "offset": 123, "before": context, "after": context}
+    assert asked == [{"around": place, "deadline_ms": 30_000}]
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert "\n> " in ended.out
+
+
+def test_around_a_place_as_json_is_one_object(broker: EmbeddedBroker, config: Path, run_here: RunHere) -> None:
+    with answering(broker.bootstrap_servers, query_topic(config), {"hits": [PLAIN_HIT], "complete": True}, []):
+        ended = run_here("search", "--around", "logs/0@123", "--json", "-c", str(config), "--timeout", "30")
+
+    shown = json.loads(ended.out)
+    assert list(shown) == ["around", "seconds", "complete", "hits"]
+    assert (shown["around"], shown["hits"]) == ("logs/0@123", [PLAIN_HIT])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("", "say what to look for"),
+        ("disk --around logs/0@1", "leave TEXT out"),
+        ("--around nowhere", "give a topic, a partition and an offset"),
+        ("disk -C 3", "it needs --around"),
+        ("disk --mode exact", "--mode"),
+        ("disk --as table", "--as"),
+        ("disk --since soon", "--since 'soon'"),
+        ("disk --until all", "--until 'all'"),
+        ("disk --since 1h --until 2h", "no time is after --since"),
+        ("--around logs/0@1 -C 501", "--context"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_before_kafka_is_asked(run_here: RunHere, words: str, said: str) -> None:
+    ended = run_here("search", *words.split(), "--bootstrap-servers", f"127.0.0.1:{free_port()}", "--timeout", "600")
+
+    assert (ended.exit_code, ended.out) == (2, "")
+    assert said in in_one_line(ended)
 
 
 def test_without_a_worker_it_says_so_and_what_to_do(config: Path, run_here: RunHere) -> None:
@@ -94,10 +225,26 @@ def test_without_a_worker_it_says_so_and_what_to_do(config: Path, run_here: RunH
     assert in_one_line(ended) == f"no worker answered on {query_topic(config)} within 0.5 s; is `vectail run` running?"
 
 
-def test_without_a_broker_it_gives_up_in_time(run_here: RunHere) -> None:
+@pytest.mark.parametrize("missing", ["query_topic", "reply_topic"])
+def test_without_one_of_the_topics_it_says_which_and_what_makes_it(
+    broker: EmbeddedBroker, config: Path, run_here: RunHere, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    monkeypatch.setenv(f"VECTAIL_KAFKA__{missing.upper()}", "nowhere")
+
+    for _ in range(2):  # to ask does not make it
+        ended = run_here("search", "disk", "-c", str(config), "--timeout", "30")
+        assert ended.exit_code == 2
+        said = "topic nowhere does not exist (`vectail topics init` creates it)"
+        assert in_one_line(ended) == f"kafka at {broker.bootstrap_servers}: {said}"
+
+
+def test_without_a_broker_it_says_why_and_gives_up_in_time(run_here: RunHere) -> None:
     address = f"127.0.0.1:{free_port()}"
 
     ended = run_here("search", "disk", "--json", "--bootstrap-servers", address, "--timeout", "0.5")
 
     assert (ended.exit_code, ended.out) == (1, "")
-    assert in_one_line(ended).startswith(f"kafka at {address}: ")
+    assert in_one_line(ended) == (
+        f"kafka at {address} is away (Connect to ipv4#{address} failed: Connection refused); "
+        "does it run, and is that its address (--bootstrap-servers)?"
+    )

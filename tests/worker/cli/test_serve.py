@@ -56,7 +56,7 @@ def test_search_as_json_is_one_object(served: Served, run_here: RunHere) -> None
 
     answer = json.loads(ended.out)
     assert (ended.exit_code, ended.err) == (0, "")
-    assert list(answer) == ["text", "seconds", "complete", "hits"]
+    assert list(answer) == ["text", "seconds", "mode", "complete", "hits"]
     assert len(answer["hits"]) == 1
     assert answer["hits"][0]["text"] in LINES
 

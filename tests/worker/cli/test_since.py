@@ -1,9 +1,9 @@
-"""How a user says since when."""
+"""How a user says since when, and until when."""
 
 import pytest
 
 from worker.cli.exits import CommandFailed
-from worker.cli.since import since_ms
+from worker.cli.since import since_ms, until_ms
 
 NOW_MS = 1_700_000_000_000
 
@@ -42,3 +42,15 @@ def test_anything_else_is_refused_in_one_line(text: str) -> None:
 
 def test_a_span_longer_than_time_begins_where_the_index_does() -> None:
     assert since_ms("99999999999999999w", now_ms=NOW_MS) == -(1 << 62)
+
+
+@pytest.mark.parametrize(("text", "ms"), [("1h", NOW_MS - 3_600_000), ("1970-01-01T00:00:01", 1_000)])
+def test_until_is_said_the_same_way(text: str, ms: int) -> None:
+    assert until_ms(text, now_ms=NOW_MS) == ms
+
+
+@pytest.mark.parametrize("text", ["all", "now", ""])
+def test_until_needs_an_end(text: str) -> None:
+    with pytest.raises(CommandFailed, match=r"^--until .* give a span such as 90s, .* or a time such as 2026-01-31T12:00$") as failed:
+        until_ms(text, now_ms=NOW_MS)
+    assert failed.value.exit_code == 2

@@ -32,7 +32,7 @@ def filled(milvus: MilvusServer) -> Iterator[str]:
     )
     model = load_model(settings)
     encoder = new_query_encoder(settings, model)
-    texts = [encoder.treat(kind) for kind in KINDS]
+    texts = encoder.treat(list(KINDS))
     vectors = model.engine.embed([encoder.encode(text).ids for text in texts])
     encoder.tokenizer.close()
     model.engine.close()

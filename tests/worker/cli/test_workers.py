@@ -15,6 +15,7 @@ from tests.worker.cli.conftest import RunHere
 from worker.cli.exits import CommandFailed
 from worker.cli.workers import Part, read_part, shares_of
 from worker.exit_codes import CRASHED, DRAINED, MUST_CHANGE
+from worker.http_table import HttpTable
 from worker.settings import Settings
 from worker.tables import EngineTable
 
@@ -125,10 +126,13 @@ def test_a_static_member_cannot_be_several(run_here: RunHere, monkeypatch: pytes
     assert "group.instance.id" in ended.err
 
 
-def test_cores_and_memory_are_divided() -> None:
+def test_cores_and_memory_are_divided_and_each_has_a_port_of_its_own() -> None:
     settings = Settings(engine=EngineTable(threads=8, memory_share=0.6))
-    assert shares_of(settings, Part(2, 4)) == {"engine": {"threads": 2, "memory_share": pytest.approx(0.15)}}
+    shares = shares_of(settings, Part(2, 4))
+    assert shares == {"engine": {"threads": 2, "memory_share": pytest.approx(0.15)}, "http": {"port": settings.http.port + 1}}
     assert shares_of(settings, Part(1, 16))["engine"]["threads"] == 1
+    any_port = settings.model_copy(update={"http": HttpTable(port=0)})
+    assert shares_of(any_port, Part(2, 4))["http"] == {"port": 0}
 
 
 @pytest.mark.parametrize("text", ["", "1", "0/2", "3/2", "a/2", "-1/2", "1/2/3"])

@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from tests.worker.chain import Chain
-from worker.kinds import MOST_NEAR, Enough, find_kinds
 from worker.query import Query
+from worker.search.dense import MOST_TEMPLATES
+from worker.search.kinds import Enough, find_kinds
+from worker.search.search import Sought
 
 LISTING = Query.model_validate({"as": "templates"})
 
@@ -68,14 +70,34 @@ def test_k_bounds_the_list(filled: Chain) -> None:
     assert reply["complete"] is True
 
 
-def test_a_list_of_near_templates_that_was_cut_says_so(chain: Chain) -> None:
+def test_kinds_under_a_filter_are_found_however_far_they_are_from_the_text(chain: Chain) -> None:
     words = ("disk", "network", "login", "memory", "battery", "printer", "camera", "router", "server", "window")
     chain.feed(*(line(f"{left} {right}", service="web" if left == "disk" else "") for left in words for right in words[:8]))
     chain.run()
-    assert len(chain.sink.templates) > MOST_NEAR
-    reply = kinds(chain, text="disk network", k=40, filters={"service": ["web"]})
-    assert reply["complete"] is False
-    assert kinds(chain, k=40, filters={"service": ["web"]})["complete"] is True
+    assert len(chain.sink.templates) > MOST_TEMPLATES
+    for request in ({"text": "window printer"}, {}):
+        reply = kinds(chain, k=40, filters={"service": ["web"]}, **request)
+        assert {kind["text"] for kind in reply["templates"]} == {f"disk {right}" for right in words[:8]}
+        assert reply["complete"] is True
+
+
+def test_kinds_are_ranked_by_words_too(filled: Chain) -> None:
+    filled.sink.has_bm25 = True
+    assert [kind["text"] for kind in kinds(filled, text="network", mode="bm25")["templates"]] == ["network down"]
+    reply = kinds(filled, text="10.0.0.1")
+    assert [(kind["text"], kind["lines"]) for kind in reply["templates"]] == [("disk full on", 3)], "the kind, and all of its lines"
+    assert reply["mode"] == "bm25"
+
+
+def test_the_best_kind_stays_even_if_the_count_did_not_reach_it(filled: Chain) -> None:
+    query = Query.model_validate({"as": "templates", "text": "disk full on"})
+    vector = filled.engine.embed([filled.words.encode(["disk full on"]).text(0)])[0]
+    enough = Enough(counted=lambda: False, all=lambda: False)
+    found = find_kinds(filled.sink, Sought(query, vector), enough, most_lines=1)
+    assert found.kinds[0].text == "disk full on"
+    assert {kind.text for kind in found.kinds} == {"disk full on", "network down", "login"}
+    assert all(kind.counted.lines >= 1 for kind in found.kinds)
+    assert found.complete is False
 
 
 def test_a_deadline_that_passes_meanwhile_is_said(filled: Chain) -> None:
@@ -95,10 +117,10 @@ def test_counting_has_a_bound_of_its_own_and_what_was_counted_has_examples(fille
     reads = iter(range(1))
     sink = filled.sink
     enough = Enough(counted=lambda: next(reads, None) is None, all=lambda: False)
-    first = find_kinds(sink, LISTING, None, enough)
+    first = find_kinds(sink, Sought(LISTING, None), enough)
     assert all(kind.example is not None for kind in first.kinds)
     assert len(first.kinds) == 3
-    assert find_kinds(sink, LISTING, None, enough) == ([], False)
+    assert find_kinds(sink, Sought(LISTING, None), enough) == ([], False)
 
 
 def test_a_listing_lets_those_go_first_who_ask_for_lines(filled: Chain) -> None:
@@ -107,7 +129,18 @@ def test_a_listing_lets_those_go_first_who_ask_for_lines(filled: Chain) -> None:
     filled.ask({"as": "templates", "k": 0})
     filled.embed()
     first, second, third = filled.answer()
-    assert ("hits" in first, "error" in second, "templates" in third) == (True, True, True)
+    assert ("error" in first, "hits" in second, "templates" in third) == (True, True, True)
+
+
+def test_between_two_listings_those_are_answered_who_have_come_meanwhile(filled: Chain) -> None:
+    for _ in range(3):
+        filled.ask({"as": "templates"})
+    filled.answer_step.turn(filled.answer_lane.take(10) or [])
+    filled.ask({"text": "login"})
+    filled.embed()
+    filled.answer_step.turn(filled.answer_lane.take(10) or [])
+    filled.answer_step.turn(())
+    assert ["hits" if "hits" in reply else "templates" for reply in filled.answer()] == ["templates", "hits", "templates", "templates"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,93 @@
+"""What a query waits for: idle, while a flood of new lines is indexed, and against the same build with one lane for all.
+
+    python -m benchmarks.query_latency [FILES…] [--quick] [--json] [--seconds S] [--engine auto|vllm|llama] [--bm25 on] [--plot FILE.png]
+
+Caveats first. One machine: broker, worker, index and the asking process share its cores, so that what a query costs is taken from the
+flood as well. Milvus Lite, whose index grows while it is asked. The embedded broker wakes no reader that waits, so every way through it
+takes some milliseconds that a real one would not.
+
+- Idle: an index of FILES, or of 16,000 synthetic lines. Two questions a second at Poisson times; none comes twice.
+- Under load: lines of which each is a kind of its own, more of them than the worker takes in. Stretches with two questions a second and
+  stretches without take turns; what the flood loses is taken within a round, less the tokens of the questions themselves.
+- FIFO: questions wait behind the lines that wait; see `benchmarks.query_latency_sides`. It runs after ours and not in turns with it: its
+  questions outlast any turn. What is open at its end, `PATIENCE_S` after the last question, counts with its time so far: at least.
+- A capped bulk batch: full batches of logs alone, in the stretches with questions, after the first of these. Their p99 is the time of
+  one, because that of the questions is what is compared with it: `p99_over_batch_cap` is (p99 of wait + embed) / (p99 of their times).
+  The worker aims at `query.bulk_batch_s`, which is shown as `batch_target_ms`.
+- Closed loop: 60 users of the idle index, each asks again as soon as it is answered: other words every time, and then out of 200
+  questions that come again and again, as those of dashboards do.
+"""
+
+import argparse
+import contextlib
+import json
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.query_latency_client import Answered
+from benchmarks.query_latency_figures import loaded_figures
+from benchmarks.query_latency_report import show_table
+from benchmarks.query_latency_runs import (
+    QUERIES_PER_S,
+    QUICK_SECONDS,
+    SECONDS,
+    Plan,
+    measure_fifo,
+    measure_idle,
+    measure_ours,
+)
+from benchmarks.query_latency_texts import dictionary
+from producers.lines import FileUnreadable, check_files
+from worker.loaded import LoadedModel, load_model
+from worker.logs import configure_logs
+from worker.model.folder import ModelError
+from worker.settings import Settings, load_settings
+
+
+def measure(settings: Settings, model: LoadedModel, folder: Path, plan: Plan) -> tuple[dict[str, Any], dict[str, list[Answered]]]:
+    """Do all of it; returns what `--json` prints, and what became of each question by side."""
+    words = dictionary(model.prepared.tokenizer_json)
+    idle, closed = measure_idle(settings, model, folder / "idle", words, plan)
+    ours = measure_ours(settings, model, folder / "ours", words, plan)
+    fifo = measure_fifo(settings, model, folder / "fifo", words, plan)
+    loaded = loaded_figures(ours.answered, fifo, idle, ours.rounds, ours.capped)
+    goals = ("p99_over_batch_cap", "fifo_p99_over_ours", "bulk_loss_share", "answered", "asked")
+    figures = {key: loaded.pop(key) for key in goals} | {"closed_loop_p95_ms": closed["distinct"]["ms"]["total"]["p95"]}
+    figures |= {"engine": model.engine.name, "seconds": plan.seconds, "queries_per_s": QUERIES_PER_S}
+    figures |= {"batch_target_ms": 1000 * settings.query.bulk_batch_s} | loaded | {"closed_loop": closed}
+    return figures, {"ours": ours.answered, "fifo": fifo, "idle": idle}
+
+
+def main(show: Callable[[str], None] = print) -> None:
+    """Measure, and show the figures."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("files", nargs="*", help="logs of the idle index, instead of synthetic lines")
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK_SECONDS:g} seconds instead of {SECONDS:g}, and a smaller idle index")
+    parser.add_argument("--seconds", type=float, help="how long each side is asked")
+    parser.add_argument("--engine", choices=("auto", "vllm", "llama"), default="auto")
+    parser.add_argument("--bm25", choices=("auto", "on", "off"), default="auto", help="milvus.bm25; with `on`, questions are hybrid")
+    parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw latency over time (needs matplotlib)")
+    parser.add_argument("--json", action="store_true", help="print one object of figures and nothing else")
+    chosen = parser.parse_args()
+    configure_logs(quiet=True)
+    settings = load_settings(None, {"engine": {"name": chosen.engine}, "milvus": {"bm25": chosen.bm25}})
+    plan = Plan.of(quick=chosen.quick, seconds=chosen.seconds, files=chosen.files)
+    try:
+        check_files(plan.files)
+        model = load_model(settings)
+    except (FileUnreadable, ModelError) as error:
+        parser.error(str(error))
+    # a service with one lane for all is stopped before it has drained: its index may still write
+    with contextlib.closing(model.engine), tempfile.TemporaryDirectory(prefix="vectail-bench-", ignore_cleanup_errors=True) as folder:
+        figures, answered = measure(settings, model, Path(folder), plan)
+    if chosen.plot is not None:
+        from benchmarks.query_latency_plot import draw  # noqa: PLC0415 - matplotlib is only needed here
+
+        draw(answered, chosen.plot)
+    show(json.dumps(figures)) if chosen.json else show_table(figures, show)
+
+
+if __name__ == "__main__":
+    main()

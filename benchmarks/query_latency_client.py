@@ -1,0 +1,208 @@
+"""Who asks, in a process of its own: one producer, one consumer, and a correlation id for every question.
+
+`benchmarks.query_latency` starts one for each service. Nothing of the worker is in it: it speaks to the query topic as any program may.
+It asks at given moments whatever the answers do (open loop), or so that a number of users each ask again as soon as they are answered
+(closed loop). Moments are on `time.monotonic`, which is one clock for all processes of a machine.
+"""
+
+import itertools
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from typing import Any, NamedTuple
+
+from confluent_kafka import Consumer, Message, Producer, TopicPartition
+
+FETCH_WAIT_MS = 10
+"""The embedded broker wakes no reader that waits for records: it looks again when this time is over."""
+DEADLINE_MS = 600_000
+"""The longest that a query may name: whoever waits behind a flood is to be computed, however late."""
+K = 10
+_POLL_S = 0.05
+_END_S = 20.0
+_READY_S = 60.0
+
+
+class Topics(NamedTuple):
+    """Where to ask.
+
+    Thread: any.
+    """
+
+    bootstrap_servers: str
+    queries: str
+    replies: str
+
+
+class OpenLoop(NamedTuple):
+    """Ask at these moments; after the last wait so long for what is not answered."""
+
+    due_s: Sequence[float]
+    texts: Sequence[str]
+    patience_s: float
+
+
+class ClosedLoop(NamedTuple):
+    """So many users until `end_s`; what is open then is waited for. The texts again and again, if they are not enough."""
+
+    users: int
+    texts: Sequence[str]
+    end_s: float
+    patience_s: float
+
+
+class Answered(NamedTuple):
+    """What became of one question.
+
+    Thread: any.
+    """
+
+    due_s: float
+    """When it was to be asked."""
+    total_s: float
+    """Until its answer was there, or until nobody waited any more."""
+    outcome: str
+    """`hits`, `open` (no answer came), or the code of an error."""
+    seconds: Mapping[str, float]
+    """What the worker says about it: `wait`, `embed`, `search`; empty if it says nothing."""
+
+
+class Asking:
+    """Asks, and takes answers as they come; `done` holds each question once.
+
+    Thread: one.
+    """
+
+    def __init__(self, topics: Topics) -> None:
+        """Stand at the end of the reply topic."""
+        self._topics = topics
+        self._producer = Producer({"bootstrap.servers": topics.bootstrap_servers, "linger.ms": 0})
+        self._consumer = Consumer(
+            {
+                "bootstrap.servers": topics.bootstrap_servers,
+                "group.id": "query-latency",
+                "enable.auto.commit": False,
+                "fetch.wait.max.ms": FETCH_WAIT_MS,
+            }
+        )
+        found = self._consumer.list_topics(topics.replies, timeout=_READY_S).topics[topics.replies].partitions
+        places = [TopicPartition(topics.replies, partition) for partition in found]
+        for place in places:
+            _, place.offset = self._consumer.get_watermark_offsets(place, timeout=_READY_S)
+        self._consumer.assign(places)
+        self._ids = itertools.count(1)
+        self._due_s: dict[bytes, float] = {}
+        self.done: list[Answered] = []
+
+    def ask(self, text: str, due_s: float) -> None:
+        """Send one question."""
+        correlation_id = next(self._ids).to_bytes(8)
+        self._due_s[correlation_id] = due_s
+        value = json.dumps({"text": text, "k": K, "deadline_ms": DEADLINE_MS}).encode()
+        headers: list[tuple[str, str | bytes | None]] = [
+            ("kafka_replyTopic", self._topics.replies.encode()),
+            ("kafka_correlationId", correlation_id),
+        ]
+        self._producer.produce(self._topics.queries, value, headers=headers)
+        self._producer.poll(0)
+
+    def take(self, until_s: float) -> int:
+        """Wait for one answer, at most until that moment, and take those that have come with it; returns how many."""
+        first = self._consumer.poll(min(max(until_s - time.monotonic(), 0.0), _POLL_S))
+        messages = [] if first is None else [first, *self._consumer.consume(1_000, timeout=0)]
+        now_s = time.monotonic()
+        return sum(self._note(message, now_s) for message in messages if message.error() is None)
+
+    def end(self, patience_s: float) -> None:
+        """Wait for what is not answered yet; what is not even then counts with the time for which it has waited."""
+        until_s = time.monotonic() + patience_s
+        while self._due_s and time.monotonic() < until_s:
+            self.take(until_s)
+        now_s = time.monotonic()
+        self.done += [Answered(due_s, now_s - due_s, "open", {}) for due_s in self._due_s.values()]
+        self._due_s.clear()
+
+    def close(self) -> None:
+        """Leave."""
+        self._producer.flush(_POLL_S)
+        self._consumer.close()
+
+    def _note(self, message: Message, now_s: float) -> bool:
+        found = dict(message.headers() or ()).get("kafka_correlationId")
+        due_s = self._due_s.pop(found, None) if isinstance(found, bytes) else None
+        if due_s is None:  # asked in an earlier run, and given up
+            return False
+        reply: dict[str, Any] = json.loads(message.value() or b"{}")
+        outcome = "hits" if "hits" in reply else str(reply.get("error", {}).get("code", "nothing"))
+        self.done.append(Answered(due_s, now_s - due_s, outcome, reply.get("seconds", {})))
+        return True
+
+
+def ask_open(asking: Asking, loop: OpenLoop) -> list[Answered]:
+    """Ask at the moments given; returns what became of each question."""
+    for due_s, text in zip(loop.due_s, loop.texts, strict=True):
+        while time.monotonic() < due_s:
+            asking.take(due_s)
+        asking.ask(text, due_s)
+    asking.end(loop.patience_s)
+    return asking.done
+
+
+def ask_closed(asking: Asking, loop: ClosedLoop) -> list[Answered]:
+    """Let users ask one question after another; returns what became of each question."""
+    texts: Iterator[str] = itertools.cycle(loop.texts)
+    for _ in range(loop.users):
+        asking.ask(next(texts), time.monotonic())
+    while time.monotonic() < loop.end_s:
+        for _ in range(asking.take(loop.end_s)):
+            asking.ask(next(texts), time.monotonic())
+    asking.end(loop.patience_s)
+    return asking.done
+
+
+class Client:
+    """The other process; it does one loop at a time.
+
+    Thread: main.
+    """
+
+    def __init__(self, topics: Topics) -> None:
+        """Start it and wait until it stands ready."""
+        spawn = get_context("spawn")
+        self._connection, theirs = spawn.Pipe()
+        self._process = spawn.Process(target=_serve, args=(theirs, topics), daemon=True)
+        self._process.start()
+        theirs.close()
+        self._connection.recv()
+
+    def begin(self, loop: OpenLoop | ClosedLoop) -> None:
+        """Let it ask; what became of it is collected with `end`."""
+        self._connection.send(loop)
+
+    def end(self) -> list[Answered]:
+        """Wait for the loop's end. Raises EOFError if the process has died."""
+        answered: list[Answered] = self._connection.recv()
+        return answered
+
+    def close(self) -> None:
+        """End the process."""
+        self._connection.close()
+        self._process.join(_END_S)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
+
+
+def _serve(connection: Connection, topics: Topics) -> None:
+    """Do loops until the other end is closed."""
+    asking = Asking(topics)
+    connection.send("ready")
+    try:
+        while True:
+            loop: OpenLoop | ClosedLoop = connection.recv()
+            asking.done = []
+            connection.send(ask_open(asking, loop) if isinstance(loop, OpenLoop) else ask_closed(asking, loop))
+    except EOFError:
+        asking.close()

@@ -1,0 +1,44 @@
+"""Latency over time, ours against one lane, as a PNG. The one importer of matplotlib."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib import pyplot as plt
+
+from benchmarks.query_latency_client import Answered
+from benchmarks.query_latency_figures import percentile
+
+OURS, FIFO, IDLE = "#1b6ca8", "#c8553d", "#5a5a5a"
+_INCHES = (9.0, 4.8)
+_DPI = 150
+
+
+def draw(answered: Mapping[str, Sequence[Answered]], file: Path) -> None:
+    """Draw every question as a point at the moment it was asked; `answered` has the sides `ours`, `fifo` and `idle`."""
+    mpl.use("Agg")
+    figure, axes = plt.subplots(figsize=_INCHES, layout="constrained")
+    fifo, ours = answered["fifo"], answered["ours"]
+    late = [one for one in fifo if one.outcome == "open"]
+    done = [one for one in fifo if one.outcome != "open"]
+    if done:
+        axes.scatter(*_points(done), s=14, color=FIFO, linewidths=0, label="one lane for all")
+    if late:
+        axes.scatter(*_points(late), s=22, marker="^", facecolors="none", edgecolors=FIFO, label="one lane for all: still open, at least")
+    axes.scatter(*_points(ours), s=14, color=OURS, linewidths=0, label="queries first")
+    usual_s = percentile([one.total_s for one in answered["idle"]], 50)
+    axes.axhline(usual_s, color=IDLE, linewidth=1, linestyle="--", label=f"idle, median {1000 * usual_s:.0f} ms")
+    axes.set_yscale("log")
+    axes.set_xlabel("asked at, seconds since the questions began")
+    axes.yaxis.set_major_formatter(lambda seconds, _place: f"{seconds:g} s" if seconds >= 1 else f"{1000 * seconds:g} ms")
+    axes.set_ylabel("time to the answer")
+    axes.set_title("Search while the log topic is saturated")
+    axes.grid(visible=True, which="major", linewidth=0.4, alpha=0.5)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False)
+    figure.savefig(file, dpi=_DPI)
+    plt.close(figure)
+
+
+def _points(answered: Sequence[Answered]) -> tuple[list[float], list[float]]:
+    return [one.due_s for one in answered], [one.total_s for one in answered]

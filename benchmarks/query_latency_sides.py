@@ -1,0 +1,216 @@
+"""The services that `benchmarks.query_latency` asks: each with a broker, a folder and a client process of its own.
+
+They are wired by the worker itself, on threads of this process as `vectail demo` has them. What differs on the FIFO side is two classes:
+its embed lane knows no urgency, and its batcher counts a query as one more log text. All else, the caps too, is the same build.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.query_latency_client import FETCH_WAIT_MS, Client, Topics
+from producers.feed import Fed, FeedWindow, feed
+from producers.kafka import EmbeddedBroker, KafkaProducer
+from worker.ahead import OneAhead
+from worker.answer import EncodedQuery
+from worker.batcher import Batch, Batcher
+from worker.cli.run import open_service
+from worker.cli.running import Running
+from worker.compute import Computed, EmbedBatch
+from worker.encoded import EncodedChunk
+from worker.engine.engine import Engine, TokenIds, Vectors
+from worker.lane import Lane
+from worker.loaded import LoadedModel
+from worker.service import Service
+from worker.settings import Settings
+from worker.stage import Stage
+
+_LOOK_S = 0.05
+_FILL_S = 300.0
+_TOPIC_S = 60.0
+_DRAIN_S = 0.5
+"""A service under load is left, not drained: thousands of lines wait in it."""
+
+
+class BatchTime(NamedTuple):
+    """One batch in the engine."""
+
+    started_s: float
+    seconds: float
+    queries: int
+    log_tokens: int
+
+
+class FifoLane(Lane[EncodedChunk | EncodedQuery]):
+    """Nothing is urgent.
+
+    Thread: any.
+    """
+
+    def put(self, entries: Sequence[EncodedChunk | EncodedQuery], *, urgent: bool = False) -> None:  # noqa: ARG002 - that is the difference
+        """Add a list behind what is there."""
+        super().put(entries)
+
+
+class FifoBatcher(Batcher[EncodedQuery, EncodedChunk]):
+    """A query waits behind the log texts that came before it; there is never a query to make room for.
+
+    Thread: one, the embed stage's.
+    """
+
+    def add_queries(self, queries: Sequence[EncodedQuery]) -> None:  # type: ignore[override]  # the stage gives lists
+        """Queue queries as if they were log texts."""
+        self.add_logs(queries)  # type: ignore[arg-type]  # told apart again in next_batch
+
+    def next_batch(self) -> Batch[EncodedQuery, EncodedChunk]:
+        """Return the next batch in order of arrival."""
+        mixed: list[EncodedQuery | EncodedChunk] = [*super().next_batch().logs]
+        queries = [entry for entry in mixed if isinstance(entry, EncodedQuery)]
+        return Batch(queries, [entry for entry in mixed if isinstance(entry, EncodedChunk)])
+
+    def put_back(self, batch: Batch[EncodedQuery, EncodedChunk]) -> None:
+        """Undo the last `next_batch`."""
+        super().put_back(Batch([], [*batch.queries, *batch.logs]))  # type: ignore[list-item]  # as in add_queries
+
+
+class WatchedAhead(OneAhead[EmbedBatch, Computed]):
+    """Remembers how long each batch took.
+
+    Thread: as `OneAhead`; `batches` any.
+    """
+
+    batches: list[BatchTime]
+
+    def results(self) -> list[Computed]:
+        """Collect results, and note their times."""
+        found = super().results()
+        for batch, _, _, started_s, ended_s, *_ in found:
+            tokens = sum(len(log.ids) for log in batch.logs)
+            self.batches.append(BatchTime(started_s, ended_s - started_s, len(batch.queries), tokens))
+        return found
+
+
+class Kept:
+    """An engine that outlives the service that closes it: loading vLLM takes 20 s.
+
+    Thread: one.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.name, self.dim, self.max_tokens, self.batch_tokens = engine.name, engine.dim, engine.max_tokens, engine.batch_tokens
+
+    def embed(self, batch: Sequence[TokenIds]) -> Vectors:
+        """Embed."""
+        return self._engine.embed(batch)
+
+    def close(self) -> None:
+        """Keep it."""
+
+
+class Side(NamedTuple):
+    """A running service, and who asks it."""
+
+    settings: Settings
+    service: Service
+    client: Client
+    running: Running
+    batches: list[BatchTime]
+
+    @property
+    def log_tokens(self) -> int:
+        """How many tokens of log templates it has embedded."""
+        return self.service.pipeline.embed.tally.tokens
+
+    @property
+    def waiting_texts(self) -> int:
+        """How many texts wait for the engine."""
+        return len(self.service.pipeline.embed.batcher)
+
+
+@contextmanager
+def opened(settings: Settings, model: LoadedModel, folder: Path, *, fifo: bool = False) -> Iterator[Side]:
+    """Open a service on a new broker and a new folder; it is left at the end, whatever waits in it."""
+    with ExitStack() as stack:
+        broker = EmbeddedBroker()
+        stack.callback(broker.close)
+        settings = _settings(settings, broker.bootstrap_servers, folder)
+        _touch_topics(settings)
+        service = open_service(settings, replace(model, engine=Kept(model.engine)), say=lambda _line: None)
+        embed = service.pipeline.embed
+        embed.ahead.__class__ = WatchedAhead
+        batches: list[BatchTime] = []
+        embed.ahead.batches = batches  # type: ignore[attr-defined]  # it is one since the line above
+        if fifo:
+            embed.inlet.__class__ = FifoLane
+            embed.batcher.__class__ = FifoBatcher
+        running = Running(service, threading.Event())
+        stack.callback(running.end)
+        running.wait_opened()
+        client = Client(Topics(broker.bootstrap_servers, settings.kafka.query_topic, settings.kafka.reply_topic))
+        stack.callback(client.close)
+        yield Side(settings, service, client, running, batches)
+
+
+def _settings(settings: Settings, bootstrap_servers: str, folder: Path) -> Settings:
+    kafka = settings.kafka.model_copy(
+        update={
+            "bootstrap_servers": bootstrap_servers,
+            "topics": ("logs",),
+            "topic_epoch": "e1",
+            "commit_interval_s": 0.2,
+            "protocol": "consumer",
+            "librdkafka": {"fetch.wait.max.ms": str(FETCH_WAIT_MS)},
+        }
+    )
+    milvus = settings.milvus.model_copy(update={"uri": str(folder), "writers": 1})
+    limits = settings.limits.model_copy(update={"drain_s": _DRAIN_S})
+    return settings.model_copy(update={"kafka": kafka, "milvus": milvus, "limits": limits})
+
+
+def _touch_topics(settings: Settings) -> None:
+    """The embedded broker makes a topic when somebody first asks for it."""
+    kafka = settings.kafka
+    producer = KafkaProducer(kafka.bootstrap_servers, {}, say=lambda _line: None)
+    for topic in (*kafka.topics, kafka.query_topic, kafka.reply_topic, kafka.dead_letter_topic):
+        producer.partition_count(topic, timeout_s=_TOPIC_S)
+    producer.close(1.0)
+
+
+@contextmanager
+def fed(side: Side, lines: Iterator[bytes]) -> Iterator[Fed]:
+    """Feed the log topic on a thread, as far ahead as the embedded broker holds, until the end of the lines or of the block."""
+    stop = threading.Event()
+    failures: list[Exception] = []
+    count = Fed()
+    kafka, ledger = side.settings.kafka, side.service.pipeline.log_ledger
+    producer = KafkaProducer(kafka.bootstrap_servers, {}, say=lambda _line: None, stopped=stop.is_set)
+    window = FeedWindow(lambda: {partition.partition: next_offset for partition, next_offset in ledger.committed().items()})
+
+    def body() -> None:
+        feed(lines, producer, kafka.topics[0], fed=count, pause=stop.wait, refuse=lambda _line: None, window=window)
+
+    feeder = Stage("feed", body, lambda _name, error: failures.append(error))
+    feeder.start()
+    try:
+        yield count
+    finally:
+        stop.set()
+        feeder.join()
+        producer.close(0.0)
+    for failure in failures:
+        raise failure
+
+
+def await_that(condition: Callable[[], bool], side: Side) -> None:
+    """Wait for the service to get there. Raises CommandFailed if it ends, SystemExit if it takes too long."""
+    until_s = time.monotonic() + _FILL_S
+    while not condition():
+        side.running.check()
+        if time.monotonic() > until_s:
+            raise SystemExit("the service does not get there: is the machine too slow, or has it too little memory?")
+        time.sleep(_LOOK_S)

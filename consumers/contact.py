@@ -1,0 +1,62 @@
+"""Whether a broker answers: how long none has, and what a user reads about it.
+
+`consumers.kafka` tells here what it hears. By default a broker that is away is waited for, for ever; `kafka.down_exit_s` ends that.
+"""
+
+from collections.abc import Mapping
+
+_MOST_GAP_S = 1.0
+_SECRET = ("password", "secret", "token", "key", "oauthbearer.config")
+
+
+class SourceAway(Exception):
+    """No broker has answered for as long as the settings allow; one line."""
+
+
+class Contact:
+    """Counts the time in which somebody polled and nobody answered; a process that was frozen meanwhile has not waited.
+
+    Thread: one, its source's.
+    """
+
+    def __init__(self, bootstrap_servers: str, librdkafka: Mapping[str, str], *, down_exit_s: float | None) -> None:
+        self._servers = bootstrap_servers
+        self._secrets = [value for name, value in librdkafka.items() if value and name.endswith(_SECRET)]
+        self._down_exit_s = down_exit_s
+        self._polled_s: float | None = None
+        self._silent_s = 0.0
+        self._refused = False
+
+    def heard(self) -> None:
+        """A broker has answered."""
+        self._silent_s = 0.0
+        self._refused = False
+
+    def polled(self, now_s: float) -> None:
+        """Count the time since the last poll. Raises SourceAway."""
+        if self._polled_s is not None:
+            self._silent_s += min(now_s - self._polled_s, _MOST_GAP_S)
+        self._polled_s = now_s
+        if self._down_exit_s is not None and self._silent_s > self._down_exit_s:
+            raise SourceAway(f"no broker of kafka at {self._servers} has answered for {self._down_exit_s:g} s (kafka.down_exit_s)")
+
+    def wants_a_sign(self) -> bool:
+        """Whether a broker should be asked, only to see that it is there."""
+        return self._down_exit_s is not None and self._silent_s > self._down_exit_s / 4
+
+    def complaint(self, name: str, reason: str) -> str | None:
+        """Return the line about an error of the client's connections; None if there is nothing to say."""
+        if name in ("_AUTHENTICATION", "_SSL"):
+            self._refused = True
+            what = "does not accept our credentials" if name == "_AUTHENTICATION" else "cannot be reached over TLS"
+            return f"kafka at {self._servers} {what} ({self._plain(reason)}); trying again"
+        if name == "_ALL_BROKERS_DOWN" and not self._refused:
+            return f"kafka at {self._servers} is away; waiting for it"
+        return None
+
+    def _plain(self, reason: str) -> str:
+        """Leave out the connection and the time, so that the line is said once, and every secret."""
+        plain = reason.split("/bootstrap: ", 1)[-1].split(" (after ", 1)[0]
+        for secret in self._secrets:
+            plain = plain.replace(secret, "***")
+        return plain

@@ -1,0 +1,49 @@
+"""Both collections as the settings want them: created, checked or altered when the sink opens.
+
+Called by the sink's `open`, with a client that is connected.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from sinks.milvus.backend import backend, choose, has_bm25
+from sinks.milvus.client import Client
+from sinks.milvus.collections import ensure
+from sinks.milvus.fields import Layout, Space, lines_layout, templates_layout
+from sinks.milvus.retention import lifetimes, told
+from sinks.milvus.settings import MilvusSettings
+
+
+class Opened(NamedTuple):
+    """What is there now.
+
+    Thread: any.
+    """
+
+    lines: Layout
+    templates: Layout
+    index_type: str
+    """Of the templates' vectors."""
+    ids: tuple[int, int]
+    """Of the collections: templates, lines."""
+    retention_s: float | None
+    is_new: bool
+    """Whether the lines' collection was created now."""
+
+
+def ensure_both(client: Client, settings: MilvusSettings, *, local: bool, create: bool, say: Callable[[str], None]) -> Opened:
+    """Create what is missing and check what is there; without `create`, only check. Raises SinkMismatch or MilvusFault."""
+    capable = backend(client.version(), local=local)
+    choice = choose(settings, capable)
+    bm25 = has_bm25(settings, capable, client.describe(settings.collection))
+    lines = lines_layout(settings.collection, bm25=bm25, partition_key=settings.partition_key)
+    templates = templates_layout(settings.collection, settings.dim, **choice._asdict(), any_index=settings.index == "auto")
+    space = Space(settings.space, settings.space_parts)
+    before = [client.describe(layout.name) for layout in (templates, lines)]
+    ttls_s = [0 if one is None else one.ttl_s for one in before]
+    wanted = lifetimes(None if local else settings.retention_s, templates_ttl_s=ttls_s[0], lines_ttl_s=ttls_s[1])
+    found = [ensure(client, layout, space, capable, ttl_s, create=create) for layout, ttl_s in zip((templates, lines), wanted, strict=True)]
+    for one, ttl_s, now in zip(before, ttls_s, found, strict=True):
+        if one is not None and now.ttl_s != ttl_s:
+            say(f"Milvus keeps the rows of {now.name} {told(now.ttl_s)} from now on; it was {told(ttl_s)}")
+    return Opened(lines, templates, found[0].index_type, (found[0].id, found[1].id), found[1].ttl_s or None, before[1] is None)

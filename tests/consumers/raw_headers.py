@@ -1,0 +1,36 @@
+"""Produces a record with a header whose name is not UTF-8, which the Python client refuses to do: straight through its C library."""
+
+import ctypes
+from pathlib import Path
+
+import confluent_kafka
+import pytest
+
+_FLUSH_MS = 10_000
+_TOPIC, _PARTITION, _VALUE, _HEADERS, _END = 1, 3, 4, 10, 0
+"""`rd_kafka_vtype_t` of librdkafka's rdkafka.h."""
+
+
+def _library() -> ctypes.CDLL:
+    found = list(Path(confluent_kafka.__file__).parents[1].glob("confluent_kafka.libs/librdkafka*"))
+    if not found:
+        pytest.skip("the client's C library does not lie beside it")
+    return ctypes.CDLL(str(found[0]))
+
+
+def produce_with_header(bootstrap: str, topic: str, value: bytes, *names: bytes) -> None:
+    """Produce one record to partition 0 and return when the broker has it."""
+    library = _library()
+    error = ctypes.create_string_buffer(512)
+    library.rd_kafka_conf_new.restype = library.rd_kafka_new.restype = library.rd_kafka_headers_new.restype = ctypes.c_void_p
+    conf = ctypes.c_void_p(library.rd_kafka_conf_new())
+    assert library.rd_kafka_conf_set(conf, b"bootstrap.servers", bootstrap.encode(), error, 512) == 0
+    producer = ctypes.c_void_p(library.rd_kafka_new(0, conf, error, 512))
+    headers = ctypes.c_void_p(library.rd_kafka_headers_new(ctypes.c_size_t(len(names))))
+    for name in names:
+        library.rd_kafka_header_add(headers, name, ctypes.c_ssize_t(len(name)), b"v", ctypes.c_ssize_t(1))
+    place = (ctypes.c_int(_TOPIC), topic.encode(), ctypes.c_int(_PARTITION), ctypes.c_int32(0))
+    content = (ctypes.c_int(_VALUE), value, ctypes.c_size_t(len(value)), ctypes.c_int(_HEADERS), headers)
+    assert library.rd_kafka_producev(producer, *place, *content, ctypes.c_int(_END)) == 0
+    assert library.rd_kafka_flush(producer, _FLUSH_MS) == 0
+    library.rd_kafka_destroy(producer)

@@ -1,0 +1,50 @@
+"""Commits that are under way: polling goes on, one at a time, and an outcome counts for its own assignment only."""
+
+from tests.consumers.scene import Scene, idle
+
+
+def test_while_a_commit_has_no_outcome_there_is_no_second_one_and_polling_goes_on() -> None:
+    scene = Scene()
+
+    def fall_silent() -> None:
+        scene.source.silent = True
+        scene.settle(0)
+
+    def answer() -> None:
+        scene.source.silent = False
+
+    scene.play(lambda: scene.produce(0, 3), fall_silent, lambda: scene.settle(1), *[idle] * 5, answer, lambda: scene.settle(2))
+    assert scene.broker.commits == [{scene.partition(0): 1}, {scene.partition(0): 2}, {scene.partition(0): 3}]
+    calls = scene.source.calls
+    first, second = [at for at, call in enumerate(calls) if call == "commit"][:2]
+    assert calls[first:second].count("fetch") == 7
+
+
+def test_the_last_commit_of_an_assignment_does_not_wait_for_the_outcome_of_the_one_before() -> None:
+    scene = Scene()
+
+    def fall_silent() -> None:
+        scene.source.silent = True
+        scene.settle(0)
+
+    scene.play(lambda: scene.produce(0, 3), fall_silent, lambda: scene.settle(1), lambda: scene.give(1), idle)
+    assert scene.broker.commits == [{scene.partition(0): 1}, {scene.partition(0): 2}]
+
+
+def test_an_outcome_of_a_past_assignment_says_nothing_about_this_one() -> None:
+    scene = Scene()
+
+    def fall_silent() -> None:
+        scene.source.silent = True
+        scene.settle(0, 1)
+
+    def lose() -> None:
+        scene.source.lost = True
+
+    def other_member_rewinds_and_the_outcome_comes() -> None:
+        scene.broker.committed[scene.partition(0)] = 1
+        scene.source.silent = False
+
+    scene.play(lambda: scene.produce(0, 2), fall_silent, lose, other_member_rewinds_and_the_outcome_comes, idle)
+    assert scene.ledger.committed() == {}
+    assert scene.said == []

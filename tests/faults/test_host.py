@@ -1,0 +1,88 @@
+"""The host's own faults: a log that nobody takes, a file system that takes nothing, a process that was frozen, an end in the dark.
+
+Each with the real process; what a port in use says is in `tests/worker/cli/test_bad_input.py`.
+"""
+
+import shutil
+import socket
+import subprocess
+import time
+
+import pytest
+
+from tests.faults.records import strange
+from tests.faults.scene import Scene
+from tests.services.proxy import kafka_proxy
+from worker.ending import LEAVE_S
+
+DRAINED, OVERDUE = 0, 3
+BUSY_S = 3.0
+"""What a busy machine may take for a moment's work."""
+AWAY_DRAIN_S = 2.0
+HELD_S = 1.0
+"""After which a poller hangs in its commit."""
+HANG_S = 6.0
+UNREAD = 'exec "$@" 3>&2 2> >(head -n 2 >&2)'
+"""The log is a pipe whose reader goes after two lines; the test's own pipe stays open until the worker ends."""
+FULL = 'exec "$@" 3>&2 2>/dev/full'
+READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,bind,ro / && exec "$@"'
+"""Only one folder can be written to."""
+
+
+@pytest.mark.parametrize("log", [UNREAD, FULL], ids=["unread", "full"])
+def test_a_log_that_nobody_takes_ends_nothing(scene: Scene, log: str) -> None:
+    """What is said: the start, in a stage that Redis is away, by the main thread that it is stopping."""
+    scene.topics.send(400)
+    worker = scene.start("bash", "-c", log, "bash", redis__url="redis://127.0.0.1:1")
+    scene.wait_all_committed(worker)
+    scene.drain(worker)
+    assert len(worker.lines) <= len(["starting", "model ready"])
+    scene.judge_end()
+
+
+def test_a_worker_on_a_read_only_file_system_needs_its_index_only(scene: Scene) -> None:
+    if shutil.which("unshare") is None or subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("a file system can be made read-only by root only")
+    scene.topics.send(400)
+    folder = scene.milvus.parent
+    worker = scene.start("unshare", "--mount", "sh", "-c", READ_ONLY, str(folder))
+    scene.wait_all_committed(worker)
+    scene.drain(worker)
+    scene.judge_end()
+
+
+def test_a_worker_that_was_frozen_for_longer_than_its_engine_may_hang_goes_on(scene: Scene) -> None:
+    scene.topics.send(3_000, strange)
+    worker = scene.start(engine__hang_s=str(HANG_S))
+    scene.wait_progress(worker)
+    assert scene.topics.committed() != scene.topics.ends(), "the engine had nothing to do"
+    worker.pause()
+    time.sleep(1.5 * HANG_S)
+    worker.resume()
+    scene.wait_all_committed(worker)
+    scene.drain(worker)
+    scene.judge_end()
+
+
+def test_sigterm_while_kafka_is_a_black_hole_ends_in_time_and_commits_nothing_that_is_not_stored(scene: Scene) -> None:
+    scene.topics.send(3_000, strange)
+    with kafka_proxy(scene.topics.bootstrap) as proxy:
+        worker = scene.start(kafka__bootstrap_servers=f"127.0.0.1:{proxy.port}", limits__drain_s=str(AWAY_DRAIN_S))
+        scene.wait_progress(worker)
+        proxy.silence()
+        time.sleep(HELD_S)
+        worker.terminate()
+        assert worker.wait(AWAY_DRAIN_S + LEAVE_S + BUSY_S) == OVERDUE, worker.lines
+    assert scene.topics.committed() != scene.topics.ends(), "it was not stopped in mid-work"
+    scene.check_nothing_lost()
+
+
+def test_sigterm_while_the_index_is_a_black_hole_at_the_start_ends_in_time(scene: Scene) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        uri = f"http://127.0.0.1:{deaf.getsockname()[1]}"
+        worker = scene.start(milvus__uri=uri, milvus__timeout_s="60", limits__drain_s=str(AWAY_DRAIN_S))
+        worker.wait_for("model ready")
+        connection, _ = deaf.accept()
+        with connection:
+            worker.terminate()
+            assert worker.wait(AWAY_DRAIN_S + LEAVE_S + BUSY_S) == DRAINED, worker.lines

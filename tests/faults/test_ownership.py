@@ -1,0 +1,132 @@
+"""Who owns a partition when members freeze, come back, are started twice, and when the topic itself changes under a worker."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.faults.scene import Scene, client_of
+from tests.faults.stranger import Protocol
+from tests.faults.topics import PARTITIONS
+from tests.faults.watch import CommitWatch
+from tests.faults.worker_process import WorkerProcess
+
+CRASHED = 1
+FROZEN_S = 8.0
+"""Longer than a session (3 s), than the poll interval and than a batch may take, both of which are set to 6 s."""
+SMALL = {"cap__records": "60"}
+LOOK_S = 0.05
+
+
+def _await(worker: WorkerProcess, happened: Callable[[], bool], most_s: float = 60.0) -> None:
+    until_s = time.monotonic() + most_s
+    while not happened():
+        assert time.monotonic() < until_s, worker.lines
+        assert worker.stays_alive(LOOK_S), worker.lines
+
+
+@pytest.mark.timeout(900)  # three starts and two workers on a server: minutes, where the machine has much else to do
+@pytest.mark.parametrize("protocol", ["classic", pytest.param("consumer", marks=pytest.mark.long)])
+def test_a_frozen_worker_that_comes_back_moves_nobodys_position_and_goes_on(server_scene: Scene, protocol: Protocol) -> None:
+    scene = server_scene
+    usual = {**SMALL, "kafka__max_poll_interval_s": "6", "engine__hang_s": "6", **client_of(protocol)}
+    scene.topics.send(600)
+    frozen = scene.start(**usual)
+    scene.wait_progress(frozen)
+    frozen.pause()
+    since_s = time.monotonic()
+    committed = scene.topics.committed()
+    assert committed != scene.topics.ends(), "it was not frozen in mid-work"
+    with CommitWatch(scene.topics):
+        other = scene.start(**usual)
+        scene.wait_all_committed(other)
+        assert other.stays_alive(max(0.0, FROZEN_S - (time.monotonic() - since_s))), other.lines
+        scene.topics.send(200)
+        scene.wait_progress(other)
+        frozen.resume()
+        scene.wait_all_committed(other)
+        scene.fresh_record_flows(other)
+        scene.drain(other)
+        scene.fresh_record_flows(frozen)  # all partitions are its own again
+    scene.drain(frozen)
+    scene.judge_end()
+
+
+@pytest.mark.long
+def test_a_static_member_that_is_killed_and_started_again_in_its_session_takes_nothing_from_others(scene: Scene) -> None:
+    static = client_of("classic", group__instance__id="one", session__timeout__ms="45000")
+    scene.topics.send(200)
+    worker = scene.start(**SMALL, **static)
+    scene.wait_progress(worker)
+    stranger = scene.topics.stranger()
+    stranger.stay()
+    try:
+        _await(worker, lambda: len(stranger.owned) == PARTITIONS // 2)
+        own, turns = set(range(PARTITIONS)) - stranger.owned, stranger.turns
+        worker.kill()
+        scene.check_nothing_lost()
+        worker = scene.start(**SMALL, **static)
+        scene.topics.send(200)
+        scene.wait_all_committed(worker, own)
+        assert stranger.turns == turns, "its partitions were taken or given"
+    finally:
+        stranger.leave()
+    scene.fresh_record_flows(worker)
+    scene.drain(worker)
+    scene.judge_end()
+
+
+@pytest.mark.parametrize("protocol", [pytest.param("classic", marks=pytest.mark.long), "consumer"])
+def test_of_two_with_one_static_id_one_ends_with_exit_code_1_and_the_other_goes_on(
+    scene: Scene, tmp_path: Path, protocol: Protocol
+) -> None:
+    static = client_of(protocol, group__instance__id="one")
+    scene.topics.send(100)
+    first = scene.start(**SMALL, **static)
+    scene.wait_all_committed(first)
+    second = scene.start(**SMALL, **static, milvus__uri=str(tmp_path / "other"))
+    fenced, other = (first, second) if protocol == "classic" else (second, first)  # the old one, the new one
+    assert fenced.wait() == CRASHED, fenced.lines
+    (line,) = fenced.words()
+    assert line.startswith("vectail: stopped, nothing was lost: "), line
+    assert "instance" in line, line
+    scene.fresh_record_flows(other)
+    scene.drain(other)
+    if other is first:
+        scene.judge_end()
+
+
+def test_what_was_aborted_is_never_stored_and_partitions_that_are_added_are_read_from_their_beginning(scene: Scene) -> None:
+    topics = scene.topics
+    topics.send(60)
+    topics.send_transaction(60, aborted=True)
+    topics.send_transaction(60, aborted=False)
+    worker = scene.start(**SMALL, **client_of("classic", topic__metadata__refresh__interval__ms="500"))
+    scene.wait_all_committed(worker)
+    assert topics.watermarks() != topics.ends(), "there are no markers"
+    topics.add_partitions(2)
+    topics.send(120)
+    topics.send_transaction(60, aborted=True)
+    scene.fresh_record_flows(worker)
+    scene.wait_all_committed(worker)
+    scene.drain(worker)
+    scene.judge_end()
+
+
+@pytest.mark.parametrize("frozen", [True, pytest.param(False, marks=pytest.mark.long)])
+def test_a_topic_made_anew_under_a_running_worker_is_read_from_its_beginning(scene: Scene, *, frozen: bool) -> None:
+    topics = scene.topics
+    topics.send(200)
+    worker = scene.start(**SMALL)
+    scene.wait_all_committed(worker)
+    if frozen:
+        worker.pause()  # or it may notice that the topic is not there
+    topics.make_anew()
+    topics.send(400)  # more than there was
+    if frozen:
+        worker.resume()
+    scene.wait_all_committed(worker)
+    scene.fresh_record_flows(worker)
+    scene.drain(worker)
+    scene.judge_end()

@@ -1,0 +1,312 @@
+"""The mutations: what is changed where, and which tests must fail because of it.
+
+Each is a mistake that somebody made in a program of this kind, or could make here. `tests.sabotage.planting` plants them one at a time.
+"""
+
+from typing import NamedTuple
+
+
+class Mutation(NamedTuple):
+    """One change of one place; every one of `tests` is named whole, as pytest takes it, and at least one of them must fail."""
+
+    name: str
+    file: str
+    old: str
+    """Stands exactly once in the file."""
+    new: str
+    tests: tuple[str, ...]
+
+
+_LEDGER = "consumers/ledger.py"
+_ARRIVAL = "consumers/arrival.py"
+_POLLER = "consumers/poller.py"
+_STORE = "worker/store.py"
+_FLIGHTS = "worker/flights.py"
+_PREPARE = "worker/prepare.py"
+_WRITING = "sinks/milvus/writing.py"
+_FRAME = "worker/cache/frame.py"
+
+MUTATIONS = (
+    Mutation(
+        "settle in a finally: what was not stored counts as stored",
+        _STORE,
+        'refused = self._write(rows, self.sink.upsert_lines)\n        self.fail_point("after_upsert")',
+        "try:\n            refused = self._write(rows, self.sink.upsert_lines)\n        finally:\n            refused = {}\n"
+        "            for chunk in chunks:\n                chunk.entry.receipt.settle()\n        return",
+        ("tests/worker/test_store.py::test_nothing_settles_before_the_template_and_the_row_are_acknowledged",),
+    ),
+    Mutation(
+        "settle before the upsert",
+        _STORE,
+        "rows = [line_row(chunk) for chunk in chunks]",
+        "rows = [line_row(chunk) for chunk in chunks]\n        chunks = [chunk for chunk in chunks if chunk.entry.receipt.settle()]",
+        ("tests/worker/test_store.py::test_nothing_settles_before_the_template_and_the_row_are_acknowledged",),
+    ),
+    Mutation(
+        "one ledger across assignments",
+        _LEDGER,
+        "self._owned[partition] = PartitionLedger()",
+        'self._owned[partition] = vars(self).setdefault("kept", {}).setdefault(partition, PartitionLedger())',
+        (
+            "tests/consumers/test_ledger.py::test_late_settle_after_reassignment_does_not_move_the_new_assignment",
+            "tests/consumers/test_poller.py::test_late_settle_does_not_rewind_what_the_next_owner_has_committed",
+        ),
+    ),
+    Mutation(
+        "consecutive offsets: the position is counted through the gaps",
+        _ARRIVAL,
+        "self.next_offset = self.open.popleft().offset + 1",
+        "self.next_offset = (self.open.popleft().offset if self.next_offset is None else self.next_offset) + 1",
+        ("tests/consumers/test_poller.py::test_gaps_between_offsets_do_not_stop_commits",),
+    ),
+    Mutation(
+        "commit what was settled last, not what is settled without a hole",
+        _ARRIVAL,
+        "        popped = 0\n",
+        "        popped = 0\n        self.next_offset = slot.offset + 1\n",
+        ("tests/consumers/test_poller.py::test_only_the_settled_prefix_is_committed",),
+    ),
+    Mutation(
+        "missing expect: a line of several chunks settles with its first",
+        _PREPARE,
+        "receipt.expect(len(chunks) + len(too_long), decoded_bytes=held)",
+        "receipt.expect(1, decoded_bytes=held)",
+        ("tests/worker/test_prepare.py::test_a_long_line_becomes_chunks_and_settles_with_the_last_of_them",),
+    ),
+    Mutation(
+        "commit without ownership: a revoked partition stays in the ledger",
+        _LEDGER,
+        "ledger = self._owned.pop(partition, None)",
+        "ledger = self._owned.get(partition)",
+        ("tests/consumers/test_poller.py::test_late_settle_after_revoke_commits_nothing",),
+    ),
+    Mutation(
+        "commit of a partition that is lost",
+        _POLLER,
+        '        """Let go without a commit (Rebalance)."""\n',
+        "        self._commit()\n",
+        ("tests/consumers/test_poller.py::test_a_lost_partition_is_not_committed",),
+    ),
+    Mutation(
+        "records held back survive the revocation of their partition",
+        _POLLER,
+        "if (record.topic, record.partition) not in gone)",
+        "if gone is not None)",
+        ("tests/consumers/test_poller.py::test_held_records_of_a_revoked_partition_are_dropped_and_the_others_stay_in_order",),
+    ),
+    Mutation(
+        "after a crash commits go on",
+        _POLLER,
+        '        """After a crash: from now on nothing is committed, whatever settles."""\n        self._may_commit = False',
+        '        """Forbid nothing."""',
+        (
+            "tests/consumers/test_poller.py::test_after_forbid_commits_nothing_is_committed_whatever_settles",
+            "tests/worker/test_service.py::test_after_a_crash_nothing_more_is_committed",
+        ),
+    ),
+    Mutation(
+        "a refused commit counts as done",
+        _POLLER,
+        'self._say(f"commit of {partition.topic}/{partition.partition} was refused ({reason}); trying again")',
+        "self._ledger.mark_committed(partition, next_offset)",
+        ("tests/consumers/test_poller.py::test_a_refused_commit_is_said_and_tried_again_and_the_others_are_not",),
+    ),
+    Mutation(
+        "the cap does not hold",
+        _LEDGER,
+        "if full and (self.open_records or self.open_bytes):",
+        "if full and self.open_records < 0:",
+        ("tests/consumers/test_poller.py::test_at_the_cap_it_pauses_and_keeps_polling",),
+    ),
+    Mutation(
+        "dead letter settled before its delivery",
+        "producers/dead_letters.py",
+        "self._posted.append(_Posted(letter, envelope(letter, version=self._version, max_bytes=self._max_bytes), delivered))",
+        "self._posted.append(_Posted(letter, envelope(letter, version=self._version, max_bytes=self._max_bytes), lambda: None))\n"
+        "        delivered()",
+        ("tests/producers/test_dead_letters.py::test_nothing_is_delivered_without_a_broker_and_that_is_said_once",),
+    ),
+    Mutation(
+        "a member that has lost a partition sends its dead letters all the same",
+        _LEDGER,
+        "        if self._partition.alive:\n",
+        "        if self._partition:\n",
+        ("tests/consumers/test_ledger.py::test_a_reject_in_a_dead_assignment_sends_no_letter",),
+    ),
+    Mutation(
+        "parked lines are dropped when a flight fails",
+        _FLIGHTS,
+        "            return parked\n",
+        "            return parked[:1]\n",
+        ("tests/worker/test_flights.py::test_a_failed_flight_gives_back_its_lines_and_remembers_why",),
+    ),
+    Mutation(
+        "parked lines are dropped when a flight lands",
+        _FLIGHTS,
+        "freed += parked",
+        "freed += parked[:1]",
+        ("tests/worker/test_flights.py::test_the_first_of_a_template_begins_its_flight_and_the_others_wait_in_it",),
+    ),
+    Mutation(
+        "known before the row is acknowledged",
+        _FLIGHTS,
+        "self._parked[template] = [chunk]",
+        "self._parked[template] = [chunk]\n            self._known.add(template, 1, self._clock())",
+        (
+            "tests/worker/test_flights.py::test_the_first_of_a_template_begins_its_flight_and_the_others_wait_in_it",
+            "tests/worker/test_store.py::test_a_template_that_was_not_acknowledged_makes_no_line_known",
+        ),
+    ),
+    Mutation(
+        "a cache hit skips the template's row",
+        _PREPARE,
+        'elif found.source == "index" and not rewrite_found:',
+        "elif not rewrite_found:",
+        ("tests/worker/test_prepare.py::test_a_cached_vector_goes_to_the_sink_as_a_template",),
+    ),
+    Mutation(
+        "the epoch is left out of the row id",
+        _STORE,
+        "row_id(record.topic, record.epoch, record.partition",
+        'row_id(record.topic, "", record.partition',
+        ("tests/worker/test_store.py::test_rows_say_where_a_line_came_from",),
+    ),
+    Mutation(
+        "the entry's number is left out of the row id",
+        _STORE,
+        "record.offset, entry.sub, chunk.chunk),",
+        "record.offset, 0, chunk.chunk),",
+        (
+            "tests/worker/test_store.py::test_a_refused_piece_makes_a_dead_letter_of_that_piece_only",
+            "tests/worker/test_steps_together.py::test_whatever_is_committed_is_stored_or_a_dead_letter_in_any_order_of_steps",
+        ),
+    ),
+    Mutation(
+        "a refused row takes its neighbours along",
+        _STORE,
+        "if len(part) == 1:",
+        "if part:",
+        ("tests/worker/test_store.py::test_only_lines_that_the_sink_refuses_alone_become_dead_letters",),
+    ),
+    Mutation(
+        "a busy sink counts as stored",
+        _STORE,
+        "                if self.pause(self.outage.pause_s(attempt)):\n                    raise Abandoned from error",
+        "                del error\n                return",
+        ("tests/worker/test_store.py::test_while_the_sink_is_busy_rows_are_held_and_tried_again",),
+    ),
+    Mutation(
+        "a short count is taken for an acknowledgement",
+        "sinks/milvus/storing.py",
+        "if counted != rows:",
+        "if counted > rows:",
+        ("tests/sinks/test_server_faults.py::test_a_short_count_is_no_acknowledgement",),
+    ),
+    Mutation(
+        "an id stands twice in a batch",
+        _WRITING,
+        "last = {row.id: row for row in rows}",
+        "last = dict(enumerate(rows))",
+        ("tests/sinks/test_writing.py::test_an_id_stands_once_in_all_batches_together",),
+    ),
+    Mutation(
+        "a vector that is not finite is stored",
+        _WRITING,
+        "if not np.isfinite(vector).all():",
+        "if vector.ndim > 1:",
+        ("tests/contracts/test_sink.py::test_a_vector_of_another_dimension_or_not_finite_is_our_fault",),
+    ),
+    Mutation(
+        "a write to a local folder that failed is tried again",
+        "sinks/milvus/faults.py",
+        "    if local:\n",
+        "    if local and not fault.reason:\n",
+        ("tests/sinks/test_faults.py::test_a_local_write_that_fails_is_final",),
+    ),
+    Mutation(
+        "a frame of Redis is not checked",
+        _FRAME,
+        "and crc32(value, crc32(key)) == _INTACT and",
+        "and crc32(value, crc32(key)) >= 0 and",
+        ("tests/properties/test_cache_frames.py::test_flipped_bits_are_no_vector",),
+    ),
+    Mutation(
+        "a frame of Redis is good under any key",
+        _FRAME,
+        "frames.append(front + zlib.crc32(front, zlib.crc32(key))",
+        'frames.append(front + zlib.crc32(front, zlib.crc32(b""))',
+        ("tests/properties/test_cache_frames.py::test_what_comes_back_is_what_was_put_and_of_length_one",),
+    ),
+    Mutation(
+        "a text is blamed while the engine is broken",
+        "worker/judge.py",
+        "        self.check_engine()\n        return [reason]",
+        "        return [reason]",
+        ("tests/worker/test_judge.py::test_nobody_is_blamed_while_the_golden_texts_fail_too",),
+    ),
+    Mutation(
+        "dead letters have no limit",
+        "worker/limits.py",
+        "if self._in_a_row > self._most:",
+        "if self._in_a_row > 1_000_000:",
+        ("tests/worker/test_limits.py::test_so_many_faults_in_a_row_are_allowed_and_one_more_is_not",),
+    ),
+    Mutation(
+        "records of too many chunks do not count as faults",
+        _PREPARE,
+        "self._undecodable.fault(TOO_MANY_CHUNKS)",
+        "self._undecodable.good()",
+        (
+            "tests/worker/test_prepare.py::test_whatever_makes_records_dead_letters_before_the_engine_stops_the_service_when_it_is_all_of_them",
+        ),
+    ),
+    Mutation(
+        "a record of any size is decoded",
+        "consumers/decode.py",
+        "if len(record.value) > self._max_record_bytes:",
+        "if len(record.value) > 1 << 40:",
+        ("tests/worker/test_prepare.py::test_a_record_above_the_limit_is_one_dead_letter_and_its_neighbours_are_stored",),
+    ),
+    Mutation(
+        "small entries weigh nothing",
+        "worker/pieces.py",
+        "held += CHUNK_BYTES + getsizeof(chunk.masked)",
+        "held += len(chunk.masked)",
+        ("tests/worker/test_prepare.py::test_as_much_is_counted_as_is_held",),
+    ),
+    Mutation(
+        "a long text is chunked to its end before it is refused",
+        "consumers/chunk.py",
+        "                if len(done) > self._max_chunks:\n                    return []\n        return done",
+        "                pass\n        return done if len(done) <= self._max_chunks else []",
+        ("tests/consumers/test_chunk.py::test_a_text_of_five_megabytes_is_left_as_soon_as_there_are_too_many_chunks",),
+    ),
+    Mutation(
+        "an old answer about a topic's id is believed after a new assignment",
+        "consumers/epochs.py",
+        "seen.asked_s < max(self._since_s[partition], came_s - FRESH_S)",
+        "False",
+        ("tests/consumers/test_epochs.py::test_what_comes_soon_after_a_question_has_its_epoch_and_what_comes_later_waits_for_another",),
+    ),
+    Mutation(
+        "what was polled before a rebalance inside the same fetch is delivered",
+        "consumers/intake.py",
+        " or partition not in self.assigned or not self._counts(partition)",
+        " or not self._counts(partition)",
+        ("tests/consumers/test_kafka_world.py::test_what_was_polled_before_a_rebalance_inside_the_same_fetch_is_not_delivered",),
+    ),
+    Mutation(
+        "the client goes on behind what came damaged",
+        "consumers/intake.py",
+        "if name in _DAMAGED:",
+        'if name == "never":',
+        ("tests/consumers/test_kafka_damaged.py",),
+    ),
+    Mutation(
+        "committed records that are gone are passed over in silence",
+        "consumers/expired.py",
+        'if expired == "stop":',
+        'if expired == "never":',
+        ("tests/consumers/test_expired.py",),
+    ),
+)

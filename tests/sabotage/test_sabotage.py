@@ -1,0 +1,86 @@
+"""The list of mutations fits the source, so that it cannot rot; and the script tells caught, missed and broken apart."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from tests.sabotage.mutations import MUTATIONS, Mutation
+from tests.sabotage.planting import ROOT, Copy, Outcome, planted, table_of, written
+
+_SOURCE = "def double(number: int) -> int:\n    return number * 2\n"
+_TEST = """from worker.double import double
+
+
+def test_it() -> None:
+    assert double(3) == 6
+
+
+def test_zero() -> None:
+    assert double(0) == 0
+"""
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
+def test_a_mutation_has_its_place_and_is_python_and_its_tests_exist(mutation: Mutation) -> None:
+    whole = (ROOT / mutation.file).read_text()
+    changed = planted(whole, mutation)
+    assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(whole))
+    assert mutation.tests
+    for test in mutation.tests:
+        path, _, name = test.partition("::")
+        names = {node.name for node in ast.walk(ast.parse((ROOT / path).read_text())) if isinstance(node, ast.FunctionDef)}
+        assert not name or name in names, test
+
+
+def test_names_of_mutations_differ_and_there_are_enough() -> None:
+    assert len({mutation.name for mutation in MUTATIONS}) == len(MUTATIONS) >= 15
+
+
+def test_a_place_that_is_not_there_once_is_an_error() -> None:
+    with pytest.raises(ValueError, match="stands 0 times"):
+        planted("a", Mutation("name", "file", "b", "c", ()))
+    with pytest.raises(ValueError, match="stands 2 times"):
+        planted("bb", Mutation("name", "file", "b", "c", ()))
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Copy:
+    """A copy of a project of one function."""
+    root = tmp_path / "root"
+    for room in ("benchmarks", "consumers", "producers", "sinks", "tests", "worker"):
+        (root / room).mkdir(parents=True)
+        (root / room / "__init__.py").touch()
+    (root / "worker" / "double.py").write_text(_SOURCE)
+    (root / "tests" / "test_double.py").write_text(_TEST)
+    for name in ("docker-compose.yml", "Makefile", "README.md"):
+        (root / name).touch()
+    (root / "pyproject.toml").write_text('[tool.pytest]\npythonpath = ["."]\naddopts = ["--import-mode=importlib"]\n')
+    return Copy(tmp_path / "copy", root)
+
+
+def test_caught_missed_and_broken_are_told_apart_and_the_copy_is_whole_after_each(copy: Copy) -> None:
+    it, zero = (f"tests/test_double.py::{name}" for name in ("test_it", "test_zero"))
+    copy.check_whole([it, zero])
+    wrong = Mutation("wrong", "worker/double.py", "* 2", "* 3", (zero, it))
+    outcomes = [
+        copy.try_one(wrong),
+        copy.try_one(wrong._replace(tests=(zero,))),
+        copy.try_one(wrong._replace(new="* (2")),
+    ]
+    assert [outcome.verdict for outcome in outcomes] == ["caught", "MISSED", "BROKEN"]
+    assert outcomes[0].by == it
+    copy.check_whole([it, zero])
+    with pytest.raises(RuntimeError, match="prove nothing"):
+        copy.check_whole(["tests/test_double.py::test_nowhere"])
+
+
+def test_the_table_says_what_was_missed_and_takes_the_place_of_the_last_one() -> None:
+    mutation = Mutation("a mistake", "worker/double.py", "", "", ())
+    table = table_of([Outcome(mutation, "caught", "tests/a/test_b.py::test_c[1]", 2.4), Outcome(mutation, "MISSED", "", 1.0)])
+    assert table.startswith("1 of 2 mutations are caught.")
+    assert "| a mistake | `worker/double.py` | caught | `test_b.py::test_c` | 2 |" in table
+    readme = "before\n<!-- sabotage: begin -->\nold\n<!-- sabotage: end -->\nafter\n"
+    assert written(readme, "new\n") == readme.replace("old", "new")
+    with pytest.raises(ValueError, match="no marks"):
+        written("nothing", "new\n")

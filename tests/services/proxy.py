@@ -1,0 +1,250 @@
+"""A TCP proxy on loopback between clients and a server, which a test can make fail in every way, and well again.
+
+`Proxy(port)` passes everything on both ways; `kafka_proxy(bootstrap)` stands before a broker so that clients which begin there stay
+there. What is switched on holds for connections that are open and for those that come, from when the call returns until `release`.
+"""
+
+import asyncio
+import socket
+import struct
+import threading
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+from tests.services.damage import Damage
+from tests.services.ports import free_port
+
+R = TypeVar("R")
+Way = Literal["questions", "answers"]
+"""From the client to the server, or back."""
+BOTH: tuple[Way, Way] = ("questions", "answers")
+
+CHUNK_BYTES = 65_536
+_DONE_S = 10.0
+_REST_S = 0.05
+_NO_LINGER = struct.pack("ii", 1, 0)
+
+
+@dataclass(eq=False, slots=True)
+class _Link:
+    """A client's connection, ours to the server for it, and how many bytes of answers may still pass (None: all)."""
+
+    client: asyncio.StreamWriter
+    server: asyncio.StreamWriter
+    left_bytes: int | None
+
+
+class Proxy(AbstractContextManager["Proxy"]):
+    """Bytes arrive unchanged and in order, unless a fault that the test has switched on says otherwise.
+
+    Thread: any; a loop on a thread of its own does the work.
+    """
+
+    def __init__(self, port: int, *, at: int = 0, rename: tuple[bytes, bytes] = (b"", b"")) -> None:
+        """`port` is the server's, `at` ours (0: any). In answers the first of `rename` is replaced by the second, which is as long."""
+        self.held = threading.Event()
+        """Something has come and is kept back."""
+        self.gone = threading.Event()
+        """A client has closed its connection."""
+        self.accepted = 0
+        """Connections since the beginning."""
+        self.passed_bytes: Counter[Way] = Counter()
+        self._target, self._rename = port, rename
+        self._links: set[_Link] = set()
+        self._pumps: set[asyncio.Task[None]] = set()
+        self._listener: asyncio.Server | None = None
+        self._damage: dict[Way, Damage] = {way: Damage() for way in BOTH}
+        self._forget_faults()
+        self._loop = asyncio.new_event_loop()
+        self._changed = asyncio.Event()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="proxy", daemon=True)
+        self._thread.start()
+        try:
+            self.port = self._on_loop(lambda: self._listen(at))
+        except OSError:
+            self.close()
+            raise
+
+    def _forget_faults(self) -> None:
+        self._held_ways: set[Way] = set()
+        self._most_bytes: int | None = None
+        self._delay_s: dict[Way, float] = {}
+        self._trickle_s = 0.0
+        for damage in self._damage.values():
+            damage.end()
+
+    @property
+    def passes(self) -> bool:
+        """Whether answers are passed on."""
+        return "answers" not in self._held_ways
+
+    @property
+    def spoiled(self) -> int:
+        """How many bytes had a bit turned, both ways together."""
+        return sum(damage.spoiled for damage in self._damage.values())
+
+    def hold(self, *ways: Way) -> None:
+        """Keep back what goes this way, answers if none is named; `release` passes it on."""
+        self.held.clear()
+        self.gone.clear()
+        self._held_ways |= set(ways or ("answers",))
+
+    def silence(self) -> None:
+        """Be a black hole: connections can be made, and nothing passes."""
+        self.hold(*BOTH)
+
+    def hold_after(self, most_bytes: int) -> None:
+        """Pass on so many bytes of answers on each connection made from now on, and never the rest."""
+        self._most_bytes = most_bytes
+
+    def delay(self, seconds: float, *ways: Way) -> None:
+        """Pass each chunk on so much later, both ways if none is named."""
+        self._delay_s |= dict.fromkeys(ways or BOTH, seconds)
+
+    def trickle(self, every_s: float) -> None:
+        """Pass answers on a byte at a time."""
+        self.gone.clear()
+        self._trickle_s = every_s
+
+    def flip(self, share: float, way: Way = "answers", *, seed: int = 0) -> None:
+        """Turn one bit in this share of the bytes; the seed says in which."""
+        self._damage[way].flip(share, seed)
+
+    def spoil(self, marker: bytes, way: Way = "answers", *, times: int = 1) -> None:
+        """Turn one bit of `marker` the next so many times that it passes in one piece."""
+        self._damage[way].spoil(marker, times)
+
+    def reset(self) -> None:
+        """End every open connection at once, with a reset on both sides; new ones are taken."""
+        self._on_loop(self._reset_links)
+
+    def refuse(self) -> None:
+        """Listen no more, so that who connects is refused; end every open connection."""
+        self._on_loop(self._stop_listening)
+        self._on_loop(self._reset_links)
+
+    def release(self) -> None:
+        """Be well again: pass on what was held, and all from now on; listen on the same port."""
+        self._forget_faults()
+        self._on_loop(self._wake)
+
+    def close(self) -> None:
+        """End every connection and the thread. Safe to call twice."""
+        if self._loop.is_closed():
+            return
+        self._on_loop(self._end)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_DONE_S)
+        self._loop.close()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _on_loop(self, do: Callable[[], Awaitable[R]]) -> R:
+        async def done() -> R:
+            return await do()
+
+        return asyncio.run_coroutine_threadsafe(done(), self._loop).result(_DONE_S)
+
+    async def _listen(self, port: int) -> int:
+        self._listener = await asyncio.start_server(self._accept, "127.0.0.1", port)
+        return int(self._listener.sockets[0].getsockname()[1])
+
+    async def _stop_listening(self) -> None:
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
+
+    async def _wake(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+        if self._listener is None:
+            await self._listen(self.port)
+
+    async def _reset_links(self) -> None:
+        for link in list(self._links):
+            for side in (link.client, link.server):
+                with suppress(OSError):  # gone already
+                    side.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+                side.transport.abort()
+
+    async def _end(self) -> None:
+        await self._stop_listening()
+        for pump in self._pumps:
+            pump.cancel()
+        await asyncio.gather(*self._pumps, return_exceptions=True)
+        await asyncio.sleep(0)  # transports close on the loop's next round
+
+    async def _accept(self, reader: asyncio.StreamReader, client: asyncio.StreamWriter) -> None:
+        self.accepted += 1
+        try:
+            answers, server = await asyncio.open_connection("127.0.0.1", self._target)
+        except OSError:
+            client.close()
+            return
+        link = _Link(client, server, self._most_bytes)
+        self._links.add(link)
+        pumps = {
+            asyncio.create_task(self._pump("questions", reader, server, link)),
+            asyncio.create_task(self._pump("answers", answers, client, link)),
+        }
+        self._pumps |= pumps
+        await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
+        for pump in pumps:
+            pump.cancel()
+        await asyncio.gather(*pumps, return_exceptions=True)
+        self._pumps -= pumps
+        self._links.discard(link)
+        client.close()
+        server.close()
+
+    async def _pump(self, way: Way, source: asyncio.StreamReader, sink: asyncio.StreamWriter, link: _Link) -> None:
+        with suppress(OSError):
+            while chunk := await source.read(CHUNK_BYTES):
+                await self._pass(way, await self._renamed(source, chunk) if way == "answers" else chunk, sink, link)
+        if way == "questions":
+            self.gone.set()
+
+    async def _pass(self, way: Way, chunk: bytes, sink: asyncio.StreamWriter, link: _Link) -> None:
+        if way == "answers" and link.left_bytes is not None:
+            chunk, link.left_bytes = chunk[: link.left_bytes], max(link.left_bytes - len(chunk), 0)
+        while way in self._held_ways:
+            self.held.set()
+            await self._changed.wait()
+        if seconds := self._delay_s.get(way, 0.0):
+            await asyncio.sleep(seconds)
+        chunk = self._damage[way].done_to(chunk)
+        while chunk and way == "answers" and self._trickle_s:
+            await self._write(way, chunk[:1], sink)
+            chunk = chunk[1:]
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._changed.wait(), self._trickle_s)
+        await self._write(way, chunk, sink)
+
+    async def _write(self, way: Way, chunk: bytes, sink: asyncio.StreamWriter) -> None:
+        self.passed_bytes[way] += len(chunk)
+        sink.write(chunk)
+        await sink.drain()
+
+    async def _renamed(self, source: asyncio.StreamReader, chunk: bytes) -> bytes:
+        """Rename in a chunk; what may be the beginning of the name at its end waits a moment for the rest."""
+        old, new = self._rename
+        while any(chunk.endswith(old[:length]) for length in range(1, len(old))):
+            try:
+                more = await asyncio.wait_for(source.read(CHUNK_BYTES), _REST_S)
+            except TimeoutError:
+                break
+            if not more:
+                break
+            chunk += more
+        return chunk.replace(old, new) if old else chunk
+
+
+def kafka_proxy(bootstrap: str) -> Proxy:
+    """Stand before a broker at `host:port`: in its answers, where that is a string and four bytes, our port replaces its own."""
+    host, _, port = bootstrap.rpartition(":")
+    old, at = int(port), free_port()
+    return Proxy(old, at=at, rename=(host.encode() + old.to_bytes(4, "big"), host.encode() + at.to_bytes(4, "big")))

@@ -1,0 +1,276 @@
+"""The proxy: what is switched on happens, to open connections and new ones, and all is well after `release`."""
+
+import socket
+import socketserver
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from tests.services.mock_kafka import MockKafka
+from tests.services.proxy import CHUNK_BYTES, Proxy, kafka_proxy
+
+WAIT_S = 10.0
+LARGE = bytes(range(256)) * 4_096
+
+
+class _Echo(socketserver.BaseRequestHandler):
+    def handle(self) -> None:
+        while chunk := self.request.recv(65_536):
+            self.request.sendall(chunk)
+
+
+class _Server(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_: object) -> None:
+        """A connection that is reset is what is tested."""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[int]:
+    """The port of a server that gives back what it gets."""
+    with _Server(("127.0.0.1", 0), _Echo) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield int(server.server_address[1])
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def proxy(server: int) -> Iterator[Proxy]:
+    with Proxy(server) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def client(proxy: Proxy) -> Iterator[socket.socket]:
+    with connect(proxy) as client:
+        yield client
+
+
+def connect(proxy: Proxy) -> socket.socket:
+    client = socket.create_connection(("127.0.0.1", proxy.port))
+    client.settimeout(WAIT_S)
+    return client
+
+
+def read(client: socket.socket, most_bytes: int) -> bytes:
+    """Read so much, or what comes before the end."""
+    read = b""
+    while len(read) < most_bytes and (chunk := client.recv(most_bytes - len(read))):
+        read += chunk
+    return read
+
+
+def echoed(client: socket.socket, sent: bytes) -> bytes:
+    """Send and read the answer; a thread of its own sends, or both sides would wait for room."""
+    sender = threading.Thread(target=client.sendall, args=(sent,))
+    sender.start()
+    answer = read(client, len(sent))
+    sender.join()
+    return answer
+
+
+def comes_nothing(client: socket.socket) -> bool:
+    """Whether the socket is empty now: nothing that may pass needs so long on loopback."""
+    client.settimeout(0.05)
+    try:
+        client.recv(1)
+    except TimeoutError:
+        return True
+    finally:
+        client.settimeout(WAIT_S)
+    return False
+
+
+def is_well(proxy: Proxy) -> bool:
+    with connect(proxy) as client:
+        return echoed(client, LARGE) == LARGE
+
+
+def test_everything_passes_unchanged_and_is_counted(proxy: Proxy) -> None:
+    with connect(proxy) as one, connect(proxy) as other:
+        assert echoed(one, LARGE) == LARGE
+        assert echoed(other, b"short") == b"short"
+    assert proxy.accepted == 2
+    assert proxy.passed_bytes == {"questions": len(LARGE) + 5, "answers": len(LARGE) + 5}
+
+
+def test_the_end_of_a_connection_passes_too_and_is_noted(proxy: Proxy, client: socket.socket) -> None:
+    client.close()
+    assert proxy.gone.wait(WAIT_S)
+
+
+def test_held_answers_stay_here_while_questions_pass(proxy: Proxy, client: socket.socket) -> None:
+    proxy.hold()
+    client.sendall(b"question")
+    assert proxy.held.wait(WAIT_S)
+    assert (proxy.passes, proxy.passed_bytes["questions"]) == (False, 8)
+    assert comes_nothing(client)
+    proxy.release()
+    assert read(client, 8) == b"question"
+    assert proxy.passes
+    assert is_well(proxy)
+
+
+def test_a_black_hole_takes_connections_and_passes_nothing_either_way_until_it_is_released(proxy: Proxy, client: socket.socket) -> None:
+    proxy.silence()
+    with connect(proxy) as later:
+        client.sendall(b"one")
+        later.sendall(b"two")
+        assert proxy.held.wait(WAIT_S)
+        assert comes_nothing(client)
+        assert comes_nothing(later)
+        assert not proxy.passed_bytes
+        proxy.release()
+        assert (read(client, 3), read(later, 3)) == (b"one", b"two")
+
+
+def test_who_leaves_a_black_hole_is_noted(proxy: Proxy, client: socket.socket) -> None:
+    proxy.silence()
+    client.close()
+    assert proxy.gone.wait(WAIT_S)
+
+
+def test_of_an_answer_only_the_first_bytes_pass(proxy: Proxy) -> None:
+    proxy.hold_after(1_000)
+    with connect(proxy) as client:
+        client.sendall(LARGE[:5_000])
+        assert read(client, 1_000) == LARGE[:1_000]
+        assert comes_nothing(client)
+    proxy.release()
+    assert is_well(proxy)
+
+
+def test_a_delay_holds_for_each_way_that_is_named(proxy: Proxy, client: socket.socket) -> None:
+    proxy.delay(0.2, "answers")
+    begun_s = time.monotonic()
+    assert echoed(client, b"x") == b"x"
+    assert time.monotonic() - begun_s > 0.15
+    proxy.delay(0.2)
+    begun_s = time.monotonic()
+    assert echoed(client, b"x") == b"x"
+    assert time.monotonic() - begun_s > 0.35
+
+
+def test_a_trickle_ends_with_the_release(proxy: Proxy, client: socket.socket) -> None:
+    proxy.trickle(30.0)
+    client.sendall(b"abc")
+    assert read(client, 1) == b"a"
+    assert comes_nothing(client)
+    proxy.release()
+    assert read(client, 2) == b"bc"
+
+
+def test_a_reset_ends_open_connections_and_takes_new_ones(proxy: Proxy, client: socket.socket) -> None:
+    assert echoed(client, b"x") == b"x"
+    proxy.reset()
+    with pytest.raises(ConnectionResetError):
+        client.recv(1)
+    assert is_well(proxy)
+
+
+def test_who_is_refused_may_come_again_on_the_same_port(proxy: Proxy, client: socket.socket) -> None:
+    assert echoed(client, b"x") == b"x"
+    port = proxy.port
+    proxy.refuse()
+    with pytest.raises(ConnectionResetError):
+        client.recv(1)
+    with pytest.raises(ConnectionRefusedError):
+        connect(proxy)
+    proxy.refuse()
+    proxy.release()
+    assert proxy.port == port
+    assert is_well(proxy)
+
+
+def test_a_share_of_bytes_has_one_bit_turned_and_the_seed_says_which(proxy: Proxy) -> None:
+    received = []
+    for seed in (1, 1, 2):
+        with connect(proxy) as client:
+            assert echoed(client, b"x") == b"x"
+            proxy.flip(0.01, seed=seed)
+            received.append(echoed(client, LARGE[:10_000]))
+            proxy.release()
+    assert received[0] == received[1] != received[2]
+    turned = [(one ^ other).bit_count() for one, other in zip(received[0], LARGE, strict=False) if one != other]
+    assert set(turned) == {1}
+    assert 50 < len(turned) < 200
+    assert is_well(proxy)
+
+
+def test_a_marker_is_spoiled_so_many_times_and_nothing_else(proxy: Proxy, client: socket.socket) -> None:
+    proxy.spoil(b"mark", times=2)
+    answers = [echoed(client, b"a mark b") for _ in range(3)]
+    assert answers == [b"a lark b", b"a lark b", b"a mark b"]
+    assert proxy.spoiled == 2
+    proxy.spoil(b"mark", "questions")
+    assert echoed(client, b"mark mark") == b"lark mark"
+
+
+def test_a_server_that_is_not_there_ends_the_connection() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as nobody:
+        port = nobody.getsockname()[1]
+    with Proxy(port) as proxy, connect(proxy) as client:
+        assert client.recv(1) == b""
+
+
+def test_a_taken_port_is_an_error(server: int) -> None:
+    with pytest.raises(OSError, match="in use"):
+        Proxy(server, at=server)
+
+
+def test_closing_ends_what_is_held_and_the_thread_and_may_be_done_twice(server: int) -> None:
+    before = threading.active_count()
+    proxy = Proxy(server)
+    with connect(proxy) as client:
+        proxy.silence()
+        client.sendall(b"x")
+        assert proxy.held.wait(WAIT_S)
+        proxy.close()
+        proxy.close()
+        assert client.recv(1) == b""
+    deadline_s = time.monotonic() + WAIT_S
+    while threading.active_count() > before:  # the server's own thread for this connection ends by itself
+        assert time.monotonic() < deadline_s
+        time.sleep(0.01)
+
+
+def test_a_name_is_replaced_even_where_it_comes_in_two_pieces(server: int) -> None:
+    sent = b"?" + b"a" * (CHUNK_BYTES - 3) + b"broker:1 and broker:1, not bro"
+    with Proxy(server, rename=(b"broker:1", b"proxy:22")) as proxy, connect(proxy) as client:
+        proxy.hold()
+        client.sendall(sent[:1])
+        assert proxy.held.wait(WAIT_S)
+        client.sendall(sent[1:])
+        assert comes_nothing(client)  # and all of the answer has come to the proxy, which takes it a chunk at a time
+        proxy.release()
+        assert read(client, len(sent)) == sent.replace(b"broker:1", b"proxy:22")
+
+
+def test_clients_that_begin_at_the_proxy_of_a_broker_stay_there(mock_kafka: MockKafka) -> None:
+    with kafka_proxy(mock_kafka.bootstrap) as proxy:
+        bootstrap = f"127.0.0.1:{proxy.port}"
+        producer = Producer({"bootstrap.servers": bootstrap, "log_level": 0})
+        assert [broker.port for broker in producer.list_topics(timeout=WAIT_S).brokers.values()] == [proxy.port]
+        producer.produce("logs", b"through", partition=0)
+        assert producer.flush(WAIT_S) == 0
+        proxy.refuse()
+        producer.produce("logs", b"held up", partition=0)
+        assert producer.flush(0.2) == 1
+        proxy.release()
+        assert producer.flush(WAIT_S) == 0
+
+        reader = Consumer({"bootstrap.servers": bootstrap, "group.id": "any", "log_level": 0})
+        reader.assign([TopicPartition("logs", 0, 0)])
+        values: list[object] = []
+        while len(values) < 2:
+            message = reader.poll(WAIT_S)
+            assert message is not None
+            values += [] if message.error() else [message.value()]
+        reader.close()
+        assert values == [b"through", b"held up"]

@@ -1,0 +1,104 @@
+"""What a soak stands on: real servers, each behind a proxy, and the faults that they and the workers can be given."""
+
+import contextlib
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tests.faults.scene import Scene
+from tests.faults.stranger import Stranger
+from tests.faults.topics import Topics
+from tests.model_fixture import CACHE
+from tests.services.docker_kafka import DockerKafka
+from tests.services.docker_milvus import DockerMilvus
+from tests.services.kafka import KafkaServer, open_kafka
+from tests.services.local_kafka import LocalKafka
+from tests.services.milvus import open_milvus
+from tests.services.proxy import Proxy, kafka_proxy
+from tests.services.redis import LocalRedis
+from tests.services.wheel_milvus import WheelMilvus
+from tests.soak.plan import LONG_AWAY
+from worker.model.prepared import prepare_model
+
+
+class Ground:
+    """Everything outside of the workers; what is wrong with it can be switched on and off.
+
+    Thread: the soak's.
+    """
+
+    def __init__(self, scene: Scene, kafka: KafkaServer, proxies: dict[str, Proxy]) -> None:
+        """`proxies` stand before kafka, milvus and redis."""
+        self.scene = scene
+        self._kafka = kafka
+        self._proxies = proxies
+        self._members: list[Stranger] = []
+
+    def settings(self) -> dict[str, str]:
+        """Return where a worker finds everything: behind the proxies."""
+        at = {name: f"127.0.0.1:{proxy.port}" for name, proxy in self._proxies.items()}
+        return {
+            "kafka__bootstrap_servers": at["kafka"],
+            "milvus__uri": f"http://{at['milvus']}",
+            "redis__url": f"redis://{at['redis']}",
+        }
+
+    def begin(self, kind: str) -> None:
+        """Let a fault begin; one that lasts no time is over when this returns."""
+        server, _, how = kind.partition(" ")
+        ways: dict[str, Callable[[], None]] = {
+            LONG_AWAY: self._proxies["milvus"].refuse,
+            "kafka restart": self._restart_kafka,
+            "member": self._join,
+        }
+        if kind in ways:
+            ways[kind]()
+        elif how == "silent":
+            self._proxies[server].silence()
+        else:
+            self._proxies[server].refuse()
+
+    def end(self, kind: str) -> None:
+        """Let a fault be over."""
+        if kind == "member":
+            self._members.pop().leave()
+        elif kind != "kafka restart":
+            self._proxies[kind.partition(" ")[0]].release()
+
+    def close(self) -> None:
+        """Be well again, for good."""
+        while self._members:
+            self._members.pop().leave()
+        for proxy in self._proxies.values():
+            proxy.release()
+
+    def _restart_kafka(self) -> None:
+        self._kafka.stop()
+        self._kafka.start()
+
+    def _join(self) -> None:
+        self._members.append(member := self.scene.topics.stranger())
+        member.stay()
+
+
+@contextlib.contextmanager
+def open_ground() -> Iterator[Ground]:
+    """Start the servers; skips, as a test would, when one cannot be had."""
+    with contextlib.ExitStack() as stack:
+        prepare_model(None, CACHE)
+        kafka = open_kafka(DockerKafka, LocalKafka)
+        stack.callback(kafka.close)
+        milvus = open_milvus(DockerMilvus, WheelMilvus)
+        stack.callback(milvus.close)
+        redis = LocalRedis("--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lfu")
+        stack.callback(redis.close)
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="vectail-soak-")))
+        ports = {"milvus": int(milvus.uri.rpartition(":")[2]), "redis": redis.port}
+        proxies = {name: stack.enter_context(Proxy(port)) for name, port in ports.items()}
+        proxies["kafka"] = stack.enter_context(kafka_proxy(kafka.bootstrap))
+        scene = Scene(Topics(kafka, lambda stem: f"{stem}-{uuid.uuid4().hex[:12]}"), folder, CACHE, milvus)
+        stack.callback(scene.close)
+        ground = Ground(scene, kafka, proxies)
+        stack.callback(ground.close)
+        yield ground

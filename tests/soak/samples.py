@@ -1,0 +1,84 @@
+"""What is measured of a worker while it is soaked, as a table, as a picture, and as a judgement of its memory."""
+
+import csv
+from collections.abc import Iterable, Sequence
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+WARM_S = 20.0
+"""After its start a worker loads code and makes its connections; what it has after this time is its base."""
+
+
+class Sample(NamedTuple):
+    """One look at a worker."""
+
+    at_s: float
+    life: int
+    """Which worker, counted from 1: one that is killed is followed by another."""
+    age_s: float
+    """Of this worker."""
+    rss_bytes: int
+    threads: int
+    open_files: int
+    lag_records: int
+    """Sent and not committed."""
+    fault: str
+    """What was wrong at this moment, if anything."""
+
+
+class Growth(NamedTuple):
+    """How much memory workers have gained."""
+
+    most_bytes: int
+    """Over its base, the worker that gained most."""
+    late_bytes: int
+    """In the second half of one fault: what still grows then grows for ever. The largest over all samples under that fault."""
+
+
+def growth_of(samples: Iterable[Sample], long_fault: str) -> Growth:
+    """Judge the memory; 0 where nothing was seen for long enough."""
+    warm = [sample for sample in samples if sample.age_s >= WARM_S]
+    lives = [list(group) for _, group in groupby(warm, key=lambda sample: sample.life)]
+    most = max((max(one.rss_bytes for one in life) - life[0].rss_bytes for life in lives), default=0)
+    away = [sample.rss_bytes for life in lives for sample in life if long_fault in sample.fault]
+    half = len(away) // 2
+    late = max(away[half:]) - max(away[:half]) if half else 0
+    return Growth(most, late)
+
+
+def write_table(samples: Sequence[Sample], path: Path) -> None:
+    """Write all samples as CSV."""
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(Sample._fields)
+        writer.writerows(samples)
+
+
+def write_picture(samples: Sequence[Sample], path: Path) -> bool:
+    """Draw all samples as a PNG; False where matplotlib is not installed."""
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415 - no dependency of ours
+    except ImportError:
+        return False
+    minutes = [sample.at_s / 60 for sample in samples]
+    drawn: dict[str, list[float]] = {
+        "memory, MiB": [sample.rss_bytes / 2**20 for sample in samples],
+        "lag, records": [sample.lag_records for sample in samples],
+        "threads": [sample.threads for sample in samples],
+        "open files": [sample.open_files for sample in samples],
+    }
+    figure = Figure(figsize=(12, 9))
+    axes = figure.subplots(len(drawn), sharex=True)
+    for axis, (name, values) in zip(axes, drawn.items(), strict=True):
+        axis.plot(minutes, values, linewidth=1)
+        axis.set_ylabel(name)
+        axis.set_ylim(bottom=0)
+        axis.grid(visible=True, alpha=0.3)
+        for first, second in pairwise(samples):
+            if first.fault:
+                axis.axvspan(first.at_s / 60, second.at_s / 60, color="red" if "milvus away" in first.fault else "orange", alpha=0.15)
+    axes[-1].set_xlabel("minutes (red: Milvus away; orange: another fault)")
+    figure.tight_layout()
+    figure.savefig(path)
+    return True

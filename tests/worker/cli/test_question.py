@@ -1,0 +1,103 @@
+"""The options of `vectail search` put together: a query on the wire, or one line about what contradicts."""
+
+from typing import Any
+
+import pytest
+
+from worker.cli.exits import CommandFailed
+from worker.cli.question import Place, SearchQuestion, read_place
+from worker.query import MAX_AROUND, Query
+
+PLACE = Place("logs", 0, 123)
+
+
+@pytest.mark.parametrize(
+    ("given", "request_"),
+    [
+        ({"text": "disk"}, {"text": "disk"}),
+        ({"text": "disk", "k": 3, "mode": "bm25", "form": "lines"}, {"text": "disk", "k": 3, "mode": "bm25", "as": "lines"}),
+        ({"text": "disk", "form": "templates"}, {"text": "disk", "as": "templates"}),
+        (
+            {
+                "text": "disk",
+                "since_ms": 0,
+                "until_ms": 7,
+                "services": ("a", ""),
+                "levels": ("WARN",),
+                "topics": ("logs",),
+                "per_template": 2,
+            },
+            {
+                "text": "disk",
+                "per_template": 2,
+                "filters": {"since_ms": 0, "until_ms": 7, "service": ["a", ""], "level": ["WARN"], "topic": ["logs"]},
+            },
+        ),
+        ({"around": PLACE}, {"around": {"topic": "logs", "partition": 0, "offset": 123, "before": 5, "after": 5}}),
+        ({"around": PLACE, "neighbours": 0}, {"around": {"topic": "logs", "partition": 0, "offset": 123, "before": 0, "after": 0}}),
+    ],
+)
+def test_what_was_given_is_asked_and_nothing_else(given: dict[str, Any], request_: dict[str, Any]) -> None:
+    asked = SearchQuestion(**given).checked().request()
+
+    assert asked == request_
+    Query.model_validate(asked)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "say what to look for"),
+        ({"text": "disk", "around": PLACE}, "leave TEXT out"),
+        ({"around": PLACE, "k": 3}, "leave -k out"),
+        ({"around": PLACE, "mode": "dense"}, "leave --mode out"),
+        ({"around": PLACE, "form": "lines"}, "leave --as out"),
+        ({"around": PLACE, "per_template": 2}, "leave --per-template out"),
+        ({"around": PLACE, "since_ms": 0}, "leave --since out"),
+        ({"around": PLACE, "until_ms": 0}, "leave --until out"),
+        ({"around": PLACE, "services": ("a",)}, "leave --service out"),
+        ({"around": PLACE, "levels": ("a",)}, "leave --level out"),
+        ({"around": PLACE, "topics": ("a",)}, "leave --topic out"),
+        ({"text": "disk", "neighbours": 3}, "it needs --around"),
+        ({"text": "disk", "form": "templates", "per_template": 2}, "--per-template is about lines"),
+        ({"text": "disk", "since_ms": 7, "until_ms": 7}, "no time is after --since and before --until"),
+    ],
+)
+def test_what_contradicts_is_refused_by_name(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(CommandFailed, match=said) as failed:
+        SearchQuestion(**given).checked()
+    assert failed.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "advice"),
+    [
+        ({}, "`vectail templates --since all` lists the kinds of lines there are."),
+        ({"levels": ("WARN",)}, "Try it without --level."),
+        (
+            {"services": ("a",), "topics": ("b",), "since_ms": 1},
+            "Try it without --service or --topic, or over a longer time (--since, --until).",
+        ),
+        ({"mode": "bm25"}, "Try it by meaning (--mode dense)."),
+    ],
+)
+def test_what_to_try_is_what_was_narrowed(given: dict[str, Any], advice: str) -> None:
+    assert SearchQuestion(text="disk", **given).advice() == advice
+
+
+@pytest.mark.parametrize("place", [PLACE, Place("a.b_c-d", 15, 10**17)])
+def test_a_place_is_read_as_it_is_written(place: Place) -> None:
+    assert read_place(str(place)) == place
+
+
+@pytest.mark.parametrize(
+    "text", ["", "logs", "logs/0", "logs@3", "logs/0@", "logs/-1@3", "logs/0@3/4", "logs/0@1e3", "/0@3", "logs/0@" + "9" * 30]
+)
+def test_anything_else_is_no_place(text: str) -> None:
+    with pytest.raises(CommandFailed, match=r"^--around .* logs/0@123$") as failed:
+        read_place(text)
+    assert failed.value.exit_code == 2
+
+
+def test_the_widest_context_is_one_that_the_worker_takes() -> None:
+    Query.model_validate(SearchQuestion(around=PLACE, neighbours=MAX_AROUND).request())

@@ -1,0 +1,142 @@
+"""`vectail search` and a worker that answers: every way to ask reaches it, and its answers are shown. Engine and sink are fakes."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+
+from tests.fakes.sink import FakeSink
+from tests.worker.cli.conftest import RunHere
+from tests.worker.cli.console import in_one_line
+from tests.worker.running import WAIT_S, World, wait_until
+from worker.model.prepared import PreparedModel
+from worker.tokenizer import Tokenizer
+
+Ask = Callable[..., Any]
+
+NOON_MS = 1_714_564_800_000
+LINES = [
+    *({"service": "disks", "level": "WARN", "message": f"disk {n} failed"} for n in range(5)),
+    *({"service": "nets", "level": "ERROR", "message": f"network {n} failed"} for n in range(3)),
+    {"service": "nets", "level": "INFO", "message": "request req-7f3a91 done"},
+]
+"""One a second, from noon on."""
+
+
+def noon(seconds: int) -> str:
+    return f"2024-05-01T12:00:{seconds:02}Z"
+
+
+@pytest.fixture(scope="module")
+def answered(prepared_model: PreparedModel) -> Iterator[World]:
+    """A worker that has indexed the lines, in one partition and in their order; its index has words."""
+    words = Tokenizer(prepared_model)
+    world = World(prepared_model, words)
+    world.sink = FakeSink(has_bm25=True)
+    producer = Producer({"bootstrap.servers": world.kafka.bootstrap_servers, "log_level": 0})
+    for second, line in enumerate(LINES):
+        producer.produce(world.topic, json.dumps(line), partition=0, timestamp=NOON_MS + second * 1000)
+    assert producer.flush(WAIT_S) == 0
+    world.start().opened()
+    wait_until(lambda: len(world.stored()) == len(LINES), "the lines to be stored")
+    yield world
+    world.close()
+    words.close()
+
+
+@pytest.fixture
+def ask(answered: World, run_here: RunHere, tmp_path: Path) -> Ask:
+    """Run `vectail search` with these words; the answer's object, or what was said where it is none."""
+    file = tmp_path / "vectail.toml"
+    kafka = answered.kafka
+    topics = f'query_topic = "{kafka.query_topic}"\nreply_topic = "{kafka.reply_topic}"\n'
+    file.write_text(f'[kafka]\nbootstrap_servers = "{kafka.bootstrap_servers}"\n{topics}')
+
+    def run(*words: str, as_json: bool = True, exit_code: int = 0) -> Any:  # noqa: ANN401 - as JSON has it
+        ended = run_here("search", *words, *(("--json",) if as_json else ()), "-c", str(file), "--timeout", "60")
+        assert ended.exit_code == exit_code, ended.err
+        if exit_code:
+            return in_one_line(ended)
+        assert ended.err == ""
+        return json.loads(ended.out) if as_json else ended.out
+
+    return run
+
+
+def messages(answer: dict[str, Any]) -> list[str]:
+    return [hit["text"] for hit in answer["hits"]]
+
+
+def test_the_hits_are_one_line_of_each_kind(ask: Ask) -> None:
+    answer = ask("disk 3 failed")
+    assert answer["mode"] == "hybrid"
+    assert answer["complete"] is True
+    assert len({hit["template"] for hit in answer["hits"]}) == len(answer["hits"]) == 3
+
+
+def test_more_lines_of_a_kind_come_if_they_are_wanted(ask: Ask) -> None:
+    answer = ask("disk 3 failed", "--mode", "dense", "--per-template", "4", "-k", "4")
+    assert messages(answer) == ["disk 4 failed", "disk 3 failed", "disk 2 failed", "disk 1 failed"]
+    assert answer["hits"][0]["score"] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("filters", "kinds"),
+    [
+        (("--level", "ERROR"), {"network"}),
+        (("--level", "ERROR", "--level", "INFO"), {"network", "request"}),
+        (("--service", "disks"), {"disk"}),
+        (("--service", "disks", "--level", "ERROR"), set()),
+        (("--since", noon(8)), {"request"}),
+        (("--until", noon(5)), {"disk"}),
+        (("--since", noon(5), "--until", noon(8)), {"network"}),
+        (("--since", "1h"), set()),
+        (("--topic", "another"), set()),
+    ],
+)
+def test_filters_say_which_lines_may_be_hits(ask: Ask, filters: tuple[str, ...], kinds: set[str]) -> None:
+    assert {text.split()[0] for text in messages(ask("something failed", *filters))} == kinds
+
+
+def test_what_was_not_found_says_which_filter_to_drop(ask: Ask) -> None:
+    told = ask("disk", "--level", "FATAL", as_json=False)
+    assert told.endswith("No lines found. Try it without --level.\n")
+
+
+def test_an_identifier_alone_finds_the_lines_that_have_it(ask: Ask) -> None:
+    assert messages(ask("req-7f3a91", "--mode", "bm25")) == ["request req-7f3a91 done"]
+
+
+def test_kinds_of_lines_come_with_their_counts(ask: Ask) -> None:
+    answer = ask("disk 3 failed", "--as", "templates", "-k", "1")
+    (kind,) = answer["templates"]
+    assert (kind["lines"], kind["example"], kind["last"] - kind["first"]) == (5, "disk 4 failed", 4_000)
+    assert "disk 4 failed" in ask("disk 3 failed", "--as", "templates", as_json=False)
+
+
+def test_the_place_of_a_hit_shows_what_stands_around_it(ask: Ask) -> None:
+    (hit,) = ask("network 1 failed", "-k", "1", "--service", "nets", "--until", noon(7))["hits"]
+    place = f"{hit['topic']}/{hit['partition']}@{hit['offset']}"
+
+    answer = ask("--around", place, "-C", "2")
+
+    assert answer["around"] == place
+    assert messages(answer) == ["disk 4 failed", "network 0 failed", "network 1 failed", "network 2 failed", "request req-7f3a91 done"]
+    marked = [line for line in ask("--around", place, as_json=False).splitlines() if line.startswith(">")]
+    assert len(marked) == 1
+    assert "network 1 failed" in marked[0]
+
+
+def test_a_place_that_nothing_is_at_is_said(ask: Ask, answered: World) -> None:
+    assert ask("--around", f"{answered.topic}/3@7", as_json=False).endswith(
+        f"Neither {answered.topic}/3@7 nor what stands around it is in the index; -C looks further.\n"
+    )
+
+
+def test_words_where_the_index_has_none_are_refused_by_name(ask: Ask, answered: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answered.fake_sink, "has_bm25", False)
+    said = ask("disk", "--mode", "bm25", exit_code=2)
+    assert said.startswith("the worker refused the query: mode: ")

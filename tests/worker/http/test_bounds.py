@@ -1,0 +1,128 @@
+"""What a stranger can hold: connections are few, and without a request that is being answered they do not live long."""
+
+import pytest
+
+from tests.worker.http.conftest import Serve
+from tests.worker.http.serving import HEAD, HITS, QUERY, Serving, is_cut_off, receive
+from worker.http.server import Bounds
+
+SHORT = Bounds(lull_s=0.1)
+MORE_THAN_SOCKETS_TAKE = 20_000_000
+
+
+def lulls(serving: Serving) -> None:
+    """Wait longer than any connection lives on which nothing is answered."""
+    for _ in range(2):
+        assert is_cut_off(serving.dial())
+
+
+def test_a_connection_that_says_nothing_is_cut_off(serve: Serve) -> None:
+    assert is_cut_off(serve(bounds=SHORT).dial())
+
+
+def test_a_head_that_does_not_end_is_cut_off(serve: Serve) -> None:
+    assert is_cut_off(serve(bounds=SHORT).dial(HEAD))
+
+
+def test_a_head_that_does_not_end_after_a_first_request_is_cut_off(serve: Serve) -> None:
+    serving = serve(bounds=SHORT)
+    connection = serving.dial(QUERY)
+    serving.answer()
+    assert connection.recv(12) == b"HTTP/1.1 200"
+    connection.sendall(HEAD)
+    assert is_cut_off(connection)
+
+
+@pytest.mark.parametrize("ahead", [b"", QUERY], ids=["alone", "with-a-query-behind-it"])
+def test_an_answer_that_is_not_read_is_cut_off(serve: Serve, ahead: bytes) -> None:
+    serving = serve(bounds=SHORT)
+    connection = serving.dial(QUERY + ahead)
+    serving.answer(b'{"hits": "%b"}' % (b"x" * MORE_THAN_SOCKETS_TAKE))
+    assert connection.recv(12) == b"HTTP/1.1 200"
+    lulls(serving)
+    received_bytes = 0
+    try:
+        while received := connection.recv(1 << 20):
+            received_bytes += len(received)
+    except ConnectionResetError:
+        pass
+    connection.close()
+    assert received_bytes < MORE_THAN_SOCKETS_TAKE
+
+
+def test_a_query_that_is_being_answered_may_take_longer(serve: Serve) -> None:
+    serving = serve(bounds=SHORT)
+    connection = serving.dial(QUERY)
+    question = serving.taken()
+    lulls(serving)
+    question.asked.reply(HITS, deadline_s=None)
+    assert connection.recv(12) == b"HTTP/1.1 200"
+    connection.close()
+
+
+def test_requests_that_are_sent_ahead_are_answered_in_turn(serve: Serve) -> None:
+    serving = serve(bounds=SHORT)
+    connection = serving.dial(QUERY * 3)
+    for _ in range(2):
+        serving.answer()
+    last = serving.taken()
+    lulls(serving)
+    last.asked.reply(b'{"hits": "the last"}', deadline_s=None)
+    received = b""
+    while b"the last" not in received:
+        received += connection.recv(65_536)
+    assert received.count(b"HTTP/1.1 200") == 3
+    connection.close()
+
+
+def test_a_body_that_does_not_arrive_is_refused_and_cut_off(serve: Serve) -> None:
+    serving = serve(bounds=Bounds(body_s=0.05))
+    connection = serving.dial(HEAD + b"Content-Length: 2\r\n\r\n{")
+    assert connection.recv(12) == b"HTTP/1.1 408"
+    assert is_cut_off(connection)
+    assert serving.questions.empty()
+
+
+def test_a_head_of_any_length_is_not_kept(serve: Serve) -> None:
+    serving = serve()
+    with serving.dial(HEAD + b"X: " + b"x" * 20_000) as connection:
+        assert connection.recv(12) == b"HTTP/1.1 400"
+
+
+def test_connections_beyond_the_limit_are_cut_off_until_one_of_the_others_leaves(serve: Serve) -> None:
+    serving = serve(bounds=Bounds(most_connections=3))
+    leaving = serving.dial(HEAD + b"Connection: close\r\nContent-Length: 2\r\n\r\n{}")
+    question = serving.taken()
+    staying = [serving.dial(QUERY) for _ in range(2)]
+    questions = [serving.taken() for _ in staying]
+    for _ in range(5):
+        assert is_cut_off(serving.dial())
+    question.asked.reply(HITS, deadline_s=None)
+    assert is_cut_off(leaving)
+    client = serving.send()
+    serving.answer()
+    assert receive(client).status == 200
+    for question, connection in zip(questions, staying, strict=True):
+        question.asked.reply(HITS, deadline_s=None)
+        assert connection.recv(12) == b"HTTP/1.1 200"
+        connection.close()
+
+
+def test_what_is_no_http_is_refused_and_disturbs_nobody(serve: Serve) -> None:
+    serving = serve()
+    for sent in (
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
+        b"GET /\xff HTTP/1.1\r\n\r\n",
+        b"tell me\r\n\r\n",
+    ):
+        with serving.dial(sent) as connection:
+            assert connection.recv(12) == b"HTTP/1.1 400"
+    with serving.dial(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n") as connection:
+        assert connection.recv(12) == b"HTTP/1.1 404"
+    evil = HEAD.replace(b"localhost", b"evil.example")
+    with serving.dial(evil + b"Transfer-Encoding: chunked\r\n\r\nno number\r\n") as connection:  # refused twice, answered once
+        assert connection.recv(12) == b"HTTP/1.1 400"
+    client = serving.send()
+    serving.answer()
+    assert receive(client).status == 200
+    assert serving.said == []

@@ -1,0 +1,124 @@
+"""`POST /api/search`: what is answered, with which status, and what is refused before anybody reads it."""
+
+import json
+import time
+
+import pytest
+
+from tests.worker.http.conftest import Serve
+from tests.worker.http.serving import HITS, PATH, receive
+
+
+def test_a_query_reaches_the_lane_as_it_came_and_its_reply_is_the_answer(serve: Serve) -> None:
+    serving = serve()
+    before_s = time.monotonic()
+    client = serving.send(b'{"text": "disk full"}', Content_Type="Application/JSON; charset=utf-8")
+    question = serving.answer()
+    answer = receive(client)
+    assert (question.value, question.sent_ms, question.asked.deadline_s) == (b'{"text": "disk full"}', 0, None)
+    assert before_s <= question.asked.taken_s <= time.monotonic()
+    assert (answer.status, answer.value, answer.headers["Content-Type"]) == (200, HITS, "application/json")
+    assert (answer.headers["Cache-Control"], answer.headers["X-Content-Type-Options"]) == ("no-store", "nosniff")
+    assert answer.headers["Server"] is None
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "again_s"),
+    [("bad_query", 400, None), ("expired", 504, None), ("unavailable", 503, "5"), ("of a later version", 500, None)],
+)
+def test_an_error_of_the_pipeline_has_its_status_and_stays_as_it_is(serve: Serve, code: str, status: int, again_s: str | None) -> None:
+    serving = serve()
+    reply = json.dumps({"error": {"code": code, "field": "k", "reason": "why"}}).encode()
+    client = serving.send()
+    serving.answer(reply)
+    answer = receive(client)
+    assert (answer.status, answer.value, answer.headers["Retry-After"]) == (status, reply, again_s)
+    assert answer.error["code"] == code
+
+
+def test_a_reply_that_speaks_of_errors_is_none(serve: Serve) -> None:
+    serving = serve()
+    client = serving.send()
+    serving.answer(b'{"mode": "error", "error": null, "hits": [{"level": "error"}]}')
+    assert receive(client).status == 200
+
+
+def test_a_body_that_is_no_text_is_left_to_the_lane(serve: Serve) -> None:
+    serving = serve()
+    client = serving.send(b"\xff\xfe\x00{")
+    assert serving.answer().value == b"\xff\xfe\x00{"
+    assert receive(client).status == 200
+
+
+def test_one_connection_serves_many_queries_and_refusals_in_between(serve: Serve) -> None:
+    serving = serve()
+    client = serving.client()
+    seen = []
+    for number in range(3):
+        client.request("POST", PATH, str(number), {"Content-Type": "application/json"})
+        assert serving.answer(b'{"hits": [%d]}' % number).value == b"%d" % number
+        seen.append(receive(client, keep=True).value)
+        client.request("POST", PATH, "x", {"Content-Type": "text/plain"})
+        assert receive(client, keep=True).status == 415
+    client.close()
+    assert seen == [b'{"hits": [0]}', b'{"hits": [1]}', b'{"hits": [2]}']
+
+
+def test_of_two_hundred_at_once_four_are_open_and_the_others_are_told_to_come_again(serve: Serve) -> None:
+    serving = serve(concurrency=4)
+    clients = {b"%d" % number: serving.send(b"%d" % number) for number in range(200)}
+    opened = {question.value: question for question in (serving.taken() for _ in range(4))}
+    refused = [receive(client) for value, client in clients.items() if value not in opened]
+    assert len(refused) == 196
+    assert {(answer.status, answer.headers["Retry-After"], answer.error["code"]) for answer in refused} == {(429, "1", "too_many")}
+    for value, question in opened.items():
+        question.asked.reply(b'{"hits": [%b]}' % (value or b""), deadline_s=None)
+    answers = {value: receive(clients[value]) for value in opened if value is not None}
+    assert {value: (answer.status, answer.value) for value, answer in answers.items()} == {
+        value: (200, b'{"hits": [%b]}' % value) for value in answers
+    }
+    assert serving.questions.empty()
+    again = [serving.send() for _ in range(4)]  # every place is free again
+    for _ in again:
+        serving.answer()
+    assert [receive(client).status for client in again] == [200] * 4
+
+
+def test_a_query_that_nobody_answers_is_given_up_and_its_place_is_free_again(serve: Serve) -> None:
+    serving = serve(concurrency=1, timeout_s=0.05)
+    answer = receive(serving.send(b"1"))
+    assert (answer.status, answer.error["code"]) == (504, "expired")
+    late = serving.taken()
+    client = serving.send(b"2")
+    assert serving.taken().value == b"2"
+    late.asked.reply(b"too late", deadline_s=None)
+    assert receive(client).status == 504
+    assert serving.said == []
+
+
+def test_a_worker_that_takes_no_questions_yet_says_when_to_ask_again(serve: Serve) -> None:
+    serving = serve(takes=False, concurrency=1)
+    for _ in range(3):  # what is not taken holds no place
+        answer = serving.refused()
+        assert (answer.status, answer.headers["Retry-After"], answer.error["code"]) == (503, "5", "unavailable")
+
+
+def test_a_client_that_hangs_up_disturbs_nobody(serve: Serve) -> None:
+    serving = serve(concurrency=1)
+    serving.send(b"gone").close()
+    question = serving.taken()
+    assert serving.refused().status == 429  # somebody still works on it
+    question.asked.reply(HITS, deadline_s=None)
+    client = serving.send(b"here")
+    assert serving.answer().value == b"here"
+    assert receive(client).status == 200
+
+
+def test_a_client_that_hangs_up_within_its_body_is_forgotten(serve: Serve) -> None:
+    serving = serve()
+    head = b"POST /api/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n"
+    serving.dial(head + b"{").close()
+    client = serving.send(b"whole")
+    assert serving.answer().value == b"whole"
+    assert receive(client).status == 200
+    assert serving.said == []
