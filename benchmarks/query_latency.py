@@ -68,7 +68,7 @@ def main(show: Callable[[str], None] = print) -> None:
     parser.add_argument("--seconds", type=float, help="how long each side is asked")
     parser.add_argument("--engine", choices=("auto", "vllm", "llama"), default="auto")
     parser.add_argument("--bm25", choices=("auto", "on", "off"), default="auto", help="milvus.bm25; with `on`, questions are hybrid")
-    parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw latency over time (needs matplotlib)")
+    parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw latency over time")
     parser.add_argument("--json", action="store_true", help="print one object of figures and nothing else")
     chosen = parser.parse_args()
     configure_logs(quiet=True)
@@ -83,7 +83,7 @@ def main(show: Callable[[str], None] = print) -> None:
     with contextlib.closing(model.engine), tempfile.TemporaryDirectory(prefix="vectail-bench-", ignore_cleanup_errors=True) as folder:
         figures, answered = measure(settings, model, Path(folder), plan)
     if chosen.plot is not None:
-        from benchmarks.query_latency_plot import draw  # noqa: PLC0415 - matplotlib is only needed here
+        from benchmarks.query_latency_plot import draw  # noqa: PLC0415 - matplotlib takes a second to load
 
         draw(answered, chosen.plot)
     show(json.dumps(figures)) if chosen.json else show_table(figures, show)

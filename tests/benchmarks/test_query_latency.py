@@ -23,6 +23,7 @@ from benchmarks.query_latency_figures import (
     percentile,
     wait_and_embed_s,
 )
+from benchmarks.query_latency_plot import draw
 from benchmarks.query_latency_report import show_table
 from benchmarks.query_latency_runs import Plan, Questions
 from benchmarks.query_latency_sides import BatchTime, await_that, fed, opened
@@ -117,9 +118,6 @@ def test_the_figures_of_the_goals_come_first_and_the_report_says_what_is_a_bound
 
 
 def test_every_side_is_drawn(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    from benchmarks.query_latency_plot import draw  # noqa: PLC0415 - not without matplotlib
-
     some = [answered(0.5), still_open(40.0)]
     draw({"ours": some, "fifo": some, "idle": some}, tmp_path / "latency.png")
     assert (tmp_path / "latency.png").read_bytes().startswith(b"\x89PNG")

@@ -4,7 +4,8 @@ import ctypes
 from pathlib import Path
 
 import confluent_kafka
-import pytest
+
+from tests.services.missing import skip_or_fail
 
 _FLUSH_MS = 10_000
 _TOPIC, _PARTITION, _VALUE, _HEADERS, _END = 1, 3, 4, 10, 0
@@ -14,7 +15,7 @@ _TOPIC, _PARTITION, _VALUE, _HEADERS, _END = 1, 3, 4, 10, 0
 def _library() -> ctypes.CDLL:
     found = list(Path(confluent_kafka.__file__).parents[1].glob("confluent_kafka.libs/librdkafka*"))
     if not found:
-        pytest.skip("the client's C library does not lie beside it")
+        skip_or_fail("the client's C library does not lie beside it")
     return ctypes.CDLL(str(found[0]))
 
 

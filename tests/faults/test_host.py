@@ -12,6 +12,7 @@ import pytest
 
 from tests.faults.records import strange
 from tests.faults.scene import Scene
+from tests.services.missing import skip_or_fail
 from tests.services.proxy import kafka_proxy
 from worker.ending import LEAVE_S
 
@@ -42,7 +43,7 @@ def test_a_log_that_nobody_takes_ends_nothing(scene: Scene, log: str) -> None:
 
 def test_a_worker_on_a_read_only_file_system_needs_its_index_only(scene: Scene) -> None:
     if shutil.which("unshare") is None or subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode:
-        pytest.skip("a file system can be made read-only by root only")
+        skip_or_fail("a file system can be made read-only by root only")
     scene.topics.send(400)
     folder = scene.milvus.parent
     worker = scene.start("unshare", "--mount", "sh", "-c", READ_ONLY, str(folder))
@@ -52,7 +53,7 @@ def test_a_worker_on_a_read_only_file_system_needs_its_index_only(scene: Scene) 
 
 
 def test_a_worker_that_was_frozen_for_longer_than_its_engine_may_hang_goes_on(scene: Scene) -> None:
-    scene.topics.send(3_000, strange)
+    scene.topics.send(1_500, strange)
     worker = scene.start(engine__hang_s=str(HANG_S))
     scene.wait_progress(worker)
     assert scene.topics.committed() != scene.topics.ends(), "the engine had nothing to do"

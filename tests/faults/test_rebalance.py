@@ -31,7 +31,7 @@ def _visit(scene: Scene, worker: WorkerProcess, stranger: Stranger) -> set[int]:
     return taken
 
 
-@pytest.mark.parametrize(("grace", "protocol"), [("none", "classic"), ("long", "consumer")])
+@pytest.mark.parametrize(("grace", "protocol"), [pytest.param("none", "classic", marks=pytest.mark.long), ("long", "consumer")])
 def test_partitions_are_given_up_and_taken_back_and_nothing_is_lost(scene: Scene, grace: str, protocol: Protocol) -> None:
     max_poll_interval_s = "6" if grace == "none" else "300"
     worker = scene.start(cap__records="60", kafka__max_poll_interval_s=max_poll_interval_s, **client_of(protocol))

@@ -6,6 +6,8 @@ from itertools import groupby, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from matplotlib.figure import Figure
+
 WARM_S = 20.0
 """After its start a worker loads code and makes its connections; what it has after this time is its base."""
 
@@ -55,12 +57,8 @@ def write_table(samples: Sequence[Sample], path: Path) -> None:
         writer.writerows(samples)
 
 
-def write_picture(samples: Sequence[Sample], path: Path) -> bool:
-    """Draw all samples as a PNG; False where matplotlib is not installed."""
-    try:
-        from matplotlib.figure import Figure  # noqa: PLC0415 - no dependency of ours
-    except ImportError:
-        return False
+def write_picture(samples: Sequence[Sample], path: Path) -> None:
+    """Draw all samples as a PNG."""
     minutes = [sample.at_s / 60 for sample in samples]
     drawn: dict[str, list[float]] = {
         "memory, MiB": [sample.rss_bytes / 2**20 for sample in samples],
@@ -81,4 +79,3 @@ def write_picture(samples: Sequence[Sample], path: Path) -> bool:
     axes[-1].set_xlabel("minutes (red: Milvus away; orange: another fault)")
     figure.tight_layout()
     figure.savefig(path)
-    return True

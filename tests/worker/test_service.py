@@ -342,10 +342,7 @@ def test_what_cannot_be_committed_at_the_end_is_not_called_drained(world: World)
     rows_are(world, 20)
     wait_until(lambda: running.service.pipeline.log_ledger.open_records == 0, "20 settled records")
     world.broker.close()
-    pollers = [thread for thread in threading.enumerate() if thread.name == "poller-logs"]
     assert running.stop() == OVERDUE
-    for thread in pollers:  # left behind in its commit; the next test's is the only one of its name
-        thread.join(WAIT_S)
 
 
 def test_the_whole_path_with_a_local_milvus_folder(world: World, tmp_path: Path) -> None:

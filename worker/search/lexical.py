@@ -37,23 +37,21 @@ def rank_by_words(sink: Sink, words: Words, bounds: Bounds, *, grouped: bool = T
 
 
 def votes_by_words(sink: Sink, words: Words, bounds: Bounds, *, least_share: float) -> Ranking:
-    """Return the kinds of the best lines, for a second opinion: lines with at least such a share of the words. One read, never cut."""
+    """Return the kinds of the best lines, for a second opinion: lines with an identifier, or such a share of the words. One read."""
     if not words.text:
         return Ranking([], complete=True)
-    hits = _ranked(words, sink.matching_lines(words.text, _FIRST_LINES, bounds.only), bounds.out_of_time)
-    kinds = _grouped([hit for hit in hits if words.identifiers_in(hit.line.text) or words.share_in(hit.line.text) >= least_share])
-    return Ranking(kinds, complete=True)
+    hits = _ranked(words, sink.matching_lines(words.text, _FIRST_LINES, bounds.only), bounds.out_of_time, least_share)
+    return Ranking(_grouped(hits), complete=not bounds.out_of_time())
 
 
-def _ranked(words: Words, hits: list[LineHit], out_of_time: OutOfTime) -> list[LineHit]:
-    """Put lines with more of the identifiers first."""
-    if not words.identifiers:
-        return hits
+def _ranked(words: Words, hits: list[LineHit], out_of_time: OutOfTime, least_share: float = 0.0) -> list[LineHit]:
+    """Put lines with more of the identifiers first; of those without any, leave out what has too few of the words."""
     counted: list[tuple[int, LineHit]] = []
     for hit in hits:
         if out_of_time():
             break
-        if (whole := words.identifiers_in(hit.line.text)) or not words.is_exact:
+        whole = words.identifiers_in(hit.line.text)
+        if whole or (not words.is_exact and (not least_share or words.share_in(hit.line.text) >= least_share)):
             counted.append((whole, hit))
     return [hit for _, hit in sorted(counted, key=lambda one: (-one[0], -one[1].score))]
 
