@@ -8,7 +8,7 @@ ARGS ?=
 MINUTES ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help setup vllm vllm-matrix demo test faults soak sabotage check format coverage bench bench-deps up down lock clean
+.PHONY: help setup vllm vllm-matrix demo test faults soak sabotage check format coverage bench bench-deps up down stack stack-down lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -33,7 +33,7 @@ test: $(READY) ## all tests, with real servers: Docker, or Java and Maven, redis
 	@$(VENV)/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 faults: $(READY) ## what `make test` has no time for: faults with more kills, vLLM in its own process, more odd lines
-	@$(VENV)/bin/python -m pytest --long tests/faults tests/properties tests/worker/engine tests/benchmarks/test_gpu.py $(ARGS)
+	@$(VENV)/bin/python -m pytest --long tests/faults tests/stack tests/properties tests/worker/engine tests/benchmarks/test_gpu.py $(ARGS)
 
 soak: $(READY) ## a worker under twice its load and random faults for MINUTES (default 30), measured and judged
 	@$(VENV)/bin/python -m tests.soak --minutes $(MINUTES) $(ARGS)
@@ -59,11 +59,17 @@ bench-deps: $(READY) ## what benchmarks.engines compares vLLM with: sentence-tra
 bench: $(READY) ## lines per second through the whole path
 	@$(VENV)/bin/python -m benchmarks.throughput $(ARGS) $(LOGS)
 
-up: ## Kafka, Milvus, a cache and a worker in Docker
+up: ## the stack in Docker: Kafka, Milvus, Valkey, a worker, Prometheus and Grafana with our alerts and dashboards
 	@docker compose up --build --detach
 
-down: ## stop them; the volumes stay
+down: ## stop it; the volumes stay
 	@docker compose down
+
+stack: $(READY) ## the same without Docker, on loopback, with a feed: real servers, Prometheus with our alerts, a worker (ARGS="--rate 200")
+	@$(VENV)/bin/python -m tests.stack up $(ARGS)
+
+stack-down: $(READY) ## end it; nothing stays behind
+	@$(VENV)/bin/python -m tests.stack down
 
 lock: ## write requirements.lock and deploy/vllm/*.lock anew (needs uv)
 	@deploy/lock.sh --upgrade

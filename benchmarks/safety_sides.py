@@ -16,8 +16,8 @@ import numpy as np
 from consumers.arrival import Partition
 from consumers.kafka import KafkaSource
 from consumers.kafka_settings import KafkaSourceSettings
-from consumers.poller import Rebalance
 from consumers.record import Record
+from consumers.source import Rebalance
 from sinks.milvus.sink import MilvusSink
 from sinks.row import LineRow
 from worker.engine.engine import Engine, TokenIds, Vectors
@@ -136,6 +136,10 @@ class Watched:
         begun = self._source.commit(next_offsets, is_last=is_last)
         self.commit_s = time.perf_counter() - began_s
         return begun
+
+    def reached(self) -> dict[Partition, int]:
+        """Pass it on."""
+        return self._source.reached()
 
     def end_offsets(self) -> dict[Partition, int]:
         """Return the log's ends."""

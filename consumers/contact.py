@@ -6,11 +6,23 @@
 from collections.abc import Mapping
 
 _MOST_GAP_S = 1.0
+_STILL_USED = "instance ID is still used"
+"""In the reason, where the client gives the error as a fatal one and hides which."""
 _SECRET = ("password", "secret", "token", "key", "oauthbearer.config")
 
 
 class SourceAway(Exception):
     """No broker has answered for as long as the settings allow; one line."""
+
+
+def fatal_line(name: str, reason: str) -> str:
+    """Return what is said of an error after which the client cannot go on."""
+    if name == "UNRELEASED_INSTANCE_ID" or _STILL_USED in reason:
+        return (
+            f"{reason} (another member has this group.instance.id; one that was killed has it until its session is over, by default 45 s, "
+            "group.consumer.session.timeout.ms on the broker: start again then)"
+        )
+    return reason
 
 
 class Contact:

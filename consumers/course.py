@@ -45,18 +45,23 @@ class Course:
         return partition in self._due_s
 
     def takes(self, partition: Partition, offset: int, end_offset: int) -> bool:
-        """Take a record, if it can be the next one; `end_offset` is what the broker said with it, negative if it said nothing."""
-        if offset < self._next_offset.get(partition, 0) or 0 <= end_offset <= offset:
+        """Take a record, if it can be the next one; `end_offset` is what the broker said with it, negative if it said nothing.
+
+        A broker may say an end that is older than the records that come with it; one that is exactly the next is taken all the same.
+        """
+        next_offset = self._next_offset.get(partition)
+        if offset != next_offset and (offset < (next_offset or 0) or 0 <= end_offset <= offset):
             return False
         self._next_offset[partition] = offset + 1
         self._tries.pop(partition, None)
         return True
 
-    def set_back(self, partition: Partition, now_s: float) -> None:
-        """What came of this partition is damaged: nothing counts until it has gone back."""
+    def set_back(self, partition: Partition, now_s: float) -> int:
+        """What came of this partition is damaged: nothing counts until it has gone back. Return how often in a row that was now."""
         tries = self._tries.get(partition, 0)
         self._tries[partition] = tries + 1
         self._due_s[partition] = now_s + min(_FIRST_BACK_OFF_S * 2 ** min(tries, 10), _MOST_BACK_OFF_S)
+        return tries + 1
 
     def due(self, now_s: float) -> list[Partition]:
         """Return the partitions that shall go back now."""

@@ -75,9 +75,20 @@ class Decoder:
         self._max_entries = max_entries
         self._max_record_bytes = max_record_bytes
         self.replaced_records = 0
+        """In which bytes that are not UTF-8 were replaced."""
+        self.text_records = 0
+        self.json_records = 0
+        self.refused_records = 0
 
     def decode(self, receipt: Receipt) -> list[LogEntry]:
         """Return the entries of a record, none if it is empty. Raises Undecodable, and TooLarge before anything is decoded."""
+        try:
+            return self._decode(receipt)
+        except Undecodable:
+            self.refused_records += 1
+            raise
+
+    def _decode(self, receipt: Receipt) -> list[LogEntry]:
         record = receipt.record
         if not record.value:
             return []
@@ -86,10 +97,12 @@ class Decoder:
         if self._form != "text" and record.value.lstrip()[:1] in (b"{", b"["):
             found = self._decode_json(receipt, record)
             if found is not None:
+                self.json_records += 1
                 return found
         elif self._form == "json":
             raise Undecodable("not a JSON object or array")
         text = strip_line_end(self._decode_utf8(record.value))
+        self.text_records += 1
         return [LogEntry(receipt, 0, text, record.time_ms, "", "")] if text else []
 
     def _decode_json(self, receipt: Receipt, record: Record) -> list[LogEntry] | None:

@@ -5,6 +5,7 @@ hands such a partition in here and moves it where `decide` says. Asking the brok
 is asked again by the next call.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from typing import Literal, NamedTuple
 
@@ -32,6 +33,8 @@ class Decision(NamedTuple):
     offset: int
     said: str
     """Which records are not read because of it, in one line; empty if none."""
+    gone: int = 0
+    """How many were gone before they were read, or are passed over for that."""
 
 
 Ask = Callable[[Partition], Standing | None]
@@ -57,6 +60,8 @@ class Displaced:
         self._anew: set[Partition] = set()
         """Of those, the ones whose topic was made anew: no position of theirs means anything any more."""
         self._delivered: set[Partition] = set()
+        self.gone: Counter[str] = Counter()
+        """Records that were never read, by topic."""
 
     def note(self, partition: Partition, stood_at: int | None) -> None:
         """The client has let a partition stand; `stood_at` is the next record that was to be taken in, None if none of it has come yet."""
@@ -97,6 +102,7 @@ class Displaced:
                 return
             self._standing.pop(partition, None)
             self._anew.discard(partition)
+            self.gone[partition.topic] += decision.gone
             if decision.said:
                 self._say(decision.said)
 
@@ -167,8 +173,9 @@ def decide(partition: Partition, found: Standing, *, start: Start, expired: Expi
         raise SourceExpired(f"{lost}; {way} (kafka.expired decides it for every time)")
     offset = first_offset if expired == "earliest" else end_offset
     skipped = offset - first_offset
+    gone = skipped + max(first_offset - committed, 0)
     also = f", behind {_records(skipped)} more" if skipped else ""
-    return Decision(offset, f"{lost}; going on at {offset}{also} (kafka.expired = {expired})")
+    return Decision(offset, f"{lost}; going on at {offset}{also} (kafka.expired = {expired})", gone)
 
 
 def _what_is_gone(committed: int, first_offset: int, end_offset: int) -> str:

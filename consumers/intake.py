@@ -10,16 +10,19 @@ from concurrent.futures import Future
 from typing import Any, NamedTuple, Protocol
 
 from consumers.arrival import Partition
+from consumers.contact import fatal_line
 from consumers.course import Course
 from consumers.epochs import TopicEpochs
 from consumers.expired import Displaced, OwedStarts, Standing
 from consumers.kafka_settings import KafkaSourceSettings
 from consumers.message import ClientMessage, make_record, partition_of
-from consumers.poller import Rebalance, SourceFatal
+from consumers.portion import MOST_BYTES
 from consumers.record import Record
+from consumers.source import Rebalance, SourceFatal
+from consumers.stalled import DEFAULT_MOST_BYTES, line_of
 
 _DAMAGED = ("_BAD_MSG", "_BAD_COMPRESSION", "_NOT_IMPLEMENTED")
-_HARMLESS = ("_PARTITION_EOF", "_MAX_POLL_EXCEEDED")
+_HARMLESS = ("_MAX_POLL_EXCEEDED",)
 
 
 class ClientError(Protocol):
@@ -36,7 +39,7 @@ class ClientError(Protocol):
 
 
 class Came(NamedTuple):
-    """A message that waits for its topic's epoch, and when it came."""
+    """A message that waits for its topic's epoch or for room, and when it came."""
 
     at_s: float
     message: ClientMessage
@@ -70,11 +73,16 @@ class Intake:
         self.owed = OwedStarts()
         self._waiting: list[Came] = []
         """Their topics are paused meanwhile."""
+        self._room_bytes = MOST_BYTES
+        self._reached: dict[Partition, int] = {}
         self.headless_records = 0
         """Records taken in without their headers, because the name of one was not UTF-8."""
+        self._most_batch_bytes = settings.librdkafka.get("receive.message.max.bytes", DEFAULT_MOST_BYTES)
         self._course = Course()
         self._epochs = TopicEpochs(fixed=settings.topic_epoch, ask=client.ask_topic_ids, say=say)
         self._displaced = Displaced(start=settings.start, expired=settings.expired, ask=client.ask_standing, move=self._move, say=say)
+        self.gone: Mapping[str, int] = self._displaced.gone
+        """How many records were gone before they were read, by topic."""
 
     def subscribe(self, rebalance: Rebalance) -> None:
         """Tell `rebalance` when a topic turns out to be another one: its partitions are lost, and assigned anew."""
@@ -113,16 +121,34 @@ class Intake:
             else:
                 self._set_back(partition, f"offset {message.offset()} cannot be next", now_s)
 
-    def place(self, now_s: float) -> list[Record]:
-        """Let go on what stands still or was set back, and return the records whose epoch is known. Raises SourceExpired."""
+    def place(self, now_s: float, *, is_stopped: bool) -> list[Record]:
+        """Let go on what stands still or was set back, and return records whose epoch is known, a portion at most.
+
+        While it `is_stopped`, no more than the last portion has left over. Raises SourceExpired.
+        """
         self._epochs.read({came.partition.topic: came.at_s for came in self._waiting}, now_s)
         self._begin_anew(self._epochs.made_anew(), now_s)
         for partition in self._course.due(now_s):
             if self._client.move(partition, self._course.next_offset(partition)):
                 self._course.returned(partition)
         self._displaced.place(self.assigned, waits=self._is_in_doubt)
+        if not is_stopped:
+            self._room_bytes = MOST_BYTES
         arrived, self._waiting = self._waiting, []
-        return [record for came in arrived if (record := self._record_of(came)) is not None]
+        placed: list[Record] = []
+        for number, came in enumerate(arrived):
+            if self._room_bytes <= 0:
+                self._waiting += arrived[number:]
+                break
+            if (record := self._record_of(came)) is not None:
+                placed.append(record)
+                self._room_bytes -= record.size_bytes()
+        return placed
+
+    def reached(self) -> dict[Partition, int]:
+        """Return the end of each partition that was read to its end and of which nothing waits; it may have gone on since."""
+        waiting = {came.partition for came in self._waiting}
+        return {partition: offset for partition, offset in self._reached.items() if partition not in waiting}
 
     def sure(self, next_offsets: Mapping[Partition, int], came_s: float, now_s: float) -> dict[Partition, int]:
         """Return those whose topic was at `came_s` the one that we read; what is not assigned is the caller's to leave out."""
@@ -150,9 +176,11 @@ class Intake:
             return True
         name = error.name()
         if error.fatal() or name == "_FATAL":  # `fatal` does not know this one
-            raise SourceFatal(str(error.str()))
+            raise SourceFatal(fatal_line(name, str(error.str())))
         if name in _DAMAGED:
             self._set_back(partition, error.str(), now_s)
+        elif name == "_PARTITION_EOF":
+            self._reach(partition, int(message.offset() or 0))
         elif name == "_AUTO_OFFSET_RESET":
             self._stand(partition, now_s)
         elif name == "UNKNOWN_TOPIC_OR_PART":
@@ -165,14 +193,21 @@ class Intake:
         """Whether what comes of a partition is from where we wanted to read."""
         return not self._displaced.stands(partition) and not self._course.is_set_back(partition)
 
+    def _reach(self, partition: Partition, offset: int) -> None:
+        """The client has come to the end: whatever stands before that offset and has not come is no record (a transaction's marker)."""
+        if partition in self.assigned and self._counts(partition) and offset >= (self._course.next_offset(partition) or 0):
+            self._reached[partition] = offset
+
     def _set_back(self, partition: Partition, reason: str, now_s: float) -> None:
         if partition in self.assigned and self._counts(partition):
-            self._course.set_back(partition, now_s)
-            self._say(f"{partition.topic}/{partition.partition}: what came is damaged ({reason}); fetching it again")
+            self._reached.pop(partition, None)
+            tries, next_offset = self._course.set_back(partition, now_s), self._course.next_offset(partition)
+            self._say(line_of(partition, next_offset, reason, tries=tries, most_bytes=self._most_batch_bytes))
 
     def _stand(self, partition: Partition, now_s: float) -> None:
         """The client has no place to go on; the one that it names may be garbage, ours is not."""
         if partition in self.assigned and self._counts(partition):
+            self._reached.pop(partition, None)
             self._displaced.note(partition, self._course.next_offset(partition))
             self._epochs.doubt(partition, now_s)
 
@@ -209,4 +244,6 @@ class Intake:
         self._displaced.forget(gone)
         self._course.forget(gone)
         self.owed.forget(gone)
+        for partition in gone:
+            self._reached.pop(partition, None)
         self._waiting = [came for came in self._waiting if came.partition not in gone]

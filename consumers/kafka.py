@@ -9,19 +9,21 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from consumers.arrival import Partition
-from consumers.contact import Contact
+from consumers.contact import Contact, fatal_line
 from consumers.epochs import FRESH_S
 from consumers.expired import Standing
 from consumers.intake import Client, Intake
 from consumers.kafka_settings import KafkaSourceSettings, SourceMisconfigured, admin_properties, client_properties
-from consumers.poller import Rebalance, SourceFatal
+from consumers.portion import Portions
 from consumers.record import Record
+from consumers.source import Rebalance, SourceFatal
 
 _QUIET = logging.getLogger("vectail.librdkafka")
 _QUIET.addHandler(logging.NullHandler())
@@ -47,6 +49,7 @@ class KafkaSource:
         self._rebalance: Rebalance | None = None
         self._stopped = False
         self._paused: set[Partition] = set()
+        self._portions = Portions()
         self._admin: AdminClient | None = None
         self._sign: Future[Any] | None = None
         """A question that is asked only to see whether a broker answers."""
@@ -74,13 +77,13 @@ class KafkaSource:
         Each is of a partition that is assigned when this returns. Raises SourceFatal, SourceExpired, SourceAway.
         """
         first = self._consumer.poll(timeout_s)
-        messages = [] if first is None else [first, *self._consumer.consume(max_records - 1, timeout=0)]
+        messages = [] if first is None else self._portions.take(first, max_records, partial(self._consumer.consume, timeout=0))
         if self._fatal is not None:
             raise SourceFatal(self._fatal)
         now_s = time.monotonic()
         self._look_for_a_broker(now_s, came=any(message.error() is None for message in messages))
         self._intake.take(messages, now_s)
-        placed = self._intake.place(now_s)
+        placed = self._intake.place(now_s, is_stopped=self._stopped)
         self._send(self._intake.owed.due())
         self._match_pause()
         return placed
@@ -119,10 +122,24 @@ class KafkaSource:
         ends = {partition: self._end_of(partition) for partition in self._intake.assigned}
         return {partition: end for partition, end in ends.items() if end >= 0}
 
+    def reached(self) -> dict[Partition, int]:
+        """Return the ends that were reached; behind the last record may be markers of transactions, which no record tells of."""
+        return self._intake.reached()
+
     @property
     def headless_records(self) -> int:
         """How many records were taken in without their headers, because the name of one was not UTF-8."""
         return self._intake.headless_records
+
+    @property
+    def gone_records(self) -> Mapping[str, int]:
+        """How many records were gone before they were read, by topic."""
+        return self._intake.gone
+
+    @property
+    def paused_partitions(self) -> int:
+        """How many partitions deliver nothing until they are resumed."""
+        return len(self._paused)
 
     def close(self) -> None:
         """Leave the group; calls `Rebalance.on_revoke` for what is still assigned."""
@@ -183,7 +200,7 @@ class KafkaSource:
 
     def _on_error(self, error: KafkaError) -> None:
         if error.fatal():
-            self._fatal = str(error.str())
+            self._fatal = fatal_line(str(error.name()), str(error.str()))
         elif line := self._contact.complaint(str(error.name()), str(error.str())):
             self._say(line)
 

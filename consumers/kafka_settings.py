@@ -65,7 +65,7 @@ def client_properties(settings: KafkaSourceSettings) -> dict[str, object]:
         "auto.offset.reset": "error",
         "check.crcs": True,
         "isolation.level": "read_committed",
-        "enable.partition.eof": False,
+        "enable.partition.eof": True,
         "max.poll.interval.ms": int(settings.max_poll_interval_s * 1000),
         "queued.min.messages": 5000,
         "queued.max.messages.kbytes": settings.prefetch_bytes // 1024,

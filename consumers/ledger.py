@@ -15,11 +15,13 @@ rebalance (a stale completion moves the new owner's position).
 """
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from consumers.arrival import Partition, PartitionLedger, Slot
+from consumers.outcomes import Outcomes
 from consumers.record import Record
 
 
@@ -61,10 +63,8 @@ class Receipt:
     def expect(self, pieces: int, *, decoded_bytes: int) -> None:
         """Say once how many pieces will be settled, 1 or more, and the bytes they take after decoding."""
         if self._pieces is not None or pieces < 1:
-            message = f"a receipt expects once, one piece or more (was {self._pieces}, now {pieces})"
-            raise RuntimeError(message)
-        self._pieces = pieces
-        self._decoded_bytes = decoded_bytes
+            raise RuntimeError(f"a receipt expects once, one piece or more (was {self._pieces}, now {pieces})")
+        self._pieces, self._decoded_bytes = pieces, decoded_bytes
         self._ledger.hold_decoded(decoded_bytes)
 
     def settle(self) -> None:
@@ -91,15 +91,13 @@ class Receipt:
 
     def _claim_whole(self) -> None:
         if self._pieces is not None:
-            message = "a receipt that expects pieces cannot be dropped or refused as a whole"
-            raise RuntimeError(message)
+            raise RuntimeError("a receipt that expects pieces cannot be dropped or refused as a whole")
         self._pieces = 0
 
     def _finish_piece(self, reject: Reject | None) -> None:
         with self._ledger.lock:
             if not self._pieces:
-                message = f"a piece of {self.record.topic}/{self.record.partition}/{self.record.offset} is done that was not expected"
-                raise RuntimeError(message)
+                raise RuntimeError(f"a piece of {self.record[:3]} is done that was not expected")
             self._pieces -= 1
             if reject is not None:
                 self._rejects = [*(self._rejects or []), reject]
@@ -123,26 +121,37 @@ class Ledger:
     Thread: any; only the poller assigns, revokes and admits.
     """
 
-    def __init__(self, *, cap_records: int, cap_bytes: int, dead_letter: DeadLetterBox) -> None:
+    def __init__(
+        self, *, cap_records: int, cap_bytes: int, dead_letter: DeadLetterBox, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.lock = threading.Lock()
         self.dead_letter = dead_letter
         self._changed = threading.Condition(self.lock)
-        self._cap_records = cap_records
-        self._cap_bytes = cap_bytes
+        self._clock = clock
+        self.cap_records = cap_records
+        self.cap_bytes = cap_bytes
         self._owned: dict[Partition, PartitionLedger] = {}
-        self._committed: dict[Partition, int] = {}
         self.open_records = 0
         self.open_bytes = 0
         self.decoded_bytes = 0
-        self.tally: Counter[str] = Counter()
-        """Records by outcome: admitted, indexed, dead_letter, dropped:REASON, abandoned."""
+        self._outcomes = Outcomes()
+
+    def outcomes(self) -> dict[str, Counter[str]]:
+        """Return the records of each topic by outcome: see `consumers.outcomes`."""
+        with self.lock:
+            return self._outcomes.by_topic()
+
+    @property
+    def tally(self) -> Counter[str]:
+        """Records of all topics by outcome."""
+        return sum(self.outcomes().values(), Counter())
 
     def assign(self, partitions: Iterable[Partition]) -> None:
         """Begin a new assignment: a fresh ledger for each partition."""
         with self.lock:
             for partition in partitions:
                 self._forget(partition)
-                self._owned[partition] = PartitionLedger()
+                self._owned[partition] = PartitionLedger(self._outcomes.of(partition.topic))
 
     def revoke(self, partitions: Iterable[Partition]) -> None:
         """End an assignment: its open receipts move no offset any more, but still release their bytes."""
@@ -160,44 +169,51 @@ class Ledger:
         """Give a receipt, or None when the cap is reached; one larger than the cap enters when nothing else is open."""
         size_bytes = record.size_bytes()
         with self.lock:
-            full = self.open_records >= self._cap_records or self.open_bytes + size_bytes > self._cap_bytes
+            full = self.open_records >= self.cap_records or self.open_bytes + size_bytes > self.cap_bytes
             if full and (self.open_records or self.open_bytes):
                 return None
             partition = self._owned[Partition(record.topic, record.partition)]
-            slot = partition.arrive(record.offset)
+            slot = partition.arrive(record.offset, self._clock())
             self.open_records += 1
             self.open_bytes += size_bytes
-            self.tally["admitted"] += 1
+            partition.tally["admitted"] += 1
         return Receipt(record, self, partition, slot, size_bytes)
+
+    def reach(self, partition: Partition, end_offset: int) -> None:
+        """Note that all records of a partition before this offset were admitted; when they are settled, it may be committed."""
+        with self.lock:
+            if partition in self._owned:
+                self._owned[partition].reach(end_offset)
 
     def has_room(self) -> bool:
         """Whether the ledger is below its low-water mark, half of the cap."""
-        return self.open_records <= self._cap_records // 2 and self.open_bytes <= self._cap_bytes // 2
+        return self.open_records <= self.cap_records // 2 and self.open_bytes <= self.cap_bytes // 2
 
     def committable(self) -> dict[Partition, int]:
         """Return the next offset of each partition owned now that has advanced since it was last committed."""
         with self.lock:
-            return {
-                partition: ledger.next_offset
-                for partition, ledger in self._owned.items()
-                if ledger.next_offset is not None and self._committed.get(partition) != ledger.next_offset
-            }
+            return {p: one.next_offset for p, one in self._owned.items() if one.next_offset not in (None, one.committed)}
 
     def mark_committed(self, partition: Partition, next_offset: int) -> None:
-        """Note what the broker has accepted."""
+        """Note what the broker has accepted, of a partition owned now."""
         with self.lock:
-            self._committed[partition] = next_offset
+            if partition in self._owned:
+                self._owned[partition].committed = next_offset
 
     def committed(self) -> dict[Partition, int]:
         """Return the next offsets that the broker has accepted in this assignment."""
         with self.lock:
-            return dict(self._committed)
+            return {p: one.committed for p, one in self._owned.items() if one.committed is not None}
 
     def positions(self) -> dict[Partition, int]:
         """Return where each partition stands: what the broker has accepted in this assignment, else its first record."""
         with self.lock:
-            first = {partition: ledger.first_offset for partition, ledger in self._owned.items() if ledger.first_offset is not None}
-            return first | self._committed
+            return {p: place for p, one in self._owned.items() if (place := one.place) is not None}
+
+    def oldest_open_s(self) -> dict[Partition, float]:
+        """Return since when (the ledger's clock) the oldest open record of each partition owned now is open; none open: left out."""
+        with self.lock:
+            return {p: one.open[0].came_s for p, one in self._owned.items() if one.open}
 
     def wait_until_settled(self, partitions: Iterable[Partition], timeout_s: float) -> bool:
         """Wait until no record of `partitions` is open; False when the time is up first."""
@@ -212,7 +228,7 @@ class Ledger:
 
     def has_decoded_room(self) -> bool:
         """Whether the decoded bytes downstream are under the cap."""
-        return self.decoded_bytes < self._cap_bytes
+        return self.decoded_bytes < self.cap_bytes
 
     def hold_decoded(self, decoded_bytes: int) -> None:
         """Count bytes that prepare has put downstream."""
@@ -225,11 +241,10 @@ class Ledger:
             self.open_records -= partition.settle(slot)
             self.open_bytes -= size_bytes
             self.decoded_bytes -= decoded_bytes
-            self.tally[outcome if partition.alive else "abandoned"] += 1
+            partition.tally[outcome if partition.alive else "abandoned"] += 1
             self._changed.notify_all()
 
     def _forget(self, partition: Partition) -> None:
         ledger = self._owned.pop(partition, None)
         if ledger is not None:
             ledger.alive = False
-        self._committed.pop(partition, None)

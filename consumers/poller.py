@@ -6,65 +6,20 @@ and keeps polling; a drain stops intake but not polling, until `finish` lets it 
 
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from consumers.arrival import Partition
 from consumers.expired import SourceExpired
 from consumers.ledger import Ledger, Receipt
 from consumers.record import Record
+from consumers.source import Source
 
 COMMIT_INTERVAL_S = 1.0
 _IDLE_S = 0.1
 _COMMIT_RESERVE_S = 5.0
 _MOST_GRACE_S = 30.0
-
-
-class SourceFatal(Exception):
-    """The client cannot go on (fenced, fatal error): the process must end."""
-
-
-class Rebalance(Protocol):
-    """What a source tells its poller, on the poller's own thread."""
-
-    def on_assign(self, partitions: Sequence[Partition]) -> None:
-        """These partitions are ours now."""
-
-    def on_revoke(self, partitions: Sequence[Partition]) -> None:
-        """These partitions will be gone when this returns; a commit is still possible."""
-
-    def on_lost(self, partitions: Sequence[Partition]) -> None:
-        """These partitions are gone already; a commit would move somebody else's position."""
-
-    def on_committed(self, accepted: Mapping[Partition, int], refused: Mapping[Partition, tuple[int, str]]) -> None:
-        """What became of a commit: next offsets, and why one was refused; maybe long after, maybe of a past assignment."""
-
-
-class Source(Protocol):
-    """Where records come from; see `consumers.kafka.KafkaSource` for the meaning of each call."""
-
-    def subscribe(self, rebalance: Rebalance) -> None:
-        """Join the group."""
-
-    def fetch(self, max_records: int, timeout_s: float) -> list[Record]:
-        """Poll: call `rebalance` as needed, return what has come, of partitions assigned now. Raises SourceFatal, -Expired, -Away."""
-
-    def pause(self) -> None:
-        """Stop delivery, not polling; a partition that has delivered nothing yet may still bring its first records."""
-
-    def resume(self) -> None:
-        """Deliver again."""
-
-    def commit(self, next_offsets: Mapping[Partition, int], *, is_last: bool = False) -> dict[Partition, int]:
-        """Begin to commit, before any rebalance that follows; return what was begun. `rebalance.on_committed` tells the outcome."""
-
-    def end_offsets(self) -> dict[Partition, int]:
-        """Return the log's end of each assigned partition, as last seen."""
-
-    def close(self) -> None:
-        """Leave the group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +69,10 @@ class Poller:
         self._may_commit = True
         self._next_commit_s = 0.0
         self._under_way: dict[Partition, int] = {}  # sent in this assignment, no outcome yet
+        self.events: Counter[str] = Counter()
+        """Assignments, revocations and losses: `assign`, `revoke`, `lost`."""
+        self.commits: Counter[str] = Counter()
+        """Offsets of partitions that the broker took or not: `accepted`, `refused`."""
         self.last_poll_s = time.monotonic()
         self.end_offsets: dict[Partition, int] = {}
         """Log ends as of the last commit tick; replaced whole, so any thread may read it."""
@@ -152,11 +111,13 @@ class Poller:
 
     def on_assign(self, partitions: Sequence[Partition]) -> None:
         """Begin fresh ledgers (Rebalance)."""
+        self.events["assign"] += 1
         self._let_go(partitions)
         self._ledger.assign(partitions)
 
     def on_revoke(self, partitions: Sequence[Partition]) -> None:
         """Give open records a short grace, commit what is settled, let go (Rebalance)."""
+        self.events["revoke"] += 1
         self._drop_held(partitions)
         self._fail_point("revoke")
         self._ledger.wait_until_settled(partitions, self._settings.grace_s)
@@ -165,6 +126,7 @@ class Poller:
 
     def on_lost(self, partitions: Sequence[Partition]) -> None:
         """Let go without a commit (Rebalance)."""
+        self.events["lost"] += 1
         self._drop_held(partitions)
         self._let_go(partitions)
 
@@ -172,9 +134,11 @@ class Poller:
         """Note what the broker has accepted; what it refused is tried again at the next tick (Rebalance)."""
         for partition, next_offset in accepted.items():
             if self._is_outcome(partition, next_offset):
+                self.commits["accepted"] += 1
                 self._ledger.mark_committed(partition, next_offset)
         for partition, (next_offset, reason) in refused.items():
             if self._is_outcome(partition, next_offset):
+                self.commits["refused"] += 1
                 self._say(f"commit of {partition.topic}/{partition.partition} was refused ({reason}); trying again")
 
     def lag_records(self) -> int:
@@ -197,6 +161,7 @@ class Poller:
             self._deliver(admitted)
         if self.last_poll_s >= self._next_commit_s:
             self._next_commit_s = self.last_poll_s + self._settings.commit_interval_s
+            self._note_ends()
             self._commit()
             self.end_offsets = self._source.end_offsets()
 
@@ -218,6 +183,15 @@ class Poller:
             self._held.popleft()
             admitted.append(receipt)
         return admitted
+
+    def _note_ends(self) -> None:
+        """Tell the ledger of partitions that were read to their end; not once records are thrown away, which were read but not admitted."""
+        if self._intake_stopped.is_set():
+            return
+        held = {(record.topic, record.partition) for record in self._held}
+        for partition, end_offset in self._source.reached().items():
+            if partition not in held:
+                self._ledger.reach(partition, end_offset)
 
     def _commit(self, *, is_last: bool = False) -> None:
         """Begin a commit; only the last one of an assignment does not wait for the outcome of the one before."""

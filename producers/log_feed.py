@@ -7,9 +7,9 @@ written for this project.
 
 import json
 from bisect import bisect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from itertools import accumulate
+from itertools import accumulate, count
 from random import Random
 from typing import Final
 
@@ -25,6 +25,7 @@ EXAMPLE_QUERIES: Final = (
 
 _INCIDENT_SHARE: Final = 0.005
 _MEAN_GAP_MS: Final = 8.0
+_PIECE_LINES: Final = 100
 _SYSLOG_HOSTS: Final = 14
 
 
@@ -62,6 +63,12 @@ def synthetic_lines(seed: int, count: int, start_ms: int) -> Iterator[bytes]:
         else:
             kind = KINDS[bisect(ranks, rng.random() * ranks[-1])]
         yield _render(kind, draw, rng, time_ms).encode()
+
+
+def endless_lines(now_ms: Callable[[], float]) -> Iterator[bytes]:
+    """Yield synthetic lines without end; their times begin anew at `now_ms()` every hundred lines."""
+    for seed in count():
+        yield from synthetic_lines(seed, _PIECE_LINES, int(now_ms()))
 
 
 def _render(kind: Kind, draw: _Draw, rng: Random, time_ms: float) -> str:

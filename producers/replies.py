@@ -1,8 +1,8 @@
 """Answers to queries, sent to the topic that the asker named.
 
 The answer stage builds a `Reply` and hands it to the `ReplySender`, which promises that `settled` is called exactly once:
-True after the broker's acknowledgement, False when there was none in time. A reply that nobody can be given is counted and
-let go; a query never waits for ever.
+True after the broker's acknowledgement, False when there was none in time. A reply that nobody can be given is counted, said
+and let go; a query never waits for ever.
 """
 
 import time
@@ -45,10 +45,11 @@ class Reply(NamedTuple):
 class _Open:
     """A reply that is on its way; the first `finish` counts, later ones change nothing. Thread: the delivery thread."""
 
-    __slots__ = ("_settled", "give_up_s", "is_done")
+    __slots__ = ("_settled", "give_up_s", "is_done", "topic")
 
-    def __init__(self, settled: Callable[[bool], None], give_up_s: float) -> None:
+    def __init__(self, topic: str, settled: Callable[[bool], None], give_up_s: float) -> None:
         self._settled = settled
+        self.topic = topic
         self.give_up_s = give_up_s
         self.is_done = False
 
@@ -66,9 +67,10 @@ class ReplySender:
     Thread: any may call `send`; the producer's delivery thread settles.
     """
 
-    def __init__(self, producer: KafkaProducer) -> None:
-        """Take a `producer` built with PRODUCER_PROPERTIES over the user's and used for nothing else."""
+    def __init__(self, producer: KafkaProducer, *, say: Callable[[str], None] = lambda _line: None) -> None:
+        """Take a `producer` built with PRODUCER_PROPERTIES over the user's and used for nothing else; `say` takes a line about a fault."""
         self._producer = producer
+        self._say = say
         self._sent: deque[_Open] = deque()
         self._open: list[_Open] = []
         self.undelivered = 0
@@ -81,16 +83,16 @@ class ReplySender:
         `settled` is called on the delivery thread, or here and now when the client's queue is full. Raises ProducerBroken.
         """
         now = time.monotonic()
-        open_reply = _Open(settled, now + PATIENCE_S if deadline_s is None else max(deadline_s, now + GRACE_S))
+        open_reply = _Open(reply.topic, settled, now + PATIENCE_S if deadline_s is None else max(deadline_s, now + GRACE_S))
 
         def delivered(reason: str | None) -> None:
-            self._finish(open_reply, is_delivered=reason is None)
+            self._finish(open_reply, reason)
 
         headers = ((CORRELATION_HEADER, reply.correlation_id),)
         try:
             self._producer.send(reply.topic, value=reply.value, headers=headers, delivered=delivered, wait_s=0.0)
         except QueueFull:
-            self._finish(open_reply, is_delivered=False)
+            self._finish(open_reply, "the client's queue is full")
             return
         self._sent.append(open_reply)
 
@@ -99,9 +101,12 @@ class ReplySender:
         while self._sent:
             self._open.append(self._sent.popleft())
         for late in [one for one in self._open if one.give_up_s <= now]:
-            self._finish(late, is_delivered=False)
+            self._finish(late, "no acknowledgement in time")
         self._open = [one for one in self._open if not one.is_done]
 
-    def _finish(self, open_reply: _Open, *, is_delivered: bool) -> None:
-        if open_reply.finish(delivered=is_delivered) and not is_delivered:
+    def _finish(self, open_reply: _Open, reason: str | None) -> None:
+        """End one: None means delivered, else why not."""
+        if open_reply.finish(delivered=reason is None) and reason is not None:
             self.undelivered += 1
+            if not self._producer.is_closing:
+                self._say(f"replies: {open_reply.topic} does not take them ({reason}); each is let go once nobody can be waiting for it")

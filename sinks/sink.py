@@ -123,6 +123,9 @@ class Sink(Protocol):
         Raises SinkMismatch (one line, names the field or the folder) or SinkBusy (try `open` again later).
         """
 
+    def ping(self) -> None:
+        """Return when it answers. Raises SinkBusy, SinkBroken."""
+
     def upsert_templates(self, rows: Sequence[TemplateRow]) -> None:
         """Store all rows, or raise; a digest may come twice (last wins). Returns only when acknowledged."""
 

@@ -5,7 +5,7 @@ at a time; and a query that found the index busy is tried again beside those tha
 `expired` and not computed. What came as a Kafka record settles when the reply is delivered, or when nobody can be waiting for it.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -22,6 +22,7 @@ from worker.search.around import lines_around
 from worker.search.dense import MOST_TEMPLATES
 from worker.search.kinds import Enough, find_kinds, kinds_document
 from worker.search.search import Sought, mode_of, search
+from worker.spread import Spread
 from worker.stage import Abandoned
 
 _AT_ONCE = 64
@@ -81,6 +82,20 @@ class FailedQuery(NamedTuple):
 
 
 Answerable = ReadyQuery | FailedQuery
+STAGES = ("wait", "embed", "search")
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerTally:
+    """What was answered, and how long it took.
+
+    Thread: written by the answer thread, read by anyone.
+    """
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    """Queries by `answered`, or the code of their error."""
+    seconds: dict[str, Spread] = field(default_factory=lambda: {stage: Spread() for stage in (*STAGES, "total")})
+    """Of those that were answered, by where the time went."""
 
 
 @dataclass(slots=True)
@@ -106,6 +121,7 @@ class Answer:
     clock: Callable[[], float]
     pause: Callable[[float], bool]
     """Waits so many seconds; True when the service stops hard."""
+    tally: AnswerTally = field(default_factory=AnswerTally)
     _listings: deque[_Open] = field(default_factory=deque)
     _again: deque[_Open] = field(default_factory=deque)
     """Those that found the index busy."""
@@ -187,6 +203,10 @@ class Answer:
             return
         search_s = self.clock() - asked.taken_s - ready.wait_s - ready.embed_s  # from when it was ready: others may have been before it
         times = {"wait": ready.wait_s, "embed": ready.embed_s, "search": max(search_s, 0.0)}
+        self.tally.outcomes["answered"] += 1
+        for stage, seconds in times.items():
+            self.tally.seconds[stage].add(seconds)
+        self.tally.seconds["total"].add(sum(times.values()))
         self._reply(asked, found | {"seconds": times})
 
     def _give_up(self, query: _Open) -> None:
@@ -214,6 +234,7 @@ class Answer:
         return {"hits": [{"score": round(hit.score, 6), **shown_line(hit.line)} for hit in found.hits], "complete": found.complete} | mode
 
     def _refuse(self, failed: FailedQuery) -> None:
+        self.tally.outcomes[failed.code] += 1
         self._reply(failed.asked, error_document(failed.code, failed.field, failed.reason))
 
     def _reply(self, asked: Asked, document: dict[str, Any]) -> None:

@@ -4,9 +4,11 @@ It forms batches and sends what comes back on: a template's vector to store, a q
 its flight. `worker.compute` computes them on a thread of its own; the next batch stands ready before the last one ends.
 """
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from worker.ages import Ages
 from worker.ahead import OneAhead
 from worker.answer import Answerable, EncodedQuery, FailedQuery, ReadyQuery
 from worker.batcher import Batcher
@@ -17,6 +19,7 @@ from worker.flights import Flights
 from worker.lane import Lane
 from worker.limits import FaultLimit
 from worker.prepare import StoreItem
+from worker.spread import SIZES, TOKENS, Spread
 
 _TAKE = 4096
 
@@ -31,6 +34,13 @@ class EmbedTally:
     """Of log templates; queries are not counted."""
     seconds: float = 0.0
     """Inside the engine."""
+    sizes: Spread = field(default_factory=lambda: Spread(SIZES))
+    """Texts of a batch, queries too."""
+    batch_tokens: Spread = field(default_factory=lambda: Spread(TOKENS))
+    batch_seconds: Spread = field(default_factory=Spread)
+    """Of each batch, inside the engine."""
+    waits: Spread = field(default_factory=Spread)
+    """Seconds: how long the first log text of each batch had waited for it to begin."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +58,10 @@ class Embed:
     rejected: FaultLimit
     store: Lane[StoreItem]
     answer: Lane[Answerable]
+    clock: Callable[[], float] = time.monotonic
     tally: EmbedTally = field(default_factory=EmbedTally)
+    _ages: Ages = field(default_factory=Ages)
+    """Of the log texts that are not computed yet."""
 
     def body(self) -> None:
         """Run until the inlet is closed and nothing is left to do, or until it is abandoned."""
@@ -79,15 +92,16 @@ class Embed:
             if ready is not None:
                 self.batcher.put_back(ready)
         self.batcher.add_queries(queries)
-        self.batcher.add_logs(entry for entry in taken if isinstance(entry, EncodedChunk))
+        logs = [entry for entry in taken if isinstance(entry, EncodedChunk)]
+        self.batcher.add_logs(logs)
+        self._ages.came(len(logs), self.clock())
 
     def _send(self, computed: Computed) -> None:
         queries, logs = computed.batch
         outcomes, started_s, ended_s = computed.outcomes, computed.started_s, computed.ended_s
         self.answer.put([FailedQuery(query.asked, "expired", "deadline_ms", "the deadline has passed") for query in computed.late])
         if outcomes:
-            self.tally.batches += 1
-            self.tally.seconds += ended_s - started_s
+            self._count(computed)
         self.batcher.observe(computed.batch.tokens, ended_s - started_s)
         self.batcher.shrink(computed.limit_tokens)
         asked = len(queries)
@@ -95,6 +109,16 @@ class Embed:
         self.cache.put_many({digest: vector for digest, vector in vectors.items() if digest is not None})
         self.answer.put([_answerable(q, o, started_s, ended_s) for q, o in zip(queries, outcomes[:asked], strict=True)])
         self._send_templates(logs, outcomes[asked:])
+
+    def _count(self, computed: Computed) -> None:
+        tally, batch, seconds = self.tally, computed.batch, computed.ended_s - computed.started_s
+        tally.batches += 1
+        tally.seconds += seconds
+        tally.sizes.add(len(computed.outcomes))
+        tally.batch_tokens.add(batch.tokens)
+        tally.batch_seconds.add(seconds)
+        if batch.logs:
+            tally.waits.add(max(computed.started_s - self._ages.gone(len(batch.logs)), 0.0))
 
     def _send_templates(self, encoded: list[EncodedChunk], outcomes: list[Vector | str]) -> None:
         embedded: list[EmbeddedChunk] = []

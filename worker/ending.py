@@ -21,6 +21,7 @@ from worker.cache.redis_cache import RedisCache
 from worker.outside import Outside
 from worker.pipeline import Pipeline, StageGroup
 from worker.stage import Crash, Stage
+from worker.status.status import Status
 
 if TYPE_CHECKING:
     from worker.http.server import HttpServer
@@ -49,6 +50,7 @@ class Ending:
     outside: Outside
     redis: RedisCache | None
     http: "HttpServer | None"
+    status: Status
     abandon: threading.Event
     """Set when what is left in hand shall be let go."""
     has_crashed: Callable[[], bool]
@@ -114,6 +116,7 @@ class Ending:
         for stage in started:
             stage.join(_left_s(until_s))
         late_s = until_s + LEAVE_S
+        self.status.stop()
         if self.http is not None:
             self.http.close(_left_s(late_s))
         if not any(stage.is_alive() for stage in started):
@@ -121,6 +124,8 @@ class Ending:
             self.pipeline.close()
         self.outside.letter_producer.close(_left_s(late_s))
         self.outside.reply_producer.close(_left_s(late_s))
+        if self.outside.canary_producer is not None:
+            self.outside.canary_producer.close(_left_s(late_s))
         if self.redis is not None:
             self.redis.close(0.0 if self.has_crashed() else min(_left_s(late_s), _SHARE_S))
 

@@ -31,7 +31,7 @@ class EngineFailed(Exception):
 class Judge:
     """A vector that it returns is finite, has the right dimension and is not zero.
 
-    Thread: one, the engine's; `busy_since_s` from any.
+    Thread: one, the engine's; the figures from any.
     """
 
     def __init__(
@@ -52,6 +52,10 @@ class Judge:
         self._rebuilds = 0
         self.limit_tokens = engine.batch_tokens
         """Most tokens a batch should have: the engine's budget, less once its memory was too small."""
+        self.restarts = 0
+        """Engines that were broken and replaced, or that should have been."""
+        self.is_up = True
+        """False while a new engine is being made."""
         self.busy_since_s: float | None = None
         """When the engine was given what it works on, or began to be made anew; None while it rests."""
 
@@ -123,8 +127,10 @@ class Judge:
     def _rebuild(self, failed: EngineFailed) -> None:
         """Replace the engine; raises EngineFailed when that was done too often or does not help."""
         last: Exception = failed
+        self.is_up = False
         while self._rebuilds < REBUILDS:
             self._rebuilds += 1
+            self.restarts += 1
             self._say(f"{last}; making a new engine ({self._rebuilds} of {REBUILDS})")
             self._timed(self._engine.close)
             try:
@@ -133,6 +139,7 @@ class Judge:
             except (ModelError, EngineFailed) as error:
                 last = error
             else:
+                self.is_up = True
                 return
         raise EngineFailed(f"{failed}; {REBUILDS} new engines did not help") from last
 

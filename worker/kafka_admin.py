@@ -16,6 +16,8 @@ from consumers.kafka_settings import admin_properties
 BROKERS_DEFAULT: Final = -1
 """In place of a number of partitions or replicas: what the broker is set to."""
 
+SOON_BACK: Final = {"reconnect.backoff.max.ms": "1000"}
+"""A broker that was away is found again within a second or so, and not within ten."""
 _CREATE_S = 30.0
 _AWAY: Final = frozenset(
     {
@@ -80,7 +82,7 @@ class KafkaAdmin:
 def new_admin(bootstrap_servers: str, librdkafka: Mapping[str, str]) -> AdminClient:
     """Make a client of librdkafka for an administrator. Raises KafkaRefused."""
     try:
-        return AdminClient({**admin_properties(bootstrap_servers, librdkafka), "log_level": 0})
+        return AdminClient({**admin_properties(bootstrap_servers, librdkafka), **SOON_BACK, "log_level": 0})
     except (KafkaException, ValueError) as error:
         raise KafkaRefused(f"kafka: {_reason(error)}") from None
 

@@ -5,9 +5,13 @@
 """
 
 import threading
+import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Generic, Protocol, TypeVar
+
+from worker.ages import Ages
+from worker.spread import Spread
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -33,11 +37,16 @@ class Lane(Generic[T]):
     Thread: any.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.name = name
+        self.waits = Spread()
+        """Seconds: how long the first usual entry of each list that was taken had been inside."""
+        self._clock = clock
         self._ready = threading.Condition()
         self._urgent: deque[T] = deque()
         self._usual: deque[T] = deque()
+        self._ages = Ages()
+        """Of the usual entries."""
         self._rung = False
         self._closed = False
         self._abandoned = False
@@ -53,6 +62,8 @@ class Lane(Generic[T]):
                 message = f"the {self.name} lane is closed; a stage before it is still running"
                 raise RuntimeError(message)
             (self._urgent if urgent else self._usual).extend(entries)
+            if not urgent:
+                self._ages.came(len(entries), self._clock())
             self._ready.notify()
 
     def take(self, most: int, *, wait: bool = True) -> list[T] | None:
@@ -62,7 +73,10 @@ class Lane(Generic[T]):
                 self._ready.wait()
             self._rung = False
             taken = [self._urgent.popleft() for _ in range(min(most, len(self._urgent)))]
-            taken += [self._usual.popleft() for _ in range(min(most - len(taken), len(self._usual)))]
+            usual = min(most - len(taken), len(self._usual))
+            taken += [self._usual.popleft() for _ in range(usual)]
+            if usual:
+                self.waits.add(self._clock() - self._ages.gone(usual))
             return taken if taken or not self._closed else None
 
     def ring(self) -> None:
@@ -83,6 +97,7 @@ class Lane(Generic[T]):
             self._closed = self._abandoned = True
             self._urgent.clear()
             self._usual.clear()
+            self._ages.clear()
             self._ready.notify_all()
 
     @property

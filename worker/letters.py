@@ -6,6 +6,8 @@ from consumers.record import Record
 from producers.envelope import DeadLetter
 from worker.pieces import TOO_MANY_CHUNKS
 
+KINDS = {"decode": ("undecodable", "too_large"), "chunk": (TOO_MANY_CHUNKS,), "embed": ("rejected",), "store": ("refused",)}
+"""Stages that give a record up, and in a word each why: what is counted."""
 REFUSED_BY_SINK = "refused by the sink: "
 """How the reason of a row begins that the sink refuses alone."""
 
@@ -32,3 +34,9 @@ def _stage_of(reason: str) -> str:
     if reason == TOO_MANY_CHUNKS:
         return "chunk"
     return "store" if reason.startswith(REFUSED_BY_SINK) else "embed"
+
+
+def kind_of(letter: DeadLetter) -> tuple[str, str]:
+    """Return the stage that gave a record up and why, in the words of `KINDS`: a few, whatever the reason says."""
+    kinds = KINDS[letter.stage]
+    return letter.stage, next((kind for kind in kinds if letter.reason.startswith(kind)), kinds[0])

@@ -5,13 +5,13 @@ Made once at every start, before anything is read or created. Whatever the user 
 
 import functools
 import importlib.util
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from worker.engine.engine import Engine
 from worker.engine.llama import LlamaEngine
+from worker.engine.processors import usable_processors
 from worker.engine.shortened import ShortenedEngine, shortened
 from worker.logs import warn
 from worker.model.folder import ModelError
@@ -106,7 +106,7 @@ def chosen_engine(settings: EngineTable) -> Literal["vllm", "llama"]:
 
 def open_engine(settings: EngineTable, model: PreparedModel, dim: int) -> Engine:
     """Load the engine that the settings choose, with vectors of `dim` components. Raises ModelError."""
-    threads = settings.threads or len(os.sched_getaffinity(0))
+    threads = settings.threads or usable_processors()
     engine: Engine
     if chosen_engine(settings) == "vllm":
         engine = _vllm(settings, model, threads)

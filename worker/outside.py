@@ -40,6 +40,8 @@ class Outside:
     letter_producer: KafkaProducer
     replies: ReplySender
     reply_producer: KafkaProducer
+    canary_producer: KafkaProducer | None = None
+    """Sends lines of our own; None if none shall be sent."""
     connect_redis: Callable[[Crash], RedisCache] | None
     """Makes the cache that workers share: it has threads of its own, whose crash is the service's. None without Redis."""
     http: Listening | None = None
@@ -53,6 +55,7 @@ def open_outside(settings: Settings, model: LoadedModel, *, say: Callable[[str],
     if settings.milvus.retention_days and sink.retention_s is None:
         say("Milvus Lite removes nothing by itself: milvus.retention_days has no effect, rows are kept for ever")
     letter_producer = KafkaProducer(kafka.bootstrap_servers, {**kafka.librdkafka, **dead_letters.PRODUCER_PROPERTIES}, say=say)
+    canary_producer = None if settings.status.canary_s is None else KafkaProducer(kafka.bootstrap_servers, kafka.librdkafka, say=say)
     reply_producer = KafkaProducer(kafka.bootstrap_servers, {**kafka.librdkafka, **replies.PRODUCER_PROPERTIES}, say=say)
     return Outside(
         model=model,
@@ -61,8 +64,9 @@ def open_outside(settings: Settings, model: LoadedModel, *, say: Callable[[str],
             letter_producer, kafka.dead_letter_topic, version=VERSION, say=say, fail_point=fail_point(settings.fail_point)
         ),
         letter_producer=letter_producer,
-        replies=ReplySender(reply_producer),
+        replies=ReplySender(reply_producer, say=say),
         reply_producer=reply_producer,
+        canary_producer=canary_producer,
         connect_redis=_redis(settings.redis, model.space, say),
         http=http,
     )

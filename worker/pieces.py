@@ -19,9 +19,10 @@ TOO_MANY_CHUNKS = "too_many_chunks"
 """Why an entry becomes a dead letter: piece (sub, 0) of its record."""
 ENTRY_BYTES = 120
 """What a LogEntry takes besides its texts (seen with tracemalloc, CPython 3.11)."""
-CHUNK_BYTES = 2_400
+CHUNK_BYTES = 864
 """What a Chunk takes besides its texts: 150 bytes and its digest in the flights, and, as if it were the first of its kind, what that grows
-to while the sink is away: token ids, then a vector of 384 numbers. Models of more dimensions hold more than is counted here."""
+to while the sink is away: token ids, then a vector."""
+_NUMBER_BYTES = 4
 
 
 def new_decoder(table: DecodeTable) -> Decoder:
@@ -51,11 +52,11 @@ def chunks_of(entries: Sequence[LogEntry], *, redactor: Redactor, chunker: Chunk
     ]
 
 
-def held_bytes(entry: LogEntry, chunks: Sequence[Chunk]) -> int:
-    """Return what one entry and its chunks take in memory until the last of them is stored."""
+def held_bytes(entry: LogEntry, chunks: Sequence[Chunk], *, dim: int) -> int:
+    """Return what one entry and its chunks take in memory until the last of them is stored, each with a vector of `dim` numbers."""
     held = ENTRY_BYTES + getsizeof(entry.text) + len(entry.service) + len(entry.level)
     for chunk in chunks:
-        held += CHUNK_BYTES + getsizeof(chunk.masked)
+        held += CHUNK_BYTES + _NUMBER_BYTES * dim + getsizeof(chunk.masked)
         if chunk.text is not entry.text:
             held += getsizeof(chunk.text)
     return held

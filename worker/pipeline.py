@@ -7,9 +7,11 @@ import math
 import random
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from consumers.decode import Decoder
 from consumers.ledger import Ledger, Receipt, Reject
 from consumers.redact import Redactor
 from producers.dead_letters import DeadLetterSender
@@ -28,7 +30,7 @@ from worker.encoded import EncodedChunk
 from worker.flights import Flights
 from worker.judge import Judge
 from worker.lane import Inlet, Lane
-from worker.letters import letter_of
+from worker.letters import kind_of, letter_of
 from worker.limits import FaultLimit
 from worker.loaded import LoadedModel
 from worker.pieces import new_chunker, new_decoder
@@ -38,7 +40,7 @@ from worker.query import Question
 from worker.query_text import new_query_encoder
 from worker.settings import Settings
 from worker.space import Digester
-from worker.stage import Crash, Stage, empty
+from worker.stage import Crash, Meter, Stage, empty
 from worker.store import Store
 from worker.tables import new_redactor
 from worker.tokenizer import Tokenizer
@@ -101,6 +103,11 @@ class Pipeline:
         self._tokenizers: list[Tokenizer] = []
         self.redactors: list[Redactor] = []
         """Of the prepare threads; each counts what it replaced."""
+        self.decoders: list[Decoder] = []
+        """Of the prepare threads; each counts what it found."""
+        self.letters_delivered: Counter[tuple[str, str]] = Counter()
+        """Dead letters that Kafka has, by stage and kind (`worker.letters`)."""
+        self.busy = {stage: Meter() for stage in ("prepare", "prepare-queries", "store")}
         self._prepares = [self._prepare() for _ in range(PREPARE_THREADS)]
         self._prepare_queries = self._query_step(say)
         self.judge = Judge(model.engine, model.golden, new_engine=model.new_engine, say=say, clock=time.monotonic)
@@ -108,24 +115,31 @@ class Pipeline:
         self._compute = Compute(ahead=self._ahead, judge=self.judge, clock=time.monotonic, fail_point=at)
         self.embed = self._embed_step()
         self.store = Store(
-            sink=sink, flights=self.flights, say=say, pause=abandon.wait, clock=time.monotonic, fail_point=at
-        )  # fmt: skip
-        self._answer = Answer(sink=sink, clock=time.monotonic, pause=abandon.wait)
+            sink=sink,
+            flights=self.flights,
+            say=say,
+            pause=abandon.wait,
+            clock=time.monotonic,
+            most_refused=settings.limits.rejected_in_a_row,
+            fail_point=at,
+        )
+        self.answer = Answer(sink=sink, clock=time.monotonic, pause=abandon.wait)
         self.query_tally: QueryTally = self._prepare_queries.tally
 
     def stages(self, on_crash: Crash) -> list[StageGroup]:
         """Return the stages in the order in which they must end."""
         prepares = [
-            Stage(f"prepare-{n}", empty(self.prepare_lane, step.step, most=_PREPARE_RECORDS), on_crash)
+            Stage(f"prepare-{n}", empty(self.prepare_lane, step.step, most=_PREPARE_RECORDS, meter=self.busy["prepare"]), on_crash)
             for n, step in enumerate(self._prepares, start=1)
         ]
-        queries = Stage("prepare-queries", empty(self.query_lane, self._prepare_queries.step, most=_QUERIES_AT_ONCE), on_crash)
+        asked = empty(self.query_lane, self._prepare_queries.step, most=_QUERIES_AT_ONCE, meter=self.busy["prepare-queries"])
+        queries = Stage("prepare-queries", asked, on_crash)
         rows = self._settings.milvus.batch_rows
         stores = [
-            Stage(f"store-{n}", empty(self.store_lane, self.store.step, most=rows), on_crash)
+            Stage(f"store-{n}", empty(self.store_lane, self.store.step, most=rows, meter=self.busy["store"]), on_crash)
             for n in range(1, self._settings.milvus.writers + 1)
         ]
-        answer = Stage("answer", lambda: self._answer.body(self.answer_lane), on_crash)
+        answer = Stage("answer", lambda: self.answer.body(self.answer_lane), on_crash)
         return [
             StageGroup([self.prepare_lane, self.query_lane], [*prepares, queries]),
             StageGroup([self.embed_lane], [Stage("embed", self.embed.body, on_crash), Stage("engine", self._compute.body, on_crash)]),
@@ -164,10 +178,11 @@ class Pipeline:
         settings, prepared = self._settings, self._model.prepared
         tokenizer, prefix = self._new_tokenizer(), prepared.document_prefix
         self.redactors.append(redactor := new_redactor(settings.redact))
+        self.decoders.append(decoder := new_decoder(settings.decode))
         return Prepare(
             ledger=self.log_ledger,
             redactor=redactor,
-            decoder=new_decoder(settings.decode),
+            decoder=decoder,
             chunker=new_chunker(settings.mask, settings.decode, prepared, tokenizer),
             tokenizer=tokenizer,
             digester=Digester(self._model.space, prefix),
@@ -221,4 +236,10 @@ class Pipeline:
 
     def _post(self, receipt: Receipt, reason: str, rejects: list[Reject]) -> None:
         letter = letter_of(receipt.record, reason, rejects)
-        self._letters.send(letter, delivered=receipt.bury)
+        kind = kind_of(letter)
+
+        def delivered() -> None:
+            self.letters_delivered[kind] += 1
+            receipt.bury()
+
+        self._letters.send(letter, delivered=delivered)

@@ -145,7 +145,7 @@ class Prepare:
         held = 0
         for entry in entries:
             of_entry = next(split)
-            held += held_bytes(entry, of_entry)
+            held += held_bytes(entry, of_entry, dim=self._digester.dim)
             if not of_entry:
                 too_long.append(entry)
             chunks += of_entry

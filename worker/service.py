@@ -13,18 +13,21 @@ be trusted to have settled rightly), waiting for lanes to be empty (looks at the
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from consumers.expired import SourceExpired
 from consumers.kafka import KafkaSource
 from consumers.poller import Poller, PollerSettings
-from sinks.sink import SinkBusy, SinkMismatch
+from sinks.sink import SinkMismatch
 from worker.ending import Ending
 from worker.exit_codes import CRASHED, DRAINED, OVERDUE
+from worker.exposition import Exposition
 from worker.fail_point import fail_point
+from worker.figures import Parts, figures
 from worker.limits import LimitReached
 from worker.logs import inform
+from worker.opening import Opening
 from worker.outside import Outside
 from worker.pipeline import Pipeline
 from worker.query import Question
@@ -32,7 +35,10 @@ from worker.report import Report
 from worker.settings import Settings
 from worker.sources import log_source, query_source
 from worker.stage import Abandoned, Stage
-from worker.store import BACK_OFF_S
+from worker.status.health import Health
+from worker.status.pages import pages_of
+from worker.status.probe import Probe
+from worker.status.status import Status
 from worker.watchdog import EngineHangs, Watchdog
 
 if TYPE_CHECKING:
@@ -67,8 +73,10 @@ class Service:
         )
         kafka = settings.kafka
         paced = PollerSettings(max_poll_interval_s=kafka.max_poll_interval_s, commit_interval_s=kafka.commit_interval_s)
+        self.log_source = KafkaSource(log_source(kafka), say=say)
+        self.query_source = KafkaSource(query_source(kafka), say=say)
         self.logs = Poller(
-            source=KafkaSource(log_source(kafka), say=say),
+            source=self.log_source,
             ledger=self.pipeline.log_ledger,
             deliver=self.pipeline.prepare_lane.put,
             settings=paced,
@@ -76,7 +84,7 @@ class Service:
             fail_point=at,
         )
         self.queries = Poller(
-            source=KafkaSource(query_source(kafka), say=say),
+            source=self.query_source,
             ledger=self.pipeline.query_ledger,
             deliver=self.pipeline.take_queries,
             settings=paced,
@@ -87,17 +95,27 @@ class Service:
             Stage("poller-queries", self.queries.run, self._on_crash),
         ]
         self._groups = self.pipeline.stages(self._on_crash)
+        self.status = Status(
+            settings,
+            outside.sink,
+            self.redis,
+            [self.pipeline.log_ledger, self.pipeline.query_ledger],
+            self._health,
+            canary=outside.canary_producer,
+            take_question=self._take_question,
+            on_crash=self._on_crash,
+        )
         self._http = self._http_server()
-        self._is_open = False
-        self._opening = Stage("open", self._open_sink, self._on_crash)
+        self._opening = Opening(outside.sink, self._stop, say=say, on_crash=self._on_crash)
         self._ending = Ending(
-            opening=self._opening,
+            opening=self._opening.stage,
             pollers=list(zip((self.logs, self.queries), self._pollers, strict=True)),
             groups=self._groups,
             pipeline=self.pipeline,
             outside=outside,
             redis=self.redis,
             http=self._http,
+            status=self.status,
             abandon=self._abandon,
             has_crashed=lambda: self._crash is not None,
             on_crash=self._on_crash,
@@ -109,7 +127,8 @@ class Service:
         try:
             if self._http is not None:
                 self._http.start()
-            if self._open():
+            self.status.start()
+            if self._opening.wait(self._until_s):
                 for group in self._groups:
                     for stage in group.stages:
                         stage.start()
@@ -152,35 +171,37 @@ class Service:
             return None
         from worker.http.server import HttpServer  # noqa: PLC0415 - a third of a second, only where it is served
 
-        return HttpServer(self.outside.http, self._settings.http, self._take_question, say=self._say, on_crash=self._on_crash)
+        parts = Parts(
+            pipeline=self.pipeline,
+            logs=self.logs,
+            queries=self.queries,
+            log_source=self.log_source,
+            query_source=self.query_source,
+            topics=self._settings.kafka.topics,
+            outside=self.outside,
+            redis=self.redis,
+            status=self.status,
+        )
+        pages = pages_of(self.status.health, Exposition(lambda: figures(parts, time.monotonic())))
+        listening, table, take = self.outside.http, self._settings.http, self._take_question
+        return HttpServer(listening, table, take, say=self._say, on_crash=self._on_crash, pages=pages)
+
+    def _health(self, probes: Sequence[Probe]) -> Health:
+        return Health(
+            pollers={"logs": self.logs, "queries": self.queries},
+            stages=[*(stage for group in self._groups for stage in group.stages), *self._pollers],
+            probes=probes,
+            phase=lambda: "stopping" if self._stop.is_set() else "running" if self.opened.is_set() else "starting",
+            engine_is_up=lambda: self.pipeline.judge.is_up,
+            has_joined=lambda: all(poller.events["assign"] for poller in (self.logs, self.queries)),
+            max_poll_interval_s=self._settings.kafka.max_poll_interval_s,
+            clock=time.monotonic,
+        )
 
     def _take_question(self, question: Question) -> bool:
         if is_open := self.opened.is_set() and not self._stop.is_set():
             self.pipeline.take_question(question)
         return is_open
-
-    def _open(self) -> bool:
-        """Open the sink; False when that was not to be. A thread of its own may hang in it, the end does not wait for that."""
-        self._opening.start()
-        while self._opening.is_alive() and not self._stop.is_set():
-            self._opening.join(_WATCH_S)
-        if self._opening.is_alive():
-            self._opening.join(max(self._until_s() - time.monotonic(), 0.0))
-        return self._is_open
-
-    def _open_sink(self) -> None:
-        attempt = 0
-        while not self._stop.is_set():
-            try:
-                self.outside.sink.open()
-            except SinkBusy as error:
-                if attempt == 0:
-                    self._say(f"the index cannot be opened yet ({error}); waiting for it")
-                self._stop.wait(BACK_OFF_S[min(attempt, len(BACK_OFF_S) - 1)])
-                attempt += 1
-            else:
-                self._is_open = True
-                return
 
     def _watch(self, report: Report) -> None:
         watchdog = Watchdog(lambda: self.pipeline.judge.busy_since_s, hang_s=self._settings.engine.hang_s)

@@ -1,7 +1,8 @@
 """Every setting, in one place: one TOML file, the environment over it, flags over both.
 
 The only module that reads the environment. Names follow the file's tables: `[kafka] bootstrap_servers` is
-`VECTAIL_KAFKA__BOOTSTRAP_SERVERS`. An unknown key is refused with the nearest name there is.
+`VECTAIL_KAFKA__BOOTSTRAP_SERVERS`. An unknown key is refused with the nearest name there is. A secret may stand in a file of its own,
+as Docker and Kubernetes hand them out: `VECTAIL_HTTP__TOKEN_FILE` names it.
 """
 
 import difflib
@@ -12,11 +13,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_origin
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 
 from worker.http_table import HttpTable
 from worker.milvus_table import MilvusTable
+from worker.secrets import HIDDEN, is_secret
+from worker.status_table import StatusTable
 from worker.tables import (
     CacheTable,
     CapTable,
@@ -37,8 +40,9 @@ _RESERVED = ("VECTAIL_TEST_", "VECTAIL_CONFIG")
 """Names of the tests and of the command line, not settings."""
 _LIBRDKAFKA = f"{PREFIX}KAFKA__LIBRDKAFKA__"
 """What follows is a client property with underscores for its dots: `…__SASL_PASSWORD` is `sasl.password`."""
-_HIDDEN = "**********"
-_SECRET_WORDS = ("password", "secret", "token", "key", "sasl.jaas", "oauthbearer.config")
+_FILE = "_FILE"
+_IN_A_FILE = ("_PASSWORD", "_PASSPHRASE", "_SECRET", "_PEM", "_OAUTHBEARER_CONFIG")
+"""How the client properties end that may stand in a file; the client's own ones that end in `.file` are left to it."""
 
 
 class SettingsError(Exception):
@@ -63,6 +67,7 @@ class Settings(Table):
     milvus: MilvusTable = MilvusTable()
     query: QueryTable = QueryTable()
     http: HttpTable = HttpTable()
+    status: StatusTable = StatusTable()
     limits: LimitTable = LimitTable()
     fail_point: str = Field(default="", pattern=r"^([a-z_]+:[1-9][0-9]*(:[0-9]+)?)?$")
     """For fault tests: `POINT:N` ends the process at the N-th passing of that point, `POINT:N:SECONDS` also slows each down."""
@@ -71,7 +76,8 @@ class Settings(Table):
 def load_settings(file: Path | None, flags: Mapping[str, Mapping[str, Any]] | None = None) -> Settings:
     """Read file and environment; `flags` (table → key → value) stand over both. Raises SettingsError, one line.
 
-    An empty variable counts as not set. A list in the environment is JSON, or its elements with commas between them.
+    An empty variable counts as not set. A list in the environment is JSON, or its elements with commas between them. Of a secret's
+    file the line end at its end is not part of the secret.
     """
     document = _read_toml(file) if file is not None else {}
     _refuse_unknown(document, str(file))
@@ -89,8 +95,8 @@ def redacted(settings: Settings) -> dict[str, Any]:
     shown: dict[str, Any] = settings.model_dump(mode="json")
     librdkafka = shown["kafka"]["librdkafka"]
     for name in librdkafka:
-        if any(word in name.lower() for word in _SECRET_WORDS):
-            librdkafka[name] = _HIDDEN
+        if is_secret(name):
+            librdkafka[name] = HIDDEN
     for table, name in (("milvus", "uri"), ("redis", "url")):
         scheme, separator, place = shown[table][name].rpartition("://")
         shown[table][name] = f"{scheme}{separator}{_without_user(place) if separator else place}"
@@ -99,7 +105,7 @@ def redacted(settings: Settings) -> dict[str, Any]:
 
 def _without_user(place: str) -> str:
     user, at, host = place.rpartition("@")
-    return f"{_HIDDEN}{at}{host}" if user else place
+    return f"{HIDDEN}{at}{host}" if user else place
 
 
 def _laid_over(lower: Mapping[str, Any], upper: Mapping[str, Any], *, levels: int) -> dict[str, Any]:
@@ -127,11 +133,10 @@ def _read_environment() -> dict[str, Any]:
     """Return what the environment sets, in the shape of the file. Raises SettingsError for a name that is no setting."""
     fields = dict(_fields())
     names = {PREFIX + "__".join(name).upper(): name for name in fields}
+    secrets = {variable for variable, name in names.items() if fields[name].annotation is SecretStr}
     document: dict[str, Any] = {}
-    for variable, text in sorted(os.environ.items()):
+    for variable, text in _with_secrets(secrets):
         upper = variable.upper()
-        if not text or not upper.startswith(PREFIX) or upper.startswith(_RESERVED):
-            continue
         if upper.startswith(_LIBRDKAFKA):
             name: tuple[str, ...] = ("kafka", "librdkafka", upper.removeprefix(_LIBRDKAFKA).replace("_", ".").lower())
             value: object = text
@@ -139,12 +144,45 @@ def _read_environment() -> dict[str, Any]:
             name = names[upper]
             value = _parsed(variable, text, fields[name])
         else:
-            raise SettingsError(f"unknown environment variable {variable}{_nearest(upper, set(names))}")
+            known = {*names, *(f"{secret}{_FILE}" for secret in secrets)}
+            raise SettingsError(f"unknown environment variable {variable}{_nearest(upper, known)}")
         nested: dict[str, Any] = {name[-1]: value}
         for part in reversed(name[:-1]):
             nested = {part: nested}
         document = _laid_over(document, nested, levels=3)
     return document
+
+
+def _with_secrets(secrets: set[str]) -> Iterator[tuple[str, str]]:
+    """Return our variables in order of their names, and in place of one that names a secret's file the variable with the secret."""
+    ours = {
+        variable: text
+        for variable, text in sorted(os.environ.items())
+        if text and variable.upper().startswith(PREFIX) and not variable.upper().startswith(_RESERVED)
+    }
+    given = {variable.upper() for variable in ours}
+    for variable, text in ours.items():
+        secret = variable.upper().removesuffix(_FILE)
+        if secret == variable.upper() or not (secret in secrets or (secret.startswith(_LIBRDKAFKA) and secret.endswith(_IN_A_FILE))):
+            yield variable, text
+        elif secret in given:
+            raise SettingsError(f"environment variables {secret} and {variable} are both set; remove one")
+        else:
+            yield secret, _read_secret(variable, Path(text))
+
+
+def _read_secret(variable: str, file: Path) -> str:
+    """Read a secret from its file. An empty one is refused: for some settings that would mean that nobody need know it."""
+    try:
+        secret = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise SettingsError(f"environment variable {variable}: {file} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise SettingsError(f"environment variable {variable}: {file} is not UTF-8") from None
+    secret = secret.removesuffix("\n").removesuffix("\r")
+    if not secret:
+        raise SettingsError(f"environment variable {variable}: {file} is empty")
+    return secret
 
 
 def _parsed(variable: str, text: str, field: FieldInfo) -> object:

@@ -53,6 +53,7 @@ class Digester:
     """
 
     def __init__(self, space: EmbeddingSpace, prefix: str) -> None:
+        self.dim = space.dim
         self._prefix = prefix
         self._begun = _hash([space.id.encode("ascii")], digest_bytes=16)
 

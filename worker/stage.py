@@ -44,11 +44,30 @@ class Stage(threading.Thread):
         self.cpu_s = time.thread_time()
 
 
-def empty(lane: Lane[T], step: Callable[[list[T]], None], *, most: int) -> Callable[[], None]:
+class Meter:
+    """Adds up the time that the threads of one stage spend in its step.
+
+    Thread: any.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.seconds = 0.0
+
+    def add(self, seconds: float) -> None:
+        """Count what one step took."""
+        with self._lock:
+            self.seconds += seconds
+
+
+def empty(lane: Lane[T], step: Callable[[list[T]], None], *, most: int, meter: Meter | None = None) -> Callable[[], None]:
     """Return a stage's body: take lists of up to `most` from the lane and step, until the lane is closed and empty."""
+    busy = meter or Meter()
 
     def body() -> None:
         while (taken := lane.take(most)) is not None:
+            started_s = time.monotonic()
             step(taken)
+            busy.add(time.monotonic() - started_s)
 
     return body

@@ -159,7 +159,7 @@ class EngineTable(Table):
     name: Literal["auto", "vllm", "llama"] = "auto"
     """`auto` is vLLM where it is installed, else llama.cpp."""
     threads: int | None = Field(default=None, ge=1)
-    """As many as there are cores, if not set."""
+    """As many as the process may keep busy, if not set: its cores, or what its control group's quota pays for."""
     batch_tokens: int | None = Field(default=None, ge=64)
     """What the engine measures best at, if not set."""
     number_format: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
@@ -234,5 +234,6 @@ class LimitTable(Table):
     undecodable_in_a_row: int = Field(default=1_000, ge=1)
     """Records that become dead letters before their texts are embedded, whatever the reason: undecodable, too large, too many chunks."""
     rejected_in_a_row: int = Field(default=20, ge=1)
+    """Texts that the engine rejects alone; and, each counted for itself, lines and templates that the index refuses alone."""
     drain_s: float = Field(default=25.0, gt=0)
     """How long SIGTERM may take."""

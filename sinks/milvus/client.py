@@ -33,6 +33,8 @@ _TYPES: dict[Kind, DataType] = {
     "sparse": DataType.SPARSE_FLOAT_VECTOR,
 }
 _NEVER_MS = 2**31 - 1
+_CONNECT_AGAIN_MS = 5_000
+"""gRPC's own pauses between two tries to connect grow to two minutes, and until the next one every call fails, however well all is."""
 
 
 def type_name(kind: Kind) -> str:
@@ -84,7 +86,9 @@ class Client:
         self._timeout_s = timeout_s
         self._write_timeout_s = write_timeout_s
         self._consistency = consistency
-        options = {} if pings else {"grpc.keepalive_time_ms": _NEVER_MS, "grpc.keepalive_permit_without_calls": False}
+        options = {"grpc.max_reconnect_backoff_ms": _CONNECT_AGAIN_MS}
+        if not pings:
+            options |= {"grpc.keepalive_time_ms": _NEVER_MS, "grpc.keepalive_permit_without_calls": False}
         with _faults("connect"):
             try:
                 self._milvus = MilvusClient(uri, token=token, db_name=db, timeout=timeout_s, dedicated=True, grpc_options=options, **tls)

@@ -175,6 +175,14 @@ class MilvusSink:
         self._lent.lighten(self._lines, _MEMORY_ROWS_READ)
         return self._reader.count_templates(templates, only, self._latest_ms, most_rows=most_rows, out_of_time=out_of_time)
 
+    def ping(self) -> None:
+        """Return when lines can be read; a local folder can be while it is open."""
+        if self._lent.local is not None:
+            self._lent.check()
+            return
+        with self._lent.calls() as client:
+            client.query(self._lines.name, 'id == ""', ["id"], limit=1)
+
     def counts(self) -> SinkCounts:
         """Count the rows of both collections, exactly."""
         with self._lent.calls() as client:

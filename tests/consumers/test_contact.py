@@ -2,7 +2,7 @@
 
 import pytest
 
-from consumers.contact import Contact, SourceAway
+from consumers.contact import Contact, SourceAway, fatal_line
 
 REFUSED = (
     "sasl_plaintext://127.0.0.1:9092/bootstrap: SASL PLAIN authentication failed: "
@@ -66,3 +66,11 @@ def test_no_secret_is_said() -> None:
 
 def test_other_errors_of_connections_are_not_worth_a_line() -> None:
     assert new_contact().complaint("_TRANSPORT", "Connection refused") is None
+
+
+def test_who_finds_its_static_id_taken_is_told_when_to_start_again() -> None:
+    line = fatal_line("UNRELEASED_INSTANCE_ID", "the instance id is in use")
+    assert line.startswith("the instance id is in use (")
+    assert "start again then" in line
+    assert "start again then" in fatal_line("_FATAL", "Fatal error: Broker: The instance ID is still used by another member")
+    assert fatal_line("FENCED_INSTANCE_ID", "another has it") == "another has it"

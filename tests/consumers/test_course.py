@@ -22,6 +22,14 @@ def test_what_came_before_or_lies_behind_the_end_cannot_be_next() -> None:
     assert course.takes(LOGS, FAR, -1001), "a broker that said nothing of an end is no proof"
 
 
+def test_the_very_next_record_is_taken_though_the_end_that_came_with_it_is_older() -> None:
+    course = Course()
+    course.begin(LOGS, 40)
+    assert course.takes(LOGS, 40, 40)
+    assert course.takes(LOGS, 41, 38)
+    assert not course.takes(LOGS, 43, 38)
+
+
 def test_a_partition_that_is_set_back_goes_back_after_a_while_and_longer_each_time_in_vain() -> None:
     course = Course()
     waits_s: list[float] = []

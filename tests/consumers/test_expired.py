@@ -45,12 +45,12 @@ def test_a_new_group_begins_where_the_setting_says_and_says_what_it_leaves_out(s
 
 
 def test_the_latest_of_an_empty_partition_leaves_nothing_out() -> None:
-    assert decide(LOGS, Standing(None, 7, 7), start="latest", expired="stop") == (7, "")
+    assert decide(LOGS, Standing(None, 7, 7), start="latest", expired="stop") == (7, "", 0)
 
 
 @pytest.mark.parametrize("committed", [2, 5, 9])
 def test_a_committed_offset_that_is_there_stays(committed: int) -> None:
-    assert decide(LOGS, Standing(committed, 2, 9), start="latest", expired="latest") == (committed, "")
+    assert decide(LOGS, Standing(committed, 2, 9), start="latest", expired="latest") == (committed, "", 0)
 
 
 def test_stop_names_the_partition_what_was_committed_what_is_there_and_the_way_out() -> None:
@@ -75,6 +75,7 @@ def test_the_setting_lets_it_go_on_and_what_is_gone_is_said(expired: Expired, of
     assert decision.offset == offset
     assert decision.said.endswith(f"; going on at {offset}{also} (kafka.expired = {expired})")
     assert ("1 record not indexed and gone" in decision.said) == (committed == 5)
+    assert decision.gone == (committed == 5) + (4 if expired == "latest" else 0)
 
 
 def test_a_beginning_that_leaves_nothing_out_is_not_committed() -> None:

@@ -9,7 +9,7 @@ from confluent_kafka.admin import AdminClient
 from consumers.arrival import Partition
 from consumers.kafka import KafkaSource
 from consumers.kafka_settings import KafkaSourceSettings
-from consumers.poller import SourceFatal
+from consumers.source import SourceFatal
 from tests.contracts.groups import WAIT_S, Member, poll_until
 from tests.services.kafka import KafkaServer
 from tests.services.mock_kafka import MockKafka

@@ -5,7 +5,8 @@ import threading
 import pytest
 
 from consumers.ledger import Receipt
-from consumers.poller import Poller, PollerSettings, SourceFatal
+from consumers.poller import Poller, PollerSettings
+from consumers.source import SourceFatal
 from tests.consumers.records import new_ledger
 from tests.consumers.scene import Scene, idle, turn
 from tests.fakes.source import FakeBroker, FakeSource

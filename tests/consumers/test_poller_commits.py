@@ -1,6 +1,6 @@
 """Commits that are under way: polling goes on, one at a time, and an outcome counts for its own assignment only."""
 
-from tests.consumers.scene import Scene, idle
+from tests.consumers.scene import Scene, idle, turn
 
 
 def test_while_a_commit_has_no_outcome_there_is_no_second_one_and_polling_goes_on() -> None:
@@ -48,3 +48,38 @@ def test_an_outcome_of_a_past_assignment_says_nothing_about_this_one() -> None:
     scene.play(lambda: scene.produce(0, 2), fall_silent, lose, other_member_rewinds_and_the_outcome_comes, idle)
     assert scene.ledger.committed() == {}
     assert scene.said == []
+
+
+def test_behind_the_last_record_the_end_is_committed_once_all_before_it_is_settled() -> None:
+    scene = Scene()
+    seen: list[dict[int, int]] = []
+
+    def look() -> None:
+        seen.append(scene.committed())
+
+    scene.play(
+        turn(lambda: scene.produce(0, 2), lambda: scene.broker.mark(0)),
+        turn(look, lambda: scene.settle(1)),
+        turn(look, lambda: scene.settle(0)),
+        turn(look, lambda: scene.broker.mark(0), lambda: scene.broker.mark(1)),
+        look,
+    )
+    assert seen == [{}, {}, {0: 3}, {0: 4, 1: 1}]
+    assert scene.committed() == {0: 4, 1: 1}
+
+
+def test_a_record_that_is_thrown_away_when_intake_stops_is_not_passed_over() -> None:
+    scene = Scene()
+    scene.play(
+        lambda: scene.produce(0, 1),
+        turn(scene.settle, scene.poller.stop_intake, lambda: scene.produce(0, 1), lambda: scene.broker.mark(0)),
+        idle,
+    )
+    assert len(scene.source.handed_out) == 2
+    assert scene.committed() == {0: 1}
+
+
+def test_a_record_that_is_held_at_the_cap_is_not_passed_over_by_a_revocation() -> None:
+    scene = Scene(cap_records=1)
+    scene.play(lambda: scene.produce(0, 3), turn(scene.settle, lambda: scene.give(1)), idle)
+    assert scene.committed() == {0: 1}

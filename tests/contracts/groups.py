@@ -9,8 +9,8 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from consumers.arrival import Partition
 from consumers.kafka import KafkaSource
 from consumers.kafka_settings import KafkaSourceSettings
-from consumers.poller import Source
 from consumers.record import Header, Record
+from consumers.source import Source
 from tests.fakes.source import FakeBroker, FakeSource
 
 PARTITIONS = 4

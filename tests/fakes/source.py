@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 
 from consumers.arrival import Partition
-from consumers.poller import Rebalance, SourceFatal
 from consumers.record import Header, Record
+from consumers.source import Rebalance, SourceFatal
 
 EPOCH = "fa4e0000"
 
@@ -57,6 +57,12 @@ class FakeBroker:
             self._ends[partition] = offset + 1
             self.changed.notify_all()
         return offset
+
+    def mark(self, number: int) -> None:
+        """Append a transaction's marker to a partition: an offset without a record."""
+        with self.changed:
+            self._ends[self.partitions[number]] += 1
+            self.changed.notify_all()
 
     def move(self, wanted: Mapping["FakeSource", Sequence[int]]) -> None:
         """Begin a rebalance: each member gives back at its next `fetch` what it shall not keep, and gets what is free by then."""
@@ -112,6 +118,7 @@ class FakeSource:
         self._rebalance: Rebalance | None = None
         self._positions: dict[Partition, int] = {}
         self._started: set[Partition] = set()
+        self._reached: dict[Partition, int] = {}
         self._stopped = False
         self.silent = False
         """Outcomes of commits are kept back."""
@@ -169,6 +176,10 @@ class FakeSource:
         self._note("end_offsets")
         return {partition: self._broker.end_of(partition) for partition in self._positions}
 
+    def reached(self) -> dict[Partition, int]:
+        self._note("reached")
+        return dict(self._reached)
+
     def close(self) -> None:
         self._note("close")
         self._give_back(self.assigned, lost=False)
@@ -209,6 +220,8 @@ class FakeSource:
         else:
             self._rebalance.on_revoke(sorted(gone))
         self._started -= gone
+        for partition in gone:
+            self._reached.pop(partition, None)
         with self._broker.changed:
             for partition in gone:
                 del self._positions[partition]
@@ -227,5 +240,8 @@ class FakeSource:
                     self._started.add(partition)
                     self._positions[partition] = found[-1].offset + 1
                 taken += found
+                at, end = self._positions[partition], self._broker.end_of(partition)
+                if at <= end and not self._broker.read(partition, at, 1):
+                    self._reached[partition] = self._positions[partition] = end
         self.handed_out += taken
         return taken

@@ -5,7 +5,7 @@ Nothing of the product is used to read it, and everything is judged in `tests.fa
 
 import logging
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,11 +16,14 @@ from numpy.typing import NDArray
 from pymilvus import MilvusClient
 
 _COLUMNS = ("id", "template", "text", "time", "service", "level", "topic", "partition", "offset", "sub", "chunk", "chunks")
+_OF_A_TEMPLATE = ("digest", "text", "vector")
 _DERIVED = (".idx", ".sidx", ".tmp")
 """Files of Milvus Lite's that are made anew when they are not there, and may be half-written where a process was killed."""
 _WINDOW_OFFSETS = 4_000
 _MOST_ROWS = 16_384
 """In one answer of Milvus's."""
+_AT_ONCE = 500
+"""Templates that are asked for by name."""
 _ANSWER_S = 60.0
 
 
@@ -81,6 +84,23 @@ def read_server(uri: str, collection: str, ends: dict[int, int], *, grows: bool)
         return _read(client, collection, ends, grows=grows)
 
 
+def read_span(uri: str, collection: str, since: Mapping[int, int], until: Mapping[int, int]) -> Index:
+    """Read the lines of `since[partition] <= offset < until[partition]` on a server, and the templates that they point to."""
+    with _connected(uri) as client:
+        rows: list[dict[str, Any]] = []
+        if any(until[partition] > since[partition] for partition in until):
+            client.load_collection(collection, timeout=_ANSWER_S)
+        for partition, end in until.items():
+            for start in range(since[partition], end, _WINDOW_OFFSETS):
+                rows += _window(client, collection, partition, range(start, min(start + _WINDOW_OFFSETS, end)))
+        digests = sorted({row["template"] for row in rows})
+        templates: list[dict[str, Any]] = []
+        for start in range(0, len(digests), _AT_ONCE):
+            named = ", ".join(f'"{digest}"' for digest in digests[start : start + _AT_ONCE])
+            templates += _query(client, f"{collection}_templates", f"digest in [{named}]", _OF_A_TEMPLATE)
+    return _index(rows, templates)
+
+
 @contextmanager
 def _connected(uri: str) -> Iterator[MilvusClient]:
     client = MilvusClient(uri, timeout=_ANSWER_S, dedicated=True)
@@ -93,7 +113,10 @@ def _connected(uri: str) -> Iterator[MilvusClient]:
 def _read(client: MilvusClient, collection: str, ends: dict[int, int], *, grows: bool) -> Index:
     """Read the lines first: a template is stored before its lines, so each line that is seen must have one."""
     lines = _lines(client, collection, ends, grows=grows)
-    templates = _templates(client, f"{collection}_templates", grows=grows)
+    return _index(lines, _templates(client, f"{collection}_templates", grows=grows))
+
+
+def _index(lines: list[dict[str, Any]], templates: list[dict[str, Any]]) -> Index:
     return Index(
         [Line(**{column: row[column] for column in _COLUMNS}) for row in lines],
         [row["digest"] for row in templates],
@@ -142,7 +165,7 @@ def _templates(client: MilvusClient, collection: str, *, grows: bool) -> list[di
     there = _count(client, collection)
     rows: list[dict[str, Any]] = []
     for first in "0123456789abcdef":
-        found = _query(client, collection, f'digest like "{first}%"', ("digest", "text", "vector"))
+        found = _query(client, collection, f'digest like "{first}%"', _OF_A_TEMPLATE)
         assert len(found) < _MOST_ROWS
         rows += found
     _check_count(collection, there, len(rows), grows=grows)

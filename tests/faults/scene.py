@@ -146,7 +146,7 @@ class Scene:
         ends = self.topics.watermarks()
         assert {place: offset for place, offset in committed.items() if offset > ends[place]} == {}, "committed and never sent"
         verdict = self.judge()
-        assert verdict.lost_below(committed) == []
+        assert (lost := verdict.lost_below(committed)) == [], f"lost below {committed}: {lost}"
         return committed, verdict
 
     def judge_end(self, *, vectors: bool = True) -> None:

@@ -1,17 +1,26 @@
-"""A broker that is not there: waited for, for ever, and said so in a line, not in a flood."""
+"""A broker that is not there, or does not take our password: waited for, for ever, and said so in a line, not in a flood."""
 
+import json
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from tests.faults.scene import Scene
-from tests.faults.topics import PARTITIONS
+from tests.faults.topics import PARTITIONS, Topics
 from tests.faults.worker_process import WorkerProcess
 from tests.services.kafka import ADDRESS_VARIABLE, KafkaServer
+from tests.services.local_kafka import LocalKafka
+from tests.services.missing import ServerMissing, skip_or_fail
+from tests.services.proxy import Proxy
 
 AWAY_S = 5.0
 MOST_LINES = 4
+NAME, RIGHT, WRONG = "worker", "hunter2-is-right", "hunter2-is-wrong"
+REFUSED_S = 10.0
+MOST_TRIES_A_S = 60
+"""Six clients, each some three times a second: librdkafka 2.16 begins its back-off anew whenever no broker is left to try."""
 
 
 @pytest.fixture(autouse=True)
@@ -49,16 +58,17 @@ def test_sigterm_ends_a_worker_that_waits_for_a_broker(scene: Scene, kafka: Kafk
     scene.drain(worker)
 
 
-def test_a_broker_that_is_killed_in_mid_run_costs_nothing(scene: Scene, kafka: KafkaServer) -> None:
-    scene.topics.send(1_200)
+def test_a_broker_that_is_killed_or_stopped_in_mid_run_costs_nothing(scene: Scene, kafka: KafkaServer, *, long: bool) -> None:
     worker = scene.start(cap__records="100")
-    scene.wait_progress(worker)
-    kafka.kill()
-    worker.wait_for(f"kafka at {kafka.bootstrap} is away; waiting for it")
-    kafka.start()
-    assert scene.topics.committed() != scene.topics.ends(), "it was not killed in mid-run"
-    scene.topics.send(200)
-    scene.wait_all_committed(worker)
+    for end in (kafka.kill, kafka.stop) if long else (kafka.kill,):
+        scene.topics.send(400)
+        scene.wait_progress(worker)
+        end()
+        worker.wait_for(f"kafka at {kafka.bootstrap} is away; waiting for it")
+        kafka.start()
+        assert scene.topics.committed() != scene.topics.ends(), "it did not end in mid-run"
+        scene.wait_all_committed(worker)
+        scene.fresh_record_flows(worker)
     answer = scene.topics.ask(b'{"text": "socket refused voucher"}')
     assert scene.topics.replies_to([answer])[answer]["hits"]
     scene.drain(worker)
@@ -75,3 +85,36 @@ def test_a_topic_that_is_made_after_the_start_is_read(scene: Scene, kafka: Kafka
     scene.drain(worker)
     _check_complaints(worker)
     scene.judge_end()
+
+
+def test_a_wrong_password_is_one_line_without_the_secret_and_no_storm_and_the_right_one_works(
+    unique: Callable[[str], str], tmp_path: Path, model_cache: Path
+) -> None:
+    try:
+        secured = LocalKafka(logins={NAME: RIGHT})
+    except ServerMissing as missing:
+        skip_or_fail(str(missing))
+    scene = Scene(Topics(secured, unique), tmp_path, model_cache)
+    try:
+        scene.topics.send(100)
+        with Proxy(int(secured.secured.rpartition(":")[2])) as door:
+            refused = scene.start(**_with_password(f"127.0.0.1:{door.port}", WRONG), milvus__uri=str(tmp_path / "unused"))
+            refused.wait_for("does not accept our credentials")
+            worker = scene.start(**_with_password(secured.secured, RIGHT))
+            tries = door.accepted
+            assert refused.stays_alive(REFUSED_S), refused.lines
+            assert door.accepted - tries < MOST_TRIES_A_S * REFUSED_S, "it storms"
+            _check_complaints(refused)
+            assert [line for line in refused.lines if WRONG in line] == []
+            scene.drain(refused)
+        scene.wait_all_committed(worker)
+        scene.drain(worker)
+        scene.judge_end()
+    finally:
+        scene.close()
+        secured.close()
+
+
+def _with_password(bootstrap: str, password: str) -> dict[str, str]:
+    plain = {"security.protocol": "sasl_plaintext", "sasl.mechanism": "PLAIN", "sasl.username": NAME, "sasl.password": password}
+    return {"kafka__bootstrap_servers": bootstrap, "kafka__librdkafka": json.dumps(plain)}

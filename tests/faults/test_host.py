@@ -25,12 +25,17 @@ HELD_S = 1.0
 HANG_S = 6.0
 UNREAD = 'exec "$@" 3>&2 2> >(head -n 2 >&2)'
 """The log is a pipe whose reader goes after two lines; the test's own pipe stays open until the worker ends."""
+STANDING = (
+    "exec 4> >(exec tail --pid=$$ -f /dev/null >/dev/null 2>&1); dd if=/dev/zero of=/dev/fd/4 oflag=nonblock bs=4096 2>/dev/null; "
+    'exec "$@" 3>&2 2>&4 4>&-'
+)
+"""The log is a pipe that is full and stays so: its reader stands still for as long as the worker lives."""
 FULL = 'exec "$@" 3>&2 2>/dev/full'
 READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,bind,ro / && exec "$@"'
 """Only one folder can be written to."""
 
 
-@pytest.mark.parametrize("log", [UNREAD, FULL], ids=["unread", "full"])
+@pytest.mark.parametrize("log", [UNREAD, STANDING, FULL], ids=["unread", "standing", "full"])
 def test_a_log_that_nobody_takes_ends_nothing(scene: Scene, log: str) -> None:
     """What is said: the start, in a stage that Redis is away, by the main thread that it is stopping."""
     scene.topics.send(400)
@@ -52,6 +57,7 @@ def test_a_worker_on_a_read_only_file_system_needs_its_index_only(scene: Scene) 
     scene.judge_end()
 
 
+@pytest.mark.long
 def test_a_worker_that_was_frozen_for_longer_than_its_engine_may_hang_goes_on(scene: Scene) -> None:
     scene.topics.send(1_500, strange)
     worker = scene.start(engine__hang_s=str(HANG_S))

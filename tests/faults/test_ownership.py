@@ -91,6 +91,8 @@ def test_of_two_with_one_static_id_one_ends_with_exit_code_1_and_the_other_goes_
     (line,) = fenced.words()
     assert line.startswith("vectail: stopped, nothing was lost: "), line
     assert "instance" in line, line
+    assert ("start again then" in line) is (protocol == "consumer"), line
+    assert not fenced.events("error"), "a traceback of what is nobody's mistake"
     scene.fresh_record_flows(other)
     scene.drain(other)
     if other is first:
@@ -104,7 +106,9 @@ def test_what_was_aborted_is_never_stored_and_partitions_that_are_added_are_read
     topics.send_transaction(60, aborted=False)
     worker = scene.start(**SMALL, **client_of("classic", topic__metadata__refresh__interval__ms="500"))
     scene.wait_all_committed(worker)
-    assert topics.watermarks() != topics.ends(), "there are no markers"
+    behind_markers = topics.watermarks()
+    assert behind_markers != topics.ends(), "there are no markers"
+    scene.wait_committed(worker, lambda committed: committed == behind_markers)
     topics.add_partitions(2)
     topics.send(120)
     topics.send_transaction(60, aborted=True)

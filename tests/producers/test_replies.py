@@ -25,13 +25,15 @@ def test_a_reply_that_nobody_takes_is_counted_and_let_go_at_its_deadline_once(
     new_producer: NewProducer, closed_port: int, outcomes: Outcomes
 ) -> None:
     producer = new_producer(PRODUCER_PROPERTIES, servers=f"127.0.0.1:{closed_port}")
-    sender = ReplySender(producer)
+    lines: list[str] = []
+    sender = ReplySender(producer, say=lines.append)
     sent_s = time.monotonic()
 
     sender.send(Reply("r", b"1", b"{}"), deadline_s=sent_s + 1.5, settled=outcomes.of("reply"))
 
     assert outcomes.wait_for(1) == [("reply", False)]
     assert time.monotonic() >= sent_s + 1.5
+    assert lines == ["replies: r does not take them (no acknowledgement in time); each is let go once nobody can be waiting for it"]
     producer.close(0.0)
     assert outcomes.all == [("reply", False)]
     assert sender.undelivered == 1

@@ -30,9 +30,9 @@ MUTATIONS = (
     Mutation(
         "settle in a finally: what was not stored counts as stored",
         _STORE,
-        'refused = self._write(rows, self.sink.upsert_lines)\n        self.fail_point("after_upsert")',
-        "try:\n            refused = self._write(rows, self.sink.upsert_lines)\n        finally:\n            refused = {}\n"
-        "            for chunk in chunks:\n                chunk.entry.receipt.settle()\n        return",
+        'refused = self._write("lines", rows, self.sink.upsert_lines, self._refused_lines)\n        self.fail_point("after_upsert")',
+        'try:\n            refused = self._write("lines", rows, self.sink.upsert_lines, self._refused_lines)\n        finally:\n'
+        "            refused = {}\n            for chunk in chunks:\n                chunk.entry.receipt.settle()\n        return",
         ("tests/worker/test_store.py::test_nothing_settles_before_the_template_and_the_row_are_acknowledged",),
     ),
     Mutation(
@@ -45,8 +45,8 @@ MUTATIONS = (
     Mutation(
         "one ledger across assignments",
         _LEDGER,
-        "self._owned[partition] = PartitionLedger()",
-        'self._owned[partition] = vars(self).setdefault("kept", {}).setdefault(partition, PartitionLedger())',
+        "self._owned[partition] = PartitionLedger(self._outcomes.of(partition.topic))",
+        'self._owned[partition] = vars(self).setdefault("kept", {}).setdefault(partition, PartitionLedger(Counter()))',
         (
             "tests/consumers/test_ledger.py::test_late_settle_after_reassignment_does_not_move_the_new_assignment",
             "tests/consumers/test_poller.py::test_late_settle_does_not_rewind_what_the_next_owner_has_committed",
@@ -189,6 +189,20 @@ MUTATIONS = (
         ("tests/worker/test_store.py::test_only_lines_that_the_sink_refuses_alone_become_dead_letters",),
     ),
     Mutation(
+        "rows that the sink refuses have no limit",
+        _STORE,
+        "limit.fault(str(error))",
+        "limit.good()",
+        ("tests/worker/test_store.py::test_one_refused_line_too_many_in_a_row_stops_and_blames_nobody_of_its_batch",),
+    ),
+    Mutation(
+        "templates that are stored count for the lines that are refused",
+        _STORE,
+        "self.sink.upsert_templates, self._refused_templates)",
+        "self.sink.upsert_templates, self._refused_lines)",
+        ("tests/worker/test_store.py::test_a_line_that_is_stored_begins_the_count_of_refused_ones_anew_and_a_template_does_not",),
+    ),
+    Mutation(
         "a busy sink counts as stored",
         _STORE,
         "                if self.pause(self.outage.pause_s(attempt)):\n                    raise Abandoned from error",
@@ -270,7 +284,7 @@ MUTATIONS = (
     Mutation(
         "small entries weigh nothing",
         "worker/pieces.py",
-        "held += CHUNK_BYTES + getsizeof(chunk.masked)",
+        "held += CHUNK_BYTES + _NUMBER_BYTES * dim + getsizeof(chunk.masked)",
         "held += len(chunk.masked)",
         ("tests/worker/test_prepare.py::test_as_much_is_counted_as_is_held",),
     ),

@@ -25,6 +25,7 @@ _STOP_S = 30.0
 _FETCH_S = 280.0
 _JVM = ("-Xms32m", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _TRIES = 3
+_PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 
 _SETTINGS = {
     "process.roles": "broker,controller",
@@ -60,13 +61,19 @@ class LocalKafka:
     Thread: the test's.
     """
 
-    def __init__(self) -> None:
-        self._classpath = f"{_jars()}/*"
+    def __init__(self, *, port: int | None = None, logins: Mapping[str, str] | None = None) -> None:
+        """`port`: any free one if not given.
+
+        `logins`: passwords by name; then there is another listener, at `secured`, which asks for one of them (SASL, PLAIN).
+        """
+        self._logins = logins or {}
+        self._classpath = f"{kafka_jars()}/*"
         self._folder = Path(tempfile.mkdtemp(prefix="vectail-kafka-"))
         self._process: subprocess.Popen[bytes] | None = None
         self.can_restart = True
         for attempt in range(1, _TRIES + 1):
-            self.bootstrap = f"127.0.0.1:{free_port()}"
+            self.bootstrap = f"127.0.0.1:{free_port() if port is None else port}"
+            self.secured = f"127.0.0.1:{free_port()}" if self._logins else ""
             try:
                 self._format()
                 self.start()
@@ -117,12 +124,18 @@ class LocalKafka:
         records = self._folder / "records"
         shutil.rmtree(records, ignore_errors=True)
         controller = f"127.0.0.1:{free_port()}"
+        clients = ",".join([f"PLAINTEXT://{self.bootstrap}", *([f"SASL_PLAINTEXT://{self.secured}"] if self._logins else [])])
         settings = _SETTINGS | {
             "controller.quorum.voters": f"1@{controller}",
-            "listeners": f"PLAINTEXT://{self.bootstrap},CONTROLLER://{controller}",
-            "advertised.listeners": f"PLAINTEXT://{self.bootstrap}",
+            "listeners": f"{clients},CONTROLLER://{controller}",
+            "advertised.listeners": clients,
             "log.dirs": str(records),
         }
+        if self._logins:
+            users = " ".join(f'user_{name}="{password}"' for name, password in self._logins.items())
+            settings["listener.security.protocol.map"] = "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT"
+            settings["sasl.enabled.mechanisms"] = "PLAIN"
+            settings["listener.name.sasl_plaintext.plain.sasl.jaas.config"] = f"{_PLAIN} required {users};"
         (self._folder / "server.properties").write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
         with self._log().open("ab") as log:
             tool = self._java("kafka.tools.StorageTool", "format", "-t", _CLUSTER, "-c", "server.properties", options=_JVM, output=log)
@@ -149,11 +162,11 @@ class LocalKafka:
         return self._log().read_text(errors="replace")[-4000:]
 
 
-def _jars() -> Path:
+def kafka_jars() -> Path:
     """Return the folder of Kafka's jars; fetched by Maven if this is the first time, by one test run at a time."""
     if missing := [tool for tool in ("java", "mvn") if shutil.which(tool) is None]:
         raise ServerMissing(f"{' and '.join(missing)} not installed (Java 17 and Maven start a real one)")
-    jars = _CACHE / f"kafka-{VERSION}"
+    jars = _CACHE / f"kafka-{VERSION}-tools"
     _CACHE.mkdir(exist_ok=True)
     with (_CACHE / "kafka.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -37,12 +37,13 @@ class WheelMilvus:
     Thread: the test's.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, port: int | None = None) -> None:
+        """`port`: any free one if not given."""
         check_namespaces()
         self._wheel = _wheel()
         self._folder = Path(tempfile.mkdtemp(prefix="vectail-milvus-"))
         (self._folder / "bin").symlink_to(self._wheel / "bin")
-        self._port = free_port()
+        self._port = free_port() if port is None else port
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped: list[int] = []
         self.uri = f"http://127.0.0.1:{self._port}"

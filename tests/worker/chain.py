@@ -97,6 +97,7 @@ class Chain:
         max_chunks: int = 256,
         most_undecodable: int = 1000,
         most_rejected: int = 1000,
+        most_refused: int = 1000,
         cap_bytes: int = 1 << 26,
         cache_bytes: int = 1 << 26,
         strict: bool = False,
@@ -158,8 +159,11 @@ class Chain:
             rejected=FaultLimit("texts that the engine rejects", most=most_rejected),
             store=self.store_lane,
             answer=self.answer_lane,
+            clock=self.clock,
         )
-        self.store_step = Store(sink=self.sink, flights=self.flights, say=self.said.append, pause=self.pause, clock=self.clock)
+        self.store_step = Store(
+            sink=self.sink, flights=self.flights, say=self.said.append, pause=self.pause, clock=self.clock, most_refused=most_refused
+        )
         self.answer_step = Answer(sink=self.sink, clock=self.clock, pause=self.pause)
 
     def clock(self) -> float:

@@ -40,6 +40,19 @@ def test_what_was_embedded_is_counted(chain: Chain) -> None:
     assert tally.tokens == chain.tokens("disk full") + chain.tokens("network down")
 
 
+def test_batches_are_counted_by_size_tokens_and_how_long_their_first_text_had_waited(chain: Chain) -> None:
+    chain.now_s = 10.0
+    chain.feed("disk full", "network down")
+    assert chain.embed_turn()
+    chain.now_s = 13.0
+    chain.embed()
+    tally = chain.embed_step.tally
+    assert tally.sizes.seen().total == tally.templates == 2
+    assert tally.batch_tokens.seen().total == tally.tokens
+    assert tally.waits.seen().buckets[-1][1] == tally.batches == tally.batch_seconds.seen().buckets[-1][1]
+    assert tally.waits.seen().total == 3.0
+
+
 def test_vectors_are_cached(chain: Chain) -> None:
     chain.feed("disk full")
     chain.embed()

@@ -180,3 +180,25 @@ def test_many_threads_lose_nothing_and_take_nothing_twice() -> None:
         thread.join(WAIT_S)
     counts = Counter(entry for mine in taken for entry in mine)
     assert counts == Counter((thread, number) for thread in range(4) for number in range(3 * lists))
+
+
+def test_the_wait_that_is_noted_is_that_of_the_first_usual_entry_of_each_list_taken() -> None:
+    now = [0.0]
+    lane: Lane[int] = Lane("test", clock=lambda: now[0])
+    lane.put([1, 2])
+    now[0] = 4.0
+    lane.put([3])
+    lane.put([11], urgent=True)
+    now[0] = 5.0
+    assert lane.take(2) == [11, 1]
+    assert lane.waits.seen().total == 5.0
+    now[0] = 6.0
+    assert lane.take(2) == [2, 3]
+    assert lane.waits.seen().total == 5.0 + 6.0
+    lane.put([4])
+    now[0] = 6.5
+    assert lane.take(1) == [4]
+    assert lane.waits.seen().total == 5.0 + 6.0 + 0.5
+    lane.put([12], urgent=True)
+    assert lane.take(1) == [12]
+    assert lane.waits.seen().buckets[-1][1] == 3

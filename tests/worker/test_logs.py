@@ -14,6 +14,8 @@ import structlog
 from worker.logs import AGAIN_S, Announcer, announcer, configure_logs, inform
 
 ROOT = Path(__file__).parents[2]
+STANDS_S = 20.0
+"""Far less than a thousand lines would wait for a reader."""
 
 
 class Terminal(io.StringIO):
@@ -150,6 +152,39 @@ def test_a_program_that_is_started_without_a_standard_error_says_nothing() -> No
     assert (ended.returncode, ended.stdout) == (0, "done\n")
 
 
+STANDING = """
+import sys, time
+from worker.logs import configure_logs, forgiving_stderr, inform
+sys.stderr = forgiving_stderr()
+configure_logs()
+began_s = time.monotonic()
+for number in range(1_000):
+    inform("an event", number=number, why="x" * 100)
+print(time.monotonic() - began_s, flush=True)
+sys.stdin.readline()
+inform("the last")
+"""
+
+
+def test_a_log_whose_reader_stands_still_stops_nothing_and_then_says_how_many_lines_are_missing() -> None:
+    command = [sys.executable, "-c", STANDING]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as speaker:
+        assert speaker.stdin is not None
+        assert speaker.stdout is not None
+        assert speaker.stderr is not None
+        took_s = float(speaker.stdout.readline())
+        room = os.read(speaker.stderr.fileno(), 60_000)
+        speaker.stdin.write(b"\n")
+        speaker.stdin.flush()
+        lines = [json.loads(line) for line in (room + speaker.stderr.read()).splitlines() if line.endswith(b"}")]
+    assert speaker.returncode == 0
+    *whole, missing, last = lines
+    assert [line["number"] for line in whole] == list(range(len(whole)))
+    assert missing == {"event": "lines of this log are missing here", "lines": 1_000 - len(whole), "level": "warning"}
+    assert last["event"] == "the last"
+    assert took_s < STANDS_S
+
+
 def test_a_log_that_is_read_has_every_line() -> None:
     ended = speak(stderr=subprocess.PIPE)
     assert ended.returncode == 0
@@ -158,3 +193,13 @@ def test_a_log_that_is_read_has_every_line() -> None:
     assert "ValueError: planted" in events[-1]["traceback"]
     assert "neither logged nor caught: \\udc80" in ended.stderr
     assert "ZeroDivisionError" in ended.stderr
+
+
+def test_on_a_terminal_no_character_moves_the_cursor_and_a_traceback_keeps_its_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    configure_logs()
+    inform("starting", topic="a\x1b[2Jb\rc\u202ed", text="one\ntwo")
+    shown = terminal.getvalue()
+    assert "\\x1b[2Jb\\rc\\u202ed" in shown
+    assert "\x1b[2J" not in shown
+    assert "\r" not in shown

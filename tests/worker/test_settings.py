@@ -199,6 +199,59 @@ def test_a_secret_survives_every_layer(tmp_path: Path, monkeypatch: pytest.Monke
     assert milvus.password == SecretStr("from the environment")
 
 
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+def test_a_secret_may_stand_in_a_file_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str) -> None:
+    for variable, secret in {
+        "VECTAIL_HTTP__TOKEN_FILE": "one",
+        "vectail_milvus__password_file": "two words ",
+        "VECTAIL_KAFKA__LIBRDKAFKA__SASL_PASSWORD_FILE": "three",
+        "VECTAIL_KAFKA__LIBRDKAFKA__SSL_KEY_PEM_FILE": "-----BEGIN\nfour\n-----END",
+    }.items():
+        file = tmp_path / variable
+        file.write_bytes(f"{secret}{end}".encode())
+        monkeypatch.setenv(variable, str(file))
+    settings = load_settings(None, {"milvus": {"writers": 2}})
+    assert settings.http.token == SecretStr("one")
+    assert settings.milvus.password == SecretStr("two words ")
+    assert settings.kafka.librdkafka == {"sasl.password": "three", "ssl.key.pem": "-----BEGIN\nfour\n-----END"}
+
+
+def test_a_secret_s_file_that_cannot_be_used_is_named_and_its_content_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    variable = "VECTAIL_HTTP__TOKEN_FILE"
+    file = tmp_path / "token"
+    monkeypatch.setenv(variable, str(file))
+    assert refusal() == f"environment variable {variable}: {file} cannot be read: No such file or directory"
+    file.write_bytes(b"\n")
+    assert refusal() == f"environment variable {variable}: {file} is empty"
+    file.write_bytes(b"hidden\xff")
+    assert refusal() == f"environment variable {variable}: {file} is not UTF-8"
+    file.write_bytes(b"hidden hidden")
+    assert "hidden" not in refusal()
+
+
+def test_a_secret_stands_in_one_place_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "token"
+    file.write_text("one")
+    monkeypatch.setenv("VECTAIL_HTTP__TOKEN_FILE", str(file))
+    monkeypatch.setenv("VECTAIL_HTTP__TOKEN", "two")
+    assert refusal() == "environment variables VECTAIL_HTTP__TOKEN and VECTAIL_HTTP__TOKEN_FILE are both set; remove one"
+    monkeypatch.setenv("VECTAIL_HTTP__TOKEN", "")
+    assert load_settings(None).http.token == SecretStr("one")
+
+
+def test_only_secrets_stand_in_files_and_a_client_s_own_files_are_left_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VECTAIL_REDIS__CA_FILE", str(tmp_path / "ca"))
+    monkeypatch.setenv("VECTAIL_KAFKA__LIBRDKAFKA__SASL_OAUTHBEARER_ASSERTION_PRIVATE_KEY_FILE", "/k")
+    settings = load_settings(None)
+    assert settings.redis.ca_file == tmp_path / "ca"
+    assert settings.kafka.librdkafka == {"sasl.oauthbearer.assertion.private.key.file": "/k"}
+    monkeypatch.setenv("VECTAIL_KAFKA__GROUP_FILE", str(tmp_path / "group"))
+    assert refusal().startswith("unknown environment variable VECTAIL_KAFKA__GROUP_FILE; did you mean 'VECTAIL_KAFKA__GROUP'?")
+    monkeypatch.delenv("VECTAIL_KAFKA__GROUP_FILE")
+    monkeypatch.setenv("VECTAIL_HTTP__TOKN_FILE", "x")
+    assert refusal().endswith("did you mean 'VECTAIL_HTTP__TOKEN_FILE'?")
+
+
 def test_a_local_folder_is_shown_as_it_is() -> None:
     assert redacted(load_settings(None, {"milvus": {"uri": "/data/a@b"}}))["milvus"]["uri"] == "/data/a@b"
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -9,8 +10,11 @@ from consumers.ledger import Reject
 from sinks.row import LEVEL_BYTES, SERVICE_BYTES, LineRow, TemplateRow
 from sinks.sink import SinkBroken, SinkBusy, SinkRejected
 from tests.worker.chain import LOGS, Chain
+from tests.worker.conftest import NewChain
+from worker.encoded import EmbeddedChunk
+from worker.limits import LimitReached
 from worker.stage import Abandoned
-from worker.store import BACK_OFF_S, Store
+from worker.store import BACK_OFF_S, Store, StoreTally
 
 Rows = Sequence[TemplateRow] | Sequence[LineRow]
 
@@ -142,6 +146,49 @@ def test_only_lines_that_the_sink_refuses_alone_become_dead_letters(chain: Chain
     assert chain.committable() == 7
 
 
+def test_one_refused_line_too_many_in_a_row_stops_and_blames_nobody_of_its_batch(new_chain: NewChain) -> None:
+    chain = new_chain(most_refused=3)
+    lines = [f"disk {number} full" for number in range(8)]
+    chain.sink.rejected_texts = set(lines[1:3]) | set(lines[4:])
+    chain.feed(*lines[:6])
+    chain.run()
+    assert (chain.letters.offsets(), chain.committable()) == ([1, 2, 4, 5], 6)
+    chain.feed(*lines[6:])
+    with pytest.raises(LimitReached, match=r"4 lines that the sink refuses in a row \(the last: .+\)"):
+        chain.run()
+    assert (chain.letters.offsets(), chain.committable()) == ([1, 2, 4, 5], 6)
+    assert chain.stored() == [(0, lines[0]), (3, lines[3])]
+
+
+def test_a_line_that_is_stored_begins_the_count_of_refused_ones_anew_and_a_template_does_not(new_chain: NewChain) -> None:
+    chain = new_chain(most_refused=2)
+    good = [f"{word} up 1" for word in ("disk", "fan", "network", "host", "lamp")]
+    bad = [f"{word} down 1" for word in ("disk", "fan", "network", "host", "lamp")]
+    chain.sink.rejected_texts = set(bad)
+    for pair in zip(bad, good, strict=True):
+        chain.feed(*pair)
+        chain.run()
+    assert len(chain.letters.posted) == len(bad)
+    chain.sink.rejected_texts = {f"{word} left 1" for word in ("disk", "fan", "network")}
+    templates = len(chain.sink.templates)
+    for _, line in zip(range(2), sorted(chain.sink.rejected_texts), strict=False):
+        chain.feed(line)
+        chain.run()
+    chain.feed(max(chain.sink.rejected_texts))
+    with pytest.raises(LimitReached, match="3 lines"):
+        chain.run()
+    assert len(chain.sink.templates) == templates + 3, "their templates were stored"
+
+
+def test_refused_templates_have_a_limit_too_and_none_of_their_lines_is_committed(new_chain: NewChain) -> None:
+    chain = new_chain(most_refused=1)
+    chain.sink.rejected_texts = {"disk full", "network down"}
+    chain.feed("lamp on", "disk full 1", "network down 1")
+    with pytest.raises(LimitReached, match="2 templates that the sink refuses"):
+        chain.run()
+    assert (chain.letters.posted, chain.stored(), chain.committable()) == ([], [], None)
+
+
 def test_a_refused_template_is_a_dead_letter_for_each_of_its_lines_and_no_others(chain: Chain) -> None:
     chain.sink.rejected_texts = {"disk full"}  # the masked text; no line is exactly this
     chain.feed("disk full 1", "network down", "disk full 2")
@@ -254,6 +301,25 @@ def test_rows_and_seconds_are_counted(chain: Chain) -> None:
     tally = chain.store_step.tally
     assert (tally.lines, tally.templates) == (1, 1)
     assert tally.seconds == 0.5 * len(chain.sink.templates) + 0.5 * len(chain.sink.lines)
+    writes = {kind: (spread.seen().buckets[-1][1], spread.seen().total) for kind, spread in tally.writes.items()}
+    assert writes == {"lines": (1, 0.5), "templates": (1, 0.5)}
+    assert tally.errors["rejected"] >= 2
+    assert tally.errors["busy"] == 0
+
+
+def test_how_old_each_line_was_when_it_was_acknowledged_is_noted_but_never_below_nought(chain: Chain) -> None:
+    store = chain.store_step
+    chain.feed("disk full", "network down", "login failed")
+    chain.embed()
+    waiting = chain.store_lane.take(10) or []
+    chunks = [one for one in waiting if isinstance(one, EmbeddedChunk)]
+    assert len(chunks) == 3
+    store = replace(store, wall_ms=lambda: 5_000.0, tally=StoreTally())
+    store.step(waiting)
+    seen = store.tally.searchable.seen()
+    times_ms = [line.time for line in chain.sink.lines.values() if line.time > 0]
+    assert seen.buckets[-1][1] == len(times_ms)
+    assert seen.total == pytest.approx(sum(max(5_000.0 - time_ms, 0.0) for time_ms in times_ms) / 1000)
 
 
 def test_fail_points_stand_on_both_sides_of_each_upsert_and_between_template_and_line(chain: Chain) -> None:
@@ -266,6 +332,7 @@ def test_fail_points_stand_on_both_sides_of_each_upsert_and_between_template_and
         say=chain.said.append,
         pause=chain.pause,
         clock=chain.clock,
+        most_refused=0,
         fail_point=lambda point: passed.append((point, len(chain.sink.templates), len(chain.sink.lines))),
     )
     waiting = chain.store_lane.take(10)

@@ -7,6 +7,7 @@ lower level had is kept in the upper ones. After a restart the index alone is en
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
+from worker.cache.tally import Tally
 from worker.cache.vectors import Vector, VectorCache
 from worker.savings import Source
 
@@ -37,6 +38,8 @@ class Levels:
         self._redis = redis
         self._index = index
         self._fail_point = fail_point
+        self.tallies = {level: Tally() for level in ("memory", "redis", "index")}
+        """Hits and misses, by level."""
 
     def find(self, digests: Iterable[str]) -> dict[str, Found]:
         """Return what any level has."""
@@ -45,6 +48,7 @@ class Levels:
         missing = wanted - found.keys()
         if missing:
             stored = self._index(missing)
+            self.tallies["index"].add(hits=len(stored), misses=len(missing) - len(stored))
             self.put_many(stored)
             found.update((digest, Found(vector, "index")) for digest, vector in stored.items())
         self._fail_point("cache_read")
@@ -56,6 +60,8 @@ class Levels:
 
     def put_many(self, vectors: Mapping[str, Vector]) -> None:
         """Keep vectors in memory and in Redis."""
+        if not vectors:
+            return
         self._memory.put_many(vectors)
         if self._redis is not None:
             self._redis.put_many(vectors)
@@ -64,8 +70,10 @@ class Levels:
     def _cached(self, wanted: set[str]) -> dict[str, Found]:
         found = {digest: Found(vector, "memory") for digest, vector in self._memory.get_many(wanted).items()}
         missing = wanted - found.keys()
+        self.tallies["memory"].add(hits=len(found), misses=len(missing))
         if missing and self._redis is not None:
             fetched = self._redis.get_many(missing)
+            self.tallies["redis"].add(hits=len(fetched), misses=len(missing) - len(fetched))
             self._memory.put_many(fetched)
             found.update((digest, Found(vector, "redis")) for digest, vector in fetched.items())
         return found

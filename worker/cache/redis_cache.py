@@ -60,6 +60,7 @@ class RedisCache:
         self._reads = Breaker(draw)
         self._writes = Breaker(draw)
         self._readers = Readers(lambda: RedisClient(self._address, name=_NAME, timeout_s=_READ_TIMEOUT_S), on_crash)
+        self._pinger = RedisClient(self._address, name=_NAME, timeout_s=_READ_TIMEOUT_S)
         self._writer = RedisWriter(
             RedisClient(self._address, name=_NAME, timeout_s=_WRITE_TIMEOUT_S),
             self._writes,
@@ -102,6 +103,11 @@ class RedisCache:
         fit = [(key, frame) for key, frame in zip(keys, frames, strict=True) if frame is not None]
         self.tally.add(unfit=len(keys) - len(fit))
         self._writer.put(fit)
+
+    def ping(self) -> None:
+        """Return when it answers; one thread may call this. Raises RedisFailed."""
+        for _ in self._pinger.get([self._key_of + b"ping"]):
+            pass
 
     def close(self, within_s: float) -> None:
         """Write what waits, as long as there is time, and end the threads. From now on it only misses."""

@@ -111,8 +111,11 @@ def run_verb(
 
 @app.command("feed")
 def feed_verb(
-    files: Annotated[list[str], typer.Argument(help="Log files, `-` for standard input.", metavar="FILE")],
+    files: Annotated[list[str] | None, typer.Argument(help="Log files, `-` for standard input.", metavar="FILE")] = None,
     *,
+    synthetic: Annotated[
+        bool, typer.Option("--synthetic", help="In place of files: made-up logs of a dozen services, without end.")
+    ] = False,
     topic: Annotated[str | None, typer.Option(help="Topic to write to. Not given: the first of kafka.topics.", metavar="NAME")] = None,
     rate: Annotated[float | None, typer.Option(help="Lines a second. Not given: as many as Kafka takes.", min=0.001, metavar="N")] = None,
     bootstrap_servers: Bootstrap = None,
@@ -130,7 +133,8 @@ def feed_verb(
     stop = Event()
     stop_on_signals(stop.set)
     settings = settings_or_fail(config, kafka_flags(bootstrap_servers))
-    result = feed_files(settings, FeedOptions(files=tuple(files), topic=topic, rate=rate), Screen(silent=as_json), stop)
+    options = FeedOptions(files=tuple(files or ()), synthetic=synthetic, topic=topic, rate=rate)
+    result = feed_files(settings, options, Screen(silent=as_json), stop)
     if as_json:
         print_json(result)
 
@@ -193,7 +197,9 @@ def run_app(application: Callable[..., object] = app) -> int:
     try:
         exit_code = application(prog_name="vectail", standalone_mode=False)
     except CommandFailed as failed:
-        typer.echo(f"vectail: {failed}", err=True)
+        from worker.logs import printable
+
+        typer.echo(f"vectail: {printable(str(failed))}", err=True)
         return failed.exit_code
     except TyperException as wrong:
         typer.echo(usage_error(wrong), err=True)

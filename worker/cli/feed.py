@@ -17,6 +17,7 @@ from producers.dead_letters import DeadLetter, DeadLetterSender
 from producers.feed import Fed, FeedFailed, feed
 from producers.kafka import KafkaProducer, ProducerMisconfigured
 from producers.lines import FileUnreadable, TooLarge, check_files, read_files
+from producers.log_feed import endless_lines
 from worker.cli.exits import must_change, problem
 from worker.cli.output import counted
 from worker.cli.screen import Figures, Screen
@@ -38,6 +39,8 @@ class FeedOptions:
     """
 
     files: tuple[str, ...]
+    synthetic: bool = False
+    """Made-up lines without end in place of files."""
     topic: str | None
     """None: the first log topic of the settings."""
     rate: float | None
@@ -94,7 +97,8 @@ class Feeder:
         self._dead.close(_STOPPING_S if self.failure is None else 0.0)
 
     def _read(self) -> None:
-        lines = read_files(self._options.files, max_record_bytes=self._max_record_bytes)
+        made_up = endless_lines(lambda: time.time() * 1000)
+        lines = made_up if self._options.synthetic else read_files(self._options.files, max_record_bytes=self._max_record_bytes)
         lines = itertools.takewhile(lambda _line: not self.stop.is_set(), lines)  # else close waits for a queue that is never empty
         feed(lines, self._lines, self._topic, fed=self.fed, pause=self.stop.wait, refuse=self._refuse, rate=self._options.rate)
 
@@ -114,6 +118,8 @@ def feed_files(settings: Settings, options: FeedOptions, screen: Screen, stop: E
     topic = options.topic or next(iter(settings.kafka.topics), "")
     if not topic:
         raise must_change("kafka.topics names no topic; name one with --topic")
+    if bool(options.files) == options.synthetic:
+        raise must_change("give either files (`-` for standard input) or --synthetic")
     started_s = time.monotonic()
     with ExitStack() as stack:
         try:

@@ -14,12 +14,16 @@ Flags = dict[str, dict[str, object]]
 
 def settings_or_fail(config: Path | None, flags: Flags | None = None) -> "Settings":
     """Load the settings; whatever is wrong with them is the user's to change. Raises CommandFailed."""
+    from worker.logs import hide
+    from worker.secrets import secrets_of
     from worker.settings import SettingsError, load_settings
 
     try:
-        return load_settings(config, flags)
+        settings = load_settings(config, flags)
     except SettingsError as error:
         raise must_change(error) from error
+    hide(secrets_of(settings))
+    return settings
 
 
 def worker_settings_or_fail(config: Path | None, flags: Flags | None = None) -> "Settings":

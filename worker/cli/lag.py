@@ -8,12 +8,12 @@ from typing import Any
 
 from consumers.arrival import Partition
 from worker.cli.exits import CommandFailed
-from worker.cli.offsets import open_positions, readers_of
+from worker.cli.offsets import open_positions
 from worker.cli.output import counted, print_json
 from worker.cli.screen import Screen
 from worker.positions.kafka import ANSWER_S, KafkaPositions
 from worker.positions.lag import Lag, Look, lag_by_partition, take_look, total_lag
-from worker.positions.offsets import Readers
+from worker.positions.offsets import Readers, readers_of
 from worker.positions.shown import Positions, shown_state
 from worker.tables import KafkaTable
 

@@ -14,7 +14,7 @@ from worker.cli.exits import CommandFailed, must_change, problem
 from worker.cli.since import since_ms
 from worker.kafka_admin import BrokerAway, KafkaRefused
 from worker.positions.kafka import ANSWER_S, KafkaPositions
-from worker.positions.offsets import Move, Place, Readers, Target, check_at_rest, look, plan_moves
+from worker.positions.offsets import Move, Place, Readers, Target, check_at_rest, look, plan_moves, readers_of
 from worker.positions.shown import Positions
 from worker.tables import KafkaTable
 
@@ -35,13 +35,6 @@ class ResetOptions:
     def chooses(self, partition: Partition) -> bool:
         """Say whether a partition is to be moved."""
         return self.topic in (None, partition.topic) and self.partition in (None, partition.partition)
-
-
-def readers_of(kafka: KafkaTable, *, queries: bool) -> Readers:
-    """Return the log group, or the query group."""
-    if queries:
-        return Readers(kafka.query_group, (kafka.query_topic,), "earliest")
-    return Readers(kafka.group, kafka.topics, kafka.start)
 
 
 @contextmanager

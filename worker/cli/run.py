@@ -3,11 +3,13 @@
 import threading
 from collections.abc import Callable
 
+from consumers.contact import SourceAway
 from consumers.expired import SourceExpired
+from consumers.source import SourceFatal
 from producers.kafka import ProducerMisconfigured
 from sinks.sink import SinkMismatch
 from worker.cli.exits import CommandFailed, stop_on_signals
-from worker.cli.offsets import planned, readers_of
+from worker.cli.offsets import planned
 from worker.exit_codes import DRAINED, MUST_CHANGE, OVERDUE
 from worker.http.listening import HttpRefused, Listening, listen
 from worker.kafka_admin import BrokerAway, KafkaRefused
@@ -16,7 +18,7 @@ from worker.logs import announcer, configure_logs, inform, report_crash
 from worker.model.folder import ModelError
 from worker.outside import open_outside
 from worker.positions.kafka import KafkaPositions
-from worker.positions.offsets import Target
+from worker.positions.offsets import Target, readers_of
 from worker.service import Service
 from worker.settings import Settings, SettingsError
 from worker.tables import KafkaTable
@@ -116,7 +118,7 @@ def open_service(
 
 
 def run_service(service: Service) -> int:
-    """Run a service to its end; a crash is told in one line, and its traceback goes to the log before that."""
+    """Run a service to its end; a crash is told in one line. Its traceback goes to the log before that, unless Kafka ended it."""
     try:
         exit_code = service.run()
     except SinkMismatch as error:
@@ -124,6 +126,7 @@ def run_service(service: Service) -> int:
     if isinstance(service.crash_error, SourceExpired):
         raise CommandFailed(str(service.crash_error), MUST_CHANGE) from service.crash_error
     if service.crash_error is not None:
-        report_crash(service.crash_error)
+        if not isinstance(service.crash_error, SourceAway | SourceFatal):
+            report_crash(service.crash_error)
         raise CommandFailed(f"stopped, nothing was lost: {service.crash}", exit_code) from service.crash_error
     return exit_code

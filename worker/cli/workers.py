@@ -4,7 +4,6 @@ Each is a process of its own (`vectail run --part K/N`) that takes its share of 
 partitions among them. Several on one card are worth it because Python, not the GPU, limits what one of them can embed.
 """
 
-import os
 import signal
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from typing import NamedTuple
 
 from worker.cli.exits import CommandFailed, must_change, problem
 from worker.cli.given import Flags
+from worker.engine.processors import usable_processors
 from worker.exit_codes import CRASHED, DRAINED
 from worker.loaded import model_of
 from worker.logs import configure_logs, inform
@@ -41,7 +41,7 @@ def read_part(text: str) -> Part:
 
 def shares_of(settings: Settings, part: Part) -> Flags:
     """Return what one of several workers sets otherwise than one alone: its cores, its share of the GPU's memory, its HTTP port."""
-    threads = settings.engine.threads or len(os.sched_getaffinity(0))
+    threads = settings.engine.threads or usable_processors()
     port = settings.http.port
     return {
         "engine": {"threads": max(threads // part.of, 1), "memory_share": settings.engine.memory_share / part.of},

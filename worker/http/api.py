@@ -1,12 +1,13 @@
 """The app: paths, and what each answers. The only file that knows Starlette.
 
 `POST /api/search` takes a query as JSON, the value of a Kafka request, and answers with the same reply; errors are the same object
-everywhere. Nothing of a query is read here: the query lane does that, so that an error is the same over HTTP and over Kafka.
+everywhere. Nothing of a query is read here: the query lane does that, so that an error is the same over HTTP and over Kafka. The pages
+(`/healthz`, `/readyz`, `/metrics`) are handed in, and need no token.
 """
 
 import asyncio
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from worker.http.asking import Asking
 from worker.http.door import check_host, check_length, check_token, check_type, too_long
+from worker.http.page import Page
 from worker.http.refused import Refused, error_value, status_of
 
 _JSON = "application/json"
@@ -41,7 +43,7 @@ class Rules:
     body_s: float
 
 
-def new_app(asking: Asking, rules: Rules, say: Callable[[str], None]) -> ASGIApp:
+def new_app(asking: Asking, rules: Rules, say: Callable[[str], None], pages: Mapping[str, Page]) -> ASGIApp:
     """Make the app. A request that fails as nobody expected is answered 500 and said; it stops nothing.
 
     Other stages stop the service then, because nobody knows what they have settled. A request settles nothing, and no stranger may
@@ -62,12 +64,22 @@ def new_app(asking: Asking, rules: Rules, say: Callable[[str], None]) -> ASGIApp
         return Response(error_value("internal", "a fault of the worker's own; its log says where"), 500, media_type=_JSON)
 
     app = Starlette(
-        routes=[Route("/api/search", search, methods=["POST"])],
+        routes=[Route("/api/search", search, methods=["POST"]), *(Route(path, _endpoint(page)) for path, page in pages.items())],
         middleware=[Middleware(_OwnNames)] if rules.own_names_only else [],
         exception_handlers={HTTPException: _unknown, Refused: _refused, ClientDisconnect: _gone, Exception: failed},
     )
     app.router.redirect_slashes = False  # the address in a redirect would be the sender's own word
     return app
+
+
+def _endpoint(page: Page) -> Callable[[Request], Response]:
+    """Not a coroutine, so that it runs beside the event loop: a scrape reads all of the service."""
+
+    def answer(request: Request) -> Response:
+        found = page(request.headers.get("accept", ""))
+        return Response(found.body, found.status, media_type=found.content_type)
+
+    return answer
 
 
 class _OwnNames:

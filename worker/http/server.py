@@ -14,8 +14,9 @@ Not taken: uvicorn's `limit_concurrency`, which counts connections only when one
 import asyncio
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, cast
 
 import uvicorn
@@ -24,6 +25,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from worker.http.api import Rules, new_app
 from worker.http.asking import Asking, Take
 from worker.http.listening import Listening
+from worker.http.page import Page
 from worker.http_table import HttpTable
 from worker.stage import Crash, Stage
 
@@ -63,9 +65,10 @@ class HttpServer:
         *,
         say: Callable[[str], None],
         on_crash: Crash,
+        pages: Mapping[str, Page] = MappingProxyType({}),
         bounds: Bounds | None = None,
     ) -> None:
-        """`take` puts a question into the query lane, on the server's thread. `on_crash` is told when that thread ends by itself."""
+        """`take` puts a question into the query lane, on the server's thread; `on_crash` is told when that ends by itself."""
         self.listening = listening
         self._say = say
         self._asking = Asking(take, most_open=table.concurrency, timeout_s=table.timeout_s)
@@ -77,7 +80,7 @@ class HttpServer:
             say(f"http listens on {listening.host} without a token: whoever reaches it can search the logs; set http.token")
         self._server = uvicorn.Server(
             uvicorn.Config(
-                new_app(self._asking, rules, say),
+                new_app(self._asking, rules, say, pages),
                 http=_bounded(bounds),
                 ws="none",
                 lifespan="off",

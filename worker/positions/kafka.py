@@ -9,19 +9,29 @@ from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, Final, NamedTuple, Self
 
-from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, ConsumerGroupTopicPartitions, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import (
+    TIMESTAMP_NOT_AVAILABLE,
+    Consumer,
+    ConsumerGroupTopicPartitions,
+    KafkaError,
+    KafkaException,
+    Message,
+    TopicPartition,
+)
 from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined] # it is public, but for the stubs
 
 from consumers.arrival import Partition
 from consumers.kafka import consumer_of
 from consumers.kafka_settings import SourceMisconfigured, loose_properties
-from worker.kafka_admin import KafkaRefused, failure_of, new_admin
+from worker.kafka_admin import SOON_BACK, KafkaRefused, failure_of, new_admin
 from worker.tables import KafkaTable
 
 ANSWER_S: Final = 5.0
 """How long Kafka may take for one answer."""
 _LITTLE_BYTES: Final = "16384"
 _NEWER_NONE: Final = -1
+_AGAIN_S: Final = 0.2
+_NOT_YET: Final = frozenset({KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.COORDINATOR_LOAD_IN_PROGRESS, KafkaError.NOT_COORDINATOR})
 
 
 class GroupActive(KafkaRefused):
@@ -61,9 +71,11 @@ class KafkaPositions:
         """Raises KafkaRefused."""
         self._answer_s = answer_s
         self._admin = new_admin(kafka.bootstrap_servers, kafka.librdkafka)
+        self._properties = loose_properties(kafka.bootstrap_servers, kafka.librdkafka) | SOON_BACK
+        self._groups: dict[str, Consumer] = {}
         little = {"queued.min.messages": "1", "max.partition.fetch.bytes": _LITTLE_BYTES, "fetch.queue.backoff.ms": "20"}
         try:
-            self._reader = consumer_of(loose_properties(kafka.bootstrap_servers, kafka.librdkafka) | little)
+            self._reader = consumer_of(self._properties | little)
         except SourceMisconfigured as error:
             raise KafkaRefused(str(error)) from None
 
@@ -71,7 +83,12 @@ class KafkaPositions:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._reader.close()
+        self.close()
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        for client in (self._reader, *self._groups.values()):
+            client.close()
 
     def partitions(self, topics: Collection[str]) -> list[Partition]:
         """Return the partitions of these topics, in order. A topic that does not exist is refused."""
@@ -87,7 +104,7 @@ class KafkaPositions:
     def state(self, group: str) -> GroupState:
         """Say who reads with a group."""
         try:
-            found = self._admin.describe_consumer_groups([group], request_timeout=self._answer_s)[group].result()
+            found = self._described(group)
         except KafkaException as error:
             code = error.args[0].code()
             if code == KafkaError.GROUP_ID_NOT_FOUND:
@@ -103,9 +120,15 @@ class KafkaPositions:
         return GroupState("none" if word == "dead" else word, members)
 
     def committed(self, group: str, partitions: Sequence[Partition]) -> dict[Partition, int | None]:
-        """Return the offset that comes next for the group in each partition; None where it has never committed."""
-        asked = ConsumerGroupTopicPartitions(group, [TopicPartition(*partition) for partition in partitions])
-        places = _answer(self._admin.list_consumer_group_offsets([asked], request_timeout=self._answer_s)[group]).topic_partitions
+        """Return the offset that comes next for the group in each partition; None where it has never committed.
+
+        A consumer asks that joins nothing: what administrators ask of a group ends the whole process when the connection breaks at the
+        wrong moment (librdkafka's pull request 5397), and workers ask all the time.
+        """
+        try:
+            places = self._of(group).committed([TopicPartition(*partition) for partition in partitions], timeout=self._answer_s)
+        except KafkaException as error:
+            raise failure_of(error) from None
         for place in places:
             if place.error is not None:
                 raise failure_of(KafkaException(place.error))
@@ -155,6 +178,22 @@ class KafkaPositions:
                     f"group {group} is active again: nothing was changed in {place.topic}/{place.partition}; stop its workers"
                 )
             raise failure_of(KafkaException(place.error))
+
+    def _described(self, group: str) -> Any:  # noqa: ANN401 - the client's answers have no types
+        """Ask for a group; a broker that has had none yet makes room for them first, and says meanwhile that it cannot answer."""
+        until_s = time.monotonic() + self._answer_s
+        while True:
+            try:
+                return self._admin.describe_consumer_groups([group], request_timeout=self._answer_s)[group].result()
+            except KafkaException as error:
+                if error.args[0].code() not in _NOT_YET or time.monotonic() > until_s:
+                    raise
+            time.sleep(_AGAIN_S)
+
+    def _of(self, group: str) -> Consumer:
+        if group not in self._groups:
+            self._groups[group] = consumer_of(self._properties | {"group.id": group})
+        return self._groups[group]
 
     def _offsets(self, partitions: Sequence[Partition], spec: OffsetSpec) -> dict[Partition, int]:
         asked = self._admin.list_offsets({TopicPartition(*partition): spec for partition in partitions}, request_timeout=self._answer_s)

@@ -11,6 +11,7 @@ from consumers.arrival import Partition
 from consumers.expired import Start
 from worker.kafka_admin import KafkaRefused
 from worker.positions.kafka import GroupActive, GroupState, KafkaPositions
+from worker.tables import KafkaTable
 
 
 class Readers(NamedTuple):
@@ -19,6 +20,13 @@ class Readers(NamedTuple):
     group: str
     topics: tuple[str, ...]
     start: Start
+
+
+def readers_of(kafka: KafkaTable, *, queries: bool) -> Readers:
+    """Return the log group, or the query group."""
+    if queries:
+        return Readers(kafka.query_group, (kafka.query_topic,), "earliest")
+    return Readers(kafka.group, kafka.topics, kafka.start)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -81,3 +81,23 @@ def test_nobody_is_asked_when_all_is_found() -> None:
     redis, index = DictCache(), Index()
     Levels(memory=DictCache(a=ONE), redis=redis, index=index).find(["a"])
     assert (redis.asked, index.asked) == ([], [])
+
+
+def test_hits_and_misses_are_counted_by_level() -> None:
+    levels = Levels(memory=DictCache(a=ONE), redis=DictCache(b=ONE), index=Index(c=ONE))
+    levels.find(["a", "b", "c", "d"])
+    levels.get_many(["a", "d"])
+    assert {level: (tally.hits, tally.misses) for level, tally in levels.tallies.items()} == {
+        "memory": (2, 4),
+        "redis": (1, 3),
+        "index": (1, 1),
+    }
+
+
+def test_the_fail_point_of_writing_is_not_passed_when_there_is_nothing_to_write() -> None:
+    passed: list[str] = []
+    levels = Levels(memory=DictCache(), redis=None, index=Index(), fail_point=passed.append)
+    levels.find(["a"])
+    assert passed == ["cache_read"]
+    levels.put_many({"a": ONE})
+    assert passed == ["cache_read", "cache_written"]

@@ -27,7 +27,7 @@ BAD: list[tuple[str, str]] = [
     ("demo -c broken.toml file", "broken.toml is not valid TOML"),
     ("demo -c wrong.toml file", "did you mean 'bootstrap_servers'?"),
     ("demo -c nomodel.toml file", "no model in"),
-    ("feed", "Missing argument 'FILE'"),
+    ("feed", "give either files (`-` for standard input) or --synthetic"),
     ("estimate", "Missing argument 'FILE'"),
     ("estimate missing.log", NO_FILE),
     ("estimate folder", A_FOLDER),

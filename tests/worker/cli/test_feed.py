@@ -155,3 +155,22 @@ def test_a_rate_is_kept(broker: EmbeddedBroker, topic: str, run_here: RunHere, t
     ended = run_here("feed", str(file), "--rate", "50", "--json", "--topic", topic, "--bootstrap-servers", broker.bootstrap_servers)
 
     assert json.loads(ended.out)["seconds"] >= 19 / 50
+
+
+def test_made_up_lines_come_without_end_until_it_is_stopped(broker: EmbeddedBroker, topic: str, read_topic: ReadTopic) -> None:
+    running = Running(["feed", "--synthetic", "--rate", "500", "--topic", topic, "--bootstrap-servers", broker.bootstrap_servers])
+    try:
+        found = values(read_topic(broker.bootstrap_servers, topic, 150))
+        running.send(signal.SIGINT)
+        ended = running.end()
+    finally:
+        running.close()
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert len(set(found)) > 100
+
+
+@pytest.mark.parametrize("words", [[], ["--synthetic", "app.log"]])
+def test_either_files_or_made_up_lines_are_fed(words: list[str], broker: EmbeddedBroker, topic: str, run_here: RunHere) -> None:
+    ended = run_here("feed", *words, "--topic", topic, "--bootstrap-servers", broker.bootstrap_servers)
+    assert ended.exit_code == 2
+    assert "give either files (`-` for standard input) or --synthetic" in in_one_line(ended)

@@ -1,0 +1,77 @@
+"""What a worker says of itself over HTTP, read as any monitoring would."""
+
+import http.client
+import json
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from consumers.arrival import Partition
+from tests.faults.worker_process import WAIT_S, WorkerProcess
+
+_LOOK_AGAIN_S = 0.05
+
+
+class Readiness(NamedTuple):
+    """What `/readyz` says."""
+
+    http_status: int
+    status: str
+    wrong: frozenset[str]
+    """Names of the checks that are not ok."""
+
+
+class Pages:
+    """The pages of one worker.
+
+    Thread: the test's.
+    """
+
+    def __init__(self, worker: WorkerProcess) -> None:
+        """Wait until it listens."""
+        worker.wait_for("starting")
+        self._worker = worker
+        (url,) = {event["http"] for event in worker.events("info") if event["event"] == "starting"}
+        self._port = int(url.rpartition(":")[2])
+
+    def get(self, path: str) -> tuple[int, str]:
+        client = http.client.HTTPConnection("127.0.0.1", self._port, timeout=WAIT_S)
+        try:
+            client.request("GET", path)
+            answer = client.getresponse()
+            return answer.status, answer.read().decode()
+        finally:
+            client.close()
+
+    def readiness(self) -> Readiness:
+        status, body = self.get("/readyz")
+        document = json.loads(body)
+        return Readiness(status, document["status"], frozenset(name for name, said in document["checks"].items() if said != "ok"))
+
+    def is_alive(self) -> bool:
+        return self.get("/healthz")[0] == 200
+
+    def values(self, name: str) -> dict[tuple[str, ...], float]:
+        """Return the values of one metric by those of its labels, in the order of the labels' names."""
+        return {
+            tuple(value for _, value in sorted(sample.labels.items())): sample.value
+            for family in text_string_to_metric_families(self.get("/metrics")[1])
+            for sample in family.samples
+            if sample.name == name
+        }
+
+    def offsets(self, name: str) -> dict[Partition, int]:
+        """Return the values of a metric that has the labels partition and topic."""
+        return {Partition(topic, int(partition)): int(value) for (partition, topic), value in self.values(name).items()}
+
+    def wait_until(self, what: str, condition: Callable[[], bool], within_s: float = WAIT_S) -> float:
+        """Return how long it took; the worker must live."""
+        began_s = time.monotonic()
+        while not condition():
+            assert time.monotonic() - began_s < within_s, (
+                f"{what} not within {within_s:.0f} s: {self.get('/readyz')}, {self._worker.lines[-10:]}"
+            )
+            assert self._worker.stays_alive(_LOOK_AGAIN_S), f"the worker ended: {self._worker.lines}"
+        return time.monotonic() - began_s

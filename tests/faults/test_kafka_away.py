@@ -1,0 +1,194 @@
+"""A Kafka that goes away while a worker runs, behind a proxy: a black hole, refused connections, resets; and topics that are not there.
+
+The tests with `away` share one worker; the last of them ends it, and judges what all of them together have left.
+"""
+
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+
+from tests.faults.records import strange
+from tests.faults.scene import FLOWS_S, Scene
+from tests.faults.topics import WAIT_S, Topics
+from tests.faults.worker_process import WorkerProcess
+from tests.model_fixture import CACHE
+from tests.services.kafka import KafkaServer
+from tests.services.proxy import Proxy, kafka_proxy
+from worker.ending import LEAVE_S
+
+BACKLOG = 300
+HOLE_S, LONG_HOLE_S = 8.0, 65.0
+"""Longer than two sessions of the group; and than the client waits for an answer (60 s)."""
+REFUSED_S = 4.0
+RESETS, EVERY_S = 5, 1.0
+DOWN_S = 10.0
+"""`kafka.down_exit_s`: longer than any fault here that must be waited out."""
+END_S, BUSY_S = 5.0 + LEAVE_S, 3.0
+"""What an end may take in which there is nothing to drain; what a busy machine may take for a moment's work."""
+CRASHED = 1
+MOST_LINES = 6
+LOOK_AGAIN_S = 0.1
+
+
+class Away(NamedTuple):
+    """A worker whose way to Kafka leads through a proxy."""
+
+    scene: Scene
+    proxy: Proxy
+    worker: WorkerProcess
+
+    def give_work(self) -> None:
+        """Send more than is done at once, and return when the worker is in the middle of it."""
+        self.scene.topics.send(BACKLOG, strange)
+        self.scene.wait_progress(self.worker)
+
+    def check_work_is_left(self) -> None:
+        """The fault came in the middle of work, and all of it waits."""
+        assert self.scene.topics.committed() != self.scene.topics.ends(), "there was nothing left to do"
+
+    def goes_on(self) -> None:
+        """The fault is over: everything is committed, and so is a fresh record, in time."""
+        began_s = time.monotonic()
+        if self.scene.topics.committed() != self.scene.topics.ends():
+            self.scene.wait_progress(self.worker)
+        assert time.monotonic() - began_s < FLOWS_S, "no commit came back in time"
+        self.scene.wait_all_committed(self.worker)
+        self.scene.fresh_record_flows(self.worker)
+
+    def check_complaints(self) -> None:
+        """What was said are a few lines, whatever was tried meanwhile."""
+        complaints = Counter(event["event"] for event in self.worker.events("warning"))
+        assert [line for line, times in complaints.items() if times > 1] == []
+        assert len(complaints) <= MOST_LINES, complaints
+        assert self.worker.events("error") == []
+        assert self.worker.words() == []
+
+
+def begin(scene: Scene, proxy: Proxy, **settings: str) -> Away:
+    return Away(scene, proxy, scene.start(kafka__bootstrap_servers=f"127.0.0.1:{proxy.port}", cap__records="100", **settings))
+
+
+@pytest.fixture(scope="module")
+def away(kafka: KafkaServer, model_cache: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Away]:
+    del model_cache  # it is there now
+    scene = Scene(Topics(kafka, lambda stem: f"{stem}-{uuid.uuid4().hex[:12]}"), tmp_path_factory.mktemp("away"), CACHE)
+    with kafka_proxy(kafka.bootstrap) as proxy:
+        yield begin(scene, proxy, kafka__down_exit_s=str(DOWN_S))
+        scene.close()
+
+
+def test_a_black_hole_in_mid_run_is_waited_out_and_commits_come_back(away: Away) -> None:
+    away.give_work()
+    away.proxy.silence()
+    assert away.worker.stays_alive(HOLE_S), away.worker.lines
+    away.check_work_is_left()
+    away.proxy.release()
+    away.goes_on()
+    away.check_complaints()
+
+
+def test_refused_connections_in_mid_run_are_waited_out(away: Away) -> None:
+    away.give_work()
+    away.proxy.refuse()
+    assert away.worker.stays_alive(REFUSED_S), away.worker.lines
+    away.check_work_is_left()
+    away.proxy.release()
+    away.goes_on()
+    away.check_complaints()
+
+
+def test_a_storm_of_resets_costs_nothing(away: Away, *, long: bool) -> None:
+    away.give_work()
+    for _ in range(2 * RESETS if long else RESETS):
+        away.scene.topics.send(BACKLOG // 5, strange)  # what it reads, commits and asks is cut off in turn
+        away.proxy.reset()
+        assert away.worker.stays_alive(EVERY_S), away.worker.lines
+    away.goes_on()
+    away.check_complaints()
+
+
+def test_down_exit_s_ends_it_in_time_with_the_reason_and_nothing_is_lost(away: Away) -> None:
+    """Silence counts only from poll to poll, and at most a second each time: who had stopped polling would not end."""
+    scene, worker = away.scene, away.worker
+    away.give_work()
+    began_s = time.monotonic()
+    away.proxy.silence()
+    assert worker.wait(DOWN_S + END_S + BUSY_S) == CRASHED, worker.lines
+    assert time.monotonic() - began_s > DOWN_S - EVERY_S
+    [word] = worker.words()
+    assert f"no broker of kafka at 127.0.0.1:{away.proxy.port} has answered for {DOWN_S:g} s (kafka.down_exit_s)" in word
+    away.check_work_is_left()
+    scene.check_nothing_lost()
+    worker = scene.start()
+    scene.wait_all_committed(worker)
+    scene.drain(worker)
+    scene.judge_end()
+
+
+@pytest.mark.long
+def test_a_minute_in_a_black_hole_is_waited_out(scene: Scene) -> None:
+    with kafka_proxy(scene.topics.bootstrap) as proxy:
+        away = begin(scene, proxy)
+        away.give_work()
+        proxy.silence()
+        assert away.worker.stays_alive(LONG_HOLE_S), away.worker.lines
+        away.check_work_is_left()
+        proxy.release()
+        away.goes_on()
+        away.check_complaints()
+        scene.drain(away.worker)
+        scene.judge_end()
+
+
+def test_topics_for_dead_letters_and_replies_that_are_missing_hold_what_must_be_held_until_they_are_made(
+    scene: Scene, kafka: KafkaServer, unique: Callable[[str], str]
+) -> None:
+    topics = scene.topics
+    topics.dead_letters, topics.replies = unique("later-letters"), unique("later-replies")
+    topics.send(400)
+    worker = scene.start()
+    worker.wait_for("model ready")
+    asked = [topics.ask(b'{"text": "socket refused voucher", "deadline_ms": 1000}') for _ in range(3)]
+    wait_until(lambda: answered(topics) == len(asked), "the queries do not settle", worker)
+    worker.wait_for(f"replies: {topics.replies} does not take them")
+    worker.wait_for(f"dead letters: {topics.dead_letters} does not take them")
+    stops = {**topics.ends(), **first_letters(topics)}
+    wait_until(lambda: topics.committed() == stops, f"committed is not {stops}", worker)
+    kafka.create_topic(topics.replies)
+    kafka.create_topic(topics.dead_letters)
+    scene.wait_all_committed(worker)
+    answer = topics.ask(b'{"text": "socket refused voucher"}')
+    assert topics.replies_to([answer])[answer]["hits"]
+    scene.drain(worker)
+    scene.judge_end()
+
+
+def first_letters(topics: Topics) -> dict[int, int]:
+    """Return by partition where its first record is that must become a dead letter."""
+    offsets: dict[int, int] = {}
+    for sent in topics.sent:
+        if sent.content.fate == "dead_letter":
+            offsets[sent.partition] = min(offsets.get(sent.partition, sent.offset), sent.offset)
+    return offsets
+
+
+def answered(topics: Topics) -> int:
+    """Return how many queries the workers' group is done with."""
+    consumer = Consumer({"bootstrap.servers": topics.bootstrap, "log_level": 0, "group.id": topics.query_group})
+    try:
+        [place] = consumer.committed([TopicPartition(topics.queries, 0)], timeout=WAIT_S)
+    finally:
+        consumer.close()
+    return max(place.offset, 0)
+
+
+def wait_until(reached: Callable[[], bool], failing: str, worker: WorkerProcess) -> None:
+    until_s = time.monotonic() + FLOWS_S
+    while not reached():
+        assert time.monotonic() < until_s, f"{failing}: {worker.lines}"
+        assert worker.stays_alive(LOOK_AGAIN_S), worker.lines

@@ -1,0 +1,104 @@
+"""SIGKILL with the index on a Milvus server and a Redis behind: Strong reads of what the dead have left.
+
+Here a worker dies between its process and two others that live on: what it had sent them may arrive after its death.
+"""
+
+import logging
+import random
+import uuid
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.faults.lives import Lives, Proven
+from tests.faults.scene import Scene, client_of
+from tests.faults.topics import Committed, Topics
+from tests.services.kafka import KafkaServer
+from tests.services.milvus import MilvusServer
+from tests.services.redis import LocalRedis, local_redis
+from worker.fail_point import POINTS
+
+LAST_POINT = "after_upsert"
+AT_EVERY_RUN = ("cache_written", "landed")
+KILLS = 200
+RECORDS = 100_000
+LEFT_RECORDS = 5_000
+"""So many are left for each life at least."""
+IN_FULL_EACH = 50
+"""After so many deaths everything is judged, not only what was committed since the death before."""
+IN_ITS_START = 0.2
+START_S = 5.0
+MORE_S = 0.3
+FAST = {"cap__records": "500", "milvus__batch_rows": "250"}
+
+_log = logging.getLogger(__name__)
+
+
+@pytest.fixture(scope="module")
+def redis() -> Iterator[LocalRedis]:
+    with local_redis() as redis:
+        yield redis
+
+
+@pytest.fixture(scope="module")
+def lives(
+    kafka: KafkaServer, milvus: MilvusServer, redis: LocalRedis, tmp_path_factory: pytest.TempPathFactory, model_cache: Path
+) -> Iterator[Lives]:
+    topics = Topics(kafka, lambda stem: f"{stem}-{uuid.uuid4().hex[:12]}")
+    scene = Scene(topics, tmp_path_factory.mktemp("lives"), model_cache, milvus)
+    yield Lives(scene, redis__url=redis.url)
+    scene.close()
+
+
+@pytest.mark.parametrize(
+    "point", [pytest.param(point, marks=() if point in AT_EVERY_RUN else pytest.mark.long) for point in POINTS if point != LAST_POINT]
+)
+def test_killed_at_any_boundary_it_has_lost_nothing(lives: Lives, point: str) -> None:
+    lives.killed_at(point)
+
+
+@pytest.mark.timeout(900)  # vectors of a thousand templates are computed twice: minutes, where the machine has much else to do
+def test_after_its_deaths_every_record_is_accounted_for_and_none_twice_and_redis_was_asked(lives: Lives, redis: LocalRedis) -> None:
+    lives.killed_at(LAST_POINT)
+    lives.end()
+    assert redis.admin().info("stats")["keyspace_hits"] > 0
+    assert redis.admin().dbsize() > 0
+
+
+@pytest.mark.long
+@pytest.mark.timeout(2700)
+def test_200_kills_at_random_moments_over_100000_records_lose_nothing_and_store_nothing_twice(server_scene: Scene) -> None:
+    """After each death all that was committed since the one before is judged; everything, after each 50th and at the end."""
+    scene, chance = server_scene, random.Random(20_261)
+    scene.topics.send(RECORDS)
+    proven = Proven(scene)
+    for death in range(1, KILLS + 1):
+        done = sum(proven.below.values())
+        if sum(scene.topics.ends().values()) - done < LEFT_RECORDS:  # a fast machine shall not run out of work
+            scene.topics.send(LEFT_RECORDS)
+        worker = scene.start(**FAST, **client_of(chance.choice(("classic", "consumer"))))
+        if chance.random() < IN_ITS_START:
+            assert worker.stays_alive(chance.uniform(0.0, START_S)), worker.lines
+        else:
+            a_life = (RECORDS - 2 * LEFT_RECORDS - done) / (KILLS + 1 - death)
+            enough = done + chance.uniform(0.0, 2 * max(a_life, 0.0))
+            scene.wait_committed(worker, partial(_is_past, enough))
+            assert worker.stays_alive(chance.uniform(0.0, MORE_S)), worker.lines
+        worker.kill()
+        proven.grow()
+        assert proven.below != scene.topics.ends(), "it was not killed in the middle"
+        if death % IN_FULL_EACH == 0:
+            scene.check_nothing_lost()
+        _log.info("%d deaths, %d of %d records are committed and stored", death, sum(proven.below.values()), RECORDS)
+
+    worker = scene.start(**FAST)
+    scene.wait_all_committed(worker)
+    scene.fresh_record_flows(worker)
+    scene.drain(worker)
+    scene.judge_end()
+
+
+def _is_past(records: float, committed: Committed) -> bool:
+    return sum(committed.values()) > records

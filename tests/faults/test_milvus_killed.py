@@ -1,0 +1,67 @@
+"""A Milvus server that acknowledges rows and is killed at once: what a worker has committed may be gone there, and `verify` says so.
+
+History has servers that lost what they had acknowledged. The worker cannot see that; `vectail verify` can, and `--repair` mends it.
+"""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.faults.scene import Scene
+from tests.services.milvus import MilvusServer
+from worker.cli.screen import Screen
+from worker.cli.verify import VerifyOptions, verify_topics
+from worker.milvus_table import MilvusTable
+from worker.positions.offsets import Target
+from worker.settings import Settings
+from worker.tables import DecodeTable, EngineTable, KafkaTable, ModelTable
+
+BACK_S = 90.0
+"""Until a server that has just answered again has loaded its collections."""
+KILLS = 2
+
+
+def _verify(scene: Scene, model_cache: Path, *, repair: bool) -> tuple[bool, int]:
+    """Return whether everything is there, and how many problems were found."""
+    topics = scene.topics
+    assert scene.server is not None
+    settings = Settings(
+        kafka=KafkaTable(
+            bootstrap_servers=topics.bootstrap, topics=(topics.logs,), group=topics.group, dead_letter_topic=topics.dead_letters
+        ),
+        milvus=MilvusTable(uri=scene.server.uri, collection=scene.collection),
+        model=ModelTable(cache=model_cache),
+        engine=EngineTable(name="llama"),
+        decode=DecodeTable(errors="strict"),
+    )
+    now_ms = round(time.time() * 1000)
+    options = VerifyOptions(repair=repair, begin=Target("earliest"), end=None, patience_s=BACK_S, now_ms=now_ms)
+    result = verify_topics(settings, options, Screen(silent=True))
+    return bool(result["complete"]), sum(result["problems"].values())
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_what_a_server_acknowledged_before_it_was_killed_is_there_or_verify_finds_and_mends_it(
+    server_scene: Scene, milvus: MilvusServer, model_cache: Path
+) -> None:
+    scene = server_scene
+    scene.topics.send(400)
+    worker = scene.start(cap__records="100", milvus__timeout_s="5")
+    for _ in range(KILLS):
+        scene.topics.send(800)
+        scene.wait_progress(worker)
+        milvus.kill()
+        committed = scene.topics.committed()
+        assert committed != scene.topics.ends(), "it was not in mid-work"
+        worker.wait_for("the sink does not take rows")
+        assert scene.topics.committed() == committed, "committed while there was nobody to store"
+        milvus.start()
+        scene.wait_all_committed(worker)
+    scene.drain(worker)
+    lost = scene.judge().lost_below(scene.topics.committed())
+    assert _verify(scene, model_cache, repair=False)[0] == (not lost), "verify and the oracle do not agree"
+    assert _verify(scene, model_cache, repair=True)[0]
+    assert _verify(scene, model_cache, repair=False) == (True, 0)
+    scene.judge_end()

@@ -1,0 +1,169 @@
+"""The parts of a stack: the servers that tests start, and programs with a log of their own."""
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+ROOT = Path(__file__).parents[2]
+_LOOK_AGAIN_S = 0.1
+_END_S = 10.0
+
+
+class Part(Protocol):
+    """What can be started and stopped by its name.
+
+    Thread: the supervisor's.
+    """
+
+    name: str
+    address: str
+
+    @property
+    def lives(self) -> bool:
+        """Return whether it runs now."""
+
+    def start(self) -> None:
+        """Start it where it was, with what it keeps; returns when it answers. Does nothing when it runs. Raises Unstartable."""
+
+    def stop(self) -> None:
+        """End it; what it has kept stays."""
+
+    def close(self) -> None:
+        """End it for good."""
+
+
+class Unstartable(Exception):
+    """A part did not start; one line that says why."""
+
+
+class Server(Protocol):
+    """A server of `tests.services`, which begins to run when it is made.
+
+    Thread: the supervisor's.
+    """
+
+    def kill(self) -> None: ...
+    def start(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class ServerPart:
+    """One server on one port; stopped, it is killed, as in an accident.
+
+    Thread: the supervisor's.
+    """
+
+    def __init__(self, name: str, port: int, make: Callable[[int], Server]) -> None:
+        self.name = name
+        self.address = f"127.0.0.1:{port}"
+        self._port = port
+        self._make = make
+        self._server: Server | None = None
+
+    @property
+    def lives(self) -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self._port)) == 0
+
+    def start(self) -> None:
+        try:
+            if self._server is None:
+                self._server = self._make(self._port)
+            elif not self.lives:
+                self._server.kill()  # it may have ended by itself
+                self._server.start()
+        except (RuntimeError, OSError, subprocess.SubprocessError) as error:  # TimeoutError is an OSError
+            raise Unstartable(f"{self.name} cannot start: {_one_line(str(error))}") from error
+
+    def stop(self) -> None:
+        if self._server is not None:
+            self._server.kill()
+
+    def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+
+
+class ProgramPart:
+    """One program, or several with pipes between them, in a process group of its own; SIGTERM stops it, and SIGKILL if that does not.
+
+    Thread: the supervisor's.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        address: str,
+        command: Callable[[], Sequence[str]],
+        log: Path,
+        *,
+        answers: Callable[[], bool] = lambda: True,
+        within_s: float = 60.0,
+        stop_s: float = _END_S,
+    ) -> None:
+        """`command` is asked at the start; `answers`: whether it is up."""
+        self.name = name
+        self.address = address
+        self._command = command
+        self._log = log
+        self._answers = answers
+        self._within_s = within_s
+        self._stop_s = stop_s
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def lives(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> None:
+        if self.lives:
+            return
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command(), cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+            )
+        until_s = time.monotonic() + self._within_s
+        while not self._answers():
+            if (code := self._process.poll()) is not None:
+                raise Unstartable(f"{self.name} ended with exit code {code}: {self._last_words()}")
+            if time.monotonic() > until_s:
+                self.stop()
+                raise Unstartable(f"{self.name} did not answer for {self._within_s:.0f} s: {self._last_words()}")
+            time.sleep(_LOOK_AGAIN_S)
+
+    def stop(self) -> None:
+        if self._process is None or self._process.poll() is not None:
+            return
+        os.killpg(self._process.pid, signal.SIGTERM)
+        try:
+            self._process.wait(self._stop_s)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait(_END_S)
+
+    def close(self) -> None:
+        self.stop()
+
+    def _last_words(self) -> str:
+        return _one_line(self._log.read_text(encoding="utf-8", errors="replace"))
+
+
+def run_once(name: str, command: Sequence[str], most_s: float) -> None:
+    """Run a program to its end. Raises Unstartable."""
+    try:
+        done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=most_s, check=False)
+    except subprocess.TimeoutExpired:
+        raise Unstartable(f"{name} did not end within {most_s:.0f} s") from None
+    if done.returncode != 0:
+        raise Unstartable(f"{name} ended with exit code {done.returncode}: {_one_line(done.stdout + done.stderr)}")
+
+
+def _one_line(words: str) -> str:
+    """Return the first line and the last: the first says what, the last why."""
+    lines = [line.strip() for line in words.splitlines() if line.strip()] or ["it said nothing"]
+    return lines[0] if len(lines) == 1 else f"{lines[0]} … {lines[-1]}"

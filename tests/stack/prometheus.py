@@ -1,0 +1,44 @@
+"""Prometheus' settings for a stack: those of deploy/prometheus, with other addresses. Jobs, intervals and rules are the same."""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.services.missing import ServerMissing
+
+DEPLOYED = Path(__file__).parents[2] / "deploy" / "prometheus" / "prometheus.yml"
+_TARGETS = ("static_configs", "_sd_configs")
+"""How the keys end that say whom a job scrapes."""
+
+
+def settings_for(addresses: Mapping[str, str], deployed: Path = DEPLOYED) -> dict[str, Any]:
+    """Return the settings with `addresses` (job → host:port) in place of the targets; a job without one is left out."""
+    settings: dict[str, Any] = yaml.safe_load(deployed.read_text(encoding="utf-8"))
+    settings["rule_files"] = [str(deployed.parent / pattern) for pattern in settings["rule_files"]]
+    settings["scrape_configs"] = [
+        {key: value for key, value in job.items() if not key.endswith(_TARGETS)}
+        | {"static_configs": [{"targets": [addresses[job["job_name"]]]}]}
+        for job in settings["scrape_configs"]
+        if job["job_name"] in addresses
+    ]
+    return settings
+
+
+def command(folder: Path, address: str, worker: str) -> list[str]:
+    """Write the settings into the folder, and return what starts a Prometheus on them. Raises ServerMissing."""
+    binary = shutil.which("prometheus")
+    if binary is None:
+        raise ServerMissing("prometheus is not installed (Debian's package prometheus has it)")
+    file = folder / "prometheus.yml"
+    file.write_text(yaml.safe_dump(settings_for({"vectail": worker, "prometheus": address}), sort_keys=False), encoding="utf-8")
+    options = {
+        "config.file": file,
+        "storage.tsdb.path": folder / "prometheus",
+        "web.listen-address": address,
+        "web.external-url": f"http://{address}/",
+        "log.level": "warn",
+    }
+    return [binary, *(f"--{name}={value}" for name, value in options.items())]

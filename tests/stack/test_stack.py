@@ -1,0 +1,225 @@
+"""A stack comes up, names what is taken away from it, is green again soon after it comes back, and leaves nothing behind."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import yaml
+
+from tests.services.missing import skip_or_fail
+from tests.stack.look import Alert, Readiness, alerts, readiness
+from tests.stack.parts import ROOT
+from tests.stack.place import Place
+from tests.stack.ports import WELL_KNOWN, choose, is_free
+from tests.stack.prometheus import DEPLOYED, settings_for
+
+GREEN_S = 30.0
+NAMED_S = 60.0
+"""A figure is looked at every 5 s, by the worker, by Prometheus and by the rule; a machine that is busy needs longer."""
+COMMAND_S = 290.0
+NAME_OF = {"kafka": "kafka", "milvus": "index", "redis": "redis"}
+"""Part → what /readyz and the metrics call it."""
+LOOK_AGAIN_S = 0.2
+
+
+class Process(NamedTuple):
+    """A process, told from a later one with the same number."""
+
+    pid: int
+    started: str
+
+    def lives(self) -> bool:
+        return started(self.pid) == self.started
+
+
+class Running(NamedTuple):
+    """A stack and where it listens."""
+
+    place: Place
+    worker: str
+    prometheus: str
+
+    def processes(self) -> list[Process]:
+        return [Process(pid, began) for one in self.place.supervisors() for pid in (one, *offspring(one)) if (began := started(pid))]
+
+    def named(self, dependency: str) -> list[Alert]:
+        return [alert for alert in alerts(self.prometheus) or [] if alert.labels.get("dependency") == dependency]
+
+    def says(self) -> Readiness:
+        said = readiness(self.worker)
+        assert said is not None, "the worker does not answer"
+        return said
+
+
+def run(place: Place, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tests.stack", *words, "--folder", str(place.folder)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=COMMAND_S, check=False)
+
+
+def started(pid: int) -> str:
+    """Return when a process began; empty if there is none, or only its number is left."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return "" if fields[0] == "Z" else fields[19]
+
+
+def offspring(pid: int) -> list[int]:
+    found = []
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, path.read_text().split()):
+            found += [child, *offspring(child)]
+    return found
+
+
+def wait_until(what: str, is_so: Callable[[], bool], most_s: float) -> float:
+    """Wait; returns the seconds it took."""
+    began_s = time.monotonic()
+    while not is_so():
+        assert time.monotonic() - began_s < most_s, f"not within {most_s:.0f} s: {what}"
+        time.sleep(LOOK_AGAIN_S)
+    return time.monotonic() - began_s
+
+
+def outage(stack: Running, part: str, name: str) -> str:
+    """Stop a part and start it again; returns how many seconds each took."""
+    assert run(stack.place, "stop", part).returncode == 0
+    noticed_s = wait_until(f"/readyz names {name}", lambda: name in stack.says().wrong(), NAMED_S)
+    said = stack.says()
+    assert (said.code, said.status) == ((200, "degraded") if name == "redis" else (503, "not_ready"))
+    told_s = noticed_s + wait_until(f"an alert names {name}", lambda: bool(stack.named(name)), NAMED_S)
+    assert {alert.name for alert in stack.named(name)} == {"VectailDependencyDown"}
+    assert name in run(stack.place, "status").stdout
+    began_s = time.monotonic()
+    started_again = run(stack.place, "start", part)
+    assert started_again.returncode == 0, started_again.stderr
+    serves_s = time.monotonic() - began_s
+    green_s = wait_until(f"green after {part}", lambda: stack.says().status == "ready" and not stack.named(name), GREEN_S)
+    return f"named after {noticed_s:.1f} s, alert after {told_s:.1f} s; {serves_s:.1f} s until it serves again, green {green_s:.1f} s later"
+
+
+def bring_up(place: Place) -> Running:
+    done = run(place, "up", "--any-port")
+    if done.returncode == 2:
+        skip_or_fail(f"no stack: {done.stderr.strip()}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    at = dict(line.split()[:2] for line in done.stdout.splitlines() if line.strip().startswith((*WELL_KNOWN,)))
+    return Running(place, at["worker"], at["prometheus"])
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    place = Place(tmp_path / "stack")
+    yield place
+    run(place, "down")
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_what_is_stopped_is_named_by_readyz_and_an_alert_and_all_is_green_soon_after_its_start_and_down_leaves_nothing(
+    place: Place,
+) -> None:
+    stack = bring_up(place)
+    assert run(place, "up").returncode == 2, "a second one beside it"
+    for part, name in NAME_OF.items():
+        print(f"{part}: {outage(stack, part, name)}")  # noqa: T201 - the figures of the report
+    everybody = stack.processes()
+    assert len(everybody) > len(WELL_KNOWN)
+    done = run(place, "down")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "nothing is left")
+    assert [one for one in everybody if one.lives()] == []
+    assert list(place.folder.parent.iterdir()) == []
+    assert run(place, "status").returncode == 2
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_a_supervisor_that_is_killed_takes_everything_along_and_down_removes_the_folder(place: Place) -> None:
+    stack = bring_up(place)
+    everybody = stack.processes()
+    (supervisor,) = place.supervisors()
+    os.kill(supervisor, signal.SIGKILL)
+    assert place.wait_free(GREEN_S)
+    wait_until("all are gone", lambda: not [one for one in everybody if one.lives()], GREEN_S)
+    assert place.folder.exists()
+    done = run(place, "down")
+    assert (done.returncode, done.stdout) == (0, "what a killed stack had left is removed\n")
+    assert not place.folder.exists()
+
+
+def test_without_a_stack_down_has_nothing_to_do_and_the_others_say_so(place: Place) -> None:
+    assert run(place, "down").returncode == 0
+    for words in (["status"], ["stop", "redis"], ["start", "redis"]):
+        done = run(place, *words)
+        assert (done.returncode, done.stderr) == (2, "stack: no stack runs; `make stack` starts one\n")
+
+
+def test_where_no_namespace_can_be_made_that_is_one_line_and_nothing_is_left(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(place.folder.parent))
+    done = run(place, "up", "--any-port")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "unshare is not installed" in done.stderr
+    assert not place.folder.exists()
+
+
+@pytest.mark.long
+def test_a_server_that_is_not_installed_is_one_line_and_what_had_started_is_stopped(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for folder in map(Path, os.environ["PATH"].split(os.pathsep)):
+        for program in folder.iterdir() if folder.is_dir() else ():
+            if program.name != "redis-server" and not (programs / program.name).is_symlink():
+                (programs / program.name).symlink_to(program)
+    monkeypatch.setenv("PATH", str(programs))
+    done = run(place, "up", "--any-port")
+    assert done.stdout.splitlines() == ["starting kafka …", "starting redis …"]
+    assert (done.returncode, done.stderr) == (2, "stack: redis-server is not installed; everything is stopped again\n")
+    assert not place.is_taken()
+    assert not place.folder.exists()
+
+
+def test_a_lock_is_free_when_nobody_holds_it_and_taken_while_somebody_does(tmp_path: Path) -> None:
+    place = Place(tmp_path / "stack")
+    lock = place.take()
+    assert lock is not None
+    assert Place(tmp_path / "stack").take() is None
+    os.close(lock)
+    assert not place.is_taken()
+
+
+def test_the_jobs_intervals_and_rules_of_prometheus_are_those_that_are_deployed() -> None:
+    deployed = yaml.safe_load(DEPLOYED.read_text(encoding="utf-8"))
+    made = settings_for({"vectail": "127.0.0.1:1", "prometheus": "127.0.0.1:2"})
+    assert made["global"] == deployed["global"]
+    assert [Path(pattern).name for pattern in made["rule_files"]] == [Path(pattern).name for pattern in deployed["rule_files"]]
+    assert all(list(Path(pattern).parent.glob(Path(pattern).name)) for pattern in made["rule_files"])
+    before = {job["job_name"]: job for job in deployed["scrape_configs"]}
+    assert [job["job_name"] for job in made["scrape_configs"]] == ["vectail", "prometheus"]
+    for job in made["scrape_configs"]:
+        kept = {key: value for key, value in job.items() if key != "static_configs"}
+        assert kept == {key: value for key, value in before[job["job_name"]].items() if not key.endswith("_configs")}
+    assert made["scrape_configs"][0]["static_configs"] == [{"targets": ["127.0.0.1:1"]}]
+
+
+def test_the_well_known_ports_are_those_that_are_published_and_one_that_is_taken_is_not_chosen() -> None:
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))["services"]
+    published = {name: str(services[name]["ports"][0]) for name in WELL_KNOWN}
+    assert {name: at.rpartition(":")[2].strip("}") for name, at in published.items()} == {
+        name: str(port) for name, port in WELL_KNOWN.items()
+    }
+    free = choose(well_known=False)
+    assert set(free) == set(WELL_KNOWN)
+    assert not set(free.values()) & set(WELL_KNOWN.values())
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        assert not is_free(listener.getsockname()[1])

@@ -1,0 +1,1 @@
+"""The worker's own pages, and what they rest on."""
