@@ -33,7 +33,7 @@ test: $(READY) ## all tests, with real servers: Docker, or Java and Maven, redis
 	@$(VENV)/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 faults: $(READY) ## what `make test` has no time for: faults with more kills, vLLM in its own process, more odd lines
-	@$(VENV)/bin/python -m pytest --long tests/faults tests/stack tests/properties tests/worker/engine tests/benchmarks/test_gpu.py $(ARGS)
+	@$(VENV)/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --long tests/faults tests/stack tests/properties tests/worker/engine tests/benchmarks/test_gpu.py $(ARGS)
 
 soak: $(READY) ## a worker under twice its load and random faults for MINUTES (default 30), measured and judged
 	@$(VENV)/bin/python -m tests.soak --minutes $(MINUTES) $(ARGS)

@@ -20,6 +20,8 @@ COMMIT_INTERVAL_S = 1.0
 _IDLE_S = 0.1
 _COMMIT_RESERVE_S = 5.0
 _MOST_GRACE_S = 30.0
+JOINED_S = 30.0
+"""After so long, a member that was given nothing counts as one that there is nothing for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +75,7 @@ class Poller:
         """Assignments, revocations and losses: `assign`, `revoke`, `lost`."""
         self.commits: Counter[str] = Counter()
         """Offsets of partitions that the broker took or not: `accepted`, `refused`."""
+        self._began_s: float | None = None
         self.last_poll_s = time.monotonic()
         self.end_offsets: dict[Partition, int] = {}
         """Log ends as of the last commit tick; replaced whole, so any thread may read it."""
@@ -80,6 +83,7 @@ class Poller:
     def run(self) -> None:
         """Poll until `finish`; then commit what is settled and leave the group. Raises SourceFatal, SourceExpired, SourceAway."""
         ended_well = False
+        self._began_s = time.monotonic()
         try:
             self._source.subscribe(self)
             while not self._finished.is_set():
@@ -140,6 +144,11 @@ class Poller:
             if self._is_outcome(partition, next_offset):
                 self.commits["refused"] += 1
                 self._say(f"commit of {partition.topic}/{partition.partition} was refused ({reason}); trying again")
+
+    def has_joined(self, now_s: float) -> bool:
+        """Whether the group has said what is ours; under the `consumer` protocol it says nothing to a member for which nothing is left."""
+        began_s = self._began_s
+        return bool(self.events["assign"]) or (began_s is not None and now_s - began_s > JOINED_S)
 
     def lag_records(self) -> int:
         """Records of the owned partitions that are not committed yet, as far as the client knows."""

@@ -218,8 +218,8 @@ class KafkaProducer:
         now = time.monotonic()
         if code == KafkaError._ALL_BROKERS_DOWN or now - self._said_s.get(code, -math.inf) < _SAY_AGAIN_S:  # noqa: SLF001 - librdkafka's name
             return  # the first is always preceded by the reason it is down for
-        self._said_s[code] = now
-        self._say(f"Kafka: {error.str()}; " + ("giving up" if error.fatal() else "trying again"))
+        self._said_s[code] = now  # below: without how many ms it took, so that several producers say one line
+        self._say(f"Kafka: {error.str().split(' (after ', 1)[0]}; " + ("giving up" if error.fatal() else "trying again"))
 
 
 class EmbeddedBroker:

@@ -17,8 +17,8 @@ from producers.kafka import KafkaProducer, ProducerBroken, QueueFull
 from worker.query import CORRELATION_HEADER, REPLY_TOPIC_HEADER
 from worker.tables import KafkaTable
 
-_COMPLAINT = re.compile(r"Kafka: \S+: (.*?)(?: \(after \d+ms.*\))?; trying again")
-"""What the client says of a broker, the address before it and the state behind it left out."""
+_COMPLAINT = re.compile(r"Kafka: \S+: (.*); trying again")
+"""What the client says of a broker, the address before it left out."""
 
 
 class NoReply(Exception):

@@ -14,6 +14,7 @@ be trusted to have settled rightly), waiting for lanes to be empty (looks at the
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from consumers.expired import SourceExpired
@@ -75,21 +76,10 @@ class Service:
         paced = PollerSettings(max_poll_interval_s=kafka.max_poll_interval_s, commit_interval_s=kafka.commit_interval_s)
         self.log_source = KafkaSource(log_source(kafka), say=say)
         self.query_source = KafkaSource(query_source(kafka), say=say)
-        self.logs = Poller(
-            source=self.log_source,
-            ledger=self.pipeline.log_ledger,
-            deliver=self.pipeline.prepare_lane.put,
-            settings=paced,
-            say=say,
-            fail_point=at,
-        )
-        self.queries = Poller(
-            source=self.query_source,
-            ledger=self.pipeline.query_ledger,
-            deliver=self.pipeline.take_queries,
-            settings=paced,
-            say=say,
-        )
+        new_poller = partial(Poller, settings=paced, say=say)
+        logs, queries = self.pipeline.log_ledger, self.pipeline.query_ledger
+        self.logs = new_poller(source=self.log_source, ledger=logs, deliver=self.pipeline.prepare_lane.put, fail_point=at)
+        self.queries = new_poller(source=self.query_source, ledger=queries, deliver=self.pipeline.take_queries)
         self._pollers = [
             Stage("poller-logs", self.logs.run, self._on_crash),
             Stage("poller-queries", self.queries.run, self._on_crash),
@@ -99,7 +89,7 @@ class Service:
             settings,
             outside.sink,
             self.redis,
-            [self.pipeline.log_ledger, self.pipeline.query_ledger],
+            [logs, queries],
             self._health,
             canary=outside.canary_producer,
             take_question=self._take_question,
@@ -193,7 +183,7 @@ class Service:
             probes=probes,
             phase=lambda: "stopping" if self._stop.is_set() else "running" if self.opened.is_set() else "starting",
             engine_is_up=lambda: self.pipeline.judge.is_up,
-            has_joined=lambda: all(poller.events["assign"] for poller in (self.logs, self.queries)),
+            has_joined=lambda: all(poller.has_joined(time.monotonic()) for poller in (self.logs, self.queries)),
             max_poll_interval_s=self._settings.kafka.max_poll_interval_s,
             clock=time.monotonic,
         )

@@ -7,11 +7,12 @@ wrong with the folder is said in one line as `SinkMismatch`.
 
 import re
 from pathlib import Path
-
-from milvus_lite import DataDirLockedError, MilvusLite
-from milvus_lite.adapter.grpc.server import start_server_in_thread
+from typing import TYPE_CHECKING
 
 from sinks.sink import SinkMismatch
+
+if TYPE_CHECKING:
+    from milvus_lite import MilvusLite
 
 _HOST_AND_PORT = re.compile(r"[\w.-]+:\d+")
 _DERIVED = (".idx", ".sidx", ".tmp")
@@ -53,6 +54,9 @@ class LocalMilvus:
 
     def __init__(self, folder: Path) -> None:
         """Take the folder's lock, repair it, and serve it. Raises SinkMismatch, one line that names the folder."""
+        from milvus_lite import DataDirLockedError  # noqa: PLC0415 - half a second and 60 MB, only where there is no server
+        from milvus_lite.adapter.grpc.server import start_server_in_thread  # noqa: PLC0415 - as above
+
         self._folder = folder
         if folder.is_file():
             raise SinkMismatch(

@@ -8,7 +8,7 @@ import confluent_kafka
 from tests.services.missing import skip_or_fail
 
 _FLUSH_MS = 10_000
-_TOPIC, _PARTITION, _VALUE, _HEADERS, _END = 1, 3, 4, 10, 0
+_TOPIC, _PARTITION, _VALUE, _TIME, _HEADERS, _END = 1, 3, 4, 8, 10, 0
 """`rd_kafka_vtype_t` of librdkafka's rdkafka.h."""
 
 
@@ -19,8 +19,8 @@ def _library() -> ctypes.CDLL:
     return ctypes.CDLL(str(found[0]))
 
 
-def produce_with_header(bootstrap: str, topic: str, value: bytes, *names: bytes) -> None:
-    """Produce one record to partition 0 and return when the broker has it."""
+def produce_with_header(bootstrap: str, topic: str, value: bytes, *names: bytes, time_ms: int = 0) -> None:
+    """Produce one record to partition 0 and return when the broker has it; at 0 its time is now."""
     library = _library()
     error = ctypes.create_string_buffer(512)
     library.rd_kafka_conf_new.restype = library.rd_kafka_new.restype = library.rd_kafka_headers_new.restype = ctypes.c_void_p
@@ -32,6 +32,7 @@ def produce_with_header(bootstrap: str, topic: str, value: bytes, *names: bytes)
         library.rd_kafka_header_add(headers, name, ctypes.c_ssize_t(len(name)), b"v", ctypes.c_ssize_t(1))
     place = (ctypes.c_int(_TOPIC), topic.encode(), ctypes.c_int(_PARTITION), ctypes.c_int32(0))
     content = (ctypes.c_int(_VALUE), value, ctypes.c_size_t(len(value)), ctypes.c_int(_HEADERS), headers)
-    assert library.rd_kafka_producev(producer, *place, *content, ctypes.c_int(_END)) == 0
+    time = (ctypes.c_int(_TIME), ctypes.c_int64(time_ms))
+    assert library.rd_kafka_producev(producer, *place, *content, *time, ctypes.c_int(_END)) == 0
     assert library.rd_kafka_flush(producer, _FLUSH_MS) == 0
     library.rd_kafka_destroy(producer)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from confluent_kafka import Message, Producer
 
+from tests.consumers.raw_headers import produce_with_header
 from tests.faults.bombs import ALLOWED, LARGE, SQUEEZED, WITHIN_LIMITS, Bomb
 from tests.faults.records import BASE_MS, Content, Entry, Sent
 from tests.faults.scene import FLOWS_S, Scene
@@ -53,6 +54,12 @@ def survive(scene: Scene, worker: WorkerProcess, bombs: Sequence[Bomb], *, codec
             assert worker.stays_alive(LOOK_AGAIN_S), f"{bomb.name}: the worker ended: {worker.lines}"
 
 
+def peak_of_plain_work(scene: Scene, worker: WorkerProcess) -> int:
+    """Return the most memory that it ever had, once it has stored a record."""
+    scene.fresh_record_flows(worker, within_s=WAIT_S)
+    return worker.peak_bytes()
+
+
 def judge_letters(scene: Scene, worker: WorkerProcess, bombs: Sequence[Bomb]) -> None:
     """Exactly those are dead letters that shall be, once each; everything else is where it belongs."""
     scene.drain(worker)
@@ -63,17 +70,28 @@ def judge_letters(scene: Scene, worker: WorkerProcess, bombs: Sequence[Bomb]) ->
 def test_each_bomb_is_rows_or_one_dead_letter_and_the_next_record_flows(bombed: Scene) -> None:
     bombs = (*WITHIN_LIMITS, *LARGE)
     worker = bombed.start()
-    worker.wait_for("model ready")
-    before_bytes = worker.peak_bytes()
+    before_bytes = peak_of_plain_work(bombed, worker)
     survive(bombed, worker, bombs)
     assert worker.peak_bytes() < before_bytes + 250 * MB
     judge_letters(bombed, worker, bombs)
 
 
+def test_header_names_that_are_no_utf_8_cost_their_record_its_headers_and_nothing_else(scene: Scene) -> None:
+    topics, texts = scene.topics, (b"the first with such a header", b"the second with such a header")
+    for offset, text in enumerate(texts):
+        produce_with_header(topics.bootstrap, topics.logs, text, b"service", b"tr\xffce", time_ms=BASE_MS)
+        topics.sent.append(Sent(0, offset, BASE_MS, Content(text, "rows", (Entry(0, text.decode()),)), topics.epoch()))
+    worker = scene.start()
+    worker.wait_for(f"{topics.logs}/0: the name of a header is not UTF-8; the record goes on without its headers")
+    scene.fresh_record_flows(worker)
+    scene.drain(worker)
+    scene.judge_end()
+    assert topics.letters() == []
+
+
 def test_what_kafka_itself_has_squeezed_costs_no_more_than_two_copies_and_is_one_dead_letter(bombed: Scene) -> None:
     worker = bombed.start()
-    worker.wait_for("model ready")
-    before_bytes = worker.peak_bytes()
+    before_bytes = peak_of_plain_work(bombed, worker)
     survive(bombed, worker, [SQUEEZED], codec="gzip")
     assert worker.peak_bytes() < before_bytes + 2 * len(SQUEEZED.content.value or b"") + 100 * MB
     judge_letters(bombed, worker, [SQUEEZED])
@@ -82,8 +100,7 @@ def test_what_kafka_itself_has_squeezed_costs_no_more_than_two_copies_and_is_one
 def test_where_ten_megabytes_are_allowed_they_are_worked_in_bounded_time_and_memory(bombed: Scene, *, long: bool) -> None:
     bombs = ALLOWED if long else ALLOWED[:-1]
     worker = bombed.start(decode__max_record_bytes=str(MAX_MESSAGE_BYTES))
-    worker.wait_for("model ready")
-    before_bytes = worker.peak_bytes()
+    before_bytes = peak_of_plain_work(bombed, worker)
     survive(bombed, worker, bombs, within_s=4 * FLOWS_S if long else FLOWS_S)
     assert worker.peak_bytes() < before_bytes + 350 * MB
     judge_letters(bombed, worker, bombs)

@@ -17,7 +17,7 @@ from tests.services.proxy import Proxy
 
 AWAY_S = 5.0
 MOST_LINES = 4
-NAME, RIGHT, WRONG = "worker", "hunter2-is-right", "hunter2-is-wrong"
+NAME, RIGHT, WRONG, NEXT = "worker", "hunter2-is-right", "hunter2-is-wrong", "hunter2-is-next"
 REFUSED_S = 10.0
 MOST_TRIES_A_S = 60
 """Six clients, each some three times a second: librdkafka 2.16 begins its back-off anew whenever no broker is left to try."""
@@ -37,6 +37,7 @@ def _check_complaints(worker: WorkerProcess) -> None:
     assert worker.words() == []
 
 
+@pytest.mark.long
 def test_a_broker_that_is_not_there_at_the_start_is_waited_for(scene: Scene, kafka: KafkaServer) -> None:
     scene.topics.send(400)
     kafka.stop()
@@ -87,7 +88,8 @@ def test_a_topic_that_is_made_after_the_start_is_read(scene: Scene, kafka: Kafka
     scene.judge_end()
 
 
-def test_a_wrong_password_is_one_line_without_the_secret_and_no_storm_and_the_right_one_works(
+@pytest.mark.long
+def test_a_wrong_password_is_one_line_without_the_secret_and_no_storm_and_the_right_one_works_until_it_is_changed(
     unique: Callable[[str], str], tmp_path: Path, model_cache: Path
 ) -> None:
     try:
@@ -107,6 +109,16 @@ def test_a_wrong_password_is_one_line_without_the_secret_and_no_storm_and_the_ri
             _check_complaints(refused)
             assert [line for line in refused.lines if WRONG in line] == []
             scene.drain(refused)
+        scene.wait_all_committed(worker)
+        secured.stop()
+        secured.logins = {NAME: NEXT}
+        secured.start()
+        worker.wait_for("does not accept our credentials")
+        scene.topics.send(100)
+        _check_complaints(worker)
+        assert [line for line in worker.lines if RIGHT in line] == []
+        scene.drain(worker)
+        worker = scene.start(**_with_password(secured.secured, NEXT))
         scene.wait_all_committed(worker)
         scene.drain(worker)
         scene.judge_end()

@@ -58,6 +58,7 @@ def _fill_up_then_recover(scene: Scene, through: list[str], reason: str, make_ro
     scene.judge_end()
 
 
+@pytest.mark.long
 def test_a_full_disk_ends_the_worker_and_with_room_again_the_next_start_finishes_the_work(
     scene: Scene, small_disk: Path, *, long: bool
 ) -> None:

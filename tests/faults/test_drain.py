@@ -1,18 +1,24 @@
 """SIGTERM: what was taken in is finished and committed, in time; and what was not finished is never committed."""
 
 import signal
+import time
+from pathlib import Path
+
+import pytest
 
 from tests.faults.records import strange
 from tests.faults.scene import DRAIN_S, Scene
+from tests.faults.topics import WAIT_S
 
 DRAINED, OVERDUE = 0, 3
+LOOK_AGAIN_S = 0.05
 LEAVE_S = 15.0
 """More than leaving takes on a busy machine, less than the drain that is cut short here."""
 
 
 def test_sigterm_in_mid_work_commits_exactly_what_is_stored_and_the_next_start_finishes_the_rest(scene: Scene) -> None:
-    scene.topics.send(1_200)
-    worker = scene.start(cap__records="400")
+    scene.topics.send(800)
+    worker = scene.start(cap__records="200")
     scene.wait_progress(worker)
     worker.terminate()
     assert worker.wait(DRAIN_S + LEAVE_S) == DRAINED, worker.lines
@@ -49,3 +55,19 @@ def test_a_second_sigterm_leaves_at_once_and_a_drain_that_takes_too_long_exits_3
     committed = scene.topics.committed()
     assert committed != scene.topics.ends(), "it had nothing left to do"
     assert scene.judge().lost_below(committed) == []
+
+
+@pytest.mark.usefixtures("vllm_installed")
+def test_sigterm_while_vllm_loads_leaves_at_once(scene: Scene) -> None:
+    """It takes up to minutes, and nothing was taken in yet."""
+    scene.topics.send(10)
+    worker = scene.start(engine__name="vllm")
+    until_s = time.monotonic() + WAIT_S
+    while "libtorch" not in Path(f"/proc/{worker.pid}/maps").read_text():
+        assert time.monotonic() < until_s, worker.lines
+        assert worker.stays_alive(LOOK_AGAIN_S), worker.lines
+    worker.terminate()
+    assert worker.wait(LEAVE_S) == DRAINED, worker.lines
+    assert [event["event"] for event in worker.events("info")] == ["starting", "stopped before the model was loaded; nothing was taken in"]
+    assert worker.words() == []
+    assert set(scene.topics.committed().values()) == {0}

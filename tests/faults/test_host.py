@@ -35,7 +35,14 @@ READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,bind,ro / && exec "$@"'
 """Only one folder can be written to."""
 
 
-@pytest.mark.parametrize("log", [UNREAD, STANDING, FULL], ids=["unread", "standing", "full"])
+@pytest.mark.parametrize(
+    "log",
+    [
+        pytest.param(UNREAD, id="unread"),
+        pytest.param(STANDING, marks=pytest.mark.long, id="standing"),
+        pytest.param(FULL, marks=pytest.mark.long, id="full"),
+    ],
+)
 def test_a_log_that_nobody_takes_ends_nothing(scene: Scene, log: str) -> None:
     """What is said: the start, in a stage that Redis is away, by the main thread that it is stopping."""
     scene.topics.send(400)

@@ -112,6 +112,7 @@ def test_a_storm_of_resets_costs_nothing(away: Away, *, long: bool) -> None:
     away.check_complaints()
 
 
+@pytest.mark.long
 def test_down_exit_s_ends_it_in_time_with_the_reason_and_nothing_is_lost(away: Away) -> None:
     """Silence counts only from poll to poll, and at most a second each time: who had stopped polling would not end."""
     scene, worker = away.scene, away.worker
@@ -145,6 +146,7 @@ def test_a_minute_in_a_black_hole_is_waited_out(scene: Scene) -> None:
         scene.judge_end()
 
 
+@pytest.mark.long
 def test_topics_for_dead_letters_and_replies_that_are_missing_hold_what_must_be_held_until_they_are_made(
     scene: Scene, kafka: KafkaServer, unique: Callable[[str], str]
 ) -> None:

@@ -71,6 +71,7 @@ def _outlive(scene: Scene, worker: WorkerProcess, fault: Callable[[], None], end
     scene.fresh_record_flows(worker)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)  # on a busy machine, with `--long`
 def test_an_index_that_is_away_at_the_start_then_refuses_and_then_is_silent_is_waited_for_each_time(
     server_scene: Scene, proxy: Proxy, *, long: bool

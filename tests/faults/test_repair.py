@@ -2,9 +2,12 @@
 
 import os
 
+import pytest
+
 from tests.faults.scene import Scene
 
 
+@pytest.mark.long
 def test_half_written_index_files_are_repaired_at_start(scene: Scene) -> None:
     scene.topics.send(400)
     worker = scene.start()

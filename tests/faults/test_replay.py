@@ -6,7 +6,7 @@ from tests.faults.scene import Scene
 
 
 def test_a_new_group_that_reads_the_topic_again_changes_nothing(scene: Scene, unique: Callable[[str], str]) -> None:
-    scene.topics.send(1_000)
+    scene.topics.send(400)
     worker = scene.start()
     scene.wait_all_committed(worker)
     scene.drain(worker)

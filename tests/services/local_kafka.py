@@ -66,14 +66,16 @@ class LocalKafka:
 
         `logins`: passwords by name; then there is another listener, at `secured`, which asks for one of them (SASL, PLAIN).
         """
-        self._logins = logins or {}
+        self.logins = logins or {}
+        """What counts from the next start on."""
         self._classpath = f"{kafka_jars()}/*"
         self._folder = Path(tempfile.mkdtemp(prefix="vectail-kafka-"))
         self._process: subprocess.Popen[bytes] | None = None
         self.can_restart = True
         for attempt in range(1, _TRIES + 1):
             self.bootstrap = f"127.0.0.1:{free_port() if port is None else port}"
-            self.secured = f"127.0.0.1:{free_port()}" if self._logins else ""
+            self.secured = f"127.0.0.1:{free_port()}" if self.logins else ""
+            self._controller = f"127.0.0.1:{free_port()}"
             try:
                 self._format()
                 self.start()
@@ -94,6 +96,7 @@ class LocalKafka:
     def start(self) -> None:
         if self._process is not None and self._process.poll() is None:
             return
+        self._write_settings()
         with self._log().open("ab") as log:
             self._process = self._java("kafka.Kafka", "server.properties", options=_JVM, output=log)
         await_answer(self.bootstrap, self._check_alive)
@@ -120,23 +123,24 @@ class LocalKafka:
             self._process.wait()
         self._process = None
 
-    def _format(self) -> None:
-        records = self._folder / "records"
-        shutil.rmtree(records, ignore_errors=True)
-        controller = f"127.0.0.1:{free_port()}"
-        clients = ",".join([f"PLAINTEXT://{self.bootstrap}", *([f"SASL_PLAINTEXT://{self.secured}"] if self._logins else [])])
+    def _write_settings(self) -> None:
+        clients = ",".join([f"PLAINTEXT://{self.bootstrap}", *([f"SASL_PLAINTEXT://{self.secured}"] if self.logins else [])])
         settings = _SETTINGS | {
-            "controller.quorum.voters": f"1@{controller}",
-            "listeners": f"{clients},CONTROLLER://{controller}",
+            "controller.quorum.voters": f"1@{self._controller}",
+            "listeners": f"{clients},CONTROLLER://{self._controller}",
             "advertised.listeners": clients,
-            "log.dirs": str(records),
+            "log.dirs": str(self._records()),
         }
-        if self._logins:
-            users = " ".join(f'user_{name}="{password}"' for name, password in self._logins.items())
+        if self.logins:
+            users = " ".join(f'user_{name}="{password}"' for name, password in self.logins.items())
             settings["listener.security.protocol.map"] = "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT"
             settings["sasl.enabled.mechanisms"] = "PLAIN"
             settings["listener.name.sasl_plaintext.plain.sasl.jaas.config"] = f"{_PLAIN} required {users};"
         (self._folder / "server.properties").write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+
+    def _format(self) -> None:
+        shutil.rmtree(self._records(), ignore_errors=True)
+        self._write_settings()
         with self._log().open("ab") as log:
             tool = self._java("kafka.tools.StorageTool", "format", "-t", _CLUSTER, "-c", "server.properties", options=_JVM, output=log)
             if tool.wait(_STOP_S) != 0:
@@ -154,6 +158,9 @@ class LocalKafka:
             code = self._process.returncode
             self._process = None
             raise RuntimeError(f"Kafka ended with exit code {code}:\n{self._last_words()}")
+
+    def _records(self) -> Path:
+        return self._folder / "records"
 
     def _log(self) -> Path:
         return self._folder / "server.log"

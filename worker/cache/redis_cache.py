@@ -115,6 +115,7 @@ class RedisCache:
         until_s = time.monotonic() + within_s
         self._writer.close(within_s)
         self._readers.close(max(until_s - time.monotonic(), 0.0))
+        self._pinger.drop()
 
     def _judge_read(self, fetch: Fetch, admission: int, *, missing: int) -> None:
         if not missing or fetch.values:  # it answers, though perhaps not all that was asked for in time

@@ -8,7 +8,7 @@ from consumers.expired import SourceExpired
 from consumers.source import SourceFatal
 from producers.kafka import ProducerMisconfigured
 from sinks.sink import SinkMismatch
-from worker.cli.exits import CommandFailed, stop_on_signals
+from worker.cli.exits import CommandFailed, leaves_on, stop_on_signals
 from worker.cli.offsets import planned
 from worker.exit_codes import DRAINED, MUST_CHANGE, OVERDUE
 from worker.http.listening import HttpRefused, Listening, listen
@@ -46,7 +46,8 @@ def run_worker(settings: Settings, *, number: int | None = None, start: Target |
         milvus=settings.milvus.uri,
         **({} if http is None else {"http": http.url}),
     )
-    model = load_or_fail(settings)
+    with leaves_on(stop):
+        model = load_or_fail(settings)
     inform("model ready", model=model.prepared.name, engine=model.engine.name, space=model.space.id)
     exit_code = run_service(open_service(settings, model, say=announcer().say, stop=stop, http=http))
     if exit_code == DRAINED:

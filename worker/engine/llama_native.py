@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from worker.engine.engine import OutOfMemory
 from worker.model.folder import ModelError
-from worker.model.gguf_file import WEIGHTS_SHA256
 from worker.model.prepared import PreparedModel
+from worker.model.weight_names import WEIGHTS_SHA256
 
 _ALLOCATION_FAILED = -2
 """What `llama_encode` returns for `GGML_STATUS_ALLOC_FAILED` (llama-context.cpp)."""

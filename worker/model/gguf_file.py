@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.model.folder import ModelError, ModelFolder
+from worker.model.weight_names import WEIGHTS_SHA256, weight_names
 from worker.model.weights import Weights
 from worker.model.wordpiece import CONTINUES, WORD_START, WordPiece
 
-WEIGHTS_SHA256 = "vectail.weights_sha256"
 NumberFormat = Literal["f32", "f16", "bf16"]
 
 _FORMATS = {
@@ -28,23 +28,6 @@ _FORMATS = {
     "bf16": (gguf.GGMLQuantizationType.BF16, gguf.LlamaFileType.MOSTLY_BF16),
 }
 _POOLINGS = {"mean": gguf.PoolingType.MEAN, "cls": gguf.PoolingType.CLS}
-_EMBEDDINGS = {
-    "embeddings.word_embeddings.weight": "token_embd.weight",
-    "embeddings.token_type_embeddings.weight": "token_types.weight",
-    "embeddings.position_embeddings.weight": "position_embd.weight",
-    "embeddings.LayerNorm.weight": "token_embd_norm.weight",
-    "embeddings.LayerNorm.bias": "token_embd_norm.bias",
-}
-_LAYER = {
-    "attention.self.query": "attn_q",
-    "attention.self.key": "attn_k",
-    "attention.self.value": "attn_v",
-    "attention.output.dense": "attn_output",
-    "attention.output.LayerNorm": "attn_output_norm",
-    "intermediate.dense": "ffn_up",
-    "output.dense": "ffn_down",
-    "output.LayerNorm": "layer_output_norm",
-}
 
 
 def write_gguf(
@@ -80,16 +63,6 @@ def write_gguf(
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-
-
-def weight_names(layers: int) -> dict[str, str]:
-    """Return every weight that sentence vectors need: what BertModel calls it, and what llama.cpp calls it."""
-    names = dict(_EMBEDDINGS)
-    for layer in range(layers):
-        for source, target in _LAYER.items():
-            for part in ("weight", "bias"):
-                names[f"encoder.layer.{layer}.{source}.{part}"] = f"blk.{layer}.{target}.{part}"
-    return names
 
 
 def _add_vocabulary(writer: gguf.GGUFWriter, folder: ModelFolder, vocabulary: WordPiece) -> None:

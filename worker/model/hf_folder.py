@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 from worker.model.folder import WEIGHTS, ModelFolder
-from worker.model.gguf_file import weight_names
+from worker.model.weight_names import weight_names
 from worker.model.weights import Weights, save_weights
 
 

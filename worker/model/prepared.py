@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from worker.model.folder import DEFAULT_NAME, TOKENIZER, ModelError, ModelFolder, Pooling, default_folder, read_folder, read_json
-from worker.model.gguf_file import write_gguf
 from worker.model.golden import compute_golden, save_golden
 from worker.model.hf_folder import write_hf_folder
 from worker.model.making import discard, new_folder, remove_stale
@@ -152,6 +151,8 @@ def _prepare(source: ModelFolder, cache: Path) -> PreparedModel:
             return load_prepared(target)
         except ModelError:
             discard(target)
+    from worker.model.gguf_file import write_gguf  # noqa: PLC0415 - half a second, only when a model is prepared
+
     with new_folder(cache) as making:
         weights = read_weights(source.weights)
         write_gguf(making / _GGUF, source, vocabulary, weights, weights_sha256)

@@ -85,6 +85,7 @@ def test_both_engines_give_the_vectors_of_transformers(prepared_model: PreparedM
     assert worst(embed_all(bfloat16, [texts[i] for i in few]), right[few]) >= 0.999
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("transformers_installed")
 def test_both_engines_give_the_vectors_of_transformers_at_every_length(tmp_path: Path, new_engine: NewEngine) -> None:
     """What a length can break (packing, positions, the attention kernel, the edges of a batch) does not depend on the weights."""
@@ -281,7 +282,8 @@ def test_an_engine_in_its_own_process_that_is_killed_is_replaced(tmp_path: Path)
     assert (ended.returncode, ended.stdout) == (0, "lived\n"), ended.stderr
 
 
-@pytest.mark.timeout(600)  # two starts of vLLM, each in a process of its own
+@pytest.mark.long
+@pytest.mark.timeout(600)
 def test_it_prints_nothing_and_without_memory_for_a_batch_that_is_halved_and_nobody_is_blamed(
     tmp_path: Path, prepared_model: PreparedModel
 ) -> None:

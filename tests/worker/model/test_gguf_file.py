@@ -9,8 +9,9 @@ import pytest
 
 from tests.worker.model.tiny import VOCABULARY, make_folder
 from worker.model.folder import ModelError, ModelFolder, read_folder
-from worker.model.gguf_file import WEIGHTS_SHA256, NumberFormat, write_gguf
+from worker.model.gguf_file import NumberFormat, write_gguf
 from worker.model.own_tokenizer import read_tokenizer_json
+from worker.model.weight_names import WEIGHTS_SHA256
 from worker.model.weights import Weights, read_weights
 from worker.model.wordpiece import WordPiece, read_wordpiece
 
