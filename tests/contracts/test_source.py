@@ -270,4 +270,5 @@ def test_a_poller_never_commits_a_partition_that_it_does_not_own_now(world: Worl
         poller.finish(commit=True)
         thread.join(WAIT_S)
     assert committed(world) == dict.fromkeys(ALL, 30)
-    assert ledger.tally["abandoned"] == 30 * 2
+    assert ledger.tally["abandoned"] >= 30 * 2  # more where a machine that stood still has cost it the others for a moment
+    assert ledger.tally["abandoned"] + ledger.tally["dropped:empty"] == ledger.tally["admitted"] == len(receipts)

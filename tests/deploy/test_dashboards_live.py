@@ -13,13 +13,12 @@ from tests.deploy.feeding import Feeding
 from tests.deploy.prometheus import Prometheus
 from tests.deploy.promql import Query, queries, rules
 from tests.faults.scene import Scene
+from tests.faults.shallow import shallow_model
 from tests.faults.topics import Topics
 from tests.faults.worker_process import WAIT_S, WorkerProcess
-from tests.model_fixture import CACHE
 from tests.services.kafka import KafkaServer
 from tests.services.ports import free_port
 from tests.services.redis import local_redis
-from worker.model.prepared import PreparedModel
 
 WITHIN_S = 90.0
 OURS = [query for query in queries() if query.source == 1]
@@ -38,11 +37,10 @@ class Watched(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def watched(kafka: KafkaServer, tmp_path_factory: pytest.TempPathFactory, prepared_model: PreparedModel) -> Iterator[Watched]:
-    assert prepared_model.tokenizer_json.is_file()
+def watched(kafka: KafkaServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     folder = tmp_path_factory.mktemp("watched")
     topics = Topics(kafka, lambda stem: f"{stem}-{uuid4().hex[:12]}")
-    scene = Scene(topics, folder, CACHE)
+    scene = Scene(topics, folder, shallow_model())
     port, exporter_port = free_port(), free_port()
     try:
         with local_redis() as redis:

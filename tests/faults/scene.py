@@ -17,6 +17,7 @@ from tests.faults.topics import Committed, Topics
 from tests.faults.truth import truth_of
 from tests.faults.worker_process import WAIT_S, WorkerProcess
 from tests.services.milvus import MilvusServer, drop
+from worker.model.prepared import PreparedModel
 
 COLLECTION = "vectail"
 DRAIN_S = 20.0
@@ -52,14 +53,14 @@ class Scene:
     Thread: the test's.
     """
 
-    def __init__(self, topics: Topics, folder: Path, model_cache: Path, server: MilvusServer | None = None) -> None:
+    def __init__(self, topics: Topics, folder: Path, model: PreparedModel, server: MilvusServer | None = None) -> None:
         """`folder`: where Milvus Lite's is, and whatever else a test leaves; `server`: the index is there instead."""
         self.topics = topics
         self.milvus = folder / "milvus"
         self.server = server
         self.collection = COLLECTION if server is None else f"{COLLECTION}_{uuid.uuid4().hex[:12]}"
         self._spare = folder / "copy"
-        self._model_cache = model_cache
+        self.model = model
         self._workers: list[WorkerProcess] = []
 
     def start(self, *through: str, **settings: str) -> WorkerProcess:
@@ -75,7 +76,7 @@ class Scene:
             "kafka.dead_letter_topic": topics.dead_letters,
             "milvus.uri": str(self.milvus) if self.server is None else self.server.uri,
             "milvus.collection": self.collection,
-            "model.cache": str(self._model_cache),
+            "model.folder": str(self.model.folder),
         }
         worker = WorkerProcess(_USUAL | own | {name.replace("__", "."): value for name, value in settings.items()}, *through)
         self._workers.append(worker)
@@ -160,7 +161,7 @@ class Scene:
 
     def check_vectors(self) -> None:
         """See that each line has the template of its kind and each template its own vector; see `tests.faults.truth`."""
-        truth_of(self._model_cache).check(self.read())
+        truth_of(self.model).check(self.read())
 
     def close(self) -> None:
         for worker in self._workers:

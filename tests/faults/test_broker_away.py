@@ -14,6 +14,7 @@ from tests.services.kafka import ADDRESS_VARIABLE, KafkaServer
 from tests.services.local_kafka import LocalKafka
 from tests.services.missing import ServerMissing, skip_or_fail
 from tests.services.proxy import Proxy
+from worker.model.prepared import PreparedModel
 
 AWAY_S = 5.0
 MOST_LINES = 4
@@ -90,13 +91,13 @@ def test_a_topic_that_is_made_after_the_start_is_read(scene: Scene, kafka: Kafka
 
 @pytest.mark.long
 def test_a_wrong_password_is_one_line_without_the_secret_and_no_storm_and_the_right_one_works_until_it_is_changed(
-    unique: Callable[[str], str], tmp_path: Path, model_cache: Path
+    unique: Callable[[str], str], tmp_path: Path, model: PreparedModel
 ) -> None:
     try:
         secured = LocalKafka(logins={NAME: RIGHT})
     except ServerMissing as missing:
         skip_or_fail(str(missing))
-    scene = Scene(Topics(secured, unique), tmp_path, model_cache)
+    scene = Scene(Topics(secured, unique), tmp_path, model)
     try:
         scene.topics.send(100)
         with Proxy(int(secured.secured.rpartition(":")[2])) as door:

@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from tests.faults.scene import COLLECTION, Scene
 from worker.cli.app import run_app
 from worker.cli.dlq_verbs import dlq_app
 from worker.cli.verify_verbs import verify_app
+from worker.model.prepared import PreparedModel
 
 ENTRIES = 2_000
 BAD = (7, 500, 1_999)
@@ -34,7 +34,7 @@ def record(_number: int) -> Content:
 
 
 @pytest.fixture
-def verb(scene: Scene, model_cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Verb:
+def verb(scene: Scene, model: PreparedModel, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Verb:
     """Run a verb with the scene's settings and more; gives its exit code and what `--json` printed."""
 
     def run(application: Callable[..., object], *words: str) -> tuple[int, Any]:
@@ -46,7 +46,7 @@ def verb(scene: Scene, model_cache: Path, monkeypatch: pytest.MonkeyPatch, capsy
             "kafka.dead_letter_topic": topics.dead_letters,
             "milvus.uri": str(scene.milvus),
             "milvus.collection": COLLECTION,
-            "model.cache": str(model_cache),
+            "model.folder": str(model.folder),
             "engine.name": "llama",
         }
         with monkeypatch.context() as patched:

@@ -16,10 +16,10 @@ from tests.faults.records import strange
 from tests.faults.scene import FLOWS_S, Scene
 from tests.faults.topics import WAIT_S, Topics
 from tests.faults.worker_process import WorkerProcess
-from tests.model_fixture import CACHE
 from tests.services.kafka import KafkaServer
 from tests.services.proxy import Proxy, kafka_proxy
 from worker.ending import LEAVE_S
+from worker.model.prepared import PreparedModel
 
 BACKLOG = 300
 HOLE_S, LONG_HOLE_S = 8.0, 65.0
@@ -74,9 +74,8 @@ def begin(scene: Scene, proxy: Proxy, **settings: str) -> Away:
 
 
 @pytest.fixture(scope="module")
-def away(kafka: KafkaServer, model_cache: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Away]:
-    del model_cache  # it is there now
-    scene = Scene(Topics(kafka, lambda stem: f"{stem}-{uuid.uuid4().hex[:12]}"), tmp_path_factory.mktemp("away"), CACHE)
+def away(kafka: KafkaServer, model: PreparedModel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Away]:
+    scene = Scene(Topics(kafka, lambda stem: f"{stem}-{uuid.uuid4().hex[:12]}"), tmp_path_factory.mktemp("away"), model)
     with kafka_proxy(kafka.bootstrap) as proxy:
         yield begin(scene, proxy, kafka__down_exit_s=str(DOWN_S))
         scene.close()

@@ -6,7 +6,6 @@ All lives share one scene with a Milvus folder: what one leaves, the next must c
 import random
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -15,13 +14,14 @@ from tests.faults.scene import Scene
 from tests.faults.topics import Topics
 from tests.services.kafka import KafkaServer
 from worker.fail_point import POINTS
+from worker.model.prepared import PreparedModel
 
 SEEDS = (20_261, 20_262, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(20_263, 20_281)))
 
 
 @pytest.fixture(scope="module")
-def lives(kafka: KafkaServer, tmp_path_factory: pytest.TempPathFactory, model_cache: Path) -> Iterator[Lives]:
-    scene = Scene(Topics(kafka, lambda stem: f"{stem}-{uuid.uuid4().hex[:12]}"), tmp_path_factory.mktemp("lives"), model_cache)
+def lives(kafka: KafkaServer, tmp_path_factory: pytest.TempPathFactory, model: PreparedModel) -> Iterator[Lives]:
+    scene = Scene(Topics(kafka, lambda stem: f"{stem}-{uuid.uuid4().hex[:12]}"), tmp_path_factory.mktemp("lives"), model)
     yield Lives(scene)
     scene.close()
 

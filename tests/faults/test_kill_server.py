@@ -8,7 +8,6 @@ import random
 import uuid
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -19,6 +18,7 @@ from tests.services.kafka import KafkaServer
 from tests.services.milvus import MilvusServer
 from tests.services.redis import LocalRedis, local_redis
 from worker.fail_point import POINTS
+from worker.model.prepared import PreparedModel
 
 LAST_POINT = "after_upsert"
 AT_EVERY_RUN = ("cache_written", "landed")
@@ -44,10 +44,10 @@ def redis() -> Iterator[LocalRedis]:
 
 @pytest.fixture(scope="module")
 def lives(
-    kafka: KafkaServer, milvus: MilvusServer, redis: LocalRedis, tmp_path_factory: pytest.TempPathFactory, model_cache: Path
+    kafka: KafkaServer, milvus: MilvusServer, redis: LocalRedis, tmp_path_factory: pytest.TempPathFactory, model: PreparedModel
 ) -> Iterator[Lives]:
     topics = Topics(kafka, lambda stem: f"{stem}-{uuid.uuid4().hex[:12]}")
-    scene = Scene(topics, tmp_path_factory.mktemp("lives"), model_cache, milvus)
+    scene = Scene(topics, tmp_path_factory.mktemp("lives"), model, milvus)
     yield Lives(scene, redis__url=redis.url)
     scene.close()
 

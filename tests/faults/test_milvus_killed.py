@@ -4,7 +4,6 @@ History has servers that lost what they had acknowledged. The worker cannot see 
 """
 
 import time
-from pathlib import Path
 
 import pytest
 
@@ -13,6 +12,7 @@ from tests.services.milvus import MilvusServer
 from worker.cli.screen import Screen
 from worker.cli.verify import VerifyOptions, verify_topics
 from worker.milvus_table import MilvusTable
+from worker.model.prepared import PreparedModel
 from worker.positions.offsets import Target
 from worker.settings import Settings
 from worker.tables import DecodeTable, EngineTable, KafkaTable, ModelTable
@@ -22,7 +22,7 @@ BACK_S = 90.0
 KILLS = 2
 
 
-def _verify(scene: Scene, model_cache: Path, *, repair: bool) -> tuple[bool, int]:
+def _verify(scene: Scene, model: PreparedModel, *, repair: bool) -> tuple[bool, int]:
     """Return whether everything is there, and how many problems were found."""
     topics = scene.topics
     assert scene.server is not None
@@ -31,7 +31,7 @@ def _verify(scene: Scene, model_cache: Path, *, repair: bool) -> tuple[bool, int
             bootstrap_servers=topics.bootstrap, topics=(topics.logs,), group=topics.group, dead_letter_topic=topics.dead_letters
         ),
         milvus=MilvusTable(uri=scene.server.uri, collection=scene.collection),
-        model=ModelTable(cache=model_cache),
+        model=ModelTable(folder=model.folder),
         engine=EngineTable(name="llama"),
         decode=DecodeTable(errors="strict"),
     )
@@ -44,7 +44,7 @@ def _verify(scene: Scene, model_cache: Path, *, repair: bool) -> tuple[bool, int
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_what_a_server_acknowledged_before_it_was_killed_is_there_or_verify_finds_and_mends_it(
-    server_scene: Scene, milvus: MilvusServer, model_cache: Path
+    server_scene: Scene, milvus: MilvusServer, model: PreparedModel
 ) -> None:
     scene = server_scene
     scene.topics.send(400)
@@ -61,7 +61,7 @@ def test_what_a_server_acknowledged_before_it_was_killed_is_there_or_verify_find
         scene.wait_all_committed(worker)
     scene.drain(worker)
     lost = scene.judge().lost_below(scene.topics.committed())
-    assert _verify(scene, model_cache, repair=False)[0] == (not lost), "verify and the oracle do not agree"
-    assert _verify(scene, model_cache, repair=True)[0]
-    assert _verify(scene, model_cache, repair=False) == (True, 0)
+    assert _verify(scene, model, repair=False)[0] == (not lost), "verify and the oracle do not agree"
+    assert _verify(scene, model, repair=True)[0]
+    assert _verify(scene, model, repair=False) == (True, 0)
     scene.judge_end()

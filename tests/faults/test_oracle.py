@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,9 +9,10 @@ from numpy.typing import NDArray
 
 from tests.faults.index import Index, Line
 from tests.faults.oracle import judge
-from tests.faults.records import BASE_MS, Sent, content
+from tests.faults.records import BASE_MS, Sent, content, strange
 from tests.faults.topics import PARTITIONS, Letter
-from tests.faults.truth import Truth, truth_of
+from tests.faults.truth import LEAST_COSINE, Truth, truth_of
+from worker.model.prepared import PreparedModel
 
 TOPIC, EPOCH = "logs", "0123abcd"
 RECORDS = 60
@@ -24,8 +24,8 @@ LETTERS = [
 
 
 @pytest.fixture(scope="module")
-def truth(model_cache: Path) -> Truth:
-    return truth_of(model_cache)
+def truth(model: PreparedModel) -> Truth:
+    return truth_of(model)
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +104,15 @@ def test_a_wrong_vector_is_found(right: Index, truth: Truth, lie: str) -> None:
     assert judge(SENT, TOPIC, wrong, LETTERS).lost_below(ENDS) == []
     with pytest.raises(AssertionError):
         truth.check(wrong)
+
+
+def test_the_model_of_these_tests_tells_any_two_templates_apart(truth: Truth) -> None:
+    entries = [entry.text for number in range(600) for make in (content, strange) for entry in make(number).entries]
+    vectors = truth.embed(sorted({re.sub(r"\d+ ms\b|\d+", "", text) for text in entries}))
+    alike = vectors @ vectors.T
+    np.fill_diagonal(alike, 0)
+    assert len(vectors) > 1_000
+    assert 1 - alike.max() > 10 * (1 - LEAST_COSINE)
 
 
 def test_what_is_missing_is_lost_where_it_is_committed_and_only_there(right: Index) -> None:

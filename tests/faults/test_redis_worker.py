@@ -18,7 +18,7 @@ from tests.faults.oracle import judge
 from tests.faults.records import content, strange
 from tests.faults.scene import Scene
 from tests.faults.topics import Topics
-from tests.faults.truth import Truth
+from tests.faults.truth import Truth, truth_of
 from tests.faults.worker_process import WAIT_S, WorkerProcess
 from tests.services.kafka import KafkaServer
 from tests.services.proxy import Proxy
@@ -46,28 +46,26 @@ class Filled(NamedTuple):
     stored: Index
     frames: Frames
     folder: Path
-    model_cache: Path
+    model: PreparedModel
     scenes: list[Scene]
     """All that have begun, to be closed."""
 
     def elsewhere(self, name: str) -> tuple[Scene, str]:
         """Return a scene of the same topic with an index of its own, yet empty, and a group that has read nothing."""
         (folder := self.folder / name).mkdir()
-        self.scenes.append(scene := Scene(self.scene.topics, folder, self.model_cache))
+        self.scenes.append(scene := Scene(self.scene.topics, folder, self.model))
         return scene, f"{scene.topics.group}-{name}"
 
 
 @pytest.fixture(scope="module")
-def truth(prepared_model: PreparedModel) -> Iterator[Truth]:
-    truth = Truth(prepared_model)
-    yield truth
-    truth.close()
+def truth(model: PreparedModel) -> Truth:
+    return truth_of(model)
 
 
 @pytest.fixture(scope="module")
-def filled(kafka: KafkaServer, tmp_path_factory: pytest.TempPathFactory, model_cache: Path, truth: Truth) -> Iterator[Filled]:
+def filled(kafka: KafkaServer, tmp_path_factory: pytest.TempPathFactory, model: PreparedModel, truth: Truth) -> Iterator[Filled]:
     folder = tmp_path_factory.mktemp("filled")
-    scene = Scene(Topics(kafka, lambda stem: f"{stem}-{uuid4().hex[:12]}"), folder, model_cache)
+    scene = Scene(Topics(kafka, lambda stem: f"{stem}-{uuid4().hex[:12]}"), folder, model)
     scenes = [scene]
     try:
         scene.topics.send(RECORDS)
@@ -78,7 +76,7 @@ def filled(kafka: KafkaServer, tmp_path_factory: pytest.TempPathFactory, model_c
             assert (saved(worker)["from_engine"], saved(worker)["from_redis"]) == (len(index.templates), 0)
             frames = all_of(redis)
         assert len(frames) == len(index.templates)
-        yield Filled(scene, index, frames, folder, model_cache, scenes)
+        yield Filled(scene, index, frames, folder, model, scenes)
     finally:
         for one in scenes:
             one.close()

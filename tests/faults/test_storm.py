@@ -13,6 +13,7 @@ from tests.faults.topics import Topics
 from tests.faults.watch import CommitWatch
 from tests.faults.worker_process import WorkerProcess
 from tests.services.kafka import KafkaServer
+from worker.model.prepared import PreparedModel
 
 STORM_S = 20.0
 STORM_LONG_S = 120.0
@@ -24,12 +25,12 @@ MOST_REST_S = 30.0
 
 
 @pytest.fixture
-def scenes(kafka: KafkaServer, unique: Callable[[str], str], tmp_path: Path, model_cache: Path) -> Iterator[dict[Protocol, Scene]]:
+def scenes(kafka: KafkaServer, unique: Callable[[str], str], tmp_path: Path, model: PreparedModel) -> Iterator[dict[Protocol, Scene]]:
     """A scene for each protocol: both storms blow at once."""
     scenes: dict[Protocol, Scene] = {}
     for protocol in get_args(Protocol):
         (folder := tmp_path / protocol).mkdir()
-        scenes[protocol] = Scene(Topics(kafka, unique), folder, model_cache)
+        scenes[protocol] = Scene(Topics(kafka, unique), folder, model)
     yield scenes
     for scene in scenes.values():
         scene.close()

@@ -3,7 +3,6 @@
 import time
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from tests.services.milvus import MilvusServer, connected, drop
 from worker.cli.screen import Screen
 from worker.cli.verify import VerifyOptions, verify_topics
 from worker.milvus_table import MilvusTable
+from worker.model.prepared import PreparedModel
 from worker.positions.offsets import Target
 from worker.settings import Settings
 from worker.tables import DecodeTable, EngineTable, KafkaTable, ModelTable
@@ -30,7 +30,7 @@ class Kept:
     Thread: the test's.
     """
 
-    def __init__(self, scene: Scene, uri: str, model_cache: Path) -> None:
+    def __init__(self, scene: Scene, uri: str, model: PreparedModel) -> None:
         self.scene = scene
         self.uri = uri
         self.collection = f"{COLLECTION}_{uuid.uuid4().hex[:12]}"
@@ -40,7 +40,7 @@ class Kept:
                 bootstrap_servers=topics.bootstrap, topics=(topics.logs,), group=topics.group, dead_letter_topic=topics.dead_letters
             ),
             milvus=MilvusTable(uri=uri, collection=self.collection),
-            model=ModelTable(cache=model_cache),
+            model=ModelTable(folder=model.folder),
             engine=EngineTable(name="llama"),
             decode=DecodeTable(errors="strict"),
         )
@@ -70,10 +70,10 @@ class Kept:
 
 
 @pytest.fixture(scope="module")
-def kept(kafka: KafkaServer, milvus: MilvusServer, model_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
+def kept(kafka: KafkaServer, milvus: MilvusServer, model: PreparedModel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
     topics = Topics(kafka, lambda stem: f"{stem}-{uuid.uuid4().hex[:12]}")
-    scene = Scene(topics, tmp_path_factory.mktemp("verify"), model_cache)
-    kept = Kept(scene, milvus.uri, model_cache)
+    scene = Scene(topics, tmp_path_factory.mktemp("verify"), model)
+    kept = Kept(scene, milvus.uri, model)
     yield kept
     scene.close()
     drop(milvus.uri, kept.collection, f"{kept.collection}_templates")

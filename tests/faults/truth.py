@@ -8,17 +8,16 @@ import functools
 import hashlib
 import re
 from collections.abc import Iterable
-from pathlib import Path
 
 import numpy as np
 from llama_cpp import Llama
 from numpy.typing import NDArray
 
 from tests.faults.index import Index
-from worker.model.prepared import PreparedModel, prepare_model
+from worker.model.prepared import PreparedModel
 
-_LEAST_COSINE = 0.9999
-"""Between a vector and the same computed in another batch, or taken through float16; two of our templates are 0.99 alike at most."""
+LEAST_COSINE = 0.9999
+"""Between a vector and the same computed in another batch, or through float16; no two of our templates are as near (`test_oracle`)."""
 _AT_ONCE = 8
 _VARIABLE = re.compile(r"\d+ ms\b|[\W\d_]")
 
@@ -67,16 +66,16 @@ class Truth:
         self._llama.close()
 
     def _check_vectors(self, texts: list[str], stored: NDArray[np.float32]) -> None:
-        assert np.abs(np.linalg.norm(stored, axis=1) - 1).max() < 1 - _LEAST_COSINE
+        assert np.abs(np.linalg.norm(stored, axis=1) - 1).max() < 1 - LEAST_COSINE
         cosines = np.einsum("ij,ij->i", stored, self.embed(texts))
-        wrong = [texts[i] for i in np.flatnonzero(cosines < _LEAST_COSINE)]
+        wrong = [texts[i] for i in np.flatnonzero(cosines < LEAST_COSINE)]
         assert wrong == [], f"{len(wrong)} wrong vectors, the worst with cosine {cosines.min()}"
 
 
 @functools.cache
-def truth_of(model_cache: Path) -> Truth:
-    """Return the one of the default model, for all tests of a run: their records have the same texts."""
-    return Truth(prepare_model(None, model_cache))
+def truth_of(model: PreparedModel) -> Truth:
+    """Return the one of a model, for all tests of a run: their records have the same texts."""
+    return Truth(model)
 
 
 def _words(text: str) -> str:

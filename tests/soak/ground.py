@@ -86,7 +86,7 @@ class Ground:
 def open_ground() -> Iterator[Ground]:
     """Start the servers; skips, as a test would, when one cannot be had."""
     with contextlib.ExitStack() as stack:
-        prepare_model(None, CACHE)
+        model = prepare_model(None, CACHE)
         kafka = open_kafka(DockerKafka, LocalKafka)
         stack.callback(kafka.close)
         milvus = open_milvus(DockerMilvus, WheelMilvus)
@@ -97,7 +97,7 @@ def open_ground() -> Iterator[Ground]:
         ports = {"milvus": int(milvus.uri.rpartition(":")[2]), "redis": redis.port}
         proxies = {name: stack.enter_context(Proxy(port)) for name, port in ports.items()}
         proxies["kafka"] = stack.enter_context(kafka_proxy(kafka.bootstrap))
-        scene = Scene(Topics(kafka, lambda stem: f"{stem}-{uuid.uuid4().hex[:12]}"), folder, CACHE, milvus)
+        scene = Scene(Topics(kafka, lambda stem: f"{stem}-{uuid.uuid4().hex[:12]}"), folder, model, milvus)
         stack.callback(scene.close)
         ground = Ground(scene, kafka, proxies)
         stack.callback(ground.close)

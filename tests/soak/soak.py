@@ -13,7 +13,6 @@ from typing import Any
 from tests.faults.index import Index
 from tests.faults.truth import truth_of
 from tests.faults.worker_process import WorkerProcess
-from tests.model_fixture import CACHE
 from tests.soak.ground import Ground
 from tests.soak.plan import LONG_AWAY, Fault
 from tests.soak.samples import Sample, growth_of
@@ -93,7 +92,7 @@ class Soak:
         try:
             _, verdict = self._scene.check_nothing_lost()
             lost = len(verdict.lost_below(self._scene.topics.ends()))
-            truth_of(CACHE).check(_some(self._scene.read(), VECTORS))
+            truth_of(self._scene.model).check(_some(self._scene.read(), VECTORS))
         except AssertionError as failure:  # the oracle's: something invented, twice or wrong
             lost, wrong = -1, str(failure)[:2_000]
         else:

@@ -1,0 +1,46 @@
+"""The model of the fault tests: the default one with the first of its six layers, which takes a sixth of the time.
+
+All else is the default model's: tokenizer, dimensions, longest sequence, pooling. What it says of a text means less, but two of the
+records' templates still have two vectors (`test_oracle` sees to it), and that is all the oracle asks of it.
+"""
+
+import contextlib
+import json
+import shutil
+from pathlib import Path
+
+from safetensors.numpy import load_file, save_file
+
+from tests.model_fixture import CACHE
+from worker.model.folder import WEIGHTS, default_folder
+from worker.model.making import new_folder
+from worker.model.prepared import PreparedModel, prepare_model
+
+_LAYERS = 1
+_FOLDER = CACHE / "shallow"
+
+
+def shallow_model() -> PreparedModel:
+    """Return it prepared; made once for all test runs, beside the default model."""
+    if not _FOLDER.is_dir():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        with new_folder(CACHE) as making:
+            _write(making)
+            with contextlib.suppress(OSError):  # the tests' other process may have been first
+                making.rename(_FOLDER)
+    return prepare_model(_FOLDER, CACHE)
+
+
+def _write(folder: Path) -> None:
+    whole = default_folder()
+    shutil.copytree(whole, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(WEIGHTS))
+    config = json.loads((whole / "config.json").read_text(encoding="utf-8"))
+    (folder / "config.json").write_text(json.dumps(config | {"num_hidden_layers": _LAYERS}), encoding="utf-8")
+    weights = {name: weight for name, weight in load_file(whole / WEIGHTS).items() if _layer(name) < _LAYERS}
+    save_file(weights, folder / WEIGHTS)
+
+
+def _layer(weight: str) -> int:
+    """Return the layer that a weight belongs to; what stands before and behind all layers counts as the first."""
+    parts = weight.split(".")
+    return int(parts[parts.index("layer") + 1]) if "layer" in parts else 0
