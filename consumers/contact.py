@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 _MOST_GAP_S = 1.0
 _STILL_USED = "instance ID is still used"
+_NO_SUCH_GROUP = "group id does not exist"
 """In the reason, where the client gives the error as a fatal one and hides which."""
 _SECRET = ("password", "secret", "token", "key", "oauthbearer.config")
 
@@ -21,6 +22,11 @@ def fatal_line(name: str, reason: str) -> str:
         return (
             f"{reason} (another member has this group.instance.id; one that was killed has it until its session is over, by default 45 s, "
             "group.consumer.session.timeout.ms on the broker: start again then)"
+        )
+    if name == "GROUP_ID_NOT_FOUND" or _NO_SUCH_GROUP in reason:
+        return (
+            f"{reason} (under kafka.protocol = consumer: the group has members of the classic protocol, which the broker cannot take over; "
+            "end all of them; one that was killed stays until its session is over, by default 45 s, session.timeout.ms: start again then)"
         )
     return reason
 

@@ -47,6 +47,7 @@ class KafkaTable(Table):
     dead_letter_topic: str = "vectail.dead-letters"
     topic_epoch: str | None = Field(default=None, pattern=r"^[0-9A-Za-z_-]{1,32}$")
     protocol: Literal["classic", "consumer"] = "classic"
+    """How the group agrees on who reads what; `consumer` is KIP-848. To change it, end all members first, then start them again."""
     start: Literal["earliest", "latest"] = "earliest"
     """Where the log group begins in a partition for which it has committed nothing, new ones too."""
     expired: Literal["stop", "earliest", "latest"] = "stop"

@@ -74,3 +74,11 @@ def test_who_finds_its_static_id_taken_is_told_when_to_start_again() -> None:
     assert "start again then" in line
     assert "start again then" in fatal_line("_FATAL", "Fatal error: Broker: The instance ID is still used by another member")
     assert fatal_line("FENCED_INSTANCE_ID", "another has it") == "another has it"
+
+
+def test_who_finds_members_of_the_other_protocol_in_its_group_is_told_what_to_do() -> None:
+    for name, reason in (("GROUP_ID_NOT_FOUND", "no such group"), ("_FATAL", "Fatal error: Broker: The group id does not exist")):
+        line = fatal_line(name, reason)
+        assert line.startswith(f"{reason} (")
+        assert "members of the classic protocol" in line
+        assert "start again then" in line

@@ -99,6 +99,34 @@ def test_of_two_with_one_static_id_one_ends_with_exit_code_1_and_the_other_goes_
         scene.judge_end()
 
 
+def test_after_a_change_of_protocol_it_says_what_to_wait_for_and_goes_on_where_the_killed_one_stopped(scene: Scene) -> None:
+    """A member that has been through a rebalance tells the group what it has; a broker refuses to give that up for KIP-848."""
+    scene.topics.send(200)
+    classic = scene.start(**SMALL, **client_of("classic", session__timeout__ms="6000"))
+    stranger = scene.topics.stranger()
+    stranger.stay()
+    try:
+        _await(classic, lambda: len(stranger.owned) == PARTITIONS // 2)
+    finally:
+        stranger.leave()
+    scene.topics.send(200)
+    scene.wait_progress(classic)
+    classic.kill()
+    scene.topics.send(40)
+    too_early = scene.start(**SMALL, **client_of("consumer"))
+    assert too_early.wait() == CRASHED, too_early.lines
+    (line,) = too_early.words()
+    assert line.startswith("vectail: stopped, nothing was lost: "), line
+    assert "members of the classic protocol" in line, line
+    assert not too_early.events("error"), "a traceback of what is nobody's mistake"
+    scene.check_nothing_lost()
+    scene.topics.wait_without_members()
+    worker = scene.start(**SMALL, **client_of("consumer"))
+    scene.wait_all_committed(worker)
+    scene.drain(worker)
+    scene.judge_end()
+
+
 def test_what_was_aborted_is_never_stored_and_partitions_that_are_added_are_read_from_their_beginning(scene: Scene) -> None:
     topics = scene.topics
     topics.send(60)

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicCollection, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
 
@@ -124,6 +124,21 @@ class Topics:
         until_s = time.monotonic() + WAIT_S
         while len(self._producer.list_topics(self.logs, timeout=WAIT_S).topics[self.logs].partitions) < self.partitions:
             assert time.monotonic() < until_s, f"{self.logs} has no {self.partitions} partitions"
+
+    def wait_without_members(self) -> None:
+        """Return when both groups are empty: nobody lives, and the sessions of those that were killed are over."""
+        until_s = time.monotonic() + WAIT_S
+        while any(self._members_of(group) for group in (self.group, self.query_group)):
+            assert time.monotonic() < until_s, "a group still has members"
+            time.sleep(_LOOK_AGAIN_S)
+
+    def _members_of(self, group: str) -> int:
+        try:
+            return len(self._admin.describe_consumer_groups([group], request_timeout=WAIT_S)[group].result().members)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.GROUP_ID_NOT_FOUND:
+                raise
+            return 0
 
     def ends(self) -> dict[int, int]:
         """Return what is next in each partition behind the last record that this scene has sent."""

@@ -1,7 +1,7 @@
 """Which fault comes when: drawn from a seed, so that a soak that went wrong can be had again.
 
-Each kind comes once before any comes again. Milvus is away once for long, in the middle: ten minutes, or a quarter of a shorter soak.
-While it is, nobody is killed, so that one worker's memory is seen over all of it.
+Each kind comes once before any comes again. Milvus is away once for long, in the middle: for ten minutes where a soak lasts half an
+hour or more, for less of a shorter one. Meanwhile nobody is killed, so that one worker's memory is seen over all of it.
 """
 
 import random
@@ -10,6 +10,7 @@ from typing import NamedTuple
 KINDS = ("milvus silent", "milvus refused", "redis silent", "redis refused", "kafka silent", "kafka restart", "member", "kill")
 LONG_AWAY = "milvus away"
 _LONG_AWAY_S = 600.0
+_REST_S = 1200.0
 _GAP_S = (2.0, 20.0)
 _LASTS_S = (1.0, 12.0)
 _MOMENTARY = ("kafka restart", "kill")
@@ -29,7 +30,7 @@ def plan(total_s: float, seed: int) -> list[Fault]:
     """Return the faults of a soak in the order in which they begin; all are over when a tenth of the time is left."""
     chance = random.Random(seed)
     first_s, last_s = total_s * _QUIET_SHARE, total_s * (1 - _QUIET_SHARE)
-    away_s = min(_LONG_AWAY_S, total_s / 4)
+    away_s = min(_LONG_AWAY_S, max(total_s - _REST_S, total_s / 4))
     away = Fault((total_s - away_s) / 2, (total_s + away_s) / 2, LONG_AWAY)
     faults, at_s, kinds = [away], first_s, list[str]()
     while at_s < last_s:

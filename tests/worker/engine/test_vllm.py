@@ -111,7 +111,7 @@ def test_both_engines_give_the_vectors_of_transformers_at_every_length(tmp_path:
 )
 def test_other_bert_models_load_and_match_the_reference(tiny: Tiny, tmp_path: Path, new_engine: NewEngine) -> None:
     model = prepare_model(make_folder(tmp_path / "hf", tiny), tmp_path / "cache")
-    engine = new_engine(model)
+    engine = new_engine(model, number_format="float32")
     assert (engine.dim, engine.max_tokens) == (tiny.dim, model.max_tokens)
     assert worst_cosine(engine, load_golden(model.golden)) >= 0.9999
 
@@ -131,7 +131,7 @@ def test_an_id_outside_the_vocabulary_is_an_error_with_a_reason_and_the_engine_l
     tmp_path: Path, new_engine: NewEngine, token_id: int
 ) -> None:
     model = prepare_model(make_folder(tmp_path / "hf"), tmp_path / "cache")
-    engine = new_engine(model)
+    engine = new_engine(model, number_format="float32")
     good = texts_of([5, 7], model.vocabulary_size)
     before = engine.embed(good)
     with pytest.raises(RuntimeError, match="vLLM failed on 3 texts: "):
