@@ -71,6 +71,9 @@ class Poller:
         self._may_commit = True
         self._next_commit_s = 0.0
         self._under_way: dict[Partition, int] = {}  # sent in this assignment, no outcome yet
+        self.given_up: dict[Partition, int | None] = {}
+        """Partitions that went away after `stop_intake` before all of them was committed: the commit whose outcome is still to come, or
+        None: some of it will be read again. Replaced whole, so any thread may read it."""
         self.events: Counter[str] = Counter()
         """Assignments, revocations and losses: `assign`, `revoke`, `lost`."""
         self.commits: Counter[str] = Counter()
@@ -137,6 +140,8 @@ class Poller:
     def on_committed(self, accepted: Mapping[Partition, int], refused: Mapping[Partition, tuple[int, str]]) -> None:
         """Note what the broker has accepted; what it refused is tried again at the next tick (Rebalance)."""
         for partition, next_offset in accepted.items():
+            if self.given_up.get(partition) == next_offset:
+                self.given_up = {p: due for p, due in self.given_up.items() if p != partition}
             if self._is_outcome(partition, next_offset):
                 self.commits["accepted"] += 1
                 self._ledger.mark_committed(partition, next_offset)
@@ -224,6 +229,11 @@ class Poller:
         return True
 
     def _let_go(self, partitions: Iterable[Partition]) -> None:
+        if self._intake_stopped.is_set():
+            is_open, due = self._ledger.oldest_open_s(), self._ledger.committable()
+            left = [partition for partition in partitions if partition in is_open or partition in due]
+            sent = {p: due[p] for p in left if p not in is_open and self._under_way.get(p) == due[p]}
+            self.given_up = {**self.given_up, **{partition: sent.get(partition) for partition in left}}
         for partition in partitions:
             self._under_way.pop(partition, None)
         self._ledger.revoke(partitions)

@@ -95,12 +95,15 @@ class Ending:
         return True
 
     def _settle(self, until_s: float) -> bool:
-        """Wait for the last dead letters and replies, and until all of it is committed; False when time was up or a crash came first."""
+        """Wait for the last dead letters and replies, and until all of it is committed; False if it is not, or a crash came first."""
         ledgers = (self.pipeline.log_ledger, self.pipeline.query_ledger)
         if not all(ledger.wait_until_settled(ledger.owned(), _left_s(until_s)) for ledger in ledgers):
             return False
-        while any(ledger.committable() for ledger in ledgers):  # a commit that is refused now may be accepted at the next tick
-            if self.has_crashed() or _left_s(until_s) <= 0:
+        pollers = [poller for poller, _ in self.pollers]
+        # A commit that is refused now may be accepted at the next tick; a partition that is gone has only the one that was sent.
+        while any(ledger.committable() for ledger in ledgers) or any(poller.given_up for poller in pollers):
+            is_hopeless = any(None in poller.given_up.values() for poller in pollers)
+            if is_hopeless or self.has_crashed() or _left_s(until_s) <= 0:
                 return False
             self.abandon.wait(_COMMITTED_S)
         return True

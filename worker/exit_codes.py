@@ -7,4 +7,4 @@ CRASHED = 1
 MUST_CHANGE = 2
 """The user must change something before a start can succeed: settings, file, port, locked folder, collection, model, topic."""
 OVERDUE = 3
-"""The drain deadline passed; what is not committed is read again."""
+"""The drain was too short, or a partition was taken away meanwhile; what is not committed is read again."""

@@ -1,5 +1,6 @@
 """Commits that are under way: polling goes on, one at a time, and an outcome counts for its own assignment only."""
 
+from consumers.arrival import Partition
 from tests.consumers.scene import Scene, idle, turn
 
 
@@ -83,3 +84,57 @@ def test_a_record_that_is_held_at_the_cap_is_not_passed_over_by_a_revocation() -
     scene = Scene(cap_records=1)
     scene.play(lambda: scene.produce(0, 3), turn(scene.settle, lambda: scene.give(1)), idle)
     assert scene.committed() == {0: 1}
+
+
+def test_a_partition_that_goes_away_during_a_drain_with_open_records_is_given_up() -> None:
+    scene = Scene()
+    scene.play(lambda: scene.produce(0, 2), turn(lambda: scene.settle(0), scene.poller.stop_intake), lambda: scene.give(1), idle)
+    assert scene.poller.given_up == {scene.partition(0): None}
+
+
+def test_a_partition_that_is_lost_during_a_drain_before_its_commit_was_accepted_is_given_up() -> None:
+    scene = Scene()
+    seen: list[dict[Partition, int | None]] = []
+
+    def fall_silent() -> None:
+        scene.source.silent = True
+        scene.settle()
+
+    def lose() -> None:
+        scene.source.lost = True
+
+    scene.play(
+        lambda: scene.produce(0, 2),
+        turn(fall_silent, scene.poller.stop_intake),
+        lose,
+        turn(lambda: seen.append(scene.poller.given_up)),
+    )
+    assert seen == [{scene.partition(0): 2}]
+
+
+def test_a_commit_that_is_accepted_after_its_partition_has_moved_during_a_drain_gives_nothing_up() -> None:
+    scene = Scene()
+    seen: list[dict[Partition, int | None]] = []
+
+    def fall_silent() -> None:
+        scene.source.silent = True
+        scene.settle()
+
+    def answer() -> None:
+        scene.source.silent = False
+
+    scene.play(
+        lambda: scene.produce(0, 2),
+        turn(fall_silent, scene.poller.stop_intake),
+        lambda: scene.give(1),
+        turn(lambda: seen.append(scene.poller.given_up), answer),
+        idle,
+    )
+    assert seen == [{scene.partition(0): 2}]
+    assert scene.poller.given_up == {}
+
+
+def test_what_moves_while_records_are_taken_in_is_not_given_up() -> None:
+    scene = Scene()
+    scene.play(lambda: scene.produce(0, 2), lambda: scene.settle(0), lambda: scene.give(1), idle)
+    assert scene.poller.given_up == {}

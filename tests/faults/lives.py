@@ -10,7 +10,7 @@ import random
 from tests.faults.index import read_span
 from tests.faults.oracle import Verdict, judge
 from tests.faults.records import Content, content, strange
-from tests.faults.scene import Scene, client_of
+from tests.faults.scene import Scene
 from tests.faults.stranger import Protocol
 from tests.faults.topics import Committed
 from tests.faults.worker_process import WorkerProcess
@@ -52,7 +52,6 @@ class Lives:
         self.scene = scene
         self._settings = {**_SMALL, **settings}
         self._turns = itertools.cycle(_PROTOCOLS)
-        self._last: Protocol | None = None
 
     def killed_at(self, point: str) -> None:
         """Let a worker live until this point, and judge what it leaves."""
@@ -87,11 +86,7 @@ class Lives:
         self.scene.judge_end()
 
     def _begin(self, **settings: str) -> WorkerProcess:
-        protocol = next(self._turns)
-        if protocol == "consumer" != self._last:
-            self.scene.topics.wait_without_members()  # a broker may refuse to take members of the classic protocol over
-        self._last = protocol
-        return self.scene.start(**self._settings, **client_of(protocol), **settings)
+        return self.scene.start_under(next(self._turns), **self._settings, **settings)
 
     def _judge(self) -> tuple[Committed, Verdict]:
         committed, verdict = self.scene.check_nothing_lost()

@@ -62,6 +62,17 @@ class Scene:
         self._spare = folder / "copy"
         self.model = model
         self._workers: list[WorkerProcess] = []
+        self._protocol: Protocol | None = None
+
+    def start_under(self, protocol: Protocol, **settings: str) -> WorkerProcess:
+        """Start a worker under that protocol of the group; who follows one of another protocol waits until none of those is left.
+
+        Members of the classic protocol, also those that were killed, may keep one of KIP-848's out: see `test_ownership`.
+        """
+        if protocol == "consumer" and self._protocol == "classic":
+            self.topics.wait_without_members()
+        self._protocol = protocol
+        return self.start(**client_of(protocol), **settings)
 
     def start(self, *through: str, **settings: str) -> WorkerProcess:
         """Start a worker; `cap__records="50"` stands for the setting cap.records, `through` is a command that becomes the worker."""

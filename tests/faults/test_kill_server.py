@@ -12,7 +12,8 @@ from functools import partial
 import pytest
 
 from tests.faults.lives import Lives, Proven
-from tests.faults.scene import Scene, client_of
+from tests.faults.scene import Scene
+from tests.faults.stranger import Protocol
 from tests.faults.topics import Committed, Topics
 from tests.services.kafka import KafkaServer
 from tests.services.milvus import MilvusServer
@@ -31,6 +32,7 @@ IN_FULL_EACH = 50
 IN_ITS_START = 0.2
 START_S = 5.0
 MORE_S = 0.3
+PROTOCOLS: tuple[Protocol, ...] = ("classic", "consumer")
 FAST = {"cap__records": "500", "milvus__batch_rows": "250"}
 
 _log = logging.getLogger(__name__)
@@ -66,7 +68,7 @@ def test_200_kills_at_random_moments_over_100000_records_lose_nothing_and_store_
         done = sum(proven.below.values())
         if sum(scene.topics.ends().values()) - done < LEFT_RECORDS:  # a fast machine shall not run out of work
             scene.topics.send(LEFT_RECORDS)
-        worker = scene.start(**FAST, **client_of(chance.choice(("classic", "consumer"))))
+        worker = scene.start_under(chance.choice(PROTOCOLS), **FAST)
         if chance.random() < IN_ITS_START:
             assert worker.stays_alive(chance.uniform(0.0, START_S)), worker.lines
         else:

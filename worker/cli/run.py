@@ -53,7 +53,7 @@ def run_worker(settings: Settings, *, number: int | None = None, start: Target |
     if exit_code == DRAINED:
         inform("drained; everything that was taken in is committed")
     elif exit_code == OVERDUE:
-        inform("drain deadline passed; what is not committed will be read again")
+        inform("not all that was taken in is committed; the rest will be read again")
     return exit_code
 
 
