@@ -78,7 +78,7 @@ def test_an_index_that_is_away_at_the_start_then_refuses_and_then_is_silent_is_w
 ) -> None:
     scene = server_scene
     proxy.refuse()
-    scene.topics.send(100)
+    scene.topics.send(800)  # so many that its memory is that of a worker at work
     worker = scene.start(**USUAL, **behind(proxy), kafka__max_poll_interval_s=str(POLL_INTERVAL_S))
     worker.wait_for("the index cannot be opened yet")
     assert worker.stays_alive(AT_START_S), worker.lines
