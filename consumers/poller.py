@@ -139,9 +139,10 @@ class Poller:
 
     def on_committed(self, accepted: Mapping[Partition, int], refused: Mapping[Partition, tuple[int, str]]) -> None:
         """Note what the broker has accepted; what it refused is tried again at the next tick (Rebalance)."""
+        if self.given_up:
+            over: dict[Partition, int | None] = {p: None for p, (due, _) in refused.items() if self.given_up.get(p) == due}
+            self.given_up = {p: due for p, due in (self.given_up | over).items() if due is None or accepted.get(p) != due}
         for partition, next_offset in accepted.items():
-            if self.given_up.get(partition) == next_offset:
-                self.given_up = {p: due for p, due in self.given_up.items() if p != partition}
             if self._is_outcome(partition, next_offset):
                 self.commits["accepted"] += 1
                 self._ledger.mark_committed(partition, next_offset)

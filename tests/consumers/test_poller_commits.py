@@ -1,5 +1,7 @@
 """Commits that are under way: polling goes on, one at a time, and an outcome counts for its own assignment only."""
 
+import pytest
+
 from consumers.arrival import Partition
 from tests.consumers.scene import Scene, idle, turn
 
@@ -112,12 +114,14 @@ def test_a_partition_that_is_lost_during_a_drain_before_its_commit_was_accepted_
     assert seen == [{scene.partition(0): 2}]
 
 
-def test_a_commit_that_is_accepted_after_its_partition_has_moved_during_a_drain_gives_nothing_up() -> None:
+@pytest.mark.parametrize("refusal", ["", "illegal generation"], ids=["accepted", "refused"])
+def test_what_became_of_a_commit_is_known_though_its_partition_has_moved_during_a_drain(refusal: str) -> None:
     scene = Scene()
     seen: list[dict[Partition, int | None]] = []
 
     def fall_silent() -> None:
         scene.source.silent = True
+        scene.broker.refused = {scene.partition(0): refusal} if refusal else {}
         scene.settle()
 
     def answer() -> None:
@@ -131,7 +135,7 @@ def test_a_commit_that_is_accepted_after_its_partition_has_moved_during_a_drain_
         idle,
     )
     assert seen == [{scene.partition(0): 2}]
-    assert scene.poller.given_up == {}
+    assert scene.poller.given_up == ({scene.partition(0): None} if refusal else {})
 
 
 def test_what_moves_while_records_are_taken_in_is_not_given_up() -> None:

@@ -323,4 +323,20 @@ MUTATIONS = (
         'if expired == "never":',
         ("tests/consumers/test_expired.py",),
     ),
+    Mutation(
+        "a drain that has lost a partition before its last commit was accepted is called drained",
+        "worker/ending.py",
+        " or any(poller.given_up for poller in pollers)",
+        "",
+        ("tests/worker/test_ending.py::test_where_a_partition_was_given_up_it_is_not_called_drained",),
+    ),
+    Mutation(
+        "a partition that is lost during a drain is forgotten with what was not committed of it",
+        _POLLER,
+        "if partition in is_open or partition in due]",
+        "if partition in is_open]",
+        (
+            "tests/consumers/test_poller_commits.py::test_a_partition_that_is_lost_during_a_drain_before_its_commit_was_accepted_is_given_up",
+        ),
+    ),
 )

@@ -2,9 +2,12 @@
 
 import threading
 
+import pytest
+
+from consumers.arrival import Partition
 from tests.fakes.sink import FakeSink
 from tests.worker.running import WAIT_S, World, lines_of, wait_until
-from worker.exit_codes import DRAINED
+from worker.exit_codes import DRAINED, OVERDUE
 
 
 class NeverCloses(FakeSink):
@@ -39,6 +42,15 @@ def test_who_hangs_in_its_close_does_not_hold_the_end(world: World) -> None:
     sink.may_close.set()
     closing.join(WAIT_S)
     assert world.engine.closed
+
+
+@pytest.mark.parametrize("commit", [None, 7], ids=["open", "sent"])
+def test_where_a_partition_was_given_up_it_is_not_called_drained(world: World, commit: int | None) -> None:
+    world.send(lines_of(20))
+    running = world.start(world.settings(drain_s=1.0)).opened()
+    wait_until(lambda: world.committed() == 20, "20 records are committed")
+    running.service.logs.given_up = {Partition("logs", 0): commit}
+    assert running.stop() == OVERDUE
 
 
 def test_who_hangs_in_its_open_does_not_hold_the_end_and_nothing_begins_when_it_comes_back(world: World) -> None:
