@@ -17,7 +17,7 @@ from worker.model.making import new_folder
 from worker.model.prepared import PreparedModel, prepare_model
 
 _LAYERS = 1
-_FOLDER = CACHE / "shallow"
+_FOLDER = CACHE / f"shallow-{_LAYERS}"
 
 
 def shallow_model() -> PreparedModel:

@@ -41,7 +41,7 @@ def test_a_single_token_needs_no_attention_scores(tmp_path: Path) -> None:
 def test_the_activation_matters_a_little(tmp_path: Path) -> None:
     exact, by_tanh = (reference(make_folder(tmp_path / kind, Tiny(activation=kind))) for kind in ("gelu", "gelu_new"))
     ids = np.array([2, 40, 41, 42, 3], dtype=np.int32)
-    assert 1e-5 < np.linalg.norm(exact.embed(ids) - by_tanh.embed(ids)) < 1e-2  # a cosine of float32 would be 1
+    assert 5e-5 < np.linalg.norm(exact.embed(ids) - by_tanh.embed(ids)) < 1e-2  # a cosine of float32 would be 1
 
 
 def test_weights_that_give_no_direction_are_refused(tmp_path: Path) -> None:
