@@ -14,7 +14,7 @@ from confluent_kafka.admin import AdminClient
 from tests.faults.records import Content, Entry
 from tests.faults.scene import COLLECTION, Scene
 from tests.faults.worker_process import WAIT_S, WorkerProcess
-from tests.services.milvus import MilvusServer, connected, drop
+from tests.services.milvus import MilvusServer, drop, rows_there
 from tests.services.redis import LocalRedis, local_redis
 
 KINDS = 1_000
@@ -64,13 +64,6 @@ def saved(worker: WorkerProcess) -> dict[str, int]:
     return told
 
 
-def rows(milvus: MilvusServer, collection: str) -> int:
-    """Count the rows, Strong."""
-    with connected(milvus.uri) as client:
-        counted: int = client.query(collection, output_fields=["count(*)"], consistency_level="Strong")[0]["count(*)"]
-    return counted
-
-
 def finish(*workers: WorkerProcess) -> None:
     for worker in workers:
         worker.terminate()
@@ -91,7 +84,7 @@ def test_each_kind_is_computed_once_a_worker_and_never_again(
     for figures in map(saved, workers):
         assert figures["chunks"] == KINDS
         assert sum(figures[part] for part in ("from_engine", "from_redis", "from_index", "from_memory")) == KINDS
-    assert (rows(milvus, collection), rows(milvus, f"{collection}_templates")) == (2 * KINDS, KINDS)
+    assert (rows_there(milvus.uri, collection), rows_there(milvus.uri, f"{collection}_templates")) == (2 * KINDS, KINDS)
 
     redis.admin().flushall()
     for number, again in enumerate((shared, shared | {"redis__url": ""})):

@@ -124,6 +124,13 @@ def drop(uri: str, *collections: str) -> None:
             client.drop_collection(collection, timeout=_ASK_S)
 
 
+def rows_there(uri: str, collection: str) -> int:
+    """Count the rows, Strong. From then on reads at Bounded consistency, which may miss the newest, see what was written before."""
+    with connected(uri) as client:
+        counted: int = client.query(collection, output_fields=["count(*)"], consistency_level="Strong", timeout=_ASK_S)[0]["count(*)"]
+    return counted
+
+
 def empty(uri: str, collection: str, key: str) -> None:
     """Delete every row of a collection whose text `key` is not empty; a collection that is not there is no error."""
     with connected(uri) as client:

@@ -9,7 +9,7 @@ import pytest
 from sinks.milvus.sink import MilvusSink
 from sinks.row import LineRow, TemplateRow
 from tests.model_fixture import CACHE
-from tests.services.milvus import MilvusServer, drop
+from tests.services.milvus import MilvusServer, drop, rows_there
 from tests.services.ports import free_port
 from tests.worker.cli.conftest import RunHere
 from tests.worker.cli.console import in_one_line
@@ -48,6 +48,7 @@ def filled(milvus: MilvusServer) -> Iterator[str]:
         ]
     )
     sink.close()
+    assert (rows_there(milvus.uri, f"{name}_templates"), rows_there(milvus.uri, name)) == (len(KINDS), sum(KINDS.values()))
     yield name
     drop(milvus.uri, name, f"{name}_templates")
 
