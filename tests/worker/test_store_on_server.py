@@ -15,7 +15,7 @@ from tests.worker.chain import Chain
 from worker.stage import Abandoned
 
 LINES = [f"disk {'abcdefgh'[number % 8]} full {number}" for number in range(20)]
-TIMEOUT_S = 0.5
+SHORT_S, PATIENT_S = 0.5, 10.0
 
 
 @pytest.fixture
@@ -27,9 +27,8 @@ def server(tmp_path: Path) -> Iterator[StubServer]:
 
 @pytest.fixture
 def remote(server: StubServer) -> Iterator[MilvusSink]:
-    sink = MilvusSink(MilvusSettings(uri=server.uri, dim=384, space="space-1", timeout_s=10.0))
+    sink = MilvusSink(MilvusSettings(uri=server.uri, dim=384, space="space-1", timeout_s=PATIENT_S))
     sink.open()
-    sink._lent.check()._write_timeout_s = TIMEOUT_S  # noqa: SLF001 (opening takes longer than a test should wait)
     yield sink
     sink.close()
 
@@ -86,16 +85,24 @@ def test_what_the_server_refuses_for_a_while_is_held_and_then_stored_once(
 ) -> None:
     tries: list[float] = []
 
+    def wait_at_most(timeout_s: float) -> None:
+        remote._lent.check()._write_timeout_s = timeout_s  # noqa: SLF001 (no test should wait so long for an answer that does not come)
+
+    def begin() -> None:
+        wait_at_most(SHORT_S if fault is late_answer else PATIENT_S)
+        fault(server)
+
     def pause(seconds: float) -> bool:
         assert (onto.committable(), onto.ledger.open_records, onto.letters.posted) == (None, len(LINES), [])
         tries.append(seconds)
         if len(tries) == 2:
             mend(server)
+            wait_at_most(PATIENT_S)
         return False
 
-    onto.store_step = replace(onto.store_step, pause=pause, fail_point=lambda point: fault(server) if point == "before_upsert" else None)
+    onto.store_step = replace(onto.store_step, pause=pause, fail_point=lambda point: begin() if point == "before_upsert" else None)
     if collection == "templates":
-        fault(server)
+        begin()
         onto.store_step = replace(onto.store_step, fail_point=lambda _point: None)
     onto.store()
     assert len(tries) == 2
