@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Callable, Iterator
 
+import hypothesis
 import pytest
 import structlog
 
@@ -17,6 +18,11 @@ from tests.services.mock_kafka import MockKafka
 from tests.services.wheel_milvus import WheelMilvus
 
 __all__ = ["close_bindings_files", "own", "prepared_model", "tokenizer", "transformers_installed", "vllm_installed"]
+
+
+_USUAL = hypothesis.settings.get_profile(hypothesis.settings.get_current_profile_name())
+hypothesis.settings.register_profile("patient", _USUAL, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("patient")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

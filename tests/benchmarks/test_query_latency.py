@@ -176,7 +176,7 @@ def test_behind_one_lane_a_question_waits_for_all_lines_before_it(fifo: bool, tm
         assert [one.queries for one in side.batches] == [number == place for number in range(len(engine.batches))]
         assert side.log_tokens == sum(map(sum, engine.batches)) - tokens
 
-        side.client.begin(ClosedLoop(3, questions.take(50), time.monotonic() + 0.5, GATE_S))
+        side.client.begin(ClosedLoop(3, questions.take(2_000), time.monotonic() + 3.0, GATE_S))
         several = side.client.end()
         assert len(several) > 3
         assert {one.outcome for one in several} == {"hits"}

@@ -36,7 +36,7 @@ def server(tmp_path: Path, certificate: Path) -> Iterator[StubServer]:
 
 
 def settings_for(uri: str, **tls: str) -> MilvusSettings:
-    return MilvusSettings(uri=uri, dim=DIM, space="space-1", timeout_s=3.0, **tls)  # type: ignore[arg-type]
+    return MilvusSettings(uri=uri, dim=DIM, space="space-1", timeout_s=10.0, **tls)  # type: ignore[arg-type]
 
 
 def test_a_server_is_reached_by_tls_under_the_name_in_its_certificate(server: StubServer, certificate: Path) -> None:

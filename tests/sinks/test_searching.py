@@ -32,7 +32,7 @@ def lite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusSink]:
 examples = itertools.count()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     stored=st.lists(st.tuples(nasty, nasty, nasty, st.integers(-3, 3)), min_size=1, max_size=6),
     services=st.lists(nasty, max_size=2),

@@ -13,6 +13,7 @@ from tests.sinks.rows import DIGEST, DIM, line, nearest, newest, offsets, templa
 from tests.sinks.stub_server import StubServer
 
 ALL = LineFilter()
+SHORT_S, PATIENT_S = 0.5, 10.0
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def server(tmp_path: Path) -> Iterator[StubServer]:
 
 @pytest.fixture
 def remote(server: StubServer) -> Iterator[MilvusSink]:
-    sink = MilvusSink(MilvusSettings(uri=server.uri, dim=DIM, space="space-1", timeout_s=2.0))
+    sink = MilvusSink(MilvusSettings(uri=server.uri, dim=DIM, space="space-1", timeout_s=PATIENT_S))
     sink.open()
     yield sink
     sink.close()
@@ -107,10 +108,13 @@ def test_no_answer_is_larger_than_a_page_of_the_longest_texts(server: StubServer
 
 
 def test_an_answer_that_comes_too_late_is_busy_and_the_replay_changes_nothing(server: StubServer, remote: MilvusSink) -> None:
+    client = remote._lent.check()  # noqa: SLF001
     server.answer.clear()
+    client._write_timeout_s = SHORT_S  # noqa: SLF001 (no test should wait so long for an answer that does not come)
     with pytest.raises(SinkBusy, match="DEADLINE_EXCEEDED"):
         remote.upsert_lines([line(1)])
     server.answer.set()
+    client._write_timeout_s = PATIENT_S  # noqa: SLF001
     remote.upsert_lines([line(1)])
     assert remote.counts().lines == 1
 
@@ -156,7 +160,7 @@ def test_an_index_that_the_server_refuses_is_named_and_a_later_start_finishes_th
     server: StubServer, answer: tuple[int, str], expected: type[Exception], told: str
 ) -> None:
     server.version, server.no_index = "v2.6.11", answer
-    settings = MilvusSettings(uri=server.uri, dim=DIM, space="space-1", timeout_s=2.0, index="GPU_CAGRA")
+    settings = MilvusSettings(uri=server.uri, dim=DIM, space="space-1", timeout_s=PATIENT_S, index="GPU_CAGRA")
     with pytest.raises(expected, match=told):
         MilvusSink(settings).open()
     server.no_index = None

@@ -99,6 +99,8 @@ def test_a_flush_waits_for_reads_and_keeps_new_ones_out() -> None:
     assert reader.inside.wait(WAIT_S)
     flush = Visitor(turns.flush)
     assert not flush.inside.wait(A_MOMENT_S)
+    while not turns._flushing:  # noqa: SLF001 (on a busy machine its thread may not have come so far)
+        pass
     late = Visitor(turns.read)
     assert not late.inside.wait(A_MOMENT_S)
     reader.end()

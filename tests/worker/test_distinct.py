@@ -1,6 +1,6 @@
 """The count of different digests."""
 
-import secrets
+import random
 
 import numpy as np
 import pytest
@@ -12,7 +12,8 @@ from worker.space import words_of
 @pytest.mark.parametrize("number", [0, 1, 50, 3_000, 40_000, 120_000])
 def test_digests_are_counted_to_a_few_per_cent_however_often_they_come(number: int) -> None:
     distinct = Distinct()
-    digests = [secrets.token_hex(16) for _ in range(number)]
+    randoms = random.Random(number)
+    digests = [randoms.randbytes(16).hex() for _ in range(number)]
     distinct.add(words_of(digests))
     distinct.add(words_of(digests[: number // 2]))
     assert abs(int(distinct) - number) <= 0.04 * number  # five standard errors
@@ -30,7 +31,8 @@ def test_many_counts_are_right_on_average(number: int) -> None:
 
 
 def test_two_counts_together_count_what_both_have_once() -> None:
-    digests = [secrets.token_hex(16) for _ in range(1_000)]
+    randoms = random.Random(1_000)
+    digests = [randoms.randbytes(16).hex() for _ in range(1_000)]
     left, right = Distinct(), Distinct()
     left.add(words_of(digests[:600]))
     right.add(words_of(digests[400:]))

@@ -89,9 +89,9 @@ class Held:
         assert self.failed == []
 
     def abandon(self) -> None:
-        self.open()
         self.chain.embed_lane.abandon()
         self.chain.ahead.abandon()
+        self.open()
 
     def _on_crash(self, _stage: str, error: Exception) -> None:
         self.failed.append(error)

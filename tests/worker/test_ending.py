@@ -34,7 +34,7 @@ def test_who_hangs_in_its_close_does_not_hold_the_end(world: World) -> None:
     world.sink = sink = NeverCloses()
     sink.may_open.set()
     world.send(lines_of(20))
-    running = world.start(world.settings(drain_s=2.0)).opened()
+    running = world.start(world.settings(drain_s=8.0)).opened()
     wait_until(lambda: len(sink.lines) == 20, "20 rows")
     assert running.stop() == DRAINED
     assert world.committed() == 20

@@ -117,7 +117,7 @@ def test_past_the_drain_deadline_only_what_is_settled_is_committed(world: World)
     world.send(["stuck in the sink", *lines_of(20)])
     assert hold.held.wait(WAIT_S)
     assert running.stop() == OVERDUE
-    assert world.committed() == 60
+    wait_until(lambda: world.committed() == 60, "what was settled is committed")  # perhaps a moment after the end
     assert running.service.crash is None
     world.fake_sink.on_upsert = lambda _rows: None
     second = world.start().opened()
@@ -316,7 +316,7 @@ def test_a_query_is_answered_while_the_log_ledger_is_full_and_the_sink_takes_no_
     assert len(good["hits"]) == 3
     assert bad["error"]["field"] == "k"
     assert running.stop() == OVERDUE
-    assert world.committed(world.kafka.query_topic, world.kafka.query_group) == 2
+    wait_until(lambda: world.committed(world.kafka.query_topic, world.kafka.query_group) == 2, "the queries are committed")
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")

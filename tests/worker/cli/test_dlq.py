@@ -5,6 +5,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,11 @@ HOUR_MS = 3_600_000
 THREE = b'[{"message": "one"}, {"message": "two"}, {"message": "three"}]'
 NASTY = "\x1b[31mred\x07 \u202eback\x9b1m\rover\ttab\nsecond line".encode() + b"\xff\x1b"
 Dlq = Callable[..., Ended]
+
+
+def before_now(*, minutes: int) -> str:
+    """Return a time so long before `NOW_MS`, however long ago that was."""
+    return datetime.fromtimestamp(NOW_MS / 1000 - 60 * minutes, UTC).isoformat()
 
 
 def letters() -> list[tuple[int, int, DeadLetter]]:
@@ -183,8 +189,8 @@ def test_letters_are_chosen_by_all_that_is_given(choice: Choice, wanted: list[in
 
 
 def test_those_of_a_span_are_listed_and_the_newest_of_them_shown(dlq: Dlq) -> None:
-    assert which(listed(dlq, "--since", "210m", "--topic", "logs")) == ["0/2"]
-    found = listed(dlq, "--since", "270m", "--all", "-k", "2")
+    assert which(listed(dlq, "--since", before_now(minutes=210), "--topic", "logs")) == ["0/2"]
+    found = listed(dlq, "--since", before_now(minutes=270), "--all", "-k", "2")
     assert which(found) == ["1/1", "1/0"]
     assert sum(kind["letters"] for kind in found["kinds"]) == 4
 

@@ -144,7 +144,7 @@ def test_a_broker_that_goes_away_while_watching_is_said_once_and_waited_for(
     mock_kafka: MockKafka, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Producer({"bootstrap.servers": mock_kafka.bootstrap, "log_level": 0}).list_topics("logs", timeout=WAIT_S)
-    options = LagOptions(watch=True, interval_s=1.0, queries=False, as_json=True, answer_s=0.3)
+    options = LagOptions(watch=True, interval_s=1.0, queries=False, as_json=True, answer_s=3.0)
     show_lag(KafkaTable(bootstrap_servers=mock_kafka.bootstrap), options, Pauses(mock_kafka.close, lambda: None, lambda: None))
     written = capsys.readouterr()
     assert [json.loads(line)["total"]["lag_records"] for line in written.out.splitlines()] == [0]

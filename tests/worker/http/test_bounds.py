@@ -6,7 +6,7 @@ from tests.worker.http.conftest import Serve
 from tests.worker.http.serving import HEAD, HITS, QUERY, Serving, is_cut_off, receive
 from worker.http.server import Bounds
 
-SHORT = Bounds(lull_s=0.1)
+SHORT = Bounds(lull_s=0.5)
 MORE_THAN_SOCKETS_TAKE = 20_000_000
 
 

@@ -1,5 +1,6 @@
 """Where a group stands, and what moving it would mean; on a real Kafka what only Kafka knows."""
 
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -127,9 +128,11 @@ def test_an_active_group_has_members_and_the_broker_itself_does_not_move_it(topi
     reader = Consumer({"bootstrap.servers": topic.table.bootstrap_servers, "group.id": topic.group, **own})
     try:
         reader.subscribe([topic.name])
-        while not reader.assignment():
+        active = GroupState("stable", [Member("reader", "127.0.0.1", [topic.at(0), topic.at(1)])])
+        until_s = time.monotonic() + WAIT_S
+        while (found := positions.state(topic.group)) != active:
+            assert time.monotonic() < until_s, found
             reader.poll(0.1)
-        assert positions.state(topic.group) == GroupState("stable", [Member("reader", "127.0.0.1", [topic.at(0), topic.at(1)])])
         with pytest.raises(GroupActive, match=f"group {topic.group} is active again"):
             positions.commit(topic.group, {topic.at(0): 4})
         assert positions.committed(topic.group, [topic.at(0)]) == {topic.at(0): None}

@@ -80,12 +80,14 @@ def fed(world: World) -> Ended:
     world.fake_sink.has_bm25 = False
     world.send(lines_of(LINES))
     world.send([b"\xff\xfe", b"", b'{"message": "mail to ann@example.org", "level": "info"}'], partition=1)
-    settings = world.settings(status=LIVELY, decode=DecodeTable(errors="strict"), redact=RedactTable(rules=("email",)))
+    often = {"commit_interval_s": 0.2}
+    settings = world.settings(status=LIVELY, kafka=often, decode=DecodeTable(errors="strict"), redact=RedactTable(rules=("email",)))
     running = world.start(settings).opened()
     wait_until(lambda: running.service.pipeline.log_ledger.tally["admitted"] == LINES + 3, "all records")
     wait_until(lambda: not running.service.pipeline.log_ledger.tally["in_flight"], "all to be done")
     world.ask({"text": "disk"}, {"text": ""})
     wait_until(lambda: page(running, "/readyz")[1] == "ready", "readiness")
+    wait_until(lambda: any(name == "vectail_consumer_committed_offset" for name, _ in values(running)), "what is committed")
     return running
 
 
@@ -168,7 +170,7 @@ def test_a_worker_that_waits_for_its_index_is_alive_and_says_what_it_waits_for(w
 def test_an_index_that_goes_away_is_named_and_does_not_kill_the_worker(fed: Ended, world: World) -> None:
     world.fake_sink.busy_calls = 10**9
     wait_until(lambda: page(fed, "/readyz")[0] == 503, "the outage to be seen")
-    assert {name for name, said in page(fed, "/readyz")[2].items() if said != "ok"} == {"index"}
+    wait_until(lambda: {name for name, said in page(fed, "/readyz")[2].items() if said != "ok"} == {"index"}, "nothing else to be named")
     assert page(fed, "/healthz")[0] == 200
     found = values(fed)
     assert (value(found, "vectail_dependency_up", dependency="index"), value(found, "vectail_dependency_up", dependency="kafka")) == (0, 1)
