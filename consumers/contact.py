@@ -43,18 +43,20 @@ class Contact:
         self._down_exit_s = down_exit_s
         self._polled_s: float | None = None
         self._silent_s = 0.0
+        self._answered = False
         self._refused = False
 
     def heard(self) -> None:
-        """A broker has answered."""
+        """A broker has answered since the last poll."""
         self._silent_s = 0.0
+        self._answered = True
         self._refused = False
 
     def polled(self, now_s: float) -> None:
-        """Count the time since the last poll. Raises SourceAway."""
-        if self._polled_s is not None:
+        """Count the time since the last poll, unless somebody answered in it. Raises SourceAway."""
+        if self._polled_s is not None and not self._answered:
             self._silent_s += min(now_s - self._polled_s, _MOST_GAP_S)
-        self._polled_s = now_s
+        self._polled_s, self._answered = now_s, False
         if self._down_exit_s is not None and self._silent_s > self._down_exit_s:
             raise SourceAway(f"no broker of kafka at {self._servers} has answered for {self._down_exit_s:g} s (kafka.down_exit_s)")
 

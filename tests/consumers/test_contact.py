@@ -27,9 +27,16 @@ def test_after_so_long_without_an_answer_it_is_over() -> None:
     contact = new_contact(60.0)
     poll(contact, from_s=0, to_s=60)
     contact.heard()
-    poll(contact, from_s=61, to_s=120)
+    poll(contact, from_s=61, to_s=121)
     with pytest.raises(SourceAway, match=r"no broker of kafka at broker:9092 has answered for 60 s \(kafka.down_exit_s\)"):
-        poll(contact, from_s=121, to_s=122)
+        poll(contact, from_s=122, to_s=122)
+
+
+def test_a_poll_that_took_long_and_brought_an_answer_was_no_silence() -> None:
+    contact = new_contact(0.5)
+    for now_s in range(100):
+        contact.heard()
+        contact.polled(float(now_s))
 
 
 def test_time_in_which_nobody_polled_does_not_count() -> None:

@@ -78,7 +78,7 @@ def test_the_epoch_tells_a_re_created_topic_from_its_predecessor(kafka: KafkaSer
         kafka.create_topic(topic)
         produce(kafka.bootstrap, topic, [b"a"] * 2)
         member = new_member(kafka.bootstrap, [topic, other])
-        poll_until(lambda member=member: len(member.records) >= 4, member)  # type: ignore[misc]
+        poll_until(lambda member=member: {record.topic for record in member.records} == {topic, other}, member)  # type: ignore[misc]
         epochs.append({record.topic: record.epoch for record in member.records})
         member.close()
         delete_topic(kafka.bootstrap, topic)
@@ -138,8 +138,8 @@ def test_after_a_broker_was_killed_records_and_commits_go_on(kafka: KafkaServer,
     poll_until(lambda: said.has("is away; waiting for it"), member)
     kafka.start()
     produce(kafka.bootstrap, topic, [b"b"] * 3)
-    poll_until(lambda: len(member.records) == 6, member)
-    assert member.offsets(0) == list(range(6))
+    poll_until(lambda: 5 in member.offsets(0), member)  # a member that is not back in its session begins again: nothing is committed
+    assert member.offsets(0) in (list(range(6)), [0, 1, 2, *range(6)])
     poll_until(lambda: member.commit({Partition(topic, 0): 6}) == {}, member)
 
 

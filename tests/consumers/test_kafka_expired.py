@@ -13,7 +13,7 @@ from tests.contracts.groups import WAIT_S, Member, poll_until
 from tests.services.kafka import KafkaServer
 
 Unique = Callable[[str], str]
-_CLASSIC = {"heartbeat.interval.ms": "100", "session.timeout.ms": "3000"}
+_CLASSIC = {"heartbeat.interval.ms": "100", "session.timeout.ms": "10000"}
 _LITTLE = {"queued.min.messages": "1", "max.partition.fetch.bytes": "1000", "fetch.message.max.bytes": "1000"}
 
 
@@ -66,8 +66,12 @@ class Topic:
             expired=expired,
             librdkafka={"fetch.wait.max.ms": "20", "log_level": "0", **(_CLASSIC if protocol == "classic" else {}), **(little or {})},
         )
-        self.members.append(Member(KafkaSource(settings, say=self.said.append)))
+        self.members.append(Member(KafkaSource(settings, say=self._say)))
         return self.members[-1]
+
+    def _say(self, line: str) -> None:
+        if "trying again" not in line:  # a broker on a busy machine may not answer in time
+            self.said.append(line)
 
 
 @pytest.fixture
@@ -110,7 +114,7 @@ def test_earliest_goes_on_with_the_first_that_is_there_and_says_what_is_lost(top
     poll_until(lambda: len(member.records) >= 4, member)
     assert member.offsets(0) == [6, 7, 8, 9]
     assert [line for line in topic.said if "2 records not indexed and gone; going on at 6" in line] == topic.said
-    assert topic.committed() == 6
+    poll_until(lambda: topic.committed() == 6, member)
 
 
 def test_latest_goes_on_with_what_comes_and_a_restart_skips_no_more(topic: Topic) -> None:
@@ -198,7 +202,7 @@ def test_a_new_group_that_starts_at_the_latest_says_what_it_leaves_out_and_keeps
     member = topic.join(start="latest")
     poll_until(lambda: bool(topic.said), member)
     assert "starting at 5, behind 5 records (kafka.start = latest)" in topic.said[0]
-    assert topic.committed() == 5
+    poll_until(lambda: topic.committed() == 5, member)
     member.close()
     topic.produce(2)
     again = topic.join(start="latest")

@@ -223,8 +223,7 @@ def test_a_member_that_did_not_poll_has_lost_its_partitions_and_may_join_again(w
     world.stop_polling(sleeper.source)
     poll_until(lambda: other.owned == ALL, other)
     poll_until(lambda: len(sleeper.owned) == len(other.owned) == 2 and len(sleeper.events) > before, sleeper, other)
-    assert sleeper.events[before][0] == "lost"
-    assert [what for what, _ in sleeper.events[before:]] == ["lost", "assign"]
+    assert [what for what, _ in sleeper.events[before:]][:2] == ["lost", "assign"]
 
 
 def test_a_broker_accepts_the_commit_of_a_partition_that_has_moved(world: World, new_member: NewMember) -> None:

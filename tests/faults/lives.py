@@ -50,6 +50,7 @@ class Lives:
     def __init__(self, scene: Scene, **settings: str) -> None:
         """`settings`: of every worker, beside the usual small ones."""
         self.scene = scene
+        scene.members_die()
         self._settings = {**_SMALL, **settings}
         self._turns = itertools.cycle(_PROTOCOLS)
 

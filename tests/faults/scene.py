@@ -16,6 +16,7 @@ from tests.faults.stranger import Protocol
 from tests.faults.topics import Committed, Topics
 from tests.faults.truth import truth_of
 from tests.faults.worker_process import WAIT_S, WorkerProcess
+from tests.services.kafka import SHORT_SESSION_S, short_sessions
 from tests.services.milvus import MilvusServer, drop
 from worker.model.prepared import PreparedModel
 
@@ -25,15 +26,15 @@ _LOOK_AGAIN_S = 0.05
 FLOWS_S = 30.0
 """Within which a fresh record must be stored and committed once a fault is over."""
 _CLIENT = {
-    # A killed member gives its partitions back after so long.
-    "session.timeout.ms": "3000",
+    # A machine that stalls for a moment must not cost a member its partitions.
+    "session.timeout.ms": "10000",
     "heartbeat.interval.ms": "500",
     # Small fetches: something of every partition is on its way whenever a fault comes.
     "max.partition.fetch.bytes": "4096",
     "queued.min.messages": "50",
 }
 _CLASSIC_ONLY = ("session.timeout.ms", "heartbeat.interval.ms")
-"""Under `consumer` these are the broker's: 3 s and 0.5 s on the one that tests start."""
+"""Under `consumer` these are the broker's: 10 s and 0.5 s on the one that tests start."""
 _USUAL = {
     "kafka.commit_interval_s": "0.2",
     "kafka.librdkafka": json.dumps(_CLIENT),
@@ -63,6 +64,12 @@ class Scene:
         self.model = model
         self._workers: list[WorkerProcess] = []
         self._protocol: Protocol | None = None
+        self._members_die = False
+
+    def members_die(self) -> None:
+        """From now on a member that is killed or stands still gives its partitions back after `SHORT_SESSION_S`, under either protocol."""
+        self._members_die = True
+        short_sessions(self.topics.bootstrap, self.topics.group, self.topics.query_group)
 
     def start_under(self, protocol: Protocol, **settings: str) -> WorkerProcess:
         """Start a worker under that protocol of the group; who follows one of another protocol waits until none of those is left.
@@ -89,7 +96,11 @@ class Scene:
             "milvus.collection": self.collection,
             "model.folder": str(self.model.folder),
         }
-        worker = WorkerProcess(_USUAL | own | {name.replace("__", "."): value for name, value in settings.items()}, *through)
+        wanted = _USUAL | own | {name.replace("__", "."): value for name, value in settings.items()}
+        client = json.loads(wanted["kafka.librdkafka"])
+        if self._members_die and client.get("session.timeout.ms") == _CLIENT["session.timeout.ms"]:
+            wanted["kafka.librdkafka"] = json.dumps(client | {"session.timeout.ms": str(int(SHORT_SESSION_S * 1000))})
+        worker = WorkerProcess(wanted, *through)
         self._workers.append(worker)
         return worker
 
@@ -111,9 +122,9 @@ class Scene:
         self.wait_committed(worker, lambda committed: all(committed[p] >= ends[p] for p in wanted), group)
 
     def wait_progress(self, worker: WorkerProcess) -> Committed:
-        """Wait until the worker has committed something more than there was at this call."""
-        before = self.topics.committed()
-        return self.wait_committed(worker, lambda committed: committed != before)
+        """Wait until the worker has committed something more than there was at this call, if there was more."""
+        before, ends = self.topics.committed(), self.topics.ends()
+        return self.wait_committed(worker, lambda committed: committed != before or all(committed[p] >= ends[p] for p in ends))
 
     def drain(self, worker: WorkerProcess) -> None:
         """SIGTERM; the worker must drain."""

@@ -17,7 +17,7 @@ from tests.services.proxy import kafka_proxy
 from worker.ending import LEAVE_S
 
 DRAINED, OVERDUE = 0, 3
-BUSY_S = 3.0
+BUSY_S = 10.0
 """What a busy machine may take for a moment's work."""
 AWAY_DRAIN_S = 2.0
 HELD_S = 1.0

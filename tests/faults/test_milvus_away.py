@@ -30,9 +30,11 @@ REFUSED_LONG_S = 130.0
 SLOW_S = 1.0
 SLOW_LONG_S = 5.0
 DRAIN_S = 2.0
-BUSY_S = 3.0
+BUSY_S = 10.0
 """What a busy machine may take for a moment's work."""
 LOOK_S = 0.5
+MOST_LINES = 10
+"""Of all three faults and their ends, of which one lasts for minutes: each line is said once, and again after a minute."""
 CAP_BYTES = 16 * 1024 * 1024
 USUAL = {"cap__records": "300", "cap__bytes": str(CAP_BYTES), "milvus__timeout_s": "2", "milvus__batch_rows": "100"}
 REVOCATION_INTERVAL_S = 60.0
@@ -53,7 +55,7 @@ def _outlive(scene: Scene, worker: WorkerProcess, fault: Callable[[], None], end
     """In mid-work the index goes away; nothing is committed that is not stored, memory stays, polling goes on, and then all of it."""
     scene.topics.send(400)
     scene.wait_progress(worker)
-    before_bytes, members = worker.rss_bytes(), _members(scene)
+    before_bytes, members = worker.peak_bytes(), _members(scene)
     fault()
     scene.topics.send(400)
     assert scene.topics.committed() != scene.topics.ends(), "it was not in mid-work"
@@ -61,7 +63,7 @@ def _outlive(scene: Scene, worker: WorkerProcess, fault: Callable[[], None], end
     while time.monotonic() < until_s:
         scene.check_nothing_lost()
         assert worker.stays_alive(LOOK_S), worker.lines
-    assert worker.rss_bytes() - before_bytes < 2 * CAP_BYTES
+    assert worker.peak_bytes() - before_bytes < 2 * CAP_BYTES
     assert _members(scene) == members != set(), "it did not poll, and was out of the group"
     end()
     since_s = time.monotonic()
@@ -91,7 +93,7 @@ def test_an_index_that_is_away_at_the_start_then_refuses_and_then_is_silent_is_w
     told = Counter(event["event"].partition(" (")[0].partition(" after")[0] for event in worker.events("warning"))
     assert told["the index cannot be opened yet"] == 1, told
     assert told["the sink does not take rows"] <= 2, told
-    assert sum(told.values()) <= 6, told
+    assert sum(told.values()) <= MOST_LINES, told
     assert worker.events("error") == []
     scene.judge_end()
 

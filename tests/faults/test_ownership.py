@@ -32,6 +32,7 @@ def test_a_frozen_worker_that_comes_back_moves_nobodys_position_and_goes_on(serv
     scene = server_scene
     usual = {**SMALL, "kafka__max_poll_interval_s": "6", "engine__hang_s": "6", **client_of(protocol)}
     scene.topics.send(600)
+    scene.members_die()
     frozen = scene.start(**usual)
     scene.wait_progress(frozen)
     frozen.pause()
@@ -102,7 +103,7 @@ def test_of_two_with_one_static_id_one_ends_with_exit_code_1_and_the_other_goes_
 def test_after_a_change_of_protocol_it_says_what_to_wait_for_and_goes_on_where_the_killed_one_stopped(scene: Scene) -> None:
     """A member that has been through a rebalance tells the group what it has; a broker refuses to give that up for KIP-848."""
     scene.topics.send(200)
-    classic = scene.start(**SMALL, **client_of("classic", session__timeout__ms="6000"))
+    classic = scene.start(**SMALL, **client_of("classic", session__timeout__ms="15000"))
     stranger = scene.topics.stranger()
     stranger.stay()
     try:

@@ -17,6 +17,8 @@ from worker.cache.breaker import FAILURES
 from worker.cache.frame import FrameCodec
 
 SHORT_S = 0.05
+REACHED_S = 0.5
+"""Long enough for a question to reach the server."""
 KEY = f"vectail:{space_of().id}:{{}}"
 
 
@@ -110,7 +112,7 @@ def test_the_connection_on_which_an_answer_is_owed_is_cut(server: LocalRedis) ->
     """So that the late answer to one question cannot be read as that to the next."""
     with Rig(server.url) as direct:
         direct.put(range(20))
-    with Proxy(server.port) as proxy, behind(proxy) as rig:
+    with Proxy(server.port) as proxy, behind(proxy, REACHED_S) as rig:
         comes_back(rig, set(range(10)))
         proxy.hold()
         assert rig.found(range(10)) == set()
@@ -124,7 +126,7 @@ def test_the_connection_on_which_an_answer_is_owed_is_cut(server: LocalRedis) ->
 def test_a_server_that_answers_a_part_in_time_is_not_given_up(server: LocalRedis) -> None:
     with Rig(server.url) as direct:
         direct.put(range(1_000))
-    with Proxy(server.port) as proxy, behind(proxy, 0.5) as rig:
+    with Proxy(server.port) as proxy, behind(proxy, 2.0) as rig:
         proxy.hold_after(500_000)
         for _ in range(FAILURES + 1):
             came = rig.found(range(1_000))
@@ -139,7 +141,7 @@ def test_a_server_that_answers_a_part_in_time_is_not_given_up(server: LocalRedis
 def test_a_server_that_sends_a_byte_at_a_time_is_left_and_cut(server: LocalRedis) -> None:
     with Rig(server.url) as direct:
         direct.put(range(300))
-    with Proxy(server.port) as proxy, behind(proxy) as rig:
+    with Proxy(server.port) as proxy, behind(proxy, REACHED_S) as rig:
         comes_back(rig, {1})
         proxy.trickle(0.005)  # 300 frames would take 20 minutes
         assert rig.found(range(300)) < set(range(300))

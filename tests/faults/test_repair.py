@@ -10,6 +10,7 @@ from tests.faults.scene import Scene
 @pytest.mark.long
 def test_half_written_index_files_are_repaired_at_start(scene: Scene) -> None:
     scene.topics.send(400)
+    scene.members_die()
     worker = scene.start()
     scene.wait_all_committed(worker)
     scene.drain(worker)  # writes the rows to segments; the next start makes their indexes

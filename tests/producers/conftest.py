@@ -1,7 +1,6 @@
 """An embedded broker, topics of their own for every test, and a plain consumer to see what really arrived."""
 
 import itertools
-import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 
@@ -9,6 +8,7 @@ import pytest
 from confluent_kafka import Consumer, Message, TopicPartition
 
 from producers.kafka import EmbeddedBroker, Header, KafkaProducer
+from tests.services.ports import free_port
 
 WAIT_S = 20.0
 
@@ -94,10 +94,7 @@ def outcomes() -> Outcomes:
 @pytest.fixture
 def closed_port() -> int:
     """Return a port of 127.0.0.1 on which nothing listens."""
-    with socket.socket() as reserved:
-        reserved.bind(("127.0.0.1", 0))
-        port: int = reserved.getsockname()[1]
-        return port
+    return free_port()
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ class Described(NamedTuple):
 def describe(bootstrap: str, group: str) -> dict[Partition, Described]:
     """Ask about every partition of a group that has members."""
     command = ["java", "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", f"{kafka_jars()}/*", _TOOL]
-    arguments = ["--bootstrap-server", bootstrap, "--describe", "--group", group]
+    arguments = ["--bootstrap-server", bootstrap, "--describe", "--group", group, "--timeout", "60000"]
     ran = subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=_ANSWER_S, check=True)
     rows = [line.split() for line in ran.stdout.splitlines()]
     return {

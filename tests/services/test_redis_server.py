@@ -55,7 +55,7 @@ def test_a_server_that_cannot_start_says_why() -> None:
 
 def test_the_proxy_holds_answers_and_gives_them_back() -> None:
     with local_redis() as server, Proxy(server.port) as proxy:
-        client = redis.Redis(port=proxy.port, socket_timeout=0.05, retry=Retry(NoBackoff(), 0), protocol=2)
+        client = redis.Redis(port=proxy.port, socket_timeout=0.5, retry=Retry(NoBackoff(), 0), protocol=2)
         proxy.hold()
         with pytest.raises(redis.TimeoutError):
             client.ping()

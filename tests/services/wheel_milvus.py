@@ -27,6 +27,7 @@ _FETCH_S = 150.0
 _STOP_S = 20.0
 _BACKLOG = 64
 _LOOK_AGAIN_S = 0.02
+_TRIES = 3
 _NAMESPACES = ("--net", "--pid", "--fork", "--kill-child", "--mount-proc")
 _UNPACK = "import sys; sys.path.insert(0, sys.argv[1]); import milvus; milvus._initialize_data_files(sys.argv[1])"
 
@@ -43,16 +44,24 @@ class WheelMilvus:
         self._wheel = _wheel()
         self._folder = Path(tempfile.mkdtemp(prefix="vectail-milvus-"))
         (self._folder / "bin").symlink_to(self._wheel / "bin")
-        self._port = free_port() if port is None else port
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped: list[int] = []
-        self.uri = f"http://127.0.0.1:{self._port}"
         self.can_restart = True
-        try:
-            self.start()
-        except BaseException:
-            self.close()
-            raise
+        for attempt in range(1, _TRIES + 1):
+            self._port = free_port() if port is None else port
+            self.uri = f"http://127.0.0.1:{self._port}"
+            try:
+                self.start()
+            except RuntimeError:
+                # Someone may have taken the port since we looked, or it ended while it started.
+                if attempt == _TRIES:
+                    self.close()
+                    raise
+            except BaseException:
+                self.close()
+                raise
+            else:
+                return
 
     @property
     def pid(self) -> int:

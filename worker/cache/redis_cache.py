@@ -25,7 +25,7 @@ _NAME = "vectail"
 _DRAW = random.SystemRandom().random
 _WRITE_TIMEOUT_S = 2.0
 _READ_TIMEOUT_S = 1.0
-"""For a reader whose question was left and whose connection nobody cut."""
+"""Beyond its budget, for a reader whose question was left and whose connection nobody cut."""
 
 
 class RedisCache:
@@ -59,7 +59,8 @@ class RedisCache:
         self.tally = Tally()
         self._reads = Breaker(draw)
         self._writes = Breaker(draw)
-        self._readers = Readers(lambda: RedisClient(self._address, name=_NAME, timeout_s=_READ_TIMEOUT_S), on_crash)
+        reading_s = table.read_budget_s + _READ_TIMEOUT_S
+        self._readers = Readers(lambda: RedisClient(self._address, name=_NAME, timeout_s=reading_s), on_crash)
         self._pinger = RedisClient(self._address, name=_NAME, timeout_s=_READ_TIMEOUT_S)
         self._writer = RedisWriter(
             RedisClient(self._address, name=_NAME, timeout_s=_WRITE_TIMEOUT_S),
