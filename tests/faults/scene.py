@@ -6,7 +6,7 @@ On a server the index can be read while workers live, and several of them can sh
 import json
 import time
 import uuid
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from tests.faults.index import Index, read_index, read_server
@@ -22,12 +22,13 @@ from worker.model.prepared import PreparedModel
 
 COLLECTION = "vectail"
 DRAIN_S = 20.0
+SESSION_S = 10.0
 _LOOK_AGAIN_S = 0.05
 FLOWS_S = 30.0
 """Within which a fresh record must be stored and committed once a fault is over."""
 _CLIENT = {
     # A machine that stalls for a moment must not cost a member its partitions.
-    "session.timeout.ms": "10000",
+    "session.timeout.ms": str(int(SESSION_S * 1000)),
     "heartbeat.interval.ms": "500",
     # Small fetches: something of every partition is on its way whenever a fault comes.
     "max.partition.fetch.bytes": "4096",
@@ -97,12 +98,17 @@ class Scene:
             "model.folder": str(self.model.folder),
         }
         wanted = _USUAL | own | {name.replace("__", "."): value for name, value in settings.items()}
-        client = json.loads(wanted["kafka.librdkafka"])
-        if self._members_die and client.get("session.timeout.ms") == _CLIENT["session.timeout.ms"]:
-            wanted["kafka.librdkafka"] = json.dumps(client | {"session.timeout.ms": str(int(SHORT_SESSION_S * 1000))})
-        worker = WorkerProcess(wanted, *through)
+        worker = WorkerProcess(wanted | {"kafka.librdkafka": self._client_for(wanted)}, *through)
         self._workers.append(worker)
         return worker
+
+    def _client_for(self, wanted: Mapping[str, str]) -> str:
+        """Return the client's properties; no session may be longer than the time between two polls."""
+        client: dict[str, str] = json.loads(wanted["kafka.librdkafka"])
+        if client.get("session.timeout.ms") == _CLIENT["session.timeout.ms"]:
+            most_s = SHORT_SESSION_S if self._members_die else float(wanted.get("kafka.max_poll_interval_s", "inf"))
+            client["session.timeout.ms"] = str(int(min(SESSION_S, most_s) * 1000))
+        return json.dumps(client)
 
     def wait_committed(self, worker: WorkerProcess, enough: Callable[[Committed], bool], group: str | None = None) -> Committed:
         """Wait until what is committed is enough; the worker must live, and commit something more now and then."""

@@ -133,7 +133,8 @@ def short_sessions(bootstrap: str, *groups: str) -> None:
     """Let members of these groups that are killed give their partitions back after `SHORT_SESSION_S` under KIP-848."""
     setting = ConfigEntry("consumer.session.timeout.ms", str(int(SHORT_SESSION_S * 1000)), incremental_operation=AlterConfigOpType.SET)
     wanted = [ConfigResource(ResourceType.GROUP, group, incremental_configs=[setting]) for group in groups]
-    for outcome in _admin(bootstrap).incremental_alter_configs(wanted).values():
+    admin = _admin(bootstrap)  # what it was asked ends with it
+    for outcome in admin.incremental_alter_configs(wanted).values():
         outcome.result(_ANSWER_S)
 
 
