@@ -44,8 +44,9 @@ def main() -> None:
     wrapper.send_signal(signal.SIGINT)  # to the wrapper: on SIGTERM it would leave the server behind
     with contextlib.suppress(subprocess.TimeoutExpired):
         wrapper.wait(_STOP_S)
-    with contextlib.suppress(OSError):
-        os.kill(-1, signal.SIGKILL)  # all in this namespace but us: nobody writes there any more
+    if os.getpid() == 1:  # the first of a namespace of its own, and only then
+        with contextlib.suppress(OSError):
+            os.kill(-1, signal.SIGKILL)  # all others in it: nobody writes there any more
     shutil.rmtree(folder, ignore_errors=True)
 
 
