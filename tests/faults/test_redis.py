@@ -138,6 +138,16 @@ def test_a_server_that_answers_a_part_in_time_is_not_given_up(server: LocalRedis
         assert rig.said_like("is away") == []
 
 
+def test_who_gives_a_slow_server_the_time_it_needs_has_its_answers(server: LocalRedis) -> None:
+    with Rig(server.url) as direct:
+        direct.put(range(10))
+    with Proxy(server.port) as proxy, behind(proxy, 5.0) as rig:
+        comes_back(rig, set(range(10)))
+        proxy.delay(1.5, "answers")
+        assert rig.found(range(10)) == set(range(10))
+        assert rig.tally.late == 0
+
+
 def test_a_server_that_sends_a_byte_at_a_time_is_left_and_cut(server: LocalRedis) -> None:
     with Rig(server.url) as direct:
         direct.put(range(300))
