@@ -16,7 +16,7 @@ from tests.fakes.source import FakeBroker, FakeSource
 PARTITIONS = 4
 WAIT_S = 60.0
 _FETCH_S = 0.02
-_SESSION_S = 1.5
+_SESSION_S = 2.5
 _PATIENT_SESSION_S = 10.0  # a machine that stalls for a moment must not cost a member its partitions
 
 
