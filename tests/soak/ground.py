@@ -98,6 +98,7 @@ def open_ground() -> Iterator[Ground]:
         proxies = {name: stack.enter_context(Proxy(port)) for name, port in ports.items()}
         proxies["kafka"] = stack.enter_context(kafka_proxy(kafka.bootstrap))
         scene = Scene(Topics(kafka, lambda stem: f"{stem}-{uuid.uuid4().hex[:12]}"), folder, model, milvus)
+        scene.members_die()
         stack.callback(scene.close)
         ground = Ground(scene, kafka, proxies)
         stack.callback(ground.close)
