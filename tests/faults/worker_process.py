@@ -98,6 +98,10 @@ class WorkerProcess:
         """Return how much memory it has now."""
         return self._status("VmRSS") * 1024
 
+    def own_bytes(self) -> int:
+        """Return how much memory it has now that is no file's: pages of files come and go as the machine likes."""
+        return self._status("RssAnon") * 1024
+
     def peak_bytes(self) -> int:
         """Return how much memory it ever had."""
         return self._status("VmHWM") * 1024

@@ -16,6 +16,7 @@ from typing import IO
 from tests.services.kafka import await_answer, create_topic
 from tests.services.missing import ServerMissing
 from tests.services.ports import free_port
+from tests.services.tries import started
 
 VERSION = "4.3.1"
 _POM = Path(__file__).with_name("pom.xml")
@@ -24,7 +25,6 @@ _CLUSTER = "dmVjdGFpbC10ZXN0LWthZg"
 _STOP_S = 30.0
 _FETCH_S = 280.0
 _JVM = ("-Xms32m", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-_TRIES = 3
 _PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 
 _SETTINGS = {
@@ -72,23 +72,15 @@ class LocalKafka:
         self._folder = Path(tempfile.mkdtemp(prefix="vectail-kafka-"))
         self._process: subprocess.Popen[bytes] | None = None
         self.can_restart = True
-        for attempt in range(1, _TRIES + 1):
+
+        def begin() -> None:
             self.bootstrap = f"127.0.0.1:{free_port() if port is None else port}"
             self.secured = f"127.0.0.1:{free_port()}" if self.logins else ""
             self._controller = f"127.0.0.1:{free_port()}"
-            try:
-                self._format()
-                self.start()
-            except RuntimeError:
-                # Someone may have taken the port since we looked.
-                if attempt == _TRIES:
-                    self.close()
-                    raise
-            except BaseException:
-                self.close()
-                raise
-            else:
-                return
+            self._format()
+            self.start()
+
+        started(begin, self.close)
 
     def create_topic(self, name: str, partitions: int = 1, settings: Mapping[str, str] | None = None) -> None:
         create_topic(self.bootstrap, name, partitions, settings)

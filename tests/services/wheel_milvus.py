@@ -18,6 +18,7 @@ from pathlib import Path
 from tests.services.milvus import await_answer
 from tests.services.missing import ServerMissing
 from tests.services.ports import free_port
+from tests.services.tries import started
 
 VERSION = "2.3.5"
 _GUARD = Path(__file__).with_name("milvus_guard.py")
@@ -27,7 +28,6 @@ _FETCH_S = 150.0
 _STOP_S = 20.0
 _BACKLOG = 64
 _LOOK_AGAIN_S = 0.02
-_TRIES = 3
 _NAMESPACES = ("--net", "--pid", "--fork", "--kill-child", "--mount-proc")
 _UNPACK = "import sys; sys.path.insert(0, sys.argv[1]); import milvus; milvus._initialize_data_files(sys.argv[1])"
 
@@ -47,21 +47,13 @@ class WheelMilvus:
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped: list[int] = []
         self.can_restart = True
-        for attempt in range(1, _TRIES + 1):
+
+        def begin() -> None:
             self._port = free_port() if port is None else port
             self.uri = f"http://127.0.0.1:{self._port}"
-            try:
-                self.start()
-            except RuntimeError:
-                # Someone may have taken the port since we looked, or it ended while it started.
-                if attempt == _TRIES:
-                    self.close()
-                    raise
-            except BaseException:
-                self.close()
-                raise
-            else:
-                return
+            self.start()
+
+        started(begin, self.close)
 
     @property
     def pid(self) -> int:
