@@ -32,7 +32,7 @@ from consumers.mask import Masker
 from worker.cache.memory import ENTRY_BYTES, MemoryCache
 from worker.cache.redis_address import RedisMisconfigured
 from worker.cache.redis_cache import RedisCache
-from worker.cache.vectors import Vector
+from worker.model.vectors import Vector
 from worker.space import EmbeddingSpace
 from worker.tables import RedisTable
 

@@ -26,8 +26,8 @@ from benchmarks.engines_report import BARE, LLM, ONNX, OURS, SENTENCE, TRANSFORM
 from benchmarks.own_stage import EmbedStage, bare_loop
 from benchmarks.rivals.own_process import LeftOut, OwnProcess, Turn
 from producers.log_feed import synthetic_lines
-from worker.encoded import EncodedChunk
 from worker.loaded import LoadedModel, load_model
+from worker.messages import EncodedChunk
 from worker.model.folder import default_folder
 from worker.settings import Settings, load_settings
 from worker.tables import EngineTable

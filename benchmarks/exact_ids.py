@@ -23,7 +23,7 @@ from benchmarks.retrieval_index import indexed, line_of
 from producers.lines import FileUnreadable, TooLarge, check_files, read_files
 from worker.loaded import load_model
 from worker.logs import configure_logs
-from worker.model.folder import ModelError
+from worker.model.errors import ModelError
 from worker.settings import load_settings
 
 LOGS = Path("../shared/logs")

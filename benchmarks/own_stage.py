@@ -11,19 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from worker.ahead import OneAhead
-from worker.answer import Answerable, EncodedQuery
 from worker.batcher import Batcher
 from worker.cache.memory import MemoryCache
 from worker.compute import Compute, Computed, EmbedBatch
 from worker.embed import Embed
-from worker.encoded import EmbeddedChunk, EncodedChunk
-from worker.engine.engine import Engine, TokenIds, Vectors
+from worker.engine.engine import Engine
 from worker.flights import Flights
 from worker.judge import Judge
 from worker.lane import Lane
 from worker.limits import FaultLimit
 from worker.loaded import LoadedModel
-from worker.prepare import StoreItem
+from worker.messages import Answerable, EmbeddedChunk, EncodedChunk, EncodedQuery, StoreItem
+from worker.model.vectors import TokenIds, Vectors
 from worker.settings import Settings
 from worker.stage import Stage
 
@@ -56,7 +55,7 @@ class EmbedStage:
             batcher=new_batcher(engine),
             ahead=ahead,
             cache=MemoryCache(settings.cache.memory_bytes),
-            flights=Flights(most_known=settings.cache.known_templates),
+            fail_flight=Flights(most_known=settings.cache.known_templates).fail,
             rejected=FaultLimit("texts that the engine rejects", most=settings.limits.rejected_in_a_row),
             store=self._out,
             answer=answer,

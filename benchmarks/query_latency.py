@@ -42,7 +42,7 @@ from benchmarks.query_latency_texts import dictionary
 from producers.lines import FileUnreadable, check_files
 from worker.loaded import LoadedModel, load_model
 from worker.logs import configure_logs
-from worker.model.folder import ModelError
+from worker.model.errors import ModelError
 from worker.settings import Settings, load_settings
 
 

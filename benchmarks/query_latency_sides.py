@@ -16,15 +16,15 @@ from benchmarks.query_latency_client import FETCH_WAIT_MS, Client, Topics
 from producers.feed import Fed, FeedWindow, feed
 from producers.kafka import EmbeddedBroker, KafkaProducer
 from worker.ahead import OneAhead
-from worker.answer import EncodedQuery
 from worker.batcher import Batch, Batcher
 from worker.cli.run import open_service
 from worker.cli.running import Running
 from worker.compute import Computed, EmbedBatch
-from worker.encoded import EncodedChunk
-from worker.engine.engine import Engine, TokenIds, Vectors
+from worker.engine.engine import Engine
 from worker.lane import Lane
 from worker.loaded import LoadedModel
+from worker.messages import EncodedChunk, EncodedQuery
+from worker.model.vectors import TokenIds, Vectors
 from worker.service import Service
 from worker.settings import Settings
 from worker.stage import Stage

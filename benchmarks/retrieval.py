@@ -25,9 +25,10 @@ from benchmarks.retrieval_scores import Indices, neighbour_shares, recall
 from consumers.chunk import Chunker
 from consumers.mask import Masker, MaskMode
 from sinks.row import TEXT_BYTES
-from worker.engine.engine import Vectors, normalized
+from worker.engine.engine import normalized
 from worker.loaded import LoadedModel, load_model
-from worker.model.folder import ModelError
+from worker.model.errors import ModelError
+from worker.model.vectors import Vectors
 from worker.settings import load_settings
 from worker.tables import EngineTable
 from worker.tokenizer import Tokenizer

@@ -28,7 +28,7 @@ from benchmarks.retrieval_index import Ask, indexed, line_of
 from benchmarks.retrieval_scores import FIRST
 from worker.loaded import load_model
 from worker.logs import configure_logs
-from worker.model.folder import ModelError
+from worker.model.errors import ModelError
 from worker.query import MAX_TEXT_CHARACTERS
 from worker.settings import load_settings
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.engine.engine import Vectors
+from worker.model.vectors import Vectors
 
 FIRST = 10
 Indices = NDArray[np.int64]

@@ -13,16 +13,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from consumers.arrival import Partition
 from consumers.kafka import KafkaSource
 from consumers.kafka_settings import KafkaSourceSettings
-from consumers.record import Record
+from consumers.record import Partition, Record
 from consumers.source import Rebalance
 from sinks.milvus.sink import MilvusSink
 from sinks.row import LineRow
-from worker.engine.engine import Engine, TokenIds, Vectors
+from worker.engine.engine import Engine
 from worker.loaded import LoadedModel, model_of, space_of
 from worker.model.golden import Golden, load_golden
+from worker.model.vectors import TokenIds, Vectors
 from worker.settings import Settings
 
 AUTO_COMMIT = {"enable.auto.commit": "true", "enable.auto.offset.store": "true"}

@@ -4,14 +4,6 @@
 """
 
 from collections import Counter, deque
-from typing import NamedTuple
-
-
-class Partition(NamedTuple):
-    """A partition of a topic."""
-
-    topic: str
-    partition: int
 
 
 class Slot:
@@ -75,3 +67,24 @@ class PartitionLedger:
     def _advance(self) -> None:
         if self._end_offset > (self.next_offset or 0) and (not self.open or self.open[0].offset >= self._end_offset):
             self.next_offset = self._end_offset
+
+
+class Outcomes:
+    """Counts since the start, over all assignments.
+
+    Thread: any, under its Ledger's lock.
+    """
+
+    def __init__(self) -> None:
+        self._topics: dict[str, Counter[str]] = {}
+
+    def of(self, topic: str) -> Counter[str]:
+        """Return where the records of a topic are counted: `admitted`, and later each under its outcome."""
+        return self._topics.setdefault(topic, Counter())
+
+    def by_topic(self) -> dict[str, Counter[str]]:
+        """Return a copy, with what is in flight."""
+        found = {topic: Counter(tally) for topic, tally in self._topics.items()}
+        for tally in found.values():
+            tally["in_flight"] = 2 * tally["admitted"] - tally.total()
+        return found

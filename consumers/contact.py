@@ -5,15 +5,13 @@
 
 from collections.abc import Mapping
 
+from consumers.source import SourceAway
+
 _MOST_GAP_S = 1.0
 _STILL_USED = "instance ID is still used"
 _NO_SUCH_GROUP = "group id does not exist"
 """In the reason, where the client gives the error as a fatal one and hides which."""
 _SECRET = ("password", "secret", "token", "key", "oauthbearer.config")
-
-
-class SourceAway(Exception):
-    """No broker has answered for as long as the settings allow; one line."""
 
 
 def fatal_line(name: str, reason: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from typing import Any, NamedTuple
 
-from consumers.arrival import Partition
+from consumers.record import Partition
 
 FRESH_S = 0.4
 """How much older than a record the question may be that its epoch rests on; below `fetch.error.backoff.ms`."""

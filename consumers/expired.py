@@ -9,14 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from typing import Literal, NamedTuple
 
-from consumers.arrival import Partition
+from consumers.record import Partition
+from consumers.source import SourceExpired
 
 Start = Literal["earliest", "latest"]
 Expired = Literal["stop", "earliest", "latest"]
-
-
-class SourceExpired(Exception):
-    """Committed records are not there any more, and the settings leave it to the user what is to be done; one line."""
 
 
 class Standing(NamedTuple):

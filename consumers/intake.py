@@ -9,17 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple, Protocol
 
-from consumers.arrival import Partition
 from consumers.contact import fatal_line
-from consumers.course import Course
+from consumers.course import DEFAULT_MOST_BYTES, Course, line_of
 from consumers.epochs import TopicEpochs
 from consumers.expired import Displaced, OwedStarts, Standing
 from consumers.kafka_settings import KafkaSourceSettings
 from consumers.message import ClientMessage, make_record, partition_of
 from consumers.portion import MOST_BYTES
-from consumers.record import Record
+from consumers.record import Partition, Record
 from consumers.source import Rebalance, SourceFatal
-from consumers.stalled import DEFAULT_MOST_BYTES, line_of
 
 _DAMAGED = ("_BAD_MSG", "_BAD_COMPRESSION", "_NOT_IMPLEMENTED")
 _HARMLESS = ("_MAX_POLL_EXCEEDED",)

@@ -15,14 +15,13 @@ from typing import Any
 from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from consumers.arrival import Partition
 from consumers.contact import Contact, fatal_line
 from consumers.epochs import FRESH_S
 from consumers.expired import Standing
 from consumers.intake import Client, Intake
 from consumers.kafka_settings import KafkaSourceSettings, SourceMisconfigured, admin_properties, client_properties
 from consumers.portion import Portions
-from consumers.record import Record
+from consumers.record import Partition, Record
 from consumers.source import Rebalance, SourceFatal
 
 _QUIET = logging.getLogger("vectail.librdkafka")

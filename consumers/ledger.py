@@ -20,9 +20,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from consumers.arrival import Partition, PartitionLedger, Slot
-from consumers.outcomes import Outcomes
-from consumers.record import Record
+from consumers.arrival import Outcomes, PartitionLedger, Slot
+from consumers.record import Partition, Record
 
 
 class Reject(NamedTuple):
@@ -137,7 +136,7 @@ class Ledger:
         self._outcomes = Outcomes()
 
     def outcomes(self) -> dict[str, Counter[str]]:
-        """Return the records of each topic by outcome: see `consumers.outcomes`."""
+        """Return the records of each topic by outcome: see `consumers.arrival`."""
         with self.lock:
             return self._outcomes.by_topic()
 

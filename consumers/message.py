@@ -7,8 +7,7 @@ its methods.
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from consumers.arrival import Partition
-from consumers.record import Header, Record
+from consumers.record import Header, Partition, Record
 
 _NO_TIMESTAMP = 0
 """The client's TIMESTAMP_NOT_AVAILABLE."""

@@ -10,11 +10,9 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from consumers.arrival import Partition
-from consumers.expired import SourceExpired
 from consumers.ledger import Ledger, Receipt
-from consumers.record import Record
-from consumers.source import Source
+from consumers.record import Partition, Record
+from consumers.source import Source, SourceExpired
 
 COMMIT_INTERVAL_S = 1.0
 _IDLE_S = 0.1

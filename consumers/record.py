@@ -5,6 +5,14 @@
 
 from typing import NamedTuple
 
+
+class Partition(NamedTuple):
+    """A partition of a topic."""
+
+    topic: str
+    partition: int
+
+
 Header = tuple[str, bytes | None]
 HEADER_BYTES = 150
 """What a header takes besides its characters and bytes: a tuple, a str and a bytes object (seen with tracemalloc, CPython 3.11)."""

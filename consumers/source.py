@@ -6,8 +6,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from consumers.arrival import Partition
-from consumers.record import Record
+from consumers.record import Partition, Record
+
+
+class SourceExpired(Exception):
+    """Committed records are not there any more, and the settings leave it to the user what is to be done; one line."""
+
+
+class SourceAway(Exception):
+    """No broker has answered for as long as the settings allow; one line."""
 
 
 class SourceFatal(Exception):

@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 from tests.worker.cli.conftest import new_topic
 from tests.worker.running import World, wait_until
 from worker.cli.app import app
-from worker.http_table import HttpTable
 from worker.model.prepared import PreparedModel
 from worker.query import Query, parse_query
 from worker.settings import load_settings
+from worker.status_table import HttpTable
 from worker.tables import KafkaTable
 from worker.tokenizer import Tokenizer
 

@@ -8,16 +8,15 @@ at a time; and a query that found the index busy is tried again beside those tha
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from sinks.sink import Sink, SinkBusy, TemplateHit
-from worker.cache.vectors import Vector
 from worker.documents import bounded_json, error_document, shown_line
-from worker.engine.engine import TokenIds
 from worker.lane import Lane
-from worker.query import Asked, Query, is_late
+from worker.messages import Answerable, FailedQuery, ReadyQuery
+from worker.query import Asked, is_late
 from worker.search.around import lines_around
 from worker.search.dense import MOST_TEMPLATES
 from worker.search.kinds import Enough, find_kinds, kinds_document
@@ -38,50 +37,6 @@ PATIENCE_S = 30.0
 """How long a query without a deadline is worked on, from when it was taken."""
 
 
-class EncodedQuery(NamedTuple):
-    """A query as token ids, on its way to the engine.
-
-    Thread: any.
-    """
-
-    asked: Asked
-    query: Query
-    digest: str | None
-    """Under which its vector is cached; None for a text that was cut, whose vector nobody may take for that of the whole."""
-    ids: TokenIds
-
-
-class ReadyQuery(NamedTuple):
-    """A query that can be answered.
-
-    Thread: any.
-    """
-
-    asked: Asked
-    query: Query
-    vector: Vector | None
-    """None if it needs none: a listing by frequency, what stands around a line, a search by words only."""
-    wait_s: float
-    embed_s: float
-    is_exact: bool = False
-    """Its text is identifiers and nothing else."""
-
-
-class FailedQuery(NamedTuple):
-    """A query that is answered with an error: which field, and why.
-
-    Thread: any.
-    """
-
-    asked: Asked
-    code: str
-    """`bad_query`, `expired` or `unavailable`."""
-    field: str
-    """Which field of the request is to blame; empty if none is."""
-    reason: str
-
-
-Answerable = ReadyQuery | FailedQuery
 STAGES = ("wait", "embed", "search")
 
 

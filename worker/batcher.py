@@ -33,7 +33,7 @@ from collections.abc import Iterable
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from worker.batch_cap import HOLD_S, BatchCap
-from worker.engine.engine import TokenIds
+from worker.model.vectors import TokenIds
 
 
 class Encoded(Protocol):

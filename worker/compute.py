@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from worker.ahead import OneAhead
-from worker.answer import EncodedQuery
 from worker.batcher import Batch
-from worker.cache.vectors import Vector
-from worker.encoded import EncodedChunk
 from worker.judge import Judge
+from worker.messages import EncodedChunk, EncodedQuery
+from worker.model.vectors import Vector
 from worker.query import is_late
 
 EmbedBatch = Batch[EncodedQuery, EncodedChunk]

@@ -8,17 +8,15 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from worker.ages import Ages
+from consumers.chunk import Chunk
 from worker.ahead import OneAhead
-from worker.answer import Answerable, EncodedQuery, FailedQuery, ReadyQuery
 from worker.batcher import Batcher
-from worker.cache.vectors import Vector, VectorCache
+from worker.cache.vectors import VectorCache
 from worker.compute import Computed, EmbedBatch
-from worker.encoded import EmbeddedChunk, EncodedChunk
-from worker.flights import Flights
-from worker.lane import Lane
+from worker.lane import Ages, Lane
 from worker.limits import FaultLimit
-from worker.prepare import StoreItem
+from worker.messages import Answerable, EmbeddedChunk, EncodedChunk, EncodedQuery, FailedQuery, ReadyQuery, StoreItem
+from worker.model.vectors import Vector
 from worker.spread import SIZES, TOKENS, Spread
 
 _TAKE = 4096
@@ -54,7 +52,8 @@ class Embed:
     batcher: Batcher[EncodedQuery, EncodedChunk]
     ahead: OneAhead[EmbedBatch, Computed]
     cache: VectorCache
-    flights: Flights
+    fail_flight: Callable[[str, str], Sequence[Chunk]]
+    """Remembers a template as rejected, with the reason; returns the chunks that waited for it."""
     rejected: FaultLimit
     store: Lane[StoreItem]
     answer: Lane[Answerable]
@@ -124,7 +123,7 @@ class Embed:
         embedded: list[EmbeddedChunk] = []
         for chunk, outcome in zip(encoded, outcomes, strict=True):
             if isinstance(outcome, str):
-                for parked in self.flights.fail(chunk.template, outcome):
+                for parked in self.fail_flight(chunk.template, outcome):
                     parked.entry.receipt.reject(parked.entry.sub, parked.chunk, outcome)
                 self.rejected.fault()
                 continue

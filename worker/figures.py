@@ -19,9 +19,9 @@ from worker.cache.redis_cache import RedisCache
 from worker.cache.tally import Tally
 from worker.letters import KINDS
 from worker.logs import lines_lost
+from worker.messages import SOURCES
 from worker.outside import Outside
 from worker.pipeline import Pipeline
-from worker.savings import SOURCES
 from worker.spread import Seen
 from worker.status.status import Status
 from worker.version import VERSION

@@ -24,7 +24,8 @@ import numpy as np
 
 from consumers.chunk import Chunk
 from worker.known import KnownTemplates
-from worker.savings import Savings, Source, together
+from worker.messages import Source
+from worker.savings import Savings, together
 from worker.space import words_of
 
 

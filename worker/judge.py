@@ -13,10 +13,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from worker.cache.vectors import Vector
-from worker.engine.engine import Engine, EngineDied, OutOfMemory, TextTooLong, TokenIds, Vectors
-from worker.model.folder import ModelError
-from worker.model.golden import WORST_ALLOWED_COSINE, Golden, worst_cosine
+from worker.engine.engine import Engine, EngineDied, OutOfMemory, TextTooLong
+from worker.model.errors import ModelError
+from worker.model.golden import Golden
+from worker.model.vectors import TokenIds, Vector, Vectors
 
 T = TypeVar("T")
 
@@ -153,3 +153,39 @@ class Judge:
 
 def _reason(error: Exception) -> str:
     return "longer than the model's limit" if isinstance(error, TextTooLong) else f"the engine fails on this text: {error}"
+
+
+WORST_ALLOWED_COSINE = 0.998
+"""Lower is another model or a broken engine. float16, bfloat16 and llama.cpp's gelu all stay above 0.999 (design: identity)."""
+
+
+def worst_cosine(engine: Engine, golden: Golden, *, limit_tokens: int | None = None) -> float:
+    """Embed the golden texts that the engine can take; return the lowest cosine between what came and what is right, -1 … 1.
+
+    In batches of at most `limit_tokens` tokens, or as large as the engine takes. An answer of the wrong shape or with a number that is
+    not finite counts as -1. Raises what the engine raises.
+    """
+    chosen = [index for index, ids in enumerate(golden.ids) if len(ids) <= engine.max_tokens]
+    worst = 1.0 if chosen else -1.0
+    for batch in _batches(golden, chosen, min(limit_tokens or engine.batch_tokens, engine.batch_tokens)):
+        right = golden.vectors[batch]
+        vectors = engine.embed([golden.ids[index] for index in batch])
+        if vectors.shape != right.shape or not np.isfinite(vectors).all():
+            return -1.0
+        lengths = np.maximum(np.linalg.norm(vectors, axis=1), np.finfo(np.float32).tiny)
+        worst = min(worst, float(((vectors * right).sum(axis=1) / lengths).min()))
+    return worst
+
+
+def _batches(golden: Golden, chosen: list[int], batch_tokens: int) -> list[list[int]]:
+    """Cut the chosen texts, in order, into batches of at most `batch_tokens` tokens."""
+    batches: list[list[int]] = []
+    room = 0
+    for index in chosen:
+        tokens = len(golden.ids[index])
+        if not batches or tokens > room:
+            batches.append([])
+            room = batch_tokens
+        batches[-1].append(index)
+        room -= tokens
+    return batches

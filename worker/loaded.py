@@ -13,9 +13,10 @@ from worker.engine.engine import Engine
 from worker.engine.llama import LlamaEngine
 from worker.engine.processors import usable_processors
 from worker.engine.shortened import ShortenedEngine, shortened
+from worker.judge import WORST_ALLOWED_COSINE, worst_cosine
 from worker.logs import warn
-from worker.model.folder import ModelError
-from worker.model.golden import WORST_ALLOWED_COSINE, Golden, load_golden, worst_cosine
+from worker.model.errors import ModelError
+from worker.model.golden import Golden, load_golden
 from worker.model.prepared import PreparedModel, prepare_model
 from worker.settings import Settings
 from worker.space import EmbeddingSpace

@@ -5,9 +5,10 @@ ProducerMisconfigured, each one line.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from consumers.kafka_settings import KafkaSourceSettings
 from producers import dead_letters, replies
 from producers.dead_letters import DeadLetterSender
 from producers.kafka import KafkaProducer
@@ -21,7 +22,7 @@ from worker.loaded import LoadedModel
 from worker.settings import Settings
 from worker.space import EmbeddingSpace
 from worker.stage import Crash
-from worker.tables import RedisTable
+from worker.tables import KafkaTable, RedisTable
 from worker.version import VERSION
 
 _DAY_S = 86_400.0
@@ -107,3 +108,25 @@ def _redis(table: RedisTable, space: EmbeddingSpace, say: Callable[[str], None])
     if not table.url and not table.sentinels:
         return None
     return lambda on_crash: RedisCache(table, space, say=say, on_crash=on_crash)
+
+
+def log_source(kafka: KafkaTable) -> KafkaSourceSettings:
+    """Return where the lines come from."""
+    return KafkaSourceSettings(
+        bootstrap_servers=kafka.bootstrap_servers,
+        group=kafka.group,
+        topics=kafka.topics,
+        start=kafka.start,
+        expired=kafka.expired,
+        topic_epoch=kafka.topic_epoch,
+        protocol=kafka.protocol,
+        max_poll_interval_s=kafka.max_poll_interval_s,
+        prefetch_bytes=kafka.prefetch_bytes,
+        down_exit_s=kafka.down_exit_s,
+        librdkafka=kafka.librdkafka,
+    )
+
+
+def query_source(kafka: KafkaTable) -> KafkaSourceSettings:
+    """Queries are answered wherever the topic begins: deadlines weed out the old ones, and those that are gone are worth no stop."""
+    return replace(log_source(kafka), group=kafka.query_group, topics=(kafka.query_topic,), start="earliest", expired="earliest")

@@ -18,7 +18,7 @@ from producers.dead_letters import DeadLetterSender
 from producers.replies import ReplySender
 from sinks.sink import Sink
 from worker.ahead import OneAhead
-from worker.answer import Answer, Answerable, EncodedQuery
+from worker.answer import Answer
 from worker.batcher import Batcher
 from worker.cache.index_level import IndexLevel
 from worker.cache.levels import Levels
@@ -26,16 +26,16 @@ from worker.cache.memory import MemoryCache
 from worker.cache.vectors import VectorCache
 from worker.compute import Compute, Computed, EmbedBatch
 from worker.embed import Embed
-from worker.encoded import EncodedChunk
 from worker.flights import Flights
 from worker.judge import Judge
 from worker.lane import Inlet, Lane
 from worker.letters import kind_of, letter_of
 from worker.limits import FaultLimit
 from worker.loaded import LoadedModel
+from worker.messages import Answerable, Arrival, EncodedChunk, EncodedQuery, StoreItem
 from worker.pieces import new_chunker, new_decoder
-from worker.prepare import Outlets, Prepare, StoreItem
-from worker.prepare_queries import Arrival, PrepareQueries, QueryTally
+from worker.prepare import Outlets, Prepare
+from worker.prepare_queries import PrepareQueries, QueryTally
 from worker.query import Question
 from worker.query_text import new_query_encoder
 from worker.settings import Settings
@@ -228,7 +228,7 @@ class Pipeline:
             ),
             ahead=self._ahead,
             cache=self.levels,
-            flights=self.flights,
+            fail_flight=self.flights.fail,
             rejected=FaultLimit("texts that the engine rejects", most=self._settings.limits.rejected_in_a_row),
             store=self.store_lane,
             answer=self.answer_lane,

@@ -12,15 +12,14 @@ from consumers.decode import Decoder, LogEntry, Undecodable
 from consumers.ledger import Ledger, Receipt
 from consumers.redact import Redactor
 from worker.cache.levels import Levels
-from worker.encoded import EmbeddedChunk, EncodedChunk
 from worker.flights import Flights, Landing
 from worker.lane import Outlet
 from worker.limits import FaultLimit
+from worker.messages import EmbeddedChunk, EncodedChunk, StoreItem
 from worker.pieces import ENTRY_BYTES, TOO_MANY_CHUNKS, chunks_of, held_bytes
 from worker.space import Digester
 from worker.tokenizer import Tokenizer
 
-StoreItem = Chunk | EmbeddedChunk
 GROUP_BYTES = 1024 * 1024
 """Decoded bytes that prepare holds back at most before it sends them on: texts, and a constant for each entry."""
 Decoded = list[LogEntry] | str

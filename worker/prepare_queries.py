@@ -6,14 +6,12 @@ never joins or begins a flight, is never known, never becomes a template.
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-from consumers.ledger import Receipt
 from producers.replies import Reply
-from worker.answer import Answerable, EncodedQuery, FailedQuery, ReadyQuery
 from worker.cache.vectors import VectorCache
-from worker.encoded import EncodedChunk
 from worker.lane import Lane
+from worker.messages import Answerable, Arrival, EncodedChunk, EncodedQuery, FailedQuery, ReadyQuery
 from worker.query import (
     CORRELATION_HEADER,
     REPLY_TOPIC_HEADER,
@@ -28,17 +26,6 @@ from worker.query import (
 )
 from worker.query_text import QueryEncoder
 from worker.search.words import words_of
-
-
-class Arrival(NamedTuple):
-    """A request that came over Kafka.
-
-    Thread: any.
-    """
-
-    receipt: Receipt
-    taken_s: float
-    """When it was polled, on `time.monotonic`'s clock."""
 
 
 class SendToTopic(Protocol):

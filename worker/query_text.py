@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from consumers.mask import Masker
 from consumers.redact import Redactor
-from worker.engine.engine import TokenIds
 from worker.loaded import LoadedModel
+from worker.model.vectors import TokenIds
 from worker.settings import Settings
 from worker.space import Digester
 from worker.tables import new_masker, new_redactor

@@ -6,13 +6,10 @@ Flights count, under their own lock, what became of every chunk; `demo`, the log
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from worker.distinct import Distinct
-
-Source = Literal["engine", "memory", "redis", "index"]
-"""Who had the vector of a template that this process did not know."""
-SOURCES: tuple[Source, ...] = ("engine", "memory", "redis", "index")
+from worker.messages import SOURCES, Source
 
 
 @dataclass(slots=True)

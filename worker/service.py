@@ -17,9 +17,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from consumers.expired import SourceExpired
 from consumers.kafka import KafkaSource
 from consumers.poller import Poller, PollerSettings
+from consumers.source import SourceExpired
 from sinks.sink import SinkMismatch
 from worker.ending import Ending
 from worker.exit_codes import CRASHED, DRAINED, OVERDUE
@@ -29,12 +29,11 @@ from worker.figures import Parts, figures
 from worker.limits import LimitReached
 from worker.logs import inform
 from worker.opening import Opening
-from worker.outside import Outside
+from worker.outside import Outside, log_source, query_source
 from worker.pipeline import Pipeline
 from worker.query import Question
 from worker.report import Report
 from worker.settings import Settings
-from worker.sources import log_source, query_source
 from worker.stage import Abandoned, Stage
 from worker.status.health import Health
 from worker.status.pages import pages_of

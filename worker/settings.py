@@ -16,10 +16,9 @@ from typing import Any, get_origin
 from pydantic import BaseModel, Field, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 
-from worker.http_table import HttpTable
 from worker.milvus_table import MilvusTable
 from worker.secrets import HIDDEN, is_secret
-from worker.status_table import StatusTable
+from worker.status_table import HttpTable, StatusTable
 from worker.tables import (
     CacheTable,
     CapTable,

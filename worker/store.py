@@ -18,12 +18,11 @@ import numpy as np
 from consumers.chunk import Chunk
 from sinks.row import LEVEL_BYTES, SERVICE_BYTES, LineRow, TemplateRow, row_id
 from sinks.sink import Sink, SinkBusy, SinkRejected
-from worker.encoded import EmbeddedChunk
 from worker.flights import Flights, Landing
 from worker.letters import REFUSED_BY_SINK
 from worker.limits import FaultLimit
+from worker.messages import EmbeddedChunk, StoreItem
 from worker.outage import BACK_OFF_S, Outage
-from worker.prepare import StoreItem
 from worker.spread import LONG_SECONDS, Spread
 from worker.stage import Abandoned
 

@@ -11,13 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from consumers.arrival import Partition
 from consumers.chunk import Chunker, MaskTexts, Piece
 from consumers.decode import Decoder, LogEntry, Undecodable
 from consumers.ledger import Ledger
 from consumers.mask import MaskMode
-from consumers.record import Record
-from worker.engine.engine import TokenIds
+from consumers.record import Partition, Record
+from worker.model.vectors import TokenIds
 from worker.sampling import Line, Stretch
 from worker.tokenizer import Encoded
 

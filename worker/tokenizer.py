@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.engine.llama_native import free_model, load_model, tokenize_function, vocabulary_of
-from worker.model.folder import ModelError
+from worker.model.errors import ModelError
 from worker.model.own_tokenizer import OwnTokenizer
 from worker.model.prepared import PreparedModel
 from worker.model.proven import ProvenTexts

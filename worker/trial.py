@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from worker.batcher import Batcher
-from worker.engine.engine import Engine, TokenIds
+from worker.engine.engine import Engine
+from worker.model.vectors import TokenIds
 
 
 class Trial(NamedTuple):

@@ -11,12 +11,11 @@ from typing import Final, NamedTuple
 from confluent_kafka import OFFSET_END, KafkaError, KafkaException, Message, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource  # type: ignore[attr-defined]  # exported, but not said so
 
-from consumers.arrival import Partition
 from consumers.epochs import epoch_of
 from consumers.kafka import consumer_of
 from consumers.kafka_settings import admin_properties, loose_properties
 from consumers.message import record_of
-from consumers.record import Record
+from consumers.record import Partition, Record
 
 _AT_ONCE: Final = 1_000
 _POLL_S: Final = 0.2

@@ -12,8 +12,8 @@ from sinks.milvus.faults import MilvusFault, refusal
 from sinks.milvus.fields import Layout
 from sinks.milvus.lite import LocalMilvus
 from sinks.milvus.packing import ColumnValues
-from sinks.milvus.storing import upsert_in_parts
 from sinks.milvus.turns import Turns
+from sinks.milvus.writing import upsert_in_parts
 from sinks.sink import SinkBroken, SinkBusy
 
 _MEMORY_ROWS = 32_000

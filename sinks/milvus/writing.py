@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from sinks.milvus.client import Client
+from sinks.milvus.faults import MilvusFault
 from sinks.milvus.fields import PAD_DIM, Field, Layout
 from sinks.milvus.packing import ColumnValues
 from sinks.row import LineRow, TemplateRow
@@ -103,3 +105,21 @@ def _check_text(field: Field, text: str, key: str) -> None:
         raise SinkRejected(f"row {key!r}: {field.name} is no Unicode text (a lone surrogate)") from None
     if size_bytes > field.limit:
         raise SinkRejected(f"row {key!r}: {field.name} has {size_bytes} bytes, its column takes {field.limit}")
+
+
+def upsert_in_parts(client: Client, layout: Layout, columns: tuple[ColumnValues, ...], *, splits: bool) -> None:
+    """Store one batch; `splits` halves it for as long as it is too large. Raises MilvusFault, also for rows that were not counted."""
+    parts = [columns]
+    while parts:
+        part = parts.pop()
+        rows = len(part[0])
+        try:
+            counted = client.upsert(layout, part)
+        except MilvusFault as fault:
+            if not splits or rows == 1 or not fault.may_be_size:
+                raise
+            middle = rows // 2
+            parts += [tuple(column[middle:] for column in part), tuple(column[:middle] for column in part)]
+            continue
+        if counted != rows:
+            raise MilvusFault("upsert", -1, f"{counted} of {rows} rows of {layout.name} were acknowledged")

@@ -31,7 +31,7 @@ from benchmarks.query_latency_texts import dictionary, distinct_lines, distinct_
 from benchmarks.safety_sides import MadeUpEngine, made_up_model
 from consumers.mask import Masker
 from tests.model_fixture import CACHE
-from worker.engine.engine import TokenIds, Vectors
+from worker.model.vectors import TokenIds, Vectors
 from worker.settings import load_settings
 
 GATE_S = 60.0

@@ -1,8 +1,7 @@
 """Records, receipts and rejects for the tests of this folder."""
 
-from consumers.arrival import Partition
 from consumers.ledger import Ledger, Receipt, Reject
-from consumers.record import Header, Record
+from consumers.record import Header, Partition, Record
 
 LOGS_0 = Partition("logs", 0)
 LOGS_1 = Partition("logs", 1)

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from consumers.arrival import Partition
 from consumers.ledger import Ledger, Receipt
 from consumers.poller import Poller, PollerSettings
+from consumers.record import Partition
 from tests.consumers.records import Letters
 from tests.fakes.source import FakeBroker, FakeSource
 

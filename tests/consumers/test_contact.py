@@ -2,7 +2,8 @@
 
 import pytest
 
-from consumers.contact import Contact, SourceAway, fatal_line
+from consumers.contact import Contact, fatal_line
+from consumers.source import SourceAway
 
 REFUSED = (
     "sasl_plaintext://127.0.0.1:9092/bootstrap: SASL PLAIN authentication failed: "

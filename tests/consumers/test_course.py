@@ -1,7 +1,7 @@
 """The course of a partition: what can be next, and when what came damaged is fetched again."""
 
-from consumers.arrival import Partition
 from consumers.course import Course
+from consumers.record import Partition
 
 LOGS = Partition("logs", 3)
 FAR = 1_000

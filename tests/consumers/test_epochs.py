@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from consumers.arrival import Partition
 from consumers.epochs import FRESH_S, TopicEpochs
+from consumers.record import Partition
 
 LOGS = Partition("logs", 0)
 MORE = Partition("logs", 1)

@@ -2,8 +2,9 @@
 
 import pytest
 
-from consumers.arrival import Partition
-from consumers.expired import Displaced, Expired, SourceExpired, Standing, Start, decide
+from consumers.expired import Displaced, Expired, Standing, Start, decide
+from consumers.record import Partition
+from consumers.source import SourceExpired
 from tests.consumers.scene import Scene
 
 LOGS = Partition("logs", 3)

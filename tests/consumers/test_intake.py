@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 
-from consumers.arrival import Partition
 from consumers.intake import Client, Intake
 from consumers.kafka_settings import KafkaSourceSettings
 from consumers.portion import MOST_BYTES
-from consumers.record import HEADER_BYTES, Record
+from consumers.record import HEADER_BYTES, Partition, Record
 from tests.consumers.records import LOGS_0, LOGS_1
 
 HEADERS = 2_000

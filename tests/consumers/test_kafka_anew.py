@@ -7,9 +7,9 @@ from itertools import pairwise
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from consumers.arrival import Partition
 from consumers.kafka import KafkaSource
 from consumers.kafka_settings import KafkaSourceSettings
+from consumers.record import Partition
 from tests.contracts.groups import WAIT_S, KafkaWorld, Member, poll_until
 from tests.services.kafka import KafkaServer
 

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from confluent_kafka import Producer
 
-from consumers.arrival import Partition
 from consumers.expired import Expired
 from consumers.kafka import KafkaSource
 from consumers.kafka_settings import KafkaSourceSettings
+from consumers.record import Partition
 from tests.contracts.groups import WAIT_S, Member, poll_until
 from tests.services.kafka import KafkaServer
 from tests.services.proxy import Proxy, kafka_proxy

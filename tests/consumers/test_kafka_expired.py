@@ -6,9 +6,10 @@ import pytest
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from consumers.expired import Expired, SourceExpired, Start
+from consumers.expired import Expired, Start
 from consumers.kafka import KafkaSource
 from consumers.kafka_settings import KafkaSourceSettings
+from consumers.source import SourceExpired
 from tests.contracts.groups import WAIT_S, Member, poll_until
 from tests.services.kafka import KafkaServer
 

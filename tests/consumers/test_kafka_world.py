@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from confluent_kafka import Message, Producer
 
-from consumers.arrival import Partition
-from consumers.contact import SourceAway
 from consumers.kafka import KafkaSource
 from consumers.kafka_settings import KafkaSourceSettings
+from consumers.record import Partition
+from consumers.source import SourceAway
 from tests.consumers.raw_headers import produce_with_header
 from tests.contracts.groups import PARTITIONS, WAIT_S, KafkaWorld, Member, poll_until
 from tests.services.kafka import KafkaServer

@@ -2,7 +2,7 @@
 
 import pytest
 
-from consumers.arrival import Partition
+from consumers.record import Partition
 from tests.consumers.scene import Scene, idle, turn
 
 

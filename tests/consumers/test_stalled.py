@@ -6,10 +6,10 @@ from collections.abc import Callable
 import pytest
 from confluent_kafka import Producer
 
-from consumers.arrival import Partition
+from consumers.course import DEFAULT_MOST_BYTES, WIRE_TRIES, line_of
 from consumers.kafka import KafkaSource
 from consumers.kafka_settings import KafkaSourceSettings
-from consumers.stalled import DEFAULT_MOST_BYTES, WIRE_TRIES, line_of
+from consumers.record import Partition
 from tests.contracts.groups import WAIT_S, Member, poll_until
 from tests.services.kafka import KafkaServer
 

@@ -6,10 +6,9 @@ from typing import Protocol
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from consumers.arrival import Partition
 from consumers.kafka import KafkaSource
 from consumers.kafka_settings import KafkaSourceSettings
-from consumers.record import Header, Record
+from consumers.record import Header, Partition, Record
 from consumers.source import Source
 from tests.fakes.source import FakeBroker, FakeSource
 

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from tests.fakes.engine import FakeEngine
 from tests.heavy import need
-from worker.engine.engine import Engine, TextTooLong, TokenIds
+from worker.engine.engine import Engine, TextTooLong
 from worker.engine.llama import LlamaEngine
 from worker.engine.shortened import ShortenedEngine
 from worker.model.prepared import PreparedModel
+from worker.model.vectors import TokenIds
 
 MAX_TOKENS = 256
 CLS, SEP = 101, 102

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from consumers.arrival import Partition
 from consumers.ledger import Ledger, Receipt
 from consumers.poller import Poller, PollerSettings
+from consumers.record import Partition
 from tests.contracts.groups import PARTITIONS, WAIT_S, FakeWorld, KafkaWorld, Member, World, poll_until
 from tests.services.kafka import KafkaServer
 from tests.services.mock_kafka import MockKafka

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.engine.engine import EngineDied, OutOfMemory, TextTooLong, TokenIds, Vectors
+from worker.engine.engine import EngineDied, OutOfMemory, TextTooLong
+from worker.model.vectors import TokenIds, Vectors
 
 
 class FakeEngine:

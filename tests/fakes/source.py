@@ -9,8 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 
-from consumers.arrival import Partition
-from consumers.record import Header, Record
+from consumers.record import Header, Partition, Record
 from consumers.source import Rebalance, SourceFatal
 
 EPOCH = "fa4e0000"

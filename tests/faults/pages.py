@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from consumers.arrival import Partition
+from consumers.record import Partition
 from tests.faults.worker_process import WAIT_S, WorkerProcess
 
 _LOOK_AGAIN_S = 0.05

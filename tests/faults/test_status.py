@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from consumers.arrival import Partition
+from consumers.record import Partition
 from tests.faults.pages import Pages, Readiness
 from tests.faults.scene import Scene
 from tests.faults.worker_process import WorkerProcess

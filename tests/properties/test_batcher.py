@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from worker.batch_cap import HOLD_S
 from worker.batcher import Batch, Batcher
-from worker.engine.engine import TokenIds
+from worker.model.vectors import TokenIds
 
 
 class Text(NamedTuple):

@@ -8,9 +8,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from consumers.arrival import Partition
 from consumers.ledger import Ledger, Receipt, Reject
-from consumers.record import HEADER_BYTES, Record
+from consumers.record import HEADER_BYTES, Partition, Record
 
 PARTITIONS = [Partition("logs", 0), Partition("other", 0)]
 CAP_RECORDS = 5

@@ -6,7 +6,7 @@ from functools import partial
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from consumers.arrival import Partition
+from consumers.record import Partition
 from tests.consumers.scene import Scene
 from tests.fakes.source import FakeSource
 

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worker.batcher import Batch, Batcher
-from worker.engine.engine import TokenIds
+from worker.model.vectors import TokenIds
 
 TARGET_S = 0.1
 SLACK_S = 1e-9

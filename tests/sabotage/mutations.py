@@ -211,7 +211,7 @@ MUTATIONS = (
     ),
     Mutation(
         "a short count is taken for an acknowledgement",
-        "sinks/milvus/storing.py",
+        "sinks/milvus/writing.py",
         "if counted != rows:",
         "if counted > rows:",
         ("tests/sinks/test_server_faults.py::test_a_short_count_is_no_acknowledgement",),

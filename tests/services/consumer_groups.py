@@ -3,7 +3,7 @@
 import subprocess
 from typing import NamedTuple
 
-from consumers.arrival import Partition
+from consumers.record import Partition
 from tests.services.local_kafka import kafka_jars
 
 _TOOL = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"

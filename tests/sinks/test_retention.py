@@ -2,7 +2,7 @@
 
 import pytest
 
-from sinks.milvus.retention import lifetimes, told
+from sinks.milvus.opening import lifetimes, told
 
 
 @pytest.mark.parametrize(

@@ -9,34 +9,33 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from consumers.arrival import Partition
 from consumers.chunk import Chunker
 from consumers.decode import Decoder
 from consumers.ledger import Ledger, Receipt, Reject
 from consumers.mask import Masker
-from consumers.record import Header, Record
+from consumers.record import Header, Partition, Record
 from consumers.redact import Redactor
 from producers.replies import Reply
 from sinks.row import TEXT_BYTES
 from tests.fakes.engine import FakeEngine
 from tests.fakes.sink import FakeSink
 from worker.ahead import OneAhead
-from worker.answer import Answer, Answerable, EncodedQuery
+from worker.answer import Answer
 from worker.batcher import Batcher
 from worker.cache.index_level import IndexLevel
 from worker.cache.levels import Levels
 from worker.cache.memory import MemoryCache
 from worker.compute import Compute, Computed, EmbedBatch
 from worker.embed import Embed
-from worker.encoded import EncodedChunk
 from worker.flights import Flights
 from worker.judge import Judge
 from worker.lane import Lane
 from worker.limits import FaultLimit
-from worker.model.folder import ModelError
+from worker.messages import Answerable, Arrival, EncodedChunk, EncodedQuery, StoreItem
+from worker.model.errors import ModelError
 from worker.model.golden import Golden
-from worker.prepare import Outlets, Prepare, StoreItem
-from worker.prepare_queries import Arrival, PrepareQueries, QueryTally
+from worker.prepare import Outlets, Prepare
+from worker.prepare_queries import PrepareQueries, QueryTally
 from worker.query import CORRELATION_HEADER, REPLY_TOPIC_HEADER
 from worker.query_text import QueryEncoder
 from worker.space import Digester, EmbeddingSpace
@@ -155,7 +154,7 @@ class Chain:
             batcher=Batcher(budget_tokens=512, log_floor_tokens=64),
             ahead=self.ahead,
             cache=self.levels,
-            flights=self.flights,
+            fail_flight=self.flights.fail,
             rejected=FaultLimit("texts that the engine rejects", most=most_rejected),
             store=self.store_lane,
             answer=self.answer_lane,

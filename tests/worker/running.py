@@ -23,7 +23,7 @@ from worker.ask import Asker
 from worker.cache.redis_cache import RedisCache
 from worker.http.listening import Listening
 from worker.loaded import LoadedModel, space_of
-from worker.model.folder import ModelError
+from worker.model.errors import ModelError
 from worker.model.prepared import PreparedModel
 from worker.outside import Outside
 from worker.service import Service

@@ -5,7 +5,7 @@ from collections import deque
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.ages import Ages
+from worker.lane import Ages
 
 STEPS = st.lists(st.tuples(st.booleans(), st.integers(min_value=0, max_value=7)))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from worker.batcher import Batcher
-from worker.engine.engine import TokenIds
+from worker.model.vectors import TokenIds
 
 
 class Text(NamedTuple):

@@ -5,11 +5,10 @@ import pytest
 
 from tests.fakes.engine import FakeEngine
 from tests.worker.chain import Chain
-from worker.answer import EncodedQuery
 from worker.batcher import Batch
 from worker.compute import Computed, EmbedBatch
-from worker.encoded import EncodedChunk
 from worker.judge import EngineFailed
+from worker.messages import EncodedChunk, EncodedQuery
 from worker.stage import Stage
 
 WAIT_S = 20.0

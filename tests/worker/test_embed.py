@@ -5,10 +5,9 @@ import pytest
 
 from tests.worker.chain import LOGS, Chain
 from tests.worker.conftest import NewChain
-from worker.answer import FailedQuery, ReadyQuery
-from worker.encoded import EmbeddedChunk
 from worker.judge import EngineFailed
 from worker.limits import LimitReached
+from worker.messages import EmbeddedChunk, FailedQuery, ReadyQuery
 from worker.stage import Stage
 
 WAIT_S = 20.0

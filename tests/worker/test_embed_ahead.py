@@ -13,8 +13,7 @@ from tests.fakes.engine import FakeEngine
 from tests.worker.chain import Chain
 from tests.worker.conftest import NewChain
 from tests.worker.running import wait_until
-from worker.answer import EncodedQuery, ReadyQuery
-from worker.encoded import EmbeddedChunk, EncodedChunk
+from worker.messages import EmbeddedChunk, EncodedChunk, EncodedQuery, ReadyQuery
 from worker.stage import Stage
 
 WAIT_S = 60.0

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from consumers.arrival import Partition
+from consumers.record import Partition
 from tests.fakes.sink import FakeSink
 from tests.worker.running import WAIT_S, World, lines_of, wait_until
 from worker.exit_codes import DRAINED, OVERDUE

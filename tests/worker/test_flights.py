@@ -2,13 +2,13 @@
 
 import pytest
 
-from consumers.arrival import Partition
 from consumers.chunk import Chunk
 from consumers.decode import LogEntry
 from consumers.ledger import Ledger
+from consumers.record import Partition
 from tests.worker.chain import LOGS, Letters, record
 from worker.flights import Flights, Landing
-from worker.savings import Source
+from worker.messages import Source
 
 
 @pytest.fixture

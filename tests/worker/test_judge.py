@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from tests.fakes.engine import FakeEngine
-from worker.engine.engine import TokenIds, Vectors
 from worker.judge import EngineFailed, Judge
-from worker.model.folder import ModelError
+from worker.model.errors import ModelError
 from worker.model.golden import Golden
+from worker.model.vectors import TokenIds, Vectors
 
 BAD = 7
 WAIT_S = 20.0

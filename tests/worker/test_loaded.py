@@ -16,7 +16,7 @@ from worker.engine.llama import LlamaEngine
 from worker.engine.shortened import ShortenedEngine
 from worker.loaded import chosen_engine, load_model, model_of, open_engine, space_of
 from worker.logs import configure_logs
-from worker.model.folder import ModelError
+from worker.model.errors import ModelError
 from worker.model.prepared import PreparedModel
 from worker.settings import Settings
 from worker.tables import EngineTable, ModelTable

@@ -7,12 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from consumers.arrival import Partition
 from consumers.ledger import Receipt
+from consumers.record import Partition
 from tests.worker.chain import QUERIES, record
 from tests.worker.running import WAIT_S, World, wait_until
-from worker.answer import EncodedQuery, FailedQuery, ReadyQuery
-from worker.encoded import EmbeddedChunk, EncodedChunk
+from worker.messages import EmbeddedChunk, EncodedChunk, EncodedQuery, FailedQuery, ReadyQuery
 from worker.milvus_table import MilvusTable
 from worker.outside import Outside
 from worker.pipeline import Pipeline

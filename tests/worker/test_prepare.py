@@ -9,8 +9,8 @@ import pytest
 from consumers.ledger import Reject
 from tests.worker.chain import LOGS, Chain
 from tests.worker.conftest import NewChain
-from worker.encoded import EmbeddedChunk, EncodedChunk
 from worker.limits import LimitReached
+from worker.messages import EmbeddedChunk, EncodedChunk
 
 WAIT_S = 20.0
 LONG = " ".join(["database"] * 2_000)

@@ -7,8 +7,7 @@ import pytest
 
 from tests.worker.chain import QUERIES, REPLIES, Chain, record
 from tests.worker.test_query import BAD
-from worker.answer import EncodedQuery, ReadyQuery
-from worker.prepare_queries import Arrival
+from worker.messages import Arrival, EncodedQuery, ReadyQuery
 from worker.query import CORRELATION_HEADER, REPLY_TOPIC_HEADER, Asked, Question
 
 

@@ -11,8 +11,8 @@ from sinks.row import LEVEL_BYTES, SERVICE_BYTES, LineRow, TemplateRow
 from sinks.sink import SinkBroken, SinkBusy, SinkRejected
 from tests.worker.chain import LOGS, Chain
 from tests.worker.conftest import NewChain
-from worker.encoded import EmbeddedChunk
 from worker.limits import LimitReached
+from worker.messages import EmbeddedChunk
 from worker.stage import Abandoned
 from worker.store import BACK_OFF_S, Store, StoreTally
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.worker.model.tiny import Tiny, make_folder
-from worker.model.folder import ModelError
+from worker.model.errors import ModelError
 from worker.model.own_tokenizer import OwnTokenizer
 from worker.model.prepared import PreparedModel, prepare_model
 from worker.parity import SAMPLE

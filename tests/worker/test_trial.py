@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tests.fakes.engine import FakeEngine
-from worker.engine.engine import TokenIds
+from worker.model.vectors import TokenIds
 from worker.trial import try_engine
 
 

@@ -9,9 +9,8 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from consumers.arrival import Partition
 from consumers.loose.kafka import LooseReader
-from consumers.record import Header, Record
+from consumers.record import Header, Partition, Record
 from worker.accounts.marks import Mark, Pieces, listed_pieces, mark_of
 
 _FIRST = "__connect.errors.topic"

@@ -7,11 +7,10 @@ and store call, so that it cannot differ from them.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from consumers.arrival import Partition
 from consumers.chunk import Chunker
 from consumers.decode import Decoder, LogEntry, Undecodable
 from consumers.ledger import Ledger, Receipt
-from consumers.record import Record
+from consumers.record import Partition, Record
 from consumers.redact import Redactor
 from sinks.row import LineRow
 from worker.loaded import model_of, space_of

@@ -14,11 +14,10 @@ from typing import NamedTuple, TypeVar
 from sinks.row import LineRow, TemplateRow
 from sinks.sink import Sink, SinkBusy, SinkRejected
 from worker.accounts.expected import OwedPiece
-from worker.cache.vectors import Vector
-from worker.engine.engine import TokenIds
 from worker.judge import Judge
 from worker.letters import REFUSED_BY_SINK
 from worker.loaded import LoadedModel
+from worker.model.vectors import TokenIds, Vector
 from worker.outage import BACK_OFF_S
 from worker.tokenizer import Tokenizer
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.cache.vectors import Vector
+from worker.model.vectors import Vector
 
 _MAGIC = b"VT"
 _VERSION = 1

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 
 from sinks.sink import SinkBusy
 from worker.cache.breaker import MOST_S, Breaker
-from worker.cache.vectors import Vector
+from worker.model.vectors import Vector
 
 
 class IndexLevel:

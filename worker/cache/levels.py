@@ -8,8 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from worker.cache.tally import Tally
-from worker.cache.vectors import Vector, VectorCache
-from worker.savings import Source
+from worker.cache.vectors import VectorCache
+from worker.messages import Source
+from worker.model.vectors import Vector
 
 
 class Found(NamedTuple):

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 
 from theine_core import TlfuCore
 
-from worker.cache.vectors import Vector
+from worker.model.vectors import Vector
 
 ENTRY_BYTES = 640
 """What an entry takes besides the vector's components, as measured: digest, array object, two dictionary entries, the policy's own."""

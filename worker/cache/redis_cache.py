@@ -16,7 +16,7 @@ from worker.cache.redis_client import RedisClient, RedisFailed
 from worker.cache.redis_readers import Fetch, Readers
 from worker.cache.redis_writer import News, RedisWriter
 from worker.cache.tally import Tally
-from worker.cache.vectors import Vector
+from worker.model.vectors import Vector
 from worker.space import EmbeddingSpace
 from worker.stage import Crash
 from worker.tables import RedisTable

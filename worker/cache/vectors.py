@@ -6,11 +6,7 @@ A cache may only save embedding, never suppress a row. Prepare reads the levels,
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-Vector = NDArray[np.float32]
-"""float32[dim], of length 1."""
+from worker.model.vectors import Vector
 
 
 class VectorCache(Protocol):

@@ -177,7 +177,7 @@ def config_show_verb(*, config: Config = None, as_json: AsJson = False) -> None:
 
     As they are in the end: file, environment and defaults together. Printed as TOML, ready to become a settings file.
     """
-    from worker.cli.config import settings_as_toml, shown_settings
+    from worker.cli.toml import settings_as_toml, shown_settings
 
     settings = settings_or_fail(config)
     print_json(shown_settings(settings)) if as_json else print_text(settings_as_toml(settings))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from consumers.arrival import Partition
+from consumers.record import Partition
 from producers.dead_letters import DeadLetter
 from producers.feed import Fed, FeedWindow, feed
 from producers.kafka import EmbeddedBroker, KafkaProducer

@@ -29,7 +29,7 @@ from worker.cli.screen import Figures, Screen
 from worker.judge import EngineFailed
 from worker.loaded import load_model, model_of, space_of
 from worker.logs import configure_logs
-from worker.model.folder import ModelError
+from worker.model.errors import ModelError
 from worker.outside import milvus_settings
 from worker.settings import Settings
 from worker.tables import KafkaTable

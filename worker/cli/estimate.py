@@ -19,7 +19,7 @@ from worker.engine.engine import Engine
 from worker.estimate import RESTS_ON, Scale, Surroundings, estimate_mode
 from worker.loaded import load_model, model_of, space_of
 from worker.logs import configure_logs
-from worker.model.folder import ModelError
+from worker.model.errors import ModelError
 from worker.model.prepared import PreparedModel
 from worker.pieces import new_chunker, new_decoder
 from worker.sampling import Sample

@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from worker.cli.matched import matching
 from worker.cli.output import counted
 from worker.cli.screen import Column, Part, Screen, shown_text, shown_times, shown_word
+from worker.search.words import is_identifier, terms_of, words_of
 
 _LINE_SHARE = 0.55
 """A line gets at least so much of the width; else what is known about it goes under it and not beside it."""
@@ -172,3 +172,16 @@ def _line(text: str, found: re.Pattern[str] | None) -> list[Part]:
         parts += [(shown[end : match.start()], ""), (match[0], _FOUND)]
         end = match.end()
     return [*parts, (shown[end:], "")]
+
+
+_NOTHING = re.compile(r"(?!)")
+
+
+def matching(text: str) -> re.Pattern[str]:
+    """Return a pattern that finds a query's words in a line, in any case; an identifier only as a whole, not its parts."""
+    found = words_of(text)
+    words = terms_of(" ".join(word for word in found.text.split() if not is_identifier(word)))
+    wanted = sorted({*found.identifiers, *words}, key=len, reverse=True)
+    if not wanted:
+        return _NOTHING
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, wanted))})(?!\w)", re.IGNORECASE)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Any
 
-from consumers.arrival import Partition
+from consumers.record import Partition
 from worker.cli.exits import CommandFailed
 from worker.cli.offsets import open_positions
 from worker.cli.output import counted, print_json

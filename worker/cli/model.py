@@ -5,7 +5,7 @@ from typing import Any
 
 from worker.cli.exits import must_change
 from worker.loaded import model_of, space_of
-from worker.model.folder import ModelError
+from worker.model.errors import ModelError
 from worker.settings import Settings
 
 _MB = 1_000_000

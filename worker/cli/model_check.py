@@ -12,7 +12,7 @@ from producers.lines import FileUnreadable, TooLarge, check_files, read_files
 from worker.cli.exits import must_change
 from worker.loaded import load_model, model_of
 from worker.logs import configure_logs
-from worker.model.folder import ModelError
+from worker.model.errors import ModelError
 from worker.parity import SAMPLE, Difference
 from worker.settings import Settings
 from worker.tables import new_masker, new_redactor

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from consumers.arrival import Partition
+from consumers.record import Partition
 from worker.cli.exits import CommandFailed, must_change, problem
 from worker.cli.since import since_ms
 from worker.kafka_admin import BrokerAway, KafkaRefused

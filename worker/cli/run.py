@@ -3,9 +3,7 @@
 import threading
 from collections.abc import Callable
 
-from consumers.contact import SourceAway
-from consumers.expired import SourceExpired
-from consumers.source import SourceFatal
+from consumers.source import SourceAway, SourceExpired, SourceFatal
 from producers.kafka import ProducerMisconfigured
 from sinks.sink import SinkMismatch
 from worker.cli.exits import CommandFailed, leaves_on, stop_on_signals
@@ -15,7 +13,7 @@ from worker.http.listening import HttpRefused, Listening, listen
 from worker.kafka_admin import BrokerAway, KafkaRefused
 from worker.loaded import LoadedModel, load_model
 from worker.logs import announcer, configure_logs, inform, report_crash
-from worker.model.folder import ModelError
+from worker.model.errors import ModelError
 from worker.outside import open_outside
 from worker.positions.kafka import KafkaPositions
 from worker.positions.offsets import Target, readers_of

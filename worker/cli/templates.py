@@ -11,12 +11,12 @@ from typing import Any
 from sinks.milvus.lite import names_server
 from sinks.milvus.sink import MilvusSink
 from sinks.sink import SinkBroken, SinkBusy, SinkMismatch
-from worker.cache.vectors import Vector
 from worker.cli.exits import must_change, problem
 from worker.cli.search import ask_worker, open_asker
 from worker.loaded import load_model, model_of, space_of
 from worker.logs import configure_logs
-from worker.model.folder import ModelError
+from worker.model.errors import ModelError
+from worker.model.vectors import Vector
 from worker.outside import milvus_settings
 from worker.query import Query
 from worker.query_text import new_query_encoder

@@ -6,6 +6,9 @@
 import json
 import re
 from collections.abc import Mapping
+from typing import Any
+
+from worker.settings import Settings, redacted
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -45,3 +48,15 @@ def _value(value: object) -> str:
 def _string(text: str) -> str:
     """JSON's strings are TOML's basic strings, but for the delete character, which TOML wants escaped."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def shown_settings(settings: Settings) -> dict[str, Any]:
+    """Return every setting that counts, secrets hidden; what only fault tests set is left out."""
+    shown = redacted(settings)
+    del shown["fail_point"]
+    return shown
+
+
+def settings_as_toml(settings: Settings) -> str:
+    """Return them as a settings file."""
+    return toml_of(shown_settings(settings))

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-from consumers.arrival import Partition
 from consumers.kafka_settings import SourceMisconfigured
 from consumers.loose.kafka import LooseReader, RangeUnreadable, TopicUnknown
+from consumers.record import Partition
 from producers.kafka import ProducerMisconfigured
 from sinks.milvus.sink import MilvusSink
 from sinks.sink import Sink, SinkBroken, SinkBusy, SinkMismatch, SinkRejected
@@ -32,7 +32,7 @@ from worker.cli.screen import Figures, Screen
 from worker.judge import EngineFailed
 from worker.loaded import load_model, model_of, space_of
 from worker.logs import configure_logs
-from worker.model.folder import ModelError
+from worker.model.errors import ModelError
 from worker.outside import milvus_settings
 from worker.positions.kafka import KafkaPositions
 from worker.positions.offsets import Target

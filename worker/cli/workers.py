@@ -18,7 +18,7 @@ from worker.engine.processors import usable_processors
 from worker.exit_codes import CRASHED, DRAINED
 from worker.loaded import model_of
 from worker.logs import configure_logs, inform
-from worker.model.folder import ModelError
+from worker.model.errors import ModelError
 from worker.settings import Settings
 
 _LOOK_S = 0.2

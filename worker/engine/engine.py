@@ -9,10 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-TokenIds = NDArray[np.int32]
-"""int32[n]: one text's token ids, special tokens included."""
-Vectors = NDArray[np.float32]
-"""float32[n, dim]: one row a text, in the order of the texts."""
+from worker.model.vectors import TokenIds, Vectors
 
 
 class TextTooLong(ValueError):

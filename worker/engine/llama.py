@@ -12,10 +12,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from worker.engine.engine import TokenIds, Vectors, checked_lengths, normalized
+from worker.engine.engine import checked_lengths, normalized
 from worker.engine.llama_native import Context, dim_of, free_model, load_model
-from worker.model.folder import ModelError
+from worker.model.errors import ModelError
 from worker.model.prepared import PreparedModel
+from worker.model.vectors import TokenIds, Vectors
 
 BATCH_TOKENS = 512
 """Default budget: the fastest that was measured, and short enough (0.1 s) that a query need not wait long for a bulk batch."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.engine.engine import OutOfMemory
-from worker.model.folder import ModelError
+from worker.model.errors import ModelError
 from worker.model.prepared import PreparedModel
 from worker.model.weight_names import WEIGHTS_SHA256
 

@@ -5,7 +5,8 @@
 
 from collections.abc import Sequence
 
-from worker.engine.engine import Engine, EngineDied, TokenIds, Vectors, normalized
+from worker.engine.engine import Engine, EngineDied, normalized
+from worker.model.vectors import TokenIds, Vectors
 
 
 def shortened(vectors: Vectors, dims: int) -> Vectors:

@@ -23,11 +23,20 @@ from typing import Any
 
 import numpy as np
 
-from worker.engine.engine import EngineDied, OutOfMemory, TokenIds, Vectors, checked_lengths, normalized
-from worker.engine.vllm_faults import FAILURES, is_lack_of_memory, one_line
-from worker.engine.vllm_library import NumberFormat, chosen_number_format, load_library, silent, tell_vllm
-from worker.model.folder import ModelError
+from worker.engine.engine import EngineDied, OutOfMemory, checked_lengths, normalized
+from worker.engine.vllm_library import (
+    FAILURES,
+    NumberFormat,
+    chosen_number_format,
+    is_lack_of_memory,
+    load_library,
+    one_line,
+    silent,
+    tell_vllm,
+)
+from worker.model.errors import ModelError
 from worker.model.prepared import PreparedModel
+from worker.model.vectors import TokenIds, Vectors
 
 CPU_BATCH_TOKENS = 1024
 GPU_BATCH_TOKENS = 16_384

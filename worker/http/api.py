@@ -21,8 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from worker.http.asking import Asking
 from worker.http.door import check_host, check_length, check_token, check_type, too_long
-from worker.http.page import Page
-from worker.http.refused import Refused, error_value, status_of
+from worker.http.refused import Page, Refused, error_value, status_of
 
 _JSON = "application/json"
 _CODE_OF = {404: "not_found", 405: "wrong_method"}

@@ -8,7 +8,7 @@ import os
 import socket
 from dataclasses import dataclass
 
-from worker.http_table import HttpTable
+from worker.status_table import HttpTable
 
 _BACKLOG = 128
 

@@ -4,7 +4,8 @@ The error object is the one that queries over Kafka are answered with: `{"error"
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 SOON_S = 1
 """For `Retry-After` where another query's end makes room."""
@@ -46,3 +47,18 @@ def status_of(reply: bytes) -> tuple[int, dict[str, str]]:
         return 200, {}
     status = _STATUS_OF.get(error["code"], 500)
     return status, retry_after(LATER_S) if status == _STATUS_OF["unavailable"] else {}
+
+
+class Answer(NamedTuple):
+    """What goes out.
+
+    Thread: any.
+    """
+
+    status: int
+    body: bytes
+    content_type: str
+
+
+Page = Callable[[str], Answer]
+"""Takes the request's `Accept` header, empty without one; called on any of the server's threads, must not wait for anything outside."""

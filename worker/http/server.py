@@ -25,9 +25,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from worker.http.api import Rules, new_app
 from worker.http.asking import Asking, Take
 from worker.http.listening import Listening
-from worker.http.page import Page
-from worker.http_table import HttpTable
+from worker.http.refused import Page
 from worker.stage import Crash, Stage
+from worker.status_table import HttpTable
 
 MOST_UNASKED_BYTES = 1024 * 1024
 """So much of a body that was refused is taken and forgotten, so that its sender reads why; then the connection is cut off."""

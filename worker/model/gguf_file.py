@@ -15,7 +15,8 @@ import gguf
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.model.folder import ModelError, ModelFolder
+from worker.model.errors import ModelError
+from worker.model.folder import ModelFolder
 from worker.model.weight_names import WEIGHTS_SHA256, weight_names
 from worker.model.weights import Weights
 from worker.model.wordpiece import CONTINUES, WORD_START, WordPiece

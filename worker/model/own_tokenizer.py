@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import BertWordPieceTokenizer, Tokenizer
 
-from worker.model.folder import TOKENIZER, VOCABULARY, ModelError, read_json
+from worker.model.errors import ModelError
+from worker.model.folder import TOKENIZER, VOCABULARY, read_json
 
 _UNKNOWN = "\U00010600"
 """A sign of Linear A, which no vocabulary holds: a tokenizer without a token for the unknown fails here, not in the middle of a stream."""

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from worker.model.folder import DEFAULT_NAME, TOKENIZER, ModelError, ModelFolder, Pooling, default_folder, read_folder, read_json
+from worker.model.errors import ModelError
+from worker.model.folder import DEFAULT_NAME, TOKENIZER, ModelFolder, Pooling, default_folder, read_folder, read_json
 from worker.model.golden import compute_golden, save_golden
 from worker.model.hf_folder import write_hf_folder
 from worker.model.making import discard, new_folder, remove_stale

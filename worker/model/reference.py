@@ -9,7 +9,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.model.folder import ModelError, ModelFolder
+from worker.model.errors import ModelError
+from worker.model.folder import ModelFolder
 from worker.model.weights import Weights
 
 Matrix = NDArray[np.float32]

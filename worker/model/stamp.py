@@ -9,7 +9,8 @@ import json
 import os
 from pathlib import Path
 
-from worker.model.folder import ModelError, Pooling, read_json
+from worker.model.errors import ModelError
+from worker.model.folder import Pooling, read_json
 from worker.model.making import write_whole
 
 Files = dict[str, list[int]]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from worker.model.folder import ModelError
+from worker.model.errors import ModelError
 
 Weights = Mapping[str, NDArray[np.float32]]
 

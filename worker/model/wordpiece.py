@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from worker.model.folder import ModelError
+from worker.model.errors import ModelError
 
 CONTINUES = "##"
 WORD_START = "\u2581"

@@ -20,9 +20,9 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined] # it is public, but for the stubs
 
-from consumers.arrival import Partition
 from consumers.kafka import consumer_of
 from consumers.kafka_settings import SourceMisconfigured, loose_properties
+from consumers.record import Partition
 from worker.kafka_admin import SOON_BACK, KafkaRefused, failure_of, new_admin
 from worker.tables import KafkaTable
 

@@ -6,7 +6,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from consumers.arrival import Partition
+from consumers.record import Partition
 from worker.positions.kafka import GroupState, KafkaPositions
 from worker.positions.offsets import Place, Readers, look
 

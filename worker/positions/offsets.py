@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from consumers.arrival import Partition
 from consumers.expired import Start
+from consumers.record import Partition
 from worker.kafka_admin import KafkaRefused
 from worker.positions.kafka import GroupActive, GroupState, KafkaPositions
 from worker.tables import KafkaTable

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from consumers.arrival import Partition
+from consumers.record import Partition
 from worker.positions.kafka import GroupState
 from worker.positions.lag import Lag
 from worker.positions.offsets import Move, Place

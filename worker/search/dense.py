@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sinks.sink import Sink, TemplateHit
-from worker.cache.vectors import Vector
+from worker.model.vectors import Vector
 from worker.search.ranked import Bounds, Kind, Ranking
 
 MOST_TEMPLATES = 64

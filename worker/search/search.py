@@ -9,12 +9,11 @@ from typing import NamedTuple
 
 from sinks.row import LineRow
 from sinks.sink import Sink, TemplateHit
-from worker.cache.vectors import Vector
+from worker.model.vectors import Vector
 from worker.query import Mode, Query
 from worker.search.dense import rank_by_meaning
-from worker.search.fused import fuse
 from worker.search.lexical import rank_by_words, votes_by_words
-from worker.search.ranked import Bounds, Ranking
+from worker.search.ranked import Bounds, Kind, Ranking
 from worker.search.words import Words, words_of
 
 PER_TEMPLATE = 1
@@ -101,3 +100,24 @@ def _words(query: Query) -> Words:
 
 def _bounds(query: Query, k: int, per_kind: int, out_of_time: Callable[[], bool]) -> Bounds:
     return Bounds(k, per_kind, query.filters.as_line_filter(), out_of_time)
+
+
+_RANK_OFFSET = 60
+"""The constant of the paper: how slowly a rank loses weight."""
+
+
+def fuse(by_meaning: Ranking, by_words: Ranking, *, words_first: bool) -> Ranking:
+    """Return the kinds of both; `words_first` decides between equal ones. Of a kind, lines that words found are shown before its newest."""
+    scores: dict[str, float] = {}
+    lines: dict[str, dict[str, LineRow]] = {}
+    for ranking in (by_words, by_meaning) if words_first else (by_meaning, by_words):
+        for rank, kind in enumerate(ranking.kinds, start=1):
+            scores[kind.digest] = scores.get(kind.digest, 0.0) + 1 / (_RANK_OFFSET + rank)
+    for ranking in (by_words, by_meaning):
+        for kind in ranking.kinds:
+            shown = lines.setdefault(kind.digest, {})
+            for line in kind.lines:
+                shown.setdefault(line.id, line)
+    best = sorted(scores, key=lambda digest: -scores[digest])
+    kinds = [Kind(digest, scores[digest], list(lines[digest].values())) for digest in best]
+    return Ranking(kinds, by_meaning.complete and by_words.complete)

@@ -7,7 +7,7 @@ partition that is paused brings no news. Asking is also how the worker knows whe
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from consumers.arrival import Partition
+from consumers.record import Partition
 from worker.kafka_admin import BrokerAway, KafkaRefused
 from worker.positions.kafka import GroupState, KafkaPositions
 from worker.positions.lag import Lag, Look, lag_by_partition

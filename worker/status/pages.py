@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 
 from worker.exposition import Exposition
-from worker.http.page import Answer, Page
+from worker.http.refused import Answer, Page
 from worker.status.health import Health, Verdict
 
 _JSON = "application/json"

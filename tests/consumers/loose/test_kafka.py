@@ -7,9 +7,8 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from consumers.arrival import Partition
 from consumers.loose.kafka import Bounds, LooseReader, RangeUnreadable, TopicUnknown
-from consumers.record import Record
+from consumers.record import Partition, Record
 from tests.services.kafka import KafkaServer
 from tests.services.mock_kafka import PARTITIONS, MockKafka
 from tests.services.ports import free_port

@@ -16,7 +16,7 @@ from worker.accounts.expected import Owed, OwedPiece, PieceMaker
 from worker.accounts.mend import Mender, Patience
 from worker.accounts.verify import Account, Bounds, Repairs, Stretch, Verifier
 from worker.loaded import LoadedModel
-from worker.model.folder import ModelError
+from worker.model.errors import ModelError
 from worker.model.prepared import PreparedModel
 from worker.pieces import new_chunker, new_decoder
 from worker.space import Digester

@@ -9,7 +9,7 @@ import numpy as np
 from tests.worker.running import wait_until
 from worker.cache.breaker import MOST_S
 from worker.cache.redis_cache import RedisCache
-from worker.cache.vectors import Vector
+from worker.model.vectors import Vector
 from worker.space import EmbeddingSpace
 from worker.tables import RedisTable
 

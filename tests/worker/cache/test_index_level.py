@@ -7,7 +7,7 @@ import numpy as np
 from sinks.sink import SinkBusy
 from worker.cache.breaker import FAILURES, MOST_S
 from worker.cache.index_level import IndexLevel
-from worker.cache.vectors import Vector
+from worker.model.vectors import Vector
 
 STORED = {"a": np.ones(2, np.float32)}
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from worker.cache.levels import Levels
-from worker.cache.vectors import Vector
+from worker.model.vectors import Vector
 
 ONE = np.array([1.0, 0.0], np.float32)
 TWO = np.array([0.0, 1.0], np.float32)

@@ -10,7 +10,7 @@ import pytest
 from cachetools import LRUCache
 
 from worker.cache.memory import ENTRY_BYTES, MemoryCache
-from worker.cache.vectors import Vector
+from worker.model.vectors import Vector
 
 DIM = 4
 ONE_BYTES = 4 * DIM + ENTRY_BYTES

@@ -15,8 +15,8 @@ from tests.worker.cli.conftest import RunHere
 from worker.cli.exits import CommandFailed
 from worker.cli.workers import Part, read_part, shares_of
 from worker.exit_codes import CRASHED, DRAINED, MUST_CHANGE
-from worker.http_table import HttpTable
 from worker.settings import Settings
+from worker.status_table import HttpTable
 from worker.tables import EngineTable
 
 WAIT_S = 90

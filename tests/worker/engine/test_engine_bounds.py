@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from worker.engine.engine import EngineDied, OutOfMemory, TextTooLong, TokenIds, Vectors, checked_lengths, normalized
+from worker.engine.engine import EngineDied, OutOfMemory, TextTooLong, checked_lengths, normalized
+from worker.model.vectors import TokenIds, Vectors
 
 
 def sequences(*tokens: int) -> list[TokenIds]:

@@ -9,8 +9,9 @@ import pytest
 
 from tests.worker.model.tiny import Tiny, make_folder
 from worker.engine.llama import LlamaEngine
-from worker.model.folder import ModelError
-from worker.model.golden import load_golden, worst_cosine
+from worker.judge import worst_cosine
+from worker.model.errors import ModelError
+from worker.model.golden import load_golden
 from worker.model.prepared import PreparedModel, prepare_model
 
 

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fakes.engine import FakeEngine
-from worker.engine.engine import EngineDied, TextTooLong, TokenIds, Vectors
+from worker.engine.engine import EngineDied, TextTooLong
 from worker.engine.shortened import ShortenedEngine, shortened
+from worker.model.vectors import TokenIds, Vectors
 
 
 def text(*ids: int) -> TokenIds:

@@ -15,12 +15,12 @@ import pytest
 
 from tests.transformers_reference import transformers_vectors
 from tests.worker.model.tiny import Tiny, make_folder
-from worker.engine.engine import TokenIds, Vectors
 from worker.engine.llama import LlamaEngine
-from worker.judge import Judge
-from worker.model.folder import ModelError
-from worker.model.golden import load_golden, worst_cosine
+from worker.judge import Judge, worst_cosine
+from worker.model.errors import ModelError
+from worker.model.golden import load_golden
 from worker.model.prepared import PreparedModel, prepare_model
+from worker.model.vectors import TokenIds, Vectors
 
 if TYPE_CHECKING:
     from worker.engine.vllm import VllmEngine

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.model_fixture import CACHE
-from worker.engine.vllm_faults import is_lack_of_memory, one_line
+from worker.engine.vllm_library import is_lack_of_memory, one_line
 
 WAIT_S = 120
 

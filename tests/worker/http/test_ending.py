@@ -11,10 +11,10 @@ from worker.http.asking import Asking
 from worker.http.listening import listen
 from worker.http.refused import Refused
 from worker.http.server import HttpServer
-from worker.http_table import HttpTable
 from worker.lane import Lane
 from worker.query import Question
 from worker.stage import Stage
+from worker.status_table import HttpTable
 
 MOMENT_S = 0.05
 """Long enough for a thread that does not wait to go on."""

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tests.worker.model.tiny import Tiny, make_folder, write_json
-from worker.model.folder import DEFAULT_NAME, ModelError, default_folder, read_folder
+from worker.model.errors import ModelError
+from worker.model.folder import DEFAULT_NAME, default_folder, read_folder
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tests.worker.model.tiny import VOCABULARY, make_folder
-from worker.model.folder import ModelError, ModelFolder, read_folder
+from worker.model.errors import ModelError
+from worker.model.folder import ModelFolder, read_folder
 from worker.model.gguf_file import NumberFormat, write_gguf
 from worker.model.own_tokenizer import read_tokenizer_json
 from worker.model.weight_names import WEIGHTS_SHA256

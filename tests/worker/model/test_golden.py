@@ -7,8 +7,9 @@ import pytest
 
 from tests.fakes.engine import FakeEngine
 from tests.worker.model.tiny import Tiny, make_folder
-from worker.model.folder import ModelError
-from worker.model.golden import TEXTS, WORST_ALLOWED_COSINE, Golden, load_golden, save_golden, worst_cosine
+from worker.judge import WORST_ALLOWED_COSINE, worst_cosine
+from worker.model.errors import ModelError
+from worker.model.golden import TEXTS, Golden, load_golden, save_golden
 from worker.model.prepared import PreparedModel, prepare_model
 
 

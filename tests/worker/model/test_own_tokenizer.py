@@ -8,7 +8,7 @@ import pytest
 
 from tests.worker.model.tiny import Tiny, make_folder
 from tests.worker.model.tiny_tokenizers import VOCABULARY, tokenizer_json, unigram_json
-from worker.model.folder import ModelError
+from worker.model.errors import ModelError
 from worker.model.own_tokenizer import OwnTokenizer, read_tokenizer_json
 
 

@@ -13,8 +13,10 @@ import pytest
 
 from tests.worker.model.tiny import Tiny, make_folder, write_json
 from worker.engine.llama import LlamaEngine
-from worker.model.folder import ModelError, Pooling
-from worker.model.golden import load_golden, worst_cosine
+from worker.judge import worst_cosine
+from worker.model.errors import ModelError
+from worker.model.folder import Pooling
+from worker.model.golden import load_golden
 from worker.model.prepared import FORMAT, PreparedModel, load_prepared, prepare_model
 from worker.model.weights import sha256_of
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from tests.worker.model.tiny import Tiny, make_folder
-from worker.model.folder import ModelError, read_folder
+from worker.model.errors import ModelError
+from worker.model.folder import read_folder
 from worker.model.reference import ReferenceModel, erf
 from worker.model.weights import read_weights
 

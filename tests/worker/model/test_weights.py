@@ -10,7 +10,8 @@ from safetensors.numpy import save_file
 
 from tests.worker.model.tiny import Tiny, make_folder
 from tests.worker.model.tiny_weights import save_safetensors
-from worker.model.folder import ModelError, read_folder
+from worker.model.errors import ModelError
+from worker.model.folder import read_folder
 from worker.model.weights import read_weights, save_weights, sha256_of
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.worker.model.tiny import SPECIAL, VOCABULARY, tokenizer_json
-from worker.model.folder import ModelError
+from worker.model.errors import ModelError
 from worker.model.wordpiece import WordPiece, read_wordpiece
 
 

@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from consumers.arrival import Partition
+from consumers.record import Partition
 from worker.positions.kafka import GroupState
 from worker.positions.lag import Look, lag_by_partition, total_lag
 from worker.positions.offsets import Place

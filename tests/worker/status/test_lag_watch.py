@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from consumers.arrival import Partition
+from consumers.record import Partition
 from worker.kafka_admin import BrokerAway, KafkaRefused
 from worker.positions.kafka import Bounds
 from worker.positions.offsets import Readers

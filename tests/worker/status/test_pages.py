@@ -16,8 +16,7 @@ from tests.fakes.sink import FakeSink
 from tests.worker.running import Ended, World, lines_of, wait_until
 from worker import metrics as m
 from worker.http.listening import listen
-from worker.http_table import HttpTable
-from worker.status_table import StatusTable
+from worker.status_table import HttpTable, StatusTable
 from worker.tables import DecodeTable, RedactTable
 
 LINES = 40
