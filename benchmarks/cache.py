@@ -28,13 +28,13 @@ import numpy as np
 import redis
 
 from benchmarks.tokenize import lines_of
-from consumers.mask import Masker
-from worker.cache.memory import ENTRY_BYTES, MemoryCache
-from worker.cache.redis_address import RedisMisconfigured
-from worker.cache.redis_cache import RedisCache
-from worker.model.vectors import Vector
-from worker.space import EmbeddingSpace
-from worker.tables import RedisTable
+from consumers.text.mask import Masker
+from worker.embedding.cache.memory import ENTRY_BYTES, MemoryCache
+from worker.embedding.cache.redis_address import RedisMisconfigured
+from worker.embedding.cache.redis_cache import RedisCache
+from worker.embedding.model.space import EmbeddingSpace
+from worker.embedding.model.vectors import Vector
+from worker.settings.tables import RedisTable
 
 DIM = 384
 """float16[384] is 768 bytes."""

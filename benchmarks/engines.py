@@ -26,11 +26,11 @@ from benchmarks.engines_report import BARE, LLM, ONNX, OURS, SENTENCE, TRANSFORM
 from benchmarks.own_stage import EmbedStage, bare_loop
 from benchmarks.rivals.own_process import LeftOut, OwnProcess, Turn
 from producers.log_feed import synthetic_lines
-from worker.loaded import LoadedModel, load_model
+from worker.embedding.loaded import LoadedModel, load_model
+from worker.embedding.model.folder import default_folder
 from worker.messages import EncodedChunk
-from worker.model.folder import default_folder
-from worker.settings import Settings, load_settings
-from worker.tables import EngineTable
+from worker.settings.settings import Settings, load_settings
+from worker.settings.tables import EngineTable
 
 LINES, QUICK_LINES = 384, 128
 ROUNDS, QUICK_ROUNDS = 9, 5

@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 
 from benchmarks.retrieval_index import indexed, line_of
 from producers.lines import FileUnreadable, TooLarge, check_files, read_files
-from worker.loaded import load_model
-from worker.logs import configure_logs
-from worker.model.errors import ModelError
-from worker.settings import load_settings
+from worker.embedding.loaded import load_model
+from worker.embedding.model.errors import ModelError
+from worker.runtime.logs import configure_logs
+from worker.settings.settings import load_settings
 
 LOGS = Path("../shared/logs")
 """Beside the checkout, as for `benchmarks.retrieval`."""

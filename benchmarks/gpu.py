@@ -3,7 +3,7 @@
     python -m benchmarks.gpu [--quick] [--json]        (or a copy of this file: it needs nothing but vLLM, torch and numpy)
 
 Caveats first. Weights are random: they cost the same. `default` is `LLM.embed(list[str])`; `ids` are ready token ids by add_request and
-step, converted once a batch, as in `worker/engine/vllm.py`, so tokenising is in the first and not in the second. All replicas are
+step, converted once a batch, as in `worker/embedding/engine/vllm.py`, so tokenising is in the first and not in the second. All replicas are
 loaded before any is measured, each with its part of the memory; n of them then work at once, and rates are those of the time in which
 all did. Share of the peak counts the layers' multiplications only, against the dense bfloat16 figure of the card's maker.
 

@@ -25,8 +25,8 @@ from typing import NamedTuple
 from benchmarks.throughput import synthetic_file
 from worker.cli.demo import DemoOptions, demo
 from worker.cli.screen import Screen
-from worker.spread import Spread
-from worker.stage import Meter
+from worker.runtime.histogram import Spread
+from worker.runtime.stage import Meter
 
 LINES, QUICK_LINES = 40_000, 10_000
 ROUNDS, QUICK_ROUNDS = 9, 3

@@ -10,21 +10,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from worker.ahead import OneAhead
-from worker.batcher import Batcher
-from worker.cache.memory import MemoryCache
-from worker.compute import Compute, Computed, EmbedBatch
-from worker.embed import Embed
-from worker.engine.engine import Engine
-from worker.flights import Flights
-from worker.judge import Judge
-from worker.lane import Lane
-from worker.limits import FaultLimit
-from worker.loaded import LoadedModel
+from worker.embedding.batcher import Batcher
+from worker.embedding.cache.memory import MemoryCache
+from worker.embedding.compute import Compute, Computed, EmbedBatch
+from worker.embedding.embed import Embed
+from worker.embedding.engine.engine import Engine
+from worker.embedding.guarded_engine import Judge
+from worker.embedding.handoff import OneAhead
+from worker.embedding.loaded import LoadedModel
+from worker.embedding.model.vectors import TokenIds, Vectors
+from worker.indexing.flights import Flights
 from worker.messages import Answerable, EmbeddedChunk, EncodedChunk, EncodedQuery, StoreItem
-from worker.model.vectors import TokenIds, Vectors
-from worker.settings import Settings
-from worker.stage import Stage
+from worker.runtime.lane import Lane
+from worker.runtime.limits import FaultLimit
+from worker.runtime.stage import Stage
+from worker.settings.settings import Settings
 
 _TAKE = 4096
 

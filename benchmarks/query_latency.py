@@ -40,10 +40,10 @@ from benchmarks.query_latency_runs import (
 )
 from benchmarks.query_latency_texts import dictionary
 from producers.lines import FileUnreadable, check_files
-from worker.loaded import LoadedModel, load_model
-from worker.logs import configure_logs
-from worker.model.errors import ModelError
-from worker.settings import Settings, load_settings
+from worker.embedding.loaded import LoadedModel, load_model
+from worker.embedding.model.errors import ModelError
+from worker.runtime.logs import configure_logs
+from worker.settings.settings import Settings, load_settings
 
 
 def measure(settings: Settings, model: LoadedModel, folder: Path, plan: Plan) -> tuple[dict[str, Any], dict[str, list[Answered]]]:

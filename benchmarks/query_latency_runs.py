@@ -15,9 +15,9 @@ from benchmarks.query_latency_sides import BatchTime, Side, await_that, fed, ope
 from benchmarks.query_latency_texts import QUERY_WORDS, distinct_lines, distinct_questions, poisson_times, words_of
 from producers.lines import TooLarge, read_files
 from producers.log_feed import synthetic_lines
-from worker.loaded import LoadedModel
-from worker.query_text import new_query_encoder
-from worker.settings import Settings
+from worker.embedding.loaded import LoadedModel
+from worker.querying.query_text import new_query_encoder
+from worker.settings.settings import Settings
 
 SECONDS, QUICK_SECONDS = 120.0, 15.0
 ROUNDS, QUICK_ROUNDS = 4, 2

@@ -15,19 +15,19 @@ from typing import NamedTuple
 from benchmarks.query_latency_client import FETCH_WAIT_MS, Client, Topics
 from producers.feed import Fed, FeedWindow, feed
 from producers.kafka import EmbeddedBroker, KafkaProducer
-from worker.ahead import OneAhead
-from worker.batcher import Batch, Batcher
 from worker.cli.run import open_service
 from worker.cli.running import Running
-from worker.compute import Computed, EmbedBatch
-from worker.engine.engine import Engine
-from worker.lane import Lane
-from worker.loaded import LoadedModel
+from worker.embedding.batcher import Batch, Batcher
+from worker.embedding.compute import Computed, EmbedBatch
+from worker.embedding.engine.engine import Engine
+from worker.embedding.handoff import OneAhead
+from worker.embedding.loaded import LoadedModel
+from worker.embedding.model.vectors import TokenIds, Vectors
 from worker.messages import EncodedChunk, EncodedQuery
-from worker.model.vectors import TokenIds, Vectors
+from worker.runtime.lane import Lane
+from worker.runtime.stage import Stage
 from worker.service import Service
-from worker.settings import Settings
-from worker.stage import Stage
+from worker.settings.settings import Settings
 
 _LOOK_S = 0.05
 _FILL_S = 300.0

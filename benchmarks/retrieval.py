@@ -22,16 +22,16 @@ import numpy as np
 from benchmarks.labelled_logs import Label, LabelledLine, Misfit, Question, read_logs, read_questions
 from benchmarks.retrieval_report import Read, figures_of, show_table
 from benchmarks.retrieval_scores import Indices, neighbour_shares, recall
-from consumers.chunk import Chunker
-from consumers.mask import Masker, MaskMode
+from consumers.text.chunk import Chunker
+from consumers.text.mask import Masker, MaskMode
 from sinks.row import TEXT_BYTES
-from worker.engine.engine import normalized
-from worker.loaded import LoadedModel, load_model
-from worker.model.errors import ModelError
-from worker.model.vectors import Vectors
-from worker.settings import load_settings
-from worker.tables import EngineTable
-from worker.tokenizer import Tokenizer
+from worker.embedding.engine.engine import normalized
+from worker.embedding.loaded import LoadedModel, load_model
+from worker.embedding.model.errors import ModelError
+from worker.embedding.model.vectors import Vectors
+from worker.embedding.tokenizer import Tokenizer
+from worker.settings.settings import load_settings
+from worker.settings.tables import EngineTable
 
 LOGS = Path("../shared/logs")
 """Beside the checkout; the licence of the collection does not let it be in it."""

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.query_latency_sides import await_that, fed, opened
-from worker.ask import Asker
-from worker.loaded import LoadedModel
-from worker.settings import Settings
+from worker.cli.ask import Asker
+from worker.embedding.loaded import LoadedModel
+from worker.settings.settings import Settings
 
 _PARTITIONS = 4
 """Of a topic of the embedded broker."""

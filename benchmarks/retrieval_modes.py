@@ -26,11 +26,11 @@ from benchmarks.labelled_logs import Label, Misfit, Question, read_logs, read_qu
 from benchmarks.retrieval import LOGS, Choice
 from benchmarks.retrieval_index import Ask, indexed, line_of
 from benchmarks.retrieval_scores import FIRST
-from worker.loaded import load_model
-from worker.logs import configure_logs
-from worker.model.errors import ModelError
+from worker.embedding.loaded import load_model
+from worker.embedding.model.errors import ModelError
 from worker.query import MAX_TEXT_CHARACTERS
-from worker.settings import load_settings
+from worker.runtime.logs import configure_logs
+from worker.settings.settings import load_settings
 
 MODES = ("dense", "hybrid")
 SAMPLE_LINES, QUICK_SAMPLE_LINES = 400, 80

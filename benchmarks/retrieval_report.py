@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.labelled_logs import Label
 from benchmarks.retrieval_scores import Indices, Spent, spend
-from worker.model.vectors import Vectors
+from worker.embedding.model.vectors import Vectors
 
 DIGITS = 4
 CAVEATS = (

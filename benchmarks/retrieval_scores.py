@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.model.vectors import Vectors
+from worker.embedding.model.vectors import Vectors
 
 FIRST = 10
 Indices = NDArray[np.int64]

@@ -24,7 +24,7 @@ from benchmarks.safety_run import Ran, run_once
 from benchmarks.safety_sides import made_up_model
 from producers.kafka import EmbeddedBroker, KafkaProducer
 from producers.log_feed import synthetic_lines
-from worker.settings import Settings, load_settings
+from worker.settings.settings import Settings, load_settings
 
 LINES, QUICK_LINES = 24_000, 4_000
 """The embedded broker keeps 5 MB a partition: about 100,000 of these lines."""

@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.safety_sides import AUTO_COMMIT, AutoIds, Moment, Watched
-from consumers.kafka_settings import KafkaSourceSettings
+from consumers.kafka.settings import KafkaSourceSettings
 from consumers.poller import Poller, PollerSettings
 from producers import dead_letters, replies
 from producers.dead_letters import DeadLetterSender
 from producers.kafka import KafkaProducer
 from producers.replies import ReplySender
 from sinks.milvus.sink import MilvusSink
-from worker.loaded import LoadedModel
-from worker.outside import milvus_settings
+from worker.connections import milvus_settings
+from worker.embedding.loaded import LoadedModel
 from worker.pipeline import Pipeline
-from worker.settings import Settings
-from worker.stage import Stage
+from worker.runtime.stage import Stage
+from worker.settings.settings import Settings
 
 _LOOK_S = 0.001
 _WAIT_S = 300.0

@@ -13,17 +13,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from consumers.kafka import KafkaSource
-from consumers.kafka_settings import KafkaSourceSettings
+from consumers.kafka.settings import KafkaSourceSettings
+from consumers.kafka.source import KafkaSource
 from consumers.record import Partition, Record
 from consumers.source import Rebalance
 from sinks.milvus.sink import MilvusSink
 from sinks.row import LineRow
-from worker.engine.engine import Engine
-from worker.loaded import LoadedModel, model_of, space_of
-from worker.model.golden import Golden, load_golden
-from worker.model.vectors import TokenIds, Vectors
-from worker.settings import Settings
+from worker.embedding.engine.engine import Engine
+from worker.embedding.loaded import LoadedModel, model_of, space_of
+from worker.embedding.model.golden import Golden, load_golden
+from worker.embedding.model.vectors import TokenIds, Vectors
+from worker.settings.settings import Settings
 
 AUTO_COMMIT = {"enable.auto.commit": "true", "enable.auto.offset.store": "true"}
 """Every 5 seconds, the client's own default, and whatever it has handed out."""

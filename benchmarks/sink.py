@@ -27,7 +27,7 @@ import numpy as np
 
 from benchmarks.own_milvus import own_milvus
 from benchmarks.sink_sides import Batch, Dicts, Flat, Ours, Place, Side
-from consumers.mask import Masker
+from consumers.text.mask import Masker
 from producers.log_feed import synthetic_lines
 from producers.log_vocabulary import KINDS
 from sinks.milvus.fields import PAD_DIM

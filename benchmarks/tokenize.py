@@ -26,10 +26,10 @@ import tokenizers
 
 from producers.lines import TooLarge, read_files
 from producers.log_feed import synthetic_lines
-from worker.model.folder import default_folder
-from worker.model.prepared import PreparedModel, prepare_model
-from worker.settings import load_settings
-from worker.tokenizer import Encoded, Tokenizer
+from worker.embedding.model.folder import default_folder
+from worker.embedding.model.prepared import PreparedModel, prepare_model
+from worker.embedding.tokenizer import Encoded, Tokenizer
+from worker.settings.settings import load_settings
 
 LINES, QUICK_LINES = 20_000, 1_000
 ROUNDS, QUICK_ROUNDS = 7, 5

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from worker.model.own_tokenizer import OwnTokenizer
-from worker.model.prepared import PreparedModel, prepare_model
-from worker.tokenizer import Tokenizer
+from worker.embedding.model.prepared import PreparedModel, prepare_model
+from worker.embedding.model.reference_tokenizer import OwnTokenizer
+from worker.embedding.tokenizer import Tokenizer
 
 CACHE = Path(__file__).parents[1] / ".cache" / "model"
 

@@ -22,12 +22,12 @@ SHARED = frozenset({"numpy", "pydantic", "typer"})
 """Libraries that are a language of types and not somebody outside: any file may speak them."""
 ENVIRONMENT_FILES = frozenset(
     {
-        "worker/settings.py",
-        "worker/engine/vllm_library.py",  # writes what vLLM can be told in no other way
-        "benchmarks/gpu.py",  # as worker/engine/vllm_library.py
+        "worker/settings/settings.py",
+        "worker/embedding/engine/vllm_library.py",  # writes what vLLM can be told in no other way
+        "benchmarks/gpu.py",  # as worker/embedding/engine/vllm_library.py
     }
 )
-CATCH_ALL_FILE = "worker/stage.py"
+CATCH_ALL_FILE = "worker/runtime/stage.py"
 FORBIDDEN_NAMES = frozenset(
     {"base", "bases", "common", "commons", "helper", "helpers", "manager", "managers", "util", "utilities", "utils"}
 )

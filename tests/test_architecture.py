@@ -74,8 +74,8 @@ CLEAN = {
     "consumers/record.py": "import numpy\nimport confluent_kafka\nfrom consumers import ledger\n",
     "consumers/ledger.py": "import queue\n",
     "consumers/formats/kafka.py": "import confluent_kafka\n",
-    "worker/settings.py": "import os\nprint(os.environ['HOME'])\n",
-    "worker/stage.py": "try:\n    pass\nexcept Exception:\n    pass\n",
+    "worker/settings/settings.py": "import os\nprint(os.environ['HOME'])\n",
+    "worker/runtime/stage.py": "try:\n    pass\nexcept Exception:\n    pass\n",
     "worker/service.py": "import numpy\nfrom consumers.record import Record\ntry:\n    pass\nexcept (OSError, ValueError):\n    pass\n",
     "worker/undo.py": "try:\n    pass\nexcept BaseException:\n    print()\n    raise\n",
     "worker/long.py": "pass\n" * LINES,
@@ -84,7 +84,7 @@ CLEAN = {
 }
 
 PLANTED: list[tuple[str, dict[str, str], list[str]]] = [
-    ("star", {"consumers/a.py": "import worker.stage\n"}, ["consumers/a.py imports worker.stage"]),
+    ("star", {"consumers/a.py": "import worker.runtime.stage\n"}, ["consumers/a.py imports worker.runtime.stage"]),
     ("star", {"sinks/a.py": "def f():\n    from producers import b\n"}, ["sinks/a.py imports producers", "sinks/a.py imports producers.b"]),
     ("star", {"producers/a.py": "from consumers.record import Record\n"}, ["producers/a.py imports consumers.record", "…Record"]),
     ("star", {"worker/a.py": "import tests.fakes\n"}, ["worker/a.py imports tests.fakes"]),

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.services.compose import COMPOSE_FILE, read_compose
-from worker.settings import PREFIX, Settings, load_settings
+from worker.settings.settings import PREFIX, Settings, load_settings
 
 ROOT = COMPOSE_FILE.parent
 COMPOSE = read_compose()

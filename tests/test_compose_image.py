@@ -17,9 +17,9 @@ from confluent_kafka import Consumer, TopicPartition
 
 from tests.services.compose import COMPOSE_FILE, read_compose
 from tests.services.mock_kafka import PARTITIONS, MockKafka
-from worker.loaded import model_of
-from worker.model.prepared import PreparedModel
-from worker.settings import PREFIX, load_settings
+from worker.embedding.loaded import model_of
+from worker.embedding.model.prepared import PreparedModel
+from worker.settings.settings import PREFIX, load_settings
 
 ROOT = COMPOSE_FILE.parent
 SERVICES = read_compose()["services"]

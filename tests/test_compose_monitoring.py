@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tests.services.compose import COMPOSE_FILE, read_compose
-from worker import metrics
+from worker.observability import metrics
 
 ROOT = COMPOSE_FILE.parent
 SERVICES: dict[str, dict[str, Any]] = read_compose()["services"]

@@ -14,12 +14,12 @@ from typer.testing import CliRunner
 from tests.worker.cli.conftest import new_topic
 from tests.worker.running import World, wait_until
 from worker.cli.app import app
-from worker.model.prepared import PreparedModel
+from worker.embedding.model.prepared import PreparedModel
+from worker.embedding.tokenizer import Tokenizer
 from worker.query import Query, parse_query
-from worker.settings import load_settings
-from worker.status_table import HttpTable
-from worker.tables import KafkaTable
-from worker.tokenizer import Tokenizer
+from worker.settings.settings import load_settings
+from worker.settings.status_table import HttpTable
+from worker.settings.tables import KafkaTable
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from worker.model.vectors import TokenIds, Vectors
+from worker.embedding.model.vectors import TokenIds, Vectors
 
 
 def transformers_vectors(folder: Path, texts: Sequence[TokenIds], *, pooling: str) -> Vectors:

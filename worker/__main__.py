@@ -5,9 +5,9 @@ import threading
 
 from worker.cli.app import run_app
 from worker.cli.exits import leave
-from worker.exit_codes import OVERDUE
-from worker.logs import forgiving_stderr
-from worker.stage import Stage
+from worker.runtime.exit_codes import OVERDUE
+from worker.runtime.logs import forgiving_stderr
+from worker.runtime.stage import Stage
 
 
 def main() -> None:

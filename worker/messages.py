@@ -7,9 +7,9 @@ Each type is immutable and replaces the one before.
 
 from typing import Literal, NamedTuple
 
-from consumers.chunk import Chunk
 from consumers.ledger import Receipt
-from worker.model.vectors import TokenIds, Vector
+from consumers.text.chunk import Chunk
+from worker.embedding.model.vectors import TokenIds, Vector
 from worker.query import (
     Asked,
     Query,

@@ -11,39 +11,39 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from consumers.decode import Decoder
+from consumers.decode.decoder import Decoder
 from consumers.ledger import Ledger, Receipt, Reject
-from consumers.redact import Redactor
+from consumers.text.redact import Redactor
 from producers.dead_letters import DeadLetterSender
 from producers.replies import ReplySender
 from sinks.sink import Sink
-from worker.ahead import OneAhead
-from worker.answer import Answer
-from worker.batcher import Batcher
-from worker.cache.index_level import IndexLevel
-from worker.cache.levels import Levels
-from worker.cache.memory import MemoryCache
-from worker.cache.vectors import VectorCache
-from worker.compute import Compute, Computed, EmbedBatch
-from worker.embed import Embed
-from worker.flights import Flights
-from worker.judge import Judge
-from worker.lane import Inlet, Lane
-from worker.letters import kind_of, letter_of
-from worker.limits import FaultLimit
-from worker.loaded import LoadedModel
+from worker.embedding.batcher import Batcher
+from worker.embedding.cache.index_level import IndexLevel
+from worker.embedding.cache.levels import Levels
+from worker.embedding.cache.memory import MemoryCache
+from worker.embedding.cache.vector_cache import VectorCache
+from worker.embedding.compute import Compute, Computed, EmbedBatch
+from worker.embedding.embed import Embed
+from worker.embedding.guarded_engine import Judge
+from worker.embedding.handoff import OneAhead
+from worker.embedding.loaded import LoadedModel
+from worker.embedding.model.space import Digester
+from worker.embedding.tokenizer import Tokenizer
+from worker.indexing.dead_letter_reasons import kind_of, letter_of
+from worker.indexing.flights import Flights
+from worker.indexing.pieces import new_chunker, new_decoder
+from worker.indexing.prepare import Outlets, Prepare
+from worker.indexing.store import Store
 from worker.messages import Answerable, Arrival, EncodedChunk, EncodedQuery, StoreItem
-from worker.pieces import new_chunker, new_decoder
-from worker.prepare import Outlets, Prepare
-from worker.prepare_queries import PrepareQueries, QueryTally
 from worker.query import Question
-from worker.query_text import new_query_encoder
-from worker.settings import Settings
-from worker.space import Digester
-from worker.stage import Crash, Meter, Stage, empty
-from worker.store import Store
-from worker.tables import new_redactor
-from worker.tokenizer import Tokenizer
+from worker.querying.answer import Answer
+from worker.querying.prepare_queries import PrepareQueries, QueryTally
+from worker.querying.query_text import new_query_encoder
+from worker.runtime.lane import Inlet, Lane
+from worker.runtime.limits import FaultLimit
+from worker.runtime.stage import Crash, Meter, Stage, empty
+from worker.settings.settings import Settings
+from worker.settings.tables import new_redactor
 
 PREPARE_THREADS = 2
 _PREPARE_RECORDS = 2_000
@@ -106,7 +106,7 @@ class Pipeline:
         self.decoders: list[Decoder] = []
         """Of the prepare threads; each counts what it found."""
         self.letters_delivered: Counter[tuple[str, str]] = Counter()
-        """Dead letters that Kafka has, by stage and kind (`worker.letters`)."""
+        """Dead letters that Kafka has, by stage and kind (`worker.indexing.dead_letter_reasons`)."""
         self.busy = {stage: Meter() for stage in ("prepare", "prepare-queries", "store")}
         self._prepares = [self._prepare() for _ in range(PREPARE_THREADS)]
         self._prepare_queries = self._query_step(say)

@@ -3,7 +3,7 @@
 Theory of operation
 1. Everything outside is handed in ready (`Outside`); everything inside is made here. Data goes one way: pollers → prepare →
    embed → store / answer. The only way back is the ledger, pulled by the poller.
-2. Drain (SIGTERM): what was taken in is finished, in order and within `limits.drain_s` (`worker.ending`).
+2. Drain (SIGTERM): what was taken in is finished, in order and within `limits.drain_s` (`worker.shutdown`).
 3. Crash: the first unexpected exception stops everything, and nothing more is committed. A limit that was reached is a crash
    that commits what is settled, and so is a committed offset that is not there any more.
 
@@ -17,29 +17,29 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from consumers.kafka import KafkaSource
+from consumers.kafka.source import KafkaSource
 from consumers.poller import Poller, PollerSettings
 from consumers.source import SourceExpired
 from sinks.sink import SinkMismatch
-from worker.ending import Ending
-from worker.exit_codes import CRASHED, DRAINED, OVERDUE
-from worker.exposition import Exposition
-from worker.fail_point import fail_point
-from worker.figures import Parts, figures
-from worker.limits import LimitReached
-from worker.logs import inform
-from worker.opening import Opening
-from worker.outside import Outside, log_source, query_source
+from worker.connections import Outside, log_source, query_source
+from worker.observability.exposition import Exposition
+from worker.observability.health import Health
+from worker.observability.pages import pages_of
+from worker.observability.probe import Probe
+from worker.observability.report import Report
+from worker.observability.samples import Parts, figures
+from worker.observability.status import Status
 from worker.pipeline import Pipeline
 from worker.query import Question
-from worker.report import Report
-from worker.settings import Settings
-from worker.stage import Abandoned, Stage
-from worker.status.health import Health
-from worker.status.pages import pages_of
-from worker.status.probe import Probe
-from worker.status.status import Status
-from worker.watchdog import EngineHangs, Watchdog
+from worker.runtime.exit_codes import CRASHED, DRAINED, OVERDUE
+from worker.runtime.fail_point import fail_point
+from worker.runtime.limits import LimitReached
+from worker.runtime.logs import inform
+from worker.runtime.sink_opener import Opening
+from worker.runtime.stage import Abandoned, Stage
+from worker.runtime.watchdog import EngineHangs, Watchdog
+from worker.settings.settings import Settings
+from worker.shutdown import Ending
 
 if TYPE_CHECKING:
     from worker.http.server import HttpServer
@@ -215,7 +215,7 @@ class Service:
         self._stop.set()
 
     def _until_s(self) -> float:
-        """Return when the end must be over, but for `worker.ending.LEAVE_S`; the first call begins it."""
+        """Return when the end must be over, but for `worker.shutdown.LEAVE_S`; the first call begins it."""
         if self._ends_s is None:
             drain_s = self._settings.limits.drain_s
             has_work = self.opened.is_set() and self._crash is None

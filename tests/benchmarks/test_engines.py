@@ -10,9 +10,9 @@ import pytest
 from benchmarks.engines import Race, Rival, compare, synthetic
 from benchmarks.engines_report import BARE, LLM, OURS, SENTENCE, Compared, figures_of, show_table
 from benchmarks.rivals.own_process import LeftOut, OwnProcess, Turn
-from worker.model.prepared import PreparedModel
-from worker.settings import load_settings
-from worker.tables import EngineTable, ModelTable
+from worker.embedding.model.prepared import PreparedModel
+from worker.settings.settings import load_settings
+from worker.settings.tables import EngineTable, ModelTable
 
 OPENERS = "tests.benchmarks.openers"
 

@@ -13,7 +13,7 @@ from benchmarks.retrieval_modes import figures_of as modes_figures_of
 from benchmarks.retrieval_modes import show_table as show_modes
 from benchmarks.safety_sides import made_up_model
 from tests.model_fixture import CACHE
-from worker.settings import load_settings
+from worker.settings.settings import load_settings
 
 LINES = [
     "Receiving block blk_-16089 src: /10.250.19.102:54106 dest: /10.250.19.10:50010",

@@ -1,8 +1,8 @@
 """The side of the benchmark that counts nothing counts nothing, and everything is as before after it."""
 
 from benchmarks.metrics_cost import nothing_counted
-from worker.spread import Spread
-from worker.stage import Meter
+from worker.runtime.histogram import Spread
+from worker.runtime.stage import Meter
 
 
 def test_nothing_is_counted_inside_and_all_of_it_after() -> None:

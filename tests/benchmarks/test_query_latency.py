@@ -29,10 +29,10 @@ from benchmarks.query_latency_runs import Plan, Questions
 from benchmarks.query_latency_sides import BatchTime, await_that, fed, opened
 from benchmarks.query_latency_texts import dictionary, distinct_lines, distinct_questions, poisson_times, words_of
 from benchmarks.safety_sides import MadeUpEngine, made_up_model
-from consumers.mask import Masker
+from consumers.text.mask import Masker
 from tests.model_fixture import CACHE
-from worker.model.vectors import TokenIds, Vectors
-from worker.settings import load_settings
+from worker.embedding.model.vectors import TokenIds, Vectors
+from worker.settings.settings import load_settings
 
 GATE_S = 60.0
 LINES = 100

@@ -11,10 +11,10 @@ from benchmarks.labelled_logs import Label, LabelledLine, Misfit, Question, read
 from benchmarks.retrieval import Choice, compare, main, neighbours_of, recalls_of
 from benchmarks.retrieval_report import Read, figures_of, show_table
 from benchmarks.retrieval_scores import Scores, Spent, neighbour_shares, recall, share_found, spend
-from worker.loaded import load_model
-from worker.model.prepared import PreparedModel
-from worker.settings import load_settings
-from worker.tables import EngineTable, ModelTable
+from worker.embedding.loaded import load_model
+from worker.embedding.model.prepared import PreparedModel
+from worker.settings.settings import load_settings
+from worker.settings.tables import EngineTable, ModelTable
 
 EAST, NORTH, NORTHEAST = (1.0, 0.0), (0.0, 1.0), (0.6, 0.8)
 

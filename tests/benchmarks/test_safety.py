@@ -10,8 +10,8 @@ from benchmarks.safety_run import Ran
 from sinks.milvus.sink import MilvusSettings, MilvusSink
 from tests.model_fixture import CACHE
 from tests.services.mock_kafka import PARTITIONS
-from worker.loaded import model_of, space_of
-from worker.settings import Settings
+from worker.embedding.loaded import model_of, space_of
+from worker.settings.settings import Settings
 
 RECORDS = 200
 

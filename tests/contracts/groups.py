@@ -6,8 +6,8 @@ from typing import Protocol
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from consumers.kafka import KafkaSource
-from consumers.kafka_settings import KafkaSourceSettings
+from consumers.kafka.settings import KafkaSourceSettings
+from consumers.kafka.source import KafkaSource
 from consumers.record import Header, Partition, Record
 from consumers.source import Source
 from tests.fakes.source import FakeBroker, FakeSource

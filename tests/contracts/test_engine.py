@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from tests.fakes.engine import FakeEngine
 from tests.heavy import need
-from worker.engine.engine import Engine, TextTooLong
-from worker.engine.llama import LlamaEngine
-from worker.engine.shortened import ShortenedEngine
-from worker.model.prepared import PreparedModel
-from worker.model.vectors import TokenIds
+from worker.embedding.engine.engine import Engine, TextTooLong
+from worker.embedding.engine.llama import LlamaEngine
+from worker.embedding.engine.matryoshka import ShortenedEngine
+from worker.embedding.model.prepared import PreparedModel
+from worker.embedding.model.vectors import TokenIds
 
 MAX_TOKENS = 256
 CLS, SEP = 101, 102
@@ -33,7 +33,7 @@ def _shortened(model: PreparedModel) -> Engine:
 
 def _vllm(model: PreparedModel) -> Engine:
     need("vllm")
-    from worker.engine.vllm import VllmEngine  # noqa: PLC0415 - it may be absent
+    from worker.embedding.engine.vllm import VllmEngine  # noqa: PLC0415 - it may be absent
 
     return VllmEngine(model, threads=2)
 

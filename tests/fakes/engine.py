@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.engine.engine import EngineDied, OutOfMemory, TextTooLong
-from worker.model.vectors import TokenIds, Vectors
+from worker.embedding.engine.engine import EngineDied, OutOfMemory, TextTooLong
+from worker.embedding.model.vectors import TokenIds, Vectors
 
 
 class FakeEngine:

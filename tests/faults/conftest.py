@@ -11,7 +11,7 @@ from tests.faults.topics import Topics
 from tests.faults.truth import truth_of
 from tests.services.kafka import KafkaServer
 from tests.services.milvus import MilvusServer
-from worker.model.prepared import PreparedModel
+from worker.embedding.model.prepared import PreparedModel
 
 
 @pytest.fixture(scope="session")

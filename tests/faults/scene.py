@@ -18,7 +18,7 @@ from tests.faults.truth import truth_of
 from tests.faults.worker_process import WAIT_S, WorkerProcess
 from tests.services.kafka import SHORT_SESSION_S, short_sessions
 from tests.services.milvus import MilvusServer, drop
-from worker.model.prepared import PreparedModel
+from worker.embedding.model.prepared import PreparedModel
 
 COLLECTION = "vectail"
 DRAIN_S = 20.0

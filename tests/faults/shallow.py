@@ -12,9 +12,9 @@ from pathlib import Path
 from safetensors.numpy import load_file, save_file
 
 from tests.model_fixture import CACHE
-from worker.model.folder import WEIGHTS, default_folder
-from worker.model.making import new_folder
-from worker.model.prepared import PreparedModel, prepare_model
+from worker.embedding.model.folder import WEIGHTS, default_folder
+from worker.embedding.model.prepared import PreparedModel, prepare_model
+from worker.embedding.model.staging import new_folder
 
 _LAYERS = 1
 _FOLDER = CACHE / f"shallow-{_LAYERS}"

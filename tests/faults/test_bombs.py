@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from confluent_kafka import Message, Producer
 
-from tests.consumers.raw_headers import produce_with_header
+from tests.consumers.kafka.raw_headers import produce_with_header
 from tests.faults.bombs import ALLOWED, LARGE, SQUEEZED, WITHIN_LIMITS, Bomb
 from tests.faults.records import BASE_MS, Content, Entry, Sent
 from tests.faults.scene import FLOWS_S, Scene

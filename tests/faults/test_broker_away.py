@@ -14,7 +14,7 @@ from tests.services.kafka import ADDRESS_VARIABLE, KafkaServer
 from tests.services.local_kafka import LocalKafka
 from tests.services.missing import ServerMissing, skip_or_fail
 from tests.services.proxy import Proxy
-from worker.model.prepared import PreparedModel
+from worker.embedding.model.prepared import PreparedModel
 
 AWAY_S = 5.0
 MOST_LINES = 4

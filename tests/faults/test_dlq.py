@@ -12,7 +12,7 @@ from tests.faults.scene import COLLECTION, Scene
 from worker.cli.app import run_app
 from worker.cli.dlq_verbs import dlq_app
 from worker.cli.verify_verbs import verify_app
-from worker.model.prepared import PreparedModel
+from worker.embedding.model.prepared import PreparedModel
 
 ENTRIES = 2_000
 BAD = (7, 500, 1_999)

@@ -13,8 +13,8 @@ from tests.faults.lives import Lives
 from tests.faults.scene import Scene
 from tests.faults.topics import Topics
 from tests.services.kafka import KafkaServer
-from worker.fail_point import POINTS
-from worker.model.prepared import PreparedModel
+from worker.embedding.model.prepared import PreparedModel
+from worker.runtime.fail_point import POINTS
 
 SEEDS = (20_261, 20_262, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(20_263, 20_281)))
 

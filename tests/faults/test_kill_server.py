@@ -18,8 +18,8 @@ from tests.faults.topics import Committed, Topics
 from tests.services.kafka import KafkaServer
 from tests.services.milvus import MilvusServer
 from tests.services.redis import LocalRedis, local_redis
-from worker.fail_point import POINTS
-from worker.model.prepared import PreparedModel
+from worker.embedding.model.prepared import PreparedModel
+from worker.runtime.fail_point import POINTS
 
 LAST_POINT = "after_upsert"
 AT_EVERY_RUN = ("cache_written", "landed")

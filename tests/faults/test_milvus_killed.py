@@ -11,11 +11,11 @@ from tests.faults.scene import Scene
 from tests.services.milvus import MilvusServer
 from worker.cli.screen import Screen
 from worker.cli.verify import VerifyOptions, verify_topics
-from worker.milvus_table import MilvusTable
-from worker.model.prepared import PreparedModel
-from worker.positions.offsets import Target
-from worker.settings import Settings
-from worker.tables import DecodeTable, EngineTable, KafkaTable, ModelTable
+from worker.embedding.model.prepared import PreparedModel
+from worker.groups.offsets import Target
+from worker.settings.milvus_table import MilvusTable
+from worker.settings.settings import Settings
+from worker.settings.tables import DecodeTable, EngineTable, KafkaTable, ModelTable
 
 BACK_S = 90.0
 """Until a server that has just answered again has loaded its collections."""

@@ -12,7 +12,7 @@ from tests.faults.oracle import judge
 from tests.faults.records import BASE_MS, Sent, content, strange
 from tests.faults.topics import PARTITIONS, Letter
 from tests.faults.truth import LEAST_COSINE, Truth, truth_of
-from worker.model.prepared import PreparedModel
+from worker.embedding.model.prepared import PreparedModel
 
 TOPIC, EPOCH = "logs", "0123abcd"
 RECORDS = 60

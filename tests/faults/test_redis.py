@@ -12,9 +12,9 @@ import pytest
 
 from tests.services.proxy import Proxy
 from tests.services.redis import LocalRedis, local_redis
-from tests.worker.cache.rig import DIM, Rig, digest_of, space_of, vector_of, vectors_of
-from worker.cache.breaker import FAILURES
-from worker.cache.frame import FrameCodec
+from tests.worker.embedding.cache.rig import DIM, Rig, digest_of, space_of, vector_of, vectors_of
+from worker.embedding.cache.breaker import FAILURES
+from worker.embedding.cache.frame import FrameCodec
 
 SHORT_S = 0.05
 REACHED_S = 0.5

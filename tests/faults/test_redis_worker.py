@@ -23,9 +23,9 @@ from tests.faults.worker_process import WAIT_S, WorkerProcess
 from tests.services.kafka import KafkaServer
 from tests.services.proxy import Proxy
 from tests.services.redis import LocalRedis, local_redis
-from worker.cache.breaker import FAILURES
-from worker.cache.frame import FrameCodec
-from worker.model.prepared import PreparedModel
+from worker.embedding.cache.breaker import FAILURES
+from worker.embedding.cache.frame import FrameCodec
+from worker.embedding.model.prepared import PreparedModel
 
 RECORDS = 240
 PIECE_RECORDS = 10

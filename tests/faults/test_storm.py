@@ -13,7 +13,7 @@ from tests.faults.topics import Topics
 from tests.faults.watch import CommitWatch
 from tests.faults.worker_process import WorkerProcess
 from tests.services.kafka import KafkaServer
-from worker.model.prepared import PreparedModel
+from worker.embedding.model.prepared import PreparedModel
 
 STORM_S = 20.0
 STORM_LONG_S = 120.0

@@ -14,11 +14,11 @@ from tests.services.kafka import KafkaServer
 from tests.services.milvus import MilvusServer, connected, drop
 from worker.cli.screen import Screen
 from worker.cli.verify import VerifyOptions, verify_topics
-from worker.milvus_table import MilvusTable
-from worker.model.prepared import PreparedModel
-from worker.positions.offsets import Target
-from worker.settings import Settings
-from worker.tables import DecodeTable, EngineTable, KafkaTable, ModelTable
+from worker.embedding.model.prepared import PreparedModel
+from worker.groups.offsets import Target
+from worker.settings.milvus_table import MilvusTable
+from worker.settings.settings import Settings
+from worker.settings.tables import DecodeTable, EngineTable, KafkaTable, ModelTable
 
 RECORDS = 400
 _ROW = {"id", "template", "text", "time", "service", "level", "topic", "partition", "offset", "sub", "chunk", "chunks"}

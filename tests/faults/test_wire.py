@@ -44,7 +44,7 @@ def test_what_comes_damaged_first_or_later_is_fetched_again_and_every_text_is_it
 
 @pytest.mark.long
 def test_a_batch_too_large_to_unpack_holds_its_partition_only_and_goes_on_once_it_is_allowed(scene: Scene) -> None:
-    """What the client does not unpack comes as damaged, for ever; `tests/consumers/test_stalled.py` is the short form."""
+    """What the client does not unpack comes as damaged, for ever; `tests/consumers/kafka/test_damage_message.py` is the short form."""
     _send_large(scene)
     scene.topics.send(200)
     worker = scene.start(kafka__librdkafka=SMALL)

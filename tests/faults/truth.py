@@ -14,7 +14,7 @@ from llama_cpp import Llama
 from numpy.typing import NDArray
 
 from tests.faults.index import Index
-from worker.model.prepared import PreparedModel
+from worker.embedding.model.prepared import PreparedModel
 
 LEAST_COSINE = 0.9999
 """Between a vector and the same computed in another batch, or through float16; no two of our templates are as near (`test_oracle`)."""

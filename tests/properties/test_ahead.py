@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from worker.ahead import OneAhead
+from worker.embedding.handoff import OneAhead
 
 End = Literal["open", "closed", "abandoned"]
 

@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worker.batch_cap import HOLD_S
-from worker.batcher import Batch, Batcher
-from worker.model.vectors import TokenIds
+from worker.embedding.batch_cap import HOLD_S
+from worker.embedding.batcher import Batch, Batcher
+from worker.embedding.model.vectors import TokenIds
 
 
 class Text(NamedTuple):

@@ -7,8 +7,8 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from consumers.chunk import Chunker, MaskTexts
-from consumers.mask import Masker
+from consumers.text.chunk import Chunker, MaskTexts
+from consumers.text.mask import Masker
 from tests.consumers.counters import COUNTERS, OVERHEAD_TOKENS, Count, bytes_each, count_all
 
 

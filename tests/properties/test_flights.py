@@ -12,11 +12,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from consumers.chunk import Chunk
-from consumers.decode import LogEntry
+from consumers.decode.decoder import LogEntry
 from consumers.ledger import Ledger
+from consumers.text.chunk import Chunk
 from tests.worker.chain import LOGS, Letters, record
-from worker.flights import Flights, Landing
+from worker.indexing.flights import Flights, Landing
 
 MOST_KNOWN = 3
 MOST_REJECTED = 2

@@ -4,8 +4,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from worker.known import KnownTemplates
-from worker.space import words_of
+from worker.embedding.model.space import words_of
+from worker.indexing.known_templates import KnownTemplates
 
 MOST = 17
 KEEP_S = 50.0

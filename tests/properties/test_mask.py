@@ -6,7 +6,7 @@ import string
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from consumers.mask import NUMBER_ONLY, Mask, Masker
+from consumers.text.mask import NUMBER_ONLY, Mask, Masker
 
 VARIABLES = (
     "2024-01-02T03:04:05.678Z",

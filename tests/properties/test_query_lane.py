@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worker.batcher import Batch, Batcher
-from worker.model.vectors import TokenIds
+from worker.embedding.batcher import Batch, Batcher
+from worker.embedding.model.vectors import TokenIds
 
 TARGET_S = 0.1
 SLACK_S = 1e-9

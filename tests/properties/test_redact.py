@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from consumers.redact import Redactor
-from consumers.redact_rules import RULES, Rule
-from consumers.regex import as_column, matching
+from consumers.text.redact import Redactor
+from consumers.text.redact_rules import RULES, Rule
+from consumers.text.regex import as_column, matching
 
 ALNUM = string.ascii_letters + string.digits
 NAMES = [rule.name for rule in RULES]

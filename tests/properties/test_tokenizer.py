@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.worker.odd_lines import ACCENTS, CONTROLS, EMOJI, INVISIBLE, LONG, PARTS, SCRIPTS, SPACES, SPECIAL, odd_lines
-from worker.model.folder import default_folder
-from worker.model.own_tokenizer import OwnTokenizer
-from worker.tokenizer import Encoded, Tokenizer
+from worker.embedding.model.folder import default_folder
+from worker.embedding.model.reference_tokenizer import OwnTokenizer
+from worker.embedding.tokenizer import Encoded, Tokenizer
 
 LINES, LINES_LONG = 50_000, 200_000
 EVERY_PAIR = [chr(first) + chr(second) for first in range(128) for second in range(128)]

@@ -20,11 +20,11 @@ class Mutation(NamedTuple):
 _LEDGER = "consumers/ledger.py"
 _ARRIVAL = "consumers/arrival.py"
 _POLLER = "consumers/poller.py"
-_STORE = "worker/store.py"
-_FLIGHTS = "worker/flights.py"
-_PREPARE = "worker/prepare.py"
+_STORE = "worker/indexing/store.py"
+_FLIGHTS = "worker/indexing/flights.py"
+_PREPARE = "worker/indexing/prepare.py"
 _WRITING = "sinks/milvus/writing.py"
-_FRAME = "worker/cache/frame.py"
+_FRAME = "worker/embedding/cache/frame.py"
 
 MUTATIONS = (
     Mutation(
@@ -33,14 +33,14 @@ MUTATIONS = (
         'refused = self._write("lines", rows, self.sink.upsert_lines, self._refused_lines)\n        self.fail_point("after_upsert")',
         'try:\n            refused = self._write("lines", rows, self.sink.upsert_lines, self._refused_lines)\n        finally:\n'
         "            refused = {}\n            for chunk in chunks:\n                chunk.entry.receipt.settle()\n        return",
-        ("tests/worker/test_store.py::test_nothing_settles_before_the_template_and_the_row_are_acknowledged",),
+        ("tests/worker/indexing/test_store.py::test_nothing_settles_before_the_template_and_the_row_are_acknowledged",),
     ),
     Mutation(
         "settle before the upsert",
         _STORE,
         "rows = [line_row(chunk) for chunk in chunks]",
         "rows = [line_row(chunk) for chunk in chunks]\n        chunks = [chunk for chunk in chunks if chunk.entry.receipt.settle()]",
-        ("tests/worker/test_store.py::test_nothing_settles_before_the_template_and_the_row_are_acknowledged",),
+        ("tests/worker/indexing/test_store.py::test_nothing_settles_before_the_template_and_the_row_are_acknowledged",),
     ),
     Mutation(
         "one ledger across assignments",
@@ -71,7 +71,7 @@ MUTATIONS = (
         _PREPARE,
         "receipt.expect(len(chunks) + len(too_long), decoded_bytes=held)",
         "receipt.expect(1, decoded_bytes=held)",
-        ("tests/worker/test_prepare.py::test_a_long_line_becomes_chunks_and_settles_with_the_last_of_them",),
+        ("tests/worker/indexing/test_prepare.py::test_a_long_line_becomes_chunks_and_settles_with_the_last_of_them",),
     ),
     Mutation(
         "commit without ownership: a revoked partition stays in the ledger",
@@ -138,14 +138,14 @@ MUTATIONS = (
         _FLIGHTS,
         "            return parked\n",
         "            return parked[:1]\n",
-        ("tests/worker/test_flights.py::test_a_failed_flight_gives_back_its_lines_and_remembers_why",),
+        ("tests/worker/indexing/test_flights.py::test_a_failed_flight_gives_back_its_lines_and_remembers_why",),
     ),
     Mutation(
         "parked lines are dropped when a flight lands",
         _FLIGHTS,
         "freed += parked",
         "freed += parked[:1]",
-        ("tests/worker/test_flights.py::test_the_first_of_a_template_begins_its_flight_and_the_others_wait_in_it",),
+        ("tests/worker/indexing/test_flights.py::test_the_first_of_a_template_begins_its_flight_and_the_others_wait_in_it",),
     ),
     Mutation(
         "known before the row is acknowledged",
@@ -153,8 +153,8 @@ MUTATIONS = (
         "self._parked[template] = [chunk]",
         "self._parked[template] = [chunk]\n            self._known.add(template, 1, self._clock())",
         (
-            "tests/worker/test_flights.py::test_the_first_of_a_template_begins_its_flight_and_the_others_wait_in_it",
-            "tests/worker/test_store.py::test_a_template_that_was_not_acknowledged_makes_no_line_known",
+            "tests/worker/indexing/test_flights.py::test_the_first_of_a_template_begins_its_flight_and_the_others_wait_in_it",
+            "tests/worker/indexing/test_store.py::test_a_template_that_was_not_acknowledged_makes_no_line_known",
         ),
     ),
     Mutation(
@@ -162,14 +162,14 @@ MUTATIONS = (
         _PREPARE,
         'elif found.source == "index" and not rewrite_found:',
         "elif not rewrite_found:",
-        ("tests/worker/test_prepare.py::test_a_cached_vector_goes_to_the_sink_as_a_template",),
+        ("tests/worker/indexing/test_prepare.py::test_a_cached_vector_goes_to_the_sink_as_a_template",),
     ),
     Mutation(
         "the epoch is left out of the row id",
         _STORE,
         "row_id(record.topic, record.epoch, record.partition",
         'row_id(record.topic, "", record.partition',
-        ("tests/worker/test_store.py::test_rows_say_where_a_line_came_from",),
+        ("tests/worker/indexing/test_store.py::test_rows_say_where_a_line_came_from",),
     ),
     Mutation(
         "the entry's number is left out of the row id",
@@ -177,8 +177,8 @@ MUTATIONS = (
         "record.offset, entry.sub, chunk.chunk),",
         "record.offset, 0, chunk.chunk),",
         (
-            "tests/worker/test_store.py::test_a_refused_piece_makes_a_dead_letter_of_that_piece_only",
-            "tests/worker/test_steps_together.py::test_whatever_is_committed_is_stored_or_a_dead_letter_in_any_order_of_steps",
+            "tests/worker/indexing/test_store.py::test_a_refused_piece_makes_a_dead_letter_of_that_piece_only",
+            "tests/worker/indexing/test_steps_together.py::test_whatever_is_committed_is_stored_or_a_dead_letter_in_any_order_of_steps",
         ),
     ),
     Mutation(
@@ -186,28 +186,28 @@ MUTATIONS = (
         _STORE,
         "if len(part) == 1:",
         "if part:",
-        ("tests/worker/test_store.py::test_only_lines_that_the_sink_refuses_alone_become_dead_letters",),
+        ("tests/worker/indexing/test_store.py::test_only_lines_that_the_sink_refuses_alone_become_dead_letters",),
     ),
     Mutation(
         "rows that the sink refuses have no limit",
         _STORE,
         "limit.fault(str(error))",
         "limit.good()",
-        ("tests/worker/test_store.py::test_one_refused_line_too_many_in_a_row_stops_and_blames_nobody_of_its_batch",),
+        ("tests/worker/indexing/test_store.py::test_one_refused_line_too_many_in_a_row_stops_and_blames_nobody_of_its_batch",),
     ),
     Mutation(
         "templates that are stored count for the lines that are refused",
         _STORE,
         "self.sink.upsert_templates, self._refused_templates)",
         "self.sink.upsert_templates, self._refused_lines)",
-        ("tests/worker/test_store.py::test_a_line_that_is_stored_begins_the_count_of_refused_ones_anew_and_a_template_does_not",),
+        ("tests/worker/indexing/test_store.py::test_a_line_that_is_stored_begins_the_count_of_refused_ones_anew_and_a_template_does_not",),
     ),
     Mutation(
         "a busy sink counts as stored",
         _STORE,
         "                if self.pause(self.outage.pause_s(attempt)):\n                    raise Abandoned from error",
         "                del error\n                return",
-        ("tests/worker/test_store.py::test_while_the_sink_is_busy_rows_are_held_and_tried_again",),
+        ("tests/worker/indexing/test_store.py::test_while_the_sink_is_busy_rows_are_held_and_tried_again",),
     ),
     Mutation(
         "a short count is taken for an acknowledgement",
@@ -253,17 +253,17 @@ MUTATIONS = (
     ),
     Mutation(
         "a text is blamed while the engine is broken",
-        "worker/judge.py",
+        "worker/embedding/guarded_engine.py",
         "        self.check_engine()\n        return [reason]",
         "        return [reason]",
-        ("tests/worker/test_judge.py::test_nobody_is_blamed_while_the_golden_texts_fail_too",),
+        ("tests/worker/embedding/test_guarded_engine.py::test_nobody_is_blamed_while_the_golden_texts_fail_too",),
     ),
     Mutation(
         "dead letters have no limit",
-        "worker/limits.py",
+        "worker/runtime/limits.py",
         "if self._in_a_row > self._most:",
         "if self._in_a_row > 1_000_000:",
-        ("tests/worker/test_limits.py::test_so_many_faults_in_a_row_are_allowed_and_one_more_is_not",),
+        ("tests/worker/runtime/test_limits.py::test_so_many_faults_in_a_row_are_allowed_and_one_more_is_not",),
     ),
     Mutation(
         "records of too many chunks do not count as faults",
@@ -271,64 +271,66 @@ MUTATIONS = (
         "self._undecodable.fault(TOO_MANY_CHUNKS)",
         "self._undecodable.good()",
         (
-            "tests/worker/test_prepare.py::test_whatever_makes_records_dead_letters_before_the_engine_stops_the_service_when_it_is_all_of_them",
+            "tests/worker/indexing/test_prepare.py::test_whatever_makes_records_dead_letters_before_the_engine_stops_the_service_when_it_is_all_of_them",
         ),
     ),
     Mutation(
         "a record of any size is decoded",
-        "consumers/decode.py",
+        "consumers/decode/decoder.py",
         "if len(record.value) > self._max_record_bytes:",
         "if len(record.value) > 1 << 40:",
-        ("tests/worker/test_prepare.py::test_a_record_above_the_limit_is_one_dead_letter_and_its_neighbours_are_stored",),
+        ("tests/worker/indexing/test_prepare.py::test_a_record_above_the_limit_is_one_dead_letter_and_its_neighbours_are_stored",),
     ),
     Mutation(
         "small entries weigh nothing",
-        "worker/pieces.py",
+        "worker/indexing/pieces.py",
         "held += CHUNK_BYTES + _NUMBER_BYTES * dim + getsizeof(chunk.masked)",
         "held += len(chunk.masked)",
-        ("tests/worker/test_prepare.py::test_as_much_is_counted_as_is_held",),
+        ("tests/worker/indexing/test_prepare.py::test_as_much_is_counted_as_is_held",),
     ),
     Mutation(
         "a long text is chunked to its end before it is refused",
-        "consumers/chunk.py",
+        "consumers/text/chunk.py",
         "                if len(done) > self._max_chunks:\n                    return []\n        return done",
         "                pass\n        return done if len(done) <= self._max_chunks else []",
-        ("tests/consumers/test_chunk.py::test_a_text_of_five_megabytes_is_left_as_soon_as_there_are_too_many_chunks",),
+        ("tests/consumers/text/test_chunk.py::test_a_text_of_five_megabytes_is_left_as_soon_as_there_are_too_many_chunks",),
     ),
     Mutation(
         "an old answer about a topic's id is believed after a new assignment",
-        "consumers/epochs.py",
+        "consumers/kafka/epochs.py",
         "seen.asked_s < max(self._since_s[partition], came_s - FRESH_S)",
         "False",
-        ("tests/consumers/test_epochs.py::test_what_comes_soon_after_a_question_has_its_epoch_and_what_comes_later_waits_for_another",),
+        (
+            "tests/consumers/kafka/test_epochs.py::test_what_comes_soon_after_a_question_has_its_epoch_and_what_comes_later_waits_for_another",
+        ),
     ),
     Mutation(
         "what was polled before a rebalance inside the same fetch is delivered",
-        "consumers/intake.py",
+        "consumers/kafka/intake.py",
         " or partition not in self.assigned or not self._counts(partition)",
         " or not self._counts(partition)",
-        ("tests/consumers/test_kafka_world.py::test_what_was_polled_before_a_rebalance_inside_the_same_fetch_is_not_delivered",),
+        ("tests/consumers/kafka/test_source_world.py::test_what_was_polled_before_a_rebalance_inside_the_same_fetch_is_not_delivered",),
     ),
     Mutation(
         "the client goes on behind what came damaged",
-        "consumers/intake.py",
+        "consumers/kafka/intake.py",
         "if name in _DAMAGED:",
         'if name == "never":',
-        ("tests/consumers/test_kafka_damaged.py",),
+        ("tests/consumers/kafka/test_source_damaged.py",),
     ),
     Mutation(
         "committed records that are gone are passed over in silence",
-        "consumers/expired.py",
+        "consumers/kafka/offset_reset.py",
         'if expired == "stop":',
         'if expired == "never":',
-        ("tests/consumers/test_expired.py",),
+        ("tests/consumers/kafka/test_offset_reset.py",),
     ),
     Mutation(
         "a drain that has lost a partition before its last commit was accepted is called drained",
-        "worker/ending.py",
+        "worker/shutdown.py",
         " or any(poller.given_up for poller in pollers)",
         "",
-        ("tests/worker/test_ending.py::test_where_a_partition_was_given_up_it_is_not_called_drained",),
+        ("tests/worker/test_shutdown.py::test_where_a_partition_was_given_up_it_is_not_called_drained",),
     ),
     Mutation(
         "a partition that is lost during a drain is forgotten with what was not committed of it",

@@ -19,7 +19,7 @@ from tests.services.proxy import Proxy, kafka_proxy
 from tests.services.redis import LocalRedis
 from tests.services.wheel_milvus import WheelMilvus
 from tests.soak.plan import LONG_AWAY
-from worker.model.prepared import prepare_model
+from worker.embedding.model.prepared import prepare_model
 
 
 class Ground:

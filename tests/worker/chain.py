@@ -9,38 +9,38 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from consumers.chunk import Chunker
-from consumers.decode import Decoder
+from consumers.decode.decoder import Decoder
 from consumers.ledger import Ledger, Receipt, Reject
-from consumers.mask import Masker
 from consumers.record import Header, Partition, Record
-from consumers.redact import Redactor
+from consumers.text.chunk import Chunker
+from consumers.text.mask import Masker
+from consumers.text.redact import Redactor
 from producers.replies import Reply
 from sinks.row import TEXT_BYTES
 from tests.fakes.engine import FakeEngine
 from tests.fakes.sink import FakeSink
-from worker.ahead import OneAhead
-from worker.answer import Answer
-from worker.batcher import Batcher
-from worker.cache.index_level import IndexLevel
-from worker.cache.levels import Levels
-from worker.cache.memory import MemoryCache
-from worker.compute import Compute, Computed, EmbedBatch
-from worker.embed import Embed
-from worker.flights import Flights
-from worker.judge import Judge
-from worker.lane import Lane
-from worker.limits import FaultLimit
+from worker.embedding.batcher import Batcher
+from worker.embedding.cache.index_level import IndexLevel
+from worker.embedding.cache.levels import Levels
+from worker.embedding.cache.memory import MemoryCache
+from worker.embedding.compute import Compute, Computed, EmbedBatch
+from worker.embedding.embed import Embed
+from worker.embedding.guarded_engine import Judge
+from worker.embedding.handoff import OneAhead
+from worker.embedding.model.errors import ModelError
+from worker.embedding.model.golden import Golden
+from worker.embedding.model.space import Digester, EmbeddingSpace
+from worker.embedding.tokenizer import Tokenizer
+from worker.indexing.flights import Flights
+from worker.indexing.prepare import Outlets, Prepare
+from worker.indexing.store import Store
 from worker.messages import Answerable, Arrival, EncodedChunk, EncodedQuery, StoreItem
-from worker.model.errors import ModelError
-from worker.model.golden import Golden
-from worker.prepare import Outlets, Prepare
-from worker.prepare_queries import PrepareQueries, QueryTally
 from worker.query import CORRELATION_HEADER, REPLY_TOPIC_HEADER
-from worker.query_text import QueryEncoder
-from worker.space import Digester, EmbeddingSpace
-from worker.store import Store
-from worker.tokenizer import Tokenizer
+from worker.querying.answer import Answer
+from worker.querying.prepare_queries import PrepareQueries, QueryTally
+from worker.querying.query_text import QueryEncoder
+from worker.runtime.lane import Lane
+from worker.runtime.limits import FaultLimit
 
 LOGS = Partition("logs", 0)
 QUERIES = Partition("queries", 0)

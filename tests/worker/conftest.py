@@ -7,8 +7,8 @@ import pytest
 
 from tests.worker.chain import Chain
 from tests.worker.running import World
-from worker.model.prepared import PreparedModel
-from worker.tokenizer import Tokenizer
+from worker.embedding.model.prepared import PreparedModel
+from worker.embedding.tokenizer import Tokenizer
 
 NewChain = Callable[..., Chain]
 

@@ -19,18 +19,18 @@ from sinks.sink import Sink
 from tests.fakes.engine import FakeEngine
 from tests.fakes.sink import FakeSink
 from tests.worker.chain import golden_of
-from worker.ask import Asker
-from worker.cache.redis_cache import RedisCache
+from worker.cli.ask import Asker
+from worker.connections import Outside
+from worker.embedding.cache.redis_cache import RedisCache
+from worker.embedding.loaded import LoadedModel, space_of
+from worker.embedding.model.errors import ModelError
+from worker.embedding.model.prepared import PreparedModel
+from worker.embedding.tokenizer import Tokenizer
 from worker.http.listening import Listening
-from worker.loaded import LoadedModel, space_of
-from worker.model.errors import ModelError
-from worker.model.prepared import PreparedModel
-from worker.outside import Outside
+from worker.runtime.stage import Crash, Stage
 from worker.service import Service
-from worker.settings import Settings
-from worker.stage import Crash, Stage
-from worker.tables import KafkaTable, LimitTable
-from worker.tokenizer import Tokenizer
+from worker.settings.settings import Settings
+from worker.settings.tables import KafkaTable, LimitTable
 
 WAIT_S = 60.0
 PARTITIONS = 4

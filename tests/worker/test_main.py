@@ -10,7 +10,7 @@ from pathlib import Path
 STUCK = """
 import multiprocessing, sys, threading
 from worker.__main__ import main
-from worker.stage import Stage
+from worker.runtime.stage import Stage
 
 def sleep_for_ever():
     threading.Event().wait()

@@ -11,15 +11,15 @@ from consumers.ledger import Receipt
 from consumers.record import Partition
 from tests.worker.chain import QUERIES, record
 from tests.worker.running import WAIT_S, World, wait_until
+from worker.connections import Outside
+from worker.embedding.model.space import Digester
 from worker.messages import EmbeddedChunk, EncodedChunk, EncodedQuery, FailedQuery, ReadyQuery
-from worker.milvus_table import MilvusTable
-from worker.outside import Outside
 from worker.pipeline import Pipeline
 from worker.query import REPLY_TOPIC_HEADER
-from worker.settings import Settings
-from worker.space import Digester
-from worker.stage import Abandoned
-from worker.tables import QueryTable
+from worker.runtime.stage import Abandoned
+from worker.settings.milvus_table import MilvusTable
+from worker.settings.settings import Settings
+from worker.settings.tables import QueryTable
 
 LOGS = Partition("logs", 0)
 

@@ -12,11 +12,11 @@ from sinks.row import LineRow, TemplateRow
 from sinks.sink import LineFilter, SinkBroken, SinkBusy, SinkCounts, SinkMismatch
 from tests.fakes.engine import FakeEngine
 from tests.worker.running import WAIT_S, World, lines_of, wait_until
-from worker.exit_codes import CRASHED, DRAINED, OVERDUE
-from worker.judge import EngineFailed
-from worker.limits import LimitReached
-from worker.tables import CapTable, DecodeTable, EngineTable, LimitTable
-from worker.watchdog import EngineHangs
+from worker.embedding.guarded_engine import EngineFailed
+from worker.runtime.exit_codes import CRASHED, DRAINED, OVERDUE
+from worker.runtime.limits import LimitReached
+from worker.runtime.watchdog import EngineHangs
+from worker.settings.tables import CapTable, DecodeTable, EngineTable, LimitTable
 
 Rows = Sequence[TemplateRow] | Sequence[LineRow]
 NEVER = {"commit_interval_s": 10.0}

@@ -1,7 +1,7 @@
 """The verbs of `vectail`, their options and their help; what they do is in the files beside this one.
 
 A verb imports what it needs when it is called: `vectail --help` must not wait for the libraries of the model and of Milvus.
-Whatever goes wrong ends as one line on standard error and an exit code of `worker.exit_codes`.
+Whatever goes wrong ends as one line on standard error and an exit code of `worker.runtime.exit_codes`.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from worker.cli.options import PLAIN, AsJson, Bootstrap, Config, Copies, Hits, Q
 from worker.cli.output import never_fail_on_a_character, print_facts, print_json, print_text
 from worker.cli.search_verbs import search_app
 from worker.cli.verify_verbs import verify_app
-from worker.exit_codes import MUST_CHANGE
+from worker.runtime.exit_codes import MUST_CHANGE
 
 app = typer.Typer(
     name="vectail",
@@ -94,7 +94,7 @@ def run_verb(
     from worker.cli.offsets import read_target
     from worker.cli.run import begin_at, run_worker
     from worker.cli.workers import read_part, run_workers, shares_of
-    from worker.logs import configure_logs
+    from worker.runtime.logs import configure_logs
 
     settings = worker_settings_or_fail(config)
     if part is not None:
@@ -197,7 +197,7 @@ def run_app(application: Callable[..., object] = app) -> int:
     try:
         exit_code = application(prog_name="vectail", standalone_mode=False)
     except CommandFailed as failed:
-        from worker.logs import printable
+        from worker.runtime.logs import printable
 
         typer.echo(f"vectail: {printable(str(failed))}", err=True)
         return failed.exit_code

@@ -19,7 +19,7 @@ from producers.feed import Fed, FeedWindow, feed
 from producers.kafka import EmbeddedBroker, KafkaProducer
 from producers.lines import FileUnreadable, TooLarge, check_files, read_files
 from producers.log_feed import EXAMPLE_QUERIES, synthetic_lines
-from worker.ask import Asker
+from worker.cli.ask import Asker
 from worker.cli.demo_folder import begin_run
 from worker.cli.exits import must_change, problem
 from worker.cli.given import worker_settings_or_fail
@@ -29,11 +29,11 @@ from worker.cli.run import listen_or_fail, load_or_fail, open_service
 from worker.cli.running import Running
 from worker.cli.screen import Figures, Screen
 from worker.cli.search import ask
-from worker.loaded import chosen_engine
-from worker.logs import Announcer, configure_logs
+from worker.embedding.loaded import chosen_engine
+from worker.runtime.logs import Announcer, configure_logs
+from worker.runtime.stage import Stage
 from worker.service import Service
-from worker.settings import Settings
-from worker.stage import Stage
+from worker.settings.settings import Settings
 
 SYNTHETIC_LINES = 20_000
 SYNTHETIC_SEED = 7

@@ -12,11 +12,11 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from consumers.kafka_settings import SourceMisconfigured
-from consumers.loose.kafka import LooseReader, RangeUnreadable, TopicUnknown
-from worker.accounts.buried import Buried, DeadLetters
+from consumers.groupless.reader import LooseReader, RangeUnreadable, TopicUnknown
+from consumers.kafka.settings import SourceMisconfigured
+from worker.audit.dead_letter_index import Buried, DeadLetters
 from worker.cli.exits import CommandFailed, must_change, problem
-from worker.tables import KafkaTable
+from worker.settings.tables import KafkaTable
 
 _WHICH = re.compile(r"(?:([^/@\s]+)/)?(\d{1,9})[/@](\d{1,18})")
 

@@ -17,22 +17,22 @@ import typer
 from producers.kafka import ProducerMisconfigured
 from sinks.milvus.sink import MilvusSink
 from sinks.sink import SinkBroken, SinkBusy, SinkMismatch, SinkRejected
-from worker.accounts.buried import Buried
-from worker.accounts.expected import open_piece_maker
-from worker.accounts.marks import Marker, NotMarked
-from worker.accounts.mend import Mender, Patience
-from worker.accounts.replay import Replayed, Replayer
+from worker.audit.dead_letter_index import Buried
+from worker.audit.expected import open_piece_maker
+from worker.audit.marks import Marker, NotMarked
+from worker.audit.repair import Mender, Patience
+from worker.audit.replay import Replayed, Replayer
 from worker.cli.dlq import Choice, letter_document, not_there, open_reader
 from worker.cli.exits import must_change, problem
 from worker.cli.output import counted
 from worker.cli.screen import Figures, Screen
-from worker.judge import EngineFailed
-from worker.loaded import load_model, model_of, space_of
-from worker.logs import configure_logs
-from worker.model.errors import ModelError
-from worker.outside import milvus_settings
-from worker.settings import Settings
-from worker.tables import KafkaTable
+from worker.connections import milvus_settings
+from worker.embedding.guarded_engine import EngineFailed
+from worker.embedding.loaded import load_model, model_of, space_of
+from worker.embedding.model.errors import ModelError
+from worker.runtime.logs import configure_logs
+from worker.settings.settings import Settings
+from worker.settings.tables import KafkaTable
 
 
 def replay_letters(settings: Settings, choice: Choice, screen: Screen, *, yes: bool, may_ask: bool) -> dict[str, Any]:

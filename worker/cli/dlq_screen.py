@@ -6,7 +6,7 @@ What others have written is shown escaped: no control character of a record reac
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from worker.accounts.buried import Buried
+from worker.audit.dead_letter_index import Buried
 from worker.cli.output import counted
 from worker.cli.screen import Screen, shown_text, shown_times
 

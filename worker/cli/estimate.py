@@ -9,26 +9,26 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from consumers.chunk import Chunker
-from consumers.mask import MaskMode
+from consumers.text.chunk import Chunker
+from consumers.text.mask import MaskMode
 from producers.lines import FileUnreadable, check_files
-from worker.cache.frame import FrameCodec
-from worker.cache.memory import ENTRY_BYTES
 from worker.cli.exits import must_change
-from worker.engine.engine import Engine
-from worker.estimate import RESTS_ON, Scale, Surroundings, estimate_mode
-from worker.loaded import load_model, model_of, space_of
-from worker.logs import configure_logs
-from worker.model.errors import ModelError
-from worker.model.prepared import PreparedModel
-from worker.pieces import new_chunker, new_decoder
-from worker.sampling import Sample
-from worker.settings import Settings
-from worker.space import Digester, EmbeddingSpace
-from worker.survey import Survey
-from worker.tables import new_redactor
-from worker.tokenizer import Tokenizer
-from worker.trial import Trial, try_engine
+from worker.embedding.cache.frame import FrameCodec
+from worker.embedding.cache.memory import ENTRY_BYTES
+from worker.embedding.engine.engine import Engine
+from worker.embedding.loaded import load_model, model_of, space_of
+from worker.embedding.model.errors import ModelError
+from worker.embedding.model.prepared import PreparedModel
+from worker.embedding.model.space import Digester, EmbeddingSpace
+from worker.embedding.tokenizer import Tokenizer
+from worker.estimate.engine_measurement import Trial, try_engine
+from worker.estimate.estimate import RESTS_ON, Scale, Surroundings, estimate_mode
+from worker.estimate.sampling import Sample
+from worker.estimate.survey import Survey
+from worker.indexing.pieces import new_chunker, new_decoder
+from worker.runtime.logs import configure_logs
+from worker.settings.settings import Settings
+from worker.settings.tables import new_redactor
 
 SAMPLE_LINES = 20_000
 RATE_LINES_PER_S = 1_000.0

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import NoReturn
 
-from worker.exit_codes import CRASHED, DRAINED, MUST_CHANGE
-from worker.logs import inform
+from worker.runtime.exit_codes import CRASHED, DRAINED, MUST_CHANGE
+from worker.runtime.logs import inform
 
 _LOOK_S = 0.1
 
 
 class CommandFailed(Exception):
-    """The message is the one line that the user sees; `exit_code` as in `worker.exit_codes`."""
+    """The message is the one line that the user sees; `exit_code` as in `worker.runtime.exit_codes`."""
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)

@@ -21,9 +21,9 @@ from producers.log_feed import endless_lines
 from worker.cli.exits import must_change, problem
 from worker.cli.output import counted
 from worker.cli.screen import Figures, Screen
-from worker.settings import Settings
-from worker.stage import Stage
-from worker.version import VERSION
+from worker.runtime.stage import Stage
+from worker.runtime.version import VERSION
+from worker.settings.settings import Settings
 
 _SHOW_S = 0.1
 _LEAVE_S = 1.0

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from worker.cli.exits import must_change
 
 if TYPE_CHECKING:
-    from worker.settings import Settings
+    from worker.settings.settings import Settings
 
 Flags = dict[str, dict[str, object]]
 """Options that stand over a setting: table, key, value."""
@@ -14,9 +14,9 @@ Flags = dict[str, dict[str, object]]
 
 def settings_or_fail(config: Path | None, flags: Flags | None = None) -> "Settings":
     """Load the settings; whatever is wrong with them is the user's to change. Raises CommandFailed."""
-    from worker.logs import hide
-    from worker.secrets import secrets_of
-    from worker.settings import SettingsError, load_settings
+    from worker.runtime.logs import hide
+    from worker.settings.secrets import secrets_of
+    from worker.settings.settings import SettingsError, load_settings
 
     try:
         settings = load_settings(config, flags)
@@ -28,7 +28,7 @@ def settings_or_fail(config: Path | None, flags: Flags | None = None) -> "Settin
 
 def worker_settings_or_fail(config: Path | None, flags: Flags | None = None) -> "Settings":
     """Load the settings of a worker, and check what only a worker uses: where its Redis is. Raises CommandFailed."""
-    from worker.cache.redis_address import RedisMisconfigured, address_of
+    from worker.embedding.cache.redis_address import RedisMisconfigured, address_of
 
     settings = settings_or_fail(config, flags)
     try:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from worker.cli.output import counted
 from worker.cli.screen import Column, Part, Screen, shown_text, shown_times, shown_word
-from worker.search.words import is_identifier, terms_of, words_of
+from worker.querying.search.words import is_identifier, terms_of, words_of
 
 _LINE_SHARE = 0.55
 """A line gets at least so much of the width; else what is known about it goes under it and not beside it."""

@@ -11,11 +11,11 @@ from worker.cli.exits import CommandFailed
 from worker.cli.offsets import open_positions
 from worker.cli.output import counted, print_json
 from worker.cli.screen import Screen
-from worker.positions.kafka import ANSWER_S, KafkaPositions
-from worker.positions.lag import Lag, Look, lag_by_partition, take_look, total_lag
-from worker.positions.offsets import Readers, readers_of
-from worker.positions.shown import Positions, shown_state
-from worker.tables import KafkaTable
+from worker.groups.kafka import ANSWER_S, KafkaPositions
+from worker.groups.lag import Lag, Look, lag_by_partition, take_look, total_lag
+from worker.groups.offsets import Readers, readers_of
+from worker.groups.shown import Positions, shown_state
+from worker.settings.tables import KafkaTable
 
 _Show = Callable[[Look | None, Look], None]
 

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from worker.cli.exits import must_change
-from worker.loaded import model_of, space_of
-from worker.model.errors import ModelError
-from worker.settings import Settings
+from worker.embedding.loaded import model_of, space_of
+from worker.embedding.model.errors import ModelError
+from worker.settings.settings import Settings
 
 _MB = 1_000_000
 

@@ -10,13 +10,13 @@ from typing import Any
 
 from producers.lines import FileUnreadable, TooLarge, check_files, read_files
 from worker.cli.exits import must_change
-from worker.loaded import load_model, model_of
-from worker.logs import configure_logs
-from worker.model.errors import ModelError
-from worker.parity import SAMPLE, Difference
-from worker.settings import Settings
-from worker.tables import new_masker, new_redactor
-from worker.tokenizer import Tokenizer
+from worker.embedding.loaded import load_model, model_of
+from worker.embedding.model.errors import ModelError
+from worker.embedding.parity import SAMPLE, Difference
+from worker.embedding.tokenizer import Tokenizer
+from worker.runtime.logs import configure_logs
+from worker.settings.settings import Settings
+from worker.settings.tables import new_masker, new_redactor
 
 _LIST_LINES = 1_000
 _SHOWN_IDS = 6

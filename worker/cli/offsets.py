@@ -12,11 +12,11 @@ import typer
 from consumers.record import Partition
 from worker.cli.exits import CommandFailed, must_change, problem
 from worker.cli.since import since_ms
-from worker.kafka_admin import BrokerAway, KafkaRefused
-from worker.positions.kafka import ANSWER_S, KafkaPositions
-from worker.positions.offsets import Move, Place, Readers, Target, check_at_rest, look, plan_moves, readers_of
-from worker.positions.shown import Positions
-from worker.tables import KafkaTable
+from worker.groups.kafka import ANSWER_S, KafkaPositions
+from worker.groups.offsets import Move, Place, Readers, Target, check_at_rest, look, plan_moves, readers_of
+from worker.groups.shown import Positions
+from worker.runtime.kafka_admin import BrokerAway, KafkaRefused
+from worker.settings.tables import KafkaTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

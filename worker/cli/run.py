@@ -8,18 +8,18 @@ from producers.kafka import ProducerMisconfigured
 from sinks.sink import SinkMismatch
 from worker.cli.exits import CommandFailed, leaves_on, stop_on_signals
 from worker.cli.offsets import planned
-from worker.exit_codes import DRAINED, MUST_CHANGE, OVERDUE
+from worker.connections import open_outside
+from worker.embedding.loaded import LoadedModel, load_model
+from worker.embedding.model.errors import ModelError
+from worker.groups.kafka import KafkaPositions
+from worker.groups.offsets import Target, readers_of
 from worker.http.listening import HttpRefused, Listening, listen
-from worker.kafka_admin import BrokerAway, KafkaRefused
-from worker.loaded import LoadedModel, load_model
-from worker.logs import announcer, configure_logs, inform, report_crash
-from worker.model.errors import ModelError
-from worker.outside import open_outside
-from worker.positions.kafka import KafkaPositions
-from worker.positions.offsets import Target, readers_of
+from worker.runtime.exit_codes import DRAINED, MUST_CHANGE, OVERDUE
+from worker.runtime.kafka_admin import BrokerAway, KafkaRefused
+from worker.runtime.logs import announcer, configure_logs, inform, report_crash
 from worker.service import Service
-from worker.settings import Settings, SettingsError
-from worker.tables import KafkaTable
+from worker.settings.settings import Settings, SettingsError
+from worker.settings.tables import KafkaTable
 
 _AGAIN_S = 1.0
 

@@ -4,9 +4,9 @@ from threading import Event
 
 from sinks.sink import SinkMismatch
 from worker.cli.exits import CommandFailed
-from worker.exit_codes import CRASHED, MUST_CHANGE
+from worker.runtime.exit_codes import CRASHED, MUST_CHANGE
+from worker.runtime.stage import Stage
 from worker.service import Service
-from worker.stage import Stage
 
 _LOOK_S = 0.05
 

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from producers.kafka import ProducerMisconfigured
-from worker.ask import Asker, CannotAsk, NoReply
+from worker.cli.ask import Asker, CannotAsk, NoReply
 from worker.cli.exits import CommandFailed, must_change, problem
 from worker.cli.question import SearchQuestion
-from worker.tables import KafkaTable
+from worker.settings.tables import KafkaTable
 
 
 def search(kafka: KafkaTable, question: SearchQuestion, *, timeout_s: float) -> dict[str, Any]:

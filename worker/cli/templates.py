@@ -13,17 +13,17 @@ from sinks.milvus.sink import MilvusSink
 from sinks.sink import SinkBroken, SinkBusy, SinkMismatch
 from worker.cli.exits import must_change, problem
 from worker.cli.search import ask_worker, open_asker
-from worker.loaded import load_model, model_of, space_of
-from worker.logs import configure_logs
-from worker.model.errors import ModelError
-from worker.model.vectors import Vector
-from worker.outside import milvus_settings
+from worker.connections import milvus_settings
+from worker.embedding.loaded import load_model, model_of, space_of
+from worker.embedding.model.errors import ModelError
+from worker.embedding.model.space import EmbeddingSpace
+from worker.embedding.model.vectors import Vector
 from worker.query import Query
-from worker.query_text import new_query_encoder
-from worker.search.kinds import Enough, find_kinds, kinds_document
-from worker.search.search import Sought
-from worker.settings import Settings
-from worker.space import EmbeddingSpace
+from worker.querying.query_text import new_query_encoder
+from worker.querying.search.search import Sought
+from worker.querying.search.templates import Enough, find_kinds, kinds_document
+from worker.runtime.logs import configure_logs
+from worker.settings.settings import Settings
 
 _MOST_LINES = 10_000_000
 """Read here, nobody else waits: the time-out is the bound."""

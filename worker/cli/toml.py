@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from worker.settings import Settings, redacted
+from worker.settings.settings import Settings, redacted
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from worker.cli.exits import must_change
 from worker.cli.screen import Screen
-from worker.kafka_admin import BROKERS_DEFAULT, BrokerAway, KafkaAdmin, KafkaRefused
-from worker.tables import KafkaTable
+from worker.runtime.kafka_admin import BROKERS_DEFAULT, BrokerAway, KafkaAdmin, KafkaRefused
+from worker.settings.tables import KafkaTable
 
 _ASK_S = 5.0
 _AGAIN_S = 1.0

@@ -14,29 +14,29 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-from consumers.kafka_settings import SourceMisconfigured
-from consumers.loose.kafka import LooseReader, RangeUnreadable, TopicUnknown
+from consumers.groupless.reader import LooseReader, RangeUnreadable, TopicUnknown
+from consumers.kafka.settings import SourceMisconfigured
 from consumers.record import Partition
 from producers.kafka import ProducerMisconfigured
 from sinks.milvus.sink import MilvusSink
 from sinks.sink import Sink, SinkBroken, SinkBusy, SinkMismatch, SinkRejected
-from worker.accounts.burial import Burial, NotBuried
-from worker.accounts.buried import Graveyard, read_buried
-from worker.accounts.compare import KINDS, Place, Scales
-from worker.accounts.expected import open_piece_maker
-from worker.accounts.mend import Mender, Patience
-from worker.accounts.verify import Account, Repairs, Stretch, Verifier
+from worker.audit.compare import KINDS, Place, Scales
+from worker.audit.dead_letter_index import Graveyard, read_buried
+from worker.audit.dead_letter_writer import Burial, NotBuried
+from worker.audit.expected import open_piece_maker
+from worker.audit.repair import Mender, Patience
+from worker.audit.verify import Account, Repairs, Stretch, Verifier
 from worker.cli.exits import must_change, problem
 from worker.cli.offsets import open_positions
 from worker.cli.screen import Figures, Screen
-from worker.judge import EngineFailed
-from worker.loaded import load_model, model_of, space_of
-from worker.logs import configure_logs
-from worker.model.errors import ModelError
-from worker.outside import milvus_settings
-from worker.positions.kafka import KafkaPositions
-from worker.positions.offsets import Target
-from worker.settings import Settings
+from worker.connections import milvus_settings
+from worker.embedding.guarded_engine import EngineFailed
+from worker.embedding.loaded import load_model, model_of, space_of
+from worker.embedding.model.errors import ModelError
+from worker.groups.kafka import KafkaPositions
+from worker.groups.offsets import Target
+from worker.runtime.logs import configure_logs
+from worker.settings.settings import Settings
 
 _CONFIG_S = 5.0
 

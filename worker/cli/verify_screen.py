@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from worker.accounts.compare import KINDS
+from worker.audit.compare import KINDS
 from worker.cli.output import counted
 from worker.cli.screen import Screen, shown_text
 

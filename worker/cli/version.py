@@ -3,8 +3,8 @@
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
-from worker.kafka_admin import librdkafka_version
-from worker.version import VERSION
+from worker.runtime.kafka_admin import librdkafka_version
+from worker.runtime.version import VERSION
 
 _LIBRARIES = ("confluent-kafka", "pymilvus", "milvus-lite", "llama-cpp-python")
 

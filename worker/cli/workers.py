@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 from worker.cli.exits import CommandFailed, must_change, problem
 from worker.cli.given import Flags
-from worker.engine.processors import usable_processors
-from worker.exit_codes import CRASHED, DRAINED
-from worker.loaded import model_of
-from worker.logs import configure_logs, inform
-from worker.model.errors import ModelError
-from worker.settings import Settings
+from worker.embedding.engine.cpu_count import usable_processors
+from worker.embedding.loaded import model_of
+from worker.embedding.model.errors import ModelError
+from worker.runtime.exit_codes import CRASHED, DRAINED
+from worker.runtime.logs import configure_logs, inform
+from worker.settings.settings import Settings
 
 _LOOK_S = 0.2
 

@@ -19,9 +19,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from worker.http.asking import Asking
-from worker.http.door import check_host, check_length, check_token, check_type, too_long
-from worker.http.refused import Page, Refused, error_value, status_of
+from worker.http.pending_queries import Asking
+from worker.http.request_checks import check_host, check_length, check_token, check_type, too_long
+from worker.http.responses import Page, Refused, error_value, status_of
 
 _JSON = "application/json"
 _CODE_OF = {404: "not_found", 405: "wrong_method"}

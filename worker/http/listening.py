@@ -8,7 +8,7 @@ import os
 import socket
 from dataclasses import dataclass
 
-from worker.status_table import HttpTable
+from worker.settings.status_table import HttpTable
 
 _BACKLOG = 128
 

@@ -23,11 +23,11 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from worker.http.api import Rules, new_app
-from worker.http.asking import Asking, Take
 from worker.http.listening import Listening
-from worker.http.refused import Page
-from worker.stage import Crash, Stage
-from worker.status_table import HttpTable
+from worker.http.pending_queries import Asking, Take
+from worker.http.responses import Page
+from worker.runtime.stage import Crash, Stage
+from worker.settings.status_table import HttpTable
 
 MOST_UNASKED_BYTES = 1024 * 1024
 """So much of a body that was refused is taken and forgotten, so that its sender reads why; then the connection is cut off."""

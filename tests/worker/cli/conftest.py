@@ -15,7 +15,7 @@ from tests.model_fixture import CACHE
 from tests.worker.cli.console import Ended
 from worker.cli.app import run_app
 from worker.cli.screen import Screen
-from worker.model.prepared import PreparedModel
+from worker.embedding.model.prepared import PreparedModel
 
 WAIT_S = 30.0
 PARTITIONS = 4

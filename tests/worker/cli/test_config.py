@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.worker.cli.conftest import RunHere
-from worker.settings import load_settings
+from worker.settings.settings import load_settings
 
 
 def test_good_settings_are_said_to_be_valid(run_here: RunHere) -> None:

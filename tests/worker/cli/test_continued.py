@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.worker.cli.conftest import RunHere
-from worker.exit_codes import DRAINED, MUST_CHANGE
+from worker.runtime.exit_codes import DRAINED, MUST_CHANGE
 
 LINES = [
     f"{word} {verb} after {number} tries" for number, word in enumerate(("disk", "network", "login")) for verb in ("failed", "recovered")

@@ -23,18 +23,18 @@ from tests.model_fixture import CACHE
 from tests.services.kafka import KafkaServer
 from tests.services.ports import free_port
 from tests.worker.cli.console import Ended, in_one_line
-from worker.accounts.buried import buried_of
+from worker.audit.dead_letter_index import buried_of
 from worker.cli.app import run_app
 from worker.cli.dlq import Choice, Which, read_which
 from worker.cli.dlq_verbs import dlq_app
 from worker.cli.exits import CommandFailed
-from worker.letters import letter_of
-from worker.loaded import space_of
-from worker.milvus_table import MilvusTable
-from worker.model.prepared import PreparedModel
-from worker.outside import milvus_settings
-from worker.settings import Settings
-from worker.tables import EngineTable, ModelTable
+from worker.connections import milvus_settings
+from worker.embedding.loaded import space_of
+from worker.embedding.model.prepared import PreparedModel
+from worker.indexing.dead_letter_reasons import letter_of
+from worker.settings.milvus_table import MilvusTable
+from worker.settings.settings import Settings
+from worker.settings.tables import EngineTable, ModelTable
 
 NOW_MS = int(time.time() * 1000)
 HOUR_MS = 3_600_000

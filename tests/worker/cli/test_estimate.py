@@ -14,7 +14,7 @@ from tests.fakes.engine import FakeEngine
 from tests.model_fixture import CACHE
 from worker.cli.estimate import EstimateOptions, estimate_files
 from worker.cli.exits import CommandFailed
-from worker.settings import load_settings
+from worker.settings.settings import load_settings
 
 Estimate = Callable[..., dict[str, Any]]
 

@@ -9,7 +9,7 @@ from tests.fakes.engine import FakeEngine
 from tests.model_fixture import CACHE
 from worker.cli.estimate import EstimateOptions, estimate_files
 from worker.cli.estimate_screen import shown_bytes, shown_estimate, shown_share
-from worker.settings import load_settings
+from worker.settings.settings import load_settings
 
 
 @pytest.fixture(scope="module")

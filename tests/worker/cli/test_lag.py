@@ -21,8 +21,8 @@ from worker.cli.app import run_app
 from worker.cli.exits import CommandFailed
 from worker.cli.lag import LagOptions, show_lag
 from worker.cli.offsets_verbs import positions_app
-from worker.settings import load_settings
-from worker.tables import KafkaTable
+from worker.settings.settings import load_settings
+from worker.settings.tables import KafkaTable
 
 OLD_MS = 1_700_000_000_000
 

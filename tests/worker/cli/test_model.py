@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.model_fixture import CACHE
 from tests.worker.cli.conftest import RunHere
-from worker.model.prepared import PreparedModel
+from worker.embedding.model.prepared import PreparedModel
 
 
 def test_show_says_what_the_model_is(run_here: RunHere, prepared_model: PreparedModel) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.worker.cli.conftest import RunHere
 from tests.worker.cli.console import in_one_line, vectail
-from worker.model.prepared import PreparedModel
+from worker.embedding.model.prepared import PreparedModel
 
 
 @pytest.fixture(autouse=True)

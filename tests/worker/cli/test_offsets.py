@@ -18,9 +18,9 @@ from worker.cli.exits import CommandFailed
 from worker.cli.offsets import open_positions, read_target
 from worker.cli.offsets_verbs import positions_app
 from worker.cli.run import begin_at
-from worker.logs import configure_logs
-from worker.positions.offsets import Target
-from worker.settings import load_settings
+from worker.groups.offsets import Target
+from worker.runtime.logs import configure_logs
+from worker.settings.settings import load_settings
 
 Verb = Callable[..., Ended]
 

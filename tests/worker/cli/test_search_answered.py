@@ -12,8 +12,8 @@ from tests.fakes.sink import FakeSink
 from tests.worker.cli.conftest import RunHere
 from tests.worker.cli.console import in_one_line
 from tests.worker.running import WAIT_S, World, wait_until
-from worker.model.prepared import PreparedModel
-from worker.tokenizer import Tokenizer
+from worker.embedding.model.prepared import PreparedModel
+from worker.embedding.tokenizer import Tokenizer
 
 Ask = Callable[..., Any]
 

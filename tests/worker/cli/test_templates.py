@@ -13,12 +13,12 @@ from tests.services.milvus import MilvusServer, drop, rows_there
 from tests.services.ports import free_port
 from tests.worker.cli.conftest import RunHere
 from tests.worker.cli.console import in_one_line
-from worker.loaded import load_model
-from worker.milvus_table import MilvusTable
-from worker.outside import milvus_settings
-from worker.query_text import new_query_encoder
-from worker.settings import Settings
-from worker.tables import EngineTable, ModelTable
+from worker.connections import milvus_settings
+from worker.embedding.loaded import load_model
+from worker.querying.query_text import new_query_encoder
+from worker.settings.milvus_table import MilvusTable
+from worker.settings.settings import Settings
+from worker.settings.tables import EngineTable, ModelTable
 
 KINDS = {"disk full": 3, "user logged in": 2, "network unreachable": 1}
 

@@ -13,8 +13,8 @@ from tests.services.ports import free_port
 from tests.worker.cli.conftest import NewScreen, RunHere, new_topic
 from tests.worker.cli.console import in_one_line
 from worker.cli.topics import init_topics
-from worker.kafka_admin import BrokerAway, KafkaAdmin
-from worker.tables import KafkaTable
+from worker.runtime.kafka_admin import BrokerAway, KafkaAdmin
+from worker.settings.tables import KafkaTable
 
 
 @pytest.fixture

@@ -22,12 +22,12 @@ from worker.cli.app import run_app
 from worker.cli.options import PLAIN
 from worker.cli.verify_screen import show_verified
 from worker.cli.verify_verbs import verify_app
-from worker.loaded import space_of
-from worker.milvus_table import MilvusTable
-from worker.model.prepared import PreparedModel
-from worker.outside import milvus_settings
-from worker.tables import DecodeTable, EngineTable, ModelTable
-from worker.tokenizer import Tokenizer
+from worker.connections import milvus_settings
+from worker.embedding.loaded import space_of
+from worker.embedding.model.prepared import PreparedModel
+from worker.embedding.tokenizer import Tokenizer
+from worker.settings.milvus_table import MilvusTable
+from worker.settings.tables import DecodeTable, EngineTable, ModelTable
 
 LONG = " ".join(f"word{n} is not at all like it." for n in range(200))
 ENTRIES = '[{"message": "one"}, {"message": "two"}, {"message": "three"}]'

@@ -4,7 +4,7 @@ import json
 import platform
 
 from tests.worker.cli.conftest import RunHere
-from worker.version import VERSION
+from worker.runtime.version import VERSION
 
 NAMES = ["vectail", "python", "librdkafka", "confluent-kafka", "pymilvus", "milvus-lite", "llama-cpp-python"]
 

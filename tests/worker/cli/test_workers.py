@@ -14,10 +14,10 @@ from tests.services.ports import free_port
 from tests.worker.cli.conftest import RunHere
 from worker.cli.exits import CommandFailed
 from worker.cli.workers import Part, read_part, shares_of
-from worker.exit_codes import CRASHED, DRAINED, MUST_CHANGE
-from worker.settings import Settings
-from worker.status_table import HttpTable
-from worker.tables import EngineTable
+from worker.runtime.exit_codes import CRASHED, DRAINED, MUST_CHANGE
+from worker.settings.settings import Settings
+from worker.settings.status_table import HttpTable
+from worker.settings.tables import EngineTable
 
 WAIT_S = 90
 

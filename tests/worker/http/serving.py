@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from worker.http.listening import listen
 from worker.http.server import Bounds, HttpServer
 from worker.query import Question
-from worker.status_table import HttpTable
+from worker.settings.status_table import HttpTable
 
 WAIT_S = 20.0
 PATH = "/api/search"

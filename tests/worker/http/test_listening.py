@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from worker.http.listening import HttpRefused, listen
-from worker.status_table import HttpTable
+from worker.settings.status_table import HttpTable
 
 
 def test_any_free_port_is_taken_and_named() -> None:
@@ -73,6 +73,6 @@ def test_nobody_sees_the_token() -> None:
 
 
 def test_who_only_listens_loads_no_server() -> None:
-    program = "import sys, worker.http.listening, worker.status_table; print(sorted({'starlette', 'uvicorn'} & set(sys.modules)))"
+    program = "import sys, worker.http.listening, worker.settings.status_table; print(sorted({'starlette', 'uvicorn'} & set(sys.modules)))"
     found = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True, timeout=60)
     assert found.stdout.strip() == "[]"

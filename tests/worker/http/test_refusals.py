@@ -6,8 +6,8 @@ import pytest
 
 from tests.worker.http.conftest import Serve
 from tests.worker.http.serving import PATH, Serving, is_cut_off, receive
-from worker.http.door import check_host, check_token, check_type
-from worker.http.refused import Refused
+from worker.http.request_checks import check_host, check_token, check_type
+from worker.http.responses import Refused
 
 MOST_BYTES = 1024
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.worker.running import WAIT_S, World, lines_of, wait_until
-from worker.exit_codes import DRAINED
 from worker.http.listening import Listening, listen
-from worker.status_table import HttpTable
+from worker.runtime.exit_codes import DRAINED
+from worker.settings.status_table import HttpTable
 
 
 def ask(listening: Listening, request: dict[str, object]) -> tuple[int, dict[str, Any]]:

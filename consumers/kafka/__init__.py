@@ -1,0 +1,1 @@
+"""The group: a Kafka consumer whose records are ours, in order, and whose commits are only of what it owns."""

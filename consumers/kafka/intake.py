@@ -1,0 +1,247 @@
+"""What comes from the client becomes records: of partitions that are ours, undamaged, in order, and under the right epoch.
+
+`consumers.kafka` hands in every message and error that the client gives, and what the client can be told to do (`Client`). The
+client is believed as little as possible: it goes on behind damaged bytes, in a topic that was made anew, and at places of its own.
+Nothing here touches its library.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any, NamedTuple, Protocol
+
+from consumers.kafka.connectivity import fatal_line
+from consumers.kafka.epochs import TopicEpochs
+from consumers.kafka.fetch_position import DEFAULT_MOST_BYTES, Course, line_of
+from consumers.kafka.message import ClientMessage, make_record, partition_of
+from consumers.kafka.offset_reset import Displaced, OwedStarts, Standing
+from consumers.kafka.poll_budget import MOST_BYTES
+from consumers.kafka.settings import KafkaSourceSettings
+from consumers.record import Partition, Record
+from consumers.source import Rebalance, SourceFatal
+
+_DAMAGED = ("_BAD_MSG", "_BAD_COMPRESSION", "_NOT_IMPLEMENTED")
+_HARMLESS = ("_MAX_POLL_EXCEEDED",)
+
+
+class ClientError(Protocol):
+    """What is used of the client's error."""
+
+    def name(self) -> str:
+        """Return its code's name; our side's begin with an underscore."""
+
+    def str(self) -> str:
+        """Return the reason."""
+
+    def fatal(self) -> bool:
+        """Return whether the client cannot go on."""
+
+
+class Came(NamedTuple):
+    """A message that waits for its topic's epoch or for room, and when it came."""
+
+    at_s: float
+    message: ClientMessage
+    partition: Partition
+
+
+class Client(NamedTuple):
+    """What the client can be asked and told; nothing blocks for long."""
+
+    ask_topic_ids: Callable[[Sequence[str]], Mapping[str, Future[Any]]]
+    ask_standing: Callable[[Partition], Standing | None]
+    end_of: Callable[[Partition], int]
+    """The log's end as the last fetch said it; negative if none has."""
+    move: Callable[[Partition, int | None], bool]
+    """Reads a partition from an offset on, None: from where its group stands; False: not now."""
+
+
+class Intake:
+    """Every record that leaves is of a partition that is assigned, and comes behind the one before it.
+
+    Thread: one, its source's.
+    """
+
+    def __init__(self, settings: KafkaSourceSettings, client: Client, *, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._client = client
+        self._rebalance: Rebalance | None = None
+        self.assigned: set[Partition] = set()
+        self.started: set[Partition] = set()
+        """Those of the assigned that have delivered a record: only they can be paused."""
+        self.owed = OwedStarts()
+        self._waiting: list[Came] = []
+        """Their topics are paused meanwhile."""
+        self._room_bytes = MOST_BYTES
+        self._reached: dict[Partition, int] = {}
+        self.headless_records = 0
+        """Records taken in without their headers, because the name of one was not UTF-8."""
+        self._most_batch_bytes = settings.librdkafka.get("receive.message.max.bytes", DEFAULT_MOST_BYTES)
+        self._course = Course()
+        self._epochs = TopicEpochs(fixed=settings.topic_epoch, ask=client.ask_topic_ids, say=say)
+        self._displaced = Displaced(start=settings.start, expired=settings.expired, ask=client.ask_standing, move=self._move, say=say)
+        self.gone: Mapping[str, int] = self._displaced.gone
+        """How many records were gone before they were read, by topic."""
+
+    def subscribe(self, rebalance: Rebalance) -> None:
+        """Tell `rebalance` when a topic turns out to be another one: its partitions are lost, and assigned anew."""
+        self._rebalance = rebalance
+
+    def begin(self, partitions: Sequence[Partition], now_s: float) -> None:
+        """They are assigned."""
+        self._epochs.assign(partitions, now_s)
+        self.assigned.update(partitions)
+
+    def end(self, partitions: Sequence[Partition]) -> None:
+        """They are not assigned any more."""
+        gone = set(partitions)
+        self.assigned -= gone
+        self._epochs.forget(gone)
+        self._drop(gone)
+
+    def waiting_topics(self) -> set[str]:
+        """Return the topics of which records wait for their epoch."""
+        return {came.partition.topic for came in self._waiting}
+
+    def take(self, messages: Sequence[ClientMessage], now_s: float) -> None:
+        """Take in what the client has given. Raises SourceFatal."""
+        ends: dict[Partition, int] = {}
+        for message in messages:
+            partition = partition_of(message)
+            # A rebalance while they were fetched may have taken the partition of what came before it.
+            if not self._is_record(message, partition, now_s) or partition not in self.assigned or not self._counts(partition):
+                continue
+            if partition not in ends:
+                ends[partition] = self._client.end_of(partition)
+            if self._course.takes(partition, int(message.offset() or 0), ends[partition]):
+                self.started.add(partition)
+                self._displaced.delivered(partition)
+                self._waiting.append(Came(now_s, message, partition))
+            else:
+                self._set_back(partition, f"offset {message.offset()} cannot be next", now_s)
+
+    def place(self, now_s: float, *, is_stopped: bool) -> list[Record]:
+        """Let go on what stands still or was set back, and return records whose epoch is known, a portion at most.
+
+        While it `is_stopped`, no more than the last portion has left over. Raises SourceExpired.
+        """
+        self._epochs.read({came.partition.topic: came.at_s for came in self._waiting}, now_s)
+        self._begin_anew(self._epochs.made_anew(), now_s)
+        for partition in self._course.due(now_s):
+            if self._client.move(partition, self._course.next_offset(partition)):
+                self._course.returned(partition)
+        self._displaced.place(self.assigned, waits=self._is_in_doubt)
+        if not is_stopped:
+            self._room_bytes = MOST_BYTES
+        arrived, self._waiting = self._waiting, []
+        placed: list[Record] = []
+        for number, came in enumerate(arrived):
+            if self._room_bytes <= 0:
+                self._waiting += arrived[number:]
+                break
+            if (record := self._record_of(came)) is not None:
+                placed.append(record)
+                self._room_bytes -= record.size_bytes()
+        return placed
+
+    def reached(self) -> dict[Partition, int]:
+        """Return the end of each partition that was read to its end and of which nothing waits; it may have gone on since."""
+        waiting = {came.partition for came in self._waiting}
+        return {partition: offset for partition, offset in self._reached.items() if partition not in waiting}
+
+    def sure(self, next_offsets: Mapping[Partition, int], came_s: float, now_s: float) -> dict[Partition, int]:
+        """Return those whose topic was at `came_s` the one that we read; what is not assigned is the caller's to leave out."""
+        self._epochs.read(dict.fromkeys({partition.topic for partition in next_offsets}, came_s), now_s, is_quiet=True)
+        return {
+            partition: next_offset
+            for partition, next_offset in next_offsets.items()
+            if partition not in self.assigned or self._epochs.epoch(partition, came_s) is not None
+        }
+
+    def _record_of(self, came: Came) -> Record | None:
+        epoch = self._epochs.epoch(came.partition, came.at_s)
+        if epoch is None:
+            self._waiting.append(came)
+            return None
+        record, has_headers = make_record(came.message, epoch)
+        if not has_headers:
+            self.headless_records += 1
+            self._say(f"{record.topic}/{record.partition}: the name of a header is not UTF-8; the record goes on without its headers")
+        return record
+
+    def _is_record(self, message: ClientMessage, partition: Partition, now_s: float) -> bool:
+        error: ClientError | None = message.error()
+        if error is None:
+            return True
+        name = error.name()
+        if error.fatal() or name == "_FATAL":  # `fatal` does not know this one
+            raise SourceFatal(fatal_line(name, str(error.str())))
+        if name in _DAMAGED:
+            self._set_back(partition, error.str(), now_s)
+        elif name == "_PARTITION_EOF":
+            self._reach(partition, int(message.offset() or 0))
+        elif name == "_AUTO_OFFSET_RESET":
+            self._stand(partition, now_s)
+        elif name == "UNKNOWN_TOPIC_OR_PART":
+            self._say(f"topic {message.topic()} does not exist yet; waiting for it (`vectail topics init` creates it)")
+        elif name not in _HARMLESS:
+            self._say(f"kafka: {error.str()}; waiting")
+        return False
+
+    def _counts(self, partition: Partition) -> bool:
+        """Whether what comes of a partition is from where we wanted to read."""
+        return not self._displaced.stands(partition) and not self._course.is_set_back(partition)
+
+    def _reach(self, partition: Partition, offset: int) -> None:
+        """The client has come to the end: whatever stands before that offset and has not come is no record (a transaction's marker)."""
+        if partition in self.assigned and self._counts(partition) and offset >= (self._course.next_offset(partition) or 0):
+            self._reached[partition] = offset
+
+    def _set_back(self, partition: Partition, reason: str, now_s: float) -> None:
+        if partition in self.assigned and self._counts(partition):
+            self._reached.pop(partition, None)
+            tries, next_offset = self._course.set_back(partition, now_s), self._course.next_offset(partition)
+            self._say(line_of(partition, next_offset, reason, tries=tries, most_bytes=self._most_batch_bytes))
+
+    def _stand(self, partition: Partition, now_s: float) -> None:
+        """The client has no place to go on; the one that it names may be garbage, ours is not."""
+        if partition in self.assigned and self._counts(partition):
+            self._reached.pop(partition, None)
+            self._displaced.note(partition, self._course.next_offset(partition))
+            self._epochs.doubt(partition, now_s)
+
+    def _begin_anew(self, partitions: Sequence[Partition], now_s: float) -> None:
+        """Their topics were deleted and made anew: an assignment ends without a commit, and another begins at the first record."""
+        if not partitions or self._rebalance is None:
+            return
+        for topic in sorted({partition.topic for partition in partitions}):
+            self._say(
+                f"topic {topic} was deleted and made anew: what was read of the old one and is not committed is given up; "
+                "the new one is read from its beginning"
+            )
+        self._rebalance.on_lost(partitions)
+        self._drop(set(partitions))
+        self._epochs.assign(partitions, now_s)
+        self._rebalance.on_assign(partitions)
+        for partition in partitions:
+            self._displaced.begin_anew(partition)
+
+    def _is_in_doubt(self, partition: Partition) -> bool:
+        return self._epochs.is_read(partition) and self._epochs.epoch(partition, 0.0) is None
+
+    def _move(self, partition: Partition, offset: int, commit_it: bool) -> bool:  # noqa: FBT001 - as consumers.kafka.offset_reset.Move
+        if not self._client.move(partition, offset):
+            return False
+        self._course.begin(partition, offset)
+        if commit_it:
+            self.owed.add(partition, offset)
+        return True
+
+    def _drop(self, gone: set[Partition]) -> None:
+        """Forget how far these were read, and what of them is held."""
+        self.started -= gone
+        self._displaced.forget(gone)
+        self._course.forget(gone)
+        self.owed.forget(gone)
+        for partition in gone:
+            self._reached.pop(partition, None)
+        self._waiting = [came for came in self._waiting if came.partition not in gone]

@@ -1,0 +1,63 @@
+r"""What varies in logs in general, as patterns; written from the shapes that programs print, not from any one system's files.
+
+RE2 syntax; `\b`, `\d` and `\w` are ASCII. Every built-in mask stands for nothing (`consumers/text/mask.py` says why). The masks of one
+row of `PASSES` are tried at each place in this order, in one pass; the last row is done by `consumers/text/strip_numbers.py`.
+
+No pattern may look far ahead of what it takes in the end: that would make a hostile line quadratic. Where a shape ends in digits, a
+pattern may stop early, as `number` takes the rest.
+"""
+
+from typing import NamedTuple
+
+
+class Mask(NamedTuple):
+    r"""A named pattern (RE2 syntax) and what stands in its place (`\1` is the match's first group)."""
+
+    name: str
+    pattern: str
+    stand_in: str
+
+
+_DAY = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
+_MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_HEX = "[0-9a-fA-F]"
+_HEAD = rf"(?:<\d+>)?{_MONTH} +\d+ \d\d:\d\d:\d\d "
+_STAMP = r"\d+-\d+-\d+T[\d.:Z+-]+"
+_LEVEL = "(?i:emerg|alert|crit|critical|err|error|warn|warning|notice|info|debug|trace|fatal|severe)"
+UNITS = ("ns", "us", "ms", "kB", "KB", "MB", "GB", "TB", "kb", "mb", "gb", "AM", "PM", "am", "pm")
+LETTER_UNITS = "smhdBKMGTZ"
+
+MASKS = (
+    # the host in the head of a syslog line (RFC 3164, RFC 5424): Dec 10 06:55:46 gw sshd[24200]: · <34>1 2003-10-11T22:14:15Z gw su -
+    # not the first word of Dec 10 06:55:46 Failed to start, nor a level before the tag; the version, 1, goes too, lest su be next
+    Mask("host", rf"^(?:({_HEAD})(?:({_LEVEL} +)|\w[\w.-]* +)([\w./()%@-]+[:\[])|(<\d+>)\d+( (?:-|{_STAMP}) )\w[\w.:-]* )", r"\1\2\3\4\5"),
+    Mask("email", r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", ""),
+    # values in a query string; their names stay
+    Mask("query", r"""([?&][\w.%-]+=)[^\s&"'<>]+""", r"\1"),
+    # Dec  4 04:47:44 · Sun Dec 04 04:47:44 2005 · Mon, 12 Jan 2026 03:04:05 +0000 · 10/Oct/2000:13:55:36 -0700 · 2-Nov-2021 10:00
+    Mask("date", rf"\b(?:{_DAY},? +)?(?:\d+[ /-])?{_MONTH}[ /-]+\d+(?:[:/.,-]\d+)*(?: [+-]?\d+(?:[:.,]\d+)*)*", ""),
+    # UUIDs, MAC addresses, IPv6 addresses of five groups and more, 2024-01-02T03:04:05.678Z
+    Mask("groups", rf"\b{_HEX}+(?:(?:-|::?|T){_HEX}+){{4,}}(?:[.,]\d+)?Z?\b", ""),
+    # fe80::1 · 2001:db8::a1
+    Mask("ipv6", rf"\b[a-fA-F]*\d{_HEX}*(?::{_HEX}+)*::(?:{_HEX}+(?::{_HEX}+)*\b)?", ""),
+    # letters and numbers in turn, as racks and slots are named: R20-M0-NE-C:J05-U01
+    Mask("place", r"\b[A-Z]+\d+(?:[-:][A-Z]{1,2})*[-:][A-Z]+\d+(?:[-:][A-Z]{1,2}\d*)*\b", ""),
+    # a digit and a letter at least: 0x1f · 00544ea8 · a94a8fe5ccb19ba61c4c; not E1234
+    Mask("hex", rf"(?:\b|[_-])(?:0x|\d+[a-fA-F]|[a-fA-F][a-fA-F]+\d|[a-dA-Def]\d){_HEX}*\b", ""),
+    # two runs of digits with letters between: 8f3kd92 · x2x9z · 1h20m · the middle of 2024-01-02T03:04:05
+    Mask("mixed", r"(?:\b|[_-])[A-Za-z]{0,2}\d+[A-Za-z]+\d[A-Za-z\d]*\b", ""),
+    # what follows a number: 12ms · 3.5 GB · 10K · 10:00 PM · 03:04:05Z
+    Mask("unit", rf"\d(?: ?(?:{'|'.join(UNITS)})|[{LETTER_UNITS}])\b", ""),
+    # the whole of 10.251.39.209:50010, 2005-06-03-15.42.50.675872 and 1,234; blk in blk_-160; not 503 in HTTP 503
+    Mask("number", r"[-+_#]{0,2}\d+(?:[.,:/]\d+|[-+_#]{1,2}\d+)*", ""),
+)
+"""Applied in this order: the longer shapes before the numbers in them."""
+
+MASKS_VERSION = 2
+
+PASSES = (("date",), ("groups",), ("place", "hex", "mixed"))
+"""The masks that all texts are searched for, pass by pass; `squeeze.py` does `unit` and `number`."""
+NEEDS = {"email": "@", "query": "?", "ipv6": "::"}
+"""What a text must contain for this mask to match: most texts need not be searched."""
+STARTS = {"host": "<JFMASOND"}
+"""What a text must begin with for this mask to match."""

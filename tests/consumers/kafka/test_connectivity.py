@@ -1,0 +1,92 @@
+"""Whether a broker answers: what is said of it, and when it was away for too long."""
+
+import pytest
+
+from consumers.kafka.connectivity import Contact, fatal_line
+from consumers.source import SourceAway
+
+REFUSED = (
+    "sasl_plaintext://127.0.0.1:9092/bootstrap: SASL PLAIN authentication failed: "
+    "Authentication failed: Invalid username or password (after 5ms in state AUTH_REQ)"
+)
+
+
+def new_contact(down_exit_s: float | None = None, librdkafka: dict[str, str] | None = None) -> Contact:
+    return Contact("broker:9092", librdkafka or {}, down_exit_s=down_exit_s)
+
+
+def poll(contact: Contact, *, from_s: int, to_s: int) -> None:
+    for now_s in range(from_s, to_s + 1):
+        contact.polled(float(now_s))
+
+
+def test_a_broker_that_is_away_is_waited_for_for_ever() -> None:
+    poll(new_contact(), from_s=0, to_s=10_000)
+
+
+def test_after_so_long_without_an_answer_it_is_over() -> None:
+    contact = new_contact(60.0)
+    poll(contact, from_s=0, to_s=60)
+    contact.heard()
+    poll(contact, from_s=61, to_s=121)
+    with pytest.raises(SourceAway, match=r"no broker of kafka at broker:9092 has answered for 60 s \(kafka.down_exit_s\)"):
+        poll(contact, from_s=122, to_s=122)
+
+
+def test_a_poll_that_took_long_and_brought_an_answer_was_no_silence() -> None:
+    contact = new_contact(0.5)
+    for now_s in range(100):
+        contact.heard()
+        contact.polled(float(now_s))
+
+
+def test_time_in_which_nobody_polled_does_not_count() -> None:
+    contact = new_contact(60.0)
+    poll(contact, from_s=0, to_s=10)
+    contact.polled(1_000_000.0)
+
+
+def test_a_sign_is_asked_for_in_time_and_only_where_it_decides() -> None:
+    contact, patient = new_contact(60.0), new_contact()
+    assert not contact.wants_a_sign()
+    poll(contact, from_s=0, to_s=20)
+    poll(patient, from_s=0, to_s=20)
+    assert contact.wants_a_sign()
+    assert not patient.wants_a_sign()
+
+
+def test_credentials_that_are_refused_are_said_once_and_not_as_a_broker_that_is_away() -> None:
+    contact = new_contact()
+    assert contact.complaint("_AUTHENTICATION", REFUSED) == (
+        "kafka at broker:9092 does not accept our credentials "
+        "(SASL PLAIN authentication failed: Authentication failed: Invalid username or password); trying again"
+    )
+    assert contact.complaint("_ALL_BROKERS_DOWN", "1/1 brokers are down") is None
+    contact.heard()
+    assert contact.complaint("_ALL_BROKERS_DOWN", "1/1 brokers are down") == "kafka at broker:9092 is away; waiting for it"
+
+
+def test_no_secret_is_said() -> None:
+    contact = new_contact(librdkafka={"sasl.password": "hunter2", "ssl.key.password": "hunter3", "sasl.username": "me"})
+    line = contact.complaint("_AUTHENTICATION", "me with hunter2 and hunter3 is nobody") or ""
+    assert "me with *** and *** is nobody" in line
+
+
+def test_other_errors_of_connections_are_not_worth_a_line() -> None:
+    assert new_contact().complaint("_TRANSPORT", "Connection refused") is None
+
+
+def test_who_finds_its_static_id_taken_is_told_when_to_start_again() -> None:
+    line = fatal_line("UNRELEASED_INSTANCE_ID", "the instance id is in use")
+    assert line.startswith("the instance id is in use (")
+    assert "start again then" in line
+    assert "start again then" in fatal_line("_FATAL", "Fatal error: Broker: The instance ID is still used by another member")
+    assert fatal_line("FENCED_INSTANCE_ID", "another has it") == "another has it"
+
+
+def test_who_finds_members_of_the_other_protocol_in_its_group_is_told_what_to_do() -> None:
+    for name, reason in (("GROUP_ID_NOT_FOUND", "no such group"), ("_FATAL", "Fatal error: Broker: The group id does not exist")):
+        line = fatal_line(name, reason)
+        assert line.startswith(f"{reason} (")
+        assert "members of the classic protocol" in line
+        assert "start again then" in line

@@ -1,0 +1,81 @@
+"""A place that comes damaged every time: said in a line that names it, and what ends it."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+from confluent_kafka import Producer
+
+from consumers.kafka.fetch_position import DEFAULT_MOST_BYTES, WIRE_TRIES, line_of
+from consumers.kafka.settings import KafkaSourceSettings
+from consumers.kafka.source import KafkaSource
+from consumers.record import Partition
+from tests.contracts.groups import WAIT_S, Member, poll_until
+from tests.services.kafka import KafkaServer
+
+LOGS = Partition("logs", 3)
+UNZIP = "Decompression (codec 0x4) of message at 7 of 3384 bytes failed: Local: Invalid compressed data"
+STANDS = "logs/3 stands still: what stands at offset 7 comes damaged every time"
+WAY_OUT = "`vectail offsets reset --to OFFSET --topic logs --partition 3` passes over it"
+LARGE_BYTES, MOST_BYTES = 3_000_000, "1000000"
+
+
+def said(reason: str, tries: int, next_offset: int | None = 7) -> str:
+    return line_of(LOGS, next_offset, reason, tries=tries, most_bytes=DEFAULT_MOST_BYTES)
+
+
+def test_what_a_bad_wire_does_is_one_line_whatever_it_hits() -> None:
+    lines = {said(f"CRC at offset {tries}", tries) for tries in range(1, WIRE_TRIES + 1)}
+    assert lines == {"logs/3: what came is damaged; fetching it again"}
+
+
+@pytest.mark.parametrize(("next_offset", "place"), [(7, "what stands at offset 7"), (None, "what is next")])
+def test_a_place_that_is_damaged_every_time_is_named_with_the_way_out(next_offset: int | None, place: str) -> None:
+    lines = {said("CRC", tries, next_offset) for tries in range(WIRE_TRIES + 1, 100)}
+    assert len(lines) == 1, "each of them would be said"
+    [line] = lines
+    assert place in line
+    assert WAY_OUT in line
+    assert "zstd" not in line
+
+
+def test_a_batch_that_is_too_large_to_unpack_may_be_allowed() -> None:
+    line = said(UNZIP, WIRE_TRIES + 1)
+    assert line.startswith(STANDS)
+    assert UNZIP in line
+    assert "larger than 100000000 bytes, allow more in kafka.librdkafka (receive.message.max.bytes)" in line
+    assert line.endswith(WAY_OUT)
+
+
+def test_a_real_zstd_batch_that_is_too_large_holds_its_partition_and_is_read_once_it_is_allowed(
+    kafka: KafkaServer, unique: Callable[[str], str]
+) -> None:
+    topic, group = unique("logs"), unique("group")
+    kafka.create_topic(topic, 2)
+    large = {"message.max.bytes": 2 * LARGE_BYTES, "compression.type": "zstd", "batch.num.messages": 1}
+    producer = Producer({"bootstrap.servers": kafka.bootstrap, "log_level": 0} | large)
+    for value, partition in ((b"first", 0), (bytes(LARGE_BYTES), 0), (b"behind", 0), (b"beside", 1)):
+        producer.produce(topic, value, partition=partition)
+        assert producer.flush(WAIT_S) == 0
+    lines: list[str] = []
+
+    def join(**limits: str) -> Member:
+        properties = {name.replace("_", "."): value for name, value in limits.items()} | {"fetch.wait.max.ms": "20", "log_level": "0"}
+        source = KafkaSourceSettings(
+            bootstrap_servers=kafka.bootstrap, group=group, topics=(topic,), protocol="consumer", librdkafka=properties
+        )
+        return Member(KafkaSource(source, say=lines.append))
+
+    first = join(receive_message_max_bytes=MOST_BYTES, fetch_max_bytes="100000", message_max_bytes="1000")
+    poll_until(lambda: any("stands still" in line for line in lines), first)
+    stands = next(line for line in lines if "stands still" in line)
+    assert stands.startswith(f"{topic}/0 stands still: what stands at offset 1 comes damaged every time (Decompression")
+    assert f"larger than {MOST_BYTES} bytes" in stands
+    assert (first.offsets(0), first.offsets(1)) == ([0], [0])
+    first.close()
+    began_s = time.monotonic()
+    second = join()
+    poll_until(lambda: len(second.records) == 4, second)
+    assert [len(record.value or b"") for record in second.records if record.partition == 0] == [5, LARGE_BYTES, 6]
+    assert time.monotonic() - began_s < WAIT_S
+    second.close()

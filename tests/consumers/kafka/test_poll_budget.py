@@ -1,0 +1,77 @@
+"""How much one poll takes: little more than a portion of bytes, all that is asked for of small records, everything in its order."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from consumers.kafka.poll_budget import MOST_BYTES, Portions
+
+MOST_MESSAGES = 500
+SHARED = memoryview(bytes(2 * MOST_BYTES))
+
+
+class Message:
+    """What the client gives, as far as its size goes."""
+
+    def __init__(self, number: int, size_bytes: int) -> None:
+        self.number, self.size_bytes = number, size_bytes
+
+    def key(self) -> None:
+        return None
+
+    def value(self) -> Any:  # noqa: ANN401 - a view weighs nothing, bytes of 500 records would
+        return SHARED[: self.size_bytes]
+
+
+class Queue:
+    """The client's own queue."""
+
+    def __init__(self, sizes: list[int]) -> None:
+        self.left: list[Any] = [Message(number, size) for number, size in enumerate(sizes)]
+        self.asked: list[int] = []
+
+    def more(self, most: int) -> list[Any]:
+        self.asked.append(most)
+        given, self.left = self.left[:most], self.left[most:]
+        return given
+
+    def poll(self, portions: Portions, most_messages: int = MOST_MESSAGES) -> list[Any]:
+        return portions.take(self.more(1)[0], most_messages, self.more)
+
+
+def total_bytes(messages: list[Any]) -> int:
+    return sum(message.size_bytes for message in messages)
+
+
+@given(sizes=st.lists(st.sampled_from([0, 100, 10_000, 1_000_000, MOST_BYTES, 2 * MOST_BYTES]), min_size=1), most=st.integers(1, 40))
+def test_everything_comes_once_and_in_order_and_never_more_than_asked_for(sizes: list[int], most: int) -> None:
+    queue, portions = Queue(sizes), Portions()
+    taken: list[Any] = []
+    while queue.left:
+        portion = queue.poll(portions, most)
+        assert 1 <= len(portion) <= most
+        taken += portion
+    assert [message.number for message in taken] == list(range(len(sizes)))
+
+
+@pytest.mark.parametrize("size_bytes", [0, 100, 10_000, 300_000, 1_000_000, 2 * MOST_BYTES])
+def test_of_records_of_one_size_a_portion_is_full_or_has_what_was_asked_for(size_bytes: int) -> None:
+    queue = Queue([size_bytes] * 1_000)
+    portion = queue.poll(Portions())
+    assert len(portion) == MOST_MESSAGES or MOST_BYTES <= total_bytes(portion) <= MOST_BYTES + size_bytes
+
+
+def test_after_large_records_a_portion_begins_carefully() -> None:
+    queue, portions = Queue([1_000_000] * 10 + [10, *[1_000_000] * 10, *[10] * 2_000]), Portions()
+    for most_bytes in [MOST_BYTES + 1_000_000] * 4:
+        assert total_bytes(queue.poll(portions)) <= most_bytes
+    while total_bytes(queue.poll(portions)) > MOST_MESSAGES * 10:
+        pass
+    assert len(queue.poll(portions)) == MOST_MESSAGES, "one small portion is enough to forget it"
+
+
+def test_records_that_grow_within_a_portion_are_found_soon() -> None:
+    queue = Queue([10] * 70 + [1_000_000] * 500)
+    assert len(queue.poll(Portions())) <= 1 + 64 + 64

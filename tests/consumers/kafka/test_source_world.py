@@ -1,0 +1,186 @@
+"""What the world does to a source on a real Kafka: brokers that do not answer, headers and transactions, a rebalance at a bad moment."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+from confluent_kafka import Message, Producer
+
+from consumers.kafka.settings import KafkaSourceSettings
+from consumers.kafka.source import KafkaSource
+from consumers.record import Partition
+from consumers.source import SourceAway
+from tests.consumers.kafka.raw_headers import produce_with_header
+from tests.contracts.groups import PARTITIONS, WAIT_S, KafkaWorld, Member, poll_until
+from tests.services.kafka import KafkaServer
+from tests.services.ports import free_port
+from tests.services.proxy import kafka_proxy
+
+Unique = Callable[[str], str]
+
+
+class Place:
+    """A topic, a group, and members of it.
+
+    Thread: the test's.
+    """
+
+    def __init__(self, kafka: KafkaServer, topic: str, group: str) -> None:
+        self.bootstrap, self.topic, self.group = kafka.bootstrap, topic, group
+        self.said: list[str] = []
+        self.members: list[Member] = []
+
+    def join(
+        self, *, bootstrap: str | None = None, protocol: str = "consumer", down_exit_s: float | None = None, topic_epoch: str | None = None
+    ) -> Member:
+        settings = KafkaSourceSettings(
+            bootstrap_servers=bootstrap or self.bootstrap,
+            group=self.group,
+            topics=(self.topic,),
+            protocol=protocol,
+            down_exit_s=down_exit_s,
+            topic_epoch=topic_epoch,
+            librdkafka={"fetch.wait.max.ms": "20", "log_level": "0", "reconnect.backoff.max.ms": "200"},
+        )
+        self.members.append(Member(KafkaSource(settings, say=self.said.append)))
+        return self.members[-1]
+
+    def produce(self, values: Sequence[bytes]) -> None:
+        producer = Producer({"bootstrap.servers": self.bootstrap, "log_level": 0})
+        for value in values:
+            producer.produce(self.topic, value, partition=0)
+        assert producer.flush(WAIT_S) == 0
+
+
+@pytest.fixture
+def place(kafka: KafkaServer, unique: Unique) -> Iterator[Place]:
+    made = Place(kafka, unique("logs"), unique("group"))
+    kafka.create_topic(made.topic, partitions=PARTITIONS)
+    yield made
+    for member in made.members:
+        member.close()
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+@pytest.mark.parametrize("fault", ["silence", "refuse"])
+def test_while_a_commit_has_no_answer_polling_goes_on_and_the_outcome_comes_later(place: Place, protocol: str, fault: str) -> None:
+    place.produce([b"a"] * 3)
+    with kafka_proxy(place.bootstrap) as proxy:
+        member = place.join(bootstrap=f"127.0.0.1:{proxy.port}", protocol=protocol)
+        poll_until(lambda: len(member.records) == 3, member)
+        next_offsets = {Partition(place.topic, 0): 3}
+        getattr(proxy, fault)()
+        member.source.commit(next_offsets)
+        for _ in range(5):
+            assert member.fetch() == []
+        assert member.accepted == []
+        proxy.release()
+
+        def is_accepted() -> bool:
+            if not any(member.accepted):
+                member.source.commit(next_offsets)
+            return any(member.accepted)
+
+        poll_until(is_accepted, member)
+        assert {tuple(accepted.items()) for accepted in member.accepted if accepted} == {tuple(next_offsets.items())}
+        member.close()
+        place.members.clear()
+
+
+def test_a_header_with_a_name_that_is_not_utf_8_costs_its_record_the_headers_and_nothing_else(place: Place) -> None:
+    produce_with_header(place.bootstrap, place.topic, b"odd", b"service", b"tr\xffce")
+    produce_with_header(place.bootstrap, place.topic, b"good", b"service")
+    member = place.join()
+    poll_until(lambda: len(member.records) == 2, member)
+    assert [(record.value, record.headers) for record in member.records] == [(b"odd", ()), (b"good", (("service", b"v"),))]
+    assert isinstance(member.source, KafkaSource)
+    assert member.source.headless_records == 1
+    assert place.said == [f"{place.topic}/0: the name of a header is not UTF-8; the record goes on without its headers"]
+
+
+def test_records_of_an_aborted_transaction_never_come_and_do_not_stop_commits(place: Place) -> None:
+    producer = Producer({"bootstrap.servers": place.bootstrap, "transactional.id": place.group, "log_level": 0})
+    producer.init_transactions(WAIT_S)
+    for word, ends in (
+        (b"kept", producer.commit_transaction),
+        (b"gone", producer.abort_transaction),
+        (b"kept", producer.commit_transaction),
+    ):
+        producer.begin_transaction()
+        for _ in range(3):
+            producer.produce(place.topic, word, partition=0)
+        assert producer.flush(WAIT_S) == 0
+        ends(WAIT_S)
+    member = place.join()
+    poll_until(lambda: len(member.records) >= 6, member)
+    for _ in range(10):
+        member.fetch()
+    assert [(record.offset, record.value) for record in member.records] == [(offset, b"kept") for offset in (0, 1, 2, 8, 9, 10)]
+    assert member.commit({Partition(place.topic, 0): 11}) == {}
+
+
+def test_a_broker_that_is_away_for_longer_than_the_settings_allow_is_the_end(place: Place) -> None:
+    member = place.join(bootstrap=f"127.0.0.1:{free_port()}", down_exit_s=1.0)
+    with pytest.raises(SourceAway, match=r"has answered for 1 s \(kafka.down_exit_s\)"):
+        poll_until(lambda: False, member)
+
+
+def test_a_broker_with_nothing_to_say_is_not_away(place: Place) -> None:
+    member = place.join(down_exit_s=2.0)
+    poll_until(lambda: len(member.owned) == PARTITIONS, member)
+    until_s = time.monotonic() + 4.0
+    while time.monotonic() < until_s:
+        assert member.fetch() == []
+
+
+class Late:
+    """The client of a member, into whose next `consume` a rebalance is made to fall, after records of every partition were polled.
+
+    Thread: the test's.
+    """
+
+    def __init__(self, client: Any, is_over: Callable[[], bool], turn: Callable[[], object]) -> None:  # noqa: ANN401 - the client
+        self._client = client
+        self._is_over = is_over
+        self._turn = turn
+        self._polled: list[Message] = []
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - everything else is the client's
+        return getattr(self._client, name)
+
+    def poll(self, timeout_s: float) -> Message | None:
+        while {message.partition() for message in self._polled} != set(range(PARTITIONS)):
+            if (message := self._client.poll(timeout_s)) is not None and message.error() is None:
+                self._polled.append(message)
+        return self._polled.pop()
+
+    def consume(self, _most: int, *, timeout: float) -> list[Message]:
+        while not self._is_over():
+            self._turn()
+            self._polled += self._client.consume(100, timeout=timeout)
+        return self._polled
+
+
+def test_what_was_polled_before_a_rebalance_inside_the_same_fetch_is_not_delivered(place: Place) -> None:
+    first = place.join(topic_epoch="one")
+    world = KafkaWorld(place.bootstrap, topic=place.topic, group=place.group, protocol="consumer")
+    for come in (PARTITIONS, 0):
+        for partition in range(PARTITIONS):
+            world.produce(partition, b"a")
+        poll_until(lambda come=come: len(first.records) >= come, first)  # type: ignore[misc]
+
+    def other_member_comes() -> None:
+        """Not before `consume`: a rebalance inside `poll` would take partitions before their records were polled."""
+        (place.join() if len(place.members) == 1 else place.members[1]).fetch()
+
+    source = first.source
+    assert isinstance(source, KafkaSource)
+    client = source._consumer  # noqa: SLF001
+    source._consumer = Late(client, lambda: len(first.owned) < PARTITIONS, other_member_comes)  # type: ignore[assignment]  # noqa: SLF001
+    try:
+        fetched = first.fetch()
+    finally:
+        source._consumer = client  # noqa: SLF001
+    assert {record.partition for record in fetched} <= first.owned
+    assert len(first.owned) == PARTITIONS // 2

@@ -1,0 +1,295 @@
+"""Masking: what varies goes, what says which kind of line it is stays."""
+
+import pytest
+
+from consumers.text.mask import MASKS, NUMBER_ONLY, BadMask, Mask, Masker
+
+TIMES = (
+    "2024-01-02T03:04:05.678Z",
+    "2024-01-02T03:04:05+01:00",
+    "20240102T030405Z",
+    "2024-01-02 03:04:05,123",
+    "2024/01/02 03:04:05",
+    "2005.06.03",
+    "2005-06-03-15.42.50.675872",
+    "2024-01-02",
+    "081109 203615",
+    "Jan  2 03:04:05",
+    "Sun Dec 04 04:47:44 2005",
+    "12 Jan 2026 03:04:05 +0000",
+    "Mon, 12 Jan 2026 03:04:05 +0000",
+    "10/Oct/2000:13:55:36 -0700",
+    "2-Nov-2021 10:00:00.123",
+    "12:34:56.789",
+    "12:34 PM",
+    "1117838570",
+    "1608999687919",
+    "1608999687.919862906",
+)
+IDS = (
+    "550e8400-e29b-41d4-a716-446655440000",
+    "550E8400-E29B-41D4-A716-446655440000",
+    "abcdefab-abcd-abcd-abcd-abcdefabcdef",
+    "00:1a:2b:3c:4d:5e",
+    "00-1A-2B-3C-4D-5E",
+    "aa:bb:cc:dd:ee:ff",
+    "2001:0db8:85a3:0000:0000:8a2e:0370:7334",
+    "fe80::1ff:fe23:4567:890a",
+    "2001:db8::a1",
+    "fe80::a",
+    "10.0.0.1",
+    "192.168.100.254:8080",
+    "0xdeadBEEF",
+    "0x0",
+    "00544ea8",
+    "a94a8fe5ccb19ba61c4c0873d391e987982fbbd3",
+    "R20-M0-NE-C:J05-U01",
+    "R30-M0-N9",
+    "8f3kd92",
+    "someone.else+box@mail.example.org",
+)
+NUMBERS = ("0", "12.5", "1,234,567", "-3", "+4", "1608999687919862906", "12ms", "3.5 GB", "10K", "1h20m3s", "7s")
+VARIABLES = (*TIMES, *IDS, *NUMBERS)
+
+CODES = (
+    "HTTP 503",
+    "status: 404",
+    "status=200",
+    '"status":500,',
+    "code=500",
+    "error 404",
+    "errno 13",
+    "errno=2",
+    "E1234",
+    "W0612",
+    "ORA-00942",
+    "TNS-12154",
+    "CS0246",
+    "SQL0803",
+    "ECONNREFUSED",
+    "ENOENT",
+)
+WORDS = (  # noqa: SIM905 - forty short words read better as a sentence
+    "ERROR error Error WARN WARNING INFO DEBUG TRACE FATAL CRITICAL NOTICE SEVERE panic failed failure denied refused rejected timeout "
+    "exception Traceback abort dead deadbeef facade decade cafe fed bad added beaded May Sun mon std::add a::b e-mail x-y un-named C++ "
+    "user@host Marching Decoder"
+).split()
+
+SHAPES = {
+    "api-7f9c6d5b8-x2x9z": "api",
+    "host-17.example": "host.example",
+    "blk_-1608999687919862906": "blk",
+    "attempt_1445144423722_0020_m_000009_0": "attempt_m",
+    "node7": "node",
+    "jk2_init()": "jk_init()",
+    "core.4900": "core.",
+    "sshd[24833]:": "sshd[]:",
+    "/v2/54fadb412c4e40cdbaed9335e4c35a9e/servers/17/detail": "/v//servers//detail",
+    "/search?user=bob&id=3": "/search?user=&id=",
+    "/10.251.39.209:50010": "/",
+    "E1110 22:06:37.123456": "E",
+    "status=127.0.0.1": "status=",
+    "status=2000": "status=",
+    "code=50": "code=",
+    "AE1234": "",
+}
+
+
+MASKER = Masker()
+
+
+def mask(text: str, masker: Masker = MASKER) -> str:
+    (masked,) = masker.mask([text])
+    return masked
+
+
+@pytest.mark.parametrize("example", VARIABLES)
+def test_a_variable_goes_whole_and_what_is_around_it_stays(example: str) -> None:
+    assert mask(f"peer {example} refused") == "peer refused"
+    assert mask(f"peer [{example}] refused") in {"peer [] refused", "peer [ ] refused"}
+    assert mask(f"peer={example}; refused") in {"peer=; refused", "peer= ; refused"}
+    assert mask(example) == NUMBER_ONLY
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_of_an_identifier_its_words_stay(shape: str) -> None:
+    assert mask(f"peer {shape} refused") == f"peer {SHAPES[shape]} refused".replace("  ", " ")
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_code_that_says_what_happened_stays(code: str) -> None:
+    assert mask(f"peer 17 {code} refused 9") == f"peer {code} refused"
+    assert mask(f"at 12:00:00 [{code}]") == f"at [{code}]"
+    assert mask(code) == code
+
+
+def test_the_status_in_an_access_log_stays() -> None:
+    line = '10.0.0.1 - - [10/Oct/2000:13:55:36 -0700] "GET /a/17 HTTP/1.1" 503 2326'
+    assert mask(line) == '- - [] "GET /a/ HTTP/" 503'
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_words_for_levels_and_errors_stay(word: str) -> None:
+    assert mask(f"{word} the disk {word}") == f"{word} the disk {word}"
+
+
+@pytest.mark.parametrize("spaces", [" \t  ", "\n", "\r\n", "\v\f"])
+def test_any_run_of_white_space_is_one_space_and_none_at_the_ends(spaces: str) -> None:
+    assert mask(f"{spaces}disk{spaces}full{spaces}") == "disk full"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            "Jan  2 03:04:05 gw sshd[123]: Failed password for root from 10.0.0.1 port 22 ssh2",
+            "Feb 11 23:59:59 gw sshd[9]: Failed password for root from 172.16.254.3 port 60311 ssh2",
+        ),
+        ("081109 203615 148 INFO dfs.DataNode: blk_38865049064139660 terminating", "081110 1 2 INFO dfs.DataNode: blk_-6 terminating"),
+        ("listening on [fe80::1ff:fe23:4567:890a]:53", "listening on [fe80::dead:beef]:8053"),
+        ("took 12ms for 3 MB", "took 1.5s for 300kB"),
+    ],
+)
+def test_two_lines_of_one_kind_are_masked_alike(one: str, other: str) -> None:
+    assert mask(one) == mask(other)
+
+
+def test_two_lines_of_different_kinds_are_not() -> None:
+    assert mask("Accepted password for root from 10.0.0.1") != mask("Failed password for root from 10.0.0.1")
+    assert mask("upstream answered HTTP 503") != mask("upstream answered HTTP 404")
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t", "42", "10.0.0.1 12:00:00", "\u00a0 7"])
+def test_a_line_of_nothing_but_variables_is_not_empty(text: str) -> None:
+    assert mask(text) == NUMBER_ONLY
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "1",
+        "1.",
+        "a1",
+        "ab:",
+        "1-",
+        " ",
+        "ff",
+        "/",
+        "A1-",
+        "Dec 1 ",
+        "a@",
+        "?a=",
+        "::",
+        "1::",
+        "status 200",
+        "E1234",
+        "(1)",
+        "1T",
+        "_1",
+        "\t7",
+        "é1",
+    ],
+)
+def test_a_megabyte_of_one_thing_is_masked(unit: str) -> None:
+    text = unit * (1_000_000 // len(unit)) + "g_"
+    masked = mask(text)
+    assert len(masked) <= len(text)
+    assert mask(masked) == masked
+
+
+def test_nul_and_characters_beyond_ascii_stay() -> None:
+    assert mask("käse\x00 語 ٣ \U0001f701 7") == "käse\x00 語 ٣ \U0001f701"
+
+
+def test_a_lone_surrogate_becomes_a_question_mark() -> None:
+    assert mask("half \ud800 of 17") == "half ? of"
+
+
+def test_neighbours_in_a_list_do_not_touch() -> None:
+    assert MASKER.mask(["port -", "17", "", "ms took", "HTTP", "503 for", "x 5", "s"]) == [
+        "port -",
+        "0",
+        "0",
+        "ms took",
+        "HTTP",
+        "for",
+        "x",
+        "s",
+    ]
+
+
+def test_the_exact_mode_leaves_every_line_as_it_is() -> None:
+    texts = ["a  1 ", "10.0.0.1", "\t", "secret"]
+    assert Masker("exact", added=[Mask("mine", "secret", "")]).mask(texts) == texts
+
+
+@pytest.mark.parametrize("mode", ["template", "exact"])
+def test_no_texts_give_no_texts(mode: str) -> None:
+    assert Masker("exact" if mode == "exact" else "template").mask([]) == []
+
+
+EXAMPLE_OF = {
+    "host": "Dec 10 06:55:46 gw sshd[7]: bye",
+    "email": "a@b.example",
+    "query": "/x?name=value",
+    "date": "Dec 4",
+    "groups": "aa:bb:cc:dd:ee:ff",
+    "ipv6": "fe80::a",
+    "place": "R20-M0-N9-C",
+    "hex": "0xdeadbeef",
+    "mixed": "x2xkz9z",
+    "unit": "12ms",
+    "number": "17",
+}
+
+
+@pytest.mark.parametrize("name", [one.name for one in MASKS])
+def test_a_mask_that_is_off_is_not_applied(name: str) -> None:
+    example = f"{'' if name == 'host' else 'peer '}{EXAMPLE_OF[name]} refused"
+    assert mask(example, Masker(off=[name])) != mask(example)
+
+
+def test_without_numbers_a_line_keeps_its_own() -> None:
+    assert mask("took  12ms  at 10.0.0.1", Masker(off=["number"])) == "took 12ms at 10.0.0.1"
+
+
+def test_added_masks_come_before_those_that_are_built_in() -> None:
+    masker = Masker(added=[Mask("order", r"order \d+", "an order"), Mask("tenant", r"tenant-\w+", "TENANT")])
+    assert mask("order 17 of tenant-a1b2 and order", masker) == "an order of TENANT and order"
+
+
+def test_a_stand_in_may_hold_a_group_of_the_match() -> None:
+    assert mask("user=bob logged in", Masker(added=[Mask("user", r"(user=)\w+", r"\1")])) == "user= logged in"
+
+
+def test_what_stands_for_a_number_stands_for_a_line_of_nothing_else() -> None:
+    masker = Masker(added=[Mask("n", r"\d+", "<n>")])
+    assert masker.mask(["took 5", "", "7"]) == ["took <n>", "<n>", "<n>"]
+
+
+def test_masks_that_undo_one_another_come_to_an_end() -> None:
+    masker = Masker(added=[Mask("there", "ab", "ba"), Mask("back", "ba", "abb")])
+    masked = mask("took ab", masker)
+    assert mask(masked, masker) == masked
+
+
+@pytest.mark.parametrize(
+    ("off", "added", "says"),
+    [
+        (["datee"], [], "no built-in mask is called 'datee'; the nearest name is 'date'"),
+        ([], [Mask("mine", "(", "")], "mask 'mine': Invalid regular expression: missing ): (("),
+        ([], [Mask("mine", "(?=a)b", "")], "mask 'mine': Invalid regular expression"),
+        ([], [Mask("mine", "a*", "")], "mask 'mine': it matches the empty text"),
+        ([], [Mask("mine", r"\b", "x")], "mask 'mine': it matches the empty text"),
+        ([], [Mask("mine", "a", r"\1")], "mask 'mine': Invalid replacement string"),
+        ([], [Mask("mine", r"\C", "")], "mask 'mine': it matches a part of a character"),
+        ([], [Mask("mine", "a", "aa")], "mask 'mine': it changes its own stand-in, 'aa', into 'aaaa'"),
+        ([], [Mask("date", "a", "")], "two masks are called 'date'"),
+        ([], [Mask("mine", "a", ""), Mask("mine", "b", "")], "two masks are called 'mine'"),
+    ],
+)
+def test_a_mask_that_cannot_be_used_is_refused_in_one_line(off: list[str], added: list[Mask], says: str) -> None:
+    with pytest.raises(BadMask) as refused:
+        Masker(off=off, added=added)
+    assert str(refused.value).startswith(says)
+    assert "\n" not in str(refused.value)

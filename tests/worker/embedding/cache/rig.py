@@ -1,0 +1,98 @@
+"""A `RedisCache` with a clock that the test moves, and what it said; used wherever a real Redis is."""
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any, Self
+
+import numpy as np
+
+from tests.worker.running import wait_until
+from worker.embedding.cache.breaker import MOST_S
+from worker.embedding.cache.redis_cache import RedisCache
+from worker.embedding.model.space import EmbeddingSpace
+from worker.embedding.model.vectors import Vector
+from worker.settings.tables import RedisTable
+
+DIM = 384
+PATIENT_S = 5.0
+"""A read budget that a busy machine keeps."""
+
+
+def space_of(*, dim: int = DIM, normalize: bool = True, weights: str = "0") -> EmbeddingSpace:
+    return EmbeddingSpace(
+        weights_sha256=weights, tokenizer_sha256="0", pooling="mean", normalize=normalize, dim=dim, document_prefix="", query_prefix=""
+    )
+
+
+def digest_of(number: int) -> str:
+    return hashlib.blake2b(str(number).encode(), digest_size=16).hexdigest()
+
+
+def vector_of(number: int, dim: int = DIM) -> Vector:
+    """Return a vector of length 1 that is far from that of every other number."""
+    vector = np.random.default_rng(number).standard_normal(dim)
+    return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)
+
+
+def vectors_of(numbers: Iterable[int]) -> dict[str, Vector]:
+    return {digest_of(number): vector_of(number) for number in numbers}
+
+
+class Rig:
+    """One worker's cache.
+
+    Thread: the test's.
+    """
+
+    def __init__(self, url: str, *, space: EmbeddingSpace | None = None, **settings: Any) -> None:  # noqa: ANN401 - RedisTable's
+        self.now_s = 0.0
+        self._handed_over = 0
+        self.said: list[str] = []
+        self.crashes: list[Exception] = []
+        table = RedisTable(url=url, **{"read_budget_s": PATIENT_S, **settings})
+        self.cache = RedisCache(
+            table,
+            space or space_of(),
+            say=self.said.append,
+            on_crash=lambda _, error: self.crashes.append(error),
+            clock=lambda: self.now_s,
+            draw=lambda: 1.0,
+        )
+        self.tally = self.cache.tally
+
+    def put(self, numbers: Iterable[int]) -> None:
+        """Hand vectors over and wait until each was written, refused or dropped."""
+        self.hand_over(vectors_of(numbers))
+        tally = self.tally
+        wait_until(lambda: tally.written + tally.refused + tally.dropped + tally.unfit == self._handed_over, "writes")
+
+    def hand_over(self, vectors: dict[str, Vector]) -> None:
+        """Hand vectors over and wait for nothing."""
+        self._handed_over += len(vectors)
+        self.cache.put_many(vectors)
+
+    def found(self, numbers: Iterable[int]) -> set[int]:
+        """Ask; returns whose vectors came, each of which is seen to be the right one."""
+        asked = list(numbers)
+        vectors = self.cache.get_many([digest_of(number) for number in asked])
+        for number in asked:
+            if (vector := vectors.get(digest_of(number))) is not None:
+                assert float(vector @ vector_of(number)) >= 0.99999
+        return {number for number in asked if digest_of(number) in vectors}
+
+    def time_passes(self) -> None:
+        """Let so much time pass that a failed server is asked again."""
+        self.now_s += MOST_S
+
+    def said_like(self, *parts: str) -> list[str]:
+        return [line for line in self.said if all(part in line for part in parts)]
+
+    def close(self) -> None:
+        self.cache.close(PATIENT_S)
+        assert self.crashes == []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

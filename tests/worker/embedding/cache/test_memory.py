@@ -1,0 +1,159 @@
+"""The cache in memory: bounded, copied, safe between threads, and not emptied by a pass over what comes once."""
+
+import random
+import threading
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+import numpy as np
+import pytest
+from cachetools import LRUCache
+
+from worker.embedding.cache.memory import ENTRY_BYTES, MemoryCache
+from worker.embedding.model.vectors import Vector
+
+DIM = 4
+ONE_BYTES = 4 * DIM + ENTRY_BYTES
+ENTRIES = 1000
+BUSY = [f"busy {number}" for number in range(20_000)]
+BUSY_WEIGHTS = [1 / (1 + number) for number in range(len(BUSY))]
+LIST = 500
+
+
+def vector(number: int) -> Vector:
+    return np.full(DIM, number, dtype=np.float32)
+
+
+def test_what_was_put_is_returned_and_the_rest_is_missing() -> None:
+    cache = MemoryCache(10 * ONE_BYTES)
+    cache.put_many({"a": vector(1), "b": vector(2)})
+    found = cache.get_many(["b", "c", "a", "b"])
+    assert {digest: one[0] for digest, one in found.items()} == {"a": 1, "b": 2}
+
+
+def test_a_vector_put_again_takes_the_place_of_the_first() -> None:
+    cache = MemoryCache(2 * ONE_BYTES)
+    for number in range(9):
+        cache.put_many({"a": vector(number), "b": vector(-number)})
+    assert {digest: one[0] for digest, one in cache.get_many(["a", "b"]).items()} == {"a": 8, "b": -8}
+
+
+def test_it_never_holds_more_bytes_than_allowed() -> None:
+    cache = MemoryCache(4 * ONE_BYTES - 1)
+    for number in range(50):
+        cache.put_many({str(number): vector(number), str(-number): vector(-number)})
+        assert len(cache.get_many(map(str, range(-50, 50)))) <= 3
+    assert len(cache.get_many(map(str, range(-50, 50)))) == 3
+
+
+@pytest.mark.parametrize("cap_bytes", [0, ONE_BYTES - 1])
+def test_a_cache_without_room_for_one_always_misses(cap_bytes: int) -> None:
+    cache = MemoryCache(cap_bytes)
+    cache.put_many({"a": vector(1)})
+    assert cache.get_many(["a"]) == {}
+
+
+def test_a_vector_is_copied_out_of_its_batch() -> None:
+    cache = MemoryCache(10 * ONE_BYTES)
+    batch = np.zeros((1000, DIM), dtype=np.float32)
+    cache.put_many({"a": batch[3]})
+    batch[:] = 9
+    kept = cache.get_many(["a"])["a"]
+    assert kept.base is None
+    assert kept.tolist() == [0, 0, 0, 0]
+
+
+def test_a_second_length_of_vectors_is_refused() -> None:
+    cache = MemoryCache(10 * ONE_BYTES)
+    cache.put_many({"a": vector(1)})
+    with pytest.raises(ValueError, match="5 components among those of 4"):
+        cache.put_many({"b": np.zeros(5, dtype=np.float32)})
+
+
+def test_an_enormous_bound_takes_no_enormous_memory() -> None:
+    cache = MemoryCache(2**62)
+    cache.put_many({"a": vector(1)})
+    assert set(cache.get_many(["a"])) == {"a"}
+
+
+def test_threads_may_read_and_write_together() -> None:
+    cache = MemoryCache(20 * ONE_BYTES)
+    wrong: list[str] = []
+
+    def work(first: int) -> None:
+        for number in range(first, first + 300):
+            digests = [str(one % 40) for one in range(number, number + 5)]
+            cache.put_many({digest: vector(int(digest)) for digest in digests})
+            wrong.extend(digest for digest, one in cache.get_many(digests).items() if one[0] != int(digest))
+
+    threads = [threading.Thread(target=work, args=(first,)) for first in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    assert len(cache.get_many(map(str, range(40)))) == 20
+
+
+class Kept(Protocol):
+    def get_many(self, digests: Iterable[str]) -> Mapping[str, Vector]: ...
+
+    def put_many(self, vectors: Mapping[str, Vector]) -> None: ...
+
+
+class PlainLru:
+    """What a plain LRU of as many entries would do."""
+
+    def __init__(self, entries: int) -> None:
+        self._kept: LRUCache[str, Vector] = LRUCache(entries)
+
+    def get_many(self, digests: Iterable[str]) -> dict[str, Vector]:
+        return {digest: self._kept[digest] for digest in digests if digest in self._kept}
+
+    def put_many(self, vectors: Mapping[str, Vector]) -> None:
+        self._kept.update(vectors)
+
+
+def ask(cache: Kept, digests: list[str]) -> float:
+    """Ask as prepare does and put what was missing, as embed does; returns the share that was there."""
+    found = cache.get_many(digests)
+    cache.put_many({digest: vector(0) for digest in digests if digest not in found})
+    return sum(digest in found for digest in digests) / len(digests)
+
+
+def busy_lists(draw: random.Random, lists: int) -> list[list[str]]:
+    return [draw.choices(BUSY, BUSY_WEIGHTS, k=LIST) for _ in range(lists)]
+
+
+def scan(cache: Kept) -> tuple[float, float]:
+    """Busy lines, then a pass over 20 times as many as there is room for; returns the hit ratio after it and the busiest still there."""
+    draw = random.Random(5)
+    for digests in busy_lists(draw, 60):
+        ask(cache, digests)
+    for first in range(0, 20 * ENTRIES, LIST):
+        ask(cache, [f"once {number}" for number in range(first, first + LIST)])
+    busiest = len(cache.get_many(BUSY[:200])) / 200
+    return sum(ask(cache, digests) for digests in busy_lists(draw, 4)) / 4, busiest
+
+
+def test_a_pass_over_what_comes_once_leaves_the_busiest_where_they_are() -> None:
+    ratio, busiest = scan(MemoryCache(ENTRIES * ONE_BYTES))
+    lru_ratio, lru_busiest = scan(PlainLru(ENTRIES))
+    assert lru_busiest == 0
+    assert busiest >= 0.9
+    assert ratio >= lru_ratio + 0.15
+
+
+def test_on_busy_lines_alone_it_hits_at_least_as_often_as_an_lru() -> None:
+    ours, lru = MemoryCache(ENTRIES * ONE_BYTES), PlainLru(ENTRIES)
+    ratios = [(ask(ours, digests), ask(lru, digests)) for digests in busy_lists(random.Random(6), 60)]
+    assert sum(one for one, _ in ratios) >= sum(other for _, other in ratios)
+
+
+def test_new_lines_that_come_often_find_room() -> None:
+    """After a deployment everything is new: the old must go."""
+    cache, draw = MemoryCache(ENTRIES * ONE_BYTES), random.Random(8)
+    for digests in busy_lists(draw, 30):
+        ask(cache, digests)
+    ratios = [ask(cache, [f"new {digest}" for digest in digests]) for digests in busy_lists(draw, 60)]
+    assert ratios[-1] >= 0.5

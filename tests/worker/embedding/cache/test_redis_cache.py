@@ -1,0 +1,189 @@
+"""The cache in Redis, against a real one: what workers share, how it is stored, what is said about the server."""
+
+import threading
+import uuid
+
+import numpy as np
+import pytest
+import redis
+
+from tests.services.proxy import Proxy
+from tests.services.redis import local_redis
+from tests.worker.embedding.cache.rig import DIM, Rig, digest_of, space_of, vector_of, vectors_of
+from tests.worker.running import wait_until
+from worker.embedding.cache.redis_cache import RedisCache
+from worker.embedding.model.space import EmbeddingSpace
+from worker.settings.tables import RedisTable
+
+
+@pytest.fixture
+def space() -> EmbeddingSpace:
+    return space_of(weights=uuid.uuid4().hex)
+
+
+def port_of(url: str) -> int:
+    return int(url.rpartition(":")[2])
+
+
+def test_what_one_worker_puts_another_finds(redis_url: str, space: EmbeddingSpace) -> None:
+    with Rig(redis_url, space=space) as one, Rig(redis_url, space=space) as other:
+        one.put(range(20))
+        assert other.found(range(10, 30)) == set(range(10, 20))
+        assert (other.tally.hits, other.tally.misses) == (10, 10)
+        assert (one.tally.written, one.tally.errors.total()) == (20, 0)
+
+
+def test_a_list_of_thousands_comes_back_whole(redis_url: str, space: EmbeddingSpace) -> None:
+    with Rig(redis_url, space=space) as rig:
+        rig.put(range(0, 2000, 2))
+        assert rig.found(range(1500)) == set(range(0, 1500, 2))
+        assert rig.found([7, 4, 7, 4]) == {4}
+        assert rig.found([]) == set()
+
+
+def test_keys_hold_space_and_digest_and_live_as_long_as_the_setting_says(redis_url: str, space: EmbeddingSpace) -> None:
+    with Rig(redis_url, space=space, ttl_s=5000.5) as rig:
+        rig.put([1])
+    server = redis.Redis.from_url(redis_url)
+    key = f"vectail:{space.id}:{digest_of(1)}"
+    assert [one.decode() for one in server.scan_iter(f"vectail:{space.id}:*")] == [key]
+    assert 4_000_000 < server.pttl(key) <= 5_000_500
+    assert server.strlen(key) == 12 + 2 * DIM
+
+
+def test_another_space_sees_nothing_even_under_its_own_key(redis_url: str, space: EmbeddingSpace) -> None:
+    other = space_of(weights=uuid.uuid4().hex)
+    with Rig(redis_url, space=space) as ours, Rig(redis_url, space=other) as theirs:
+        ours.put([1])
+        assert theirs.found([1]) == set()
+        server = redis.Redis.from_url(redis_url)
+        server.copy(f"vectail:{space.id}:{digest_of(1)}", f"vectail:{other.id}:{digest_of(1)}")
+        assert theirs.found([1]) == set()
+        assert theirs.tally.corrupt == 1
+
+
+def test_where_vectors_have_any_length_they_keep_it(redis_url: str) -> None:
+    with Rig(redis_url, space=space_of(weights=uuid.uuid4().hex, normalize=False)) as rig:
+        rig.hand_over({digest_of(1): vector_of(1) * np.float32(7)})
+        rig.put([2])
+        found = rig.cache.get_many([digest_of(1)])[digest_of(1)]
+        assert float(np.linalg.norm(found)) == pytest.approx(7, rel=1e-3)
+
+
+def test_the_array_may_be_written_over_as_soon_as_it_was_handed_over(redis_url: str, space: EmbeddingSpace) -> None:
+    with Proxy(port_of(redis_url)) as proxy, Rig(f"redis://127.0.0.1:{proxy.port}", space=space) as rig:
+        proxy.hold()
+        vectors = vectors_of([1])
+        rig.hand_over(vectors)
+        vectors[digest_of(1)][:] = 0
+        proxy.release()
+        rig.put([2])
+        assert rig.found([1]) == {1}
+
+
+def test_what_is_beyond_the_queue_is_dropped_and_counted_and_nobody_waits(redis_url: str, space: EmbeddingSpace) -> None:
+    room = 10 * (12 + 2 * DIM + 57)
+    with Proxy(port_of(redis_url)) as proxy, Rig(f"redis://127.0.0.1:{proxy.port}", space=space, queue_bytes=room) as rig:
+        proxy.hold()
+        rig.hand_over(vectors_of([0]))
+        assert proxy.held.wait(10)  # the writer is out of the way, with the first
+        rig.hand_over(vectors_of(range(1, 26)))
+        assert rig.tally.dropped == 15
+        assert proxy.held.is_set()
+        proxy.release()
+        wait_until(lambda: rig.tally.written == 11, "the queue")
+        rig.put([30])
+        assert rig.found(range(40)) == {*range(11), 30}
+
+
+def test_closing_writes_what_waits_and_ends_every_thread(redis_url: str, space: EmbeddingSpace) -> None:
+    before = set(threading.enumerate())
+    with Rig(redis_url, space=space) as rig:
+        rig.found([1])
+        rig.hand_over(vectors_of(range(3000)))
+        rig.close()
+        assert rig.tally.written == 3000
+        assert set(threading.enumerate()) <= before
+        rig.hand_over(vectors_of([5000]))
+        assert rig.found([1]) == set()
+        assert rig.tally.dropped == 1
+
+
+def test_closing_does_not_wait_for_a_silent_server(redis_url: str, space: EmbeddingSpace) -> None:
+    with Proxy(port_of(redis_url)) as proxy, Rig(f"redis://127.0.0.1:{proxy.port}", space=space) as rig:
+        proxy.hold()
+        rig.hand_over(vectors_of(range(1000)))
+        assert proxy.held.wait(10)
+        rig.cache.close(0.01)
+        assert proxy.gone.wait(10)  # the connection was cut while the answer was still held
+        assert rig.tally.dropped > 0
+        assert rig.tally.written == 0
+
+
+def test_many_threads_share_one_cache(redis_url: str, space: EmbeddingSpace) -> None:
+    with Rig(redis_url, space=space) as rig:
+        rig.put(range(200))
+        wrong: list[int] = []
+
+        def read(first: int) -> None:
+            for start in range(first, first + 50):
+                wanted = set(range(start, start + 20))
+                if rig.found(wanted) != {number for number in wanted if number < 200}:
+                    wrong.append(start)
+
+        threads = [threading.Thread(target=read, args=(100 + 20 * number,)) for number in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ((), ["no maxmemory"]),
+        (("--maxmemory", "50mb", "--maxmemory-policy", "noeviction"), ["noeviction", "allkeys-lfu makes room"]),
+        (("--maxmemory", "50mb", "--maxmemory-policy", "allkeys-lru"), []),
+    ],
+)
+def test_a_bound_of_memory_that_will_not_do_is_said_once(options: tuple[str, ...], expected: list[str]) -> None:
+    with local_redis(*options) as server, Rig(server.url) as rig:
+        rig.put([1])
+        rig.put([2])
+        assert len(rig.said) == (1 if expected else 0)
+        assert not expected or rig.said_like(*expected)
+
+
+def test_a_user_with_few_rights_is_enough() -> None:
+    rights = "~vectail:*", "-@all", "+get", "+set", "+mget"
+    with local_redis() as server:
+        server.admin().execute_command("ACL", "SETUSER", "worker", "on", ">sesame", *rights)
+        server.admin().execute_command("ACL", "SETUSER", "default", "nocommands")
+        with Rig(server.url, user="worker", password="sesame") as rig:  # noqa: S106 - the test's own
+            rig.put(range(5))
+            assert rig.found(range(6)) == set(range(5))
+            assert rig.said == []
+
+
+def test_the_server_shows_who_we_are() -> None:
+    with local_redis("--requirepass", "sesame") as server, Rig(f"redis://:sesame@127.0.0.1:{server.port}/3") as rig:
+        rig.put([1])
+        assert rig.found([1]) == {1}
+        clients = server.admin(password="sesame").client_list()  # noqa: S106 - the test's own
+        assert [(one["name"], one["db"]) for one in clients if one["name"]] == [("vectail", "3")] * 2
+        assert "sesame" not in "".join(rig.said)
+
+
+def test_a_unix_socket_will_do(tmp_path: object) -> None:
+    with local_redis("--unixsocket", f"{tmp_path}/redis.sock") as server, Rig(f"unix://{tmp_path}/redis.sock") as rig:
+        rig.put([1])
+        assert rig.found([1]) == {1}
+        assert server.admin().dbsize() == 1
+
+
+def test_what_is_ours_to_mend_is_not_hidden(redis_url: str) -> None:
+    cache = RedisCache(RedisTable(url=redis_url), space_of(), say=print, on_crash=lambda *_: None)
+    with pytest.raises(ValueError, match="not 384"):
+        cache.put_many({digest_of(1): vector_of(1, 5)})
+    cache.close(1)

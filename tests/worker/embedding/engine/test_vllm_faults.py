@@ -1,0 +1,60 @@
+"""What vLLM raises, sorted and in one line; and an installation that is broken, which is the user's to mend."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.model_fixture import CACHE
+from worker.embedding.engine.vllm_library import is_lack_of_memory, one_line
+
+WAIT_S = 120
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "CUDA out of memory. Tried to allocate 2.00 GiB",
+        "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 24969216 bytes",
+        "std::bad_alloc",
+        "could not create a memory object",
+        "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate(handle)",
+    ],
+)
+def test_lack_of_memory_is_told_from_other_failures(said: str) -> None:
+    assert is_lack_of_memory(RuntimeError(said))
+    assert is_lack_of_memory(MemoryError())
+    assert not is_lack_of_memory(RuntimeError("Unsupported CPU attention configuration: head_dim=16"))
+
+
+def test_a_reason_is_one_line_in_the_names_of_our_settings() -> None:
+    error = ValueError("1 validation error for CacheConfig\n  Value error, decrease gpu_memory_utilization\n" + "x" * 1000)
+    reason = one_line(error)
+    assert reason.startswith("ValueError: 1 validation error for CacheConfig Value error, decrease engine.memory_share xxx")
+    assert len(reason) < 350
+    assert "\n" not in reason
+    assert one_line(RuntimeError()) == "RuntimeError: no reason given"
+
+
+@pytest.mark.usefixtures("prepared_model")
+def test_a_vllm_that_cannot_be_imported_is_refused_in_one_line(tmp_path: Path) -> None:
+    for library in ("vllm", "torch"):
+        (tmp_path / library).mkdir()
+        (tmp_path / library / "__init__.py").write_text("raise ImportError('libcudart.so.13: cannot open')", encoding="utf-8")
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("VECTAIL_")}
+    ended = subprocess.run(
+        [sys.executable, "-m", "worker", "model", "check"],
+        env=inherited | {"PYTHONPATH": str(tmp_path), "VECTAIL_MODEL__CACHE": str(CACHE)},
+        cwd=Path(__file__).parents[4],
+        capture_output=True,
+        text=True,
+        timeout=WAIT_S,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == (
+        "vectail: vLLM cannot load all-MiniLM-L6-v2: ImportError: libcudart.so.13: cannot open "
+        "(`make vllm` repairs an installation; engine.name = 'llama' needs none)\n"
+    )

@@ -1,0 +1,216 @@
+"""A model folder is understood from its own files, or refused with one line that names it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.worker.embedding.model.tiny import Tiny, make_folder, write_json
+from worker.embedding.model.errors import ModelError
+from worker.embedding.model.folder import DEFAULT_NAME, default_folder, read_folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make_folder(tmp_path / "tiny")
+
+
+def change(file: Path, **changes: Any) -> None:  # noqa: ANN401 - JSON
+    write_json(file, json.loads(file.read_text(encoding="utf-8")) | changes)
+
+
+def test_the_default_model_is_all_minilm_l6_v2() -> None:
+    model = read_folder(default_folder(), DEFAULT_NAME)
+    assert (model.name, model.layers, model.heads, model.dim, model.feed_forward) == ("all-MiniLM-L6-v2", 6, 12, 384, 1536)
+    assert (model.max_tokens, model.positions, model.vocabulary_size) == (256, 512, 30_522)
+    assert (model.pooling, model.normalize, model.document_prefix, model.query_prefix) == ("mean", True, "", "")
+
+
+def test_a_folder_names_its_model(folder: Path) -> None:
+    assert read_folder(folder).name == "tiny"
+    assert read_folder(folder, "other").name == "other"
+
+
+def test_pooling_and_normalisation_come_from_the_modules(tmp_path: Path) -> None:
+    assert read_folder(make_folder(tmp_path / "cls", Tiny(pooling="cls"))).pooling == "cls"
+    assert read_folder(make_folder(tmp_path / "raw", Tiny(normalize=False))).normalize is False
+
+
+def test_the_newer_way_to_name_a_pooling_is_understood(folder: Path) -> None:
+    write_json(folder / "1_Pooling" / "config.json", {"pooling_mode": "cls"})
+    assert read_folder(folder).pooling == "cls"
+
+
+def test_without_modules_the_vector_is_the_mean(folder: Path) -> None:
+    (folder / "modules.json").unlink()
+    model = read_folder(folder)
+    assert (model.pooling, model.normalize) == ("mean", False)
+
+
+def test_prefixes_come_from_the_prompts(tmp_path: Path) -> None:
+    model = read_folder(make_folder(tmp_path / "e5", Tiny(prompts={"query": "query: ", "passage": "passage: "})))
+    assert (model.document_prefix, model.query_prefix) == ("passage: ", "query: ")
+
+
+def test_the_token_limit_never_exceeds_the_positions(folder: Path) -> None:
+    write_json(folder / "sentence_bert_config.json", {"max_seq_length": 1000})
+    assert read_folder(folder).max_tokens == 64
+    write_json(folder / "sentence_bert_config.json", {"max_seq_length": None})
+    write_json(folder / "tokenizer_config.json", {"model_max_length": 40})
+    assert read_folder(folder).max_tokens == 40
+    (folder / "sentence_bert_config.json").unlink()
+    (folder / "tokenizer_config.json").unlink()
+    assert read_folder(folder).max_tokens == 64
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"no model in .*absent: there is no such folder"):
+        read_folder(tmp_path / "absent")
+    (tmp_path / "file").touch()
+    with pytest.raises(ModelError, match=r"no model in .*file: it is not a folder"):
+        read_folder(tmp_path / "file")
+
+
+@pytest.mark.parametrize("missing", ["config.json", "model.safetensors"])
+def test_a_missing_file_is_named(folder: Path, missing: str) -> None:
+    (folder / missing).unlink()
+    with pytest.raises(ModelError, match=f"no model in .*tiny: {missing} is missing"):
+        read_folder(folder)
+
+
+def test_a_folder_without_a_vocabulary_is_refused(folder: Path) -> None:
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(ModelError, match=r"neither tokenizer\.json nor vocab\.txt"):
+        read_folder(folder)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"model_type": "roberta"}, "of type 'roberta'"),
+        ({"position_embedding_type": "relative_key"}, "'relative_key' positions"),
+        ({"hidden_act": "relu"}, "activation 'relu'"),
+        ({"num_hidden_layers": "many"}, "config.json is not usable"),
+        ({"hidden_size": None}, "config.json is not usable"),
+        ({"is_decoder": True}, "is a decoder"),
+        ({"num_attention_heads": 0}, "config.json is not usable: 0 heads"),
+        ({"type_vocab_size": -1}, "config.json is not usable: -1 token kinds"),
+        ({"num_attention_heads": 5}, "64 dimensions cannot be shared by 5 heads"),
+        ({"matryoshka_dimensions": 32}, "config.json is not usable"),
+    ],
+)
+def test_a_model_that_would_be_embedded_wrongly_is_refused(folder: Path, changes: dict[str, object], reason: str) -> None:
+    change(folder / "config.json", **changes)
+    with pytest.raises(ModelError, match=reason):
+        read_folder(folder)
+
+
+def test_a_layer_after_bert_is_refused(folder: Path) -> None:
+    write_json(folder / "modules.json", [{"path": "2_Dense", "type": "sentence_transformers.models.Dense"}])
+    with pytest.raises(ModelError, match="has a Dense layer after BERT"):
+        read_folder(folder)
+
+
+@pytest.mark.parametrize(
+    ("modes", "asked"),
+    [
+        ({"pooling_mode_max_tokens": True}, "max_tokens"),
+        ({"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": True}, "cls_token, mean_tokens"),
+        ({}, "none"),
+    ],
+)
+def test_another_pooling_is_refused(folder: Path, modes: dict[str, bool], asked: str) -> None:
+    write_json(folder / "1_Pooling" / "config.json", modes)
+    with pytest.raises(ModelError, match=f"asks for the pooling {asked}"):
+        read_folder(folder)
+
+
+def test_a_mean_without_the_prompt_is_refused(folder: Path) -> None:
+    write_json(folder / "1_Pooling" / "config.json", {"pooling_mode_mean_tokens": True, "include_prompt": False})
+    with pytest.raises(ModelError, match="leaves prompts out of the mean"):
+        read_folder(folder)
+    write_json(folder / "1_Pooling" / "config.json", {"pooling_mode_cls_token": True, "include_prompt": False})
+    assert read_folder(folder).pooling == "cls"
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff\xfe"])
+def test_a_broken_config_is_named(folder: Path, content: bytes) -> None:
+    (folder / "config.json").write_bytes(content)
+    with pytest.raises(ModelError, match=r"config\.json (cannot be read|does not hold a JSON object)"):
+        read_folder(folder)
+
+
+def test_a_broken_list_of_modules_is_named(folder: Path) -> None:
+    write_json(folder / "modules.json", {"type": "Pooling"})
+    with pytest.raises(ModelError, match=r"modules\.json does not hold a list of modules"):
+        read_folder(folder)
+
+
+def test_what_is_given_stands_over_the_modules(folder: Path) -> None:
+    model = read_folder(folder, pooling="cls", normalize=False)
+    assert (model.pooling, model.normalize) == ("cls", False)
+    write_json(folder / "1_Pooling" / "config.json", {"pooling_mode_max_tokens": True})
+    assert read_folder(folder, pooling="mean").pooling == "mean"
+    (folder / "modules.json").unlink()
+    model = read_folder(folder, pooling="cls", normalize=True)
+    assert (model.pooling, model.normalize) == ("cls", True)
+
+
+def test_modules_lie_beside_their_list(folder: Path) -> None:
+    write_json(folder / "modules.json", [{"path": "../1_Pooling", "type": "sentence_transformers.models.Pooling"}])
+    with pytest.raises(ModelError, match=r"modules\.json names '../1_Pooling', which does not lie beside it"):
+        read_folder(folder)
+
+
+@pytest.mark.parametrize(
+    ("entries", "dimensions"),
+    [
+        ({}, ()),
+        ({"is_matryoshka": False}, ()),
+        ({"is_matryoshka": True}, tuple(range(1, 65))),
+        ({"matryoshka_dimensions": [64, 16, 32, 16, 768]}, (16, 32, 64)),
+        ({"matryoshka_dimensions": [32], "is_matryoshka": True}, (32,)),
+    ],
+)
+def test_a_model_says_to_what_its_vectors_may_be_cut(folder: Path, entries: dict[str, object], dimensions: tuple[int, ...]) -> None:
+    change(folder / "config.json", **entries)
+    assert read_folder(folder).matryoshka == dimensions
+
+
+def test_one_file_of_weights_stands_over_shards(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "shards", Tiny(shards=2))
+    assert [file.name for file in read_folder(folder).weights] == [f"model-0000{number}-of-00002.safetensors" for number in (1, 2)]
+    (folder / "model.safetensors").touch()
+    assert read_folder(folder).weights == (folder / "model.safetensors",)
+
+
+def test_a_missing_shard_is_named(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "shards", Tiny(shards=2))
+    (folder / "model-00002-of-00002.safetensors").unlink()
+    with pytest.raises(ModelError, match=r"model-00002-of-00002\.safetensors is missing, a shard of its weights"):
+        read_folder(folder)
+
+
+@pytest.mark.parametrize(
+    ("index", "reason"),
+    [
+        ({}, "names no files"),
+        ({"weight_map": []}, "names no files"),
+        ({"weight_map": {"a": "../a.safetensors"}}, "names '../a.safetensors', which is no safetensors file beside it"),
+        ({"weight_map": {"a": "config.json"}}, "names 'config.json', which is no safetensors file beside it"),
+    ],
+)
+def test_an_index_that_names_no_shards_is_refused(folder: Path, index: object, reason: str) -> None:
+    (folder / "model.safetensors").unlink()
+    write_json(folder / "model.safetensors.index.json", index)
+    with pytest.raises(ModelError, match=rf"index\.json {reason}"):
+        read_folder(folder)
+
+
+@pytest.mark.parametrize("pickle", ["pytorch_model.bin", "pytorch_model.bin.index.json"])
+def test_pickles_are_not_loaded(folder: Path, pickle: str) -> None:
+    (folder / "model.safetensors").unlink()
+    (folder / pickle).touch()
+    with pytest.raises(ModelError, match=r"pytorch_model\.bin is a pickle, which is never loaded; save the model as safetensors"):
+        read_folder(folder)

@@ -1,0 +1,251 @@
+"""Preparing happens once, is complete or not at all, and outlives the folder that it came from."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.worker.embedding.model.tiny import Tiny, make_folder, write_json
+from worker.embedding.engine.llama import LlamaEngine
+from worker.embedding.guarded_engine import worst_cosine
+from worker.embedding.model.errors import ModelError
+from worker.embedding.model.folder import Pooling
+from worker.embedding.model.golden import load_golden
+from worker.embedding.model.prepared import FORMAT, PreparedModel, load_prepared, prepare_model
+from worker.embedding.model.weights import sha256_of
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    return make_folder(tmp_path / "tiny", Tiny(pooling="cls", normalize=False, prompts={"query": "q: "}))
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    return tmp_path / "cache"
+
+
+def left_overs(cache: Path) -> list[str]:
+    return [file.name for file in cache.iterdir() if file.name.startswith(".")]
+
+
+def times(model: PreparedModel) -> list[int]:
+    return [file.stat().st_mtime_ns for file in sorted(model.folder.rglob("*"))]
+
+
+def test_a_prepared_model_says_all_that_engines_need(source: Path, cache: Path) -> None:
+    model = prepare_model(source, cache)
+    assert (model.name, model.pooling, model.normalize, model.dim, model.max_tokens) == ("tiny", "cls", False, 64, 48)
+    assert (model.document_prefix, model.query_prefix, model.vocabulary_size) == ("", "q: ", 122)
+    assert model.weights_sha256 == sha256_of([source / "model.safetensors"])
+    assert (model.tokenizer_family, model.matryoshka) == ("wordpiece", ())
+    assert model.gguf.is_file()
+    assert (model.hf / "config.json").is_file()
+    assert model.tokenizer_json.is_file()
+    assert load_golden(model.golden).vectors.shape[1] == 64
+    assert left_overs(cache) == []
+
+
+def test_the_second_time_nothing_is_written_and_the_weights_are_not_read(source: Path, cache: Path) -> None:
+    model = prepare_model(source, cache)
+    before = times(model)
+    weights = source / "model.safetensors"
+    stamp = weights.stat()
+    weights.write_bytes(b"\0" * stamp.st_size)
+    os.utime(weights, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    assert prepare_model(source, cache) == model
+    assert times(model) == before
+
+
+def test_a_touched_folder_is_looked_at_again_and_found_the_same(source: Path, cache: Path) -> None:
+    model = prepare_model(source, cache)
+    before = times(model)
+    os.utime(source / "model.safetensors", ns=(1, 1))
+    assert prepare_model(source, cache) == model
+    assert times(model) == before
+
+
+def test_changed_weights_make_another_model(source: Path, cache: Path) -> None:
+    first = prepare_model(source, cache)
+    shutil.copy(make_folder(source.parent / "other", Tiny(layers=3)) / "model.safetensors", source / "model.safetensors")
+    second = prepare_model(source, cache)
+    assert second.weights_sha256 != first.weights_sha256
+    assert second.folder != first.folder
+    assert load_prepared(first.folder) == first
+
+
+def test_a_changed_pooling_or_limit_makes_another_model_of_the_same_weights(source: Path, cache: Path) -> None:
+    first = prepare_model(source, cache)
+    write_json(source / "1_Pooling" / "config.json", {"pooling_mode_mean_tokens": True})
+    second = prepare_model(source, cache)
+    assert (first.pooling, second.pooling) == ("cls", "mean")
+    assert (first.weights_sha256, first.tokenizer_sha256) == (second.weights_sha256, second.tokenizer_sha256)
+    assert first.folder != second.folder
+
+
+def test_the_cache_alone_is_enough_when_the_folder_has_gone(source: Path, cache: Path) -> None:
+    model = prepare_model(source, cache)
+    shutil.rmtree(source)
+    assert prepare_model(source, cache) == model
+    assert prepare_model(model.folder, cache / "other") == model
+
+
+def test_padding_and_truncation_do_not_change_the_tokenizers_identity(tmp_path: Path, cache: Path) -> None:
+    from_json = prepare_model(make_folder(tmp_path / "a"), cache)
+    changed = make_folder(tmp_path / "b")
+    text = (changed / "tokenizer.json").read_text(encoding="utf-8")
+    (changed / "tokenizer.json").write_text(text.replace('"max_length": 8', '"max_length": 9'), encoding="utf-8")
+    assert prepare_model(changed, cache).tokenizer_sha256 == from_json.tokenizer_sha256
+    cased = prepare_model(make_folder(tmp_path / "c", Tiny(lowercase=False)), cache)
+    assert cased.tokenizer_sha256 != from_json.tokenizer_sha256
+
+
+@pytest.mark.parametrize("name", ["model.gguf", "hf/model.safetensors", "tokenizer.json", "golden.npz", "prepared.json"])
+@pytest.mark.parametrize("damage", ["cut", "removed"])
+def test_a_damaged_model_is_made_again(source: Path, cache: Path, name: str, damage: str) -> None:
+    model = prepare_model(source, cache)
+    if damage == "cut":
+        (model.folder / name).write_bytes((model.folder / name).read_bytes()[:-10])
+    else:
+        (model.folder / name).unlink()
+    with pytest.raises(ModelError):
+        load_prepared(model.folder)
+    assert prepare_model(source, cache) == model
+    assert load_prepared(model.folder) == model
+    assert left_overs(cache) == []
+
+
+def test_a_model_of_another_version_is_made_again(source: Path, cache: Path) -> None:
+    model = prepare_model(source, cache)
+    file = model.folder / "prepared.json"
+    file.write_text(file.read_text(encoding="utf-8").replace(f'"format": {FORMAT}', '"format": 0'), encoding="utf-8")
+    with pytest.raises(ModelError, match="another version"):
+        load_prepared(model.folder)
+    assert prepare_model(source, cache) == model
+
+
+def test_a_damaged_stamp_costs_only_time(source: Path, cache: Path) -> None:
+    model = prepare_model(source, cache)
+    (stamp,) = cache.glob("*.stamp")
+    for content in ("", "[]", "{}", '{"files": 3, "prepared": 4}'):
+        stamp.write_text(content, encoding="utf-8")
+        assert prepare_model(source, cache) == model
+
+
+def test_a_bad_model_leaves_nothing_behind(source: Path, cache: Path) -> None:
+    (source / "model.safetensors").write_bytes(b"nonsense")
+    with pytest.raises(ModelError, match=r"model\.safetensors cannot be read"):
+        prepare_model(source, cache)
+    assert list(cache.iterdir()) == []
+
+
+def test_a_cache_that_cannot_be_written_is_named(source: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ModelError, match=r"cannot be prepared in .*file"):
+        prepare_model(source, tmp_path / "file")
+
+
+def test_overrides_make_other_models_and_each_is_found_again(source: Path, cache: Path) -> None:
+    plain = prepare_model(source, cache)
+    by_mean = prepare_model(source, cache, pooling="mean")
+    normal = prepare_model(source, cache, normalize=True)
+    assert [(model.pooling, model.normalize) for model in (plain, by_mean, normal)] == [("cls", False), ("mean", False), ("cls", True)]
+    assert len({model.folder for model in (plain, by_mean, normal)}) == 3
+    golden = [load_golden(model.golden).vectors for model in (plain, by_mean, normal)]
+    assert np.array_equal(golden[0], golden[2])
+    assert (golden[0] * golden[1]).sum(axis=1).min() < 0.9
+    before = [times(model) for model in (plain, by_mean, normal)]
+    assert prepare_model(source, cache, pooling="mean") == by_mean
+    assert prepare_model(source, cache, normalize=True) == normal
+    assert prepare_model(source, cache) == plain
+    assert [times(model) for model in (plain, by_mean, normal)] == before
+
+
+def test_an_override_that_changes_nothing_is_the_same_model(source: Path, cache: Path) -> None:
+    model = prepare_model(source, cache)
+    before = times(model)
+    assert prepare_model(source, cache, pooling="cls", normalize=False) == model
+    assert times(model) == before
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+def test_an_engine_follows_the_override(source: Path, cache: Path, pooling: Pooling) -> None:
+    model = prepare_model(source, cache, pooling=pooling)
+    engine = LlamaEngine(model, threads=1)
+    assert worst_cosine(engine, load_golden(model.golden)) >= 0.9999
+    engine.close()
+
+
+def test_a_prepared_folder_keeps_its_pooling_and_its_length(source: Path, cache: Path) -> None:
+    model = prepare_model(source, cache)
+    assert prepare_model(model.folder, cache, pooling="cls", normalize=False) == model
+    with pytest.raises(ModelError, match=r'with pooling = "cls", not "mean"; prepare the model from its source folder'):
+        prepare_model(model.folder, cache, pooling="mean")
+    with pytest.raises(ModelError, match=r"with normalize = false, not true; prepare the model from its source folder"):
+        prepare_model(model.folder, cache, normalize=True)
+
+
+def test_what_a_model_says_of_its_dimensions_is_kept(tmp_path: Path, cache: Path) -> None:
+    listed = Tiny(config=(("matryoshka_dimensions", [16, 32]),))
+    model = prepare_model(make_folder(tmp_path / "listed", listed), cache)
+    assert model.matryoshka == (16, 32)
+    assert load_prepared(model.folder) == model
+    assert prepare_model(make_folder(tmp_path / "all", Tiny(config=(("is_matryoshka", True),))), cache).matryoshka == tuple(range(1, 65))
+
+
+@pytest.mark.parametrize("number", ["1", "2"])
+def test_a_changed_shard_is_noticed(tmp_path: Path, cache: Path, number: str) -> None:
+    source = make_folder(tmp_path / "shards", Tiny(shards=2))
+    first = prepare_model(source, cache)
+    other = make_folder(tmp_path / "other", Tiny(shards=2, number_format="BF16"))
+    shard = f"model-0000{number}-of-00002.safetensors"
+    shutil.copy(other / shard, source / shard)
+    second = prepare_model(source, cache)
+    assert second.weights_sha256 != first.weights_sha256
+
+
+def test_every_file_that_is_read_is_in_the_stamp(tmp_path: Path, cache: Path) -> None:
+    source = make_folder(tmp_path / "shards", Tiny(shards=2, vocab_txt_only=True))
+    prepare_model(source, cache)
+    (stamp,) = cache.glob("*.stamp")
+    stamped = json.loads(stamp.read_text(encoding="utf-8"))["files"]
+    assert set(stamped) == {str(file.relative_to(source)) for file in source.rglob("*") if file.is_file()}
+
+
+def test_a_link_that_leads_nowhere_is_an_error_and_no_crash(source: Path, cache: Path) -> None:
+    prepare_model(source, cache)
+    (source / "broken.json").symlink_to(source / "absent")
+    with pytest.raises(ModelError, match="cannot be prepared"):
+        prepare_model(source, cache)
+
+
+def test_processes_that_prepare_at_once_all_get_the_same_sound_model(source: Path, cache: Path) -> None:
+    program = "import sys; from pathlib import Path; from worker.embedding.model.prepared import prepare_model; "
+    program += "print('ready', flush=True); input(); "
+    program += "print(prepare_model(Path(sys.argv[1]), Path(sys.argv[2])).folder)"
+    command = [sys.executable, "-c", program, str(source), str(cache)]
+    root = Path(__file__).parents[4]
+    pipe = subprocess.PIPE
+    running = [subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=root) for _ in range(4)]
+    assert {process.stdout.readline() for process in running if process.stdout} == {"ready\n"}
+    for process in running:
+        assert process.stdin
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    found = {process.communicate()[0].strip() for process in running}
+    assert [process.returncode for process in running] == [0, 0, 0, 0]
+    assert found == {str(prepare_model(source, cache).folder)}
+    assert left_overs(cache) == []
+
+
+def test_the_default_model_is_prepared_with_its_name(prepared_model: PreparedModel) -> None:
+    assert prepared_model.name == "all-MiniLM-L6-v2"
+    assert replace(prepared_model) == prepared_model
+    assert (prepared_model.dim, prepared_model.max_tokens, prepared_model.vocabulary_size) == (384, 256, 30_522)
+    assert prepared_model.weights_sha256 == "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"

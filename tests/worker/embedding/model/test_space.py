@@ -1,0 +1,80 @@
+"""Digests and embedding spaces."""
+
+import hashlib
+import re
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from worker.embedding.model.space import Digester, EmbeddingSpace
+
+SPACE = EmbeddingSpace(
+    weights_sha256="aa", tokenizer_sha256="bb", pooling="mean", normalize=True, dim=384, document_prefix="", query_prefix="query: "
+)
+DIFFERENT: dict[str, dict[str, object]] = {
+    "weights": {"weights_sha256": "ab"},
+    "tokenizer": {"tokenizer_sha256": "ab"},
+    "pooling": {"pooling": "cls"},
+    "normalize": {"normalize": False},
+    "dim": {"dim": 768},
+    "document_prefix": {"document_prefix": "passage: "},
+    "query_prefix": {"query_prefix": ""},
+    "a letter that moved over": {"weights_sha256": "aab", "tokenizer_sha256": "b"},
+    "prefixes exchanged": {"document_prefix": "query: ", "query_prefix": ""},
+}
+
+
+@pytest.mark.parametrize("changes", DIFFERENT.values(), ids=DIFFERENT)
+def test_everything_that_decides_what_a_vector_means_makes_another_space(changes: dict[str, object]) -> None:
+    other = replace(SPACE, **changes)  # type: ignore[arg-type]
+    assert other.id != SPACE.id
+    assert Digester(other, "").digest("a line") != Digester(SPACE, "").digest("a line")
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(EmbeddingSpace)])
+def test_no_part_is_left_out_of_the_id(name: str) -> None:
+    """A part that is added one day must be hashed, too, or vectors of two kinds would meet in one index."""
+    value: Any = getattr(SPACE, name)
+    other: Any = not value if isinstance(value, bool) else value + type(value)("1")
+    assert replace(SPACE, **{name: other}).id != SPACE.id
+
+
+def test_the_parts_have_the_names_that_a_user_knows() -> None:
+    assert SPACE.parts == {
+        "weights": "aa",
+        "tokenizer": "bb",
+        "pooling": "mean",
+        "normalize": "True",
+        "dims": "384",
+        "document_prefix": "",
+        "query_prefix": "query: ",
+    }
+
+
+def test_the_same_parts_are_the_same_space() -> None:
+    assert replace(SPACE).id == SPACE.id
+    assert re.fullmatch("[0-9a-f]{16}", SPACE.id)
+
+
+def _blake2b(*parts: str, size_bytes: int) -> str:
+    prefixed = b"".join(len(part.encode()).to_bytes(8, "little") + part.encode() for part in parts)
+    return hashlib.blake2b(prefixed, digest_size=size_bytes).hexdigest()
+
+
+def test_ids_are_blake2b_over_length_prefixed_parts_so_a_later_version_finds_its_templates_again() -> None:
+    assert SPACE.id == _blake2b("aa", "bb", "mean", "True", "384", "", "query: ", size_bytes=8)
+    assert Digester(SPACE, "passage: ").digest("café") == _blake2b(SPACE.id, "passage: café", size_bytes=16)
+
+
+@given(st.text("aé", max_size=4), st.text("aé", max_size=4))
+def test_digests_are_equal_exactly_for_equal_texts(one: str, other: str) -> None:
+    digester = Digester(SPACE, "")
+    assert (digester.digest(one) == digester.digest(other)) == (one == other)
+
+
+def test_the_prefix_is_part_of_the_text_that_is_embedded() -> None:
+    assert Digester(SPACE, "passage: ").digest("line") == Digester(SPACE, "").digest("passage: line")
+    assert Digester(SPACE, "passage: ").digest("line") != Digester(SPACE, "").digest("line")

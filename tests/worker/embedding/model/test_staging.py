@@ -1,0 +1,141 @@
+"""What a killed process leaves behind is removed by the next one, and what a living one makes never is."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.worker.embedding.model.tiny import make_folder
+from worker.embedding.model.prepared import prepare_model
+from worker.embedding.model.staging import discard, is_nobodys, new_folder, remove_stale, write_whole
+
+NOW = 1_000_000.0
+"""A time of day long before every folder here: none is old enough to go for its age."""
+MAKER = """
+import sys
+from pathlib import Path
+from worker.embedding.model.staging import new_folder
+with new_folder(Path(sys.argv[1])) as making:
+    (making / "half").write_text("half")
+    print(making.name, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    return folder
+
+
+def start_maker(cache: Path) -> tuple[subprocess.Popen[str], Path]:
+    """Start a process that makes a folder until its input ends; returns when it has the folder."""
+    pipe = subprocess.PIPE
+    process = subprocess.Popen([sys.executable, "-c", MAKER, cache], stdin=pipe, stdout=pipe, text=True, cwd=Path(__file__).parents[4])
+    assert process.stdout
+    return process, cache / process.stdout.readline().strip()
+
+
+def test_a_folder_is_gone_at_the_end_unless_it_was_renamed(cache: Path) -> None:
+    with new_folder(cache) as making:
+        (making / "file").touch()
+    assert list(cache.iterdir()) == []
+    with new_folder(cache) as making:
+        making.rename(cache / "made")
+    assert [file.name for file in cache.iterdir()] == ["made"]
+
+
+def test_a_folder_is_gone_after_an_error(cache: Path) -> None:
+    with pytest.raises(ValueError, match="no"), new_folder(cache):
+        raise ValueError("no")
+    assert list(cache.iterdir()) == []
+
+
+def test_what_a_living_process_makes_stays_and_what_a_killed_one_left_goes(cache: Path) -> None:
+    process, making = start_maker(cache)
+    with process:
+        remove_stale(cache, now=NOW)
+        assert (making / "half").is_file()
+        process.kill()
+        process.wait()
+        assert (making / "half").is_file()
+        remove_stale(cache, now=NOW)
+        assert list(cache.iterdir()) == []
+
+
+def test_a_living_process_keeps_its_folder_however_long_it_takes(cache: Path) -> None:
+    process, making = start_maker(cache)
+    with process:
+        os.utime(making, (0, 0))
+        remove_stale(cache, now=NOW)
+        assert making.is_dir()
+        process.communicate("")
+    assert list(cache.iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "O_PATH"), reason="only Linux opens a folder so that it cannot be locked")
+def test_where_nothing_can_be_locked_a_days_age_decides(cache: Path) -> None:
+    folder = os.open(cache, os.O_PATH)
+    os.utime(cache, (NOW, NOW))
+    assert is_nobodys(folder, NOW + 86_401)
+    assert not is_nobodys(folder, NOW + 86_399)
+    os.close(folder)
+
+
+def test_other_files_of_the_cache_stay(cache: Path) -> None:
+    (cache / "model-abc").mkdir()
+    (cache / ".making-file").touch()
+    remove_stale(cache, now=NOW)
+    assert sorted(file.name for file in cache.iterdir()) == [".making-file", "model-abc"]
+
+
+def test_the_next_prepare_removes_what_was_left(cache: Path, tmp_path: Path) -> None:
+    (cache / ".making-left").mkdir()
+    (cache / ".making-left" / "model.gguf").touch()
+    model = prepare_model(make_folder(tmp_path / "hf"), cache)
+    assert {file.name for file in cache.iterdir() if file.suffix != ".stamp"} == {model.folder.name}
+
+
+def test_makers_and_removers_at_once_never_take_each_others_folders(cache: Path) -> None:
+    """Each process makes and fills folders while it removes what it takes for left behind; a stolen one is an error."""
+    program = """
+import sys
+from pathlib import Path
+from worker.embedding.model.staging import new_folder, remove_stale
+cache = Path(sys.argv[1])
+input()
+for _ in range(150):
+    with new_folder(cache) as making:
+        remove_stale(cache, now=0.0)
+        (making / "file").write_text("whole")
+        remove_stale(cache, now=0.0)
+        assert (making / "file").read_text() == "whole"
+"""
+    command = [sys.executable, "-c", program, str(cache)]
+    running = [subprocess.Popen(command, stdin=subprocess.PIPE, text=True, cwd=Path(__file__).parents[4]) for _ in range(4)]
+    for process in running:
+        assert process.stdin
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    for process in running:
+        process.communicate()
+    assert [process.returncode for process in running] == [0, 0, 0, 0]
+    assert list(cache.iterdir()) == []
+
+
+def test_a_file_is_replaced_as_a_whole(cache: Path) -> None:
+    write_whole(cache / "a.stamp", "one")
+    write_whole(cache / "a.stamp", "two")
+    assert (cache / "a.stamp").read_text(encoding="utf-8") == "two"
+    assert [file.name for file in cache.iterdir()] == ["a.stamp"]
+
+
+def test_a_damaged_folder_goes_and_one_that_has_gone_is_no_error(cache: Path) -> None:
+    (cache / "damaged").mkdir()
+    (cache / "damaged" / "file").touch()
+    discard(cache / "damaged")
+    discard(cache / "damaged")
+    assert list(cache.iterdir()) == []

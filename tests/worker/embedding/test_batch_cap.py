@@ -1,0 +1,168 @@
+"""The law of the batch cap: what it learns from which batch, how fast, and what it ignores."""
+
+import math
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from worker.embedding.batch_cap import BatchCap
+
+
+def new_cap(*, budget: int = 640, least: int = 40, target_s: float = 0.1) -> BatchCap:
+    return BatchCap(budget_tokens=budget, least_tokens=least, target_s=target_s)
+
+
+def after(cap: BatchCap, *observed: tuple[int, float]) -> list[int]:
+    """Return the cap after each batch of so many tokens in so many seconds."""
+    found = []
+    for tokens, seconds in observed:
+        cap.observe(tokens, seconds)
+        found.append(cap.capped_tokens)
+    return found
+
+
+@pytest.mark.parametrize(("budget", "least", "target_s"), [(10, 0, 0.1), (10, 11, 0.1), (10, 5, 0.0), (10, 5, math.nan)])
+def test_impossible_settings_are_refused(budget: int, least: int, target_s: float) -> None:
+    with pytest.raises(ValueError, match=r"need 0 < least|cannot take"):
+        new_cap(budget=budget, least=least, target_s=target_s)
+
+
+def test_it_begins_at_the_budget_and_stays_there_where_a_full_batch_is_short_enough() -> None:
+    assert after(new_cap(), *[(640, 0.1)] * 3) == [640] * 3
+
+
+def test_two_slow_batches_cut_it_to_what_fitted_in_the_faster_of_them() -> None:
+    assert after(new_cap(), (640, 0.16), (640, 0.128)) == [640, 500]
+    assert after(new_cap(), (640, 0.128), (640, 0.16)) == [640, 500]
+
+
+def test_one_cut_at_most_halves_it_and_none_goes_below_the_least() -> None:
+    assert after(new_cap(), *[(640, 30.0)] * 10) == [640, 320, 320, 160, 160, 80, 80, 40, 40, 40]
+
+
+def test_a_slow_batch_by_itself_changes_nothing() -> None:
+    cap = new_cap()
+    assert after(cap, (640, 0.1), (640, 30.0), (640, 0.1), (640, 30.0), (640, 0.1)) == [640] * 5
+
+
+def test_what_says_nothing_between_two_slow_batches_does_not_excuse_them() -> None:
+    """As a batch with queries between two of logs."""
+    assert after(new_cap(), (640, 0.2), (100, 0.05), (640, 0.2)) == [640, 640, 320]
+
+
+def test_a_batch_of_less_than_half_the_cap_says_nothing_when_it_is_slow() -> None:
+    assert after(new_cap(), *[(319, 30.0)] * 10) == [640] * 10
+    assert after(new_cap(), *[(320, 30.0)] * 2) == [640, 320]
+
+
+def test_a_batch_that_says_neither_slow_nor_short_changes_nothing() -> None:
+    """600 tokens in 0.12 s: 300 would take 0.06 s at this pace, or 0.12 s if it were all for the start."""
+    cap = new_cap()
+    assert after(cap, (640, 0.2), (640, 0.2)) == [640, 320]
+    assert after(cap, *[(600, 0.12), (200, 0.09)] * 5) == [320] * 10
+
+
+def test_it_grows_by_a_32nd_of_the_budget_up_to_what_fits() -> None:
+    cap = new_cap()
+    assert after(cap, (640, 0.2), (640, 0.2)) == [640, 320]
+    assert after(cap, (320, 0.05), (340, 0.05), (360, 0.095), (378, 0.1)) == [340, 360, 378, 378]
+    assert after(cap, *[(640, 0.05)] * 20)[-1] == 640
+
+
+def test_two_outliers_are_made_good_within_ten_batches() -> None:
+    cap = new_cap()
+    assert after(cap, (640, 30.0), (640, 30.0)) == [640, 320]
+    assert after(cap, *[(cap.capped_tokens + 20 * n, 0.1 * (cap.capped_tokens + 20 * n) / 500) for n in range(10)])[-1] == 500
+
+
+def test_batches_of_nothing_or_in_no_time_teach_nothing() -> None:
+    assert after(new_cap(), (0, 5.0), (0, 5.0), (640, 0.0), (640, 0.0)) == [640] * 4
+
+
+def test_without_a_target_it_is_always_the_budget() -> None:
+    cap = new_cap(target_s=math.inf)
+    cap.query_came()
+    assert after(cap, *[(640, 1e9)] * 3) == [640] * 3
+
+
+def test_it_holds_while_queries_arrive_and_ten_seconds_of_work_longer() -> None:
+    cap = new_cap()
+    after(cap, (640, 0.2), (640, 0.2))
+    held = [cap.tokens]
+    cap.query_came()
+    for seconds in (0.0, 9.5, 0.25, 0.25):
+        cap.observe(50, seconds)
+        held.append(cap.tokens)
+    assert held == [640, 320, 320, 320, 640]
+    cap.query_came()
+    cap.observe(50, 9.5)
+    cap.query_came()
+    cap.observe(50, 9.5)
+    assert cap.queries_arrive
+    cap.observe(0, 0.5)
+    assert not cap.queries_arrive, "an engine made anew for nothing is time, too"
+
+
+def test_after_a_shrink_it_never_goes_above_again() -> None:
+    cap = new_cap(least=300)
+    cap.shrink(500)
+    assert after(cap, *[(500, 0.01)] * 5) == [500] * 5
+    cap.shrink(900)
+    assert (cap.tokens, cap.capped_tokens) == (500, 500)
+    cap.shrink(200)
+    assert after(cap, *[(200, 30.0)] * 4) == [200] * 4, "the least shrinks with it"
+
+
+def test_a_larger_batch_from_before_a_shrink_teaches_what_it_can() -> None:
+    cap = new_cap()
+    cap.shrink(320)
+    assert after(cap, *[(640, 0.12)] * 4) == [320] * 4
+    assert after(cap, *[(640, 0.3)] * 2) == [320, 213]
+
+
+def test_telling_it_the_same_budget_again_forgets_nothing() -> None:
+    cap = new_cap()
+    cap.observe(640, 0.2)
+    cap.shrink(640)
+    assert after(cap, (640, 0.2)) == [320]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.floats(0, 0.099), st.floats(1e-6, 0.01), st.integers(1, 20_000), st.lists(st.floats(0, 1), max_size=60))
+def test_on_a_linear_engine_it_approaches_what_fits_and_never_crosses_it(
+    start_s: float, token_s: float, budget: int, sizes: Sequence[float]
+) -> None:
+    """Whatever sizes the batches have: each change goes towards what fits, none beyond."""
+    cap = new_cap(budget=budget, least=1)
+    fits = min((0.1 - start_s) / token_s, budget)
+    for size in sizes:
+        before = cap.capped_tokens
+        tokens = max(int(size * budget), 1)
+        cap.observe(tokens, start_s + token_s * tokens)
+        now = cap.capped_tokens
+        if now < before:
+            assert now >= min(int(fits), before) - 1
+        if now > before:
+            assert now <= fits + 1e-6
+            assert now - before <= max(budget // 32, 1)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.floats(0, 0.05), st.floats(1e-6, 0.01), st.integers(1, 20_000))
+def test_full_batches_on_a_linear_engine_bring_it_to_what_fits_in_a_bounded_number(start_s: float, token_s: float, budget: int) -> None:
+    """Two batches a cut; each cut halves it, or divides its distance from what fits by at least two as a start takes half the target."""
+    cap = new_cap(budget=budget, least=1)
+    fits = (0.1 - start_s) / token_s
+    for _ in range(2 * (2 * math.ceil(math.log2(budget) + 1) + 1)):
+        cap.observe(cap.capped_tokens, start_s + token_s * cap.capped_tokens)
+    assert max(1, min(int(fits), budget) - 1) <= cap.capped_tokens <= max(1, fits + 1e-6)
+    low = max(cap.capped_tokens // 2, 1)
+    cap = new_cap(budget=budget, least=1)
+    cap.observe(budget, 1e9)
+    while cap.capped_tokens > low:
+        cap.observe(cap.capped_tokens, 1e9)
+    for _ in range(2 * budget):
+        cap.observe(cap.capped_tokens, start_s + token_s * cap.capped_tokens)
+    assert cap.capped_tokens <= max(fits, 1) + 1e-6

@@ -1,0 +1,117 @@
+"""The compute step: what a batch becomes on the engine's thread."""
+
+import numpy as np
+import pytest
+
+from tests.fakes.engine import FakeEngine
+from tests.worker.chain import Chain
+from worker.embedding.batcher import Batch
+from worker.embedding.compute import Computed, EmbedBatch
+from worker.embedding.guarded_engine import EngineFailed
+from worker.messages import EncodedChunk, EncodedQuery
+from worker.runtime.stage import Stage
+
+WAIT_S = 20.0
+
+
+def waiting(chain: Chain) -> EmbedBatch:
+    """Return all that waits for the engine as one batch."""
+    taken = chain.embed_lane.take(1000, wait=False) or []
+    queries = [entry for entry in taken if isinstance(entry, EncodedQuery)]
+    return Batch(queries, [entry for entry in taken if isinstance(entry, EncodedChunk)])
+
+
+def computed(chain: Chain, batch: EmbedBatch) -> Computed:
+    chain.ahead.offer(batch)
+    assert chain.compute_step.turn(wait=False)
+    (result,) = chain.ahead.results()
+    return result
+
+
+def test_outcomes_are_the_queries_then_the_logs(chain: Chain) -> None:
+    chain.feed("disk full", "network down")
+    chain.ask({"text": "what is slow"})
+    chain.ask({"text": "what is hot"})
+    batch = waiting(chain)
+    result = computed(chain, batch)
+    assert result.batch == batch
+    assert len(chain.engine.calls) == 1
+    texts = [query.ids for query in batch.queries] + [log.ids for log in batch.logs]
+    assert len(texts) == len(result.outcomes) == 4
+    for ids, outcome in zip(texts, result.outcomes, strict=True):
+        assert not isinstance(outcome, str)
+        assert np.array_equal(outcome, chain.engine.embed([ids])[0])
+
+
+def test_a_text_that_is_blamed_has_its_reason_in_its_place(chain: Chain) -> None:
+    chain.engine.raises_on = {chain.id_of("poison")}
+    chain.feed("disk full", "poison", "network down")
+    result = computed(chain, waiting(chain))
+    assert [isinstance(outcome, str) for outcome in result.outcomes] == [False, True, False]
+
+
+def test_a_query_that_came_too_late_is_left_out_of_the_batch_and_of_the_engine(chain: Chain) -> None:
+    chain.ask({"text": "what is slow", "deadline_ms": 2000})
+    chain.ask({"text": "what is hot"})
+    chain.feed("disk full")
+    batch = waiting(chain)
+    chain.now_s += 1.0
+    result = computed(chain, batch)
+    assert [query.query.text for query in result.late] == ["what is slow"]
+    assert [query.query.text for query in result.batch.queries] == ["what is hot"]
+    assert result.batch.logs == batch.logs
+    assert len(result.outcomes) == 2
+    assert chain.engine.calls == [[chain.tokens("what is hot"), chain.tokens("disk full")]]
+
+
+def test_a_batch_of_late_queries_only_does_not_reach_the_engine_but_comes_back(chain: Chain) -> None:
+    chain.ask({"text": "what is slow", "deadline_ms": 2000})
+    chain.now_s += 1.0
+    result = computed(chain, waiting(chain))
+    assert (result.batch, result.outcomes, len(result.late)) == (([], []), [], 1)
+    assert chain.engine.calls == []
+
+
+def test_when_it_began_and_ended_is_the_clocks_answer_before_and_after_the_engine(chain: Chain) -> None:
+    chain.engine.dead = True
+    chain.new_engines = [FakeEngine()]
+    chain.feed("disk full")
+    chain.engine_load_s = 7.0
+    result = computed(chain, waiting(chain))
+    assert (result.started_s, result.ended_s) == (100.0, 107.0)
+
+
+def test_how_large_the_next_batch_may_be_comes_back_with_the_outcomes(chain: Chain) -> None:
+    chain.feed(*[f"{word} " * 60 for word in ("disk", "network", "login", "memory", "battery", "printer")])
+    batch = waiting(chain)
+    assert computed(chain, batch).limit_tokens == 512
+    chain.engine.memory_tokens = 300
+    assert computed(chain, batch).limit_tokens == 256
+
+
+def test_without_a_batch_there_is_nothing_to_compute(chain: Chain) -> None:
+    assert not chain.compute_step.turn(wait=False)
+    assert chain.ahead.results() == []
+
+
+def test_an_engine_that_cannot_be_repaired_gives_nothing_back(chain: Chain) -> None:
+    chain.engine.dead = True
+    chain.feed("disk full")
+    chain.ahead.offer(waiting(chain))
+    with pytest.raises(EngineFailed):
+        chain.compute_step.turn(wait=False)
+    assert not chain.ahead.has_results
+    assert not chain.ahead.is_idle
+
+
+def test_the_stage_computes_until_nothing_more_will_come(chain: Chain) -> None:
+    stage = Stage("engine", chain.compute_step.body, lambda _stage, _error: None)
+    stage.start()
+    for line in ("disk full", "network down", "login refused"):
+        chain.feed(line)
+        chain.ahead.offer(waiting(chain))
+        chain.ahead.wait(until_wants=False)
+    chain.ahead.close()
+    stage.join(WAIT_S)
+    assert not stage.is_alive()
+    assert [len(result.outcomes) for result in chain.ahead.results()] == [1, 1, 1]

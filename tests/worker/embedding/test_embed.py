@@ -1,0 +1,225 @@
+"""The embed step with a fake engine: vectors, failing texts, limits, queries and the stage's end."""
+
+import numpy as np
+import pytest
+
+from tests.worker.chain import LOGS, Chain
+from tests.worker.conftest import NewChain
+from worker.embedding.guarded_engine import EngineFailed
+from worker.messages import EmbeddedChunk, FailedQuery, ReadyQuery
+from worker.runtime.limits import LimitReached
+from worker.runtime.stage import Stage
+
+WAIT_S = 20.0
+
+
+def ignore(_stage: str, _error: Exception) -> None:
+    """The test looks at what is left instead."""
+
+
+def test_every_template_leaves_with_its_own_vector(chain: Chain) -> None:
+    lines = [f"{word} failed" for word in ("disk", "network", "login", "memory", "battery")]
+    chain.feed(*lines)
+    chain.embed()
+    embedded = chain.store_lane.take(100)
+    assert embedded is not None
+    for one in embedded:
+        assert isinstance(one, EmbeddedChunk)
+        ids = chain.words.encode([one.masked]).text(0)
+        assert np.array_equal(one.vector, chain.engine.embed([ids])[0])
+        assert (one.tokens, one.source) == (len(ids), "engine")
+    assert {one.masked for one in embedded if isinstance(one, EmbeddedChunk)} == set(lines)
+
+
+def test_what_was_embedded_is_counted(chain: Chain) -> None:
+    chain.feed("disk full", "disk full", "network down")
+    chain.embed()
+    tally = chain.embed_step.tally
+    assert (tally.batches, tally.templates) == (1, 2)
+    assert tally.tokens == chain.tokens("disk full") + chain.tokens("network down")
+
+
+def test_batches_are_counted_by_size_tokens_and_how_long_their_first_text_had_waited(chain: Chain) -> None:
+    chain.now_s = 10.0
+    chain.feed("disk full", "network down")
+    assert chain.embed_turn()
+    chain.now_s = 13.0
+    chain.embed()
+    tally = chain.embed_step.tally
+    assert tally.sizes.seen().total == tally.templates == 2
+    assert tally.batch_tokens.seen().total == tally.tokens
+    assert tally.waits.seen().buckets[-1][1] == tally.batches == tally.batch_seconds.seen().buckets[-1][1]
+    assert tally.waits.seen().total == 3.0
+
+
+def test_vectors_are_cached(chain: Chain) -> None:
+    chain.feed("disk full")
+    chain.embed()
+    assert chain.digest("disk full") in chain.cache.get_many([chain.digest("disk full")])
+
+
+@pytest.mark.parametrize("fault", ["nan_on", "raises_on"])
+def test_a_text_that_fails_alone_becomes_dead_letters_and_its_batch_is_stored(chain: Chain, fault: str) -> None:
+    setattr(chain.engine, fault, {chain.id_of("poison")})
+    chain.feed("disk full", "poison in the well", "network down", "poison in the well")
+    chain.run()
+    assert chain.stored() == [(0, "disk full"), (2, "network down")]
+    assert chain.letters.offsets() == [1, 3]
+    assert chain.committable() == 4
+    assert chain.digest("poison in the well") not in chain.cache.get_many([chain.digest("poison in the well")])
+
+
+def test_lines_that_board_a_flight_after_it_failed_are_dead_letters_too(chain: Chain) -> None:
+    chain.engine.raises_on = {chain.id_of("poison")}
+    chain.feed("poison")
+    chain.embed()
+    chain.feed("poison")
+    assert chain.letters.offsets() == [0, 1]
+    assert len(chain.embed_lane) == 0
+
+
+def test_while_golden_texts_fail_there_is_no_dead_letter(chain: Chain) -> None:
+    chain.engine.nan_on = {chain.id_of("poison")}
+    chain.engine.wrong = True
+    chain.feed("disk full", "poison")
+    with pytest.raises(EngineFailed):
+        chain.embed()
+    assert chain.letters.posted == []
+    assert chain.committable() is None
+    assert len(chain.store_lane) == 0
+
+
+def test_a_wrong_number_of_vectors_stores_nothing(chain: Chain) -> None:
+    chain.engine.vectors_missing = 1
+    chain.feed("disk full", "network down")
+    with pytest.raises(EngineFailed):
+        chain.embed()
+    assert (len(chain.store_lane), chain.letters.posted, chain.committable()) == (0, [], None)
+
+
+def test_too_many_rejected_texts_in_a_row_stop_the_service(new_chain: NewChain) -> None:
+    chain = new_chain(most_rejected=2)
+    chain.engine.nan_on = {chain.id_of("poison")}
+    chain.feed("poison one", "poison two", "sound", "poison three", "poison four")
+    chain.embed()
+    chain.feed("poison five")
+    with pytest.raises(LimitReached, match="3 texts that the engine rejects in a row"):
+        chain.embed()
+    assert chain.letters.offsets() == [0, 1, 3, 4, 5]
+
+
+def test_known_cached_and_repeated_lines_do_not_reset_the_limit(new_chain: NewChain) -> None:
+    chain = new_chain(most_rejected=2)
+    chain.engine.nan_on = {chain.id_of("poison")}
+    chain.feed("sound")
+    chain.run()
+    chain.feed("poison one", "sound", "poison one", "poison two", "poison two")
+    chain.run()
+    chain.feed("sound", "poison three")
+    with pytest.raises(LimitReached):
+        chain.embed()
+
+
+def test_a_flight_goes_on_when_the_record_that_began_it_is_lost(chain: Chain) -> None:
+    chain.feed("disk full")
+    chain.ledger.revoke([LOGS])
+    chain.ledger.assign([LOGS])
+    chain.feed("disk full")
+    chain.run()
+    assert chain.stored() == [(1, "disk full")]
+    assert chain.committable() == 2
+    assert chain.ledger.open_bytes == 0
+
+
+def test_queries_leave_for_the_answer_lane_before_waiting_lines(chain: Chain) -> None:
+    words = ("disk", "network", "login", "memory", "battery", "printer", "camera", "garden", "water", "paper")
+    chain.feed(*[f"{word} " * 60 for word in words])
+    chain.ask({"text": "what is slow"})
+    while not len(chain.answer_lane):
+        assert chain.embed_turn()
+    answerable = chain.answer_lane.take(10, wait=False)
+    assert answerable is not None
+    assert isinstance(answerable[0], ReadyQuery)
+    assert len(chain.embed_step.batcher) > 0
+
+
+def test_queries_and_lines_of_one_batch_get_their_own_vectors(chain: Chain) -> None:
+    chain.feed("disk full", "network down")
+    chain.ask({"text": "what is slow"})
+    chain.embed()
+    assert len(chain.engine.calls) == 1
+    answerable = (chain.answer_lane.take(10) or [])[0]
+    assert isinstance(answerable, ReadyQuery)
+    assert answerable.vector is not None
+    vectors = {"what is slow": answerable.vector}
+    vectors |= {one.masked: one.vector for one in chain.store_lane.take(10) or [] if isinstance(one, EmbeddedChunk)}
+    assert len(vectors) == 3
+    for text, vector in vectors.items():
+        assert np.array_equal(vector, chain.engine.embed([chain.words.encode([text]).text(0)])[0])
+        assert np.array_equal(vector, chain.cache.get_many([chain.digest(text)])[chain.digest(text)])
+
+
+def test_what_fills_several_batches_is_embedded_without_waiting_for_more(chain: Chain) -> None:
+    chain.feed(*[f"{word} " * 100 for word in ("disk", "network", "login", "memory", "battery", "printer", "camera")])
+    chain.embed()
+    assert len(chain.engine.calls) == 2
+    assert len(chain.store_lane) == 7
+
+
+def test_a_query_carries_where_its_time_went(chain: Chain) -> None:
+    chain.ask({"text": "what is slow"})
+    chain.now_s += 2.5
+    chain.embed()
+    answerable = chain.answer_lane.take(10)
+    assert answerable is not None
+    assert isinstance(answerable[0], ReadyQuery)
+    assert (answerable[0].wait_s, answerable[0].embed_s) == (2.5, 0.0)
+
+
+def test_a_query_past_its_deadline_is_answered_but_not_computed(chain: Chain) -> None:
+    chain.ask({"text": "what is slow", "deadline_ms": 2000})
+    chain.ask({"text": "what is hot"})
+    chain.now_s += 1.5
+    chain.embed()
+    assert chain.engine.calls == [[chain.tokens("what is hot")]]
+    chain.ask({"text": "what is dead", "deadline_ms": 3000})
+    chain.now_s += 1.5
+    chain.embed()
+    assert len(chain.engine.calls) == 1
+    answerable = chain.answer_lane.take(10)
+    assert answerable is not None
+    assert [type(one) for one in answerable] == [FailedQuery, ReadyQuery, FailedQuery]
+
+
+def test_a_query_that_the_engine_cannot_embed_is_a_bad_query(chain: Chain) -> None:
+    chain.engine.nan_on = {chain.id_of("poison")}
+    receipt = chain.ask({"text": "poison"})
+    chain.embed()
+    assert chain.answer()[0]["error"]["field"] == "text"
+    assert receipt.is_alive
+    assert chain.query_ledger.open_records == 0
+    assert chain.letters.posted == []
+
+
+def test_the_stage_ends_when_its_lane_is_closed_but_not_before_all_is_embedded(chain: Chain) -> None:
+    chain.feed(*[f"{word} " * 100 for word in ("disk", "network", "login", "memory", "battery", "printer", "camera")])
+    chain.embed_lane.close()
+    stages = [Stage("embed", chain.embed_step.body, ignore), Stage("engine", chain.compute_step.body, ignore)]
+    for stage in stages:
+        stage.start()
+    for stage in stages:
+        stage.join(WAIT_S)
+        assert not stage.is_alive()
+    assert len(chain.store_lane) == 7
+    assert len(chain.engine.calls) > 1
+
+
+def test_the_stage_leaves_what_it_holds_when_its_lane_is_abandoned(chain: Chain) -> None:
+    chain.feed(*[f"{word} " * 100 for word in ("disk", "network", "login", "memory", "battery", "printer", "camera")])
+    chain.embed_step.turn()
+    assert len(chain.embed_step.batcher) > 0
+    chain.embed_lane.abandon()
+    chain.ahead.abandon()
+    chain.embed_step.body()
+    chain.compute_step.body()
+    assert chain.engine.calls == []

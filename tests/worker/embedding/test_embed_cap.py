@@ -1,0 +1,106 @@
+"""The embed step and the batch cap: how long each batch took reaches the law, and what it says reaches the engine."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from tests.fakes.engine import FakeEngine
+from tests.worker.chain import Chain
+from worker.embedding.batcher import Batcher
+from worker.embedding.compute import Compute
+from worker.embedding.embed import Embed
+
+WORDS = ("disk", "network", "water", "memory", "battery", "garden", "camera")
+"""Of one token each."""
+
+
+class Timed:
+    """A chain whose engine takes what `took_s` says for each batch in turn, and then nothing.
+
+    Thread: the test's.
+    """
+
+    def __init__(self, chain: Chain, took_s: Sequence[float]) -> None:
+        self.chain = chain
+        self._steps_s = [step_s for one_s in took_s for step_s in (0.0, one_s)]
+        """What passes before each look at the clock: one when a batch begins, one when it ends."""
+        self.compute: Compute = replace(chain.compute_step, clock=self._clock)
+        batcher = Batcher(budget_tokens=512, log_floor_tokens=64, target_s=0.5)  # type: ignore[var-annotated]
+        self.embed: Embed = replace(chain.embed_step, batcher=batcher)
+
+    def batches(self, count: int) -> list[int]:
+        """Let the engine compute so many; returns the tokens of each."""
+        calls = len(self.chain.engine.calls)
+        for _ in range(count):
+            self._embed()
+            assert self.compute.turn(wait=False)
+        self._embed()
+        return [sum(call) for call in self.chain.engine.calls[calls:]]
+
+    def _embed(self) -> None:
+        """Let the embed stage do what it can without waiting."""
+        chain = self.chain
+        while len(chain.embed_lane) or chain.ahead.has_results or (len(self.embed.batcher) and chain.ahead.wants):
+            self.embed.turn()
+
+    def _clock(self) -> float:
+        self.chain.now_s += self._steps_s.pop(0) if self._steps_s else 0.0
+        return self.chain.now_s
+
+
+def lines(count: int) -> list[str]:
+    """Return different lines of 52 tokens."""
+    return [" ".join([WORDS[n % 7]] * 20 + [WORDS[n // 7 % 7]] * 20 + [WORDS[n // 49 % 7]] * 10) for n in range(count)]
+
+
+def test_a_query_is_followed_by_batches_that_take_the_target_as_the_ones_before_it_taught(chain: Chain) -> None:
+    timed = Timed(chain, [1.0, 1.0])
+    chain.feed(*lines(80))
+    assert timed.batches(3) == [468] * 3, "nobody asks"
+    assert timed.embed.batcher.capped_tokens == 256
+    chain.ask({"text": "what is slow"})
+    asked = chain.tokens("what is slow")
+    assert timed.batches(3) == [asked + 52, 208, 208], "what stood ready was taken back"
+
+
+@pytest.mark.parametrize("took_s", [4.0, 12.0])
+def test_full_batches_come_back_when_the_engine_has_worked_for_a_while_without_a_query(chain: Chain, took_s: float) -> None:
+    timed = Timed(chain, [1.0, 1.0, 0.1, took_s])
+    chain.feed(*lines(80))
+    timed.batches(1)
+    chain.ask({"text": "what is slow"})
+    timed.batches(3)
+    assert timed.embed.batcher.queries_arrive == (took_s < 10.0)
+
+
+def test_an_engine_that_is_made_anew_in_one_batch_does_not_shrink_those_after_it(chain: Chain) -> None:
+    timed = Timed(chain, [0.4, 30.0, 0.4])
+    chain.feed(*lines(80))
+    timed.batches(1)
+    chain.engine.dead = True
+    chain.new_engines = [FakeEngine()]
+    timed.batches(2)
+    assert timed.embed.batcher.capped_tokens == 512
+
+
+def test_a_query_that_came_too_late_teaches_nothing(chain: Chain) -> None:
+    """Its tokens were never in the engine: without them the batches are too small to say that they were slow."""
+    timed = Timed(chain, [1.0, 1.0])
+    for line, deadline_ms in zip(lines(2), (2000, 4500), strict=True):
+        chain.ask({"text": " ".join(WORDS * 34), "deadline_ms": deadline_ms})
+        chain.feed(line)
+        chain.now_s += 1.5
+        assert timed.batches(1) == [52]
+    assert timed.embed.batcher.capped_tokens == 512
+
+
+def test_batches_that_memory_halved_are_capped_within_what_is_left(chain: Chain) -> None:
+    timed = Timed(chain, [1.0] * 20)
+    chain.engine.memory_tokens = 310
+    chain.feed(*lines(80))
+    timed.batches(6)
+    chain.ask({"text": "what is slow"})
+    timed.batches(1)
+    assert max(timed.batches(3)) <= 156
+    assert timed.embed.batcher.capped_tokens >= 128

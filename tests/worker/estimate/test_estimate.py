@@ -1,0 +1,132 @@
+"""From the figures of a sample to bytes, seconds and rates."""
+
+from collections import Counter
+from dataclasses import asdict, replace
+
+import pytest
+
+from sinks.row import LineRow, TemplateRow
+from worker.estimate.estimate import ModeEstimate, Scale, Surroundings, allocated_bytes, estimate_mode, quantile, redis_bytes
+from worker.estimate.survey import ModeSurvey
+
+AROUND = Surroundings(
+    dim=384,
+    redis_key_bytes=57,
+    redis_value_bytes=780,
+    vector_bytes=2_048,
+    topic="logs",
+    rate_lines_per_s=1_000.0,
+    engine_tokens_per_s=500.0,
+)
+ALL = Scale(factor=1.0, lines=1_000, entries=1_000, stretches=2)
+
+
+class Known(ModeSurvey):
+    """A survey with so many kinds, all of them met in one stretch only."""
+
+    number = 0
+    met = 1
+
+    @property
+    def kinds(self) -> int:
+        return self.number
+
+    def met_in(self) -> Counter[int]:
+        return Counter({self.met: self.number} if self.number else {})
+
+
+def survey(kinds: int, *, met: int = 1, tokens_per_kind: int = 30) -> ModeSurvey:
+    """Return a survey of 1,000 entries of 20 tokens each."""
+    made = Known(rows=1_000, new_entries=kinds, tokens=20_000, kind_tokens=tokens_per_kind * kinds, kind_text_bytes=100 * kinds)
+    made.entry_tokens[20] = 1_000
+    made.number, made.met = kinds, met
+    return made
+
+
+def estimated(found: ModeSurvey, scale: Scale = ALL, around: Surroundings = AROUND) -> ModeEstimate:
+    return estimate_mode(found, scale, around, text_bytes=150_000, label_bytes=0)
+
+
+def test_what_was_read_whole_is_counted_and_not_foretold() -> None:
+    estimate = estimated(survey(100))
+
+    assert (estimate.kinds_sampled, estimate.kinds, estimate.kinds_low, estimate.kinds_high) == (100, 100, 100, 100)
+    assert estimate.entries_without_embedding_share == 0.9
+    assert (estimate.tokens, estimate.tokens_to_embed) == (20_000, 3_000)
+    assert estimate.tokens_without_embedding_share == 0.85
+    assert (estimate.milvus_line_rows, estimate.milvus_template_rows) == (1_000, 100)
+
+
+def test_rates_and_seconds_follow_from_the_tokens_of_the_kinds() -> None:
+    estimate = estimated(survey(100))
+
+    assert estimate.needed_tokens_per_s == 3_000.0
+    assert estimate.engine_s == 6.0
+    assert estimate.engine_lines_per_s == 166.7
+    assert estimated(survey(100), around=replace(AROUND, rate_lines_per_s=10.0)).needed_tokens_per_s == 30.0
+
+
+def test_a_sample_is_scaled_and_kinds_grow_less_than_lines() -> None:
+    scale = Scale(factor=10.0, lines=10_000, entries=10_000, stretches=100)
+    known_kinds, new_kinds = estimated(survey(100, met=100), scale), estimated(survey(100, met=1), scale)
+
+    assert (known_kinds.kinds, known_kinds.tokens, known_kinds.tokens_to_embed) == (100, 200_000, 3_000)
+    assert known_kinds.entries_without_embedding_share == 0.99
+    assert 900 < new_kinds.kinds <= 1_000
+    assert new_kinds.kinds_low <= new_kinds.kinds <= new_kinds.kinds_high
+    assert new_kinds.tokens_to_embed == pytest.approx(30 * new_kinds.kinds, rel=0.01)
+    assert new_kinds.milvus_template_bytes == pytest.approx(new_kinds.kinds * (32 + 1_536 + 100), rel=0.01)
+
+
+def test_no_more_is_embedded_than_there_is() -> None:
+    estimate = estimated(survey(1_000, tokens_per_kind=50), Scale(factor=10.0, lines=9_900, entries=9_900, stretches=100))
+
+    assert estimate.tokens_to_embed == estimate.tokens == 200_000
+    assert (estimate.tokens_without_embedding_share, estimate.entries_without_embedding_share) == (0.0, 0.0)
+
+
+def test_of_nothing_there_are_no_shares_and_nothing_is_divided_by_zero() -> None:
+    estimate = asdict(estimate_mode(ModeSurvey(), Scale(factor=1.0, lines=0, entries=0, stretches=0), AROUND, text_bytes=0, label_bytes=0))
+
+    unknown = {name for name, value in estimate.items() if value is None}
+    assert {name for name in estimate if name.endswith("_share") or name.startswith("tokens_per_entry")} <= unknown
+    assert {value for name, value in estimate.items() if name not in unknown} == {0}
+
+
+def test_without_a_speed_there_are_no_seconds() -> None:
+    estimate = estimated(survey(100), around=replace(AROUND, engine_tokens_per_s=None))
+
+    assert (estimate.engine_s, estimate.engine_lines_per_s, estimate.needed_tokens_per_s) == (None, None, 3_000.0)
+
+
+@pytest.mark.parametrize(
+    ("key_bytes", "value_bytes", "measured"),
+    [(57, 784, 1061), (62, 790, 1077), (62, 800, 1077), (62, 1556, 1973), (62, 128, 341), (62, 2068, 2741)],
+)
+def test_a_key_takes_in_redis_what_was_measured(key_bytes: int, value_bytes: int, measured: int) -> None:
+    assert redis_bytes(key_bytes, value_bytes) == measured
+
+
+def test_sizes_are_those_of_the_allocator() -> None:
+    classes = [16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 896, 1024, 1280, 1536, 1792, 2048]
+
+    assert sorted({allocated_bytes(size) for size in range(1, 2049)}) == classes
+    assert all(allocated_bytes(size) >= size for size in range(1, 2049))
+
+
+def test_every_column_of_the_rows_is_reckoned_with() -> None:
+    line = estimated(survey(1), around=replace(AROUND, topic="t" * 10)).milvus_line_bytes
+    numbers = 6
+    assert LineRow._fields == (
+        "id", "template", "text", "time", "service", "level", "topic", "partition", "offset", "sub", "chunk", "chunks",
+    )  # fmt: skip
+    assert TemplateRow._fields == ("digest", "vector", "text")
+    # id: topic, epoch, and what separates them; template; topic; six numbers of 4 or 8 bytes; pad.
+    assert line - 150_000 == 1_000 * (len("tttttttttt@00000000/0/500/0/0") + 32 + 10 + (numbers * 4 + 2 * 4) + 2 * 4)
+
+
+def test_quantiles_are_values_that_occur() -> None:
+    counted = Counter({10: 98, 50: 1, 400: 1})
+
+    assert [quantile(counted, share) for share in (0.0, 0.5, 0.98, 0.99, 0.991, 1.0)] == [10, 10, 10, 50, 400, 400]
+    assert quantile(Counter(), 0.5) is None

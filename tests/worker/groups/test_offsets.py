@@ -1,0 +1,191 @@
+"""Where a group stands, and what moving it would mean; on a real Kafka what only Kafka knows."""
+
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from consumers.kafka.offset_reset import Start
+from consumers.record import Partition
+from tests.services.kafka import KafkaServer
+from tests.services.mock_kafka import MockKafka
+from tests.services.ports import free_port
+from worker.groups.kafka import Bounds, GroupActive, GroupState, KafkaPositions, Member
+from worker.groups.offsets import Move, Place, Readers, Target, check_at_rest, look, plan_moves
+from worker.runtime.kafka_admin import BrokerAway, KafkaRefused
+from worker.settings.tables import KafkaTable
+
+Unique = Callable[[str], str]
+WAIT_S = 30.0
+LOGS = Partition("logs", 0)
+
+
+def place(committed: int | None, *, start: Start = "earliest") -> Place:
+    return Place(partition=LOGS, committed=committed, first_offset=10, end_offset=50, start=start)
+
+
+@pytest.mark.parametrize(
+    ("committed", "next_offset", "lag", "lost"), [(30, 30, 20, 0), (10, 10, 40, 0), (4, 10, 40, 6), (50, 50, 0, 0), (60, 50, 0, 0)]
+)
+def test_the_lag_is_what_is_there_and_not_committed(committed: int, next_offset: int, lag: int, lost: int) -> None:
+    found = place(committed)
+    assert (found.next_offset, found.lag_records, found.lost_records) == (next_offset, lag, lost)
+    assert found.is_beyond_end == (committed == 60)
+
+
+def test_a_group_that_never_committed_lags_by_what_it_would_read() -> None:
+    assert place(None).lag_records == 40
+    assert place(None, start="latest").lag_records == 0
+
+
+@pytest.mark.parametrize(
+    ("committed", "after", "again", "skipped"), [(30, 20, 10, 0), (30, 45, 0, 15), (30, 30, 0, 0), (4, 12, 0, 2), (60, 45, 5, 0)]
+)
+def test_a_move_says_what_is_read_again_and_what_is_skipped(committed: int, after: int, again: int, skipped: int) -> None:
+    move = Move(place=place(committed), after=after)
+    assert (move.again_records, move.skipped_records) == (again, skipped)
+
+
+def test_a_group_at_rest_may_be_moved_and_one_with_members_not() -> None:
+    check_at_rest("g", GroupState("empty", []))
+    check_at_rest("g", GroupState("none", []))
+    members = [Member("vectail", "10.0.0.7", [LOGS, Partition("logs", 2)]), Member("other", "10.0.0.8", [])]
+    with pytest.raises(
+        GroupActive, match=r"group g is active: vectail at 10.0.0.7 \(logs/0, logs/2\), other at 10.0.0.8 \(no partition\); stop"
+    ):
+        check_at_rest("g", GroupState("stable", members))
+
+
+class Topic:
+    """A topic with two partitions and a group; partition 0 holds 2 to 9 with the times 1002 to 1009, partition 1 nothing.
+
+    Thread: the test's.
+    """
+
+    def __init__(self, kafka: KafkaServer, unique: Unique) -> None:
+        self.name, self.group = unique("logs"), unique("group")
+        self.table = KafkaTable(bootstrap_servers=kafka.bootstrap, topics=(self.name,), group=self.group)
+        self.readers = Readers(self.group, (self.name,), "earliest")
+        kafka.create_topic(self.name, partitions=2)
+        producer = Producer({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
+        for number in range(10):
+            producer.produce(self.name, b"a", partition=0, timestamp=1000 + number)
+        assert producer.flush(WAIT_S) == 0
+
+    def at(self, number: int) -> Partition:
+        return Partition(self.name, number)
+
+
+@pytest.fixture
+def topic(kafka: KafkaServer, unique: Unique) -> Topic:
+    return Topic(kafka, unique)
+
+
+@pytest.fixture
+def positions(topic: Topic) -> Iterator[KafkaPositions]:
+    with KafkaPositions(topic.table) as opened:
+        yield opened
+
+
+def test_a_new_group_does_not_exist_and_has_committed_nothing(topic: Topic, positions: KafkaPositions) -> None:
+    assert positions.state(topic.group) == GroupState("none", [])
+    assert [(one.committed, one.first_offset, one.end_offset) for one in look(positions, topic.readers)] == [(None, 0, 10), (None, 0, 0)]
+
+
+def test_what_is_committed_is_seen(topic: Topic, positions: KafkaPositions) -> None:
+    positions.commit(topic.group, {topic.at(0): 4})
+    assert positions.state(topic.group) == GroupState("empty", [])
+    assert [(one.committed, one.lag_records) for one in look(positions, topic.readers)] == [(4, 6), (None, 0)]
+
+
+@pytest.mark.parametrize(
+    ("target", "after"),
+    [(Target("earliest"), [0, 0]), (Target("latest"), [10, 0]), (Target("time", 1007), [7, 0]), (Target("time", 2000), [10, 0])],
+)
+def test_a_target_means_an_offset_in_each_partition(topic: Topic, positions: KafkaPositions, target: Target, after: list[int]) -> None:
+    assert [move.after for move in plan_moves(positions, look(positions, topic.readers), target)] == after
+
+
+def test_an_offset_must_be_there_in_each_chosen_partition(topic: Topic, positions: KafkaPositions) -> None:
+    first = look(positions, topic.readers, lambda partition: partition.partition == 0)
+    assert [move.after for move in plan_moves(positions, first, Target("offset", 10))] == [10]
+    with pytest.raises(KafkaRefused, match=f"offset 11 is not in {topic.name}/0: it holds 0 to 9, its end is 10"):
+        plan_moves(positions, first, Target("offset", 11))
+    with pytest.raises(KafkaRefused, match=f"offset 4 is not in {topic.name}/1: it is empty, its end is 0"):
+        plan_moves(positions, look(positions, topic.readers), Target("offset", 4))
+
+
+def test_a_choice_that_leaves_nothing_is_refused(topic: Topic, positions: KafkaPositions) -> None:
+    with pytest.raises(KafkaRefused, match="there is no such partition"):
+        look(positions, topic.readers, lambda _partition: False)
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_an_active_group_has_members_and_the_broker_itself_does_not_move_it(topic: Topic, positions: KafkaPositions, protocol: str) -> None:
+    own = {"group.protocol": protocol, "client.id": "reader", "enable.auto.commit": False, "log_level": 0}
+    reader = Consumer({"bootstrap.servers": topic.table.bootstrap_servers, "group.id": topic.group, **own})
+    try:
+        reader.subscribe([topic.name])
+        active = GroupState("stable", [Member("reader", "127.0.0.1", [topic.at(0), topic.at(1)])])
+        until_s = time.monotonic() + WAIT_S
+        while (found := positions.state(topic.group)) != active:
+            assert time.monotonic() < until_s, found
+            reader.poll(0.1)
+        with pytest.raises(GroupActive, match=f"group {topic.group} is active again"):
+            positions.commit(topic.group, {topic.at(0): 4})
+        assert positions.committed(topic.group, [topic.at(0)]) == {topic.at(0): None}
+    finally:
+        reader.close()
+
+
+def test_the_times_of_records_are_read_once_and_again(topic: Topic, positions: KafkaPositions) -> None:
+    for offset in (3, 8, 0):
+        assert positions.times_at({topic.at(0): offset, topic.at(1): 0}) == {topic.at(0): 1000 + offset}
+    assert positions.times_at({}) == {}
+
+
+def test_what_retention_has_removed_is_not_there(kafka: KafkaServer, topic: Topic, positions: KafkaPositions) -> None:
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
+    where = TopicPartition(topic.name, 0, 6)
+    admin.delete_records([where])[where].result()
+    positions.commit(topic.group, {topic.at(0): 4})
+    found = look(positions, topic.readers)[0]
+    assert (found.first_offset, found.lag_records, found.lost_records) == (6, 4, 2)
+    assert positions.times_at({topic.at(0): found.next_offset}) == {topic.at(0): 1006}
+    assert positions.times_at({topic.at(0): 4}) == {}
+
+
+def test_a_topic_that_does_not_exist_is_named(positions: KafkaPositions, unique: Unique) -> None:
+    missing = unique("logs")
+    with pytest.raises(KafkaRefused, match=f"topic {missing} does not exist"):
+        positions.partitions([missing])
+
+
+def test_a_broker_that_does_not_say_who_reads_can_be_read_all_the_same(mock_kafka: MockKafka) -> None:
+    table = KafkaTable(bootstrap_servers=mock_kafka.bootstrap)
+    with KafkaPositions(table) as mock:
+        Producer({"bootstrap.servers": mock_kafka.bootstrap, "log_level": 0}).list_topics("logs", timeout=WAIT_S)
+        assert mock.state("vectail") == GroupState("unknown", [])
+        mock.commit("vectail", {LOGS: 0})
+        assert mock.committed("vectail", [LOGS]) == {LOGS: 0}
+        assert mock.bounds([LOGS]) == {LOGS: Bounds(0, 0)}
+
+
+def test_a_broker_that_is_away_is_told_apart_from_one_that_refuses() -> None:
+    with KafkaPositions(KafkaTable(bootstrap_servers=f"127.0.0.1:{free_port()}"), answer_s=0.5) as away:
+        with pytest.raises(BrokerAway):
+            away.partitions(["logs"])
+        with pytest.raises(BrokerAway):
+            away.committed("g", [LOGS])
+        with pytest.raises(BrokerAway):
+            away.bounds([LOGS])
+        with pytest.raises(BrokerAway):
+            away.state("g")
+        assert away.times_at({LOGS: 0}) == {}
+
+
+def test_properties_that_the_client_does_not_take_are_refused() -> None:
+    with pytest.raises(KafkaRefused, match="kafka: "):
+        KafkaPositions(KafkaTable(librdkafka={"security.protocol": "nonsense"}))

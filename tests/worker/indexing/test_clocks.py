@@ -1,0 +1,65 @@
+"""The wall clock may jump, here and where records and queries come from: what the stream waits for is measured by another clock.
+
+Where the wall clock is read all the same is listed here, and what a jump of an hour does there: the age of a query (below), the age of
+a folder that a dead process has left where there are no locks (a day), and where a search for the newest lines begins to look
+(`tests/sinks/test_newest.py`: from wherever it begins, it finds the same).
+"""
+
+import ast
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from worker.query import Query, deadline_s
+
+ROOT = Path(__file__).parents[3]
+ROOMS = ("worker", "consumers", "producers", "sinks")
+TOOLS = "worker/cli/"
+READERS_OF_THE_WALL_CLOCK = {"worker/pipeline.py", "worker/embedding/model/prepared.py", "sinks/milvus/sink.py"}
+SHOW_AGES = {"worker/indexing/store.py", "worker/observability/status.py", "worker/observability/canary.py"}
+"""Compare it with the times of records for figures only, and show none below nought."""
+HOUR_MS = 3_600_000
+WALL_CLOCKS = {("time", "time"), ("time", "time_ns"), ("datetime", "now"), ("datetime", "utcnow"), ("datetime", "today")}
+
+
+def reads_the_wall_clock(source: str) -> bool:
+    """Say whether the code calls one of the wall clocks, or imports it by name."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and (node.value.id, node.attr) in WALL_CLOCKS:
+            return True
+        if isinstance(node, ast.ImportFrom) and any((node.module, name.name) in WALL_CLOCKS for name in node.names):
+            return True
+    return False
+
+
+@pytest.mark.parametrize("source", ["import time\ntime.time()", "from time import time", "datetime.now(tz=UTC)", "clock = time.time"])
+def test_a_wall_clock_is_seen(source: str) -> None:
+    assert reads_the_wall_clock(source)
+
+
+def test_the_stream_reads_the_wall_clock_in_three_places_and_for_figures_only() -> None:
+    files = {str(file.relative_to(ROOT)): file.read_text() for room in ROOMS for file in (ROOT / room).rglob("*.py")}
+    stream = {name: source for name, source in files.items() if not name.startswith(TOOLS)}
+    assert len(stream) > len(READERS_OF_THE_WALL_CLOCK)
+    assert {name for name, source in stream.items() if reads_the_wall_clock(source)} == READERS_OF_THE_WALL_CLOCK | SHOW_AGES
+
+
+@given(
+    deadline_ms=st.integers(1, 60_000),
+    taken_s=st.floats(0, 1e6),
+    on_the_way_ms=st.integers(0, 60_000),
+    wall_ms=st.integers(HOUR_MS, 2**41),
+    jump_ms=st.integers(-HOUR_MS, HOUR_MS),
+)
+def test_whatever_the_clocks_say_a_query_holds_the_engine_no_longer_than_its_deadline(
+    deadline_ms: int, taken_s: float, on_the_way_ms: int, wall_ms: int, jump_ms: int
+) -> None:
+    """Our clock jumps back: the query counts as just sent. It jumps ahead: the query may count as too late, and is told so."""
+    query = Query(text="disk", deadline_ms=deadline_ms)
+    until_s = deadline_s(query, sent_ms=wall_ms - on_the_way_ms, now_s=taken_s, wall_ms=wall_ms + jump_ms)
+    assert until_s is not None
+    assert until_s <= taken_s + deadline_ms / 1000
+    if jump_ms <= -on_the_way_ms:
+        assert until_s == taken_s + deadline_ms / 1000

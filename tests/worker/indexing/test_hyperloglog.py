@@ -1,0 +1,41 @@
+"""The count of different digests."""
+
+import random
+
+import numpy as np
+import pytest
+
+from worker.embedding.model.space import words_of
+from worker.indexing.hyperloglog import Distinct
+
+
+@pytest.mark.parametrize("number", [0, 1, 50, 3_000, 40_000, 120_000])
+def test_digests_are_counted_to_a_few_per_cent_however_often_they_come(number: int) -> None:
+    distinct = Distinct()
+    randoms = random.Random(number)
+    digests = [randoms.randbytes(16).hex() for _ in range(number)]
+    distinct.add(words_of(digests))
+    distinct.add(words_of(digests[: number // 2]))
+    assert abs(int(distinct) - number) <= 0.04 * number  # five standard errors
+
+
+@pytest.mark.parametrize("number", [20_000, 41_000, 60_000])
+def test_many_counts_are_right_on_average(number: int) -> None:
+    randoms = np.random.default_rng(number)
+    counts = []
+    for _ in range(24):
+        distinct = Distinct()
+        distinct.add(randoms.integers(0, 1 << 64, size=(number, 2), dtype=np.uint64))
+        counts.append(int(distinct))
+    assert abs(sum(counts) / 24 - number) <= 0.006 * number  # three and a half standard errors of the mean
+
+
+def test_two_counts_together_count_what_both_have_once() -> None:
+    randoms = random.Random(1_000)
+    digests = [randoms.randbytes(16).hex() for _ in range(1_000)]
+    left, right = Distinct(), Distinct()
+    left.add(words_of(digests[:600]))
+    right.add(words_of(digests[400:]))
+    left.merge(right)
+    assert abs(int(left) - 1_000) <= 40
+    assert abs(int(right) - 600) <= 24

@@ -1,0 +1,41 @@
+"""What the settings say about redaction and masks is what happens to lines and to queries."""
+
+import json
+
+from tests.worker.chain import Chain
+from tests.worker.conftest import NewChain
+from worker.settings.tables import AddedMask, MaskTable, RedactTable, new_masker, new_redactor
+
+
+def test_masks_are_those_of_the_settings() -> None:
+    table = MaskTable(off=("email",), add=(AddedMask(name="ticket", pattern=r"TICKET-[a-z]+", stand_in="ticket"),))
+    assert new_masker(table).mask(["closed TICKET-abc for a@b.org"]) == ["closed ticket for a@b.org"]
+    assert new_masker(MaskTable(mode="exact")).mask(["at 10.0.0.1"]) == ["at 10.0.0.1"]
+
+
+def test_nothing_is_redacted_unless_it_was_asked_for() -> None:
+    text = "mail to a.person@example.org"
+    assert new_redactor(RedactTable()).redact([text]) == [text]
+    assert "person" not in new_redactor(RedactTable(rules=("email",))).redact([text])[0]
+
+
+def test_what_is_redacted_is_neither_embedded_nor_stored_nor_asked(new_chain: NewChain) -> None:
+    chain: Chain = new_chain(redact=["email"])
+    chain.feed("mail from a.person@example.org bounced", json.dumps({"message": "mail from b.person@example.org bounced"}))
+    chain.run()
+    stored = [line.text for line in chain.sink.lines.values()]
+    assert len(stored) == 2
+    assert len(set(stored)) == 1
+    assert not any("person" in text for text in (*stored, *(row.text for row in chain.sink.templates.values())))
+    assert chain.redactor.counts["email"] == 2
+    chain.ask({"text": "mail from c.person@example.org bounced", "k": 1})
+    assert len(chain.embed_lane) == 0, "the same text, so the same vector"
+    assert chain.answer()[0]["hits"][0]["score"] == 1.0
+
+
+def test_a_dead_letter_keeps_the_original_bytes(new_chain: NewChain) -> None:
+    chain = new_chain(redact=["email"], max_chunks=1)
+    (receipt,) = chain.feed("mail from a.person@example.org " + "word " * 4000)
+    assert receipt.record.value is not None
+    assert b"a.person@example.org" in receipt.record.value
+    assert chain.ledger.tally["dead_letter"] == 1

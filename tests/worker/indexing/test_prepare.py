@@ -1,0 +1,309 @@
+"""The prepare step: which way a line goes, and what becomes of a record that holds none."""
+
+import json
+import threading
+import tracemalloc
+
+import pytest
+
+from consumers.ledger import Reject
+from tests.worker.chain import LOGS, Chain
+from tests.worker.conftest import NewChain
+from worker.messages import EmbeddedChunk, EncodedChunk
+from worker.runtime.limits import LimitReached
+
+WAIT_S = 20.0
+LONG = " ".join(["database"] * 2_000)
+"""Makes more than one chunk."""
+LARGE = "x" * 1_000_001
+TINY = json.dumps([{"msg": "a"}] * 10_000)
+WORDS = " ".join(f"disk{'x' * (n % 50)}" for n in range(2_000))
+
+
+def taken(chain: Chain) -> tuple[int, int]:
+    """How many texts wait for the engine, and how many entries for the sink."""
+    return len(chain.embed_lane), len(chain.store_lane)
+
+
+def test_a_new_line_goes_to_the_engine_as_token_ids(chain: Chain) -> None:
+    chain.feed("disk full on 10.0.0.1\n")
+    encoded = chain.embed_lane.take(10)
+    assert encoded is not None
+    assert len(encoded) == 1
+    assert isinstance(encoded[0], EncodedChunk)
+    assert encoded[0].masked == "disk full on"
+    assert encoded[0].ids.tolist() == chain.words.encode(["disk full on"]).text(0).tolist()
+    assert taken(chain) == (0, 0)
+
+
+def test_the_same_line_many_times_in_one_list_is_embedded_once(chain: Chain) -> None:
+    chain.feed(*["disk full"] * 50)
+    assert taken(chain) == (1, 0)
+    chain.run()
+    assert chain.embedded_texts() == 1
+    assert chain.stored() == [(offset, "disk full") for offset in range(50)]
+    assert chain.committable() == 50
+    assert chain.flights.total().tokens_saved == 49 * chain.tokens("disk full")
+
+
+def test_lines_that_differ_in_what_is_masked_are_one_template(chain: Chain) -> None:
+    chain.feed("took 12 ms", "took 999 ms")
+    chain.feed("took 3 ms")
+    chain.run()
+    assert chain.stored() == [(0, "took 12 ms"), (1, "took 999 ms"), (2, "took 3 ms")]
+    assert (chain.embedded_texts(), len(chain.sink.templates)) == (1, 1)
+
+
+def test_a_known_template_goes_past_the_engine(chain: Chain) -> None:
+    chain.feed("disk full")
+    chain.run()
+    chain.feed("disk full", "disk full")
+    assert taken(chain) == (0, 2)
+    chain.store()
+    assert chain.committable() == 3
+    assert chain.flights.total().tokens_saved == 2 * chain.tokens("disk full")
+
+
+def test_a_cached_vector_goes_to_the_sink_as_a_template(chain: Chain) -> None:
+    chain.feed("disk full")
+    chain.embed()
+    chain.store_lane.take(10)  # as if the process had been restarted with its cache: the row was never written
+    chain.flights.fail(chain.digest("disk full"), "restart")
+    chain.flights._rejected.clear()  # noqa: SLF001 - the rest of the restart
+    chain.feed("disk full")
+    waiting = chain.store_lane.take(10)
+    assert waiting is not None
+    assert [type(one) for one in waiting] == [EmbeddedChunk]
+    assert isinstance(waiting[0], EmbeddedChunk)
+    assert waiting[0].source == "memory"
+    chain.store_step.step(waiting)
+    assert chain.stored() == [(1, "disk full")]
+    assert chain.flights.total().tokens_saved == chain.tokens("disk full")
+    assert chain.embedded_texts() == 1
+
+
+def test_a_stored_template_is_not_embedded_again_after_a_restart(chain: Chain, new_chain: NewChain) -> None:
+    chain.feed("disk full", "disk half full")
+    chain.run()
+    restarted = new_chain()
+    restarted.sink.templates.update(chain.sink.templates)
+    restarted.feed("disk full", "disk full", "disk half full")
+    assert taken(restarted) == (0, 3)
+    restarted.store()
+    assert restarted.embedded_texts() == 0
+    assert restarted.sink.calls.count("upsert_templates") == 0
+    assert restarted.committable() == 3
+    assert restarted.flights.total().tokens_saved == 2 * restarted.tokens("disk full") + restarted.tokens("disk half full")
+
+
+def test_a_template_found_in_an_index_whose_rows_do_not_live_for_ever_is_written_again(chain: Chain, new_chain: NewChain) -> None:
+    chain.feed("disk full")
+    chain.run()
+    restarted = new_chain(known_s=60.0)
+    restarted.sink.templates.update(chain.sink.templates)
+    restarted.feed("disk full", "disk full")
+    assert taken(restarted) == (0, 1)
+    restarted.store()
+    assert restarted.embedded_texts() == 0
+    assert restarted.sink.calls.count("upsert_templates") == 1
+    assert restarted.committable() == 2
+
+
+def test_a_template_is_written_again_before_its_row_is_removed(new_chain: NewChain) -> None:
+    chain = new_chain(known_s=60.0)
+    chain.feed("disk full")
+    chain.run()
+    chain.now_s += 60.0
+    chain.feed("disk full")
+    chain.run()
+    assert chain.sink.calls.count("upsert_templates") == 1
+    chain.now_s += 0.1
+    chain.feed("disk full")
+    chain.run()
+    assert chain.sink.calls.count("upsert_templates") == 2
+    assert chain.embedded_texts() == 1
+    assert chain.committable() == 3
+
+
+def test_the_sink_is_asked_only_for_templates_that_are_nowhere_nearer(chain: Chain) -> None:
+    chain.feed("disk full")
+    chain.run()
+    chain.sink.calls.clear()
+    chain.feed("disk full")
+    assert chain.sink.calls == []
+
+
+def test_while_the_sink_cannot_be_asked_templates_are_embedded(chain: Chain) -> None:
+    chain.sink.templates.clear()
+    chain.sink.busy_calls = 1
+    chain.feed("disk full")
+    assert taken(chain) == (1, 0)
+    chain.run()
+    assert chain.committable() == 1
+
+
+def test_a_rejected_templates_later_lines_never_reach_the_engine(chain: Chain) -> None:
+    chain.engine.nan_on = {chain.id_of("poison")}
+    chain.feed("poison", "poison")
+    chain.run()
+    calls = len(chain.engine.calls)
+    chain.feed("poison")
+    assert taken(chain) == (0, 0)
+    assert len(chain.engine.calls) == calls
+    assert chain.letters.offsets() == [0, 1, 2]
+    assert chain.committable() == 3
+
+
+@pytest.mark.parametrize(("value", "outcome"), [(None, "dropped:tombstone"), ("", "dropped:empty"), ("\r\n", "dropped:empty")])
+def test_a_record_with_nothing_in_it_is_dropped_and_counted(chain: Chain, value: str | None, outcome: str) -> None:
+    chain.feed(value)
+    assert chain.ledger.tally[outcome] == 1
+    assert chain.committable() == 1
+    assert taken(chain) == (0, 0)
+
+
+def test_records_of_a_dead_generation_are_dropped_unread(chain: Chain) -> None:
+    receipts = chain.admit("disk full", "disk half full")
+    chain.ledger.revoke([LOGS])
+    chain.prepare.step(receipts)
+    assert taken(chain) == (0, 0)
+    assert chain.ledger.open_records == chain.ledger.open_bytes == 0
+    assert chain.committable() is None
+
+
+def test_an_undecodable_record_is_one_dead_letter_and_its_neighbours_are_stored(new_chain: NewChain) -> None:
+    chain = new_chain(strict=True)
+    chain.feed("before", b"\xff\xfe", "after")
+    chain.run()
+    assert chain.stored() == [(0, "before"), (2, "after")]
+    assert [(receipt.record.offset, reason, pieces) for receipt, reason, pieces in chain.letters.posted] == [
+        (1, "undecodable: not valid UTF-8", [])
+    ]
+    assert chain.committable() == 3
+
+
+def test_too_many_undecodable_records_in_a_row_stop_the_service(new_chain: NewChain) -> None:
+    chain = new_chain(strict=True, most_undecodable=3)
+    chain.feed(b"\xff", b"\xff", b"\xff", "a good one", b"\xff", b"\xff", b"\xff")
+    with pytest.raises(LimitReached, match="4 undecodable records in a row"):
+        chain.feed(b"\xff", "never reached")
+    assert len(chain.letters.posted) == 7
+
+
+def test_empty_records_do_not_count_as_good_ones(new_chain: NewChain) -> None:
+    chain = new_chain(strict=True, most_undecodable=2)
+    with pytest.raises(LimitReached):
+        chain.feed(b"\xff", "", b"\xff", None, b"\xff")
+
+
+def test_whatever_makes_records_dead_letters_before_the_engine_stops_the_service_when_it_is_all_of_them(new_chain: NewChain) -> None:
+    chain = new_chain(strict=True, max_chunks=1, most_undecodable=4)
+    with pytest.raises(LimitReached, match=r"5 undecodable records in a row \(the last: too_many_chunks\)"):
+        chain.feed(LONG, b"\xff", LARGE, json.dumps([{"message": "fits"}, {"message": LONG}]), LONG, "never sent on")
+    assert taken(chain) == (0, 0)
+    assert chain.letters.offsets() == [0, 1, 2, 4]  # of the fourth one entry fits, and was not sent on
+    assert chain.committable() == 3
+
+
+def test_good_records_between_those_of_too_many_chunks_begin_the_count_anew_as_they_came(new_chain: NewChain) -> None:
+    chain = new_chain(strict=True, max_chunks=1, most_undecodable=2)
+    chain.feed(LONG, b"\xff", "one", LARGE, LONG, "two", b"\xff", b"\xff", "three")
+    chain.run()
+    assert [text for _, text in chain.stored()] == ["one", "two", "three"]
+    assert len(chain.letters.posted) == 6
+    assert chain.committable() == 9
+
+
+def test_a_record_above_the_limit_is_one_dead_letter_and_its_neighbours_are_stored(chain: Chain) -> None:
+    chain.feed("before", LARGE, "after")
+    chain.run()
+    assert chain.stored() == [(0, "before"), (2, "after")]
+    assert [(receipt.record.offset, reason, pieces) for receipt, reason, pieces in chain.letters.posted] == [
+        (1, "too_large: 1000001 bytes, 1000000 are allowed", [])
+    ]
+    assert chain.committable() == 3
+
+
+@pytest.mark.parametrize("value", [TINY, WORDS], ids=["ten thousand entries", "one line of many chunks"])
+def test_as_much_is_counted_as_is_held(chain: Chain, value: str) -> None:
+    chain.feed("the first makes room in the tokenizer", value)
+    receipts = chain.admit(value)
+    tracemalloc.start()
+    before_bytes, _ = tracemalloc.get_traced_memory()
+    counted_before = chain.ledger.decoded_bytes
+    chain.prepare.step(receipts)
+    held = tracemalloc.get_traced_memory()[0] - before_bytes
+    tracemalloc.stop()
+    assert 0 < held <= chain.ledger.decoded_bytes - counted_before
+
+
+def test_a_piece_of_too_many_chunks_is_rejected_and_the_records_others_are_stored(new_chain: NewChain) -> None:
+    chain = new_chain(max_chunks=2)
+    chain.feed(json.dumps([{"message": "first"}, {"message": LONG}, {"message": "last"}]))
+    chain.run()
+    assert [(line.sub, line.text) for line in chain.sink.lines.values()] == [(0, "first"), (2, "last")]
+    assert [(reason, pieces) for _, reason, pieces in chain.letters.posted] == [("too_many_chunks", [Reject(1, 0, "too_many_chunks")])]
+    assert chain.committable() == 1
+
+
+def test_a_long_line_becomes_chunks_and_settles_with_the_last_of_them(chain: Chain) -> None:
+    line = " ".join(f"word{'x' * (number % 7)}" for number in range(400))
+    chain.feed(line)
+    chain.embed()
+    assert chain.committable() is None
+    chain.store()
+    rows = sorted(chain.sink.lines.values(), key=lambda row: row.chunk)
+    assert len(rows) > 1
+    assert [(row.chunk, row.chunks) for row in rows] == [(number, len(rows)) for number in range(len(rows))]
+    assert "".join(row.text for row in rows) == line
+    assert chain.committable() == 1
+
+
+def test_a_document_prefix_is_embedded_and_part_of_the_digest_but_not_stored(new_chain: NewChain) -> None:
+    chain = new_chain(prefix="passage: ")
+    chain.feed("disk full")
+    encoded = chain.embed_lane.take(10)
+    assert encoded is not None
+    assert isinstance(encoded[0], EncodedChunk)
+    assert encoded[0].ids.tolist() == chain.words.encode(["passage: disk full"]).text(0).tolist()
+    assert encoded[0].template == chain.digest("disk full") == new_chain().digest("passage: disk full")
+    assert encoded[0].masked == "disk full"
+
+
+def test_decoded_bytes_downstream_are_bounded_by_the_cap(new_chain: NewChain) -> None:
+    chain = new_chain(cap_bytes=3000)
+    receipts = chain.admit("a" * 1000, "b" * 1000)
+    chain.prepare.step(receipts)
+    chain.ledger.hold_decoded(1000)  # of a third record
+    more = chain.admit("c" * 900)
+    thread = threading.Thread(target=chain.prepare.step, args=(more,), daemon=True)
+    thread.start()
+    assert len(chain.embed_lane) == 2
+    chain.embed()
+    chain.store()
+    thread.join(WAIT_S)
+    assert not thread.is_alive()
+    chain.run()
+    assert chain.committable() == 3
+
+
+def test_a_full_group_is_sent_on_before_prepare_waits_for_room(new_chain: NewChain) -> None:
+    chain = new_chain(cap_bytes=2000)
+    receipts = [*chain.admit("a" * 600), *chain.admit("b" * 600), *chain.admit("c" * 600)]
+    chain.ledger.hold_decoded(2000)
+    chain.abandoned = True
+    chain.prepare.step(receipts)
+    assert taken(chain) == (0, 0)
+    assert chain.ledger.open_records == 3
+
+
+def test_a_hard_stop_ends_the_wait_for_room(new_chain: NewChain) -> None:
+    chain = new_chain(cap_bytes=1000)
+    receipts = chain.admit("a" * 900)
+    chain.ledger.hold_decoded(1000)
+    thread = threading.Thread(target=chain.prepare.step, args=(receipts,), daemon=True)
+    thread.start()
+    chain.abandoned = True
+    thread.join(WAIT_S)
+    assert not thread.is_alive()
+    assert chain.committable() is None

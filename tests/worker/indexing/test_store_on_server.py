@@ -1,0 +1,133 @@
+"""The store step before a Milvus server that fails in every way a stub can: nothing lost, nothing committed early, nobody blamed."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import grpc
+import pytest
+from pymilvus import MilvusClient
+
+from sinks.milvus.settings import MilvusSettings
+from sinks.milvus.sink import MilvusSink
+from tests.sinks.stub_server import StubServer
+from tests.worker.chain import Chain
+from worker.runtime.stage import Abandoned
+
+LINES = [f"disk {'abcdefgh'[number % 8]} full {number}" for number in range(20)]
+SHORT_S, PATIENT_S = 0.5, 10.0
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[StubServer]:
+    server = StubServer(tmp_path / "server")
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def remote(server: StubServer) -> Iterator[MilvusSink]:
+    sink = MilvusSink(MilvusSettings(uri=server.uri, dim=384, space="space-1", timeout_s=PATIENT_S))
+    sink.open()
+    yield sink
+    sink.close()
+
+
+@pytest.fixture
+def onto(chain: Chain, remote: MilvusSink) -> Chain:
+    """A chain whose store step writes to the server, with its lines embedded."""
+    chain.store_step = replace(chain.store_step, sink=remote)
+    chain.feed(*LINES)
+    chain.embed()
+    return chain
+
+
+def short_count(server: StubServer) -> None:
+    server.forgotten_rows = 1
+
+
+def rate_limit(server: StubServer) -> None:
+    server.refuse = (8, "request is rejected by grpc RateLimiter middleware: rate limit exceeded")
+
+
+def no_access(server: StubServer) -> None:
+    server.refuse = (65_535, "auth check failure, please check username and password are correct")
+
+
+def no_credentials(server: StubServer) -> None:
+    server.denied = (grpc.StatusCode.UNAUTHENTICATED, "auth check failure")
+
+
+def not_found(server: StubServer) -> None:
+    server.refuse = (100, "collection not found[collection=vectail]")
+
+
+def every_row_too_large(server: StubServer) -> None:
+    server.most_rows = 0
+
+
+def late_answer(server: StubServer) -> None:
+    server.answer.clear()
+
+
+def mend(server: StubServer) -> None:
+    server.forgotten_rows, server.refuse, server.denied, server.most_rows = 0, None, None, 1 << 31
+    server.answer.set()
+
+
+FAULTS = [short_count, rate_limit, no_access, no_credentials, not_found, every_row_too_large, late_answer]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("collection", ["templates", "lines"])
+def test_what_the_server_refuses_for_a_while_is_held_and_then_stored_once(
+    onto: Chain, server: StubServer, remote: MilvusSink, fault: Callable[[StubServer], None], collection: str
+) -> None:
+    tries: list[float] = []
+
+    def wait_at_most(timeout_s: float) -> None:
+        remote._lent.check()._write_timeout_s = timeout_s  # noqa: SLF001 (no test should wait so long for an answer that does not come)
+
+    def begin() -> None:
+        wait_at_most(SHORT_S if fault is late_answer else PATIENT_S)
+        fault(server)
+
+    def pause(seconds: float) -> bool:
+        assert (onto.committable(), onto.ledger.open_records, onto.letters.posted) == (None, len(LINES), [])
+        tries.append(seconds)
+        if len(tries) == 2:
+            mend(server)
+            wait_at_most(PATIENT_S)
+        return False
+
+    onto.store_step = replace(onto.store_step, pause=pause, fail_point=lambda point: begin() if point == "before_upsert" else None)
+    if collection == "templates":
+        begin()
+        onto.store_step = replace(onto.store_step, fail_point=lambda _point: None)
+    onto.store()
+    assert len(tries) == 2
+    assert remote.counts() == (len(LINES), 8)
+    assert sorted(row.text for row in remote.lines_between("logs", 0, 0, 99).rows) == sorted(LINES)
+    assert (onto.committable(), onto.ledger.open_records, onto.letters.posted) == (len(LINES), 0, [])
+
+
+def test_a_batch_that_is_too_large_is_halved_at_once_and_all_of_it_is_stored(onto: Chain, server: StubServer, remote: MilvusSink) -> None:
+    server.most_rows = 6
+    onto.store()
+    assert onto.pauses_s == []
+    assert server.stored_rows == [4, 4, 5, 5, 5, 5]
+    assert remote.counts() == (len(LINES), 8)
+    assert onto.committable() == len(LINES)
+
+
+def test_a_collection_that_is_dropped_while_running_is_waited_for(onto: Chain, server: StubServer, remote: MilvusSink) -> None:
+    other = MilvusClient(server.uri, dedicated=True)
+    other.drop_collection("vectail")
+    other.close()
+    onto.give_up_after = 4
+    with pytest.raises(Abandoned):
+        onto.store()
+    assert (onto.committable(), onto.ledger.open_records, onto.letters.posted) == (None, len(LINES), [])
+    assert [line.split(" (")[0] for line in onto.said] == ["the sink does not take rows"]
+    assert "vectail" in onto.said[0]
+    assert remote.template_texts([onto.digest(onto.mask(LINES[0]))]), "templates were stored before"

@@ -1,0 +1,116 @@
+"""Canaries: found, found late, lost, and one whose record Kafka does not take."""
+
+import json
+import threading
+from collections.abc import Sequence
+from typing import Any, cast
+
+from producers.kafka import Delivered, KafkaProducer, QueueFull
+from worker.observability.canary import Canary
+from worker.query import Question
+
+LOST_S = 60.0
+
+
+class Line:
+    """The way of a line and of a question, both as the test says.
+
+    Each reading of the clock takes `step_s`.
+    """
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        self.step_s = 1.0
+        self.sent: list[tuple[str, str]] = []
+        self.asked: list[dict[str, Any]] = []
+        self.is_full = False
+        self.is_delivered = True
+        self.is_open = True
+        self.invisible = 0
+        """So many questions find other canaries only."""
+        self.canary = Canary(
+            cast("KafkaProducer", self), "logs", self.ask, every_s=5, lost_s=LOST_S, clock=self.clock, wall_ms=lambda: 1_000_000.0
+        )
+
+    def clock(self) -> float:
+        self.now_s += self.step_s
+        return self.now_s
+
+    def send(self, topic: str, *, value: bytes, delivered: Delivered, wait_s: float, headers: Sequence[object] = ()) -> None:
+        assert (wait_s, headers) == (0.0, ())
+        if self.is_full:
+            raise QueueFull
+        self.sent.append((topic, value.decode()))
+        delivered(None if self.is_delivered else "no broker")
+
+    def ask(self, question: Question) -> bool:
+        if not self.is_open:
+            return False
+        self.asked.append(json.loads(question.value or b""))
+        texts = ["vectail canary 99999999x"]
+        if self.invisible:
+            self.invisible -= 1
+        else:
+            texts.append(self.sent[-1][1])
+        hits = [{"text": text} for text in texts]
+        threading.Thread(target=question.asked.reply, args=(json.dumps({"hits": hits}).encode(),), kwargs={"deadline_s": None}).start()
+        return True
+
+
+def test_a_line_that_a_search_shows_is_found() -> None:
+    line = Line()
+    line.canary.turn(cast("KafkaProducer", line))
+    assert line.canary.tally.results == {"found": 1}
+    ((topic, text),) = line.sent
+    assert topic == "logs"
+    assert text.startswith("vectail canary ")
+    (asked,) = line.asked
+    assert asked["text"] == text
+    assert asked["filters"] == {"since_ms": 939_999, "topic": ["logs"]}
+    assert line.canary.tally.seconds.seen().buckets[-1][1] == 1
+
+
+def test_it_asks_until_its_own_line_is_there_and_counts_all_of_that_time() -> None:
+    line = Line()
+    line.invisible = 3
+    line.canary.turn(cast("KafkaProducer", line))
+    assert line.canary.tally.results == {"found": 1}
+    assert len(line.asked) == 4
+    assert line.canary.tally.seconds.seen().total >= 3
+
+
+def test_what_nobody_finds_in_time_is_lost() -> None:
+    line = Line()
+    line.step_s = 10.0
+    line.invisible = 10**6
+    line.canary.turn(cast("KafkaProducer", line))
+    assert line.canary.tally.results == {"lost": 1}
+    assert line.canary.tally.seconds.seen().total == 0.0
+
+
+def test_what_kafka_does_not_take_is_lost_and_nobody_is_asked() -> None:
+    line = Line()
+    line.step_s = 10.0
+    line.is_delivered = False
+    line.canary.turn(cast("KafkaProducer", line))
+    line.is_full = True
+    line.canary.turn(cast("KafkaProducer", line))
+    assert line.canary.tally.results == {"lost": 2}
+    assert line.asked == []
+
+
+def test_a_worker_that_takes_no_question_yet_is_asked_again() -> None:
+    line = Line()
+    line.step_s = 10.0
+    line.is_open = False
+    line.canary.turn(cast("KafkaProducer", line))
+    assert line.canary.tally.results == {"lost": 1}
+
+
+def test_once_stopped_it_sends_no_more_and_looks_no_longer() -> None:
+    line = Line()
+    line.canary.stop()
+    line.canary.body()
+    assert line.sent == []
+    line.canary.turn(cast("KafkaProducer", line))
+    assert line.canary.tally.results == {}

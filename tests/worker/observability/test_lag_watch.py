@@ -1,0 +1,104 @@
+"""The lag as the worker sees it: of what it owns, as Kafka says it."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from consumers.record import Partition
+from worker.groups.kafka import Bounds
+from worker.groups.offsets import Readers
+from worker.observability.lag_watch import LagWatch
+from worker.observability.probe import NotWell
+from worker.runtime.kafka_admin import BrokerAway, KafkaRefused
+
+LOGS = Readers("vectail", ("logs",), "earliest")
+QUERIES = Readers("vectail-queries", ("queries",), "earliest")
+
+
+class Broker:
+    """What a group sees of Kafka; the parts of `KafkaPositions` that are asked."""
+
+    def __init__(self) -> None:
+        self.ends = {Partition("logs", n): 100 for n in range(3)} | {Partition("queries", 0): 7}
+        self.done: dict[Partition, int | None] = {Partition("logs", 0): 40, Partition("logs", 1): 100, Partition("queries", 0): 5}
+        self.failure: Exception | None = None
+        self.asked_times: list[Mapping[Partition, int]] = []
+        self.connected = 0
+
+    def connect(self) -> "Broker":
+        self.connected += 1
+        return self
+
+    def partitions(self, topics: tuple[str, ...]) -> list[Partition]:
+        if self.failure is not None:
+            raise self.failure
+        return [partition for partition in self.ends if partition.topic in topics]
+
+    def committed(self, _group: str, partitions: list[Partition]) -> dict[Partition, int | None]:
+        return {partition: self.done.get(partition) for partition in partitions}
+
+    def bounds(self, partitions: list[Partition]) -> dict[Partition, Bounds]:
+        return {partition: Bounds(0, self.ends[partition]) for partition in partitions}
+
+    def times_at(self, places: Mapping[Partition, int]) -> dict[Partition, int]:
+        self.asked_times.append(places)
+        return dict.fromkeys(places, 50_000)
+
+
+class Scene:
+    def __init__(self) -> None:
+        self.broker = Broker()
+        self.owned = {Partition("logs", 0), Partition("logs", 2), Partition("queries", 0)}
+        self.now_s = 10.0
+        self.watch = LagWatch(
+            self.broker.connect,  # type: ignore[arg-type] # as much of it as is asked
+            [LOGS, QUERIES],
+            owned=lambda: self.owned,
+            clock=lambda: self.now_s,
+            wall_ms=lambda: 62_000.0,
+        )
+
+    def lags(self) -> dict[Partition, int]:
+        return {partition: standing.lag.records for partition, standing in self.watch.standings.items()}
+
+
+def test_it_shows_what_the_worker_owns_of_both_groups_and_nothing_else() -> None:
+    scene = Scene()
+    scene.watch.ask()
+    assert scene.lags() == {Partition("logs", 0): 60, Partition("logs", 2): 100, Partition("queries", 0): 2}
+    assert scene.broker.asked_times == [{Partition("logs", 0): 40, Partition("logs", 2): 0, Partition("queries", 0): 5}]
+    assert scene.watch.standings[Partition("logs", 0)].lag.seconds == 12.0
+    assert scene.watch.looked_s == 10.0
+
+
+def test_after_a_rebalance_the_next_look_shows_the_new_partitions() -> None:
+    scene = Scene()
+    scene.watch.ask()
+    scene.owned = {Partition("logs", 1)}
+    scene.watch.ask()
+    assert scene.lags() == {Partition("logs", 1): 0}
+
+
+def test_rates_are_of_two_looks() -> None:
+    scene = Scene()
+    scene.watch.ask()
+    scene.now_s = 20.0
+    scene.broker.done[Partition("logs", 0)] = 70
+    scene.watch.ask()
+    lag = scene.watch.standings[Partition("logs", 0)].lag
+    assert (lag.rate, lag.drain_s) == (3.0, 10.0)
+    assert scene.broker.connected == 1
+
+
+@pytest.mark.parametrize("failure", [BrokerAway("no broker"), KafkaRefused("topic logs does not exist")])
+def test_while_kafka_does_not_answer_the_last_look_stays_and_its_age_tells(failure: Exception) -> None:
+    scene = Scene()
+    scene.watch.ask()
+    scene.now_s, scene.broker.failure = 99.0, failure
+    with pytest.raises(NotWell, match=str(failure)):
+        scene.watch.ask()
+    assert scene.watch.looked_s == 10.0
+    assert scene.lags()
+    scene.broker.failure = None
+    scene.watch.ask()
+    assert scene.watch.looked_s == 99.0

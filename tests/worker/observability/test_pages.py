@@ -1,0 +1,196 @@
+"""The worker's own pages, of a whole service on the embedded broker: what they say, and that every figure is right and named."""
+
+import http.client
+import json
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from prometheus_client import Metric
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_metrics
+from prometheus_client.parser import text_string_to_metric_families as parsed
+from pydantic import SecretStr
+
+from tests.fakes.sink import FakeSink
+from tests.worker.running import Ended, World, lines_of, wait_until
+from worker.http.listening import listen
+from worker.observability import metrics as m
+from worker.settings.status_table import HttpTable, StatusTable
+from worker.settings.tables import DecodeTable, RedactTable
+
+LINES = 40
+LIVELY = StatusTable(refresh_s=0.5)
+Values = dict[tuple[str, tuple[tuple[str, str], ...]], float]
+
+
+def ask(running: Ended, path: str, accept: str = "") -> tuple[int, str, str]:
+    listening = running.service.outside.http
+    assert listening is not None
+    client = http.client.HTTPConnection(listening.host, listening.port, timeout=30)
+    try:
+        client.request("GET", path, headers={"Accept": accept} if accept else {})
+        answer = client.getresponse()
+        return answer.status, answer.headers["Content-Type"], answer.read().decode()
+    finally:
+        client.close()
+
+
+def page(running: Ended, path: str) -> tuple[int, str, dict[str, str]]:
+    status, content_type, body = ask(running, path)
+    assert content_type == "application/json"
+    document = json.loads(body)
+    return status, document["status"], document["checks"]
+
+
+def families(running: Ended) -> dict[str, Metric]:
+    status, content_type, body = ask(running, "/metrics")
+    assert status == 200
+    assert content_type.startswith("text/plain")
+    return {family.name: family for family in parsed(body)}
+
+
+def values(running: Ended) -> Values:
+    return {(s.name, tuple(sorted(s.labels.items()))): s.value for family in families(running).values() for s in family.samples}
+
+
+def _open_metrics(body: str) -> Iterable[Metric]:
+    found: Iterable[Metric] = open_metrics(body)  # type: ignore[no-untyped-call] # it has no types
+    return found
+
+
+def value(found: Values, name: str, **labels: str) -> float:
+    return found[name, tuple(sorted(labels.items()))]
+
+
+def name_of(metric: m.Metric) -> str:
+    return metric.name.removesuffix("_total") if metric.kind == "counter" else metric.name
+
+
+@pytest.fixture
+def world(world: World) -> World:
+    world.http = listen(HttpTable(port=0))
+    return world
+
+
+@pytest.fixture
+def fed(world: World) -> Ended:
+    """A service that has seen a bit of everything."""
+    world.fake_sink.has_bm25 = False
+    world.send(lines_of(LINES))
+    world.send([b"\xff\xfe", b"", b'{"message": "mail to ann@example.org", "level": "info"}'], partition=1)
+    often = {"commit_interval_s": 0.2}
+    settings = world.settings(status=LIVELY, kafka=often, decode=DecodeTable(errors="strict"), redact=RedactTable(rules=("email",)))
+    running = world.start(settings).opened()
+    wait_until(lambda: running.service.pipeline.log_ledger.tally["admitted"] == LINES + 3, "all records")
+    wait_until(lambda: not running.service.pipeline.log_ledger.tally["in_flight"], "all to be done")
+    world.ask({"text": "disk"}, {"text": ""})
+    wait_until(lambda: page(running, "/readyz")[1] == "ready", "readiness")
+    wait_until(lambda: any(name == "vectail_consumer_committed_offset" for name, _ in values(running)), "what is committed")
+    return running
+
+
+def test_every_metric_is_there_under_its_kind_with_its_labels_and_its_meaning(fed: Ended) -> None:
+    found = families(fed)
+    for metric in m.METRICS:
+        family = found[name_of(metric)]
+        assert (family.type, family.documentation) == (metric.kind, metric.meaning), metric.name
+        assert family.samples, metric.name
+        for sample in family.samples:
+            assert set(sample.labels) - {"le"} == set(metric.labels), metric.name
+    ours = {name for name in found if name.startswith("vectail_")}
+    assert ours == {name_of(metric) for metric in m.METRICS}
+
+
+def test_the_figures_are_those_of_what_was_fed(fed: Ended, world: World) -> None:
+    wait_until(lambda: world.committed() == LINES + 3, "the commit")
+    found = values(fed)
+    topic = world.topic
+    assert value(found, "vectail_records_admitted_total", topic=topic) == LINES + 3
+    outcomes = {"indexed": LINES + 1, "dead_letter": 1, "empty": 1, "tombstone": 0, "revoked": 0, "abandoned": 0}
+    assert {o: value(found, "vectail_records_total", topic=topic, outcome=o) for o in outcomes} == outcomes
+    assert value(found, "vectail_inflight_records", group="logs") == 0
+    assert value(found, "vectail_decode_total", format="text") == LINES
+    assert value(found, "vectail_decode_total", format="json") == 1
+    assert value(found, "vectail_decode_total", format="none") == 1
+    assert value(found, "vectail_redactions_total", rule="email") == 1
+    assert value(found, "vectail_dlq_total", stage="decode", reason="undecodable") == 1
+    assert value(found, "vectail_sink_rows_total", op="lines") == LINES + 1
+    assert value(found, "vectail_searchable_seconds_count") == LINES + 1
+    ways = Counter({w: value(found, "vectail_chunks_total", topic=topic, way=w) for w in ("known", "collapsed", "engine", "rejected")})
+    assert ways.total() == LINES + 1
+    assert ways["engine"] == value(found, "vectail_sink_rows_total", op="templates") == 8
+    assert value(found, "vectail_queries_total", outcome="answered") == 1
+    assert value(found, "vectail_queries_total", outcome="bad_query") == 1
+    assert value(found, "vectail_query_seconds_count", stage="total") == 1
+    assert value(found, "vectail_engine_up") == 1
+    assert value(found, "vectail_batch_tokens_sum") > 0
+    assert value(found, "vectail_rebalances_total", group="logs", event="assign") >= 1
+
+
+def test_the_lag_and_what_is_committed_are_kafkas_own(fed: Ended, world: World) -> None:
+    def lags() -> list[float]:
+        found = values(fed)
+        return [v for (name, labels), v in found.items() if name == "vectail_consumer_lag_records" and ("topic", world.topic) in labels]
+
+    wait_until(lambda: lags() == [0.0] * 4, "no lag in any of the partitions, two of which never had a record")
+    found = values(fed)
+    assert value(found, "vectail_consumer_committed_offset", topic=world.topic, partition="0") == LINES
+    assert value(found, "vectail_consumer_end_offset", topic=world.topic, partition="1") == 3
+    assert ("vectail_consumer_committed_offset", (("partition", "2"), ("topic", world.topic))) not in found
+
+
+def test_who_asks_for_open_metrics_gets_them(fed: Ended) -> None:
+    status, content_type, body = ask(fed, "/metrics", "application/openmetrics-text; version=1.0.0")
+    assert (status, content_type.partition(";")[0]) == (200, "application/openmetrics-text")
+    assert {family.name for family in _open_metrics(body)} >= {name_of(metric) for metric in m.METRICS}
+
+
+def test_no_figure_bears_a_word_of_a_record(fed: Ended) -> None:
+    _, _, body = ask(fed, "/metrics")
+    assert "ann@" not in body
+    assert "disk" not in body
+
+
+def test_a_worker_that_waits_for_its_index_is_alive_and_says_what_it_waits_for(world: World) -> None:
+    assert isinstance(world.sink, FakeSink)
+    world.sink.busy_calls = 10**9
+    running = world.start(world.settings(status=LIVELY))
+    wait_until(lambda: page(running, "/readyz")[2].get("index", "").startswith("the fake sink is busy"), "the reason")
+    assert page(running, "/readyz")[:2] == (503, "not_ready")
+    assert page(running, "/healthz") == (200, "alive", {"worker": "starting"})
+    world.sink.busy_calls = 0
+    wait_until(lambda: page(running, "/readyz")[0] == 200, "readiness")
+    status, word, checks = page(running, "/healthz")
+    assert (status, word, set(checks.values())) == (200, "alive", {"ok"})
+    assert value(values(running), "vectail_ready") == 1
+
+
+def test_an_index_that_goes_away_is_named_and_does_not_kill_the_worker(fed: Ended, world: World) -> None:
+    world.fake_sink.busy_calls = 10**9
+    wait_until(lambda: page(fed, "/readyz")[0] == 503, "the outage to be seen")
+    wait_until(lambda: {name for name, said in page(fed, "/readyz")[2].items() if said != "ok"} == {"index"}, "nothing else to be named")
+    assert page(fed, "/healthz")[0] == 200
+    found = values(fed)
+    assert (value(found, "vectail_dependency_up", dependency="index"), value(found, "vectail_dependency_up", dependency="kafka")) == (0, 1)
+    world.fake_sink.busy_calls = 0
+    wait_until(lambda: page(fed, "/readyz")[0] == 200, "readiness")
+
+
+def test_the_heartbeat_is_touched_while_it_lives(world: World, tmp_path: Path) -> None:
+    file = tmp_path / "alive"
+    running = world.start(world.settings(status=StatusTable(refresh_s=0.5, heartbeat_file=file))).opened()
+    wait_until(file.exists, "the first beat")
+    first_ns = file.stat().st_mtime_ns
+    wait_until(lambda: file.stat().st_mtime_ns > first_ns, "the next beat")
+    assert running.stop() == 0
+
+
+def test_with_a_token_the_pages_need_none_and_searching_does(world: World) -> None:
+    assert world.http is not None
+    world.http.socket.close()
+    world.http = listen(HttpTable(port=0))
+    running = world.start(world.settings(status=LIVELY, http=HttpTable(port=0, token=SecretStr("secret")))).opened()
+    assert page(running, "/healthz")[0] == 200
+    assert ask(running, "/metrics")[0] == 200
+    assert ask(running, "/api/search")[0] == 405

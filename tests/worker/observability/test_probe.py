@@ -1,0 +1,71 @@
+"""Probes: what they say while, before and after they ask."""
+
+import threading
+
+from worker.observability.probe import PATIENCE_S, NotWell, Probe
+
+WAIT_S = 20.0
+
+
+class Asked:
+    """Something that answers as the test says."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        self.wrong = ""
+        self.may_answer = threading.Event()
+        self.may_answer.set()
+        self.has_begun = threading.Event()
+        self.times = 0
+        self.probe = Probe("thing", self.ask, every_s=0.001, clock=lambda: self.now_s)
+
+    def ask(self) -> None:
+        self.times += 1
+        self.has_begun.set()
+        assert self.may_answer.wait(WAIT_S)
+        if self.wrong:
+            raise NotWell(self.wrong)
+
+
+def test_before_the_first_answer_nothing_is_well() -> None:
+    assert Asked().probe.complaint() == "not asked yet"
+
+
+def test_it_says_what_is_wrong_until_it_is_not_any_more() -> None:
+    asked = Asked()
+    asked.wrong = "away"
+    asked.probe.turn()
+    assert asked.probe.complaint() == "away"
+    asked.wrong = ""
+    asked.probe.turn()
+    assert asked.probe.complaint() == ""
+
+
+def test_a_question_that_stays_open_for_too_long_is_no_answer_and_a_late_one_is() -> None:
+    asked = Asked()
+    asked.probe.turn()
+    asked.may_answer.clear()
+    asked.has_begun.clear()
+    thread = threading.Thread(target=asked.probe.turn)
+    thread.start()
+    assert asked.has_begun.wait(WAIT_S)
+    asked.now_s = PATIENCE_S
+    assert asked.probe.complaint() == ""
+    asked.now_s = PATIENCE_S + 4
+    assert asked.probe.complaint() == "no answer for 7 s"
+    asked.may_answer.set()
+    thread.join(WAIT_S)
+    assert asked.probe.complaint() == ""
+
+
+def test_it_asks_again_and_again_until_it_is_stopped() -> None:
+    asked = Asked()
+    thread = threading.Thread(target=asked.probe.body)
+    thread.start()
+    for _ in range(3):
+        asked.has_begun.clear()
+        assert asked.has_begun.wait(WAIT_S)
+    asked.probe.stop()
+    thread.join(WAIT_S)
+    assert not thread.is_alive()
+    assert asked.times >= 3

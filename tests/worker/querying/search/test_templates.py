@@ -1,0 +1,159 @@
+"""Kinds of lines: what a query with `as: templates` gets back."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.worker.chain import Chain
+from worker.query import Query
+from worker.querying.search.dense import MOST_TEMPLATES
+from worker.querying.search.search import Sought
+from worker.querying.search.templates import Enough, find_kinds
+
+LISTING = Query.model_validate({"as": "templates"})
+
+
+def line(text: str, **fields: str) -> str:
+    return json.dumps({"message": text, **fields})
+
+
+def kinds(chain: Chain, **request: object) -> dict[str, Any]:
+    chain.ask({"as": "templates", **request})
+    chain.embed()
+    return chain.answer()[-1]
+
+
+@pytest.fixture
+def filled(chain: Chain) -> Chain:
+    chain.feed(
+        *(line(f"disk full on 10.0.0.{n}", service="web") for n in range(3)), line("network down"), line("network down"), line("login")
+    )
+    chain.run()
+    return chain
+
+
+def test_without_a_text_the_most_frequent_come_first(filled: Chain) -> None:
+    reply = kinds(filled)
+    assert reply["complete"] is True
+    assert [(kind["lines"], kind["text"], kind["example"]) for kind in reply["templates"]] == [
+        (3, "disk full on", "disk full on 10.0.0.2"),
+        (2, "network down", "network down"),
+        (1, "login", "login"),
+    ]
+    first = reply["templates"][0]
+    assert first["template"] == filled.digest("disk full on")
+    assert (first["first"], first["last"]) == (999_000, 999_000)
+    assert "score" not in first
+    assert filled.engine.calls[-1:] == filled.engine.calls[:1], "no text, nothing to embed"
+
+
+def test_with_a_text_the_nearest_come_first_with_their_score(filled: Chain) -> None:
+    reply = kinds(filled, text="login")
+    assert reply["templates"][0]["text"] == "login"
+    assert reply["templates"][0]["score"] == 1.0
+    scores = [kind["score"] for kind in reply["templates"]]
+    assert scores == sorted(scores, reverse=True)
+    assert {kind["text"]: kind["lines"] for kind in reply["templates"]} == {"disk full on": 3, "network down": 2, "login": 1}
+
+
+def test_only_lines_under_the_filters_count(filled: Chain) -> None:
+    reply = kinds(filled, filters={"service": ["web"]})
+    assert [kind["text"] for kind in reply["templates"]] == ["disk full on"]
+    assert kinds(filled, filters={"since_ms": 999_001})["templates"] == []
+    assert kinds(filled, text="login", filters={"service": ["web"]})["templates"][0]["lines"] == 3
+
+
+def test_k_bounds_the_list(filled: Chain) -> None:
+    reply = kinds(filled, k=1)
+    assert [kind["lines"] for kind in reply["templates"]] == [3]
+    assert reply["complete"] is True
+
+
+def test_kinds_under_a_filter_are_found_however_far_they_are_from_the_text(chain: Chain) -> None:
+    words = ("disk", "network", "login", "memory", "battery", "printer", "camera", "router", "server", "window")
+    chain.feed(*(line(f"{left} {right}", service="web" if left == "disk" else "") for left in words for right in words[:8]))
+    chain.run()
+    assert len(chain.sink.templates) > MOST_TEMPLATES
+    for request in ({"text": "window printer"}, {}):
+        reply = kinds(chain, k=40, filters={"service": ["web"]}, **request)
+        assert {kind["text"] for kind in reply["templates"]} == {f"disk {right}" for right in words[:8]}
+        assert reply["complete"] is True
+
+
+def test_kinds_are_ranked_by_words_too(filled: Chain) -> None:
+    filled.sink.has_bm25 = True
+    assert [kind["text"] for kind in kinds(filled, text="network", mode="bm25")["templates"]] == ["network down"]
+    reply = kinds(filled, text="10.0.0.1")
+    assert [(kind["text"], kind["lines"]) for kind in reply["templates"]] == [("disk full on", 3)], "the kind, and all of its lines"
+    assert reply["mode"] == "bm25"
+
+
+def test_the_best_kind_stays_even_if_the_count_did_not_reach_it(filled: Chain) -> None:
+    query = Query.model_validate({"as": "templates", "text": "disk full on"})
+    vector = filled.engine.embed([filled.words.encode(["disk full on"]).text(0)])[0]
+    enough = Enough(counted=lambda: False, all=lambda: False)
+    found = find_kinds(filled.sink, Sought(query, vector), enough, most_lines=1)
+    assert found.kinds[0].text == "disk full on"
+    assert {kind.text for kind in found.kinds} == {"disk full on", "network down", "login"}
+    assert all(kind.counted.lines >= 1 for kind in found.kinds)
+    assert found.complete is False
+
+
+def test_a_deadline_that_passes_meanwhile_is_said(filled: Chain) -> None:
+    filled.ask({"as": "templates", "deadline_ms": 1})
+    filled.now_s += 0.5
+    assert filled.answer()[-1]["error"]["code"] == "expired"
+
+
+def test_a_count_is_cut_short_in_time_for_its_answer_to_arrive(filled: Chain) -> None:
+    filled.ask({"as": "templates", "deadline_ms": 2_000})
+    filled.now_s += 0.95  # it was sent a second ago: nobody waits any more after one more
+    reply = filled.answer()[-1]
+    assert (reply["templates"], reply["complete"]) == ([], False)
+
+
+def test_counting_has_a_bound_of_its_own_and_what_was_counted_has_examples(filled: Chain) -> None:
+    reads = iter(range(1))
+    sink = filled.sink
+    enough = Enough(counted=lambda: next(reads, None) is None, all=lambda: False)
+    first = find_kinds(sink, Sought(LISTING, None), enough)
+    assert all(kind.example is not None for kind in first.kinds)
+    assert len(first.kinds) == 3
+    assert find_kinds(sink, Sought(LISTING, None), enough) == ([], False)
+
+
+def test_a_listing_lets_those_go_first_who_ask_for_lines(filled: Chain) -> None:
+    filled.ask({"as": "templates"})
+    filled.ask({"text": "login"})
+    filled.ask({"as": "templates", "k": 0})
+    filled.embed()
+    first, second, third = filled.answer()
+    assert ("error" in first, "hits" in second, "templates" in third) == (True, True, True)
+
+
+def test_between_two_listings_those_are_answered_who_have_come_meanwhile(filled: Chain) -> None:
+    for _ in range(3):
+        filled.ask({"as": "templates"})
+    filled.answer_step.turn(filled.answer_lane.take(10) or [])
+    filled.ask({"text": "login"})
+    filled.embed()
+    filled.answer_step.turn(filled.answer_lane.take(10) or [])
+    filled.answer_step.turn(())
+    assert ["hits" if "hits" in reply else "templates" for reply in filled.answer()] == ["templates", "hits", "templates", "templates"]
+
+
+@pytest.mark.parametrize(
+    ("request_value", "field"),
+    [
+        ({}, "text"),
+        ({"as": "lines"}, "text"),
+        ({"as": "kinds"}, "as"),
+        ({"as": "templates", "text": ""}, "text"),
+        ({"form": "lines"}, "form"),
+    ],
+)
+def test_what_is_wrong_is_named(chain: Chain, request_value: dict[str, object], field: str) -> None:
+    chain.ask(request_value)
+    (reply,) = chain.answer()
+    assert (reply["error"]["code"], reply["error"]["field"]) == ("bad_query", field)

@@ -1,0 +1,282 @@
+"""What a query gets back, when its receipt settles, and how long a busy sink is waited for."""
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from sinks.sink import SinkBroken, SinkBusy, TemplateHit
+from tests.fakes.sink import FakeSink
+from tests.sinks.rows import line, template
+from tests.worker.chain import QUERIES, REPLIES, Chain
+from worker.querying.answer import PATIENCE_S, RETRY_S, Answer
+from worker.querying.documents import MOST_REPLY_BYTES
+from worker.runtime.stage import Abandoned
+
+
+def ask_embedded(chain: Chain, **request: object) -> None:
+    chain.ask({"text": "disk full", **request})
+    chain.embed()
+
+
+def test_an_answer_holds_the_hits_and_where_the_time_went(chain: Chain) -> None:
+    chain.feed(json.dumps({"message": "disk full on 10.0.0.1", "level": "WARN", "service": "sshd"}), "network down")
+    chain.run()
+    chain.ask({"text": "disk full on", "k": 1})
+    chain.now_s += 1.5
+    chain.embed()
+    (reply,) = chain.answer()
+    assert reply["complete"] is True
+    assert reply["seconds"] == {"wait": 0.0, "embed": 0.0, "search": 1.5}, "the vector was cached, and the query waited to be answered"
+    assert reply["mode"] == "dense"
+    (hit,) = reply["hits"]
+    assert hit == {
+        "score": 1.0,
+        "text": "disk full on 10.0.0.1",
+        "template": chain.digest("disk full on"),
+        "id": "logs@e1/0/0/0/0",
+        "topic": "logs",
+        "partition": 0,
+        "offset": 0,
+        "sub": 0,
+        "chunk": 0,
+        "chunks": 1,
+        "time": 999_000,
+        "service": "sshd",
+        "level": "WARN",
+    }
+
+
+def test_an_answer_goes_where_its_asker_said_and_settles_the_query(chain: Chain) -> None:
+    ask_embedded(chain)
+    chain.answer()
+    assert [(reply.topic, reply.correlation_id) for reply in chain.replies] == [(REPLIES, b"c1")]
+    assert chain.query_ledger.committable() == {QUERIES: 1}
+
+
+def test_a_reply_that_nobody_took_in_time_settles_too(chain: Chain) -> None:
+    chain.replies_delivered = False
+    ask_embedded(chain)
+    chain.answer()
+    assert chain.query_ledger.committable() == {QUERIES: 1}
+
+
+def test_a_query_settles_when_its_reply_is_delivered_and_not_before(chain: Chain) -> None:
+    held: list[Callable[[bool], None]] = []
+    chain.replies_held = held
+    ask_embedded(chain)
+    chain.answer()
+    assert chain.query_ledger.open_records == 1
+    held[0](True)  # noqa: FBT003 - as ReplySender has it
+    assert chain.query_ledger.open_records == 0
+
+
+def test_texts_of_every_script_arrive_as_they_were(chain: Chain) -> None:
+    chain.feed('Überlauf \x01 日志 💥 "quoted"')
+    chain.run()
+    chain.ask({"text": "anything", "k": 1})
+    chain.embed()
+    assert chain.answer()[0]["hits"][0]["text"] == 'Überlauf \x01 日志 💥 "quoted"'
+
+
+def test_while_the_sink_is_busy_the_search_is_tried_again(chain: Chain) -> None:
+    chain.feed("disk full")
+    chain.run()
+    ask_embedded(chain)
+    chain.sink.busy_calls = 3
+    (reply,) = chain.answer()
+    assert len(reply["hits"]) == 1
+    assert chain.pauses_s == [RETRY_S] * 3
+    assert reply["seconds"]["search"] == pytest.approx(3 * RETRY_S)
+
+
+def test_a_query_past_its_deadline_is_answered_expired_without_a_search(chain: Chain) -> None:
+    ask_embedded(chain, deadline_ms=2000)
+    chain.now_s += 1.0
+    chain.sink.calls.clear()
+    assert chain.answer()[0]["error"] == {"code": "expired", "field": "deadline_ms", "reason": "the deadline has passed"}
+    assert chain.sink.calls == []
+    assert chain.reply_deadlines_s == [101.0]
+
+
+def test_a_sink_that_stays_busy_until_the_deadline_is_named(chain: Chain) -> None:
+    ask_embedded(chain, deadline_ms=2000)
+    chain.sink.busy_calls = 10**9
+    (reply,) = chain.answer()
+    assert reply["error"]["code"] == "expired"
+    assert "the index does not answer" in reply["error"]["reason"]
+    assert chain.now_s < 102
+
+
+def test_a_query_without_a_deadline_is_given_up_30_seconds_after_it_was_taken(chain: Chain) -> None:
+    chain.sink.busy_calls = 10**9
+    for _ in range(20):
+        ask_embedded(chain)
+    replies = chain.answer()
+    assert [reply["error"]["code"] for reply in replies] == ["unavailable"] * 20
+    assert {reply["error"]["field"] for reply in replies} == {""}
+    assert chain.now_s <= 100 + PATIENCE_S + RETRY_S, "all of them together"
+    assert chain.query_ledger.committable() == {QUERIES: 20}
+
+
+def test_a_search_that_the_deadline_cuts_short_gives_what_it_has(chain: Chain) -> None:
+    chain.feed("disk full", "network down", "login failed")
+    chain.run()
+    ask_embedded(chain, deadline_ms=2000)
+    reads = iter(range(2))
+
+    def clock() -> float:
+        return 100.0 if next(reads, None) is not None else 102.0
+
+    answerable = chain.answer_lane.take(10)
+    assert answerable is not None
+    Answer(sink=chain.sink, clock=clock, pause=chain.pause).step(answerable)
+    (reply,) = chain.answer()
+    assert (reply["complete"], reply["hits"]) == (False, [])
+
+
+def test_a_hard_stop_leaves_the_query_open_and_asks_the_sink_no_more(chain: Chain) -> None:
+    for _ in range(5):
+        ask_embedded(chain)
+    chain.sink.busy_calls = 10**9
+    chain.give_up_after = 2
+    chain.sink.calls.clear()
+    with pytest.raises(Abandoned):
+        chain.answer()
+    assert chain.pauses_s == [RETRY_S] * 2
+    tried = len(chain.sink.calls)
+    assert tried == 1 + 5 + 5, "all together, then each, twice; after the second pause nobody"
+    assert (chain.replies, chain.query_ledger.open_records) == ([], 5)
+
+
+def test_a_broken_sink_stops_the_service(chain: Chain) -> None:
+    ask_embedded(chain)
+    chain.sink.broken = "planted"
+    with pytest.raises(SinkBroken):
+        chain.answer()
+    assert chain.query_ledger.open_records == 1
+
+
+def test_an_error_names_code_field_and_reason(chain: Chain) -> None:
+    chain.ask({"text": "a", "k": 0})
+    assert chain.answer() == [{"error": {"code": "bad_query", "field": "k", "reason": "Input should be greater than or equal to 1"}}]
+
+
+def test_several_queries_are_looked_up_in_one_read(chain: Chain) -> None:
+    chain.feed("disk full", "network down", "login failed")
+    chain.run()
+    for text, k in (("disk full", 1), ("network down", 2), ("login failed", 3)):
+        chain.ask({"text": text, "k": k})
+    chain.ask({"text": "gone", "k": 0})
+    chain.embed()
+    chain.sink.calls.clear()
+    replies = chain.answer()
+    assert [hit["text"] for reply in replies if "hits" in reply for hit in reply["hits"][:1]] == [
+        "disk full",
+        "network down",
+        "login failed",
+    ]
+    assert sorted(len(reply["hits"]) for reply in replies if "hits" in reply) == [1, 2, 3]
+    assert chain.sink.calls.count("nearest_templates") == 1
+
+
+def test_when_all_together_find_the_index_busy_each_tries_again(chain: Chain) -> None:
+    chain.feed("disk full")
+    chain.run()
+    for _ in range(3):
+        ask_embedded(chain)
+    chain.sink.busy_calls = 2
+    assert [len(reply["hits"]) for reply in chain.answer()] == [1, 1, 1]
+    assert chain.pauses_s == [RETRY_S]
+
+
+def test_an_answer_that_no_record_would_hold_is_cut(chain: Chain) -> None:
+    chain.sink.upsert_templates([template("a", np.eye(1, 384, dtype=np.float32)[0])])
+    chain.sink.upsert_lines([line(n, template="a", text="=" * 60_000) for n in range(30)])
+    chain.ask({"text": "disk", "k": 30, "per_template": 100})
+    chain.embed()
+    (reply,) = chain.answer()
+    assert [hit["offset"] for hit in reply["hits"]] == list(range(29, 15, -1))
+    assert MOST_REPLY_BYTES - 70_000 < len(chain.replies[0].value) <= MOST_REPLY_BYTES
+    assert reply["complete"] is False
+
+
+def test_the_neighbours_of_a_line_come_in_order_and_without_a_score(chain: Chain) -> None:
+    chain.feed("first", json.dumps([{"message": "second"}, {"message": "third"}]), "fourth", "fifth")
+    chain.run()
+    chain.ask({"around": {"topic": "logs", "partition": 0, "offset": 2, "before": 1, "after": 5}})
+    assert len(chain.embed_lane) == 0
+    (reply,) = chain.answer()
+    assert [(hit["offset"], hit["sub"], hit["text"]) for hit in reply["hits"]] == [
+        (1, 0, "second"),
+        (1, 1, "third"),
+        (2, 0, "fourth"),
+        (3, 0, "fifth"),
+    ]
+    assert all("score" not in hit for hit in reply["hits"])
+    assert "mode" not in reply
+
+
+def test_a_query_that_finds_the_index_busy_holds_nobody_else_up(chain: Chain) -> None:
+    chain.feed("disk full")
+    chain.run()
+    for deadline_ms in (7_000, 1_500):  # both were sent a second ago
+        chain.ask({"text": "disk full", "deadline_ms": deadline_ms})
+    chain.ask({"text": "disk full", "k": 0})
+    chain.sink.busy_calls = 10
+    replies = chain.answer()
+    assert [reply.get("error", {}).get("code", "hits") for reply in replies] == ["bad_query", "expired", "hits"]
+    assert chain.pauses_s == [RETRY_S] * len(chain.pauses_s)
+
+
+def test_while_one_is_tried_again_those_who_come_later_are_answered(chain: Chain) -> None:
+    chain.feed("disk full")
+    chain.run()
+    ask_embedded(chain)
+    chain.sink.busy_calls = 1
+    chain.answer_step.turn(chain.answer_lane.take(10) or [])
+    assert chain.replies == []
+    chain.ask({"text": "disk full", "k": 2})
+    chain.answer_step.turn(chain.answer_lane.take(10) or [])
+    assert [len(reply["hits"]) for reply in chain.answer()] == [1, 1]
+
+
+def test_an_index_that_works_long_in_vain_is_not_asked_for_ever(chain: Chain) -> None:
+    chain.feed("disk full")
+    chain.run()
+    ask_embedded(chain, deadline_ms=600_000)
+
+    class TimesOut(FakeSink):
+        def nearest_templates(self, vectors: NDArray[np.float32], limit: int) -> list[list[TemplateHit]]:
+            del vectors, limit
+            chain.now_s += 10.0
+            raise SinkBusy("10 s were not enough")
+
+    answerable = chain.answer_lane.take(10)
+    assert answerable is not None
+    Answer(sink=TimesOut(), clock=chain.clock, pause=chain.pause).step(answerable)
+    (reply,) = chain.answer()
+    assert reply["error"]["code"] == "unavailable"
+    assert "10 s were not enough" in reply["error"]["reason"]
+    assert chain.now_s < 125
+
+
+def test_the_stage_ends_when_its_lane_is_closed_and_everybody_has_an_answer(chain: Chain) -> None:
+    for _ in range(3):
+        chain.ask({"as": "templates"})
+    chain.answer_lane.close()
+    chain.sink.busy_calls = 2
+    chain.answer_step.body(chain.answer_lane)
+    assert len(chain.replies) == 3
+    assert chain.query_ledger.open_records == 0
+
+
+def test_a_lane_that_is_abandoned_leaves_what_waits_open(chain: Chain) -> None:
+    for _ in range(3):
+        chain.ask({"as": "templates"})
+    chain.answer_step.turn(chain.answer_lane.take(10) or [])
+    chain.answer_lane.abandon()
+    chain.answer_step.body(chain.answer_lane)
+    assert (len(chain.replies), chain.query_ledger.open_records) == (1, 2)

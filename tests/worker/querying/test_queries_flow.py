@@ -1,0 +1,110 @@
+"""Queries flow whatever the logs wait for: the two share the engine and the index, and nothing else.
+
+A whole service on the embedded broker each time. Lines are held up on their way; a query asked meanwhile must be answered.
+"""
+
+import socket
+import sys
+import threading
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from confluent_kafka import Consumer
+
+from tests.fakes.sink import FakeSink
+from tests.worker.running import PARTITIONS, WAIT_S, Ended, World, lines_of, wait_until
+from worker.embedding.cache.redis_cache import RedisCache
+from worker.embedding.loaded import space_of
+from worker.embedding.model.prepared import PreparedModel
+from worker.runtime.exit_codes import DRAINED
+from worker.settings.tables import CapTable, RedisTable
+
+CAP = 20
+FIRST = "disk failed after 1 s"
+
+
+@contextmanager
+def writes_held(sink: FakeSink) -> Iterator[threading.Event]:
+    """Let no write end meanwhile; gives an event that is set once one has begun."""
+    begun, free = threading.Event(), threading.Event()
+
+    def hold(_rows: object) -> None:
+        begun.set()
+        assert free.wait(WAIT_S)
+
+    sink.on_upsert = hold
+    try:
+        yield begun
+    finally:
+        sink.on_upsert = lambda _rows: None
+        free.set()
+
+
+def is_revoking(running: Ended) -> bool:
+    """Whether the log poller is inside `on_revoke` right now."""
+    (poller, _) = running.service._pollers  # noqa: SLF001 - the thread itself: others of its name may be left from other services
+    frame = sys._current_frames().get(poller.ident or 0)  # noqa: SLF001 - documented, for debuggers
+    return any(one.f_code.co_name == "on_revoke" for one, _ in traceback.walk_stack(frame))
+
+
+def with_one_line(world: World) -> Ended:
+    """Start a service that may hold `CAP` records and has one line in its index."""
+    running = world.start(world.settings(cap=CapTable(records=CAP))).opened()
+    world.send([FIRST])
+    wait_until(lambda: world.stored() == [FIRST], "the first line")
+    return running
+
+
+def found(world: World, text: str) -> list[str]:
+    (answer,) = world.ask({"text": text, "k": 1})
+    return [hit["text"] for hit in answer["hits"]]
+
+
+def test_while_every_write_hangs_and_the_log_ledger_is_full(world: World) -> None:
+    running = with_one_line(world)
+    ledger = running.service.pipeline.log_ledger
+    with writes_held(world.fake_sink):
+        world.send(lines_of(5 * CAP))
+        wait_until(lambda: ledger.open_records >= CAP, "a full ledger")
+        assert found(world, "disk failed") == [FIRST]
+        assert found(world, "what nobody has asked before") == [FIRST]
+        assert ledger.open_records >= CAP
+    wait_until(lambda: ledger.tally["indexed"] == 5 * CAP + 1, "all lines")
+    assert running.stop() == DRAINED
+
+
+def test_while_the_log_group_rebalances_and_waits_for_its_open_lines(world: World) -> None:
+    running = with_one_line(world)
+    with writes_held(world.fake_sink) as begun:
+        for partition in range(PARTITIONS):  # whichever goes away, lines of it are open
+            world.send(lines_of(CAP // PARTITIONS), partition=partition)
+        assert begun.wait(WAIT_S)
+        other = Consumer({"bootstrap.servers": world.broker.bootstrap_servers, "group.id": world.kafka.group, "group.protocol": "consumer"})
+        other.subscribe([world.topic])
+        wait_until(lambda: other.poll(0.05) or is_revoking(running), "a rebalance")
+        assert found(world, "disk failed") == [FIRST]
+        assert is_revoking(running), "the rebalance was over before the query was answered"
+    other.close()
+    assert running.stop() == DRAINED
+
+
+def test_while_redis_takes_connections_and_never_answers(world: World, prepared_model: PreparedModel) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        table = RedisTable(url=f"redis://127.0.0.1:{deaf.getsockname()[1]}/0")
+        world.connect_redis = lambda on_crash: RedisCache(table, space_of(prepared_model), say=world.said.append, on_crash=on_crash)
+        running = with_one_line(world)
+        assert found(world, "disk failed") == [FIRST]
+        assert found(world, "what nobody has asked before") == [FIRST]
+        assert running.stop() == DRAINED
+
+
+def test_while_the_lines_of_its_own_kind_are_in_flight(world: World) -> None:
+    running = with_one_line(world)
+    with writes_held(world.fake_sink) as begun:
+        world.send(["payment declined"] * 3)
+        assert begun.wait(WAIT_S)
+        assert found(world, "payment declined") == [FIRST], "its own kind is not stored yet, and it does not wait for it"
+    wait_until(lambda: len(world.stored()) == 4, "the lines")
+    assert found(world, "payment declined") == ["payment declined"]
+    assert running.stop() == DRAINED

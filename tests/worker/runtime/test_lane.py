@@ -1,0 +1,204 @@
+"""Lanes between threads: order, urgency, rings, and the two ways to end."""
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from worker.runtime.lane import Lane
+
+WAIT_S = 20.0
+_MOMENT_S = 0.02
+"""Long enough for a thread that does not wait to return."""
+
+
+@pytest.fixture
+def lane() -> Lane[int]:
+    return Lane("test")
+
+
+class Taker(threading.Thread):
+    """Takes once, on a thread of its own."""
+
+    def __init__(self, lane: Lane[int]) -> None:
+        super().__init__(daemon=True)
+        self.taken: list[int] | str | None = "nothing yet"
+        self._lane = lane
+        self.start()
+
+    def run(self) -> None:
+        self.taken = self._lane.take(10)
+
+
+def test_what_is_put_in_comes_out_in_order(lane: Lane[int]) -> None:
+    lane.put([1, 2])
+    lane.put([3])
+    assert lane.take(10) == [1, 2, 3]
+    assert lane.take(10, wait=False) == []
+
+
+def test_urgent_entries_come_first_and_in_their_order(lane: Lane[int]) -> None:
+    lane.put([1, 2])
+    lane.put([11, 12], urgent=True)
+    lane.put([3])
+    lane.put([13], urgent=True)
+    assert lane.take(4) == [11, 12, 13, 1]
+    assert lane.take(4) == [2, 3]
+
+
+def test_no_more_is_taken_than_asked_for(lane: Lane[int]) -> None:
+    lane.put([1, 2, 3])
+    lane.put([11, 12, 13], urgent=True)
+    assert lane.take(2) == [11, 12]
+    assert len(lane) == 4
+    assert lane.take(2) == [13, 1]
+    assert lane.take(2) == [2, 3]
+
+
+def test_a_closed_lane_gives_the_rest_and_then_none(lane: Lane[int]) -> None:
+    lane.put([1, 2, 3])
+    lane.close()
+    assert lane.take(2) == [1, 2]
+    assert lane.take(2, wait=False) == [3]
+    assert lane.take(2) is None
+    assert lane.take(2, wait=False) is None
+    assert not lane.is_abandoned
+
+
+def test_putting_into_a_closed_lane_is_an_error_that_names_the_lane(lane: Lane[int]) -> None:
+    lane.close()
+    with pytest.raises(RuntimeError, match="the test lane is closed"):
+        lane.put([1])
+
+
+def test_putting_nothing_into_a_closed_lane_is_no_error(lane: Lane[int]) -> None:
+    lane.close()
+    lane.put([])
+    assert lane.take(1) is None
+
+
+def test_an_abandoned_lane_forgets_what_is_inside_and_what_comes_later(lane: Lane[int]) -> None:
+    lane.put([1])
+    lane.put([2], urgent=True)
+    lane.abandon()
+    lane.put([3])
+    assert len(lane) == 0
+    assert lane.take(10) is None
+    assert lane.is_abandoned
+
+
+def test_a_closed_lane_can_still_be_abandoned(lane: Lane[int]) -> None:
+    lane.put([1])
+    lane.close()
+    lane.abandon()
+    lane.put([2])
+    assert lane.take(10) is None
+
+
+@pytest.mark.parametrize(
+    ("wake", "taken"),
+    [
+        (lambda lane: lane.put([7]), [7]),
+        (lambda lane: lane.put([7], urgent=True), [7]),
+        (lambda lane: lane.close(), None),
+        (lambda lane: lane.abandon(), None),
+        (lambda lane: lane.ring(), []),
+    ],
+    ids=["put", "urgent", "close", "abandon", "ring"],
+)
+def test_whoever_waits_is_woken(lane: Lane[int], wake: Callable[[Lane[int]], None], taken: list[int] | None) -> None:
+    taker = Taker(lane)
+    wake(lane)
+    taker.join(WAIT_S)
+    assert taker.taken == taken
+
+
+def test_a_ring_before_the_wait_is_not_lost_and_counts_once(lane: Lane[int]) -> None:
+    lane.ring()
+    lane.ring()
+    assert lane.take(10) == []
+    taker = Taker(lane)
+    taker.join(_MOMENT_S)
+    assert taker.is_alive(), "one ring ends one wait"
+    lane.put([1])
+    taker.join(WAIT_S)
+    assert taker.taken == [1]
+
+
+@pytest.mark.parametrize("wait", [True, False])
+def test_a_ring_takes_nothing_away_and_ends_with_the_next_take(lane: Lane[int], *, wait: bool) -> None:
+    lane.put([1, 2])
+    lane.ring()
+    assert lane.take(10, wait=wait) == [1, 2]
+    taker = Taker(lane)
+    taker.join(_MOMENT_S)
+    assert taker.is_alive()
+    lane.ring()
+    taker.join(WAIT_S)
+    assert taker.taken == []
+
+
+def test_a_ring_after_the_end_changes_nothing(lane: Lane[int]) -> None:
+    lane.put([1])
+    lane.close()
+    lane.ring()
+    assert lane.take(10) == [1]
+    lane.ring()
+    assert lane.take(10) is None
+
+
+def test_closing_wakes_everyone_who_waits(lane: Lane[int]) -> None:
+    takers = [Taker(lane) for _ in range(3)]
+    lane.close()
+    for taker in takers:
+        taker.join(WAIT_S)
+    assert [taker.taken for taker in takers] == [None] * 3
+
+
+def test_many_threads_lose_nothing_and_take_nothing_twice() -> None:
+    lane: Lane[tuple[int, int]] = Lane("busy")
+    lists = 400
+    taken: list[list[tuple[int, int]]] = [[] for _ in range(3)]
+
+    def put(thread: int) -> None:
+        for number in range(lists):
+            lane.put([(thread, 3 * number + i) for i in range(3)], urgent=number % 5 == 0)
+
+    def take(mine: list[tuple[int, int]]) -> None:
+        while (found := lane.take(7)) is not None:
+            mine += found
+
+    putters = [threading.Thread(target=put, args=(thread,)) for thread in range(4)]
+    takers = [threading.Thread(target=take, args=(mine,)) for mine in taken]
+    for thread in (*takers, *putters):
+        thread.start()
+    for thread in putters:
+        thread.join(WAIT_S)
+    lane.close()
+    for thread in takers:
+        thread.join(WAIT_S)
+    counts = Counter(entry for mine in taken for entry in mine)
+    assert counts == Counter((thread, number) for thread in range(4) for number in range(3 * lists))
+
+
+def test_the_wait_that_is_noted_is_that_of_the_first_usual_entry_of_each_list_taken() -> None:
+    now = [0.0]
+    lane: Lane[int] = Lane("test", clock=lambda: now[0])
+    lane.put([1, 2])
+    now[0] = 4.0
+    lane.put([3])
+    lane.put([11], urgent=True)
+    now[0] = 5.0
+    assert lane.take(2) == [11, 1]
+    assert lane.waits.seen().total == 5.0
+    now[0] = 6.0
+    assert lane.take(2) == [2, 3]
+    assert lane.waits.seen().total == 5.0 + 6.0
+    lane.put([4])
+    now[0] = 6.5
+    assert lane.take(1) == [4]
+    assert lane.waits.seen().total == 5.0 + 6.0 + 0.5
+    lane.put([12], urgent=True)
+    assert lane.take(1) == [12]
+    assert lane.waits.seen().buckets[-1][1] == 3

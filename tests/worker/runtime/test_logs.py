@@ -1,0 +1,205 @@
+"""What is said, how often, and in which form."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import structlog
+
+from worker.runtime.logs import AGAIN_S, Announcer, announcer, configure_logs, inform
+
+ROOT = Path(__file__).parents[3]
+STANDS_S = 20.0
+"""Far less than a thousand lines would wait for a reader."""
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def _own_logs() -> Iterator[None]:
+    yield
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+def announced() -> list[str]:
+    return []
+
+
+def at(moments_s: list[float]) -> Iterator[float]:
+    return iter(moments_s)
+
+
+def test_a_line_is_said_once_and_again_after_a_minute(announced: list[str]) -> None:
+    moments = at([0.0, 1.0, AGAIN_S - 0.1, AGAIN_S, AGAIN_S + 1, 2 * AGAIN_S])
+    one = Announcer(announced.append, clock=lambda: next(moments))
+    counts = []
+    for _ in range(6):
+        one.say("kafka is away")
+        counts.append(len(announced))
+    assert counts == [1, 1, 1, 2, 2, 3]
+
+
+def test_different_lines_do_not_silence_each_other(announced: list[str]) -> None:
+    one = Announcer(announced.append, clock=lambda: 0.0)
+    for line in ("a", "b", "a", "c", "b"):
+        one.say(line)
+    assert announced == ["a", "b", "c"]
+
+
+def test_what_was_said_is_remembered_within_bounds(announced: list[str]) -> None:
+    one = Announcer(announced.append, clock=lambda: 0.0)
+    for number in range(5_000):
+        one.say(f"line {number}")
+    one.say("line 4999")
+    one.say("line 0")
+    assert len(announced) == 5_001
+    assert announced[-1] == "line 0"
+
+
+@pytest.mark.parametrize("line", ["two\nlines", "a \x1b[31mcolour", "bell\x07", "nul\x00", "right to left \u202e"])
+def test_control_characters_are_escaped(announced: list[str], line: str) -> None:
+    Announcer(announced.append).say(line)
+    assert announced[0].isprintable()
+    assert announced[0].encode().decode("unicode_escape") == line
+
+
+def test_other_scripts_stay_as_they_are(announced: list[str]) -> None:
+    Announcer(announced.append).say("Größe … 日志")
+    assert announced == ["Größe … 日志"]
+
+
+def test_a_machine_gets_json_on_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", error)
+    configure_logs()
+    inform("starting", topics=["logs"])
+    announcer().say("the sink is away")
+    lines = [json.loads(line) for line in error.getvalue().splitlines()]
+    assert [(line["level"], line["event"]) for line in lines] == [("info", "starting"), ("warning", "the sink is away")]
+    assert lines[0]["topics"] == ["logs"]
+    assert lines[0]["timestamp"].endswith("Z")
+
+
+def test_a_person_gets_console_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = Terminal()
+    monkeypatch.setattr(sys, "stderr", error)
+    configure_logs()
+    inform("starting")
+    assert "starting" in error.getvalue()
+    assert "{" not in error.getvalue()
+
+
+def test_quiet_keeps_warnings_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", error)
+    configure_logs(quiet=True)
+    inform("starting")
+    announcer().say("the sink is away")
+    assert [json.loads(line)["event"] for line in error.getvalue().splitlines()] == ["the sink is away"]
+
+
+SPEAKER = """
+import faulthandler, sys, threading
+from worker.runtime.logs import announcer, configure_logs, forgiving_stderr, inform, report_crash
+sys.stderr = forgiving_stderr()
+configure_logs()
+say = announcer().say
+for number in range(1_000):
+    inform("an event", number=number)
+    say(f"line {number}")
+report_crash(ValueError("planted"))
+faulthandler.dump_traceback(sys.stderr)
+print("neither logged nor caught: \\udc80", file=sys.stderr)
+thread = threading.Thread(target=lambda: 1 / 0)
+thread.start()
+thread.join()
+print("done")
+"""
+
+
+def speak(*prefix: str, stderr: int | None = None) -> "subprocess.CompletedProcess[str]":
+    """Run a program that says a lot on standard error."""
+    command = [*prefix, sys.executable, "-c", SPEAKER]
+    return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=stderr, text=True, timeout=60, check=False)
+
+
+def test_a_log_that_nobody_reads_any_more_ends_nothing() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    ended = speak(stderr=write)
+    os.close(write)
+    assert (ended.returncode, ended.stdout) == (0, "done\n")
+
+
+def test_a_log_on_a_full_disk_ends_nothing() -> None:
+    with Path("/dev/full").open("wb") as full:
+        ended = speak(stderr=full.fileno())
+    assert (ended.returncode, ended.stdout) == (0, "done\n")
+
+
+def test_a_program_that_is_started_without_a_standard_error_says_nothing() -> None:
+    """Number 2 must not become a file or a connection of its own, which then would get the log."""
+    ended = speak("/bin/sh", "-c", 'exec "$@" 2>&-', "sh")
+    assert (ended.returncode, ended.stdout) == (0, "done\n")
+
+
+STANDING = """
+import sys, time
+from worker.runtime.logs import configure_logs, forgiving_stderr, inform
+sys.stderr = forgiving_stderr()
+configure_logs()
+began_s = time.monotonic()
+for number in range(1_000):
+    inform("an event", number=number, why="x" * 100)
+print(time.monotonic() - began_s, flush=True)
+sys.stdin.readline()
+inform("the last")
+"""
+
+
+def test_a_log_whose_reader_stands_still_stops_nothing_and_then_says_how_many_lines_are_missing() -> None:
+    command = [sys.executable, "-c", STANDING]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as speaker:
+        assert speaker.stdin is not None
+        assert speaker.stdout is not None
+        assert speaker.stderr is not None
+        took_s = float(speaker.stdout.readline())
+        room = os.read(speaker.stderr.fileno(), 60_000)
+        speaker.stdin.write(b"\n")
+        speaker.stdin.flush()
+        lines = [json.loads(line) for line in (room + speaker.stderr.read()).splitlines() if line.endswith(b"}")]
+    assert speaker.returncode == 0
+    *whole, missing, last = lines
+    assert [line["number"] for line in whole] == list(range(len(whole)))
+    assert missing == {"event": "lines of this log are missing here", "lines": 1_000 - len(whole), "level": "warning"}
+    assert last["event"] == "the last"
+    assert took_s < STANDS_S
+
+
+def test_a_log_that_is_read_has_every_line() -> None:
+    ended = speak(stderr=subprocess.PIPE)
+    assert ended.returncode == 0
+    events = [json.loads(line) for line in ended.stderr.splitlines() if line.startswith("{")]
+    assert [event["number"] for event in events if event["event"] == "an event"] == list(range(1_000))
+    assert "ValueError: planted" in events[-1]["traceback"]
+    assert "neither logged nor caught: \\udc80" in ended.stderr
+    assert "ZeroDivisionError" in ended.stderr
+
+
+def test_on_a_terminal_no_character_moves_the_cursor_and_a_traceback_keeps_its_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    configure_logs()
+    inform("starting", topic="a\x1b[2Jb\rc\u202ed", text="one\ntwo")
+    shown = terminal.getvalue()
+    assert "\\x1b[2Jb\\rc\\u202ed" in shown
+    assert "\x1b[2J" not in shown
+    assert "\r" not in shown

@@ -1,0 +1,58 @@
+"""Stages: a thread, a step, and where an exception goes."""
+
+import threading
+
+from worker.runtime.lane import Lane
+from worker.runtime.stage import Stage, empty
+
+WAIT_S = 20.0
+
+
+def run(stage: Stage) -> None:
+    stage.start()
+    stage.join(WAIT_S)
+    assert not stage.is_alive()
+
+
+def test_what_a_body_raises_reaches_the_service_on_the_stages_own_thread() -> None:
+    crashes: list[tuple[str, Exception, str]] = []
+    error = KeyError("planted")
+
+    def body() -> None:
+        raise error
+
+    run(Stage("store-1", body, lambda name, raised: crashes.append((name, raised, threading.current_thread().name))))
+    assert crashes == [("store-1", error, "store-1")]
+
+
+def test_a_body_that_ends_by_itself_is_no_crash() -> None:
+    crashes: list[str] = []
+    seen: list[str] = []
+    run(Stage("embed", lambda: seen.append(threading.current_thread().name), lambda name, _error: crashes.append(name)))
+    assert (seen, crashes) == (["embed"], [])
+
+
+def test_a_stage_never_keeps_the_process_alive() -> None:
+    assert Stage("embed", lambda: None, lambda _name, _error: None).daemon
+
+
+def test_a_lane_is_emptied_in_bounded_lists_until_it_is_closed() -> None:
+    lane: Lane[int] = Lane("test")
+    lists: list[list[int]] = []
+    lane.put([1, 2, 3, 4, 5])
+    lane.close()
+    run(Stage("step", empty(lane, lists.append, most=2), lambda _name, _error: None))
+    assert lists == [[1, 2], [3, 4], [5]]
+
+
+def test_a_step_that_raises_takes_nothing_more() -> None:
+    lane: Lane[int] = Lane("test")
+    crashes: list[Exception] = []
+
+    def step(taken: list[int]) -> None:
+        raise ValueError(f"planted for {taken}")
+
+    lane.put([1, 2])
+    run(Stage("step", empty(lane, step, most=1), lambda _name, error: crashes.append(error)))
+    assert [str(error) for error in crashes] == ["planted for [1]"]
+    assert lane.take(10, wait=False) == [2]

@@ -1,0 +1,88 @@
+"""Secrets: which the settings hold, in which forms they are found, and that a real worker writes none of them anywhere."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from worker.settings.secrets import HIDDEN, is_secret, secrets_of
+from worker.settings.settings import Settings, redacted
+
+ROOT = Path(__file__).parents[3]
+PASSWORDS = ("tiger-1", 'say "friend"\\', "pass/word@x", "großes Geheimnis")
+SAYS = """
+import sys
+from worker.runtime.logs import announcer, configure_logs, forgiving_stderr, hide, inform, report_crash
+sys.stderr = forgiving_stderr()
+hide(sys.argv[1:])
+configure_logs()
+for secret in sys.argv[1:]:
+    announcer().say(f"a client complains about {secret}")
+    inform("starting", address=f"http://user:{secret}@host", parts=[secret])
+    try:
+        raise RuntimeError(f"401 for {secret}")
+    except RuntimeError as error:
+        report_crash(error)
+    print(f"a library prints {secret}", file=sys.stderr)
+raise SystemExit(f"last words: {sys.argv[1:]}")
+"""
+
+
+def settings_with(secret: str) -> Settings:
+    quoted = secret.replace("@", "%40").replace("/", "%2F")
+    return Settings.model_validate(
+        {
+            "http": {"token": "http-token"},
+            "milvus": {"uri": "https://me:milvus-inline@host", "token": "milvus-token", "password": secret},
+            "redis": {"url": f"redis://me:{quoted}@host/0", "sentinel_password": "sentinel-1"},
+            "kafka": {"librdkafka": {"sasl.password": "kafka-1", "ssl.key.location": "/etc/key.pem", "sasl.username": "someone"}},
+        }
+    )
+
+
+def test_every_secret_is_found_wherever_it_stands() -> None:
+    found = secrets_of(settings_with("tiger-1"))
+    assert found == {"http-token", "milvus-inline", "milvus-token", "tiger-1", "sentinel-1", "kafka-1"}
+
+
+def test_it_is_found_as_addresses_and_json_write_it() -> None:
+    found = secrets_of(settings_with("pass/word@x"))
+    assert {"pass/word@x", "pass%2Fword%40x"} <= found
+    (quoted,) = [one for one in secrets_of(Settings.model_validate({"milvus": {"password": 'a"\\bé'}})) if "u00e9" in one]
+    assert quoted == json.dumps('a"\\bé')[1:-1]
+
+
+def test_what_is_too_short_to_be_a_secret_is_left_alone() -> None:
+    assert secrets_of(Settings.model_validate({"milvus": {"password": "abc"}})) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("name", "secret"),
+    [
+        ("sasl.password", True),
+        ("ssl.key.password", True),
+        ("ssl.key.pem", True),
+        ("ssl.key.location", False),
+        ("sasl.oauthbearer.client.secret", True),
+        ("sasl.username", False),
+        ("sasl.jaas.config", True),
+    ],
+)
+def test_which_client_properties_are_secret(name: str, *, secret: bool) -> None:
+    assert is_secret(name) is secret
+
+
+def test_what_is_shown_of_settings_holds_none() -> None:
+    shown = json.dumps(redacted(settings_with("tiger-1")))
+    assert [secret for secret in secrets_of(settings_with("tiger-1")) if secret in shown] == []
+    assert HIDDEN in shown
+
+
+def test_nothing_that_reaches_standard_error_holds_one_whoever_writes_it() -> None:
+    forms = sorted({form for secret in PASSWORDS for form in secrets_of(Settings.model_validate({"milvus": {"password": secret}}))})
+    ran = subprocess.run([sys.executable, "-c", SAYS, *forms], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert ran.stderr.count(HIDDEN) >= 5 * len(PASSWORDS)
+    assert [form for form in forms if form in ran.stderr] == []
+    assert "last words" in ran.stderr

@@ -1,0 +1,273 @@
+"""File, environment and flags, and what is refused."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr, ValidationError
+
+from consumers.kafka.settings import PROTECTED
+from worker.settings.settings import PREFIX, Settings, SettingsError, load_settings, redacted
+
+
+@pytest.fixture(autouse=True)
+def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in os.environ:
+        if name.upper().startswith(PREFIX):
+            monkeypatch.delenv(name)
+
+
+def write(folder: Path, text: str) -> Path:
+    file = folder / "vectail.toml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def refusal(file: Path | None = None, flags: dict[str, dict[str, object]] | None = None) -> str:
+    """Load settings that must be refused; returns the one line."""
+    with pytest.raises(SettingsError) as refused:
+        load_settings(file, flags)
+    assert "\n" not in str(refused.value)
+    return str(refused.value)
+
+
+def test_without_anything_everything_has_its_default() -> None:
+    assert load_settings(None) == Settings()
+
+
+def test_flags_stand_over_the_environment_and_the_environment_over_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = write(tmp_path, '[kafka]\ngroup = "file"\nquery_group = "file"\nquery_topic = "file"\n[milvus]\nuri = "file"')
+    monkeypatch.setenv("VECTAIL_KAFKA__QUERY_GROUP", "environment")
+    monkeypatch.setenv("VECTAIL_KAFKA__QUERY_TOPIC", "environment")
+    settings = load_settings(file, {"kafka": {"query_topic": "flag"}})
+    kafka = settings.kafka
+    assert (kafka.group, kafka.query_group, kafka.query_topic, settings.milvus.uri) == ("file", "environment", "flag", "file")
+    assert kafka.reply_topic == Settings().kafka.reply_topic
+
+
+def test_numbers_lists_and_paths_come_out_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, text in {
+        "VECTAIL_KAFKA__TOPICS": '["a", "b,c"]',
+        "VECTAIL_QUERY__REPLY_TOPICS": "one, two",
+        "VECTAIL_CAP__RECORDS": "17",
+        "VECTAIL_LIMITS__DRAIN_S": "2.5",
+        "VECTAIL_MODEL__FOLDER": "/models/own",
+        "vectail_engine__threads": "3",
+        "VECTAIL_KAFKA__LIBRDKAFKA": '{"session.timeout.ms": "6000"}',
+        "VECTAIL_FAIL_POINT": "before_commit:3",
+    }.items():
+        monkeypatch.setenv(name, text)
+    settings = load_settings(None)
+    assert settings.kafka.topics == ("a", "b,c")
+    assert settings.query.reply_topics == ("one", "two")
+    assert (settings.cap.records, settings.limits.drain_s, settings.engine.threads) == (17, 2.5, 3)
+    assert settings.model.folder == Path("/models/own")
+    assert settings.kafka.librdkafka == {"session.timeout.ms": "6000"}
+    assert settings.fail_point == "before_commit:3"
+
+
+def test_an_empty_variable_counts_as_not_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VECTAIL_KAFKA__GROUP", "")
+    monkeypatch.setenv("VECTAIL_MODEL__FOLDER", "")
+    settings = load_settings(write(tmp_path, '[kafka]\ngroup = "file"'))
+    assert (settings.kafka.group, settings.model.folder) == ("file", None)
+
+
+def test_client_properties_are_joined_from_file_and_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = write(tmp_path, '[kafka.librdkafka]\n"sasl.username" = "file"\n"security.protocol" = "sasl_ssl"')
+    monkeypatch.setenv("VECTAIL_KAFKA__LIBRDKAFKA__SASL_PASSWORD", "from the environment")
+    monkeypatch.setenv("VECTAIL_KAFKA__LIBRDKAFKA", '{"sasl.username": "json"}')
+    assert load_settings(file).kafka.librdkafka == {
+        "sasl.username": "json",
+        "security.protocol": "sasl_ssl",
+        "sasl.password": "from the environment",
+    }
+    assert load_settings(file, {"kafka": {"librdkafka": {}}}).kafka.librdkafka == {}, "a flag replaces them all"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[kafak]\n", "unknown table or setting 'kafak'; did you mean 'kafka'?"),
+        ("fail_pont = 'a:1'", "unknown table or setting 'fail_pont'; did you mean 'fail_point'?"),
+        ("[kafka]\ntopic = ['a']", "unknown setting kafka.topic; did you mean 'topics'?"),
+        ("[limits]\ndrain = 3", "unknown setting limits.drain; did you mean 'drain_s'?"),
+        ("[cap]\nqqqqqq = 3", "unknown setting cap.qqqqqq; there are: bytes, records"),
+        ("[milvus.uri]\nhost = 'a'", "setting milvus.uri: Input should be a valid string"),
+        ("kafka = 5", "setting kafka: "),
+        ("[cap]\nrecords = 0", "setting cap.records: Input should be greater than or equal to 1"),
+        ("[cap]\nrecords = 'many'", "setting cap.records: "),
+        ("[kafka]\ntopics = 'logs'", "setting kafka.topics: "),
+        ("[kafka]\nprotocol = 'eager'", "setting kafka.protocol: Input should be 'classic' or 'consumer'"),
+        ("[kafka]\ntopic_epoch = 'a/b'", "setting kafka.topic_epoch: "),
+        ("[kafka]\ntopics = []", "setting kafka: kafka.topics names no topic"),
+        ("[kafka]\ntopics = ['a', 'vectail.dead-letters']", "setting kafka: 'vectail.dead-letters' stands twice among topics, "),
+        ("[kafka]\nreply_topic = 'logs'", "setting kafka: 'logs' stands twice"),
+        ("[kafka]\nquery_group = 'vectail'", "setting kafka: group and query_group must differ"),
+        ("[mask]\nmode = 'none'", "setting mask.mode: "),
+        ("fail_point = 'before_commit'", "setting fail_point: "),
+        ("fail_point = 'before_commit:0'", "setting fail_point: "),
+        ("[kafka\n", "is not valid TOML"),
+    ],
+)
+def test_a_wrong_file_is_refused_in_one_line_that_names_the_setting(tmp_path: Path, text: str, said: str) -> None:
+    assert said in refusal(write(tmp_path, text))
+
+
+def test_a_refusal_names_the_file(tmp_path: Path) -> None:
+    file = write(tmp_path, "[kafak]")
+    assert refusal(file).startswith(f"{file}: ")
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    assert refusal(tmp_path / "none.toml") == f"settings file {tmp_path / 'none.toml'} cannot be read: No such file or directory"
+    assert "cannot be read: Is a directory" in refusal(tmp_path)
+    (tmp_path / "latin.toml").write_bytes(b'[kafka]\ngroup = "\xe9"')
+    assert "is not valid TOML" in refusal(tmp_path / "latin.toml")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("VECTAIL_KAFKA__TOPIC", "logs", "unknown environment variable VECTAIL_KAFKA__TOPIC; did you mean 'VECTAIL_KAFKA__TOPICS'?"),
+        ("VECTAIL_KAFKA_GROUP", "g", "unknown environment variable VECTAIL_KAFKA_GROUP; did you mean 'VECTAIL_KAFKA__GROUP'?"),
+        ("vectail_kafak__group", "g", "unknown environment variable vectail_kafak__group; did you mean 'VECTAIL_KAFKA__GROUP'?"),
+        ("VECTAIL_KAFKA", '{"group": "g"}', "unknown environment variable VECTAIL_KAFKA"),
+        ("VECTAIL_KAFKA__GROUP__X", "g", "unknown environment variable VECTAIL_KAFKA__GROUP__X"),
+        ("VECTAIL_KAFKA__TOPICS", '["a"', "environment variable VECTAIL_KAFKA__TOPICS is not valid JSON: "),
+        ("VECTAIL_KAFKA__LIBRDKAFKA", "a=b", "environment variable VECTAIL_KAFKA__LIBRDKAFKA is not valid JSON: "),
+        ("VECTAIL_KAFKA__LIBRDKAFKA", "[1]", "setting kafka.librdkafka: Input should be a valid dictionary"),
+        ("VECTAIL_CAP__RECORDS", "many", "setting cap.records: Input should be a valid integer"),
+        ("VECTAIL_LIMITS__DRAIN_S", "0", "setting limits.drain_s: Input should be greater than 0"),
+    ],
+)
+def test_a_wrong_environment_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch, name: str, text: str, said: str) -> None:
+    monkeypatch.setenv(name, text)
+    assert said in refusal()
+
+
+@pytest.mark.parametrize("name", ["VECTAIL_TEST_KAFKA", "VECTAIL_CONFIG", "VECTOR_X"])
+def test_other_variables_are_left_alone(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "x")
+    assert load_settings(None) == Settings()
+
+
+def test_a_wrong_flag_is_refused_like_any_other_setting() -> None:
+    assert refusal(None, {"milvus": {"writers": 99}}).startswith("setting milvus.writers: ")
+    assert refusal(None, {"milvus": {"writer": 1}}).startswith("setting milvus.writer: ")
+
+
+@pytest.mark.parametrize("name", sorted(PROTECTED | {"acks", "delivery.report.only.error", "transactional.id", "max.poll.interval.ms"}))
+@pytest.mark.parametrize("where", ["file", "environment", "flag"])
+def test_client_properties_that_would_break_the_promise_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, where: str
+) -> None:
+    file = write(tmp_path, f'[kafka.librdkafka]\n"{name}" = "x"') if where == "file" else None
+    if where == "environment":
+        monkeypatch.setenv(f"VECTAIL_KAFKA__LIBRDKAFKA__{name.upper().replace('.', '_')}", "x")
+    said = refusal(file, {"kafka": {"librdkafka": {name: "x"}}} if where == "flag" else None)
+    assert re.fullmatch(rf"setting kafka\.librdkafka: {re.escape(name)} (cannot be changed: .+|is the setting kafka\.\w+)", said)
+
+
+def test_secrets_are_hidden_and_the_rest_is_shown() -> None:
+    librdkafka = {
+        "sasl.password": "hidden-1",
+        "ssl.key.password": "hidden-2",
+        "sasl.oauthbearer.client.secret": "hidden-3",
+        "sasl.oauthbearer.config": "hidden-4",
+        "sasl.username": "alice",
+        "security.protocol": "sasl_ssl",
+    }
+    milvus = {"token": "hidden-5", "password": "hidden-6", "uri": "https://bob:hidden-7@milvus:19530", "user": "bob"}
+    settings = load_settings(None, {"kafka": {"librdkafka": librdkafka}, "milvus": milvus})
+    shown = redacted(settings)
+    assert "hidden" not in str(shown)
+    assert shown["kafka"]["librdkafka"]["sasl.username"] == "alice"
+    assert shown["kafka"]["librdkafka"]["security.protocol"] == "sasl_ssl"
+    assert shown["milvus"]["uri"] == "https://**********@milvus:19530"
+    assert shown["milvus"]["user"] == "bob"
+    assert settings.kafka.librdkafka["sasl.password"] == "hidden-1"
+    assert "hidden" not in str(settings.milvus.token), "a secret is a secret after flags were merged, too"
+
+
+def test_a_secret_survives_every_layer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = write(tmp_path, '[milvus]\ntoken = "from the file"')
+    monkeypatch.setenv("VECTAIL_MILVUS__PASSWORD", "from the environment")
+    milvus = load_settings(file, {"milvus": {"writers": 2}}).milvus
+    assert milvus.token == SecretStr("from the file")
+    assert milvus.password == SecretStr("from the environment")
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+def test_a_secret_may_stand_in_a_file_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str) -> None:
+    for variable, secret in {
+        "VECTAIL_HTTP__TOKEN_FILE": "one",
+        "vectail_milvus__password_file": "two words ",
+        "VECTAIL_KAFKA__LIBRDKAFKA__SASL_PASSWORD_FILE": "three",
+        "VECTAIL_KAFKA__LIBRDKAFKA__SSL_KEY_PEM_FILE": "-----BEGIN\nfour\n-----END",
+    }.items():
+        file = tmp_path / variable
+        file.write_bytes(f"{secret}{end}".encode())
+        monkeypatch.setenv(variable, str(file))
+    settings = load_settings(None, {"milvus": {"writers": 2}})
+    assert settings.http.token == SecretStr("one")
+    assert settings.milvus.password == SecretStr("two words ")
+    assert settings.kafka.librdkafka == {"sasl.password": "three", "ssl.key.pem": "-----BEGIN\nfour\n-----END"}
+
+
+def test_a_secret_s_file_that_cannot_be_used_is_named_and_its_content_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    variable = "VECTAIL_HTTP__TOKEN_FILE"
+    file = tmp_path / "token"
+    monkeypatch.setenv(variable, str(file))
+    assert refusal() == f"environment variable {variable}: {file} cannot be read: No such file or directory"
+    file.write_bytes(b"\n")
+    assert refusal() == f"environment variable {variable}: {file} is empty"
+    file.write_bytes(b"hidden\xff")
+    assert refusal() == f"environment variable {variable}: {file} is not UTF-8"
+    file.write_bytes(b"hidden hidden")
+    assert "hidden" not in refusal()
+
+
+def test_a_secret_stands_in_one_place_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "token"
+    file.write_text("one")
+    monkeypatch.setenv("VECTAIL_HTTP__TOKEN_FILE", str(file))
+    monkeypatch.setenv("VECTAIL_HTTP__TOKEN", "two")
+    assert refusal() == "environment variables VECTAIL_HTTP__TOKEN and VECTAIL_HTTP__TOKEN_FILE are both set; remove one"
+    monkeypatch.setenv("VECTAIL_HTTP__TOKEN", "")
+    assert load_settings(None).http.token == SecretStr("one")
+
+
+def test_only_secrets_stand_in_files_and_a_client_s_own_files_are_left_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VECTAIL_REDIS__CA_FILE", str(tmp_path / "ca"))
+    monkeypatch.setenv("VECTAIL_KAFKA__LIBRDKAFKA__SASL_OAUTHBEARER_ASSERTION_PRIVATE_KEY_FILE", "/k")
+    settings = load_settings(None)
+    assert settings.redis.ca_file == tmp_path / "ca"
+    assert settings.kafka.librdkafka == {"sasl.oauthbearer.assertion.private.key.file": "/k"}
+    monkeypatch.setenv("VECTAIL_KAFKA__GROUP_FILE", str(tmp_path / "group"))
+    assert refusal().startswith("unknown environment variable VECTAIL_KAFKA__GROUP_FILE; did you mean 'VECTAIL_KAFKA__GROUP'?")
+    monkeypatch.delenv("VECTAIL_KAFKA__GROUP_FILE")
+    monkeypatch.setenv("VECTAIL_HTTP__TOKN_FILE", "x")
+    assert refusal().endswith("did you mean 'VECTAIL_HTTP__TOKEN_FILE'?")
+
+
+def test_a_local_folder_is_shown_as_it_is() -> None:
+    assert redacted(load_settings(None, {"milvus": {"uri": "/data/a@b"}}))["milvus"]["uri"] == "/data/a@b"
+
+
+def test_a_refusal_says_nothing_of_a_wrong_secret(tmp_path: Path) -> None:
+    assert "123456789" not in refusal(write(tmp_path, "[milvus]\ntoken = 123456789"))
+
+
+def test_settings_are_frozen() -> None:
+    settings = Settings()
+    with pytest.raises(ValidationError):
+        settings.kafka.group = "other"
+    with pytest.raises(ValidationError):
+        settings.fail_point = "a:1"
+
+
+def test_plain_settings_do_not_read_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VECTAIL_KAFKA__GROUP", "environment")
+    assert Settings().kafka.group == "vectail"

@@ -1,0 +1,1 @@
+"""Where a vector is made: token ids in, checked vectors out."""

@@ -1,0 +1,80 @@
+"""The levels in a row: this process's memory, then Redis, then the index itself.
+
+Prepare asks for templates that this process does not know yet (`find`); queries ask memory and Redis only (`get_many`). What a
+lower level had is kept in the upper ones. After a restart the index alone is enough: nothing is embedded twice.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import NamedTuple
+
+from worker.embedding.cache.tally import Tally
+from worker.embedding.cache.vector_cache import VectorCache
+from worker.embedding.model.vectors import Vector
+from worker.messages import Source
+
+
+class Found(NamedTuple):
+    """A vector, and which level had it."""
+
+    vector: Vector
+    source: Source
+
+
+class Levels:
+    """A `VectorCache` of memory and Redis, with the index below it.
+
+    Thread: any.
+    """
+
+    def __init__(
+        self,
+        *,
+        memory: VectorCache,
+        redis: VectorCache | None,
+        index: Callable[[Collection[str]], dict[str, Vector]],
+        fail_point: Callable[[str], None] = lambda _point: None,
+    ) -> None:
+        """`index` returns the vectors of stored templates, and nothing when it cannot answer."""
+        self._memory = memory
+        self._redis = redis
+        self._index = index
+        self._fail_point = fail_point
+        self.tallies = {level: Tally() for level in ("memory", "redis", "index")}
+        """Hits and misses, by level."""
+
+    def find(self, digests: Iterable[str]) -> dict[str, Found]:
+        """Return what any level has."""
+        wanted = set(digests)
+        found = self._cached(wanted)
+        missing = wanted - found.keys()
+        if missing:
+            stored = self._index(missing)
+            self.tallies["index"].add(hits=len(stored), misses=len(missing) - len(stored))
+            self.put_many(stored)
+            found.update((digest, Found(vector, "index")) for digest, vector in stored.items())
+        self._fail_point("cache_read")
+        return found
+
+    def get_many(self, digests: Iterable[str]) -> dict[str, Vector]:
+        """Return what memory and Redis have."""
+        return {digest: found.vector for digest, found in self._cached(set(digests)).items()}
+
+    def put_many(self, vectors: Mapping[str, Vector]) -> None:
+        """Keep vectors in memory and in Redis."""
+        if not vectors:
+            return
+        self._memory.put_many(vectors)
+        if self._redis is not None:
+            self._redis.put_many(vectors)
+        self._fail_point("cache_written")
+
+    def _cached(self, wanted: set[str]) -> dict[str, Found]:
+        found = {digest: Found(vector, "memory") for digest, vector in self._memory.get_many(wanted).items()}
+        missing = wanted - found.keys()
+        self.tallies["memory"].add(hits=len(found), misses=len(missing))
+        if missing and self._redis is not None:
+            fetched = self._redis.get_many(missing)
+            self.tallies["redis"].add(hits=len(fetched), misses=len(missing) - len(fetched))
+            self._memory.put_many(fetched)
+            found.update((digest, Found(vector, "redis")) for digest, vector in fetched.items())
+        return found

@@ -1,0 +1,72 @@
+"""What every engine promises: lists of token ids in, one float32 array out.
+
+The judge holds an `Engine` and never knows which one.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.embedding.model.vectors import TokenIds, Vectors
+
+
+class TextTooLong(ValueError):
+    """A sequence exceeds the model's limit; raised before the native code sees it (which would abort the process)."""
+
+
+class OutOfMemory(RuntimeError):
+    """The batch does not fit into the memory that is left; half of it may."""
+
+
+class EngineDied(RuntimeError):
+    """The engine computes nothing more; another one must be made."""
+
+
+class Engine(Protocol):
+    """A model that is loaded and ready.
+
+    Thread: one; the engine stage's own.
+    """
+
+    name: str
+    """What the user sees: `llama.cpp` or `vllm`."""
+    dim: int
+    max_tokens: int
+    """Longest sequence in tokens, special tokens included."""
+    batch_tokens: int
+    """Most tokens that one call takes; the batcher's budget."""
+
+    def embed(self, batch: Sequence[TokenIds]) -> Vectors:
+        """Embed one batch: n sequences, together at most `batch_tokens` tokens. Blocks.
+
+        Returns float32[n, dim]: row i belongs to sequence i, of length 1 if the model normalises. Raises TextTooLong, ValueError
+        for a batch that breaks these bounds, OutOfMemory, EngineDied, or RuntimeError with the native code's reason.
+        """
+
+    def close(self) -> None:
+        """Free the model; safe to call twice."""
+
+
+def checked_lengths(batch: Sequence[TokenIds], *, max_tokens: int, batch_tokens: int) -> NDArray[np.int64]:
+    """Return the tokens of each sequence: int64[n]. Raises TextTooLong or ValueError for what no engine takes.
+
+    Native code would abort the process for it, or answer wrongly.
+    """
+    lengths = np.fromiter(map(len, batch), dtype=np.int64, count=len(batch))
+    if (lengths > max_tokens).any():
+        raise TextTooLong(f"a text has {lengths.max()} tokens; the model takes {max_tokens}")
+    if (lengths < 1).any():
+        raise ValueError(f"text {int(lengths.argmin())} of {len(lengths)} has no tokens")
+    if lengths.sum() > batch_tokens:
+        raise ValueError(f"a batch has {lengths.sum()} tokens; the engine takes {batch_tokens}")
+    return lengths
+
+
+def normalized(vectors: Vectors) -> Vectors:
+    """Scale every row to length 1, in place; a row of zeros stays what it is."""
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    norms[norms == 0] = 1
+    vectors /= norms
+    return vectors

@@ -1,0 +1,121 @@
+"""The border to vLLM and torch: the only file that imports them, and that writes the environment they read.
+
+`worker.embedding.engine.vllm` calls what is here. Importing takes seconds and a gigabyte, so it happens when the engine is made.
+"""
+
+import contextlib
+import functools
+import logging
+import os
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+NumberFormat = Literal["auto", "float32", "bfloat16", "float16"]
+
+_ENVIRONMENT = {
+    "DO_NOT_TRACK": "1",
+    "HF_HUB_OFFLINE": "1",
+    "TORCH_CPP_LOG_LEVEL": "ERROR",
+    "VLLM_HOST_IP": "127.0.0.1",
+    "VLLM_LOGGING_LEVEL": "ERROR",
+    "VLLM_NO_USAGE_STATS": "1",
+    "VLLM_WORKER_MULTIPROC_METHOD": "spawn",  # a fork would copy the locks of every thread of ours
+}
+"""What can be told to vLLM in no other way: stay quiet, listen on loopback, call nobody."""
+
+
+class Library(NamedTuple):
+    """The parts of vLLM and torch that are used."""
+
+    torch: Any
+    platform: Any
+    engine_args: Any
+    llm_engine: Any
+    pooler_config: Any
+    pooling_params: Any
+    engine_dead: type[Exception]
+
+
+@functools.cache
+def load_library() -> Library:
+    """Import vLLM (15 s); once a process."""
+    for name, value in _ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    logging.getLogger("vllm").setLevel(logging.ERROR)  # for what it says before it has read the environment
+    with silent():
+        import torch  # noqa: PLC0415 - seconds and a gigabyte: only when this engine is chosen
+        from vllm import PoolingParams  # noqa: PLC0415 - as torch
+        from vllm.config import PoolerConfig  # noqa: PLC0415 - as torch
+        from vllm.engine.arg_utils import EngineArgs  # noqa: PLC0415 - as torch
+        from vllm.platforms import current_platform  # noqa: PLC0415 - as torch
+        from vllm.v1.engine.exceptions import EngineDeadError  # noqa: PLC0415 - as torch
+        from vllm.v1.engine.llm_engine import LLMEngine  # noqa: PLC0415 - as torch
+    return Library(torch, current_platform, EngineArgs, LLMEngine, PoolerConfig, PoolingParams, EngineDeadError)
+
+
+@contextlib.contextmanager
+def silent() -> Iterator[None]:
+    """Keep Python's warnings to itself: vLLM's and torch's are for their developers."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def tell_vllm(*, own_process: bool, threads: int, cache: Path) -> None:
+    """Set what vLLM reads from the environment whenever an engine is made."""
+    os.environ.setdefault("VLLM_CACHE_ROOT", str(cache))
+    os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "1" if own_process else "0"
+    os.environ["OMP_NUM_THREADS"] = str(threads)
+
+
+def chosen_number_format(wanted: NumberFormat, *, on_gpu: bool) -> str:
+    """Choose bfloat16 where the hardware computes in it: on AVX2 it is six times slower than float32."""
+    if wanted != "auto":
+        return wanted
+    return "bfloat16" if on_gpu or _cpu_has_bfloat16() else "float32"
+
+
+def _cpu_has_bfloat16(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
+    try:
+        words = set(cpuinfo.read_text(encoding="utf-8", errors="replace").split())
+    except OSError:
+        return False
+    return not words.isdisjoint(("avx512_bf16", "amx_bf16", "bf16"))
+
+
+FAILURES = (RuntimeError, ValueError, TypeError, LookupError, AttributeError, AssertionError, MemoryError, OSError, ImportError)
+"""What a batch or a load may fail with; none of it may end the worker before somebody has looked."""
+
+
+_MEMORY_WORDS = (
+    "out of memory",
+    "can't allocate memory",
+    "not enough memory",
+    "bad_alloc",
+    "bad allocation",
+    "could not create a memory object",
+    "alloc_failed",
+)
+
+
+_OUR_NAMES = {"gpu_memory_utilization": "engine.memory_share", "--gpu-memory-utilization": "engine.memory_share"}
+
+
+_LINES, _CHARACTERS = 3, 300
+
+
+def is_lack_of_memory(error: BaseException) -> bool:
+    """Whether a smaller batch may pass: torch, oneDNN, cuBLAS and C++ each have words of their own for it."""
+    return isinstance(error, MemoryError) or any(word in str(error).lower() for word in _MEMORY_WORDS)
+
+
+def one_line(error: BaseException) -> str:
+    """Return kind and beginning of what was raised, in the names of our settings; vLLM's messages go over pages."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = " ".join(lines[:_LINES])
+    for theirs, ours in _OUR_NAMES.items():
+        text = text.replace(theirs, ours)
+    shown = text if len(text) <= _CHARACTERS else text[:_CHARACTERS] + " …"
+    return f"{type(error).__name__}: {shown or 'no reason given'}"

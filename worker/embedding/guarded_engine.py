@@ -1,0 +1,191 @@
+"""Whose fault is it when a batch fails: the text's, or the engine's.
+
+The engine stage gives the judge token ids and gets back, for each text, a vector or the reason why it has none.
+
+1. A text is blamed only if it fails *alone* while the golden texts pass on the same engine right after it.
+2. A batch that does not fit into memory is halved, and following batches are smaller. Lack of memory is no text's fault.
+3. An engine that has died, gives another number of vectors than texts, or fails the golden texts is broken. It is replaced by a new
+   one and the batch begins anew, a few times in a row; then the service stops, and nothing more is committed.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from worker.embedding.engine.engine import Engine, EngineDied, OutOfMemory, TextTooLong
+from worker.embedding.model.errors import ModelError
+from worker.embedding.model.golden import Golden
+from worker.embedding.model.vectors import TokenIds, Vector, Vectors
+
+T = TypeVar("T")
+
+REBUILDS = 3
+"""New engines in a row without one good batch between them."""
+
+
+class EngineFailed(Exception):
+    """Ours: the engine is broken. The service stops, commits nothing more and exits 1."""
+
+
+class Judge:
+    """A vector that it returns is finite, has the right dimension and is not zero.
+
+    Thread: one, the engine's; the figures from any.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        golden: Golden,
+        *,
+        new_engine: Callable[[], Engine],
+        say: Callable[[str], None],
+        clock: Callable[[], float],
+    ) -> None:
+        """`new_engine` makes another engine like this one; it may raise ModelError."""
+        self._engine = engine
+        self._golden = golden
+        self._new_engine = new_engine
+        self._say = say
+        self._clock = clock
+        self._rebuilds = 0
+        self.limit_tokens = engine.batch_tokens
+        """Most tokens a batch should have: the engine's budget, less once its memory was too small."""
+        self.restarts = 0
+        """Engines that were broken and replaced, or that should have been."""
+        self.is_up = True
+        """False while a new engine is being made."""
+        self.busy_since_s: float | None = None
+        """When the engine was given what it works on, or began to be made anew; None while it rests."""
+
+    def embed(self, texts: Sequence[TokenIds]) -> list[Vector | str]:
+        """Embed one batch; a text that fails alone has its reason instead of a vector. Raises EngineFailed."""
+        while True:
+            try:
+                outcomes = self._attempt(texts)
+            except EngineFailed as failed:
+                self._rebuild(failed)
+            else:
+                self._rebuilds = 0
+                return outcomes
+
+    def check_engine(self) -> None:
+        """Embed the golden texts. Raises EngineFailed unless every vector is the right one."""
+        try:
+            worst = self._timed(lambda: worst_cosine(self._engine, self._golden, limit_tokens=self.limit_tokens))
+        except (RuntimeError, ValueError) as error:
+            raise EngineFailed(f"the engine fails on the golden texts: {error}") from error
+        if worst < WORST_ALLOWED_COSINE:
+            raise EngineFailed(f"the engine's vectors of the golden texts are wrong (cosine {worst:.4f}, at least {WORST_ALLOWED_COSINE})")
+
+    def close(self) -> None:
+        """Close the engine."""
+        self._engine.close()
+
+    def _attempt(self, texts: Sequence[TokenIds]) -> list[Vector | str]:
+        try:
+            vectors = self._timed(lambda: self._engine.embed(texts))
+        except EngineDied as error:
+            raise EngineFailed(str(error)) from error
+        except OutOfMemory as error:
+            too_small, reason = True, str(error)
+        except (RuntimeError, ValueError) as error:
+            too_small, reason = False, _reason(error)
+        else:
+            return self._checked(texts, vectors)
+        # Not inside a clause: the exception would keep what the engine held when it failed.
+        return self._halved(texts, reason) if too_small else self._apart(texts, reason)
+
+    def _checked(self, texts: Sequence[TokenIds], vectors: Vectors) -> list[Vector | str]:
+        if vectors.shape != (len(texts), self._engine.dim):
+            raise EngineFailed(f"the engine gave {vectors.shape} numbers for {len(texts)} texts of {self._engine.dim} dimensions")
+        lengths = np.linalg.norm(vectors, axis=1)
+        if np.isfinite(lengths).all() and lengths.all():
+            return list(vectors)
+        return self._apart(texts, "the engine gives no finite vector for this text")
+
+    def _apart(self, texts: Sequence[TokenIds], reason: str) -> list[Vector | str]:
+        if len(texts) > 1:
+            return self._in_halves(texts)
+        self.check_engine()
+        return [reason]
+
+    def _halved(self, texts: Sequence[TokenIds], reason: str) -> list[Vector | str]:
+        if len(texts) == 1:
+            raise EngineFailed(f"the memory does not even hold one text: {reason}")
+        half = max(sum(map(len, texts)) // 2, self._engine.max_tokens)
+        if half < self.limit_tokens:
+            self.limit_tokens = half
+            self._say(f"the engine's memory is too small for a batch ({reason}); batches have at most {half} tokens from now on")
+        return self._in_halves(texts)
+
+    def _in_halves(self, texts: Sequence[TokenIds]) -> list[Vector | str]:
+        middle = len(texts) // 2
+        return self._attempt(texts[:middle]) + self._attempt(texts[middle:])
+
+    def _rebuild(self, failed: EngineFailed) -> None:
+        """Replace the engine; raises EngineFailed when that was done too often or does not help."""
+        last: Exception = failed
+        self.is_up = False
+        while self._rebuilds < REBUILDS:
+            self._rebuilds += 1
+            self.restarts += 1
+            self._say(f"{last}; making a new engine ({self._rebuilds} of {REBUILDS})")
+            self._timed(self._engine.close)
+            try:
+                self._engine = self._timed(self._new_engine)
+                self.check_engine()
+            except (ModelError, EngineFailed) as error:
+                last = error
+            else:
+                self.is_up = True
+                return
+        raise EngineFailed(f"{failed}; {REBUILDS} new engines did not help") from last
+
+    def _timed(self, call: Callable[[], T]) -> T:
+        self.busy_since_s = self._clock()
+        try:
+            return call()
+        finally:
+            self.busy_since_s = None
+
+
+def _reason(error: Exception) -> str:
+    return "longer than the model's limit" if isinstance(error, TextTooLong) else f"the engine fails on this text: {error}"
+
+
+WORST_ALLOWED_COSINE = 0.998
+"""Lower is another model or a broken engine. float16, bfloat16 and llama.cpp's gelu all stay above 0.999 (design: identity)."""
+
+
+def worst_cosine(engine: Engine, golden: Golden, *, limit_tokens: int | None = None) -> float:
+    """Embed the golden texts that the engine can take; return the lowest cosine between what came and what is right, -1 … 1.
+
+    In batches of at most `limit_tokens` tokens, or as large as the engine takes. An answer of the wrong shape or with a number that is
+    not finite counts as -1. Raises what the engine raises.
+    """
+    chosen = [index for index, ids in enumerate(golden.ids) if len(ids) <= engine.max_tokens]
+    worst = 1.0 if chosen else -1.0
+    for batch in _batches(golden, chosen, min(limit_tokens or engine.batch_tokens, engine.batch_tokens)):
+        right = golden.vectors[batch]
+        vectors = engine.embed([golden.ids[index] for index in batch])
+        if vectors.shape != right.shape or not np.isfinite(vectors).all():
+            return -1.0
+        lengths = np.maximum(np.linalg.norm(vectors, axis=1), np.finfo(np.float32).tiny)
+        worst = min(worst, float(((vectors * right).sum(axis=1) / lengths).min()))
+    return worst
+
+
+def _batches(golden: Golden, chosen: list[int], batch_tokens: int) -> list[list[int]]:
+    """Cut the chosen texts, in order, into batches of at most `batch_tokens` tokens."""
+    batches: list[list[int]] = []
+    room = 0
+    for index in chosen:
+        tokens = len(golden.ids[index])
+        if not batches or tokens > room:
+            batches.append([])
+            room = batch_tokens
+        batches[-1].append(index)
+        room -= tokens
+    return batches

@@ -1,0 +1,163 @@
+"""A model that is loaded, checked and ready: prepared files, embedding space, engine, golden vectors.
+
+Made once at every start, before anything is read or created. Whatever the user must change is a ModelError, one line.
+"""
+
+import functools
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from worker.embedding.engine.cpu_count import usable_processors
+from worker.embedding.engine.engine import Engine
+from worker.embedding.engine.llama import LlamaEngine
+from worker.embedding.engine.matryoshka import ShortenedEngine, shortened
+from worker.embedding.guarded_engine import WORST_ALLOWED_COSINE, worst_cosine
+from worker.embedding.model.errors import ModelError
+from worker.embedding.model.golden import Golden, load_golden
+from worker.embedding.model.prepared import PreparedModel, prepare_model
+from worker.embedding.model.space import EmbeddingSpace
+from worker.embedding.tokenizer import Tokenizer
+from worker.runtime.logs import warn
+from worker.settings.settings import Settings
+from worker.settings.tables import EngineTable
+
+_LEAST_ROOM_TOKENS = 6
+"""One character can be several tokens; a text is split down to its characters, but no further."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedModel:
+    """Engine and tokenizer agree with the model's own files.
+
+    Thread: main makes it; the engine stage owns `engine`.
+    """
+
+    prepared: PreparedModel
+    """Its `dim` is the model's own; what is stored has `space.dim` components."""
+    space: EmbeddingSpace
+    engine: Engine
+    golden: Golden
+    new_engine: Callable[[], Engine]
+    """Makes another engine like the one that was loaded; raises ModelError."""
+
+    def new_tokenizer(self) -> Tokenizer:
+        """Make a tokenizer for one thread."""
+        return Tokenizer(self.prepared)
+
+
+def model_of(settings: Settings) -> PreparedModel:
+    """Prepare the model that the settings name, or find it prepared. Raises ModelError."""
+    table = settings.model
+    folder = table.folder.expanduser() if table.folder is not None else None
+    prepared = prepare_model(folder, table.cache.expanduser(), pooling=table.pooling, normalize=table.normalize)
+    max_tokens = table.max_tokens or prepared.max_tokens
+    if max_tokens > prepared.max_tokens:
+        raise ModelError(f"model.max_tokens is {max_tokens}; {prepared.name} takes at most {prepared.max_tokens}")
+    if table.dims is not None and table.dims > prepared.dim:
+        raise ModelError(f"model.dims is {table.dims}; the vectors of {prepared.name} have {prepared.dim} components")
+    return replace(
+        prepared,
+        max_tokens=max_tokens,
+        document_prefix=prepared.document_prefix if table.document_prefix is None else table.document_prefix,
+        query_prefix=prepared.query_prefix if table.query_prefix is None else table.query_prefix,
+    )
+
+
+def space_of(model: PreparedModel, dims: int | None = None) -> EmbeddingSpace:
+    """Return the embedding space of a prepared model, whose vectors are cut to `dims` components if given."""
+    return EmbeddingSpace(
+        weights_sha256=model.weights_sha256,
+        tokenizer_sha256=model.tokenizer_sha256,
+        pooling=model.pooling,
+        normalize=model.normalize,
+        dim=dims or model.dim,
+        document_prefix=model.document_prefix,
+        query_prefix=model.query_prefix,
+    )
+
+
+def load_model(settings: Settings) -> LoadedModel:
+    """Load everything and compare: tokenizer parity on a sample, room beside the prefixes, golden vectors. Raises ModelError."""
+    prepared = model_of(settings)
+    tokenizer = Tokenizer(prepared)
+    try:
+        tokenizer.check_parity()
+        _check_prefixes(prepared, tokenizer)
+    finally:
+        tokenizer.close()
+    space = space_of(prepared, settings.model.dims)
+    _say_what_is_unusual(prepared, space.dim)
+    golden = load_golden(prepared.golden)
+    if space.dim < prepared.dim:
+        golden = golden._replace(vectors=shortened(golden.vectors, space.dim))
+    new_engine = functools.partial(open_engine, settings.engine, prepared, space.dim)
+    engine = new_engine()
+    _check_golden(engine, golden)
+    return LoadedModel(prepared=prepared, space=space, engine=engine, golden=golden, new_engine=new_engine)
+
+
+def chosen_engine(settings: EngineTable) -> Literal["vllm", "llama"]:
+    """Return which engine the settings choose on this machine."""
+    if settings.name != "auto":
+        return settings.name
+    return "vllm" if _vllm_is_installed() else "llama"
+
+
+def open_engine(settings: EngineTable, model: PreparedModel, dim: int) -> Engine:
+    """Load the engine that the settings choose, with vectors of `dim` components. Raises ModelError."""
+    threads = settings.threads or usable_processors()
+    engine: Engine
+    if chosen_engine(settings) == "vllm":
+        engine = _vllm(settings, model, threads)
+    else:
+        engine = LlamaEngine(model, threads=threads, batch_tokens=settings.batch_tokens)
+    return ShortenedEngine(engine, dim) if dim < engine.dim else engine
+
+
+def _vllm_is_installed() -> bool:
+    """Whether there is a package of that name, and not only a folder."""
+    spec = importlib.util.find_spec("vllm")
+    return spec is not None and spec.origin is not None
+
+
+def _vllm(settings: EngineTable, model: PreparedModel, threads: int) -> Engine:
+    if not _vllm_is_installed():
+        raise ModelError("engine.name is vllm, which is not installed here: run `make vllm`, or set it to llama")
+    from worker.embedding.engine.vllm import VllmEngine  # noqa: PLC0415 - vLLM is optional
+
+    return VllmEngine(
+        model,
+        threads=threads,
+        batch_tokens=settings.batch_tokens,
+        number_format=settings.number_format,
+        memory_share=settings.memory_share,
+        own_process=settings.own_process,
+    )
+
+
+def _check_golden(engine: Engine, golden: Golden) -> None:
+    """Close the engine and raise ModelError unless it gives the golden vectors."""
+    try:
+        worst = worst_cosine(engine, golden)
+    except (RuntimeError, ValueError) as error:
+        engine.close()
+        raise ModelError(f"{engine.name} fails on the golden texts: {error}") from error
+    if worst < WORST_ALLOWED_COSINE:
+        engine.close()
+        raise ModelError(f"{engine.name} gives wrong vectors for the golden texts (cosine {worst:.4f}, at least {WORST_ALLOWED_COSINE})")
+
+
+def _say_what_is_unusual(model: PreparedModel, dim: int) -> None:
+    if model.tokenizer_family != "wordpiece":
+        warn("llama.cpp does not tokenize like this model; the model's own tokenizer does all of it, more slowly", model=model.name)
+    if dim < model.dim and dim not in model.matryoshka:
+        warn("model.dims cuts vectors of a model that does not say it was trained for it; search may get worse", model=model.name, dims=dim)
+
+
+def _check_prefixes(model: PreparedModel, tokenizer: Tokenizer) -> None:
+    for name, prefix in (("document_prefix", model.document_prefix), ("query_prefix", model.query_prefix)):
+        tokens = int(tokenizer.count([prefix])[0])
+        if tokens + _LEAST_ROOM_TOKENS > model.max_tokens:
+            raise ModelError(f"model.{name} takes {tokens} of {model.max_tokens} tokens; at least {_LEAST_ROOM_TOKENS} are for the text")

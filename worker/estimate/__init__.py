@@ -1,0 +1,1 @@
+"""Predicts what indexing a topic or files will take, from a sample."""

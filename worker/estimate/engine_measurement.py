@@ -1,0 +1,69 @@
+"""How fast the engine is here: a moment of work on texts of the user's own, in batches as the embed stage makes them.
+
+`vectail estimate` calls it with the kinds of its sample. Pure but for the engine: the clock is handed in.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from worker.embedding.batcher import Batcher
+from worker.embedding.engine.engine import Engine
+from worker.embedding.model.vectors import TokenIds
+
+
+class Trial(NamedTuple):
+    """What the engine did.
+
+    Thread: any.
+    """
+
+    tokens: int
+    seconds: float
+    failed_batches: int
+
+    @property
+    def tokens_per_s(self) -> float | None:
+        """None where it computed nothing."""
+        return self.tokens / self.seconds if self.tokens and self.seconds > 0 else None
+
+
+class _Text(NamedTuple):
+    """What the batcher takes."""
+
+    ids: TokenIds
+
+
+def try_engine(engine: Engine, texts: Sequence[TokenIds], *, clock: Callable[[], float], least_s: float) -> Trial:
+    """Embed the texts, again and again if they are few, until the engine has worked for `least_s` seconds.
+
+    The first batch is not counted: engines make room then. A batch that fails is not counted, and not tried again.
+    """
+    tokens = failed = 0
+    seconds = 0.0
+    batches = deque(_batches(engine, texts))
+    is_warm = False
+    while batches and seconds < least_s:
+        batch = batches.popleft()
+        begun_s = clock()
+        try:
+            engine.embed(batch)
+        except (RuntimeError, ValueError):
+            failed += 1
+            continue
+        taken_s = clock() - begun_s
+        batches.append(batch)
+        if is_warm:
+            tokens += sum(map(len, batch))
+            seconds += taken_s
+        is_warm = True
+    return Trial(tokens, seconds, failed)
+
+
+def _batches(engine: Engine, texts: Sequence[TokenIds]) -> Iterator[list[TokenIds]]:
+    """Fill batches as the embed stage does."""
+    budget = engine.batch_tokens
+    batcher: Batcher[_Text, _Text] = Batcher(budget_tokens=budget, log_floor_tokens=budget)
+    batcher.add_logs(_Text(ids) for ids in texts if len(ids) <= budget)
+    while len(batcher):
+        yield [text.ids for text in batcher.next_batch().logs]

@@ -1,0 +1,1 @@
+"""Where a line is indexed: records in, rows acknowledged, every template embedded once."""

@@ -1,0 +1,31 @@
+"""The pages that anybody may read who reaches the port: `/healthz`, `/readyz`, `/metrics`. They hold no line of anybody's logs."""
+
+import json
+from collections.abc import Callable, Mapping
+
+from worker.http.responses import Answer, Page
+from worker.observability.exposition import Exposition
+from worker.observability.health import Health, Verdict
+
+_JSON = "application/json"
+
+
+def pages_of(health: Health, exposition: Exposition) -> Mapping[str, Page]:
+    """Return the pages by path."""
+
+    def metrics(accept: str) -> Answer:
+        body, content_type = exposition.text(accept)
+        return Answer(200, body, content_type)
+
+    return {"/healthz": _page_of(health.alive), "/readyz": _page_of(health.ready), "/metrics": metrics}
+
+
+def _page_of(verdict_now: Callable[[], Verdict]) -> Page:
+    """Answer 200 or 503, and what was looked at."""
+
+    def page(_accept: str) -> Answer:
+        verdict = verdict_now()
+        document = {"status": verdict.status, "checks": dict(verdict.checks)}
+        return Answer(200 if verdict.is_good else 503, json.dumps(document, ensure_ascii=False).encode("utf-8"), _JSON)
+
+    return page

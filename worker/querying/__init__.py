@@ -1,0 +1,1 @@
+"""Where a question is answered: a query in, one reply out."""

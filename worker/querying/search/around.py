@@ -1,0 +1,64 @@
+"""What stands around a line: its neighbours in the same partition, by offset."""
+
+from typing import NamedTuple
+
+from sinks.row import LineRow, epoch_of
+from sinks.sink import Sink
+from worker.query import Around
+from worker.querying.search.ranking import OutOfTime
+
+_WIDER = 8
+"""Offsets have gaps (compaction, transactions): on a side that lacks records, a range so many times as wide is read."""
+MOST_ROWS = 10_000
+"""A record may hold as many lines alone."""
+
+
+class Neighbours(NamedTuple):
+    """Lines of one partition, in order.
+
+    Thread: any.
+    """
+
+    lines: list[LineRow]
+    complete: bool
+    """False when a bound or the deadline cut it short; records that are nowhere are not missed."""
+
+
+def lines_around(sink: Sink, place: Around, out_of_time: OutOfTime) -> Neighbours:
+    """Return the lines of `before` records, of the one at `offset` and of `after` records. Raises SinkBusy."""
+    first, end = max(place.offset - place.before, 0), place.offset + place.after + 1
+    complete = True
+    lines: list[LineRow] = []
+
+    def read(first_offset: int, end_offset: int) -> list[LineRow]:
+        nonlocal complete
+        found = sink.lines_between(
+            place.topic, place.partition, first_offset, end_offset, most_rows=MOST_ROWS - len(lines), out_of_time=out_of_time
+        )
+        complete = complete and found.complete
+        return found.rows
+
+    lines += read(first, end)
+    if len(_offsets(lines, first, place.offset)) < place.before and first > 0:
+        lines += read(max(place.offset - _WIDER * place.before, 0), first)
+    if len(_offsets(lines, place.offset + 1, end)) < place.after:
+        lines += read(end, place.offset + _WIDER * place.after + 1)
+    lines = _of_one_epoch(lines, place.offset)
+    before = _offsets(lines, 0, place.offset)
+    after = _offsets(lines, place.offset + 1, place.offset + _WIDER * place.after + 1)
+    shown = {*before[len(before) - min(place.before, len(before)) :], place.offset, *after[: place.after]}
+    in_order = sorted((line for line in lines if line.offset in shown), key=lambda line: (line.offset, line.sub, line.chunk))
+    return Neighbours(in_order, complete)
+
+
+def _offsets(lines: list[LineRow], first: int, end: int) -> list[int]:
+    return sorted({line.offset for line in lines if first <= line.offset < end})
+
+
+def _of_one_epoch(lines: list[LineRow], offset: int) -> list[LineRow]:
+    """Keep the lines of one topic: one that was deleted and made again under the same name has the same offsets."""
+    if not lines:
+        return []
+    at_offset = [line for line in lines if line.offset == offset] or lines
+    epoch = epoch_of(max(at_offset, key=lambda line: line.time).id)
+    return [line for line in lines if epoch_of(line.id) == epoch]

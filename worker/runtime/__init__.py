@@ -1,0 +1,1 @@
+"""What every stage runs on: lanes, threads, limits, retries, logs."""

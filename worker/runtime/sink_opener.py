@@ -1,0 +1,53 @@
+"""Opens the index before anything is polled, and waits for one that is away.
+
+`worker.service` begins it and waits for its end. It has a thread of its own, because a client may hang in it, and the end of a service
+does not wait for that.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+
+from sinks.sink import Sink, SinkBusy
+from worker.runtime.retry import BACK_OFF_S
+from worker.runtime.stage import Crash, Stage
+
+_LOOK_S = 0.2
+
+
+class Opening:
+    """The sink is open once `wait` has said so, and not before.
+
+    Thread: main; `stage` is its own.
+    """
+
+    def __init__(self, sink: Sink, stop: threading.Event, *, say: Callable[[str], None], on_crash: Crash) -> None:
+        """`stop`: the service ends, open or not."""
+        self._sink = sink
+        self._stop = stop
+        self._say = say
+        self._is_open = False
+        self.stage = Stage("open", self._body, on_crash)
+
+    def wait(self, until_s: Callable[[], float]) -> bool:
+        """Begin, and wait until it is open; False when that was not to be. `until_s` says how long after `stop` it may still take."""
+        self.stage.start()
+        while self.stage.is_alive() and not self._stop.is_set():
+            self.stage.join(_LOOK_S)
+        if self.stage.is_alive():
+            self.stage.join(max(until_s() - time.monotonic(), 0.0))
+        return self._is_open
+
+    def _body(self) -> None:
+        attempt = 0
+        while not self._stop.is_set():
+            try:
+                self._sink.open()
+            except SinkBusy as error:
+                if attempt == 0:
+                    self._say(f"the index cannot be opened yet ({error}); waiting for it")
+                self._stop.wait(BACK_OFF_S[min(attempt, len(BACK_OFF_S) - 1)])
+                attempt += 1
+            else:
+                self._is_open = True
+                return

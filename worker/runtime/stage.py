@@ -1,0 +1,73 @@
+"""A stage: a named thread with one step, and the only place where any exception is caught.
+
+`worker.service` starts one for every poller and every step. An exception that a step did not expect is ours: it is handed to
+the service, which stops everything and commits nothing more.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from worker.runtime.lane import Lane
+
+T = TypeVar("T")
+
+
+class Abandoned(Exception):
+    """The service stops hard: what a step holds stays unsettled and will be read again."""
+
+
+Crash = Callable[[str, Exception], None]
+"""Takes the stage's name and what it raised; called on the stage's own thread."""
+
+
+class Stage(threading.Thread):
+    """Runs `body` once; whatever it raises reaches `on_crash`.
+
+    Thread: itself. A daemon, so that a second SIGTERM can leave at once.
+    """
+
+    def __init__(self, name: str, body: Callable[[], None], on_crash: Crash) -> None:
+        super().__init__(name=name, daemon=True)
+        self._body = body
+        self._on_crash = on_crash
+        self.cpu_s = 0.0
+        """Processor time that the body took on this thread; known once it has ended."""
+
+    def run(self) -> None:
+        """Run the body to its end."""
+        try:
+            self._body()
+        except Exception as error:  # the one place: the first unexpected exception stops the service
+            self._on_crash(self.name, error)
+        self.cpu_s = time.thread_time()
+
+
+class Meter:
+    """Adds up the time that the threads of one stage spend in its step.
+
+    Thread: any.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.seconds = 0.0
+
+    def add(self, seconds: float) -> None:
+        """Count what one step took."""
+        with self._lock:
+            self.seconds += seconds
+
+
+def empty(lane: Lane[T], step: Callable[[list[T]], None], *, most: int, meter: Meter | None = None) -> Callable[[], None]:
+    """Return a stage's body: take lists of up to `most` from the lane and step, until the lane is closed and empty."""
+    busy = meter or Meter()
+
+    def body() -> None:
+        while (taken := lane.take(most)) is not None:
+            started_s = time.monotonic()
+            step(taken)
+            busy.add(time.monotonic() - started_s)
+
+    return body

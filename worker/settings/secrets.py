@@ -1,0 +1,51 @@
+"""Which words of the settings nobody may read, in every form in which a library could write them.
+
+`worker.settings` leaves them out of what it shows; `worker.runtime.logs` takes them out of everything that goes to standard error, whoever
+writes it: our log, a client's complaint, the traceback of a crash.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Final
+from urllib.parse import quote, unquote
+
+from pydantic import BaseModel, SecretStr
+
+HIDDEN: Final = "**********"
+_SECRET_WORDS: Final = ("password", "secret", "token", "key", "sasl.jaas", "oauthbearer.config")
+_LEAST_CHARACTERS: Final = 4
+"""A shorter one hides nothing, and would tear holes into every line."""
+
+
+def is_secret(name: str) -> bool:
+    """Whether the value of a client property must not be shown."""
+    return any(word in name.lower() for word in _SECRET_WORDS) and not name.lower().endswith((".location", ".file"))
+
+
+def secrets_of(settings: BaseModel) -> frozenset[str]:
+    """Return every secret, also as it stands in JSON and in an address; those of addresses (`scheme://user:password@host`) too."""
+    forms: set[str] = set()
+    for secret in _found(settings):
+        if len(secret) >= _LEAST_CHARACTERS:
+            forms |= {
+                secret,
+                quote(secret, safe=""),
+                unquote(secret),
+                json.dumps(secret)[1:-1],
+                json.dumps(secret, ensure_ascii=False)[1:-1],
+            }
+    return frozenset(form for form in forms if len(form) >= _LEAST_CHARACTERS)
+
+
+def _found(table: BaseModel) -> Iterator[str]:
+    for name in type(table).model_fields:
+        value = getattr(table, name)
+        if isinstance(value, BaseModel):
+            yield from _found(value)
+        elif isinstance(value, SecretStr):
+            yield value.get_secret_value()
+        elif isinstance(value, Mapping):
+            yield from (str(one) for key, one in value.items() if is_secret(str(key)))
+        elif isinstance(value, str) and "@" in value and "://" in value:
+            user, _, password = value.partition("://")[2].rpartition("@")[0].partition(":")
+            yield password or user
