@@ -25,7 +25,7 @@ from typing import NamedTuple
 from benchmarks.throughput import synthetic_file
 from worker.cli.demo import DemoOptions, demo
 from worker.cli.screen import Screen
-from worker.runtime.histogram import Spread
+from worker.runtime.histogram import Histogram
 from worker.runtime.stage import Meter
 
 LINES, QUICK_LINES = 40_000, 10_000
@@ -53,12 +53,12 @@ class Run(NamedTuple):
 @contextlib.contextmanager
 def nothing_counted() -> Iterator[None]:
     """Make every histogram and meter do nothing."""
-    kept = Spread.add, Spread.add_many, Meter.add
-    Spread.add = Spread.add_many = Meter.add = lambda _self, _value: None  # type: ignore[method-assign,assignment]
+    kept = Histogram.add, Histogram.add_many, Meter.add
+    Histogram.add = Histogram.add_many = Meter.add = lambda _self, _value: None  # type: ignore[method-assign,assignment]
     try:
         yield
     finally:
-        Spread.add, Spread.add_many, Meter.add = kept  # type: ignore[method-assign]
+        Histogram.add, Histogram.add_many, Meter.add = kept  # type: ignore[method-assign]
 
 
 def measure(files: tuple[str, ...], folder: Path, *, counted: bool) -> Run:

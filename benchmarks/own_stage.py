@@ -15,8 +15,8 @@ from worker.embedding.cache.memory import MemoryCache
 from worker.embedding.compute import Compute, Computed, EmbedBatch
 from worker.embedding.embed import Embed
 from worker.embedding.engine.engine import Engine
-from worker.embedding.guarded_engine import Judge
-from worker.embedding.handoff import OneAhead
+from worker.embedding.guarded_engine import GuardedEngine
+from worker.embedding.handoff import BatchHandoff
 from worker.embedding.loaded import LoadedModel
 from worker.embedding.model.vectors import TokenIds, Vectors
 from worker.indexing.flights import Flights
@@ -48,15 +48,15 @@ class EmbedStage:
         self._in: Lane[EncodedChunk | EncodedQuery] = Lane("embed")
         self._out: Lane[StoreItem] = Lane("store")
         answer: Lane[Answerable] = Lane("answer")
-        judge = Judge(engine, model.golden, new_engine=model.new_engine, say=lambda _line: None, clock=time.monotonic)
-        ahead: OneAhead[EmbedBatch, Computed] = OneAhead(self._in.ring)
+        judge = GuardedEngine(engine, model.golden, new_engine=model.new_engine, say=lambda _line: None, clock=time.monotonic)
+        ahead: BatchHandoff[EmbedBatch, Computed] = BatchHandoff(self._in.ring)
         self.embed = Embed(
             inlet=self._in,
             batcher=new_batcher(engine),
             ahead=ahead,
             cache=MemoryCache(settings.cache.memory_bytes),
-            fail_flight=Flights(most_known=settings.cache.known_templates).fail,
-            rejected=FaultLimit("texts that the engine rejects", most=settings.limits.rejected_in_a_row),
+            fail_flight=Flights(most_known=settings.cache.max_known_templates).fail,
+            rejected=FaultLimit("texts that the engine rejects", most=settings.limits.max_consecutive_rejected),
             store=self._out,
             answer=answer,
         )

@@ -13,7 +13,7 @@ takes some milliseconds that a real one would not.
   questions outlast any turn. What is open at its end, `PATIENCE_S` after the last question, counts with its time so far: at least.
 - A capped bulk batch: full batches of logs alone, in the stretches with questions, after the first of these. Their p99 is the time of
   one, because that of the questions is what is compared with it: `p99_over_batch_cap` is (p99 of wait + embed) / (p99 of their times).
-  The worker aims at `query.bulk_batch_s`, which is shown as `batch_target_ms`.
+  The worker aims at `query.target_batch_s`, which is shown as `batch_target_ms`.
 - Closed loop: 60 users of the idle index, each asks again as soon as it is answered: other words every time, and then out of 200
   questions that come again and again, as those of dashboards do.
 """
@@ -56,7 +56,7 @@ def measure(settings: Settings, model: LoadedModel, folder: Path, plan: Plan) ->
     goals = ("p99_over_batch_cap", "fifo_p99_over_ours", "bulk_loss_share", "answered", "asked")
     figures = {key: loaded.pop(key) for key in goals} | {"closed_loop_p95_ms": closed["distinct"]["ms"]["total"]["p95"]}
     figures |= {"engine": model.engine.name, "seconds": plan.seconds, "queries_per_s": QUERIES_PER_S}
-    figures |= {"batch_target_ms": 1000 * settings.query.bulk_batch_s} | loaded | {"closed_loop": closed}
+    figures |= {"batch_target_ms": 1000 * settings.query.target_batch_s} | loaded | {"closed_loop": closed}
     return figures, {"ours": ours.answered, "fifo": fifo, "idle": idle}
 
 

@@ -111,7 +111,7 @@ def _watch(side: Side, start_s: float, seconds: float, query_tokens: int) -> Str
 def saturated(settings: Settings, model: LoadedModel, folder: Path, words: Sequence[str], *, fifo: bool) -> Iterator[Side]:
     """Open a service whose log ledger is full and stays so."""
     with opened(settings, model, folder, fifo=fifo) as side, fed(side, distinct_lines(words, _SEED)):
-        await_that(lambda: side.waiting_texts >= settings.cap.records * 3 // 4, side)
+        await_that(lambda: side.waiting_texts >= settings.limits.max_in_flight_records * 3 // 4, side)
         yield side
 
 

@@ -20,7 +20,7 @@ from worker.cli.running import Running
 from worker.embedding.batcher import Batch, Batcher
 from worker.embedding.compute import Computed, EmbedBatch
 from worker.embedding.engine.engine import Engine
-from worker.embedding.handoff import OneAhead
+from worker.embedding.handoff import BatchHandoff
 from worker.embedding.loaded import LoadedModel
 from worker.embedding.model.vectors import TokenIds, Vectors
 from worker.messages import EncodedChunk, EncodedQuery
@@ -77,10 +77,10 @@ class FifoBatcher(Batcher[EncodedQuery, EncodedChunk]):
         super().put_back(Batch([], [*batch.queries, *batch.logs]))  # type: ignore[list-item]  # as in add_queries
 
 
-class WatchedAhead(OneAhead[EmbedBatch, Computed]):
+class WatchedAhead(BatchHandoff[EmbedBatch, Computed]):
     """Remembers how long each batch took.
 
-    Thread: as `OneAhead`; `batches` any.
+    Thread: as `BatchHandoff`; `batches` any.
     """
 
     batches: list[BatchTime]
@@ -163,12 +163,12 @@ def _settings(settings: Settings, bootstrap_servers: str, folder: Path) -> Setti
             "topics": ("logs",),
             "topic_epoch": "e1",
             "commit_interval_s": 0.2,
-            "protocol": "consumer",
+            "group_protocol": "consumer",
             "librdkafka": {"fetch.wait.max.ms": str(FETCH_WAIT_MS)},
         }
     )
     milvus = settings.milvus.model_copy(update={"uri": str(folder), "writers": 1})
-    limits = settings.limits.model_copy(update={"drain_s": _DRAIN_S})
+    limits = settings.limits.model_copy(update={"drain_timeout_s": _DRAIN_S})
     return settings.model_copy(update={"kafka": kafka, "milvus": milvus, "limits": limits})
 
 

@@ -118,7 +118,7 @@ def _source(settings: Settings, group: str, *, safe: bool) -> KafkaSourceSetting
         group=group,
         topics=kafka.topics,
         topic_epoch=kafka.topic_epoch,
-        protocol=kafka.protocol,
+        group_protocol=kafka.group_protocol,
         librdkafka={} if safe else AUTO_COMMIT,
     )
 

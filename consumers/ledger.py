@@ -33,7 +33,7 @@ class Reject(NamedTuple):
 
 
 DeadLetterBox = Callable[["Receipt", str, list[Reject]], None]
-"""Takes a receipt, the reason, and the rejected pieces (none: the whole record); calls `receipt.bury()` once delivered."""
+"""Takes a receipt, the reason, and the rejected pieces (none: the whole record); calls `receipt.dead_letter_delivered()` once delivered."""
 
 
 class Receipt:
@@ -84,7 +84,7 @@ class Receipt:
         self._claim_whole()
         self._die(reason, [])
 
-    def bury(self) -> None:
+    def dead_letter_delivered(self) -> None:
         """The dead letter was acknowledged by the broker: the record is settled."""
         self._ledger.close_receipt(self._partition, self._slot, self._bytes, self._decoded_bytes, "dead_letter")
 

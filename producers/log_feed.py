@@ -13,7 +13,7 @@ from itertools import accumulate, count
 from random import Random
 from typing import Final
 
-from producers.log_vocabulary import INCIDENTS, KINDS, VALUES, Kind
+from producers.log_vocabulary import INCIDENTS, KINDS, VALUES, LogTemplate
 
 EXAMPLE_QUERIES: Final = (
     "a disk is nearly full",
@@ -51,7 +51,7 @@ def synthetic_lines(seed: int, count: int, start_ms: int) -> Iterator[bytes]:
     rng = Random(seed)
     draw = _Draw(rng)
     ranks = tuple(accumulate(1 / rank for rank in range(1, len(KINDS) + 1)))
-    deck: list[Kind] = []
+    deck: list[LogTemplate] = []
     time_ms = float(start_ms)
     for _ in range(count):
         time_ms += rng.expovariate(1 / _MEAN_GAP_MS)
@@ -71,7 +71,7 @@ def endless_lines(now_ms: Callable[[], float]) -> Iterator[bytes]:
         yield from synthetic_lines(seed, _PIECE_LINES, int(now_ms()))
 
 
-def _render(kind: Kind, draw: _Draw, rng: Random, time_ms: float) -> str:
+def _render(kind: LogTemplate, draw: _Draw, rng: Random, time_ms: float) -> str:
     when = datetime.fromtimestamp(time_ms / 1000, tz=UTC)
     draw.last.clear()
     text = kind.text.format_map(draw)

@@ -8,7 +8,7 @@ from random import Random
 from typing import Final, NamedTuple
 
 
-class Kind(NamedTuple):
+class LogTemplate(NamedTuple):
     """One kind of line: who says it, how it is laid out (`json`, `plain` or `syslog`), and its text."""
 
     service: str
@@ -88,58 +88,64 @@ VALUES: Final[Mapping[str, Callable[[Random], str]]] = {
 }
 
 KINDS: Final = (
-    Kind("gateway", "plain", "INFO", "GET {path} 200 {bytes} bytes in {ms} ms client={ip} request={id}"),
-    Kind("gateway", "plain", "INFO", "POST {path} 201 {bytes} bytes in {ms} ms client={ip} request={id}"),
-    Kind("cache", "plain", "DEBUG", "hit key=session:{uuid} age={seconds}s"),
-    Kind("auth", "json", "info", "token refreshed for {user}", ("user", "ip")),
-    Kind("database", "plain", "LOG", "checkpoint complete: wrote {count} buffers ({percent}%) in {ms} ms"),
-    Kind("queue", "plain", "INFO", "delivered message {uuid} from {queue} to consumer {id} after {ms} ms"),
-    Kind("kubelet", "syslog", "INFO", 'Readiness probe succeeded for pod "{app}-{id}" in {ms} ms'),
-    Kind("cache", "plain", "DEBUG", "miss key=product:{order}, loading from database"),
-    Kind("firewall", "syslog", "INFO", "DROP IN=eth0 SRC={ip} DST={inner_ip} PROTO=TCP SPT={port} DPT=23"),
-    Kind("payments", "json", "info", "payment of {cents} EUR captured for order {order}", ("duration_ms", "uuid")),
-    Kind("objects", "plain", "INFO", "PUT {bucket}/{uuid} {bytes} bytes stored on {node} in {ms} ms"),
-    Kind("sshd", "syslog", "INFO", "session opened for {user} from {inner_ip}:{port} with a public key"),
-    Kind("scheduler", "json", "info", "run {id} of {job} started on {node}", ("node",)),
-    Kind("gateway", "plain", "WARN", "GET {path} 404 no such resource client={ip} request={id}"),
-    Kind("scheduler", "json", "info", "run {id} of {job} finished after {seconds} s", ("node",)),
-    Kind("auth", "json", "info", "{user} signed in with password and second factor", ("user", "ip")),
-    Kind("mailer", "json", "info", "message {uuid} accepted by {domain} for delivery", ("duration_ms",)),
-    Kind("database", "plain", "LOG", "automatic vacuum of table {table}: removed {count} dead rows, {count} remain"),
-    Kind("kubelet", "syslog", "INFO", 'Pulled image "registry.example.com/{app}:{digest}" in {seconds} s'),
-    Kind("objects", "plain", "INFO", "GET {bucket}/{uuid} {bytes} bytes sent to {inner_ip} in {ms} ms"),
-    Kind("queue", "plain", "INFO", "consumer {id} subscribed to {queue} from {inner_ip}:{port}"),
-    Kind("sshd", "syslog", "INFO", "session of {user} from {inner_ip}:{port} closed after {seconds} s"),
-    Kind("database", "plain", "LOG", "slow query on {table} took {count} ms, {count} rows scanned"),
-    Kind("firewall", "syslog", "INFO", "ACCEPT IN=eth1 SRC={inner_ip} DST={inner_ip} PROTO=UDP SPT={port} DPT=53"),
-    Kind("payments", "json", "info", "refund of {cents} EUR issued for order {order}", ("uuid",)),
-    Kind("search", "json", "info", "query answered with {count} products", ("duration_ms", "id")),
-    Kind("cache", "plain", "INFO", "evicted {count} keys, memory use now {mib} MiB"),
-    Kind("mailer", "json", "warn", "message {uuid} deferred by {domain}, next attempt in {seconds} s", ("attempts",)),
-    Kind("kubelet", "syslog", "WARN", 'Liveness probe failed for pod "{app}-{id}": no answer within {small} s'),
-    Kind("stock", "json", "info", "stock of product {order} corrected from {count} to {count}", ("user",)),
-    Kind("search", "json", "info", "index of {table} rebuilt, {count} documents in {seconds} s"),
-    Kind("auth", "json", "warn", "wrong password for {user}", ("user", "ip")),
-    Kind("gateway", "plain", "WARN", "upstream {app} answered slowly: {count} ms for {path} request={id}"),
-    Kind("stock", "json", "warn", "product {order} is below its reorder level, {small} left", ("order",)),
+    LogTemplate("gateway", "plain", "INFO", "GET {path} 200 {bytes} bytes in {ms} ms client={ip} request={id}"),
+    LogTemplate("gateway", "plain", "INFO", "POST {path} 201 {bytes} bytes in {ms} ms client={ip} request={id}"),
+    LogTemplate("cache", "plain", "DEBUG", "hit key=session:{uuid} age={seconds}s"),
+    LogTemplate("auth", "json", "info", "token refreshed for {user}", ("user", "ip")),
+    LogTemplate("database", "plain", "LOG", "checkpoint complete: wrote {count} buffers ({percent}%) in {ms} ms"),
+    LogTemplate("queue", "plain", "INFO", "delivered message {uuid} from {queue} to consumer {id} after {ms} ms"),
+    LogTemplate("kubelet", "syslog", "INFO", 'Readiness probe succeeded for pod "{app}-{id}" in {ms} ms'),
+    LogTemplate("cache", "plain", "DEBUG", "miss key=product:{order}, loading from database"),
+    LogTemplate("firewall", "syslog", "INFO", "DROP IN=eth0 SRC={ip} DST={inner_ip} PROTO=TCP SPT={port} DPT=23"),
+    LogTemplate("payments", "json", "info", "payment of {cents} EUR captured for order {order}", ("duration_ms", "uuid")),
+    LogTemplate("objects", "plain", "INFO", "PUT {bucket}/{uuid} {bytes} bytes stored on {node} in {ms} ms"),
+    LogTemplate("sshd", "syslog", "INFO", "session opened for {user} from {inner_ip}:{port} with a public key"),
+    LogTemplate("scheduler", "json", "info", "run {id} of {job} started on {node}", ("node",)),
+    LogTemplate("gateway", "plain", "WARN", "GET {path} 404 no such resource client={ip} request={id}"),
+    LogTemplate("scheduler", "json", "info", "run {id} of {job} finished after {seconds} s", ("node",)),
+    LogTemplate("auth", "json", "info", "{user} signed in with password and second factor", ("user", "ip")),
+    LogTemplate("mailer", "json", "info", "message {uuid} accepted by {domain} for delivery", ("duration_ms",)),
+    LogTemplate("database", "plain", "LOG", "automatic vacuum of table {table}: removed {count} dead rows, {count} remain"),
+    LogTemplate("kubelet", "syslog", "INFO", 'Pulled image "registry.example.com/{app}:{digest}" in {seconds} s'),
+    LogTemplate("objects", "plain", "INFO", "GET {bucket}/{uuid} {bytes} bytes sent to {inner_ip} in {ms} ms"),
+    LogTemplate("queue", "plain", "INFO", "consumer {id} subscribed to {queue} from {inner_ip}:{port}"),
+    LogTemplate("sshd", "syslog", "INFO", "session of {user} from {inner_ip}:{port} closed after {seconds} s"),
+    LogTemplate("database", "plain", "LOG", "slow query on {table} took {count} ms, {count} rows scanned"),
+    LogTemplate("firewall", "syslog", "INFO", "ACCEPT IN=eth1 SRC={inner_ip} DST={inner_ip} PROTO=UDP SPT={port} DPT=53"),
+    LogTemplate("payments", "json", "info", "refund of {cents} EUR issued for order {order}", ("uuid",)),
+    LogTemplate("search", "json", "info", "query answered with {count} products", ("duration_ms", "id")),
+    LogTemplate("cache", "plain", "INFO", "evicted {count} keys, memory use now {mib} MiB"),
+    LogTemplate("mailer", "json", "warn", "message {uuid} deferred by {domain}, next attempt in {seconds} s", ("attempts",)),
+    LogTemplate("kubelet", "syslog", "WARN", 'Liveness probe failed for pod "{app}-{id}": no answer within {small} s'),
+    LogTemplate("stock", "json", "info", "stock of product {order} corrected from {count} to {count}", ("user",)),
+    LogTemplate("search", "json", "info", "index of {table} rebuilt, {count} documents in {seconds} s"),
+    LogTemplate("auth", "json", "warn", "wrong password for {user}", ("user", "ip")),
+    LogTemplate("gateway", "plain", "WARN", "upstream {app} answered slowly: {count} ms for {path} request={id}"),
+    LogTemplate("stock", "json", "warn", "product {order} is below its reorder level, {small} left", ("order",)),
 )
 """Most frequent first."""
 
 INCIDENTS: Final = (
-    Kind("kubelet", "syslog", "WARN", "filesystem {disk} on {node} is {high_percent}% full, {mib} MiB left"),
-    Kind("auth", "json", "error", "account of {user} locked after {small} failed logins in a row", ("user", "ip")),
-    Kind("sshd", "syslog", "WARN", "login from {ip}:{port} refused: no account named {user}, attempt {small}"),
-    Kind("gateway", "plain", "WARN", "TLS certificate of {host} expires in {small} days, renewal has not happened"),
-    Kind("payments", "json", "error", "card ending in {card} declined by the issuer for order {order}: insufficient funds", ("order",)),
-    Kind("database", "plain", "ERROR", "deadlock: transactions {pid} and {pid} wait for each other's lock on {table}; rolled one back"),
-    Kind("database", "plain", "FATAL", "remaining connection slots are reserved, refused client {inner_ip}:{port}"),
-    Kind("kubelet", "syslog", "ERROR", 'Container {app} of pod "{app}-{id}" was killed: out of memory, limit {mib} MiB'),
-    Kind("queue", "plain", "ERROR", "{queue} is not being consumed: {count} messages waiting, oldest {seconds} s"),
-    Kind("mailer", "json", "error", "message {uuid} bounced: mailbox at {domain} does not exist", ("attempts",)),
-    Kind("objects", "plain", "ERROR", "checksum mismatch reading {bucket}/{uuid} from {node}, using the replica"),
-    Kind("scheduler", "json", "error", "{job} missed its start time by {seconds} s because the previous run has not ended", ("node",)),
-    Kind("firewall", "syslog", "WARN", "port scan suspected: {ip} tried {count} ports on {inner_ip} within {small} s"),
-    Kind(
+    LogTemplate("kubelet", "syslog", "WARN", "filesystem {disk} on {node} is {high_percent}% full, {mib} MiB left"),
+    LogTemplate("auth", "json", "error", "account of {user} locked after {small} failed logins in a row", ("user", "ip")),
+    LogTemplate("sshd", "syslog", "WARN", "login from {ip}:{port} refused: no account named {user}, attempt {small}"),
+    LogTemplate("gateway", "plain", "WARN", "TLS certificate of {host} expires in {small} days, renewal has not happened"),
+    LogTemplate(
+        "payments", "json", "error", "card ending in {card} declined by the issuer for order {order}: insufficient funds", ("order",)
+    ),
+    LogTemplate(
+        "database", "plain", "ERROR", "deadlock: transactions {pid} and {pid} wait for each other's lock on {table}; rolled one back"
+    ),
+    LogTemplate("database", "plain", "FATAL", "remaining connection slots are reserved, refused client {inner_ip}:{port}"),
+    LogTemplate("kubelet", "syslog", "ERROR", 'Container {app} of pod "{app}-{id}" was killed: out of memory, limit {mib} MiB'),
+    LogTemplate("queue", "plain", "ERROR", "{queue} is not being consumed: {count} messages waiting, oldest {seconds} s"),
+    LogTemplate("mailer", "json", "error", "message {uuid} bounced: mailbox at {domain} does not exist", ("attempts",)),
+    LogTemplate("objects", "plain", "ERROR", "checksum mismatch reading {bucket}/{uuid} from {node}, using the replica"),
+    LogTemplate(
+        "scheduler", "json", "error", "{job} missed its start time by {seconds} s because the previous run has not ended", ("node",)
+    ),
+    LogTemplate("firewall", "syslog", "WARN", "port scan suspected: {ip} tried {count} ports on {inner_ip} within {small} s"),
+    LogTemplate(
         "payments",
         "plain",
         "ERROR",
@@ -149,7 +155,7 @@ INCIDENTS: Final = (
         "\tat com.example.pay.Settlement.run(Settlement.java:88)\n"
         "\tat java.base/java.lang.Thread.run(Thread.java:1583)",
     ),
-    Kind(
+    LogTemplate(
         "stock",
         "plain",
         "ERROR",

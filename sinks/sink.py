@@ -154,11 +154,11 @@ class Sink(Protocol):
         """Return at most `limit` lines under the filter that share words with `text`, best first (BM25). Only if it `has_bm25`."""
 
     def count_templates(
-        self, only: LineFilter, *, templates: Collection[str] | None, most_rows: int, out_of_time: Callable[[], bool]
+        self, only: LineFilter, *, templates: Collection[str] | None, most_rows: int, deadline_passed: Callable[[], bool]
     ) -> TemplateCounts:
         """Count the lines that pass the filter by template, the newest `most_rows` of them at most; `templates` counts only these.
 
-        `out_of_time` is asked between two reads: when it says yes, what was counted so far is returned; nothing only if nothing was read.
+        `deadline_passed` is asked between two reads: when it says yes, returns what was counted so far; nothing only if nothing was read.
         """
 
     def counts(self) -> SinkCounts:
@@ -172,12 +172,12 @@ class Sink(Protocol):
         end_offset: int,
         *,
         most_rows: int | None = None,
-        out_of_time: Callable[[], bool] = never,
+        deadline_passed: Callable[[], bool] = never,
     ) -> StoredLines:
         """Return every line of `first_offset` ≤ offset < `end_offset` of one partition (Strong); the caller bounds the range.
 
         Of more than `most_rows`, so many come: any of them, not those of the first offsets, and a record's entries need not come
-        together. `out_of_time` is asked before each read: when it says yes, what was read so far is returned. Either is not complete.
+        together. `deadline_passed` is asked before each read: when it says yes, what was read so far is returned. Either is not complete.
         """
 
     def stored_templates(self, digests: Collection[str]) -> set[str]:

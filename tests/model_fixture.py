@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from worker.embedding.model.prepared import PreparedModel, prepare_model
-from worker.embedding.model.reference_tokenizer import OwnTokenizer
+from worker.embedding.model.reference_tokenizer import ReferenceTokenizer
 from worker.embedding.tokenizer import Tokenizer
 
 CACHE = Path(__file__).parents[1] / ".cache" / "model"
@@ -28,9 +28,9 @@ def tokenizer(prepared_model: PreparedModel) -> Iterator[Tokenizer]:
 
 
 @pytest.fixture(scope="module")
-def own(prepared_model: PreparedModel) -> OwnTokenizer:
+def own(prepared_model: PreparedModel) -> ReferenceTokenizer:
     """The model's own, which is always right."""
-    return OwnTokenizer(prepared_model.tokenizer_json.read_text(encoding="utf-8"))
+    return ReferenceTokenizer(prepared_model.tokenizer_json.read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -157,7 +157,7 @@ def test_every_service_is_bounded_and_may_end_in_order(service: str) -> None:
     assert limits["logging"]["options"]["max-size"]
     if limits["restart"] != "no":
         assert limits["restart"] == "unless-stopped"
-        assert seconds(limits["stop_grace_period"]) > load_settings(None).limits.drain_s
+        assert seconds(limits["stop_grace_period"]) > load_settings(None).limits.drain_timeout_s
 
 
 @each_service
@@ -245,7 +245,7 @@ def test_the_worker_s_variables_are_settings(service: str, monkeypatch: pytest.M
     assert settings.http.host == "0.0.0.0", "all addresses of the container, published on loopback"  # noqa: S104 - of the container
     assert settings.http.token.get_secret_value() == "made-up"
     assert SERVICES[service]["ports"] == [f"127.0.0.1:{settings.http.port}:{settings.http.port}"]
-    assert settings.limits.drain_s < seconds(SERVICES[service]["stop_grace_period"])
+    assert settings.limits.drain_timeout_s < seconds(SERVICES[service]["stop_grace_period"])
     assert settings.engine.name == {"worker": "llama", "worker-gpu": "vllm"}[service]
     assert settings.engine.threads == (SERVICES[service]["cpus"] if service == "worker" else None)
     assert SERVICES[service]["env_file"] == [{"path": ".env", "required": False}]

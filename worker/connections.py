@@ -29,7 +29,7 @@ _DAY_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outside:
+class Connections:
     """What the service stands on, ready to use; the service closes all of it.
 
     Thread: main.
@@ -49,16 +49,18 @@ class Outside:
     """Listens already; the service serves and closes it."""
 
 
-def open_outside(settings: Settings, model: LoadedModel, *, say: Callable[[str], None], http: Listening | None = None) -> Outside:
+def open_connections(settings: Settings, model: LoadedModel, *, say: Callable[[str], None], http: Listening | None = None) -> Connections:
     """Connect to everything; nothing is created or read yet. `http` listens already."""
     kafka = settings.kafka
     sink = MilvusSink(milvus_settings(settings, model.space), say=say)
     if settings.milvus.retention_days and sink.retention_s is None:
         say("Milvus Lite removes nothing by itself: milvus.retention_days has no effect, rows are kept for ever")
     letter_producer = KafkaProducer(kafka.bootstrap_servers, {**kafka.librdkafka, **dead_letters.PRODUCER_PROPERTIES}, say=say)
-    canary_producer = None if settings.status.canary_s is None else KafkaProducer(kafka.bootstrap_servers, kafka.librdkafka, say=say)
+    canary_producer = (
+        None if settings.status.canary_interval_s is None else KafkaProducer(kafka.bootstrap_servers, kafka.librdkafka, say=say)
+    )
     reply_producer = KafkaProducer(kafka.bootstrap_servers, {**kafka.librdkafka, **replies.PRODUCER_PROPERTIES}, say=say)
-    return Outside(
+    return Connections(
         model=model,
         sink=sink,
         letters=DeadLetterSender(
@@ -116,10 +118,10 @@ def log_source(kafka: KafkaTable) -> KafkaSourceSettings:
         bootstrap_servers=kafka.bootstrap_servers,
         group=kafka.group,
         topics=kafka.topics,
-        start=kafka.start,
-        expired=kafka.expired,
+        offset_reset=kafka.offset_reset,
+        on_expired_offset=kafka.on_expired_offset,
         topic_epoch=kafka.topic_epoch,
-        protocol=kafka.protocol,
+        group_protocol=kafka.group_protocol,
         max_poll_interval_s=kafka.max_poll_interval_s,
         prefetch_bytes=kafka.prefetch_bytes,
         down_exit_s=kafka.down_exit_s,
@@ -129,4 +131,6 @@ def log_source(kafka: KafkaTable) -> KafkaSourceSettings:
 
 def query_source(kafka: KafkaTable) -> KafkaSourceSettings:
     """Queries are answered wherever the topic begins: deadlines weed out the old ones, and those that are gone are worth no stop."""
-    return replace(log_source(kafka), group=kafka.query_group, topics=(kafka.query_topic,), start="earliest", expired="earliest")
+    return replace(
+        log_source(kafka), group=kafka.query_group, topics=(kafka.query_topic,), offset_reset="earliest", on_expired_offset="earliest"
+    )

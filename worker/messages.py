@@ -7,17 +7,33 @@ Each type is immutable and replaces the one before.
 
 from typing import Literal, NamedTuple
 
+from consumers.decode.decoder import LogEntry
 from consumers.ledger import Receipt
-from consumers.text.chunk import Chunk
 from worker.embedding.model.vectors import TokenIds, Vector
 from worker.query import (
-    Asked,
     Query,
+    Requester,
 )
 
 Source = Literal["engine", "memory", "redis", "index"]
 """Who had the vector of a template that this process did not know."""
 SOURCES: tuple[Source, ...] = ("engine", "memory", "redis", "index")
+
+
+class Chunk(NamedTuple):
+    """One piece of a log entry, with the receipt that it settles. `template` says what it is, the entry where it came from.
+
+    Thread: any.
+    """
+
+    receipt: Receipt
+    entry: LogEntry
+    chunk: int
+    chunks: int
+    text: str
+    masked: str
+    template: str
+    """Digest of the masked text in the embedding space."""
 
 
 class EncodedChunk(NamedTuple):
@@ -65,7 +81,7 @@ class EncodedQuery(NamedTuple):
     Thread: any.
     """
 
-    asked: Asked
+    asked: Requester
     query: Query
     digest: str | None
     """Under which its vector is cached; None for a text that was cut, whose vector nobody may take for that of the whole."""
@@ -78,7 +94,7 @@ class ReadyQuery(NamedTuple):
     Thread: any.
     """
 
-    asked: Asked
+    asked: Requester
     query: Query
     vector: Vector | None
     """None if it needs none: a listing by frequency, what stands around a line, a search by words only."""
@@ -94,7 +110,7 @@ class FailedQuery(NamedTuple):
     Thread: any.
     """
 
-    asked: Asked
+    asked: Requester
     code: str
     """`bad_query`, `expired` or `unavailable`."""
     field: str

@@ -24,8 +24,8 @@ from worker.embedding.cache.memory import MemoryCache
 from worker.embedding.cache.vector_cache import VectorCache
 from worker.embedding.compute import Compute, Computed, EmbedBatch
 from worker.embedding.embed import Embed
-from worker.embedding.guarded_engine import Judge
-from worker.embedding.handoff import OneAhead
+from worker.embedding.guarded_engine import GuardedEngine
+from worker.embedding.handoff import BatchHandoff
 from worker.embedding.loaded import LoadedModel
 from worker.embedding.model.space import Digester
 from worker.embedding.tokenizer import Tokenizer
@@ -35,7 +35,7 @@ from worker.indexing.pieces import new_chunker, new_decoder
 from worker.indexing.prepare import Outlets, Prepare
 from worker.indexing.store import Store
 from worker.messages import Answerable, Arrival, EncodedChunk, EncodedQuery, StoreItem
-from worker.query import Question
+from worker.query import QueryRequest
 from worker.querying.answer import Answer
 from worker.querying.prepare_queries import PrepareQueries, QueryTally
 from worker.querying.query_text import new_query_encoder
@@ -88,18 +88,18 @@ class Pipeline:
         self._replies = replies
         self._abandon = abandon
         self._at = at
-        cap = settings.cap
-        self.log_ledger = Ledger(cap_records=cap.records, cap_bytes=cap.bytes, dead_letter=self._post)
-        self.query_ledger = Ledger(cap_records=settings.query.cap_records, cap_bytes=_QUERY_BYTES, dead_letter=self._post)
+        limits = settings.limits
+        self.log_ledger = Ledger(cap_records=limits.max_in_flight_records, cap_bytes=limits.max_in_flight_bytes, dead_letter=self._post)
+        self.query_ledger = Ledger(cap_records=settings.query.max_in_flight_records, cap_bytes=_QUERY_BYTES, dead_letter=self._post)
         self.prepare_lane: Lane[Receipt] = Lane("prepare")
-        self.query_lane: Lane[Arrival | Question] = Lane("prepare-queries")
+        self.query_lane: Lane[Arrival | QueryRequest] = Lane("prepare-queries")
         self.embed_lane: Lane[EncodedChunk | EncodedQuery] = Lane("embed")
         self.store_lane: Lane[StoreItem] = Lane("store")
         self.answer_lane: Lane[Answerable] = Lane("answer")
-        self.flights = Flights(most_known=settings.cache.known_templates, keep_s=self._keep_s)
+        self.flights = Flights(most_known=settings.cache.max_known_templates, keep_s=self._keep_s)
         index = IndexLevel(sink.template_vectors, say=say, clock=time.monotonic, draw=random.SystemRandom().random)
         self.levels = Levels(memory=MemoryCache(settings.cache.memory_bytes), redis=redis, index=index.find, fail_point=at)
-        self._undecodable = FaultLimit("undecodable records", most=settings.limits.undecodable_in_a_row)
+        self._undecodable = FaultLimit("undecodable records", most=settings.limits.max_consecutive_undecodable)
         self._tokenizers: list[Tokenizer] = []
         self.redactors: list[Redactor] = []
         """Of the prepare threads; each counts what it replaced."""
@@ -110,8 +110,8 @@ class Pipeline:
         self.busy = {stage: Meter() for stage in ("prepare", "prepare-queries", "store")}
         self._prepares = [self._prepare() for _ in range(PREPARE_THREADS)]
         self._prepare_queries = self._query_step(say)
-        self.judge = Judge(model.engine, model.golden, new_engine=model.new_engine, say=say, clock=time.monotonic)
-        self._ahead: OneAhead[EmbedBatch, Computed] = OneAhead(self.embed_lane.ring)
+        self.judge = GuardedEngine(model.engine, model.golden, new_engine=model.new_engine, say=say, clock=time.monotonic)
+        self._ahead: BatchHandoff[EmbedBatch, Computed] = BatchHandoff(self.embed_lane.ring)
         self._compute = Compute(ahead=self._ahead, judge=self.judge, clock=time.monotonic, fail_point=at)
         self.embed = self._embed_step()
         self.store = Store(
@@ -120,7 +120,7 @@ class Pipeline:
             say=say,
             pause=abandon.wait,
             clock=time.monotonic,
-            most_refused=settings.limits.rejected_in_a_row,
+            most_refused=settings.limits.max_consecutive_rejected,
             fail_point=at,
         )
         self.answer = Answer(sink=sink, clock=time.monotonic, pause=abandon.wait)
@@ -151,7 +151,7 @@ class Pipeline:
         now_s = time.monotonic()
         self.query_lane.put([Arrival(receipt, now_s) for receipt in receipts])
 
-    def take_question(self, question: Question) -> None:
+    def take_question(self, question: QueryRequest) -> None:
         """Take a request that came another way than over Kafka."""
         self.query_lane.put([question])
 
@@ -224,12 +224,12 @@ class Pipeline:
             batcher=Batcher(
                 budget_tokens=engine.batch_tokens,
                 log_floor_tokens=max(engine.batch_tokens // 8, 1),
-                target_s=self._settings.query.bulk_batch_s,
+                target_s=self._settings.query.target_batch_s,
             ),
             ahead=self._ahead,
             cache=self.levels,
             fail_flight=self.flights.fail,
-            rejected=FaultLimit("texts that the engine rejects", most=self._settings.limits.rejected_in_a_row),
+            rejected=FaultLimit("texts that the engine rejects", most=self._settings.limits.max_consecutive_rejected),
             store=self.store_lane,
             answer=self.answer_lane,
         )
@@ -240,6 +240,6 @@ class Pipeline:
 
         def delivered() -> None:
             self.letters_delivered[kind] += 1
-            receipt.bury()
+            receipt.dead_letter_delivered()
 
         self._letters.send(letter, delivered=delivered)

@@ -97,7 +97,7 @@ class Query(BaseModel):
     """Milliseconds after the request's Kafka timestamp (over HTTP: after its arrival) at which nobody waits any more."""
 
 
-class Asked(NamedTuple):
+class Requester(NamedTuple):
     """A request whose asker is known; `reply` is called once.
 
     Thread: any.
@@ -120,14 +120,14 @@ class SendReply(Protocol):
         """`value` is JSON; after `deadline_s` (monotonic) nobody waits for it, None if the query has no deadline."""
 
 
-class Question(NamedTuple):
+class QueryRequest(NamedTuple):
     """A request as it came, nothing of it read yet.
 
     Thread: any.
     """
 
     value: bytes | None
-    asked: Asked
+    asked: Requester
     sent_ms: int = 0
     """When it was sent, in milliseconds since 1970; 0 if nobody knows."""
 
@@ -162,7 +162,7 @@ def deadline_s(query: Query, *, sent_ms: int, now_s: float, wall_ms: float) -> f
     return now_s + (query.deadline_ms - age_ms) / 1000
 
 
-def is_late(asked: Asked, now_s: float) -> bool:
+def is_late(asked: Requester, now_s: float) -> bool:
     """Whether nobody waits for the answer any more."""
     return asked.deadline_s is not None and asked.deadline_s <= now_s
 

@@ -1,9 +1,9 @@
 """The service: wires the six nouns together, starts the stages, and ends them in order.
 
 Theory of operation
-1. Everything outside is handed in ready (`Outside`); everything inside is made here. Data goes one way: pollers → prepare →
+1. Everything outside is handed in ready (`Connections`); everything inside is made here. Data goes one way: pollers → prepare →
    embed → store / answer. The only way back is the ledger, pulled by the poller.
-2. Drain (SIGTERM): what was taken in is finished, in order and within `limits.drain_s` (`worker.shutdown`).
+2. Drain (SIGTERM): what was taken in is finished, in order and within `limits.drain_timeout_s` (`worker.shutdown`).
 3. Crash: the first unexpected exception stops everything, and nothing more is committed. A limit that was reached is a crash
    that commits what is settled, and so is a committed offset that is not there any more.
 
@@ -21,25 +21,25 @@ from consumers.kafka.source import KafkaSource
 from consumers.poller import Poller, PollerSettings
 from consumers.source import SourceExpired
 from sinks.sink import SinkMismatch
-from worker.connections import Outside, log_source, query_source
+from worker.connections import Connections, log_source, query_source
 from worker.observability.exposition import Exposition
 from worker.observability.health import Health
 from worker.observability.pages import pages_of
 from worker.observability.probe import Probe
 from worker.observability.report import Report
-from worker.observability.samples import Parts, figures
+from worker.observability.samples import Parts, samples
 from worker.observability.status import Status
 from worker.pipeline import Pipeline
-from worker.query import Question
-from worker.runtime.exit_codes import CRASHED, DRAINED, OVERDUE
+from worker.query import QueryRequest
+from worker.runtime.exit_codes import CRASHED, DRAIN_TIMEOUT, DRAINED
 from worker.runtime.fail_point import fail_point
 from worker.runtime.limits import LimitReached
 from worker.runtime.logs import inform
-from worker.runtime.sink_opener import Opening
+from worker.runtime.sink_opener import SinkOpener
 from worker.runtime.stage import Abandoned, Stage
 from worker.runtime.watchdog import EngineHangs, Watchdog
 from worker.settings.settings import Settings
-from worker.shutdown import Ending
+from worker.shutdown import Shutdown
 
 if TYPE_CHECKING:
     from worker.http.server import HttpServer
@@ -55,7 +55,9 @@ class Service:
     Thread: main; `stop` and the counters from any.
     """
 
-    def __init__(self, settings: Settings, outside: Outside, *, say: Callable[[str], None], stop: threading.Event | None = None) -> None:
+    def __init__(
+        self, settings: Settings, outside: Connections, *, say: Callable[[str], None], stop: threading.Event | None = None
+    ) -> None:
         """`stop` begins the drain; it may be set already, and is the service's own if not given."""
         self._settings = settings
         self.outside = outside
@@ -95,8 +97,8 @@ class Service:
             on_crash=self._on_crash,
         )
         self._http = self._http_server()
-        self._opening = Opening(outside.sink, self._stop, say=say, on_crash=self._on_crash)
-        self._ending = Ending(
+        self._opening = SinkOpener(outside.sink, self._stop, say=say, on_crash=self._on_crash)
+        self._ending = Shutdown(
             opening=self._opening.stage,
             pollers=list(zip((self.logs, self.queries), self._pollers, strict=True)),
             groups=self._groups,
@@ -135,7 +137,7 @@ class Service:
             raise self.crash_error
         if self._crash is not None:
             return CRASHED
-        return DRAINED if drained else OVERDUE
+        return DRAINED if drained else DRAIN_TIMEOUT
 
     def stop(self) -> None:
         """Begin the drain."""
@@ -171,7 +173,7 @@ class Service:
             redis=self.redis,
             status=self.status,
         )
-        pages = pages_of(self.status.health, Exposition(lambda: figures(parts, time.monotonic())))
+        pages = pages_of(self.status.health, Exposition(lambda: samples(parts, time.monotonic())))
         listening, table, take = self.outside.http, self._settings.http, self._take_question
         return HttpServer(listening, table, take, say=self._say, on_crash=self._on_crash, pages=pages)
 
@@ -187,13 +189,13 @@ class Service:
             clock=time.monotonic,
         )
 
-    def _take_question(self, question: Question) -> bool:
+    def _take_question(self, question: QueryRequest) -> bool:
         if is_open := self.opened.is_set() and not self._stop.is_set():
             self.pipeline.take_question(question)
         return is_open
 
     def _watch(self, report: Report) -> None:
-        watchdog = Watchdog(lambda: self.pipeline.judge.busy_since_s, hang_s=self._settings.engine.hang_s)
+        watchdog = Watchdog(lambda: self.pipeline.judge.busy_since_s, watchdog_s=self._settings.engine.watchdog_s)
         while not self._stop.wait(_WATCH_S):
             report.tick(time.monotonic())
             try:
@@ -217,7 +219,7 @@ class Service:
     def _until_s(self) -> float:
         """Return when the end must be over, but for `worker.shutdown.LEAVE_S`; the first call begins it."""
         if self._ends_s is None:
-            drain_s = self._settings.limits.drain_s
+            drain_s = self._settings.limits.drain_timeout_s
             has_work = self.opened.is_set() and self._crash is None
             if has_work:
                 inform("stopping: what was taken in is finished first; a second signal leaves at once", at_most_s=drain_s)

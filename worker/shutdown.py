@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from consumers.poller import Poller
-from worker.connections import Outside
+from worker.connections import Connections
 from worker.embedding.cache.redis_cache import RedisCache
 from worker.observability.status import Status
 from worker.pipeline import Pipeline, StageGroup
@@ -37,7 +37,7 @@ _SHARE_S = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class Shutdown:
     """What must end, in the order in which it ends.
 
     Thread: main.
@@ -47,7 +47,7 @@ class Ending:
     pollers: Sequence[tuple[Poller, Stage]]
     groups: Sequence[StageGroup]
     pipeline: Pipeline
-    outside: Outside
+    outside: Connections
     redis: RedisCache | None
     http: "HttpServer | None"
     status: Status

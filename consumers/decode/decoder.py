@@ -9,7 +9,6 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 
-from consumers.ledger import Receipt
 from consumers.record import Record
 
 Format = Literal["auto", "text", "json"]
@@ -48,7 +47,7 @@ class LogEntry(NamedTuple):
     Thread: any.
     """
 
-    receipt: Receipt
+    record: Record
     sub: int
     text: str
     time_ms: int
@@ -80,22 +79,21 @@ class Decoder:
         self.json_records = 0
         self.refused_records = 0
 
-    def decode(self, receipt: Receipt) -> list[LogEntry]:
+    def decode(self, record: Record) -> list[LogEntry]:
         """Return the entries of a record, none if it is empty. Raises Undecodable, and TooLarge before anything is decoded."""
         try:
-            return self._decode(receipt)
+            return self._decode(record)
         except Undecodable:
             self.refused_records += 1
             raise
 
-    def _decode(self, receipt: Receipt) -> list[LogEntry]:
-        record = receipt.record
+    def _decode(self, record: Record) -> list[LogEntry]:
         if not record.value:
             return []
         if len(record.value) > self._max_record_bytes:
             raise TooLarge(f"{len(record.value)} bytes, {self._max_record_bytes} are allowed")
         if self._form != "text" and record.value.lstrip()[:1] in (b"{", b"["):
-            found = self._decode_json(receipt, record)
+            found = self._decode_json(record)
             if found is not None:
                 self.json_records += 1
                 return found
@@ -103,9 +101,9 @@ class Decoder:
             raise Undecodable("not a JSON object or array")
         text = strip_line_end(self._decode_utf8(record.value))
         self.text_records += 1
-        return [LogEntry(receipt, 0, text, record.time_ms, "", "")] if text else []
+        return [LogEntry(record, 0, text, record.time_ms, "", "")] if text else []
 
-    def _decode_json(self, receipt: Receipt, record: Record) -> list[LogEntry] | None:
+    def _decode_json(self, record: Record) -> list[LogEntry] | None:
         try:
             document = orjson.loads(record.value or b"")
         except orjson.JSONDecodeError:
@@ -123,7 +121,7 @@ class Decoder:
         if len(documents) > self._max_entries:
             raise Undecodable(f"more than {self._max_entries} entries in one record")
         try:
-            entries = [_entry_of(receipt, record, sub, fields) for sub, fields in enumerate(documents)]
+            entries = [_entry_of(record, sub, fields) for sub, fields in enumerate(documents)]
         except Undecodable:
             if self._form == "json":
                 raise
@@ -145,12 +143,12 @@ def strip_line_end(text: str) -> str:
     return text.removesuffix("\n").removesuffix("\r") if text.endswith("\n") else text
 
 
-def _entry_of(receipt: Receipt, record: Record, sub: int, fields: Mapping[str, Any]) -> LogEntry:
+def _entry_of(record: Record, sub: int, fields: Mapping[str, Any]) -> LogEntry:
     text = _first_text(fields, MESSAGE_FIELDS)
     if text is None:
         text = _render(fields) if fields else ""
     return LogEntry(
-        receipt,
+        record,
         sub,
         strip_line_end(text),
         record.time_ms,

@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource  # type: ignore[at
 
 from consumers.kafka.epochs import epoch_of
 from consumers.kafka.message import record_of
-from consumers.kafka.settings import admin_properties, loose_properties
+from consumers.kafka.settings import admin_properties, groupless_properties
 from consumers.kafka.source import consumer_of
 from consumers.record import Partition, Record
 
@@ -29,7 +29,7 @@ class TopicUnknown(RangeUnreadable):
     """Kafka has no such topic; for the user to change."""
 
 
-class Bounds(NamedTuple):
+class OffsetRange(NamedTuple):
     """What a partition holds now."""
 
     first_offset: int
@@ -38,7 +38,7 @@ class Bounds(NamedTuple):
     """Behind the newest."""
 
 
-class LooseReader:
+class GrouplessReader:
     """A consumer without a group; every call is bounded by its time-out.
 
     Thread: one.
@@ -46,7 +46,7 @@ class LooseReader:
 
     def __init__(self, bootstrap_servers: str, librdkafka: Mapping[str, str], *, topic_epoch: str | None = None) -> None:
         """`topic_epoch` stands for every topic; None: the first 8 hex digits of Kafka's topic id. Raises SourceMisconfigured."""
-        self._consumer = consumer_of(loose_properties(bootstrap_servers, librdkafka))
+        self._consumer = consumer_of(groupless_properties(bootstrap_servers, librdkafka))
         self._admin_properties = admin_properties(bootstrap_servers, librdkafka)
         self._topic_epoch = topic_epoch
 
@@ -76,13 +76,13 @@ class LooseReader:
             raise TopicUnknown(f"topic {topic} does not exist (`vectail topics init` creates it)")
         return [Partition(topic, number) for number in sorted(found.partitions)]
 
-    def bounds(self, partition: Partition, timeout_s: float) -> Bounds:
+    def bounds(self, partition: Partition, timeout_s: float) -> OffsetRange:
         """Ask which offsets a partition holds now. Raises RangeUnreadable."""
         try:
             first_offset, end_offset = self._consumer.get_watermark_offsets(TopicPartition(*partition), timeout=timeout_s)
         except KafkaException as error:
             raise RangeUnreadable(str(error.args[0].str())) from None
-        return Bounds(first_offset, end_offset)
+        return OffsetRange(first_offset, end_offset)
 
     def offset_at(self, partition: Partition, time_ms: int, timeout_s: float) -> int:
         """Return the offset of the first record that is not older than `time_ms`, or the end offset. Raises RangeUnreadable."""

@@ -6,7 +6,7 @@ No group and no commit: each reader stands on its own, at the end, and looks for
 import time
 from collections.abc import Callable, Mapping
 
-from consumers.groupless.reader import LooseReader
+from consumers.groupless.reader import GrouplessReader
 
 
 class ReplyReader:
@@ -17,7 +17,7 @@ class ReplyReader:
 
     def __init__(self, bootstrap_servers: str, topic: str, librdkafka: Mapping[str, str]) -> None:
         self._topic = topic
-        self._reader = LooseReader(bootstrap_servers, librdkafka)
+        self._reader = GrouplessReader(bootstrap_servers, librdkafka)
         self._is_placed = False
 
     def look_for(self, topic: str, timeout_s: float) -> None:

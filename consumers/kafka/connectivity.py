@@ -23,13 +23,14 @@ def fatal_line(name: str, reason: str) -> str:
         )
     if name == "GROUP_ID_NOT_FOUND" or _NO_SUCH_GROUP in reason:
         return (
-            f"{reason} (under kafka.protocol = consumer: the group has members of the classic protocol, which the broker cannot take over; "
-            "end all of them; one that was killed stays until its session is over, by default 45 s, session.timeout.ms: start again then)"
+            f"{reason} (under kafka.group_protocol = consumer: the group has members of the classic protocol, which the broker cannot take "
+            "over; end all of them; one that was killed stays until its session is over, by default 45 s, session.timeout.ms: "
+            "start again then)"
         )
     return reason
 
 
-class Contact:
+class BrokerConnectivity:
     """Counts the time in which somebody polled and nobody answered; a process that was frozen meanwhile has not waited.
 
     Thread: one, its source's.
@@ -58,7 +59,7 @@ class Contact:
         if self._down_exit_s is not None and self._silent_s > self._down_exit_s:
             raise SourceAway(f"no broker of kafka at {self._servers} has answered for {self._down_exit_s:g} s (kafka.down_exit_s)")
 
-    def wants_a_sign(self) -> bool:
+    def needs_probe(self) -> bool:
         """Whether a broker should be asked, only to see that it is there."""
         return self._down_exit_s is not None and self._silent_s > self._down_exit_s / 4
 

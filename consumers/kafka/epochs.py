@@ -82,7 +82,7 @@ class TopicEpochs:
             return None
         return seen.epoch if self._read_as.get(partition) == seen.epoch else None
 
-    def made_anew(self) -> list[Partition]:
+    def recreated(self) -> list[Partition]:
         """Return the partitions that were read under an epoch which is over."""
         return [p for p, epoch in self._read_as.items() if (seen := self._seen.get(p.topic)) is not None and seen.epoch != epoch]
 

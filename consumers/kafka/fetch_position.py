@@ -13,7 +13,7 @@ _FIRST_BACK_OFF_S = 0.1
 _MOST_BACK_OFF_S = 10.0
 
 
-class Course:
+class FetchPosition:
     """Records of a partition are taken in the order of their offsets; while it is set back, none.
 
     Thread: one, its source's.
@@ -80,7 +80,7 @@ DEFAULT_MOST_BYTES = "100000000"
 """The client's own `receive.message.max.bytes`."""
 
 
-def line_of(partition: Partition, next_offset: int | None, reason: str, *, tries: int, most_bytes: str) -> str:
+def damage_message(partition: Partition, next_offset: int | None, reason: str, *, tries: int, most_bytes: str) -> str:
     """Return what is said of a place that came damaged `tries` times in a row.
 
     It is the same line for as long as it lasts, so that it can be said once a minute: a bad wire names another place each time.

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, Protocol
 
 from consumers.kafka.connectivity import fatal_line
 from consumers.kafka.epochs import TopicEpochs
-from consumers.kafka.fetch_position import DEFAULT_MOST_BYTES, Course, line_of
+from consumers.kafka.fetch_position import DEFAULT_MOST_BYTES, FetchPosition, damage_message
 from consumers.kafka.message import ClientMessage, make_record, partition_of
-from consumers.kafka.offset_reset import Displaced, OwedStarts, Standing
+from consumers.kafka.offset_reset import OffsetReset, PartitionState, PendingStartCommits
 from consumers.kafka.poll_budget import MOST_BYTES
 from consumers.kafka.settings import KafkaSourceSettings
 from consumers.record import Partition, Record
@@ -36,7 +36,7 @@ class ClientError(Protocol):
         """Return whether the client cannot go on."""
 
 
-class Came(NamedTuple):
+class PendingMessage(NamedTuple):
     """A message that waits for its topic's epoch or for room, and when it came."""
 
     at_s: float
@@ -48,7 +48,7 @@ class Client(NamedTuple):
     """What the client can be asked and told; nothing blocks for long."""
 
     ask_topic_ids: Callable[[Sequence[str]], Mapping[str, Future[Any]]]
-    ask_standing: Callable[[Partition], Standing | None]
+    ask_standing: Callable[[Partition], PartitionState | None]
     end_of: Callable[[Partition], int]
     """The log's end as the last fetch said it; negative if none has."""
     move: Callable[[Partition, int | None], bool]
@@ -68,17 +68,19 @@ class Intake:
         self.assigned: set[Partition] = set()
         self.started: set[Partition] = set()
         """Those of the assigned that have delivered a record: only they can be paused."""
-        self.owed = OwedStarts()
-        self._waiting: list[Came] = []
+        self.owed = PendingStartCommits()
+        self._waiting: list[PendingMessage] = []
         """Their topics are paused meanwhile."""
         self._room_bytes = MOST_BYTES
         self._reached: dict[Partition, int] = {}
-        self.headless_records = 0
+        self.records_without_headers = 0
         """Records taken in without their headers, because the name of one was not UTF-8."""
         self._most_batch_bytes = settings.librdkafka.get("receive.message.max.bytes", DEFAULT_MOST_BYTES)
-        self._course = Course()
+        self._course = FetchPosition()
         self._epochs = TopicEpochs(fixed=settings.topic_epoch, ask=client.ask_topic_ids, say=say)
-        self._displaced = Displaced(start=settings.start, expired=settings.expired, ask=client.ask_standing, move=self._move, say=say)
+        self._displaced = OffsetReset(
+            start=settings.offset_reset, expired=settings.on_expired_offset, ask=client.ask_standing, move=self._move, say=say
+        )
         self.gone: Mapping[str, int] = self._displaced.gone
         """How many records were gone before they were read, by topic."""
 
@@ -115,7 +117,7 @@ class Intake:
             if self._course.takes(partition, int(message.offset() or 0), ends[partition]):
                 self.started.add(partition)
                 self._displaced.delivered(partition)
-                self._waiting.append(Came(now_s, message, partition))
+                self._waiting.append(PendingMessage(now_s, message, partition))
             else:
                 self._set_back(partition, f"offset {message.offset()} cannot be next", now_s)
 
@@ -125,7 +127,7 @@ class Intake:
         While it `is_stopped`, no more than the last portion has left over. Raises SourceExpired.
         """
         self._epochs.read({came.partition.topic: came.at_s for came in self._waiting}, now_s)
-        self._begin_anew(self._epochs.made_anew(), now_s)
+        self._begin_anew(self._epochs.recreated(), now_s)
         for partition in self._course.due(now_s):
             if self._client.move(partition, self._course.next_offset(partition)):
                 self._course.returned(partition)
@@ -157,14 +159,14 @@ class Intake:
             if partition not in self.assigned or self._epochs.epoch(partition, came_s) is not None
         }
 
-    def _record_of(self, came: Came) -> Record | None:
+    def _record_of(self, came: PendingMessage) -> Record | None:
         epoch = self._epochs.epoch(came.partition, came.at_s)
         if epoch is None:
             self._waiting.append(came)
             return None
         record, has_headers = make_record(came.message, epoch)
         if not has_headers:
-            self.headless_records += 1
+            self.records_without_headers += 1
             self._say(f"{record.topic}/{record.partition}: the name of a header is not UTF-8; the record goes on without its headers")
         return record
 
@@ -200,7 +202,7 @@ class Intake:
         if partition in self.assigned and self._counts(partition):
             self._reached.pop(partition, None)
             tries, next_offset = self._course.set_back(partition, now_s), self._course.next_offset(partition)
-            self._say(line_of(partition, next_offset, reason, tries=tries, most_bytes=self._most_batch_bytes))
+            self._say(damage_message(partition, next_offset, reason, tries=tries, most_bytes=self._most_batch_bytes))
 
     def _stand(self, partition: Partition, now_s: float) -> None:
         """The client has no place to go on; the one that it names may be garbage, ours is not."""

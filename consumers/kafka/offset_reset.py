@@ -12,11 +12,11 @@ from typing import Literal, NamedTuple
 from consumers.record import Partition
 from consumers.source import SourceExpired
 
-Start = Literal["earliest", "latest"]
-Expired = Literal["stop", "earliest", "latest"]
+StartPolicy = Literal["earliest", "latest"]
+ExpiredPolicy = Literal["stop", "earliest", "latest"]
 
 
-class Standing(NamedTuple):
+class PartitionState(NamedTuple):
     """What a partition holds, and which position it has."""
 
     committed: int | None
@@ -24,7 +24,7 @@ class Standing(NamedTuple):
     end_offset: int
 
 
-class Decision(NamedTuple):
+class ResumePoint(NamedTuple):
     """Where a partition goes on."""
 
     offset: int
@@ -34,21 +34,21 @@ class Decision(NamedTuple):
     """How many were gone before they were read, or are passed over for that."""
 
 
-Ask = Callable[[Partition], Standing | None]
+Ask = Callable[[Partition], PartitionState | None]
 """Asks the broker, for a moment only; None: no answer."""
 Move = Callable[[Partition, int, bool], bool]
 """Makes a partition go on at an offset, which is committed first if the flag says so; False: not now."""
 
 
-class Displaced:
+class OffsetReset:
     """Partitions that stand still until it is decided where they go on; no other is touched.
 
     Thread: one, its source's.
     """
 
-    def __init__(self, *, start: Start, expired: Expired, ask: Ask, move: Move, say: Callable[[str], None]) -> None:
-        self._start: Start = start
-        self._expired: Expired = expired
+    def __init__(self, *, start: StartPolicy, expired: ExpiredPolicy, ask: Ask, move: Move, say: Callable[[str], None]) -> None:
+        self._start: StartPolicy = start
+        self._expired: ExpiredPolicy = expired
         self._ask = ask
         self._move = move
         self._say = say
@@ -103,10 +103,10 @@ class Displaced:
             if decision.said:
                 self._say(decision.said)
 
-    def _decide(self, partition: Partition, stood_at: int | None, found: Standing) -> tuple[Decision, bool]:
+    def _decide(self, partition: Partition, stood_at: int | None, found: PartitionState) -> tuple[ResumePoint, bool]:
         """Return where it goes on, and whether that is committed at once: where a restart would else begin somewhere else."""
         if partition in self._anew:
-            return Decision(found.first_offset, ""), True
+            return ResumePoint(found.first_offset, ""), True
         is_untouched = partition not in self._delivered
         if stood_at is not None and not (found.committed is None and is_untouched):
             found = found._replace(committed=stood_at)
@@ -115,7 +115,7 @@ class Displaced:
         return decision, bool(decision.said) and is_untouched
 
 
-class OwedStarts:
+class PendingStartCommits:
     """Places where a partition began that have to be committed, until that is accepted or another commit takes over.
 
     Thread: one, its source's.
@@ -152,27 +152,27 @@ class OwedStarts:
         return True
 
 
-def decide(partition: Partition, found: Standing, *, start: Start, expired: Expired) -> Decision:
+def decide(partition: Partition, found: PartitionState, *, start: StartPolicy, expired: ExpiredPolicy) -> ResumePoint:
     """Return where the partition goes on; a position that is there stays. Raises SourceExpired."""
     committed, first_offset, end_offset = found
     name = f"{partition.topic}/{partition.partition}"
     if committed is None:
         offset, skipped = (first_offset, 0) if start == "earliest" else (end_offset, end_offset - first_offset)
-        said = f"{name}: nothing was committed yet; starting at {offset}, behind {_records(skipped)} (kafka.start = latest)"
-        return Decision(offset, said if skipped else "")
+        said = f"{name}: nothing was committed yet; starting at {offset}, behind {_records(skipped)} (kafka.offset_reset = latest)"
+        return ResumePoint(offset, said if skipped else "")
     if first_offset <= committed <= end_offset:
-        return Decision(committed, "")
+        return ResumePoint(committed, "")
     lost = f"{name}: {_what_is_gone(committed, first_offset, end_offset)}"
     if expired == "stop":
         way = (
             f"`vectail offsets reset --to earliest --topic {partition.topic} --partition {partition.partition}` goes on with what is there"
         )
-        raise SourceExpired(f"{lost}; {way} (kafka.expired decides it for every time)")
+        raise SourceExpired(f"{lost}; {way} (kafka.on_expired_offset decides it for every time)")
     offset = first_offset if expired == "earliest" else end_offset
     skipped = offset - first_offset
     gone = skipped + max(first_offset - committed, 0)
     also = f", behind {_records(skipped)} more" if skipped else ""
-    return Decision(offset, f"{lost}; going on at {offset}{also} (kafka.expired = {expired})", gone)
+    return ResumePoint(offset, f"{lost}; going on at {offset}{also} (kafka.on_expired_offset = {expired})", gone)
 
 
 def _what_is_gone(committed: int, first_offset: int, end_offset: int) -> str:

@@ -14,7 +14,7 @@ _MOST_AT_ONCE = 64
 """Messages asked for at once; the next ones are asked for when these are seen."""
 
 
-class Portions:
+class PollBudget:
     """A portion is over when it has `MOST_BYTES`. Its last message may be of any size; one call takes no more than seems to fit.
 
     Thread: one, its source's.

@@ -6,7 +6,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from consumers.kafka.offset_reset import Expired, Start
+from consumers.kafka.offset_reset import ExpiredPolicy, StartPolicy
 
 PROTECTED = frozenset(
     {
@@ -35,13 +35,13 @@ class KafkaSourceSettings:
     topics: tuple[str, ...]
     topic_epoch: str | None = None
     """None: the first 8 hex digits of Kafka's topic id, read at every assignment."""
-    protocol: str = "classic"
+    group_protocol: str = "classic"
     """`classic` (cooperative-sticky) or `consumer` (KIP-848)."""
     max_poll_interval_s: float = 300.0
     prefetch_bytes: int = 16 * 1024 * 1024
-    start: Start = "earliest"
+    offset_reset: StartPolicy = "earliest"
     """Where a partition without a committed offset begins."""
-    expired: Expired = "stop"
+    on_expired_offset: ExpiredPolicy = "stop"
     """Where one goes on whose committed offset is not there any more; `stop`: SourceExpired."""
     down_exit_s: float | None = None
     """SourceAway when no broker has answered for so long; None: never."""
@@ -72,14 +72,14 @@ def client_properties(settings: KafkaSourceSettings) -> dict[str, object]:
         "fetch.queue.backoff.ms": 50,
         "allow.auto.create.topics": False,
     }
-    if settings.protocol == "consumer":
+    if settings.group_protocol == "consumer":
         properties["group.protocol"] = "consumer"
     else:
         properties["partition.assignment.strategy"] = "cooperative-sticky"
     return properties | dict(settings.librdkafka)
 
 
-def loose_properties(bootstrap_servers: str, librdkafka: Mapping[str, str]) -> dict[str, object]:
+def groupless_properties(bootstrap_servers: str, librdkafka: Mapping[str, str]) -> dict[str, object]:
     """Return the properties of a consumer without a group. An offset that is not there any more is an error to it, never a jump."""
     seen = {name: value for name, value in librdkafka.items() if name == "isolation.level"}
     return {

@@ -15,11 +15,11 @@ from typing import Any
 from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from consumers.kafka.connectivity import Contact, fatal_line
+from consumers.kafka.connectivity import BrokerConnectivity, fatal_line
 from consumers.kafka.epochs import FRESH_S
 from consumers.kafka.intake import Client, Intake
-from consumers.kafka.offset_reset import Standing
-from consumers.kafka.poll_budget import Portions
+from consumers.kafka.offset_reset import PartitionState
+from consumers.kafka.poll_budget import PollBudget
 from consumers.kafka.settings import KafkaSourceSettings, SourceMisconfigured, admin_properties, client_properties
 from consumers.record import Partition, Record
 from consumers.source import Rebalance, SourceFatal
@@ -43,12 +43,12 @@ class KafkaSource:
         self._settings = settings
         self._say = say
         self._fatal: str | None = None
-        self._contact = Contact(settings.bootstrap_servers, settings.librdkafka, down_exit_s=settings.down_exit_s)
+        self._contact = BrokerConnectivity(settings.bootstrap_servers, settings.librdkafka, down_exit_s=settings.down_exit_s)
         self._consumer = consumer_of(client_properties(settings) | {"error_cb": self._on_error, "on_commit": self._on_commit})
         self._rebalance: Rebalance | None = None
         self._stopped = False
         self._paused: set[Partition] = set()
-        self._portions = Portions()
+        self._portions = PollBudget()
         self._admin: AdminClient | None = None
         self._sign: Future[Any] | None = None
         """A question that is asked only to see whether a broker answers."""
@@ -126,12 +126,12 @@ class KafkaSource:
         return self._intake.reached()
 
     @property
-    def headless_records(self) -> int:
+    def records_without_headers(self) -> int:
         """How many records were taken in without their headers, because the name of one was not UTF-8."""
-        return self._intake.headless_records
+        return self._intake.records_without_headers
 
     @property
-    def gone_records(self) -> Mapping[str, int]:
+    def expired_records(self) -> Mapping[str, int]:
         """How many records were gone before they were read, by topic."""
         return self._intake.gone
 
@@ -212,10 +212,10 @@ class KafkaSource:
                 self._contact.heard()
             self._sign = None
         self._contact.polled(now_s)
-        if self._sign is None and self._contact.wants_a_sign():
+        if self._sign is None and self._contact.needs_probe():
             self._sign = next(iter(self._ask_topic_ids(self._settings.topics[:1]).values()))
 
-    def _ask_standing(self, partition: Partition) -> Standing | None:
+    def _ask_standing(self, partition: Partition) -> PartitionState | None:
         place = TopicPartition(*partition)
         try:
             (found,) = self._consumer.committed([place], timeout=_STANDING_TIMEOUT_S)
@@ -225,7 +225,7 @@ class KafkaSource:
         except KafkaException as error:
             self._say(f"kafka does not say what {partition.topic}/{partition.partition} holds ({error.args[0].str()}); trying again")
             return None
-        return Standing(found.offset if found.offset >= 0 else None, first_offset, end_offset)
+        return PartitionState(found.offset if found.offset >= 0 else None, first_offset, end_offset)
 
     def _ask_topic_ids(self, topics: Sequence[str]) -> dict[str, Future[Any]]:
         if self._admin is None:

@@ -10,8 +10,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
-from consumers.decode.decoder import LogEntry
-
 T = TypeVar("T")
 
 MaskTexts = Callable[[Sequence[str]], list[str]]
@@ -30,21 +28,6 @@ class Piece(NamedTuple):
 
     text: str
     masked: str
-
-
-class Chunk(NamedTuple):
-    """One piece of a log entry with its identity; `template` says what it is, the entry where it came from.
-
-    Thread: any.
-    """
-
-    entry: LogEntry
-    chunk: int
-    chunks: int
-    text: str
-    masked: str
-    template: str
-    """Digest of the masked text in the embedding space."""
 
 
 class Chunker:

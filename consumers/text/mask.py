@@ -5,7 +5,7 @@ Prepare masks whole lists of lines in native, linear-time code that frees the GI
 it is not part of the embedding space, because the digest covers the masked text itself.
 
 Why a variable is masked to nothing, measured with the tokenizer of all-MiniLM-L6-v2 on HDFS, BGL, OpenSSH and Apache (8,000 lines), and
-apart on Hadoop, Zookeeper, OpenStack and Mac (8,000), with `host` off:
+apart on Hadoop, Zookeeper, OpenStack and Mac (8,000), with `host` disabled:
 
 | what stands for a variable | tokens a line | distinct texts |
 |---|---|---|
@@ -56,18 +56,18 @@ class Masker:
     Thread: any.
     """
 
-    def __init__(self, mode: MaskMode = "template", *, off: Collection[str] = (), added: Sequence[Mask] = ()) -> None:
-        """Take the built-in masks but those named in `off`, after the `added` ones, each of which sees what the one before left.
+    def __init__(self, mode: MaskMode = "template", *, disabled: Collection[str] = (), added: Sequence[Mask] = ()) -> None:
+        """Take the built-in masks but those named in `disabled`, after the `added` ones, each of which sees what the one before left.
 
-        `exact` leaves every line as it is: neither kind is applied. Raises `BadMask` for a name in `off` that is no built-in mask, and for
-        an added mask whose pattern RE2 does not take or that matches the empty text, whose name is taken, or that changes its own stand-in.
+        `exact` applies no mask at all. Raises `BadMask` for a name in `disabled` that is not a built-in mask, and for an added mask whose
+        pattern RE2 refuses or matches the empty text, whose name is taken, or that changes its own replacement.
         """
         self._mode = mode
         self._added = tuple(added)
-        _check_names(off, self._added)
+        _check_names(disabled, self._added)
         for mask in self._added:
             _check(mask)
-        on = {mask.name: mask for mask in MASKS if mask.name not in set(off)}
+        on = {mask.name: mask for mask in MASKS if mask.name not in set(disabled)}
         self._picky = [mask for name, mask in on.items() if name in NEEDS or name in STARTS]
         passes = ([on[name].pattern for name in names if name in on] for names in PASSES)
         self._passes = ["|".join(patterns) for patterns in passes if patterns]
@@ -83,16 +83,16 @@ class Masker:
         """Mask n texts; returns n masked texts in the same order. Lone surrogates, which are no text, become `?`."""
         if self._mode == "exact" or not texts:
             return list(texts)
-        kinds, places = regex.as_kinds(self._once(texts))
+        kinds, places = regex.unique_texts(self._once(texts))
         settled = self._settle(kinds)
         return [settled[place] for place in places]
 
     def _once(self, texts: Sequence[str]) -> regex.Column:
         column = regex.as_column(texts)
         for mask in self._added:
-            column = regex.replaced(column, mask.pattern, mask.stand_in)
+            column = regex.replaced(column, mask.pattern, mask.replacement)
         for places, mask in [(_where(column, mask.name), mask) for mask in self._picky]:
-            column = regex.replaced_at(column, places, mask.pattern, mask.stand_in)
+            column = regex.replaced_at(column, places, mask.pattern, mask.replacement)
         text = regex.joined(column)
         for pattern in self._passes:
             text = regex.replaced(text, pattern, "")
@@ -142,9 +142,9 @@ def _where(column: regex.Column, name: str) -> regex.Places:
     return regex.beginning(column, STARTS[name]) if name in STARTS else regex.containing(column, NEEDS[name])
 
 
-def _check_names(off: Collection[str], added: Sequence[Mask]) -> None:
+def _check_names(disabled: Collection[str], added: Sequence[Mask]) -> None:
     names = [mask.name for mask in MASKS]
-    for name in off:
+    for name in disabled:
         if name not in names:
             (nearest, *_) = difflib.get_close_matches(name, names, n=1, cutoff=0.0)
             message = f"no built-in mask is called {name!r}; the nearest name is {nearest!r}"
@@ -156,11 +156,11 @@ def _check_names(off: Collection[str], added: Sequence[Mask]) -> None:
 
 
 def _check(mask: Mask) -> None:
-    fault = regex.find_fault(mask.pattern, mask.stand_in)
+    fault = regex.pattern_error(mask.pattern, mask.replacement)
     if fault is None:
-        (again,) = regex.as_texts(regex.replaced(regex.as_column([mask.stand_in]), mask.pattern, mask.stand_in))
-        if again != mask.stand_in:
-            fault = f"it changes its own stand-in, {mask.stand_in!r}, into {again!r}"
+        (again,) = regex.as_texts(regex.replaced(regex.as_column([mask.replacement]), mask.pattern, mask.replacement))
+        if again != mask.replacement:
+            fault = f"it changes its own stand-in, {mask.replacement!r}, into {again!r}"
     if fault is not None:
         message = f"mask {mask.name!r}: {fault}"
         raise BadMask(message)

@@ -15,7 +15,7 @@ class Mask(NamedTuple):
 
     name: str
     pattern: str
-    stand_in: str
+    replacement: str
 
 
 _DAY = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"

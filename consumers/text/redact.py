@@ -1,4 +1,4 @@
-"""Redaction: what nobody may read again is taken out of a text before it is embedded and before it is stored.
+"""Redaction: what nobody may read again is take out of a text before it is embedded and before it is stored.
 
 Off unless rules are named. Prepare and the queries redact whole lists: one native pass says which texts hold anything at all, and only
 those meet the single rules. Every other text is handed back as the object it was. Nothing here is logged, and no error holds a text.
@@ -8,7 +8,7 @@ import difflib
 from collections.abc import Collection, Sequence
 
 from consumers.text.redact_rules import RULES, Rule
-from consumers.text.regex import Column, as_column, as_texts, matching, replaced, taken
+from consumers.text.regex import Column, as_column, as_texts, matching, replaced, take
 
 ALL = "all"
 _COUNTED = "_"
@@ -43,7 +43,7 @@ class Redactor:
         column = as_column(redacted)
         places = matching(column, self._any)
         if places:
-            column = taken(column, places)
+            column = take(column, places)
             for rule in self._rules:
                 column = self._apply(rule, column)
             for place, text in zip(places, as_texts(column), strict=True):
@@ -54,7 +54,7 @@ class Redactor:
         places = matching(column, rule.trigger)
         if not places:
             return column
-        after, count = _checked(rule, taken(column, places)) if rule.replace else _native(rule, taken(column, places))
+        after, count = _checked(rule, take(column, places)) if rule.replace else _native(rule, take(column, places))
         if not count:
             return column
         self.counts[rule.name] += count
@@ -68,14 +68,14 @@ def _native(rule: Rule, column: Column) -> tuple[list[str], int]:
     count = 0
     for pattern in rule.patterns:
         if matching(column, pattern):
-            longer = replaced(column, pattern, rf"\1{rule.stand_in}{_COUNTED}")
-            column = replaced(column, pattern, rf"\1{rule.stand_in}")
+            longer = replaced(column, pattern, rf"\1{rule.replacement}{_COUNTED}")
+            column = replaced(column, pattern, rf"\1{rule.replacement}")
             count += _characters(longer) - _characters(column)
     return as_texts(column), count
 
 
 def _checked(rule: Rule, column: Column) -> tuple[list[str], int]:
-    results = [rule.replace(text, rule.stand_in) for text in as_texts(column)] if rule.replace else []
+    results = [rule.replace(text, rule.replacement) for text in as_texts(column)] if rule.replace else []
     return [text for text, _ in results], sum(count for _, count in results)
 
 

@@ -62,38 +62,38 @@ _IPV6 = re.compile(
 _OCTET_PAIRS = re.compile(r"[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){7}")  # a world-wide name or a GUID, not an address
 
 
-def replace_cards(text: str, stand_in: str) -> tuple[str, int]:
+def replace_cards(text: str, replacement: str) -> tuple[str, int]:
     """Replace card numbers of 13 to 19 digits: issued first digits and length, and Luhn's check (ISO/IEC 7812-1)."""
-    return _replace(text, _cards(text), stand_in)
+    return _replace(text, _cards(text), replacement)
 
 
-def replace_ibans(text: str, stand_in: str) -> tuple[str, int]:
+def replace_ibans(text: str, replacement: str) -> tuple[str, int]:
     """Replace IBANs, in one piece or in groups of four: the country's length, and remainder 1 modulo 97 (ISO 13616)."""
-    return _replace(text, _ibans(text), stand_in)
+    return _replace(text, _ibans(text), replacement)
 
 
-def replace_ipv4(text: str, stand_in: str) -> tuple[str, int]:
+def replace_ipv4(text: str, replacement: str) -> tuple[str, int]:
     """Replace IPv4 addresses; a port stays."""
-    return _IPV4.subn(_constant(stand_in), text)
+    return _IPV4.subn(_constant(replacement), text)
 
 
-def replace_ipv6(text: str, stand_in: str) -> tuple[str, int]:
+def replace_ipv6(text: str, replacement: str) -> tuple[str, int]:
     """Replace IPv6 addresses that have a digit (`a::b` is also C++); a port and a zone stay."""
     spans = (found.span() for found in _IPV6.finditer(text) if _is_ipv6(found[0]))
-    return _replace(text, spans, stand_in)
+    return _replace(text, spans, replacement)
 
 
-def _replace(text: str, spans: Iterator[tuple[int, int]], stand_in: str) -> tuple[str, int]:
+def _replace(text: str, spans: Iterator[tuple[int, int]], replacement: str) -> tuple[str, int]:
     parts: list[str] = []
     end = 0
     for start, next_end in spans:
-        parts += (text[end:start], stand_in)
+        parts += (text[end:start], replacement)
         end = next_end
     return "".join((*parts, text[end:])), len(parts) // 2
 
 
-def _constant(stand_in: str) -> Callable[[re.Match[str]], str]:
-    return lambda _: stand_in
+def _constant(replacement: str) -> Callable[[re.Match[str]], str]:
+    return lambda _: replacement
 
 
 def _cards(text: str) -> Iterator[tuple[int, int]]:

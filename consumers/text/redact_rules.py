@@ -22,7 +22,7 @@ class Rule(NamedTuple):
     """
 
     name: str
-    stand_in: str
+    replacement: str
     trigger: str
     """RE2: in every text that holds one, and in few others. Small, for all of them are looked for at once."""
     patterns: Sequence[str] = ()

@@ -41,30 +41,30 @@ def as_texts(column: Column) -> list[str]:
     return texts
 
 
-def as_kinds(column: Column) -> tuple[list[str], list[int]]:
+def unique_texts(column: Column) -> tuple[list[str], list[int]]:
     """Return the k different texts among n, and for each of the n the place of its text in that list."""
     kinds = column.dictionary_encode()
     return as_texts(kinds.dictionary), kinds.indices.to_pylist()
 
 
-def replaced(column: Column, pattern: str, stand_in: str) -> Column:
-    r"""Put `stand_in` in place of every match, in all n texts.
+def replaced(column: Column, pattern: str, replacement: str) -> Column:
+    r"""Put `replacement` in place of every match, in all n texts.
 
     In a stand-in `\1` to `\9` are the match's groups, `\0` is all of it and `\\` is a backslash. Patterns are compiled at every
     call (0.1 ms for a long one), so lists should be long.
     """
-    return pc.replace_substring_regex(column, pattern=pattern, replacement=stand_in)
+    return pc.replace_substring_regex(column, pattern=pattern, replacement=replacement)
 
 
-def replaced_at(column: Column, places: Sequence[int] | Places, pattern: str, stand_in: str) -> Column:
+def replaced_at(column: Column, places: Sequence[int] | Places, pattern: str, replacement: str) -> Column:
     """Do as `replaced`, but only in the texts at these places (ascending)."""
     if not len(places):
         return column
     if len(places) == len(column):
-        return replaced(column, pattern, stand_in)
+        return replaced(column, pattern, replacement)
     chosen = np.zeros(len(column), dtype=np.bool_)
     chosen[places] = True
-    return pc.replace_with_mask(column, chosen, replaced(taken(column, places), pattern, stand_in))
+    return pc.replace_with_mask(column, chosen, replaced(take(column, places), pattern, replacement))
 
 
 def matching(column: Column, pattern: str) -> list[int]:
@@ -98,18 +98,18 @@ def beginning(column: Column, characters: str) -> Places:
     return places
 
 
-def taken(column: Column, places: Sequence[int] | Places) -> Column:
+def take(column: Column, places: Sequence[int] | Places) -> Column:
     """Return the texts at these places, in this order."""
     return column.take(pa.array(places, type=pa.int64()))
 
 
-def find_fault(pattern: str, stand_in: str) -> str | None:
+def pattern_error(pattern: str, replacement: str) -> str | None:
     """Say in one line why this pattern or its stand-in cannot be used, None if they can."""
     if _ANY_BYTE.search(pattern):
         return r"it matches a part of a character (\C)"
     probes = as_column(_PROBES)
     try:
-        as_texts(replaced(probes, pattern, stand_in))
+        as_texts(replaced(probes, pattern, replacement))
         marked = as_texts(replaced(probes, pattern, "\x00"))
         removed = as_texts(replaced(probes, pattern, ""))
     except ValueError as error:
@@ -133,7 +133,7 @@ def as_bytes(column: Column) -> bytes:
 
 
 def from_lines(utf8: bytes) -> Column:
-    r"""Make a column of lines, each ended by `\n`, without these; white space (Unicode's) is taken off both ends of all."""
+    r"""Make a column of lines, each ended by `\n`, without these; white space (Unicode's) is take off both ends of all."""
     text = np.frombuffer(utf8, dtype=np.uint8)
     ends = np.flatnonzero(text == _LINE_FEED) + 1
     return pc.utf8_trim_whitespace(_from_bytes(text, np.concatenate([[0], ends])))

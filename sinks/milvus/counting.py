@@ -71,7 +71,7 @@ class Tally:
 
 
 def count_newest(
-    read: ReadFound, newest_ms: Callable[[Window], int | None], within: Window, *, most_rows: int, out_of_time: Callable[[], bool]
+    read: ReadFound, newest_ms: Callable[[Window], int | None], within: Window, *, most_rows: int, deadline_passed: Callable[[], bool]
 ) -> TemplateCounts:
     """Count the newest `most_rows` lines of a window by template; of lines of one millisecond, any.
 
@@ -84,7 +84,7 @@ def count_newest(
     end = _END_MS if within.until_ms is None else within.until_ms
     width, all_the_rest = end - since, True
     while since < end:
-        if out_of_time():
+        if deadline_passed():
             return _cut_short(tally, thrown_away)
         start = max(since, end - width)
         found = read(_window(start, end), _limit(left))

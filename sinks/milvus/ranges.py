@@ -42,7 +42,7 @@ class Enough(NamedTuple):
 
     most_rows: int | None
     """None: all."""
-    out_of_time: Callable[[], bool]
+    deadline_passed: Callable[[], bool]
     """Asked before each read."""
 
 
@@ -83,13 +83,13 @@ def read_all(
     todo = [Span(within, one, next_one) for one, next_one in pairwise(cuts)]
     rows: list[LineRow] = []
     while todo:
-        if enough.out_of_time():
+        if enough.deadline_passed():
             return rows, False
         span = todo.pop()
         page = read(span, page_rows)
         if len(page) < page_rows:
             rows += page
-        elif len(rows) + len(page) > most or enough.out_of_time():
+        elif len(rows) + len(page) > most or enough.deadline_passed():
             return [*rows, *page][:most], False  # they are true rows, even where there are more
         else:
             parts = _parts(span, page)

@@ -156,7 +156,7 @@ class Reader:
         return {one: sorted(found[one], key=place_of, reverse=True) for one in wanted if one in found}
 
     def count_templates(
-        self, templates: Collection[str] | None, only: LineFilter, latest_ms: int, *, most_rows: int, out_of_time: Callable[[], bool]
+        self, templates: Collection[str] | None, only: LineFilter, latest_ms: int, *, most_rows: int, deadline_passed: Callable[[], bool]
     ) -> TemplateCounts:
         """Count lines by template, the newest `most_rows` at most; each query has the sink's time-out."""
         expression = line_expression(templates, only)
@@ -170,7 +170,7 @@ class Reader:
 
         def newest_ms(window: Window) -> int | None:
             def places(part: Window, rows: int) -> list[Place]:
-                if out_of_time():
+                if deadline_passed():
                     raise _OutOfTime
                 return self._places(in_window(expression, part), rows)
 
@@ -180,18 +180,18 @@ class Reader:
                 return None
             return found[0].time if found else latest_ms  # rows may go meanwhile; then from anywhere
 
-        return count_newest(read, newest_ms, Window(only.since_ms, only.until_ms), most_rows=most_rows, out_of_time=out_of_time)
+        return count_newest(read, newest_ms, Window(only.since_ms, only.until_ms), most_rows=most_rows, deadline_passed=deadline_passed)
 
     def stored(self, digests: Collection[str]) -> set[str]:
         """Return those of `digests` whose row is stored (Strong)."""
         return {row["digest"] for row in self._by_key(self._templates, digests, ("digest",), strong=True)}
 
-    def lines_between(self, where: Stretch, *, most_rows: int | None, out_of_time: Callable[[], bool], local: bool) -> StoredLines:
+    def lines_between(self, where: Stretch, *, most_rows: int | None, deadline_passed: Callable[[], bool], local: bool) -> StoredLines:
         """Return the lines of a range (Strong). A local folder counts by reading: counting there would tell nothing new."""
         topic = any_of("topic", (where.topic,))
         if topic is None or where.first >= where.end:
             return StoredLines([], 0)
-        if out_of_time():
+        if deadline_passed():
             return StoredLines([], 0, complete=False)
         within = f"{topic} and partition == {where.partition}"
 
@@ -204,7 +204,7 @@ class Reader:
             with self._calls() as client:
                 return client.count(self._lines.name, expression)
 
-        enough = Enough(most_rows, out_of_time)
+        enough = Enough(most_rows, deadline_passed)
         if local:
             about = min(count(""), where.end - where.first)
             rows, complete = read_all(read, within, where.first, where.end, enough, about_rows=about, page_rows=LOCAL_PAGE_ROWS)

@@ -165,7 +165,7 @@ class MilvusSink:
         return self._reader.matching(text, limit, only)
 
     def count_templates(
-        self, only: LineFilter, *, templates: Collection[str] | None, most_rows: int, out_of_time: Callable[[], bool]
+        self, only: LineFilter, *, templates: Collection[str] | None, most_rows: int, deadline_passed: Callable[[], bool]
     ) -> TemplateCounts:
         """Count the lines that pass the filter by template, the newest `most_rows` at most.
 
@@ -173,7 +173,7 @@ class MilvusSink:
         more than 16,384 lines only so many are counted, and the answer is not complete.
         """
         self._lent.lighten(self._lines, _MEMORY_ROWS_READ)
-        return self._reader.count_templates(templates, only, self._latest_ms, most_rows=most_rows, out_of_time=out_of_time)
+        return self._reader.count_templates(templates, only, self._latest_ms, most_rows=most_rows, deadline_passed=deadline_passed)
 
     def ping(self) -> None:
         """Return when lines can be read; a local folder can be while it is open."""
@@ -196,12 +196,12 @@ class MilvusSink:
         end_offset: int,
         *,
         most_rows: int | None = None,
-        out_of_time: Callable[[], bool] = never,
+        deadline_passed: Callable[[], bool] = never,
     ) -> StoredLines:
         """Return every line of a range of offsets, read in bounded pages; or any `most_rows` of them, or those read in time."""
         self._lent.lighten(self._lines, _MEMORY_ROWS_READ)
         where = Stretch(topic, partition, first_offset, end_offset)
-        return self._reader.lines_between(where, most_rows=most_rows, out_of_time=out_of_time, local=self._lent.local is not None)
+        return self._reader.lines_between(where, most_rows=most_rows, deadline_passed=deadline_passed, local=self._lent.local is not None)
 
     def stored_templates(self, digests: Collection[str]) -> set[str]:
         """Return those of `digests` whose template row is stored; asked for in bounded pieces."""

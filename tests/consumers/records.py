@@ -32,7 +32,7 @@ class Letters:
 
     def deliver_all(self) -> None:
         while self.posted:
-            self.posted.pop()[0].bury()
+            self.posted.pop()[0].dead_letter_delivered()
 
 
 def new_ledger(*, cap_records: int = 100, cap_bytes: int = 1_000_000, letters: Letters | None = None) -> Ledger:

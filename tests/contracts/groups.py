@@ -97,7 +97,7 @@ class KafkaWorld:
             group=self._group,
             topics=(self.topic,),
             topic_epoch=self._topic_epoch,
-            protocol=self._protocol,
+            group_protocol=self._protocol,
             max_poll_interval_s=_SESSION_S + 0.5 if impatient else 300.0,
             librdkafka={"fetch.wait.max.ms": "20", "log_level": "0", **(classic if self._protocol == "classic" else {})},
         )

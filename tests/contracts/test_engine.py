@@ -11,7 +11,7 @@ from tests.fakes.engine import FakeEngine
 from tests.heavy import need
 from worker.embedding.engine.engine import Engine, TextTooLong
 from worker.embedding.engine.llama import LlamaEngine
-from worker.embedding.engine.matryoshka import ShortenedEngine
+from worker.embedding.engine.matryoshka import TruncatingEngine
 from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.model.vectors import TokenIds
 
@@ -28,7 +28,7 @@ def _llama(model: PreparedModel) -> Engine:
 
 
 def _shortened(model: PreparedModel) -> Engine:
-    return ShortenedEngine(LlamaEngine(model, threads=2), 64)
+    return TruncatingEngine(LlamaEngine(model, threads=2), 64)
 
 
 def _vllm(model: PreparedModel) -> Engine:

@@ -51,7 +51,7 @@ def test_a_new_sink_is_empty(sink: Sink) -> None:
     assert nearest(sink, unit(1.0), 5) == []
     assert sink.template_vectors([DIGEST]) == {}
     assert sink.template_texts([DIGEST]) == {}
-    assert sink.count_templates(ALL, templates=None, most_rows=5, out_of_time=never) == ([], True)
+    assert sink.count_templates(ALL, templates=None, most_rows=5, deadline_passed=never) == ([], True)
     assert sink.retention_s is None
 
 

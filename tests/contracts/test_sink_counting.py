@@ -29,7 +29,7 @@ def never() -> bool:
 def test_templates_are_counted_most_frequent_first_with_their_first_and_last_time(sink: Sink) -> None:
     sink.upsert_lines([line(number, template="often") for number in (5, 1, 9)])
     sink.upsert_lines([line(3, template="b"), line(4, template="a"), line(7, template="twice"), line(8, template="twice")])
-    counts, complete = sink.count_templates(ALL, templates=None, most_rows=100, out_of_time=never)
+    counts, complete = sink.count_templates(ALL, templates=None, most_rows=100, deadline_passed=never)
     assert complete
     assert counts == [
         TemplateCount("often", 3, 1_000, 9_000),
@@ -50,7 +50,7 @@ def test_only_lines_that_pass_the_filter_and_are_of_the_templates_are_counted(si
     )
 
     def counted(only: LineFilter, templates: list[str] | None = None) -> dict[str, int]:
-        answer = sink.count_templates(only, templates=templates, most_rows=100, out_of_time=never)
+        answer = sink.count_templates(only, templates=templates, most_rows=100, deadline_passed=never)
         assert answer.complete
         return {one.digest: one.lines for one in answer.counts}
 
@@ -65,25 +65,25 @@ def test_only_lines_that_pass_the_filter_and_are_of_the_templates_are_counted(si
 
 def test_every_chunk_of_a_long_line_counts_with_its_own_template(sink: Sink) -> None:
     sink.upsert_lines([line(1, id=f"long/{chunk}", template="aba"[chunk], chunk=chunk, chunks=3) for chunk in range(3)])
-    counts = sink.count_templates(ALL, templates=None, most_rows=100, out_of_time=never).counts
+    counts = sink.count_templates(ALL, templates=None, most_rows=100, deadline_passed=never).counts
     assert counts == [TemplateCount("a", 2, 1_000, 1_000), TemplateCount("b", 1, 1_000, 1_000)]
 
 
 def test_of_more_lines_than_are_wanted_the_newest_count(sink: Sink) -> None:
     sink.upsert_lines([line(number, template="new" if number >= 900 else "old") for number in range(1_000)])
-    counts, complete = sink.count_templates(ALL, templates=None, most_rows=150, out_of_time=never)
+    counts, complete = sink.count_templates(ALL, templates=None, most_rows=150, deadline_passed=never)
     assert not complete
     assert [(one.digest, one.lines) for one in counts] == [("new", 100), ("old", 50)]
     assert counts[1].first_ms == 850_000
-    assert sink.count_templates(ALL, templates=None, most_rows=1_000, out_of_time=never).complete
-    assert sink.count_templates(ALL, templates=None, most_rows=0, out_of_time=never) == ([], False)
+    assert sink.count_templates(ALL, templates=None, most_rows=1_000, deadline_passed=never).complete
+    assert sink.count_templates(ALL, templates=None, most_rows=0, deadline_passed=never) == ([], False)
 
 
 def test_more_lines_than_one_query_returns_are_all_counted(sink: Sink) -> None:
     pace = np.random.default_rng(5).exponential(300.0, 20_000).cumsum().astype(int).tolist()
     lines = [line(number, template=f"{number % 3}", time=START_MS + time) for number, time in enumerate(pace)]
     sink.upsert_lines(lines)
-    counts, complete = sink.count_templates(ALL, templates=None, most_rows=1_000_000, out_of_time=never)
+    counts, complete = sink.count_templates(ALL, templates=None, most_rows=1_000_000, deadline_passed=never)
     assert complete
     assert sorted((one.digest, one.lines) for one in counts) == [("0", 6_667), ("1", 6_667), ("2", 6_666)]
     assert (min(one.first_ms for one in counts), max(one.last_ms for one in counts)) == (lines[0].time, lines[-1].time)
@@ -91,7 +91,7 @@ def test_more_lines_than_one_query_returns_are_all_counted(sink: Sink) -> None:
 
 def test_time_that_is_up_leaves_an_answer_that_says_so(sink: Sink) -> None:
     sink.upsert_lines([line(1)])
-    assert sink.count_templates(ALL, templates=None, most_rows=100, out_of_time=lambda: True) == ([], False)
+    assert sink.count_templates(ALL, templates=None, most_rows=100, deadline_passed=lambda: True) == ([], False)
 
 
 def test_opened_without_creating_it_reads_what_is_there(sink: Sink) -> None:

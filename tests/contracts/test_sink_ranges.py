@@ -67,8 +67,8 @@ def test_of_more_rows_than_are_wanted_some_come_each_once_and_it_is_said(sink: S
 
 def test_time_that_is_up_ends_the_reading_of_a_range(sink: Sink) -> None:
     sink.upsert_lines([line(offset) for offset in range(10)])
-    assert sink.lines_between("logs", 0, 0, 10, out_of_time=lambda: True) == StoredLines([], 0, complete=False)
-    assert sink.lines_between("logs", 0, 0, 10, out_of_time=lambda: False).complete
+    assert sink.lines_between("logs", 0, 0, 10, deadline_passed=lambda: True) == StoredLines([], 0, complete=False)
+    assert sink.lines_between("logs", 0, 0, 10, deadline_passed=lambda: False).complete
 
 
 def test_of_some_digests_those_that_are_stored_are_told_at_once(sink: Sink) -> None:

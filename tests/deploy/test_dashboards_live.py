@@ -49,7 +49,7 @@ def watched(kafka: KafkaServer, tmp_path_factory: pytest.TempPathFactory) -> Ite
                 redis__url=redis.url,
                 redact__rules='["all"]',
                 status__refresh_s="1",
-                status__canary_s="5",
+                status__canary_interval_s="5",
             )
             with Feeding(topics), Prometheus(folder, {"vectail": port, "kafka-exporter": exporter_port}) as prometheus:
                 assert prometheus.wait_for(lambda: has_figure(prometheus, "vectail_ready == 1"), WAIT_S), worker.lines

@@ -160,10 +160,10 @@ class FakeSink:
         return sorted(hits, key=lambda hit: (hit.score, _age(hit.line)), reverse=True)[: max(limit, 0)]
 
     def count_templates(
-        self, only: LineFilter, *, templates: Collection[str] | None, most_rows: int, out_of_time: Callable[[], bool]
+        self, only: LineFilter, *, templates: Collection[str] | None, most_rows: int, deadline_passed: Callable[[], bool]
     ) -> TemplateCounts:
         self._begin("count_templates")
-        if out_of_time():
+        if deadline_passed():
             return TemplateCounts([], complete=False)
         with self._lock:
             found = [line for line in self.lines.values() if _passes(line, only)]
@@ -194,10 +194,10 @@ class FakeSink:
         end_offset: int,
         *,
         most_rows: int | None = None,
-        out_of_time: Callable[[], bool] = never,
+        deadline_passed: Callable[[], bool] = never,
     ) -> StoredLines:
         self._begin("lines_between")
-        if first_offset < end_offset and out_of_time():
+        if first_offset < end_offset and deadline_passed():
             return StoredLines([], 0, complete=False)
         with self._lock:
             rows = [line for line in self.lines.values() if (line.topic, line.partition) == (topic, partition)]

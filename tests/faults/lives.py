@@ -17,7 +17,7 @@ from tests.faults.worker_process import WorkerProcess
 
 KILLED = 137
 RECORDS_A_LIFE = 160
-_SMALL = {"cap__records": "150", "cap__bytes": "200000", "milvus__batch_rows": "100"}
+_SMALL = {"limits__max_in_flight_records": "150", "limits__max_in_flight_bytes": "200000", "milvus__batch_rows": "100"}
 _PROTOCOLS: tuple[Protocol, ...] = ("classic", "classic", "consumer", "consumer")
 _AT_REVOCATION = "revoke"
 _MOMENTS = {

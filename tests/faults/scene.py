@@ -44,7 +44,7 @@ _USUAL = {
     # Two threads of llama.cpp that share a core wait for each other by spinning: ten times slower where tests run side by side.
     "engine.threads": "1",
     "http.port": "0",
-    "limits.drain_s": str(DRAIN_S),
+    "limits.drain_timeout_s": str(DRAIN_S),
     "milvus.collection": COLLECTION,
 }
 
@@ -83,7 +83,7 @@ class Scene:
         return self.start(**client_of(protocol), **settings)
 
     def start(self, *through: str, **settings: str) -> WorkerProcess:
-        """Start a worker; `cap__records="50"` stands for the setting cap.records, `through` is a command that becomes the worker."""
+        """Start a worker; `kafka__group="a"` stands for the setting kafka.group, `through` is a command that becomes the worker."""
         topics = self.topics
         own = {
             "kafka.bootstrap_servers": topics.bootstrap,
@@ -202,4 +202,4 @@ def client_of(protocol: Protocol, **properties: str) -> dict[str, str]:
     """Return the settings of a worker that joins its group under that protocol; `session__timeout__ms` stands for a client's property."""
     client = {name: value for name, value in _CLIENT.items() if protocol == "classic" or name not in _CLASSIC_ONLY}
     own = {name.replace("__", "."): value for name, value in properties.items()}
-    return {"kafka__protocol": protocol, "kafka__librdkafka": json.dumps(client | own)}
+    return {"kafka__group_protocol": protocol, "kafka__librdkafka": json.dumps(client | own)}

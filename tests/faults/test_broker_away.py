@@ -61,7 +61,7 @@ def test_sigterm_ends_a_worker_that_waits_for_a_broker(scene: Scene, kafka: Kafk
 
 
 def test_a_broker_that_is_killed_or_stopped_in_mid_run_costs_nothing(scene: Scene, kafka: KafkaServer, *, long: bool) -> None:
-    worker = scene.start(cap__records="100")
+    worker = scene.start(limits__max_in_flight_records="100")
     for end in (kafka.kill, kafka.stop) if long else (kafka.kill,):
         scene.topics.send(400)
         scene.wait_progress(worker)

@@ -38,7 +38,7 @@ def small_disk(scene: Scene) -> Iterator[Path]:
 def _fill_up_then_recover(scene: Scene, through: list[str], reason: str, make_room: Callable[[], None], *, again: bool) -> None:
     """`again`: it is started while there is no room yet, too."""
     scene.topics.send(RECORDS, strange)
-    worker = scene.start(*through, cap__records="200")
+    worker = scene.start(*through, limits__max_in_flight_records="200")
     assert worker.wait() == CRASHED, worker.lines
     (line,) = worker.words()
     assert reason in line, line
@@ -46,7 +46,7 @@ def _fill_up_then_recover(scene: Scene, through: list[str], reason: str, make_ro
     assert committed != scene.topics.ends(), "there was room for everything"
 
     if again:
-        worker = scene.start(*through, cap__records="200")
+        worker = scene.start(*through, limits__max_in_flight_records="200")
         assert worker.wait() != 0, worker.lines
         scene.check_nothing_lost()
 

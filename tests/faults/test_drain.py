@@ -10,7 +10,7 @@ from tests.faults.records import strange
 from tests.faults.scene import DRAIN_S, Scene
 from tests.faults.topics import WAIT_S
 
-DRAINED, OVERDUE = 0, 3
+DRAINED, DRAIN_TIMEOUT = 0, 3
 LOOK_AGAIN_S = 0.05
 LEAVE_S = 15.0
 """More than leaving takes on a busy machine, less than the drain that is cut short here."""
@@ -18,7 +18,7 @@ LEAVE_S = 15.0
 
 def test_sigterm_in_mid_work_commits_exactly_what_is_stored_and_the_next_start_finishes_the_rest(scene: Scene) -> None:
     scene.topics.send(800)
-    worker = scene.start(cap__records="200")
+    worker = scene.start(limits__max_in_flight_records="200")
     scene.wait_progress(worker)
     worker.terminate()
     assert worker.wait(DRAIN_S + LEAVE_S) == DRAINED, worker.lines
@@ -38,7 +38,7 @@ def test_sigterm_in_mid_work_commits_exactly_what_is_stored_and_the_next_start_f
 
 def test_a_second_sigterm_leaves_at_once_and_a_drain_that_takes_too_long_exits_3(scene: Scene) -> None:
     scene.topics.send(6_000, strange)
-    worker = scene.start(limits__drain_s="600")
+    worker = scene.start(limits__drain_timeout_s="600")
     scene.wait_progress(worker)
     worker.terminate()
     worker.wait_for("stopping")
@@ -48,10 +48,10 @@ def test_a_second_sigterm_leaves_at_once_and_a_drain_that_takes_too_long_exits_3
     assert committed != scene.topics.ends(), "it had nothing left to do"
     assert scene.judge().lost_below(committed) == []
 
-    worker = scene.start(limits__drain_s="0.1")
+    worker = scene.start(limits__drain_timeout_s="0.1")
     scene.wait_progress(worker)
     worker.terminate()
-    assert worker.wait(LEAVE_S) == OVERDUE, worker.lines
+    assert worker.wait(LEAVE_S) == DRAIN_TIMEOUT, worker.lines
     committed = scene.topics.committed()
     assert committed != scene.topics.ends(), "it had nothing left to do"
     assert scene.judge().lost_below(committed) == []

@@ -5,7 +5,7 @@ from confluent_kafka.admin import AdminClient
 
 from tests.faults.scene import Scene
 
-MUST_CHANGE = 2
+USER_ERROR = 2
 
 
 def _commit(admin: AdminClient, group: str, topic: str, next_offset: int) -> None:
@@ -24,7 +24,7 @@ def test_records_that_are_gone_stop_the_worker_until_the_user_decides(scene: Sce
     assert admin.delete_records([place])[place].result().low_watermark == 6
 
     stopped = scene.start()
-    assert stopped.wait() == MUST_CHANGE, stopped.lines
+    assert stopped.wait() == USER_ERROR, stopped.lines
     assert [line for line in stopped.lines if "traceback" in line] == []
     (line,) = stopped.words()
     assert line.startswith(
@@ -33,9 +33,11 @@ def test_records_that_are_gone_stop_the_worker_until_the_user_decides(scene: Sce
     assert f"`vectail offsets reset --to earliest --topic {topics.logs} --partition 0`" in line
     assert topics.committed()[0] == 4
 
-    worker = scene.start(kafka__expired="earliest")
+    worker = scene.start(kafka__on_expired_offset="earliest")
     scene.wait_all_committed(worker)
     scene.drain(worker)
     warned = [event["event"] for event in worker.events("warning")]
-    assert any(f"{topics.logs}/0: offset 4 is next" in line and "going on at 6 (kafka.expired = earliest)" in line for line in warned)
+    assert any(
+        f"{topics.logs}/0: offset 4 is next" in line and "going on at 6 (kafka.on_expired_offset = earliest)" in line for line in warned
+    )
     assert {line.offset for line in scene.read().lines if line.partition == 0} == {6, 7, 8, 9}

@@ -16,7 +16,7 @@ from tests.services.missing import skip_or_fail
 from tests.services.proxy import kafka_proxy
 from worker.shutdown import LEAVE_S
 
-DRAINED, OVERDUE = 0, 3
+DRAINED, DRAIN_TIMEOUT = 0, 3
 BUSY_S = 10.0
 """What a busy machine may take for a moment's work."""
 AWAY_DRAIN_S = 2.0
@@ -67,7 +67,7 @@ def test_a_worker_on_a_read_only_file_system_needs_its_index_only(scene: Scene) 
 @pytest.mark.long
 def test_a_worker_that_was_frozen_for_longer_than_its_engine_may_hang_goes_on(scene: Scene) -> None:
     scene.topics.send(1_500, strange)
-    worker = scene.start(engine__hang_s=str(HANG_S))
+    worker = scene.start(engine__watchdog_s=str(HANG_S))
     scene.wait_progress(worker)
     assert scene.topics.committed() != scene.topics.ends(), "the engine had nothing to do"
     worker.pause()
@@ -81,12 +81,12 @@ def test_a_worker_that_was_frozen_for_longer_than_its_engine_may_hang_goes_on(sc
 def test_sigterm_while_kafka_is_a_black_hole_ends_in_time_and_commits_nothing_that_is_not_stored(scene: Scene) -> None:
     scene.topics.send(3_000, strange)
     with kafka_proxy(scene.topics.bootstrap) as proxy:
-        worker = scene.start(kafka__bootstrap_servers=f"127.0.0.1:{proxy.port}", limits__drain_s=str(AWAY_DRAIN_S))
+        worker = scene.start(kafka__bootstrap_servers=f"127.0.0.1:{proxy.port}", limits__drain_timeout_s=str(AWAY_DRAIN_S))
         scene.wait_progress(worker)
         proxy.silence()
         time.sleep(HELD_S)
         worker.terminate()
-        assert worker.wait(AWAY_DRAIN_S + LEAVE_S + BUSY_S) == OVERDUE, worker.lines
+        assert worker.wait(AWAY_DRAIN_S + LEAVE_S + BUSY_S) == DRAIN_TIMEOUT, worker.lines
     assert scene.topics.committed() != scene.topics.ends(), "it was not stopped in mid-work"
     scene.check_nothing_lost()
 
@@ -94,7 +94,7 @@ def test_sigterm_while_kafka_is_a_black_hole_ends_in_time_and_commits_nothing_th
 def test_sigterm_while_the_index_is_a_black_hole_at_the_start_ends_in_time(scene: Scene) -> None:
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         uri = f"http://127.0.0.1:{deaf.getsockname()[1]}"
-        worker = scene.start(milvus__uri=uri, milvus__timeout_s="60", limits__drain_s=str(AWAY_DRAIN_S))
+        worker = scene.start(milvus__uri=uri, milvus__timeout_s="60", limits__drain_timeout_s=str(AWAY_DRAIN_S))
         worker.wait_for("model ready")
         connection, _ = deaf.accept()
         with connection:

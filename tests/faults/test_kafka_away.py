@@ -86,7 +86,10 @@ class Away(NamedTuple):
 def begin(scene: Scene, proxy: Proxy, **settings: str) -> Away:
     scene.members_die()
     return Away(
-        scene, proxy, scene.start(kafka__bootstrap_servers=f"127.0.0.1:{proxy.port}", cap__records="100", **settings), time.monotonic()
+        scene,
+        proxy,
+        scene.start(kafka__bootstrap_servers=f"127.0.0.1:{proxy.port}", limits__max_in_flight_records="100", **settings),
+        time.monotonic(),
     )
 
 

@@ -33,7 +33,7 @@ IN_ITS_START = 0.2
 START_S = 5.0
 MORE_S = 0.3
 PROTOCOLS: tuple[Protocol, ...] = ("classic", "consumer")
-FAST = {"cap__records": "500", "milvus__batch_rows": "250"}
+FAST = {"limits__max_in_flight_records": "500", "milvus__batch_rows": "250"}
 
 _log = logging.getLogger(__name__)
 

@@ -37,8 +37,8 @@ PADDING_CHARACTERS = 6_000
 MOST_DRIFT_BYTES = CAP_BYTES / 8
 """More than that in the second half of the outage is no noise: it would grow for ever."""
 SETTINGS = {
-    "cap__bytes": str(CAP_BYTES),
-    "cap__records": str(CAP_RECORDS),
+    "limits__max_in_flight_bytes": str(CAP_BYTES),
+    "limits__max_in_flight_records": str(CAP_RECORDS),
     "cache__memory_bytes": str(4 * 1024 * 1024),  # full before the outage begins
     "kafka__prefetch_bytes": str(8 * 1024 * 1024),
     "kafka__max_poll_interval_s": "60",  # a revocation waits 7 s for what is open, and not 25

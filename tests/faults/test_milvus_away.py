@@ -19,7 +19,7 @@ from tests.services.milvus import MilvusServer
 from tests.services.proxy import Proxy
 from worker.shutdown import LEAVE_S
 
-OVERDUE = 3
+DRAIN_TIMEOUT = 3
 AT_START_S = 2.0
 POLL_INTERVAL_S = 6.0
 AWAY_S = 7.0
@@ -36,7 +36,12 @@ LOOK_S = 0.5
 MOST_KINDS, SAID_AGAIN_S = 7, 60.0
 """Of lines about all three faults and their ends: each is said once, and again after a minute."""
 CAP_BYTES = 16 * 1024 * 1024
-USUAL = {"cap__records": "300", "cap__bytes": str(CAP_BYTES), "milvus__timeout_s": "2", "milvus__batch_rows": "100"}
+USUAL = {
+    "limits__max_in_flight_records": "300",
+    "limits__max_in_flight_bytes": str(CAP_BYTES),
+    "milvus__timeout_s": "2",
+    "milvus__batch_rows": "100",
+}
 REVOCATION_INTERVAL_S = 60.0
 """Of which the worker may take 12 s to give partitions up. If it does not, the others get them when all of it is over."""
 
@@ -128,7 +133,7 @@ def test_in_a_black_hole_a_revocation_and_a_drain_end_in_time_and_the_other_memb
     scene = server_scene
     usual = {**USUAL, "kafka__max_poll_interval_s": str(REVOCATION_INTERVAL_S), "milvus__timeout_s": "30"}
     scene.topics.send(500, strange)
-    stuck = scene.start(**usual, **behind(proxy), limits__drain_s=str(DRAIN_S))
+    stuck = scene.start(**usual, **behind(proxy), limits__drain_timeout_s=str(DRAIN_S))
     scene.wait_progress(stuck)
     proxy.silence()
     with CommitWatch(scene.topics):
@@ -145,7 +150,7 @@ def test_in_a_black_hole_a_revocation_and_a_drain_end_in_time_and_the_other_memb
 
         scene.topics.send(scene.topics.partitions, strange)
         stuck.terminate()
-        assert stuck.wait(DRAIN_S + LEAVE_S + BUSY_S) == OVERDUE, stuck.lines
+        assert stuck.wait(DRAIN_S + LEAVE_S + BUSY_S) == DRAIN_TIMEOUT, stuck.lines
         scene.check_nothing_lost()
         scene.wait_all_committed(other)
     scene.drain(other)

@@ -48,7 +48,7 @@ def test_what_a_server_acknowledged_before_it_was_killed_is_there_or_verify_find
 ) -> None:
     scene = server_scene
     scene.topics.send(400)
-    worker = scene.start(cap__records="100", milvus__timeout_s="5")
+    worker = scene.start(limits__max_in_flight_records="100", milvus__timeout_s="5")
     for _ in range(KILLS):
         scene.topics.send(800)
         scene.wait_progress(worker)

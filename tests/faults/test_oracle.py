@@ -139,5 +139,5 @@ def test_a_letter_of_what_could_be_stored_or_with_other_bytes_is_found(right: In
 
 def test_rows_of_a_topic_that_is_gone_may_stay_and_count_for_nothing(right: Index) -> None:
     assert judge([], TOPIC, right, LETTERS, SENT).done == set()
-    made_anew = [sent._replace(epoch="99999999") for sent in SENT]
-    assert len(judge(made_anew, TOPIC, right, LETTERS, SENT).lost_below(ENDS)) > RECORDS // 2
+    recreated = [sent._replace(epoch="99999999") for sent in SENT]
+    assert len(judge(recreated, TOPIC, right, LETTERS, SENT).lost_below(ENDS)) > RECORDS // 2

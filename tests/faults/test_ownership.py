@@ -15,7 +15,7 @@ from tests.faults.worker_process import WorkerProcess
 CRASHED = 1
 FROZEN_S = 8.0
 """Longer than a session (3 s), than the poll interval and than a batch may take, both of which are set to 6 s."""
-SMALL = {"cap__records": "60"}
+SMALL = {"limits__max_in_flight_records": "60"}
 LOOK_S = 0.05
 
 
@@ -30,7 +30,7 @@ def _await(worker: WorkerProcess, happened: Callable[[], bool], most_s: float = 
 @pytest.mark.parametrize("protocol", ["classic", pytest.param("consumer", marks=pytest.mark.long)])
 def test_a_frozen_worker_that_comes_back_moves_nobodys_position_and_goes_on(server_scene: Scene, protocol: Protocol) -> None:
     scene = server_scene
-    usual = {**SMALL, "kafka__max_poll_interval_s": "6", "engine__hang_s": "6", **client_of(protocol)}
+    usual = {**SMALL, "kafka__max_poll_interval_s": "6", "engine__watchdog_s": "6", **client_of(protocol)}
     scene.topics.send(600)
     scene.members_die()
     frozen = scene.start(**usual)

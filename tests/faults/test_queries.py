@@ -12,7 +12,7 @@ QUERIES = 20
 def test_queries_are_answered_while_the_worker_indexes(scene: Scene) -> None:
     topics = scene.topics
     topics.send(1_500)
-    worker = scene.start(cap__records="100")
+    worker = scene.start(limits__max_in_flight_records="100")
     scene.wait_progress(worker)
     asked = [topics.ask(b'{"text": "socket refused voucher %d", "k": 5}' % number) for number in range(QUERIES)]
     answers = topics.replies_to(asked)

@@ -34,7 +34,7 @@ def _visit(scene: Scene, worker: WorkerProcess, stranger: Stranger) -> set[int]:
 @pytest.mark.parametrize(("grace", "protocol"), [pytest.param("none", "classic", marks=pytest.mark.long), ("long", "consumer")])
 def test_partitions_are_given_up_and_taken_back_and_nothing_is_lost(scene: Scene, grace: str, protocol: Protocol) -> None:
     max_poll_interval_s = "6" if grace == "none" else "300"
-    worker = scene.start(cap__records="60", kafka__max_poll_interval_s=max_poll_interval_s, **client_of(protocol))
+    worker = scene.start(limits__max_in_flight_records="60", kafka__max_poll_interval_s=max_poll_interval_s, **client_of(protocol))
     unfinished = 0
     for _ in range(TURNS):
         scene.topics.send(A_TURN_RECORDS)

@@ -4,14 +4,14 @@ from sinks.milvus.lite import LocalMilvus
 from sinks.milvus.sink import MilvusSettings, MilvusSink
 from tests.faults.scene import COLLECTION, Scene
 
-MUST_CHANGE = 2
+USER_ERROR = 2
 DIM = 384
 
 
 def _refusal(scene: Scene) -> str:
     """Start a worker, which must refuse; returns its one line."""
     worker = scene.start()
-    assert worker.wait() == MUST_CHANGE, worker.lines
+    assert worker.wait() == USER_ERROR, worker.lines
     assert worker.events("warning") == worker.events("error") == []
     assert len(worker.words()) == 1, worker.words()
     assert sum(scene.topics.committed().values()) == 0

@@ -16,7 +16,7 @@ def test_half_written_index_files_are_repaired_at_start(scene: Scene) -> None:
     scene.drain(worker)  # writes the rows to segments; the next start makes their indexes
 
     scene.topics.send(400)
-    worker = scene.start(cap__records="50")
+    worker = scene.start(limits__max_in_flight_records="50")
     scene.wait_progress(worker)
     worker.kill()
     indexes = list(scene.milvus.rglob("*.idx"))

@@ -61,7 +61,7 @@ def _blow(scenes: dict[Protocol, Scene], workers: dict[Protocol, WorkerProcess],
 
 
 def test_members_come_and_go_every_two_seconds_and_the_work_goes_on(scenes: dict[Protocol, Scene], *, long: bool) -> None:
-    workers = {protocol: scene.start(cap__records="40", **client_of(protocol)) for protocol, scene in scenes.items()}
+    workers = {protocol: scene.start(limits__max_in_flight_records="40", **client_of(protocol)) for protocol, scene in scenes.items()}
     for protocol, scene in scenes.items():
         scene.topics.send(A_TURN_RECORDS)
         scene.wait_progress(workers[protocol])

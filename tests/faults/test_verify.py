@@ -127,7 +127,7 @@ def test_every_kind_of_damage_on_a_server_is_mended(kept: Kept) -> None:
 def test_while_a_worker_works_and_after_it_was_killed_all_that_is_committed_is_there(kept: Kept) -> None:
     kept.scene.topics.send(RECORDS)
     kept.scene.members_die()
-    worker = kept.scene.start(cap__records="50", **kept.on_server)
+    worker = kept.scene.start(limits__max_in_flight_records="50", **kept.on_server)
     kept.scene.wait_progress(worker)
     at_work = kept.verify()
     worker.kill()

@@ -24,7 +24,7 @@ def test_what_comes_damaged_first_or_later_is_fetched_again_and_every_text_is_it
     scene.topics.send(400)
     with kafka_proxy(scene.topics.bootstrap) as proxy:
         proxy.spoil(b"socket", times=1)  # in the first batches of the first fetches, before anything is committed
-        worker = scene.start(kafka__bootstrap_servers=f"127.0.0.1:{proxy.port}", cap__records="100")
+        worker = scene.start(kafka__bootstrap_servers=f"127.0.0.1:{proxy.port}", limits__max_in_flight_records="100")
         scene.wait_progress(worker)
         proxy.spoil(b"replica", times=TIMES)
         scene.wait_progress(worker)

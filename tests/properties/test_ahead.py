@@ -8,13 +8,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from worker.embedding.handoff import OneAhead
+from worker.embedding.handoff import BatchHandoff
 
 End = Literal["open", "closed", "abandoned"]
 
 
 class Model(RuleBasedStateMachine):
-    """What `OneAhead` should be: three places where a batch can stand, and four where it can end.
+    """What `BatchHandoff` should be: three places where a batch can stand, and four where it can end.
 
     Thread: the test's.
     """
@@ -23,7 +23,7 @@ class Model(RuleBasedStateMachine):
         super().__init__()
         self.rung = 0
         self.expected_rings = 0
-        self.ahead: OneAhead[int, int] = OneAhead(self._ring)
+        self.ahead: BatchHandoff[int, int] = BatchHandoff(self._ring)
         self.numbers = count()
         self.offered: list[int] = []
         self.ready: int | None = None

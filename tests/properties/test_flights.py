@@ -14,9 +14,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from consumers.decode.decoder import LogEntry
 from consumers.ledger import Ledger
-from consumers.text.chunk import Chunk
 from tests.worker.chain import LOGS, Letters, record
-from worker.indexing.flights import Flights, Landing
+from worker.indexing.flights import Completed, Flights
+from worker.messages import Chunk
 
 MOST_KNOWN = 3
 MOST_REJECTED = 2
@@ -46,7 +46,9 @@ class Chunks:
         self._numbers = count()
 
     def make(self, template: str) -> Chunk:
-        return Chunk(LogEntry(self._receipt, next(self._numbers), "text", 0, "", ""), 0, 1, "text", "masked", template)
+        return Chunk(
+            self._receipt, LogEntry(self._receipt.record, next(self._numbers), "text", 0, "", ""), 0, 1, "text", "masked", template
+        )
 
 
 def number(chunk: Chunk) -> int:
@@ -96,7 +98,7 @@ class FlightsMachine(RuleBasedStateMachine):
     @rule(choice=st.data(), embedded=st.booleans())
     def land(self, choice: st.DataObject, *, embedded: bool) -> None:
         landing = choice.draw(st.lists(st.sampled_from(sorted(self.waiting)), min_size=1, unique=True))
-        freed = self.flights.land([Landing(template, tokens_of(template), "engine" if embedded else "redis") for template in landing])
+        freed = self.flights.land([Completed(template, tokens_of(template), "engine" if embedded else "redis") for template in landing])
         expected = [one for template in landing for one in self.waiting.pop(template)]
         assert list(map(number, freed)) == expected
         self.out += expected
@@ -128,7 +130,7 @@ class FlightsMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         for template in sorted(self.waiting):
-            freed = self.flights.land([Landing(template, 1, "engine")])
+            freed = self.flights.land([Completed(template, 1, "engine")])
             self.out += map(number, freed)
         assert Counter(self.out) == Counter(self.boarded)
 
@@ -180,7 +182,7 @@ def test_threads_that_prepare_and_store_at_once_lose_no_line_and_hand_none_out_t
             if template.startswith("a"):
                 out[thread] += map(number, flights.fail(template, "bad"))
             else:
-                out[thread] += map(number, flights.land([Landing(template, tokens_of(template), "engine")]))
+                out[thread] += map(number, flights.land([Completed(template, tokens_of(template), "engine")]))
 
     boarders = [threading.Thread(target=board, args=(thread,)) for thread in range(4)]
     enders = [threading.Thread(target=end, args=(thread,)) for thread in range(4, 7)]

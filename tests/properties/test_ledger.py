@@ -158,7 +158,7 @@ class LedgerStory(RuleBasedStateMachine):
         self.posted.remove(letter)
         told = next(told for told in self._all() if told.receipt is letter[0])
         assert told.waits_for_letter
-        told.receipt.bury()
+        told.receipt.dead_letter_delivered()
         told.waits_for_letter = False
         self._close(told, "dead_letter")
 

@@ -54,7 +54,7 @@ lines = st.one_of(
 few = settings(deadline=None, max_examples=100)
 
 MASKER, ANOTHER = Masker(), Masker()
-WITHOUT_NUMBERS = Masker(off=["number", "date"])
+WITHOUT_NUMBERS = Masker(disabled=["number", "date"])
 ADDED = Masker(
     added=[
         Mask("brackets", r"\[\]|\(\)|\{\}", ""),

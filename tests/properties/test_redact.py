@@ -179,10 +179,10 @@ def test_every_rule_has_its_secrets() -> None:
 @settings(deadline=None, max_examples=20)
 @given(drawn=st.data())
 def test_a_secret_goes_and_nothing_else_does(rule: Rule, drawn: st.DataObject) -> None:
-    stand_in = rule.stand_in.rstrip("@")
+    replacement = rule.replacement.rstrip("@")
     cases = drawn.draw(st.lists(st.tuples(SECRETS[rule.name], surroundings), min_size=1, max_size=15))
     texts = [f"{left}{before}{secret}{after}{right}" for (before, secret, after), (left, right) in cases]
-    expected = [f"{left}{before}{stand_in}{after}{right}" for (before, _, after), (left, right) in cases]
+    expected = [f"{left}{before}{replacement}{after}{right}" for (before, _, after), (left, right) in cases]
     assert redact(texts, rule.name) == (expected, len(cases))
 
 

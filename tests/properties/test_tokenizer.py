@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tests.worker.odd_lines import ACCENTS, CONTROLS, EMOJI, INVISIBLE, LONG, PARTS, SCRIPTS, SPACES, SPECIAL, odd_lines
 from worker.embedding.model.folder import default_folder
-from worker.embedding.model.reference_tokenizer import OwnTokenizer
+from worker.embedding.model.reference_tokenizer import ReferenceTokenizer
 from worker.embedding.tokenizer import Encoded, Tokenizer
 
 LINES, LINES_LONG = 50_000, 200_000
@@ -39,7 +39,7 @@ def assert_equal(texts: Sequence[str], found: Encoded, wanted: Sequence[NDArray[
             assert found.text(index).tolist() == ids.tolist(), ascii(texts[index])
 
 
-def test_ids_equal_on_many_thousand_odd_lines(tokenizer: Tokenizer, own: OwnTokenizer, *, long: bool) -> None:
+def test_ids_equal_on_many_thousand_odd_lines(tokenizer: Tokenizer, own: ReferenceTokenizer, *, long: bool) -> None:
     lines = EVERY_PAIR + odd_lines(2024, (LINES_LONG if long else LINES) - len(EVERY_PAIR), list(own.ids()))
     random = Random(7)
     before = tokenizer.foreign_texts
@@ -54,24 +54,24 @@ def test_ids_equal_on_many_thousand_odd_lines(tokenizer: Tokenizer, own: OwnToke
 
 @settings(max_examples=1_000, deadline=None)
 @given(texts=st.lists(ANY, max_size=4))
-def test_ids_equal_on_any_characters(tokenizer: Tokenizer, own: OwnTokenizer, texts: list[str]) -> None:
+def test_ids_equal_on_any_characters(tokenizer: Tokenizer, own: ReferenceTokenizer, texts: list[str]) -> None:
     assert_equal(texts, tokenizer.encode(texts), own.encode([clean(text) for text in texts]))
 
 
 @settings(max_examples=1_000, deadline=None)
 @given(texts=st.lists(st.lists(PIECES, max_size=8).map("".join), max_size=6))
-def test_ids_equal_on_any_mixture(tokenizer: Tokenizer, own: OwnTokenizer, texts: list[str]) -> None:
+def test_ids_equal_on_any_mixture(tokenizer: Tokenizer, own: ReferenceTokenizer, texts: list[str]) -> None:
     assert_equal(texts, tokenizer.encode(texts), own.encode([clean(text) for text in texts]))
 
 
 @settings(max_examples=300, deadline=None)
 @given(texts=st.lists(st.text(st.sampled_from("[]SEPCLMAKUNsepcls \n\t#w")), max_size=130))
-def test_ids_equal_on_pieces_of_special_tokens_side_by_side(tokenizer: Tokenizer, own: OwnTokenizer, texts: list[str]) -> None:
+def test_ids_equal_on_pieces_of_special_tokens_side_by_side(tokenizer: Tokenizer, own: ReferenceTokenizer, texts: list[str]) -> None:
     assert_equal(texts, tokenizer.encode(texts), own.encode([clean(text) for text in texts]))
 
 
 @pytest.mark.usefixtures("transformers_installed")
-def test_ids_equal_those_of_transformers_line_by_line(tokenizer: Tokenizer, own: OwnTokenizer) -> None:
+def test_ids_equal_those_of_transformers_line_by_line(tokenizer: Tokenizer, own: ReferenceTokenizer) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of torch and its like, when they are imported
         from transformers import AutoTokenizer  # noqa: PLC0415 - only where it is installed

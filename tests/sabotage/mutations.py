@@ -32,14 +32,14 @@ MUTATIONS = (
         _STORE,
         'refused = self._write("lines", rows, self.sink.upsert_lines, self._refused_lines)\n        self.fail_point("after_upsert")',
         'try:\n            refused = self._write("lines", rows, self.sink.upsert_lines, self._refused_lines)\n        finally:\n'
-        "            refused = {}\n            for chunk in chunks:\n                chunk.entry.receipt.settle()\n        return",
+        "            refused = {}\n            for chunk in chunks:\n                chunk.receipt.settle()\n        return",
         ("tests/worker/indexing/test_store.py::test_nothing_settles_before_the_template_and_the_row_are_acknowledged",),
     ),
     Mutation(
         "settle before the upsert",
         _STORE,
-        "rows = [line_row(chunk) for chunk in chunks]",
-        "rows = [line_row(chunk) for chunk in chunks]\n        chunks = [chunk for chunk in chunks if chunk.entry.receipt.settle()]",
+        "rows = [line_row(chunk.entry, chunk) for chunk in chunks]",
+        "rows = [line_row(chunk.entry, chunk) for chunk in chunks]\n        chunks = [chunk for chunk in chunks if chunk.receipt.settle()]",
         ("tests/worker/indexing/test_store.py::test_nothing_settles_before_the_template_and_the_row_are_acknowledged",),
     ),
     Mutation(
@@ -284,7 +284,7 @@ MUTATIONS = (
     Mutation(
         "small entries weigh nothing",
         "worker/indexing/pieces.py",
-        "held += CHUNK_BYTES + _NUMBER_BYTES * dim + getsizeof(chunk.masked)",
+        "held += CHUNK_BYTES + _NUMBER_BYTES * dim + getsizeof(piece.masked)",
         "held += len(chunk.masked)",
         ("tests/worker/indexing/test_prepare.py::test_as_much_is_counted_as_is_held",),
     ),

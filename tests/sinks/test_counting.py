@@ -46,7 +46,7 @@ class Backend:
 def count(lines: Lines, only: LineFilter = LineFilter(), most_rows: int = 1 << 40) -> tuple[TemplateCounts, Backend]:  # noqa: B008 (immutable)
     backend = Backend(lines)
     within = Window(only.since_ms, only.until_ms)
-    return count_newest(backend.read, backend.newest_ms, within, most_rows=most_rows, out_of_time=lambda: False), backend
+    return count_newest(backend.read, backend.newest_ms, within, most_rows=most_rows, deadline_passed=lambda: False), backend
 
 
 def expected(lines: Lines, most_rows: int) -> dict[str, int]:
@@ -124,7 +124,7 @@ def test_a_quiet_window_takes_one_query() -> None:
 def test_time_that_is_up_in_between_keeps_the_newest() -> None:
     backend = Backend(STREAMS["steady"])
     asked = itertools.count()
-    answer = count_newest(backend.read, backend.newest_ms, Window(None, None), most_rows=1 << 40, out_of_time=lambda: next(asked) >= 3)
+    answer = count_newest(backend.read, backend.newest_ms, Window(None, None), most_rows=1 << 40, deadline_passed=lambda: next(asked) >= 3)
     assert not answer.complete
     counted = sum(lines_of(answer).values())
     assert 0 < counted < 60_000
@@ -134,7 +134,7 @@ def test_time_that_is_up_in_between_keeps_the_newest() -> None:
 @pytest.mark.parametrize("most_rows", [1 << 40, 20_000, 100])
 def test_time_that_is_up_while_the_newest_is_looked_for_leaves_the_page_that_was_read(most_rows: int) -> None:
     backend = Backend(STREAMS["steady"])
-    answer = count_newest(backend.read, lambda _window: None, Window(None, None), most_rows=most_rows, out_of_time=lambda: False)
+    answer = count_newest(backend.read, lambda _window: None, Window(None, None), most_rows=most_rows, deadline_passed=lambda: False)
     assert not answer.complete
     assert lines_of(answer) == dict(Counter(digest for _, digest in STREAMS["steady"][: min(MOST_ROWS, most_rows)]))
     assert backend.queries == 1
@@ -142,7 +142,9 @@ def test_time_that_is_up_while_the_newest_is_looked_for_leaves_the_page_that_was
 
 def test_time_that_is_up_after_a_page_that_was_thrown_away_leaves_that_page() -> None:
     backend = Backend(STREAMS["steady"])
-    answer = count_newest(backend.read, backend.newest_ms, Window(None, None), most_rows=1 << 40, out_of_time=lambda: backend.queries > 0)
+    answer = count_newest(
+        backend.read, backend.newest_ms, Window(None, None), most_rows=1 << 40, deadline_passed=lambda: backend.queries > 0
+    )
     assert (sum(lines_of(answer).values()), answer.complete, backend.queries) == (MOST_ROWS, False, 1)
 
 

@@ -62,7 +62,7 @@ def test_time_that_is_up_ends_the_search_for_the_newest_line_of_a_count(folder: 
     sink.upsert_lines([line(offset) for offset in range(MOST_ROWS)])
     asked = itertools.count()
     server.queries = 0
-    answer = sink.count_templates(LineFilter(), templates=None, most_rows=1 << 20, out_of_time=lambda: next(asked) > 0)
+    answer = sink.count_templates(LineFilter(), templates=None, most_rows=1 << 20, deadline_passed=lambda: next(asked) > 0)
     assert answer == ([TemplateCount(DIGEST, MOST_ROWS, 0, 1_000 * (MOST_ROWS - 1))], False)
     assert server.queries == 1
     sink.close()

@@ -76,7 +76,7 @@ def test_a_refused_read_is_busy_and_quotes_little_of_a_filter(server: StubServer
     server.refuse = (1_100, f"cannot parse expression: {services}, error: too many: invalid parameter")
     for read in (
         lambda: remote.newest_lines([DIGEST], 1, LineFilter(services=services)),
-        lambda: remote.count_templates(ALL, templates=None, most_rows=9, out_of_time=never),
+        lambda: remote.count_templates(ALL, templates=None, most_rows=9, deadline_passed=never),
         lambda: remote.lines_between("logs", 0, 0, 9),
         lambda: nearest(remote, unit(1.0), 1),
     ):

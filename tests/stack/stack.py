@@ -73,8 +73,8 @@ class Stack:
             # One thread: the servers need the rest of a small machine.
             "engine": {"name": "llama", "threads": 1},
             "http": {"host": host, "port": int(port)},
-            "status": {"canary_s": _CANARY_S},
-            "limits": {"drain_s": _DRAIN_S},
+            "status": {"canary_interval_s": _CANARY_S},
+            "limits": {"drain_timeout_s": _DRAIN_S},
         }
         self._place.settings_file.write_text(f"{toml_of(settings)}\n", encoding="utf-8")
 

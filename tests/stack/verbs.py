@@ -13,7 +13,7 @@ from tests.stack.parts import ROOT
 from tests.stack.place import DEFAULT_FOLDER, NoAnswer, Place
 from tests.stack.ports import choose
 
-DONE, FAILED, MUST_CHANGE = 0, 1, 2
+DONE, FAILED, USER_ERROR = 0, 1, 2
 _GONE_S = 30.0
 _NAMESPACE = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 _FOR = {
@@ -33,10 +33,10 @@ def up(place: Place, *, well_known: bool, rate: float) -> int:
     try:
         check_namespaces()
     except ServerMissing as missing:
-        return _problem(str(missing), MUST_CHANGE)
+        return _problem(str(missing), USER_ERROR)
     lock = place.take()
     if lock is None:
-        return _problem("it runs already; `make stack-down` ends it", MUST_CHANGE)
+        return _problem("it runs already; `make stack-down` ends it", USER_ERROR)
     place.make()
     words = [sys.executable, "-m", "tests.stack.supervisor", str(place.folder), json.dumps(choose(well_known=well_known)), str(rate)]
     with place.log("supervisor").open("wb") as log:
@@ -162,7 +162,7 @@ def _short(path: Path) -> str:
 
 
 def _nothing_runs() -> int:
-    return _problem("no stack runs; `make stack` starts one", MUST_CHANGE)
+    return _problem("no stack runs; `make stack` starts one", USER_ERROR)
 
 
 def _problem(words: str, code: int) -> int:

@@ -25,8 +25,8 @@ from worker.embedding.cache.levels import Levels
 from worker.embedding.cache.memory import MemoryCache
 from worker.embedding.compute import Compute, Computed, EmbedBatch
 from worker.embedding.embed import Embed
-from worker.embedding.guarded_engine import Judge
-from worker.embedding.handoff import OneAhead
+from worker.embedding.guarded_engine import GuardedEngine
+from worker.embedding.handoff import BatchHandoff
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.golden import Golden
 from worker.embedding.model.space import Digester, EmbeddingSpace
@@ -77,7 +77,7 @@ class Letters:
     def __call__(self, receipt: Receipt, reason: str, rejects: list[Reject]) -> None:
         self.posted.append((receipt, reason, rejects))
         if not self.held:
-            receipt.bury()
+            receipt.dead_letter_delivered()
 
     def offsets(self) -> list[int]:
         return [receipt.record.offset for receipt, _, _ in self.posted]
@@ -142,12 +142,12 @@ class Chain:
             prefix, max_chunks, strict=strict, undecodable=FaultLimit("undecodable records", most=most_undecodable)
         )
         self.prepare_queries = self._query_step()
-        self.ahead: OneAhead[EmbedBatch, Computed] = OneAhead(self.embed_lane.ring)
+        self.ahead: BatchHandoff[EmbedBatch, Computed] = BatchHandoff(self.embed_lane.ring)
         self.new_engines: list[FakeEngine] = []
         """What is there when the judge wants a new engine; none: it cannot be made."""
         self.engine_load_s = 0.0
         """How long it takes to make one."""
-        judge = Judge(self.engine, golden, new_engine=self._new_engine, say=self.said.append, clock=self.clock)
+        judge = GuardedEngine(self.engine, golden, new_engine=self._new_engine, say=self.said.append, clock=self.clock)
         self.compute_step = Compute(ahead=self.ahead, judge=judge, clock=self.clock)
         self.embed_step = Embed(
             inlet=self.embed_lane,

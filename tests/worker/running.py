@@ -20,7 +20,7 @@ from tests.fakes.engine import FakeEngine
 from tests.fakes.sink import FakeSink
 from tests.worker.chain import golden_of
 from worker.cli.ask import Asker
-from worker.connections import Outside
+from worker.connections import Connections
 from worker.embedding.cache.redis_cache import RedisCache
 from worker.embedding.loaded import LoadedModel, space_of
 from worker.embedding.model.errors import ModelError
@@ -118,7 +118,7 @@ class World:
             reply_topic=f"replies-{self._number}",
             dead_letter_topic=f"dead-{self._number}",
             topic_epoch="e1",
-            protocol="consumer",
+            group_protocol="consumer",
             commit_interval_s=0.1,
         )
         for topic in (self.topic, self.kafka.query_topic, self.kafka.reply_topic, self.kafka.dead_letter_topic):
@@ -138,14 +138,14 @@ class World:
     def settings(self, *, kafka: dict[str, Any] | None = None, drain_s: float = 30.0, **tables: Any) -> Settings:  # noqa: ANN401
         """Return settings for this world; `tables` replace whole tables."""
         changed = KafkaTable(**(self.kafka.model_dump() | (kafka or {})))
-        return Settings(kafka=changed, **({"limits": LimitTable(drain_s=drain_s)} | tables))
+        return Settings(kafka=changed, **({"limits": LimitTable(drain_timeout_s=drain_s)} | tables))
 
     def _another_engine(self) -> FakeEngine:
         if not self.spare_engines:
             raise ModelError("no other engine can be made")
         return self.spare_engines.pop(0)
 
-    def outside(self, settings: Settings) -> Outside:
+    def outside(self, settings: Settings) -> Connections:
         """Connect to everything."""
         self.engine = FakeEngine()
         model = LoadedModel(
@@ -158,7 +158,7 @@ class World:
         servers = settings.kafka.bootstrap_servers
         letter_producer = KafkaProducer(servers, dead_letters.PRODUCER_PROPERTIES, say=self.said.append)
         reply_producer = KafkaProducer(servers, replies.PRODUCER_PROPERTIES, say=self.said.append)
-        return Outside(
+        return Connections(
             model=model,
             sink=self.sink,
             letters=DeadLetterSender(letter_producer, settings.kafka.dead_letter_topic, version="test", say=self.said.append),

@@ -11,7 +11,7 @@ from consumers.ledger import Receipt
 from consumers.record import Partition
 from tests.worker.chain import QUERIES, record
 from tests.worker.running import WAIT_S, World, wait_until
-from worker.connections import Outside
+from worker.connections import Connections
 from worker.embedding.model.space import Digester
 from worker.messages import EmbeddedChunk, EncodedChunk, EncodedQuery, FailedQuery, ReadyQuery
 from worker.pipeline import Pipeline
@@ -30,7 +30,7 @@ class Wired:
     Thread: the test's.
     """
 
-    def __init__(self, settings: Settings, outside: Outside) -> None:
+    def __init__(self, settings: Settings, outside: Connections) -> None:
         self.abandon = threading.Event()
         self.crashes: list[tuple[str, Exception]] = []
         self.said: list[str] = []
@@ -77,7 +77,7 @@ class Wired:
 
 
 @pytest.fixture
-def outside(world: World) -> Iterator[Outside]:
+def outside(world: World) -> Iterator[Connections]:
     outside = world.outside(world.settings())
     outside.sink.open()
     yield outside
@@ -86,13 +86,13 @@ def outside(world: World) -> Iterator[Outside]:
 
 
 @pytest.fixture
-def wired(world: World, outside: Outside) -> Iterator[Wired]:
+def wired(world: World, outside: Connections) -> Iterator[Wired]:
     wired = Wired(world.settings(query=QueryTable(reply_topics=("also-mine",))), outside)
     yield wired
     wired.pipeline.close()
 
 
-def test_stages_end_in_the_order_in_which_records_move(world: World, outside: Outside) -> None:
+def test_stages_end_in_the_order_in_which_records_move(world: World, outside: Connections) -> None:
     wired = Wired(world.settings(milvus=MilvusTable(writers=2)), outside)
     pipeline = wired.pipeline
     assert [[stage.name for stage in group.stages] for group in wired.groups] == [
@@ -135,7 +135,7 @@ def test_a_template_in_the_sink_is_found(wired: Wired, world: World) -> None:
     again.pipeline.close()
 
 
-def test_where_rows_do_not_live_for_ever_a_template_that_was_found_is_written_again(outside: Outside, world: World) -> None:
+def test_where_rows_do_not_live_for_ever_a_template_that_was_found_is_written_again(outside: Connections, world: World) -> None:
     world.fake_sink.lifetime_s = 3_600.0
     for tokens_embedded in (True, False):
         wired = Wired(world.settings(), outside)
@@ -170,7 +170,7 @@ def test_a_bad_query_goes_straight_to_the_answer_stage(wired: Wired, world: Worl
     assert isinstance(waiting[0], FailedQuery)
 
 
-def test_lines_get_the_document_prefix_and_queries_the_query_prefix(world: World, outside: Outside) -> None:
+def test_lines_get_the_document_prefix_and_queries_the_query_prefix(world: World, outside: Connections) -> None:
     prepared = replace(outside.model.prepared, document_prefix="passage: ", query_prefix="query: ")
     wired = Wired(world.settings(), replace(outside, model=replace(outside.model, prepared=prepared)))
     wired.lines("disk full")
@@ -188,7 +188,7 @@ def test_lines_get_the_document_prefix_and_queries_the_query_prefix(world: World
     wired.pipeline.close()
 
 
-def test_a_line_that_fills_the_model_with_its_prefix_is_split(world: World, outside: Outside) -> None:
+def test_a_line_that_fills_the_model_with_its_prefix_is_split(world: World, outside: Connections) -> None:
     prepared = replace(outside.model.prepared, document_prefix="passage: ")
     wired = Wired(world.settings(), replace(outside, model=replace(outside.model, prepared=prepared)))
     wired.lines("=" * 253)  # with special tokens alone it would fit
@@ -200,7 +200,7 @@ def test_a_line_that_fills_the_model_with_its_prefix_is_split(world: World, outs
     wired.pipeline.close()
 
 
-def test_a_query_finds_the_vector_of_a_line_in_the_cache(wired: Wired, world: World, outside: Outside) -> None:
+def test_a_query_finds_the_vector_of_a_line_in_the_cache(wired: Wired, world: World, outside: Connections) -> None:
     """Without prefixes both have one digest, so both use one cache."""
     digest = Digester(outside.model.space, "").digest("disk full")
     wired.pipeline.levels.put_many({digest: np.eye(384, dtype=np.float32)[0]})

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from sinks.sink import LineFilter
-from worker.query import MAX_K, MAX_TEXT_CHARACTERS, Asked, BadQuery, Query, deadline_s, header_of, is_late, parse_query
+from worker.query import MAX_K, MAX_TEXT_CHARACTERS, BadQuery, Query, Requester, deadline_s, header_of, is_late, parse_query
 
 BAD: dict[str, tuple[bytes, str]] = {
     "not JSON": (b"disk full", "query"),
@@ -103,7 +103,7 @@ def test_a_deadline_counts_from_when_the_request_was_sent(deadline_ms: int | Non
 
 
 def test_the_moment_of_the_deadline_is_late() -> None:
-    asked = Asked(lambda _value, *, deadline_s: None, 1.0, 5.0)  # noqa: ARG005 - as SendReply
+    asked = Requester(lambda _value, *, deadline_s: None, 1.0, 5.0)  # noqa: ARG005 - as SendReply
     assert [is_late(asked, now_s) for now_s in (4.9, 5.0, 5.1)] == [False, True, True]
     assert not is_late(asked._replace(deadline_s=None), 1e9)
 

@@ -13,10 +13,10 @@ from sinks.sink import LineFilter, SinkBroken, SinkBusy, SinkCounts, SinkMismatc
 from tests.fakes.engine import FakeEngine
 from tests.worker.running import WAIT_S, World, lines_of, wait_until
 from worker.embedding.guarded_engine import EngineFailed
-from worker.runtime.exit_codes import CRASHED, DRAINED, OVERDUE
+from worker.runtime.exit_codes import CRASHED, DRAIN_TIMEOUT, DRAINED
 from worker.runtime.limits import LimitReached
 from worker.runtime.watchdog import EngineHangs
-from worker.settings.tables import CapTable, DecodeTable, EngineTable, LimitTable
+from worker.settings.tables import DecodeTable, EngineTable, LimitTable
 
 Rows = Sequence[TemplateRow] | Sequence[LineRow]
 NEVER = {"commit_interval_s": 10.0}
@@ -116,7 +116,7 @@ def test_past_the_drain_deadline_only_what_is_settled_is_committed(world: World)
     rows_are(world, 60)
     world.send(["stuck in the sink", *lines_of(20)])
     assert hold.held.wait(WAIT_S)
-    assert running.stop() == OVERDUE
+    assert running.stop() == DRAIN_TIMEOUT
     wait_until(lambda: world.committed() == 60, "what was settled is committed")  # perhaps a moment after the end
     assert running.service.crash is None
     world.fake_sink.on_upsert = lambda _rows: None
@@ -131,7 +131,7 @@ def test_a_stop_while_the_sink_is_away_is_not_a_crash_and_loses_nothing(world: W
     world.send(lines_of(30))
     running = world.start(world.settings(drain_s=0.5)).opened()
     assert hold.held.wait(WAIT_S)
-    assert running.stop() == OVERDUE
+    assert running.stop() == DRAIN_TIMEOUT
     assert (running.service.crash, world.committed()) == (None, 0)
     world.fake_sink.on_upsert = lambda _rows: None
     second = world.start().opened()
@@ -211,7 +211,7 @@ def test_an_engine_that_hangs_ends_the_service_with_the_stacks_and_nothing_more_
     world: World, capfd: pytest.CaptureFixture[str]
 ) -> None:
     world.send(lines_of(30))
-    running = world.start(world.settings(kafka=NEVER, engine=EngineTable(hang_s=1.0))).opened()
+    running = world.start(world.settings(kafka=NEVER, engine=EngineTable(watchdog_s=1.0))).opened()
     rows_are(world, 30)
     wait_until(lambda: running.service.pipeline.log_ledger.open_records == 0, "30 settled records")
     world.engine.gate = threading.Event()
@@ -225,7 +225,9 @@ def test_an_engine_that_hangs_ends_the_service_with_the_stacks_and_nothing_more_
         for thread in threading.enumerate():
             if thread.name == "engine":
                 thread.join(WAIT_S)
-    assert running.service.crash == "engine: EngineHangs: the engine has not answered for 1 s (engine.hang_s); the stacks are in the log"
+    assert (
+        running.service.crash == "engine: EngineHangs: the engine has not answered for 1 s (engine.watchdog_s); the stacks are in the log"
+    )
     assert isinstance(running.service.crash_error, EngineHangs)
     assert stacks.count("(most recent call first)") > 5
     assert "in embed" in stacks, "the call that hangs"
@@ -236,7 +238,9 @@ def test_an_engine_that_hangs_ends_the_service_with_the_stacks_and_nothing_more_
 
 def test_a_limit_stop_commits_what_is_settled(world: World) -> None:
     world.send(lines_of(40))
-    settings = world.settings(kafka=NEVER, decode=DecodeTable(errors="strict"), limits=LimitTable(undecodable_in_a_row=5, drain_s=10.0))
+    settings = world.settings(
+        kafka=NEVER, decode=DecodeTable(errors="strict"), limits=LimitTable(max_consecutive_undecodable=5, drain_timeout_s=10.0)
+    )
     running = world.start(settings).opened()
     rows_are(world, 40)
     wait_until(lambda: running.service.pipeline.log_ledger.open_records == 0, "40 settled records")
@@ -306,7 +310,7 @@ def test_a_sink_that_breaks_while_it_is_opened_is_a_crash(world: World) -> None:
 
 def test_a_query_is_answered_while_the_log_ledger_is_full_and_the_sink_takes_no_lines(world: World) -> None:
     world.send(lines_of(7))
-    running = world.start(world.settings(drain_s=1.0, cap=CapTable(records=20))).opened()
+    running = world.start(world.settings(limits=LimitTable(max_in_flight_records=20, drain_timeout_s=1.0))).opened()
     rows_are(world, 7)
     hold = Hold(world, "stuck")
     world.send(["stuck in the sink", *lines_of(100)])
@@ -315,7 +319,7 @@ def test_a_query_is_answered_while_the_log_ledger_is_full_and_the_sink_takes_no_
     good, bad = world.ask({"text": "the disk failed", "k": 3}, {"text": "disk", "k": 0})
     assert len(good["hits"]) == 3
     assert bad["error"]["field"] == "k"
-    assert running.stop() == OVERDUE
+    assert running.stop() == DRAIN_TIMEOUT
     wait_until(lambda: world.committed(world.kafka.query_topic, world.kafka.query_group) == 2, "the queries are committed")
 
 
@@ -342,7 +346,7 @@ def test_what_cannot_be_committed_at_the_end_is_not_called_drained(world: World)
     rows_are(world, 20)
     wait_until(lambda: running.service.pipeline.log_ledger.open_records == 0, "20 settled records")
     world.broker.close()
-    assert running.stop() == OVERDUE
+    assert running.stop() == DRAIN_TIMEOUT
 
 
 def test_the_whole_path_with_a_local_milvus_folder(world: World, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from consumers.record import Partition
 from tests.fakes.sink import FakeSink
 from tests.worker.running import WAIT_S, World, lines_of, wait_until
-from worker.runtime.exit_codes import DRAINED, OVERDUE
+from worker.runtime.exit_codes import DRAIN_TIMEOUT, DRAINED
 
 
 class NeverCloses(FakeSink):
@@ -50,7 +50,7 @@ def test_where_a_partition_was_given_up_it_is_not_called_drained(world: World, c
     running = world.start(world.settings(drain_s=1.0)).opened()
     wait_until(lambda: world.committed() == 20, "20 records are committed")
     running.service.logs.given_up = {Partition("logs", 0): commit}
-    assert running.stop() == OVERDUE
+    assert running.stop() == DRAIN_TIMEOUT
 
 
 def test_who_hangs_in_its_open_does_not_hold_the_end_and_nothing_begins_when_it_comes_back(world: World) -> None:

@@ -18,13 +18,13 @@ from typing import Literal, NamedTuple
 from sinks.row import LineRow, row_id
 from sinks.sink import StoredLines
 from worker.audit.dead_letter_index import Graves
-from worker.audit.expected import Owed, OwedPiece
+from worker.audit.expected import Expected, ExpectedRow
 
 Kind = Literal["gap", "missing", "changed", "template", "left_over", "foreign", "duplicate"]
 KINDS: tuple[Kind, ...] = ("gap", "missing", "changed", "template", "left_over", "foreign", "duplicate")
 
 
-class Place(NamedTuple):
+class PartitionPlace(NamedTuple):
     """A partition of a topic in one epoch.
 
     Thread: any.
@@ -58,13 +58,13 @@ class Finding(NamedTuple):
     row: str
     """Id of the row; empty where it is about a whole record or a range."""
     detail: str
-    pieces: tuple[OwedPiece, ...] = ()
+    pieces: tuple[ExpectedRow, ...] = ()
     """To be stored."""
     remove: str = ""
     """Id of a row to be removed."""
     rewrite: tuple[LineRow, ...] = ()
     """To be removed and written again."""
-    bury: Owed | None = None
+    dead_letter: Expected | None = None
     """A record whose dead letter is missing."""
     number: int = 1
     """How many problems of this kind it stands for."""
@@ -82,10 +82,10 @@ class Comparison:
     """Stored, of any epoch."""
     sound_rows: int = 0
     """Rows that are exactly what they should be."""
-    buried_pieces: int = 0
-    """Owed, and in a dead letter instead; a whole record counts as one."""
+    dead_lettered_pieces: int = 0
+    """Expected, and in a dead letter instead; a whole record counts as one."""
     expired_pieces: int = 0
-    """Owed, not there, and older than rows are kept."""
+    """Expected, not there, and older than rows are kept."""
     other_epoch_rows: int = 0
     other_masks_rows: int = 0
     """What they should be, but of a template that other masks or prefixes made."""
@@ -93,20 +93,20 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scales:
+class WindowComparison:
     """What is the same for all windows of one partition.
 
     Thread: any.
     """
 
-    place: Place
+    place: PartitionPlace
     graves: Graves
     kept_since_ms: float
     """Rows of records that are older may be gone; minus infinity where rows live for ever."""
     is_compacted: Callable[[], bool | None]
     """Whether Kafka removes single records; asked when a row has no record. None: it does not say; then such rows are told, not removed."""
 
-    def weigh(self, owed: Sequence[Owed], stored: Sequence[LineRow], absent_templates: AbstractSet[str]) -> Comparison:
+    def weigh(self, owed: Sequence[Expected], stored: Sequence[LineRow], absent_templates: AbstractSet[str]) -> Comparison:
         """Compare one window; `absent_templates` are those of the stored rows whose template is not stored."""
         found = Comparison()
         rows = {row.id: row for row in stored}
@@ -117,9 +117,9 @@ class Scales:
             self._weigh_stranger(row, records.get(row.offset), found)
         return found
 
-    def _weigh_record(self, debt: Owed, rows: dict[str, LineRow], absent: AbstractSet[str], found: Comparison) -> None:
+    def _weigh_record(self, debt: Expected, rows: dict[str, LineRow], absent: AbstractSet[str], found: Comparison) -> None:
         """Compare one record, and take its rows out of `rows`."""
-        missing: list[OwedPiece] = []
+        missing: list[ExpectedRow] = []
         for piece in debt.pieces:
             row = rows.pop(piece.row.id, None)
             if row is None:
@@ -135,38 +135,56 @@ class Scales:
         if missing or debt.rejects or debt.refusal:
             self._weigh_rest(debt, missing, found)
 
-    def _weigh_rest(self, debt: Owed, missing: list[OwedPiece], found: Comparison) -> None:
+    def _weigh_rest(self, debt: Expected, missing: list[ExpectedRow], found: Comparison) -> None:
         """Look for what is not stored among the dead letters."""
         record = debt.record
         grave = self.graves.get((record.partition, record.offset))
         if debt.refusal:
             if grave is None:
-                found.findings.append(Finding("gap", record.offset, None, None, "", f"no dead letter ({debt.refusal})", bury=debt))
+                found.findings.append(Finding("gap", record.offset, None, None, "", f"no dead letter ({debt.refusal})", dead_letter=debt))
             else:
-                found.buried_pieces += 1
+                found.dead_lettered_pieces += 1
             return
         lost = [piece for piece in missing if grave is None or not grave.excuses(piece.row.sub, piece.row.chunk)]
         unburied = [one for one in debt.rejects if grave is None or not grave.excuses(one[0], one[1])]
-        found.buried_pieces += len(missing) - len(lost) + len(debt.rejects) - len(unburied)
+        found.dead_lettered_pieces += len(missing) - len(lost) + len(debt.rejects) - len(unburied)
         if lost and record.time_ms < self.kept_since_ms:
             found.expired_pieces += len(lost)
             lost = []
-        bury = debt._replace(pieces=(), rejects=tuple(unburied)) if unburied else None
+        dead_letter = debt._replace(pieces=(), rejects=tuple(unburied)) if unburied else None
         if grave is None and len(lost) + len(unburied) == len(debt.pieces) + len(debt.rejects) > 0:
             rows = f"{len(lost)} of its rows are missing" if len(lost) > 1 else "its row is missing"
             what = rows if lost else f"no dead letter ({unburied[0][2]})"
             found.findings.append(
-                Finding("gap", record.offset, None, None, "", f"neither stored nor a dead letter: {what}", tuple(lost), bury=bury)
+                Finding(
+                    "gap",
+                    record.offset,
+                    None,
+                    None,
+                    "",
+                    f"neither stored nor a dead letter: {what}",
+                    tuple(lost),
+                    dead_letter=dead_letter,
+                )
             )
             return
         found.findings += (_of_row("missing", piece.row, "the row is missing", pieces=(piece,)) for piece in lost)
-        if bury is not None:
+        if dead_letter is not None:
             sub, chunk, reason = unburied[0]
             found.findings.append(
-                Finding("missing", record.offset, sub, chunk, "", f"no dead letter ({reason})", bury=bury, number=len(unburied))
+                Finding(
+                    "missing",
+                    record.offset,
+                    sub,
+                    chunk,
+                    "",
+                    f"no dead letter ({reason})",
+                    dead_letter=dead_letter,
+                    number=len(unburied),
+                )
             )
 
-    def _weigh_stranger(self, row: LineRow, debt: Owed | None, found: Comparison) -> None:
+    def _weigh_stranger(self, row: LineRow, debt: Expected | None, found: Comparison) -> None:
         """Judge a row that no record of the window owes."""
         if self.place.is_other_epoch(row):
             found.other_epoch_rows += 1
@@ -189,12 +207,12 @@ class Scales:
         found.findings.append(_of_row("foreign", row, f"there is no record at its offset{unsure}", remove=remove))
 
 
-def _changed(piece: OwedPiece, row: LineRow) -> Finding:
+def _changed(piece: ExpectedRow, row: LineRow) -> Finding:
     columns = [name for name, owed, stored in zip(LineRow._fields, piece.row, row, strict=True) if owed != stored]
     return _of_row("changed", piece.row, f"differs in {', '.join(columns)}", pieces=(piece,))
 
 
-def _of_row(kind: Kind, row: LineRow, detail: str, *, pieces: tuple[OwedPiece, ...] = (), remove: str = "") -> Finding:
+def _of_row(kind: Kind, row: LineRow, detail: str, *, pieces: tuple[ExpectedRow, ...] = (), remove: str = "") -> Finding:
     return Finding(kind, row.offset, row.sub, row.chunk, row.id, detail, pieces, remove)
 
 

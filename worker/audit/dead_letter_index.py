@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from consumers.groupless.reader import LooseReader
+from consumers.groupless.reader import GrouplessReader
 from consumers.record import Header, Partition, Record
 from worker.audit.marks import Mark, Pieces, listed_pieces, mark_of
 
@@ -19,7 +19,7 @@ NO_RECORD = "a line that never became a record: feed it again"
 CUT = "only its head was kept: the record was too large for the dead-letter topic"
 
 
-class Buried(NamedTuple):
+class StoredDeadLetter(NamedTuple):
     """One dead letter.
 
     Thread: any.
@@ -79,7 +79,7 @@ class Buried(NamedTuple):
         key, value = self.letter.key, self.letter.value
         return Record(self.topic, self.partition, self.offset, self.epoch, self.time_ms, key, value, self.own_headers)
 
-    def marked(self, mark: Mark | None) -> "Buried":
+    def marked(self, mark: Mark | None) -> "StoredDeadLetter":
         """Return it as it is after a replay."""
         if mark is None:
             return self
@@ -89,7 +89,7 @@ class Buried(NamedTuple):
         return self._replace(reason=reason, pieces=mark.pieces, unlisted_pieces=mark.unlisted_pieces, is_partly_replayed=True)
 
 
-class Grave(NamedTuple):
+class Excused(NamedTuple):
     """What all dead letters of one record together excuse.
 
     Thread: any.
@@ -103,11 +103,11 @@ class Grave(NamedTuple):
         return self.pieces is None or (sub, chunk) in self.pieces
 
 
-Graves = Mapping[tuple[int, int], Grave]
+Graves = Mapping[tuple[int, int], Excused]
 """By partition and offset, of one topic in one epoch."""
 
 
-def buried_of(letter: Record) -> Buried | None:
+def buried_of(letter: Record) -> StoredDeadLetter | None:
     """Read one record of the dead-letter topic; None if it is none of ours."""
     headers = _our_headers(letter.headers)
     topic = headers.get(_FIRST, "")
@@ -118,7 +118,7 @@ def buried_of(letter: Record) -> Buried | None:
         return None
     if not topic or "vectail.reason" not in headers:
         return None
-    return Buried(
+    return StoredDeadLetter(
         topic=topic,
         partition=numbers.get("__connect.errors.partition"),
         offset=numbers.get("__connect.errors.offset"),
@@ -144,7 +144,7 @@ class DeadLetters:
 
     def __init__(
         self,
-        reader: LooseReader,
+        reader: GrouplessReader,
         topic: str,
         *,
         timeout_s: float,
@@ -172,7 +172,7 @@ class DeadLetters:
             if mark is not None and not (place in self._marks and self._marks[place].is_done):
                 self._marks[place] = mark
 
-    def __iter__(self) -> Iterator[Buried]:
+    def __iter__(self) -> Iterator[StoredDeadLetter]:
         """Read them, partition by partition. Raises RangeUnreadable."""
         for record in self._records():
             buried = buried_of(record)
@@ -185,12 +185,12 @@ class DeadLetters:
                 yield from records
 
 
-def read_buried(reader: LooseReader, dead_letter_topic: str, *, timeout_s: float) -> Iterator[Buried]:
+def read_buried(reader: GrouplessReader, dead_letter_topic: str, *, timeout_s: float) -> Iterator[StoredDeadLetter]:
     """Read all dead letters that are there now, those too that were replayed. Raises RangeUnreadable."""
     yield from DeadLetters(reader, dead_letter_topic, timeout_s=timeout_s)
 
 
-class Graveyard:
+class DeadLetterIndex:
     """What dead letters excuse, of the topics that are looked at.
 
     Thread: one.
@@ -199,9 +199,9 @@ class Graveyard:
     def __init__(self, epochs: Mapping[str, str]) -> None:
         """`epochs` is by topic; dead letters of other topics, and of other epochs of these, are passed over."""
         self._epochs = epochs
-        self._graves: dict[str, dict[tuple[int, int], Grave]] = {topic: {} for topic in epochs}
+        self._graves: dict[str, dict[tuple[int, int], Excused]] = {topic: {} for topic in epochs}
 
-    def add(self, buried: Buried) -> None:
+    def add(self, buried: StoredDeadLetter) -> None:
         """Note one dead letter; several of one record excuse what each does, and one that was replayed excuses nothing."""
         if buried.is_replayed:
             return
@@ -212,8 +212,8 @@ class Graveyard:
     def excuse(self, topic: str, partition: int, offset: int, pieces: frozenset[tuple[int, int]] | None) -> None:
         """Note what a dead letter of a record of this epoch excuses; None: all of it."""
         graves = self._graves[topic]
-        before = graves.get((partition, offset), Grave(frozenset())).pieces
-        graves[partition, offset] = Grave(None if before is None or pieces is None else before | pieces)
+        before = graves.get((partition, offset), Excused(frozenset())).pieces
+        graves[partition, offset] = Excused(None if before is None or pieces is None else before | pieces)
 
     def of(self, topic: str) -> Graves:
         """Return the graves of one topic."""

@@ -7,9 +7,9 @@ from functools import partial
 from producers import dead_letters
 from producers.dead_letters import DeadLetterSender
 from producers.kafka import KafkaProducer
-from worker.audit.dead_letter_index import Graveyard
-from worker.audit.expected import Owed
-from worker.audit.repair import Patience
+from worker.audit.dead_letter_index import DeadLetterIndex
+from worker.audit.expected import Expected
+from worker.audit.repair import BusyRetry
 from worker.indexing.dead_letter_reasons import letter_of
 from worker.runtime.version import VERSION
 from worker.settings.tables import KafkaTable
@@ -17,32 +17,32 @@ from worker.settings.tables import KafkaTable
 _CLOSE_S = 1.0
 
 
-class NotBuried(Exception):
+class DeadLetterUndelivered(Exception):
     """The dead-letter topic did not take a dead letter in time; one line."""
 
 
-class Burial:
+class DeadLetterWriter:
     """What it has buried is acknowledged, and noted in the graveyard. The client is made for the first dead letter.
 
     Thread: one.
     """
 
-    def __init__(self, kafka: KafkaTable, graveyard: Graveyard, patience: Patience) -> None:
+    def __init__(self, kafka: KafkaTable, graveyard: DeadLetterIndex, patience: BusyRetry) -> None:
         self._kafka = kafka
         self._graveyard = graveyard
         self._patience = patience
         self._producer: KafkaProducer | None = None
         self._sender: DeadLetterSender | None = None
 
-    def bury(self, debts: Sequence[Owed]) -> None:
-        """Write one dead letter for each record: for its `refusal`, or for its `rejects`. Raises NotBuried and ProducerMisconfigured."""
+    def write_dead_letters(self, debts: Sequence[Expected]) -> None:
+        """Write one dead letter a record, for its `refusal` or its `rejects`. Raises DeadLetterUndelivered and ProducerMisconfigured."""
         open_letters = threading.Semaphore(0)
         for debt in debts:
             reason = debt.refusal or debt.rejects[0][2]
             self._opened().send(letter_of(debt.record, reason, debt.rejects), delivered=partial(open_letters.release, 1))
         for _ in debts:
             if not open_letters.acquire(timeout=self._patience.limit_s):
-                raise NotBuried(f"{self._kafka.dead_letter_topic} took no dead letter for {self._patience.limit_s:g} s")
+                raise DeadLetterUndelivered(f"{self._kafka.dead_letter_topic} took no dead letter for {self._patience.limit_s:g} s")
         for debt in debts:
             pieces = None if debt.refusal else frozenset((sub, chunk) for sub, chunk, _ in debt.rejects)
             self._graveyard.excuse(debt.record.topic, debt.record.partition, debt.record.offset, pieces)

@@ -8,23 +8,20 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from consumers.decode.decoder import Decoder, LogEntry, Undecodable
-from consumers.ledger import Ledger, Receipt
-from consumers.record import Partition, Record
+from consumers.record import Record
 from consumers.text.chunk import Chunker
 from consumers.text.redact import Redactor
 from sinks.row import LineRow
 from worker.embedding.loaded import model_of, space_of
 from worker.embedding.model.space import Digester
 from worker.embedding.tokenizer import Tokenizer
-from worker.indexing.pieces import TOO_MANY_CHUNKS, chunks_of, new_chunker, new_decoder
+from worker.indexing.pieces import TOO_MANY_CHUNKS, new_chunker, new_decoder, split_entries
 from worker.indexing.store import line_row
 from worker.settings.settings import Settings
 from worker.settings.tables import new_redactor
 
-_NO_CAP = 1 << 62
 
-
-class OwedPiece(NamedTuple):
+class ExpectedRow(NamedTuple):
     """One row of the lines.
 
     Thread: any.
@@ -35,14 +32,14 @@ class OwedPiece(NamedTuple):
     """The text of its template."""
 
 
-class Owed(NamedTuple):
+class Expected(NamedTuple):
     """What one record must have left: rows, dead letters, or nothing at all.
 
     Thread: any.
     """
 
     record: Record
-    pieces: tuple[OwedPiece, ...]
+    pieces: tuple[ExpectedRow, ...]
     rejects: tuple[tuple[int, int, str], ...] = ()
     """(sub, chunk, reason) of pieces that must be in a dead letter instead."""
     refusal: str = ""
@@ -54,7 +51,7 @@ class Owed(NamedTuple):
         return not self.pieces and not self.rejects and not self.refusal
 
 
-class PieceMaker:
+class ExpectedRows:
     """Says what records owe; order and number are those of the records.
 
     Thread: one; it holds a tokenizer.
@@ -68,52 +65,45 @@ class PieceMaker:
         self._digester = digester
         self._tokenizer = tokenizer
 
-    def owed(self, records: Sequence[Record]) -> list[Owed]:
+    def owed(self, records: Sequence[Record]) -> list[Expected]:
         """Decode, redact, split, mask and digest n records, all at once: the caller bounds their bytes."""
-        decoded = [self._decode(receipt) for receipt in _receipts(records)]
+        decoded = [self._decode(record) for record in records]
         entries = [entry for found in decoded if not isinstance(found, str) for entry in found]
-        split = iter(chunks_of(entries, redactor=self._redactor, chunker=self._chunker, digester=self._digester))
-        owed: list[Owed] = []
+        split = iter(split_entries(entries, redactor=self._redactor, chunker=self._chunker, digester=self._digester))
+        owed: list[Expected] = []
         for record, found in zip(records, decoded, strict=True):
             if isinstance(found, str):
-                owed.append(Owed(record, (), refusal=found))
+                owed.append(Expected(record, (), refusal=found))
                 continue
-            pieces: list[OwedPiece] = []
+            pieces: list[ExpectedRow] = []
             rejects: list[tuple[int, int, str]] = []
             for entry in found:
-                chunks = next(split)
-                pieces += (OwedPiece(line_row(chunk), chunk.masked) for chunk in chunks)
-                if not chunks:
+                split_entry = next(split)
+                pieces += (ExpectedRow(line_row(entry, piece), piece.masked) for piece in split_entry)
+                if not split_entry:
                     rejects.append((entry.sub, 0, TOO_MANY_CHUNKS))
-            owed.append(Owed(record, tuple(pieces), tuple(rejects)))
+            owed.append(Expected(record, tuple(pieces), tuple(rejects)))
         return owed
 
     def close(self) -> None:
         """Free the tokenizer."""
         self._tokenizer.close()
 
-    def _decode(self, receipt: Receipt) -> list[LogEntry] | str:
+    def _decode(self, record: Record) -> list[LogEntry] | str:
         try:
-            return self._decoder.decode(receipt)
+            return self._decoder.decode(record)
         except Undecodable as error:
             return error.reason
 
 
-def open_piece_maker(settings: Settings) -> PieceMaker:
+def open_expected_rows(settings: Settings) -> ExpectedRows:
     """Make what the settings say; the model is prepared or found so, no engine is loaded. Raises ModelError."""
     model = model_of(settings)
     tokenizer = Tokenizer(model)
-    return PieceMaker(
+    return ExpectedRows(
         decoder=new_decoder(settings.decode),
         redactor=new_redactor(settings.redact),
         chunker=new_chunker(settings.mask, settings.decode, model, tokenizer),
         digester=Digester(space_of(model, settings.model.dims), model.document_prefix),
         tokenizer=tokenizer,
     )
-
-
-def _receipts(records: Sequence[Record]) -> list[Receipt]:
-    """Return receipts of a ledger of their own, which ends with them: decoding asks for one, and nothing here is ever settled."""
-    ledger = Ledger(cap_records=_NO_CAP, cap_bytes=_NO_CAP, dead_letter=lambda _receipt, _reason, _rejects: None)
-    ledger.assign({Partition(record.topic, record.partition) for record in records})
-    return [receipt for record in records if (receipt := ledger.admit(record)) is not None]

@@ -13,8 +13,8 @@ from typing import NamedTuple, TypeVar
 
 from sinks.row import LineRow, TemplateRow
 from sinks.sink import Sink, SinkBusy, SinkRejected
-from worker.audit.expected import OwedPiece
-from worker.embedding.guarded_engine import Judge
+from worker.audit.expected import ExpectedRow
+from worker.embedding.guarded_engine import GuardedEngine
 from worker.embedding.loaded import LoadedModel
 from worker.embedding.model.vectors import TokenIds, Vector
 from worker.embedding.tokenizer import Tokenizer
@@ -29,7 +29,7 @@ _TEMPLATES_AT_ONCE = 512
 """Vectors are held for so many."""
 
 
-class Refused(NamedTuple):
+class RowRefused(NamedTuple):
     """A piece that cannot be stored: it belongs among the dead letters."""
 
     row: LineRow
@@ -37,7 +37,7 @@ class Refused(NamedTuple):
 
 
 @dataclass(slots=True)
-class Mended:
+class Repaired:
     """What one call has written.
 
     Thread: one.
@@ -45,11 +45,11 @@ class Mended:
 
     lines: int = 0
     templates: int = 0
-    refused: list[Refused] = field(default_factory=list)
+    refused: list[RowRefused] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class BusyRetry:
     """Tries again while the sink is busy, but no longer than `limit_s` for one call.
 
     Thread: one.
@@ -77,13 +77,13 @@ class Patience:
         raise AssertionError  # count() has no end
 
 
-class Mender:
+class Repairer:
     """A line that it says it wrote has its template in the index.
 
     Thread: one; it holds an engine and a tokenizer once a template was missing.
     """
 
-    def __init__(self, *, sink: Sink, load: Callable[[], LoadedModel], patience: Patience, rows_at_once: int = ROWS_AT_ONCE) -> None:
+    def __init__(self, *, sink: Sink, load: Callable[[], LoadedModel], patience: BusyRetry, rows_at_once: int = ROWS_AT_ONCE) -> None:
         """`load` is called at most once, when a text must be embedded; it may raise ModelError."""
         self._sink = sink
         self._load = load
@@ -91,22 +91,22 @@ class Mender:
         self._rows_at_once = rows_at_once
         self._embedder: _Embedder | None = None
 
-    def mend(self, pieces: Sequence[OwedPiece]) -> Mended:
+    def mend(self, pieces: Sequence[ExpectedRow]) -> Repaired:
         """Store all pieces, or say which cannot be stored. Raises the sink's exceptions, EngineFailed and ModelError."""
         mended = self.mend_templates(pieces)
         hopeless = {refused.row.id for refused in mended.refused}
         rows = [piece.row for piece in pieces if piece.row.id not in hopeless]
         refused = self._write(rows, self._sink.upsert_lines)
         mended.lines += len(rows) - len(refused)
-        mended.refused += (Refused(row, refused[row.id]) for row in rows if row.id in refused)
+        mended.refused += (RowRefused(row, refused[row.id]) for row in rows if row.id in refused)
         return mended
 
-    def mend_templates(self, pieces: Sequence[OwedPiece]) -> Mended:
+    def mend_templates(self, pieces: Sequence[ExpectedRow]) -> Repaired:
         """Store the templates of the pieces that are missing, and no lines; refused are the pieces that stay without one.
 
         Where rows do not live for ever, those that are there are written again: the lines must not outlive them.
         """
-        mended = Mended()
+        mended = Repaired()
         texts = {piece.row.template: piece.masked for piece in pieces}
         hopeless: dict[str, str] = {}
         for digests in _parts(list(texts), _TEMPLATES_AT_ONCE):
@@ -114,7 +114,7 @@ class Mender:
             refused = self._write(rows, self._sink.upsert_templates)
             mended.templates += len(rows) - len(refused)
             hopeless |= refused
-        mended.refused += (Refused(piece.row, hopeless[piece.row.template]) for piece in pieces if piece.row.template in hopeless)
+        mended.refused += (RowRefused(piece.row, hopeless[piece.row.template]) for piece in pieces if piece.row.template in hopeless)
         return mended
 
     def rewrite(self, rows: Sequence[LineRow]) -> None:
@@ -175,10 +175,10 @@ class _Embedder:
     Thread: one.
     """
 
-    def __init__(self, model: LoadedModel, patience: Patience) -> None:
+    def __init__(self, model: LoadedModel, patience: BusyRetry) -> None:
         self._prefix = model.prepared.document_prefix
         self._tokenizer: Tokenizer = model.new_tokenizer()
-        self._judge = Judge(model.engine, model.golden, new_engine=model.new_engine, say=patience.say, clock=patience.clock)
+        self._judge = GuardedEngine(model.engine, model.golden, new_engine=model.new_engine, say=patience.say, clock=patience.clock)
 
     def embed(self, texts: Sequence[str]) -> Iterator[Vector | str]:
         encoded = self._tokenizer.encode([self._prefix + text for text in texts])
@@ -190,7 +190,7 @@ class _Embedder:
         self._tokenizer.close()
 
 
-def _batches(texts: Iterable[TokenIds], judge: Judge) -> Iterator[list[TokenIds]]:
+def _batches(texts: Iterable[TokenIds], judge: GuardedEngine) -> Iterator[list[TokenIds]]:
     """Fill batches up to what the judge allows at that moment."""
     batch: list[TokenIds] = []
     tokens = 0

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from consumers.record import Record
-from worker.audit.dead_letter_index import Buried
-from worker.audit.expected import Owed, OwedPiece, PieceMaker
+from worker.audit.dead_letter_index import StoredDeadLetter
+from worker.audit.expected import Expected, ExpectedRow, ExpectedRows
 from worker.audit.marks import Pieces
-from worker.audit.repair import Mender
+from worker.audit.repair import Repairer
 from worker.indexing.pieces import TOO_MANY_CHUNKS
 
 WINDOW_RECORDS = 2_000
@@ -27,13 +27,13 @@ TOLD = 1_000
 NO_ENTRY = "its record has no such entry now"
 
 
-class Left(NamedTuple):
+class Unresolved(NamedTuple):
     """A letter that is bad still, with its reason of now.
 
     Thread: any.
     """
 
-    letter: Buried
+    letter: StoredDeadLetter
     reason: str
     pieces: Pieces
     """None: the whole record."""
@@ -57,15 +57,15 @@ class Replayed:
     templates: int = 0
     impossible: Counter[str] = field(default_factory=Counter)
     """Letters that nobody can replay, by why."""
-    told: list[Left] = field(default_factory=list)
+    told: list[Unresolved] = field(default_factory=list)
     """The first of `left`."""
 
 
 class _Open(NamedTuple):
     """A letter with what is to be stored, and what cannot be."""
 
-    letter: Buried
-    pieces: list[OwedPiece]
+    letter: StoredDeadLetter
+    pieces: list[ExpectedRow]
     bad: Pieces
     refusal: str
 
@@ -77,8 +77,8 @@ class Replayer:
     Thread: one.
     """
 
-    maker: PieceMaker
-    mender: Mender
+    maker: ExpectedRows
+    mender: Repairer
     mark: Callable[[Sequence[tuple[Record, Pieces]]], None]
     """Marks letters, each with the pieces that are left; returns when the marks are acknowledged."""
     show: Callable[[Replayed], None] = lambda _replayed: None
@@ -86,7 +86,7 @@ class Replayer:
     window_records: int = WINDOW_RECORDS
     window_bytes: int = WINDOW_BYTES
 
-    def work(self, letters: Iterable[Buried]) -> Replayed:
+    def work(self, letters: Iterable[StoredDeadLetter]) -> Replayed:
         """Replay letters, a bounded number at a time. Raises what the mender and `mark` raise; what was marked before is done."""
         replayed = Replayed()
         for window in self._windows(letter for letter in letters if not letter.is_replayed):
@@ -94,7 +94,7 @@ class Replayer:
             self.show(replayed)
         return replayed
 
-    def _work(self, window: Sequence[Buried], replayed: Replayed) -> None:
+    def _work(self, window: Sequence[StoredDeadLetter], replayed: Replayed) -> None:
         replayed.letters += len(window)
         replayed.impossible.update(letter.obstacle for letter in window if letter.obstacle)
         possible = [(letter, letter.record) for letter in window if letter.record is not None and not letter.obstacle]
@@ -124,10 +124,10 @@ class Replayer:
         replayed.left += 1
         if len(replayed.told) < TOLD:
             letter = one.letter._replace(letter=one.letter.letter._replace(value=None))
-            replayed.told.append(Left(letter, one.refusal or left[0][2], left))
+            replayed.told.append(Unresolved(letter, one.refusal or left[0][2], left))
 
-    def _windows(self, letters: Iterable[Buried]) -> Iterator[list[Buried]]:
-        window: list[Buried] = []
+    def _windows(self, letters: Iterable[StoredDeadLetter]) -> Iterator[list[StoredDeadLetter]]:
+        window: list[StoredDeadLetter] = []
         size_bytes = 0
         for letter in letters:
             window.append(letter)
@@ -139,16 +139,16 @@ class Replayer:
             yield window
 
 
-def _opened(letter: Buried, owed: Owed) -> _Open:
+def _opened(letter: StoredDeadLetter, owed: Expected) -> _Open:
     if owed.refusal:
         return _Open(letter, [], (), owed.refusal)
     if letter.is_whole or letter.unlisted_pieces:
         return _Open(letter, list(owed.pieces), owed.rejects, "")
-    entries: dict[int, list[OwedPiece]] = {}
+    entries: dict[int, list[ExpectedRow]] = {}
     for piece in owed.pieces:
         entries.setdefault(piece.row.sub, []).append(piece)
     too_long = {sub: (sub, chunk, reason) for sub, chunk, reason in owed.rejects}
-    chosen: dict[str, OwedPiece] = {}
+    chosen: dict[str, ExpectedRow] = {}
     bad: dict[tuple[int, int], tuple[int, int, str]] = {}
     for sub, chunk, reason in letter.pieces:
         entry = entries.get(sub, [])

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from consumers.record import Record
 from sinks.sink import Sink, StoredLines
-from worker.audit.compare import Comparison, Finding, Kind, Place, Scales, doubled
-from worker.audit.expected import Owed, PieceMaker
-from worker.audit.repair import Mender, Patience
+from worker.audit.compare import Comparison, Finding, Kind, PartitionPlace, WindowComparison, doubled
+from worker.audit.expected import Expected, ExpectedRows
+from worker.audit.repair import BusyRetry, Repairer
 
 
-class Bounds(NamedTuple):
+class ReadBounds(NamedTuple):
     """What is held at once, and kept.
 
     Thread: any.
@@ -34,33 +34,33 @@ class Bounds(NamedTuple):
     """Findings of each kind that are kept."""
 
 
-_BOUNDS = Bounds()
+_BOUNDS = ReadBounds()
 
 
-class Stretch(NamedTuple):
+class OffsetWindow(NamedTuple):
     """Offsets of one partition.
 
     Thread: any.
     """
 
-    place: Place
+    place: PartitionPlace
     first_offset: int
     end_offset: int
 
 
-class Told(NamedTuple):
+class ReportedFinding(NamedTuple):
     """A finding with its place.
 
     Thread: any.
     """
 
-    place: Place
+    place: PartitionPlace
     finding: Finding
     repaired: bool
 
 
 @dataclass(slots=True)
-class Account:
+class VerifyReport:
     """What was seen so far.
 
     Thread: one.
@@ -70,7 +70,7 @@ class Account:
     rows: int = 0
     """Stored, of any epoch."""
     sound_rows: int = 0
-    buried_pieces: int = 0
+    dead_lettered_pieces: int = 0
     expired_pieces: int = 0
     other_epoch_rows: int = 0
     other_masks_rows: int = 0
@@ -79,7 +79,7 @@ class Account:
     """Found, before anything was mended."""
     left: Counter[Kind] = field(default_factory=Counter)
     """Still there."""
-    told: dict[Kind, list[Told]] = field(default_factory=dict)
+    told: dict[Kind, list[ReportedFinding]] = field(default_factory=dict)
     """The first of each kind."""
 
     @property
@@ -91,7 +91,7 @@ class Account:
         """Count what is no problem; of a mended window only what it holds at last."""
         self.rows += seen.rows
         self.sound_rows += seen.sound_rows
-        self.buried_pieces += seen.buried_pieces
+        self.dead_lettered_pieces += seen.dead_lettered_pieces
         self.expired_pieces += seen.expired_pieces
         self.other_epoch_rows += seen.other_epoch_rows
         self.other_masks_rows += seen.other_masks_rows
@@ -105,8 +105,8 @@ class Repairs:
     Thread: one.
     """
 
-    mender: Mender
-    bury: Callable[[Sequence[Owed]], None]
+    mender: Repairer
+    write_dead_letters: Callable[[Sequence[Expected]], None]
     """Writes dead letters, waits until they are there, and notes them in the graves that the scales look into."""
 
     def make(self, findings: Sequence[Finding], records: Mapping[int, Record]) -> None:
@@ -117,12 +117,12 @@ class Repairs:
         pieces = [piece for one in findings if one.kind != "template" for piece in one.pieces]
         only_templates = [piece for one in findings if one.kind == "template" for piece in one.pieces]
         refused = [*self.mender.mend(pieces).refused, *self.mender.mend_templates(only_templates).refused]
-        letters = {one.bury.record.offset: one.bury for one in findings if one.bury is not None}
+        letters = {one.dead_letter.record.offset: one.dead_letter for one in findings if one.dead_letter is not None}
         for row, reason in refused:
-            debt = letters.get(row.offset, Owed(records[row.offset], ()))
+            debt = letters.get(row.offset, Expected(records[row.offset], ()))
             letters[row.offset] = debt._replace(rejects=(*debt.rejects, (row.sub, row.chunk, reason)))
         if letters:
-            self.bury(list(letters.values()))
+            self.write_dead_letters(list(letters.values()))
 
 
 class Verifier:
@@ -135,11 +135,11 @@ class Verifier:
         self,
         *,
         sink: Sink,
-        maker: PieceMaker,
-        patience: Patience,
+        maker: ExpectedRows,
+        patience: BusyRetry,
         repairs: Repairs | None = None,
-        bounds: Bounds = _BOUNDS,
-        show: Callable[[Account], None] = lambda _account: None,
+        bounds: ReadBounds = _BOUNDS,
+        show: Callable[[VerifyReport], None] = lambda _account: None,
     ) -> None:
         """Without `repairs` nothing is changed; `show` is called after each window."""
         self._sink = sink
@@ -149,9 +149,9 @@ class Verifier:
         self._bounds = bounds
         self._show = show
         self._present: set[str] = set()
-        self.account = Account()
+        self.account = VerifyReport()
 
-    def walk(self, scales: Scales, stretch: Stretch, lists: Iterable[Sequence[Record]]) -> None:
+    def walk(self, scales: WindowComparison, stretch: OffsetWindow, lists: Iterable[Sequence[Record]]) -> None:
         """Verify a stretch; `lists` are all of its records, in order. Raises what the sink and the mender raise, and what `lists` does."""
         for window, records in _windows(stretch, lists, self._bounds):
             owed = self._maker.owed(records)
@@ -164,14 +164,14 @@ class Verifier:
             self._tell(window.place, found.findings, seen.findings)
             self._show(self.account)
 
-    def _look(self, scales: Scales, window: Stretch, owed: Sequence[Owed]) -> Comparison:
+    def _look(self, scales: WindowComparison, window: OffsetWindow, owed: Sequence[Expected]) -> Comparison:
         stored = self._stored(window)
         seen = scales.weigh(owed, stored.rows, self._absent({row.template for row in stored.rows}))
         seen.findings += self._doubles(window, stored)
         seen.rows = len(stored.rows)
         return seen
 
-    def _stored(self, window: Stretch) -> StoredLines:
+    def _stored(self, window: OffsetWindow) -> StoredLines:
         (topic, _, partition), first_offset, end_offset = window
         return self._patience.call(partial(self._sink.lines_between, topic, partition, first_offset, end_offset))
 
@@ -186,7 +186,7 @@ class Verifier:
         self._present |= stored
         return unknown - stored
 
-    def _doubles(self, window: Stretch, stored: StoredLines) -> Iterator[Finding]:
+    def _doubles(self, window: OffsetWindow, stored: StoredLines) -> Iterator[Finding]:
         """Find the offsets where more rows are counted than there are ids."""
         excess = stored.counted - len(stored.rows)
         if excess <= 0:
@@ -200,7 +200,7 @@ class Verifier:
         for part in (window._replace(end_offset=middle), window._replace(first_offset=middle)):
             yield from self._doubles(part, self._stored(part))
 
-    def _tell(self, place: Place, found: Sequence[Finding], left: Sequence[Finding]) -> None:
+    def _tell(self, place: PartitionPlace, found: Sequence[Finding], left: Sequence[Finding]) -> None:
         """Count findings, and keep the first of each kind: those that were there at first, and those that mending brought to light."""
         remaining = {_key(finding) for finding in left}
         first = {_key(finding) for finding in found}
@@ -208,7 +208,11 @@ class Verifier:
             self.account.problems[finding.kind] += finding.number
             told = self.account.told.setdefault(finding.kind, [])
             if len(told) < self._bounds.told:
-                told.append(Told(place, finding._replace(pieces=(), rewrite=(), bury=None), repaired=_key(finding) not in remaining))
+                told.append(
+                    ReportedFinding(
+                        place, finding._replace(pieces=(), rewrite=(), dead_letter=None), repaired=_key(finding) not in remaining
+                    )
+                )
         for finding in left:
             self.account.left[finding.kind] += finding.number
 
@@ -217,7 +221,7 @@ def _key(finding: Finding) -> tuple[object, ...]:
     return finding[:5]
 
 
-def _windows(stretch: Stretch, lists: Iterable[Sequence[Record]], bounds: Bounds) -> Iterator[tuple[Stretch, list[Record]]]:
+def _windows(stretch: OffsetWindow, lists: Iterable[Sequence[Record]], bounds: ReadBounds) -> Iterator[tuple[OffsetWindow, list[Record]]]:
     """Cut a stretch so that each window holds a bounded number of records and bytes; the last one reaches to the end of the stretch."""
     first_offset = stretch.first_offset
     records: list[Record] = []

@@ -22,7 +22,7 @@ from worker.cli.options import PLAIN, AsJson, Bootstrap, Config, Copies, Hits, Q
 from worker.cli.output import never_fail_on_a_character, print_facts, print_json, print_text
 from worker.cli.search_verbs import search_app
 from worker.cli.verify_verbs import verify_app
-from worker.runtime.exit_codes import MUST_CHANGE
+from worker.runtime.exit_codes import USER_ERROR
 
 app = typer.Typer(
     name="vectail",
@@ -203,7 +203,7 @@ def run_app(application: Callable[..., object] = app) -> int:
         return failed.exit_code
     except TyperException as wrong:
         typer.echo(usage_error(wrong), err=True)
-        return MUST_CHANGE
+        return USER_ERROR
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 1
     return exit_code if isinstance(exit_code, int) else 0

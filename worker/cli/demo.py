@@ -30,7 +30,7 @@ from worker.cli.running import Running
 from worker.cli.screen import Figures, Screen
 from worker.cli.search import ask
 from worker.embedding.loaded import chosen_engine
-from worker.runtime.logs import Announcer, configure_logs
+from worker.runtime.logs import RateLimitedLog, configure_logs
 from worker.runtime.stage import Stage
 from worker.service import Service
 from worker.settings.settings import Settings
@@ -89,7 +89,7 @@ def demo(
         _touch_topics(settings)
         screen.say("Loading the model …" if chosen_engine(settings.engine) == "llama" else "Loading vLLM and the model, about 20 seconds …")
         model = load_or_fail(settings)
-        running = Running(open_service(settings, model, say=Announcer(screen.warn).say, http=http), stop or threading.Event())
+        running = Running(open_service(settings, model, say=RateLimitedLog(screen.warn).say, http=http), stop or threading.Event())
         stack.callback(ended, running.service)
         stack.callback(running.end)
         running.wait_opened()
@@ -108,7 +108,7 @@ def _settings(options: DemoOptions, folder: Path, bootstrap_servers: str) -> Set
         "topic_epoch": begin_run(folder),
         "topics": ("logs",),
         "commit_interval_s": 0.2,
-        "protocol": "consumer",
+        "group_protocol": "consumer",
         "librdkafka": {"fetch.wait.max.ms": "10"},  # the embedded broker lets a reader wait so long even if something has come
     }
     index = folder / "index.db"

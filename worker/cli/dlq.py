@@ -12,9 +12,9 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from consumers.groupless.reader import LooseReader, RangeUnreadable, TopicUnknown
+from consumers.groupless.reader import GrouplessReader, RangeUnreadable, TopicUnknown
 from consumers.kafka.settings import SourceMisconfigured
-from worker.audit.dead_letter_index import Buried, DeadLetters
+from worker.audit.dead_letter_index import DeadLetters, StoredDeadLetter
 from worker.cli.exits import CommandFailed, must_change, problem
 from worker.settings.tables import KafkaTable
 
@@ -32,7 +32,7 @@ class Which(NamedTuple):
     partition: int
     offset: int
 
-    def means(self, letter: Buried) -> bool:
+    def means(self, letter: StoredDeadLetter) -> bool:
         """Say whether it is this letter."""
         if self.topic is None:
             return (letter.letter.partition, letter.letter.offset) == self[1:]
@@ -54,7 +54,7 @@ class Choice:
     since_ms: int | None = None
     patience_s: float = 60.0
 
-    def means(self, letter: Buried) -> bool:
+    def means(self, letter: StoredDeadLetter) -> bool:
         """Say whether it is one of these; `since_ms` was looked at before."""
         reasons = (letter.reason, *(reason for _, _, reason in letter.pieces))
         return (
@@ -63,7 +63,7 @@ class Choice:
             and self.topic in (None, letter.topic)
         )
 
-    def read(self, reader: LooseReader, kafka: KafkaTable) -> DeadLetters:
+    def read(self, reader: GrouplessReader, kafka: KafkaTable) -> DeadLetters:
         """Find out what is there; where letters are named by their own coordinates, nothing before them is read."""
         own = [(one.partition, one.offset) for one in self.which if one.topic is None]
         named = {partition: min(o for p, o in own if p == partition) for partition, _ in own}
@@ -113,7 +113,7 @@ def list_letters(kafka: KafkaTable, choice: Choice, *, newest: int, replayed_too
     }
 
 
-def find_letter(kafka: KafkaTable, choice: Choice) -> Buried:
+def find_letter(kafka: KafkaTable, choice: Choice) -> StoredDeadLetter:
     """Return the letter that is meant; of several letters of one record, the last. Raises CommandFailed."""
     with open_reader(kafka) as reader:
         found = None
@@ -125,7 +125,7 @@ def find_letter(kafka: KafkaTable, choice: Choice) -> Buried:
     return found
 
 
-def letter_document(letter: Buried) -> dict[str, Any]:
+def letter_document(letter: StoredDeadLetter) -> dict[str, Any]:
     """Return what is known of a letter, without its bytes; `pieces` is null where the whole record is bad."""
     return {
         "partition": letter.letter.partition,
@@ -148,7 +148,7 @@ def letter_document(letter: Buried) -> dict[str, Any]:
     }
 
 
-def whole_letter(letter: Buried) -> dict[str, Any]:
+def whole_letter(letter: StoredDeadLetter) -> dict[str, Any]:
     """Return all of a letter; bytes that are not UTF-8 are in base64."""
     pieces = [{"sub": sub, "chunk": chunk, "reason": reason} for sub, chunk, reason in letter.pieces]
     return letter_document(letter) | {
@@ -160,10 +160,10 @@ def whole_letter(letter: Buried) -> dict[str, Any]:
 
 
 @contextmanager
-def open_reader(kafka: KafkaTable) -> Iterator[LooseReader]:
+def open_reader(kafka: KafkaTable) -> Iterator[GrouplessReader]:
     """Lend a client; what Kafka refuses or does not answer inside comes out as CommandFailed."""
     try:
-        with closing(LooseReader(kafka.bootstrap_servers, kafka.librdkafka, topic_epoch="")) as reader:
+        with closing(GrouplessReader(kafka.bootstrap_servers, kafka.librdkafka, topic_epoch="")) as reader:
             yield reader
     except (SourceMisconfigured, TopicUnknown) as error:
         raise must_change(error) from error

@@ -17,10 +17,10 @@ import typer
 from producers.kafka import ProducerMisconfigured
 from sinks.milvus.sink import MilvusSink
 from sinks.sink import SinkBroken, SinkBusy, SinkMismatch, SinkRejected
-from worker.audit.dead_letter_index import Buried
-from worker.audit.expected import open_piece_maker
+from worker.audit.dead_letter_index import StoredDeadLetter
+from worker.audit.expected import open_expected_rows
 from worker.audit.marks import Marker, NotMarked
-from worker.audit.repair import Mender, Patience
+from worker.audit.repair import BusyRetry, Repairer
 from worker.audit.replay import Replayed, Replayer
 from worker.cli.dlq import Choice, letter_document, not_there, open_reader
 from worker.cli.exits import must_change, problem
@@ -57,7 +57,7 @@ def _replay(
     letters = choice.read(reader, kafka)
     topics = None if choice.which or choice.topic else kafka.topics
 
-    def is_ours(letter: Buried) -> bool:
+    def is_ours(letter: StoredDeadLetter) -> bool:
         return topics is None or letter.topic in topics
 
     states: Counter[bool] = Counter()
@@ -75,13 +75,13 @@ def _replay(
         return _document(kafka, Replayed(), already=states[True], others=others, changed=True)
     if not is_wanted(states[False]):
         return _document(kafka, Replayed(letters=states[False]), already=states[True], others=others, changed=False)
-    patience = Patience(limit_s=choice.patience_s, say=screen.warn, pause=threading.Event().wait, clock=time.monotonic)
+    patience = BusyRetry(limit_s=choice.patience_s, say=screen.warn, pause=threading.Event().wait, clock=time.monotonic)
     sink = MilvusSink(milvus_settings(settings, space_of(model_of(settings), settings.model.dims)))
     opened.callback(sink.close)
     patience.call(lambda: sink.open(create=False))
-    maker = open_piece_maker(settings)
+    maker = open_expected_rows(settings)
     opened.callback(maker.close)
-    mender = Mender(sink=sink, load=lambda: load_model(settings), patience=patience, rows_at_once=settings.milvus.batch_rows)
+    mender = Repairer(sink=sink, load=lambda: load_model(settings), patience=patience, rows_at_once=settings.milvus.batch_rows)
     opened.callback(mender.close)
     marker = Marker(kafka, limit_s=choice.patience_s, say=screen.warn)
     opened.callback(marker.close)

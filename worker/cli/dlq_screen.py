@@ -6,7 +6,7 @@ What others have written is shown escaped: no control character of a record reac
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from worker.audit.dead_letter_index import Buried
+from worker.audit.dead_letter_index import StoredDeadLetter
 from worker.cli.output import counted
 from worker.cli.screen import Screen, shown_text, shown_times
 
@@ -37,7 +37,7 @@ def show_list(screen: Screen, result: Mapping[str, Any]) -> None:
     _table(screen, ("which", "time", "record", "pieces", "bytes", "reason"), places)
 
 
-def show_letter(screen: Screen, letter: Buried) -> None:
+def show_letter(screen: Screen, letter: StoredDeadLetter) -> None:
     """Show all of one letter."""
     own = letter.letter
     when, record_when = _times([own.time_ms, letter.time_ms])

@@ -21,8 +21,8 @@ from worker.embedding.model.errors import ModelError
 from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.model.space import Digester, EmbeddingSpace
 from worker.embedding.tokenizer import Tokenizer
-from worker.estimate.engine_measurement import Trial, try_engine
-from worker.estimate.estimate import RESTS_ON, Scale, Surroundings, estimate_mode
+from worker.estimate.engine_measurement import EngineMeasurement, try_engine
+from worker.estimate.estimate import RESTS_ON, EstimateInputs, Scale, estimate_mode
 from worker.estimate.sampling import Sample
 from worker.estimate.survey import Survey
 from worker.indexing.pieces import new_chunker, new_decoder
@@ -98,14 +98,14 @@ def _reckoned(
     sample: Sample,
     survey: Survey,
     space: EmbeddingSpace,
-    trial: Trial,
+    trial: EngineMeasurement,
 ) -> dict[str, Any]:
     total_bytes = survey.size_bytes if sample.total_bytes is None else sample.total_bytes
     factor = total_bytes / survey.size_bytes if sample.basis == "sample" and survey.size_bytes else 1.0
     scale = Scale(
         factor=factor, lines=round(survey.lines * factor), entries=round(survey.entries * factor), stretches=survey.stretches
     )  # fmt: skip
-    around = Surroundings(
+    around = EstimateInputs(
         dim=space.dim,
         redis_key_bytes=len(f"vectail:{space.id}:{Digester(space, space.document_prefix).digest('')}"),
         redis_value_bytes=FrameCodec(space.dim, normalized=space.normalize).frame_bytes,
@@ -141,7 +141,7 @@ def _reckoned(
     }
 
 
-def _engine_facts(name: str, trial: Trial) -> dict[str, Any]:
+def _engine_facts(name: str, trial: EngineMeasurement) -> dict[str, Any]:
     speed = trial.tokens_per_s
     return {
         "name": name,

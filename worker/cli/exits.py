@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import NoReturn
 
-from worker.runtime.exit_codes import CRASHED, DRAINED, MUST_CHANGE
+from worker.runtime.exit_codes import CRASHED, DRAINED, USER_ERROR
 from worker.runtime.logs import inform
 
 _LOOK_S = 0.1
@@ -26,7 +26,7 @@ class CommandFailed(Exception):
 
 def must_change(message: object) -> CommandFailed:
     """Make the failure of something that the user must change."""
-    return CommandFailed(str(message), MUST_CHANGE)
+    return CommandFailed(str(message), USER_ERROR)
 
 
 def problem(message: object) -> CommandFailed:

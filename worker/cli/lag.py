@@ -12,12 +12,12 @@ from worker.cli.offsets import open_positions
 from worker.cli.output import counted, print_json
 from worker.cli.screen import Screen
 from worker.groups.kafka import ANSWER_S, KafkaPositions
-from worker.groups.lag import Lag, Look, lag_by_partition, take_look, total_lag
-from worker.groups.offsets import Readers, readers_of
+from worker.groups.lag import Lag, LagSnapshot, lag_by_partition, take_look, total_lag
+from worker.groups.offsets import GroupTopics, group_topics
 from worker.groups.shown import Positions, shown_state
 from worker.settings.tables import KafkaTable
 
-_Show = Callable[[Look | None, Look], None]
+_Show = Callable[[LagSnapshot | None, LagSnapshot], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,11 +36,11 @@ class LagOptions:
 
 
 def show_lag(kafka: KafkaTable, options: LagOptions, stop: Event) -> None:
-    """Look, wait, look again, show; with `watch` until `stop`. Raises CommandFailed."""
-    readers = readers_of(kafka, queries=options.queries)
+    """LagSnapshot, wait, look again, show; with `watch` until `stop`. Raises CommandFailed."""
+    readers = group_topics(kafka, queries=options.queries)
     with Positions().lags() as draw:
 
-        def show(before: Look | None, now: Look) -> None:
+        def show(before: LagSnapshot | None, now: LagSnapshot) -> None:
             lags = lag_by_partition(before, now)
             total = total_lag(lags)
             if options.as_json:
@@ -55,7 +55,7 @@ def show_lag(kafka: KafkaTable, options: LagOptions, stop: Event) -> None:
                 _show_once(positions, readers, options.interval_s, show, stop)
 
 
-def lag_document(group: str, now: Look, lags: Mapping[Partition, Lag], total: Lag) -> dict[str, Any]:
+def lag_document(group: str, now: LagSnapshot, lags: Mapping[Partition, Lag], total: Lag) -> dict[str, Any]:
     """Return what `--json` prints of one look."""
     partitions = [
         {
@@ -70,7 +70,7 @@ def lag_document(group: str, now: Look, lags: Mapping[Partition, Lag], total: La
     return {"group": group, "time": now.at_ms, "members": len(now.state.members), "partitions": partitions, "total": _figures(total)}
 
 
-def remark_on(now: Look) -> str:
+def remark_on(now: LagSnapshot) -> str:
     """Return what a user should know besides the figures."""
     never = sum(place.committed is None for place in now.places)
     gone = sum(place.lost_records for place in now.places)
@@ -83,15 +83,15 @@ def remark_on(now: Look) -> str:
     return "; ".join(parts)
 
 
-def _show_once(positions: KafkaPositions, readers: Readers, interval_s: float, show: _Show, stop: Event) -> None:
+def _show_once(positions: KafkaPositions, readers: GroupTopics, interval_s: float, show: _Show, stop: Event) -> None:
     before = _look(positions, readers)
     stop.wait(interval_s)
     show(before, _look(positions, readers))
 
 
-def _watch(kafka: KafkaTable, readers: Readers, options: LagOptions, show: _Show, stop: Event) -> None:
+def _watch(kafka: KafkaTable, readers: GroupTopics, options: LagOptions, show: _Show, stop: Event) -> None:
     """Show look after look; a broker that goes away is said once and waited for, one that is away at first ends it."""
-    before: Look | None = None
+    before: LagSnapshot | None = None
     is_away = False
     while not stop.is_set():
         try:
@@ -110,7 +110,7 @@ def _watch(kafka: KafkaTable, readers: Readers, options: LagOptions, show: _Show
             stop.wait(options.interval_s)
 
 
-def _look(positions: KafkaPositions, readers: Readers) -> Look:
+def _look(positions: KafkaPositions, readers: GroupTopics) -> LagSnapshot:
     return take_look(positions, readers, at_s=time.monotonic(), at_ms=round(time.time() * 1000))
 
 

@@ -13,7 +13,7 @@ from consumers.record import Partition
 from worker.cli.exits import CommandFailed, must_change, problem
 from worker.cli.since import since_ms
 from worker.groups.kafka import ANSWER_S, KafkaPositions
-from worker.groups.offsets import Move, Place, Readers, Target, check_at_rest, look, plan_moves, readers_of
+from worker.groups.offsets import GroupPosition, GroupTopics, Move, Target, check_at_rest, group_topics, look, plan_moves
 from worker.groups.shown import Positions
 from worker.runtime.kafka_admin import BrokerAway, KafkaRefused
 from worker.settings.tables import KafkaTable
@@ -71,7 +71,7 @@ def read_target(text: str, *, option: str) -> Target:
 
 def show_offsets(kafka: KafkaTable, *, queries: bool, as_json: bool) -> dict[str, Any]:
     """Show where the group stands; returns what `--json` prints. Raises CommandFailed."""
-    readers = readers_of(kafka, queries=queries)
+    readers = group_topics(kafka, queries=queries)
     with open_positions(kafka) as positions:
         places = look(positions, readers)
         state = positions.state(readers.group)
@@ -91,7 +91,7 @@ def show_offsets(kafka: KafkaTable, *, queries: bool, as_json: bool) -> dict[str
 
 def reset_offsets(kafka: KafkaTable, options: ResetOptions, *, queries: bool) -> dict[str, Any]:
     """Show what would change, ask, change it; returns what `--json` prints. Raises CommandFailed."""
-    readers = readers_of(kafka, queries=queries)
+    readers = group_topics(kafka, queries=queries)
     shown = Positions()
     with open_positions(kafka) as positions:
         moves = planned(positions, readers, options.target, options.chooses)
@@ -117,7 +117,7 @@ def reset_offsets(kafka: KafkaTable, options: ResetOptions, *, queries: bool) ->
 
 
 def planned(
-    positions: KafkaPositions, readers: Readers, target: Target, chosen: Callable[[Partition], bool] = lambda _partition: True
+    positions: KafkaPositions, readers: GroupTopics, target: Target, chosen: Callable[[Partition], bool] = lambda _partition: True
 ) -> list[Move]:
     """Return what the reset changes. Raises GroupActive, KafkaRefused, BrokerAway."""
     check_at_rest(readers.group, positions.state(readers.group))
@@ -130,7 +130,7 @@ def _confirmed() -> bool:
     return typer.confirm("Change it?", default=False)
 
 
-def _document(place: Place) -> dict[str, Any]:
+def _document(place: GroupPosition) -> dict[str, Any]:
     return {
         "topic": place.partition.topic,
         "partition": place.partition.partition,

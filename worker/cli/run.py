@@ -8,13 +8,13 @@ from producers.kafka import ProducerMisconfigured
 from sinks.sink import SinkMismatch
 from worker.cli.exits import CommandFailed, leaves_on, stop_on_signals
 from worker.cli.offsets import planned
-from worker.connections import open_outside
+from worker.connections import open_connections
 from worker.embedding.loaded import LoadedModel, load_model
 from worker.embedding.model.errors import ModelError
 from worker.groups.kafka import KafkaPositions
-from worker.groups.offsets import Target, readers_of
+from worker.groups.offsets import Target, group_topics
 from worker.http.listening import HttpRefused, Listening, listen
-from worker.runtime.exit_codes import DRAINED, MUST_CHANGE, OVERDUE
+from worker.runtime.exit_codes import DRAIN_TIMEOUT, DRAINED, USER_ERROR
 from worker.runtime.kafka_admin import BrokerAway, KafkaRefused
 from worker.runtime.logs import announcer, configure_logs, inform, report_crash
 from worker.service import Service
@@ -50,7 +50,7 @@ def run_worker(settings: Settings, *, number: int | None = None, start: Target |
     exit_code = run_service(open_service(settings, model, say=announcer().say, stop=stop, http=http))
     if exit_code == DRAINED:
         inform("drained; everything that was taken in is committed")
-    elif exit_code == OVERDUE:
+    elif exit_code == DRAIN_TIMEOUT:
         inform("not all that was taken in is committed; the rest will be read again")
     return exit_code
 
@@ -60,7 +60,7 @@ def listen_or_fail(settings: Settings) -> Listening | None:
     try:
         return listen(settings.http) if settings.http.enabled else None
     except HttpRefused as error:
-        raise CommandFailed(str(error), MUST_CHANGE) from error
+        raise CommandFailed(str(error), USER_ERROR) from error
 
 
 def load_or_fail(settings: Settings) -> LoadedModel:
@@ -68,12 +68,12 @@ def load_or_fail(settings: Settings) -> LoadedModel:
     try:
         return load_model(settings)
     except ModelError as error:
-        raise CommandFailed(str(error), MUST_CHANGE) from error
+        raise CommandFailed(str(error), USER_ERROR) from error
 
 
 def begin_at(kafka: KafkaTable, start: Target, stop: threading.Event) -> None:
     """Move the log group, and log each move; waits for a broker that is away. Raises CommandFailed."""
-    readers = readers_of(kafka, queries=False)
+    readers = group_topics(kafka, queries=False)
     say = announcer().say
     while not stop.is_set():
         try:
@@ -81,7 +81,7 @@ def begin_at(kafka: KafkaTable, start: Target, stop: threading.Event) -> None:
                 moves = planned(positions, readers, start)
                 positions.commit(readers.group, {move.place.partition: move.after for move in moves})
         except KafkaRefused as error:
-            raise CommandFailed(str(error), MUST_CHANGE) from error
+            raise CommandFailed(str(error), USER_ERROR) from error
         except BrokerAway:
             say(f"kafka at {kafka.bootstrap_servers} is away; waiting for it before --from")
             stop.wait(_AGAIN_S)
@@ -111,9 +111,9 @@ def open_service(
 ) -> Service:
     """Connect to everything and wire the service."""
     try:
-        return Service(settings, open_outside(settings, model, say=say, http=http), say=say, stop=stop)
+        return Service(settings, open_connections(settings, model, say=say, http=http), say=say, stop=stop)
     except (ProducerMisconfigured, SinkMismatch, SettingsError, ValueError) as error:
-        raise CommandFailed(str(error), MUST_CHANGE) from error
+        raise CommandFailed(str(error), USER_ERROR) from error
 
 
 def run_service(service: Service) -> int:
@@ -121,9 +121,9 @@ def run_service(service: Service) -> int:
     try:
         exit_code = service.run()
     except SinkMismatch as error:
-        raise CommandFailed(str(error), MUST_CHANGE) from error
+        raise CommandFailed(str(error), USER_ERROR) from error
     if isinstance(service.crash_error, SourceExpired):
-        raise CommandFailed(str(service.crash_error), MUST_CHANGE) from service.crash_error
+        raise CommandFailed(str(service.crash_error), USER_ERROR) from service.crash_error
     if service.crash_error is not None:
         if not isinstance(service.crash_error, SourceAway | SourceFatal):
             report_crash(service.crash_error)

@@ -4,7 +4,7 @@ from threading import Event
 
 from sinks.sink import SinkMismatch
 from worker.cli.exits import CommandFailed
-from worker.runtime.exit_codes import CRASHED, MUST_CHANGE
+from worker.runtime.exit_codes import CRASHED, USER_ERROR
 from worker.runtime.stage import Stage
 from worker.service import Service
 
@@ -30,7 +30,7 @@ class Running:
         if self._stop.is_set():
             raise KeyboardInterrupt
         if self._error is not None:
-            exit_code = MUST_CHANGE if isinstance(self._error, SinkMismatch) else CRASHED
+            exit_code = USER_ERROR if isinstance(self._error, SinkMismatch) else CRASHED
             raise CommandFailed(str(self._error), exit_code) from self._error
         if self._exit_code is not None:
             raise CommandFailed(f"stopped: {self.service.crash or 'ended early'}", self._exit_code or CRASHED)

@@ -20,8 +20,8 @@ from worker.embedding.model.space import EmbeddingSpace
 from worker.embedding.model.vectors import Vector
 from worker.query import Query
 from worker.querying.query_text import new_query_encoder
-from worker.querying.search.search import Sought
-from worker.querying.search.templates import Enough, find_kinds, kinds_document
+from worker.querying.search.search import PreparedQuery
+from worker.querying.search.templates import StopWhen, find_templates, templates_document
 from worker.runtime.logs import configure_logs
 from worker.settings.settings import Settings
 
@@ -82,7 +82,9 @@ def _read(settings: Settings, options: TemplatesOptions) -> dict[str, Any]:
     query = Query.model_validate(options.request())
     try:
         sink.open(create=False)
-        return kinds_document(find_kinds(sink, Sought(query, vector), Enough(counted=is_over, all=is_over), most_lines=_MOST_LINES))
+        return templates_document(
+            find_templates(sink, PreparedQuery(query, vector), StopWhen(counted=is_over, all=is_over), most_lines=_MOST_LINES)
+        )
     except SinkMismatch as error:
         raise must_change(error) from error
     except (SinkBusy, SinkBroken) as error:

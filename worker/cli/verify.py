@@ -14,18 +14,18 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-from consumers.groupless.reader import LooseReader, RangeUnreadable, TopicUnknown
+from consumers.groupless.reader import GrouplessReader, RangeUnreadable, TopicUnknown
 from consumers.kafka.settings import SourceMisconfigured
 from consumers.record import Partition
 from producers.kafka import ProducerMisconfigured
 from sinks.milvus.sink import MilvusSink
 from sinks.sink import Sink, SinkBroken, SinkBusy, SinkMismatch, SinkRejected
-from worker.audit.compare import KINDS, Place, Scales
-from worker.audit.dead_letter_index import Graveyard, read_buried
-from worker.audit.dead_letter_writer import Burial, NotBuried
-from worker.audit.expected import open_piece_maker
-from worker.audit.repair import Mender, Patience
-from worker.audit.verify import Account, Repairs, Stretch, Verifier
+from worker.audit.compare import KINDS, PartitionPlace, WindowComparison
+from worker.audit.dead_letter_index import DeadLetterIndex, read_buried
+from worker.audit.dead_letter_writer import DeadLetterUndelivered, DeadLetterWriter
+from worker.audit.expected import open_expected_rows
+from worker.audit.repair import BusyRetry, Repairer
+from worker.audit.verify import OffsetWindow, Repairs, Verifier, VerifyReport
 from worker.cli.exits import must_change, problem
 from worker.cli.offsets import open_positions
 from worker.cli.screen import Figures, Screen
@@ -58,7 +58,7 @@ class VerifyOptions:
 
 
 class _Range(NamedTuple):
-    stretch: Stretch
+    stretch: OffsetWindow
     committed: int | None
     not_committed: int
     """Records (or gaps between them) that were asked for, and that the group has not committed."""
@@ -77,25 +77,25 @@ def verify_topics(settings: Settings, options: VerifyOptions, screen: Screen) ->
         raise problem(f"kafka at {settings.kafka.bootstrap_servers}: {error}") from error
     except (SinkBusy, SinkBroken) as error:
         raise problem(f"Milvus does not answer: {error}") from error
-    except (SinkRejected, EngineFailed, NotBuried) as error:
+    except (SinkRejected, EngineFailed, DeadLetterUndelivered) as error:
         raise problem(f"the repair stopped: {error}") from error
     return _document(ranges, account, seconds=time.monotonic() - started_s)
 
 
-def _verify(settings: Settings, options: VerifyOptions, screen: Screen, opened: ExitStack) -> tuple[list[_Range], Account]:
-    patience = Patience(limit_s=options.patience_s, say=screen.warn, pause=threading.Event().wait, clock=time.monotonic)
+def _verify(settings: Settings, options: VerifyOptions, screen: Screen, opened: ExitStack) -> tuple[list[_Range], VerifyReport]:
+    patience = BusyRetry(limit_s=options.patience_s, say=screen.warn, pause=threading.Event().wait, clock=time.monotonic)
     sink = MilvusSink(milvus_settings(settings, space_of(model_of(settings), settings.model.dims)))
     opened.callback(sink.close)
     patience.call(lambda: sink.open(create=False))
-    maker = open_piece_maker(settings)
+    maker = open_expected_rows(settings)
     opened.callback(maker.close)
     kafka = settings.kafka
-    reader = opened.enter_context(closing(LooseReader(kafka.bootstrap_servers, kafka.librdkafka, topic_epoch=kafka.topic_epoch)))
+    reader = opened.enter_context(closing(GrouplessReader(kafka.bootstrap_servers, kafka.librdkafka, topic_epoch=kafka.topic_epoch)))
 
     topics = tuple(dict.fromkeys(options.topics)) or kafka.topics
     with open_positions(kafka) as positions:
         ranges = [one for topic in topics for one in _ranges(reader, positions, kafka.group, topic, options)]
-    graveyard = Graveyard({one.stretch.place.topic: one.stretch.place.epoch for one in ranges})
+    graveyard = DeadLetterIndex({one.stretch.place.topic: one.stretch.place.epoch for one in ranges})
     for buried in read_buried(reader, kafka.dead_letter_topic, timeout_s=options.patience_s):
         graveyard.add(buried)
     compacted = {topic: cache(partial(reader.is_compacted, topic, _CONFIG_S)) for topic in topics}
@@ -112,7 +112,7 @@ def _verify(settings: Settings, options: VerifyOptions, screen: Screen, opened: 
         )
         for stretch, _, _ in ranges:
             place = stretch.place
-            scales = Scales(
+            scales = WindowComparison(
                 place=place, graves=graveyard.of(place.topic), kept_since_ms=kept_since_ms, is_compacted=compacted[place.topic]
             )  # fmt: skip
             partition = Partition(place.topic, place.partition)
@@ -123,7 +123,7 @@ def _verify(settings: Settings, options: VerifyOptions, screen: Screen, opened: 
     return ranges, verifier.account
 
 
-def _ranges(reader: LooseReader, positions: KafkaPositions, group: str, topic: str, options: VerifyOptions) -> list[_Range]:
+def _ranges(reader: GrouplessReader, positions: KafkaPositions, group: str, topic: str, options: VerifyOptions) -> list[_Range]:
     """Decide what is looked at: nothing beyond what the group has committed; if it never has, only up to where the user says."""
     limit_s = options.patience_s
     partitions = reader.partitions(topic, limit_s)
@@ -146,31 +146,31 @@ def _ranges(reader: LooseReader, positions: KafkaPositions, group: str, topic: s
         if done is None:
             done = wanted if is_strange and options.end is not None else first_offset
         end_offset = max(min(wanted, done), first_offset)
-        stretch = Stretch(Place(topic, epoch, partition.partition), first_offset, end_offset)
+        stretch = OffsetWindow(PartitionPlace(topic, epoch, partition.partition), first_offset, end_offset)
         ranges.append(_Range(stretch, committed[partition], wanted - end_offset))
     return ranges
 
 
-def _repairs(settings: Settings, sink: Sink, graveyard: Graveyard, patience: Patience, opened: ExitStack) -> Repairs:
-    mender = Mender(sink=sink, load=lambda: load_model(settings), patience=patience, rows_at_once=settings.milvus.batch_rows)
+def _repairs(settings: Settings, sink: Sink, graveyard: DeadLetterIndex, patience: BusyRetry, opened: ExitStack) -> Repairs:
+    mender = Repairer(sink=sink, load=lambda: load_model(settings), patience=patience, rows_at_once=settings.milvus.batch_rows)
     opened.callback(mender.close)
-    burial = Burial(settings.kafka, graveyard, patience)
+    burial = DeadLetterWriter(settings.kafka, graveyard, patience)
     opened.callback(burial.close)
-    return Repairs(mender=mender, bury=burial.bury)
+    return Repairs(mender=mender, write_dead_letters=burial.write_dead_letters)
 
 
-def _figures(account: Account, offsets: int) -> Figures:
+def _figures(account: VerifyReport, offsets: int) -> Figures:
     return {"records": account.records, "of": offsets, "rows": account.rows, "problems": account.problems.total()}
 
 
-def _document(ranges: Sequence[_Range], account: Account, *, seconds: float) -> dict[str, Any]:
+def _document(ranges: Sequence[_Range], account: VerifyReport, *, seconds: float) -> dict[str, Any]:
     told = [one for kind in KINDS for one in account.told.get(kind, ())]
     return {
         "complete": account.is_complete,
         "records": account.records,
         "rows": account.rows,
         "sound_rows": account.sound_rows,
-        "dead_letter_pieces": account.buried_pieces,
+        "dead_letter_pieces": account.dead_lettered_pieces,
         "expired_rows": account.expired_pieces,
         "other_epoch_rows": account.other_epoch_rows,
         "other_masks_rows": account.other_masks_rows,

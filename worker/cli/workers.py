@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from worker.cli.exits import CommandFailed, must_change, problem
 from worker.cli.given import Flags
-from worker.embedding.engine.cpu_count import usable_processors
+from worker.embedding.engine.cpu_count import cpu_count
 from worker.embedding.loaded import model_of
 from worker.embedding.model.errors import ModelError
 from worker.runtime.exit_codes import CRASHED, DRAINED
@@ -24,24 +24,24 @@ from worker.settings.settings import Settings
 _LOOK_S = 0.2
 
 
-class Part(NamedTuple):
+class WorkerIndex(NamedTuple):
     """Which of how many workers: 1 … `of`."""
 
     number: int
     of: int
 
 
-def read_part(text: str) -> Part:
+def read_part(text: str) -> WorkerIndex:
     """Read `K/N`. Raises CommandFailed."""
     number, _, of = text.partition("/")
     if number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of):
-        return Part(int(number), int(of))
+        return WorkerIndex(int(number), int(of))
     raise must_change(f"--part is K/N with 1 <= K <= N, not {text!r}")
 
 
-def shares_of(settings: Settings, part: Part) -> Flags:
+def shares_of(settings: Settings, part: WorkerIndex) -> Flags:
     """Return what one of several workers sets otherwise than one alone: its cores, its share of the GPU's memory, its HTTP port."""
-    threads = settings.engine.threads or usable_processors()
+    threads = settings.engine.threads or cpu_count()
     port = settings.http.port
     return {
         "engine": {"threads": max(threads // part.of, 1), "memory_share": settings.engine.memory_share / part.of},
@@ -60,13 +60,13 @@ def run_workers(settings: Settings, config: Path | None, count: int) -> int:
         model_of(settings)  # once, before all of them look for it
     except ModelError as error:
         raise must_change(error) from error
-    crew = Crew(config, count)
+    crew = WorkerGroup(config, count)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _signal, _frame: crew.stop())
     return crew.run()
 
 
-class Crew:
+class WorkerGroup:
     """All of the workers run until all are told to stop; one that fails ends the others.
 
     Thread: main; `stop` from a signal, so it only counts.

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from worker.embedding.batcher import Batch
-from worker.embedding.guarded_engine import Judge
-from worker.embedding.handoff import OneAhead
+from worker.embedding.guarded_engine import GuardedEngine
+from worker.embedding.handoff import BatchHandoff
 from worker.embedding.model.vectors import Vector
 from worker.messages import EncodedChunk, EncodedQuery
 from worker.query import is_late
@@ -41,8 +41,8 @@ class Compute:
     Thread: one, the engine's.
     """
 
-    ahead: OneAhead[EmbedBatch, Computed]
-    judge: Judge
+    ahead: BatchHandoff[EmbedBatch, Computed]
+    judge: GuardedEngine
     clock: Callable[[], float]
     fail_point: Callable[[str], None] = lambda _point: None
 

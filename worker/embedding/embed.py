@@ -8,15 +8,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from consumers.text.chunk import Chunk
 from worker.embedding.batcher import Batcher
 from worker.embedding.cache.vector_cache import VectorCache
 from worker.embedding.compute import Computed, EmbedBatch
-from worker.embedding.handoff import OneAhead
+from worker.embedding.handoff import BatchHandoff
 from worker.embedding.model.vectors import Vector
-from worker.messages import Answerable, EmbeddedChunk, EncodedChunk, EncodedQuery, FailedQuery, ReadyQuery, StoreItem
-from worker.runtime.histogram import SIZES, TOKENS, Spread
-from worker.runtime.lane import Ages, Lane
+from worker.messages import Answerable, Chunk, EmbeddedChunk, EncodedChunk, EncodedQuery, FailedQuery, ReadyQuery, StoreItem
+from worker.runtime.histogram import SIZES, TOKENS, Histogram
+from worker.runtime.lane import Lane, QueueAges
 from worker.runtime.limits import FaultLimit
 
 _TAKE = 4096
@@ -32,12 +31,12 @@ class EmbedTally:
     """Of log templates; queries are not counted."""
     seconds: float = 0.0
     """Inside the engine."""
-    sizes: Spread = field(default_factory=lambda: Spread(SIZES))
+    sizes: Histogram = field(default_factory=lambda: Histogram(SIZES))
     """Texts of a batch, queries too."""
-    batch_tokens: Spread = field(default_factory=lambda: Spread(TOKENS))
-    batch_seconds: Spread = field(default_factory=Spread)
+    batch_tokens: Histogram = field(default_factory=lambda: Histogram(TOKENS))
+    batch_seconds: Histogram = field(default_factory=Histogram)
     """Of each batch, inside the engine."""
-    waits: Spread = field(default_factory=Spread)
+    waits: Histogram = field(default_factory=Histogram)
     """Seconds: how long the first log text of each batch had waited for it to begin."""
 
 
@@ -50,7 +49,7 @@ class Embed:
 
     inlet: Lane[EncodedChunk | EncodedQuery]
     batcher: Batcher[EncodedQuery, EncodedChunk]
-    ahead: OneAhead[EmbedBatch, Computed]
+    ahead: BatchHandoff[EmbedBatch, Computed]
     cache: VectorCache
     fail_flight: Callable[[str, str], Sequence[Chunk]]
     """Remembers a template as rejected, with the reason; returns the chunks that waited for it."""
@@ -59,7 +58,7 @@ class Embed:
     answer: Lane[Answerable]
     clock: Callable[[], float] = time.monotonic
     tally: EmbedTally = field(default_factory=EmbedTally)
-    _ages: Ages = field(default_factory=Ages)
+    _ages: QueueAges = field(default_factory=QueueAges)
     """Of the log texts that are not computed yet."""
 
     def body(self) -> None:
@@ -124,7 +123,7 @@ class Embed:
         for chunk, outcome in zip(encoded, outcomes, strict=True):
             if isinstance(outcome, str):
                 for parked in self.fail_flight(chunk.template, outcome):
-                    parked.entry.receipt.reject(parked.entry.sub, parked.chunk, outcome)
+                    parked.receipt.reject(parked.entry.sub, parked.chunk, outcome)
                 self.rejected.fault()
                 continue
             self.rejected.good()

@@ -28,7 +28,7 @@ class EngineFailed(Exception):
     """Ours: the engine is broken. The service stops, commits nothing more and exits 1."""
 
 
-class Judge:
+class GuardedEngine:
     """A vector that it returns is finite, has the right dimension and is not zero.
 
     Thread: one, the engine's; the figures from any.

@@ -13,7 +13,7 @@ B = TypeVar("B")
 R = TypeVar("R")
 
 
-class OneAhead(Generic[B, R]):
+class BatchHandoff(Generic[B, R]):
     """Every batch offered is computed once or taken back; results come in the order of the batches.
 
     Thread: `next` and `done` the engine stage's, `abandon` any, the rest the embed stage's.

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from worker.embedding.engine.cpu_count import usable_processors
+from worker.embedding.engine.cpu_count import cpu_count
 from worker.embedding.engine.engine import Engine
 from worker.embedding.engine.llama import LlamaEngine
-from worker.embedding.engine.matryoshka import ShortenedEngine, shortened
+from worker.embedding.engine.matryoshka import TruncatingEngine, truncated
 from worker.embedding.guarded_engine import WORST_ALLOWED_COSINE, worst_cosine
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.golden import Golden, load_golden
@@ -91,7 +91,7 @@ def load_model(settings: Settings) -> LoadedModel:
     _say_what_is_unusual(prepared, space.dim)
     golden = load_golden(prepared.golden)
     if space.dim < prepared.dim:
-        golden = golden._replace(vectors=shortened(golden.vectors, space.dim))
+        golden = golden._replace(vectors=truncated(golden.vectors, space.dim))
     new_engine = functools.partial(open_engine, settings.engine, prepared, space.dim)
     engine = new_engine()
     _check_golden(engine, golden)
@@ -107,13 +107,13 @@ def chosen_engine(settings: EngineTable) -> Literal["vllm", "llama"]:
 
 def open_engine(settings: EngineTable, model: PreparedModel, dim: int) -> Engine:
     """Load the engine that the settings choose, with vectors of `dim` components. Raises ModelError."""
-    threads = settings.threads or usable_processors()
+    threads = settings.threads or cpu_count()
     engine: Engine
     if chosen_engine(settings) == "vllm":
         engine = _vllm(settings, model, threads)
     else:
         engine = LlamaEngine(model, threads=threads, batch_tokens=settings.batch_tokens)
-    return ShortenedEngine(engine, dim) if dim < engine.dim else engine
+    return TruncatingEngine(engine, dim) if dim < engine.dim else engine
 
 
 def _vllm_is_installed() -> bool:

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from worker.embedding.engine.llama_native import free_model, load_model, tokenize_function, vocabulary_of
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.prepared import PreparedModel
-from worker.embedding.model.reference_tokenizer import OwnTokenizer
-from worker.embedding.model.tokenizer_parity import ProvenTexts
+from worker.embedding.model.reference_tokenizer import ReferenceTokenizer
+from worker.embedding.model.tokenizer_parity import ParityTexts
 from worker.embedding.model.wordpiece import WordPiece, read_wordpiece
 from worker.embedding.parity import SAMPLE, Difference
 
@@ -66,12 +66,12 @@ class Tokenizer:
         """Texts so far."""
         self.foreign_texts = 0
         """Those of them that went to the model's own tokenizer."""
-        self._own = OwnTokenizer(tokenizer_json, source)
+        self._own = ReferenceTokenizer(tokenizer_json, source)
         self._room = np.empty(0, dtype=np.int32)
         self._lowercase = False
         self._closed = False
         self._model: int | None = None
-        self._proven: ProvenTexts | None = None
+        self._proven: ParityTexts | None = None
         if model.tokenizer_family == "wordpiece":
             self._load_native(model, read_wordpiece(tokenizer_json, source))
 
@@ -111,7 +111,7 @@ class Tokenizer:
 
     def _load_native(self, model: PreparedModel, rules: WordPiece) -> None:
         special = (*rules.special, *map(self._own.normalized, rules.special))
-        self._proven = ProvenTexts(special, rules.longest_word_characters)
+        self._proven = ParityTexts(special, rules.longest_word_characters)
         self._lowercase = rules.lowercase
         """Texts are given in lower case, so that llama.cpp need not look up every character."""
         self._cls = rules.cls

@@ -12,7 +12,7 @@ from worker.embedding.engine.engine import Engine
 from worker.embedding.model.vectors import TokenIds
 
 
-class Trial(NamedTuple):
+class EngineMeasurement(NamedTuple):
     """What the engine did.
 
     Thread: any.
@@ -34,7 +34,7 @@ class _Text(NamedTuple):
     ids: TokenIds
 
 
-def try_engine(engine: Engine, texts: Sequence[TokenIds], *, clock: Callable[[], float], least_s: float) -> Trial:
+def try_engine(engine: Engine, texts: Sequence[TokenIds], *, clock: Callable[[], float], least_s: float) -> EngineMeasurement:
     """Embed the texts, again and again if they are few, until the engine has worked for `least_s` seconds.
 
     The first batch is not counted: engines make room then. A batch that fails is not counted, and not tried again.
@@ -57,7 +57,7 @@ def try_engine(engine: Engine, texts: Sequence[TokenIds], *, clock: Callable[[],
             tokens += sum(map(len, batch))
             seconds += taken_s
         is_warm = True
-    return Trial(tokens, seconds, failed)
+    return EngineMeasurement(tokens, seconds, failed)
 
 
 def _batches(engine: Engine, texts: Sequence[TokenIds]) -> Iterator[list[TokenIds]]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from sinks.row import row_id
-from worker.estimate.extrapolation import foretold_kinds
+from worker.estimate.extrapolation import predict_templates
 from worker.estimate.survey import ModeSurvey
 
 _KNOWN_BYTES = 28
@@ -45,7 +45,7 @@ class Scale:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class EstimateInputs:
     """What decides besides the lines.
 
     Thread: any.
@@ -110,10 +110,10 @@ RESTS_ON = {
 }
 
 
-def estimate_mode(survey: ModeSurvey, scale: Scale, around: Surroundings, *, text_bytes: int, label_bytes: int) -> ModeEstimate:
+def estimate_mode(survey: ModeSurvey, scale: Scale, around: EstimateInputs, *, text_bytes: int, label_bytes: int) -> ModeEstimate:
     """Reckon one mode; `text_bytes` and `label_bytes` are those of all log entries that were read."""
     rows = survey.rows * scale.factor
-    forecast = foretold_kinds(survey.met_in(), stretches=scale.stretches, factor=scale.factor, most=rows)
+    forecast = predict_templates(survey.met_in(), stretches=scale.stretches, factor=scale.factor, most=rows)
     growth = forecast.kinds / survey.kinds if survey.kinds else 1.0
     tokens = survey.tokens * scale.factor
     to_embed = min(survey.kind_tokens * growth, tokens)

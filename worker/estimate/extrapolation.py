@@ -28,7 +28,7 @@ class Forecast(NamedTuple):
     high: float
 
 
-def foretold_kinds(met_in: Mapping[int, int], *, stretches: int, factor: float, most: float) -> Forecast:
+def predict_templates(met_in: Mapping[int, int], *, stretches: int, factor: float, most: float) -> Forecast:
     """Foretell the kinds in `factor` times as many lines, at most `most`; `met_in` is stretches → kinds met in so many of them."""
     seen = sum(met_in.values())
     if factor <= 1 or not seen:

@@ -12,15 +12,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from consumers.decode.decoder import Decoder, LogEntry, Undecodable
-from consumers.ledger import Ledger
-from consumers.record import Partition, Record
+from consumers.record import Record
 from consumers.text.chunk import Chunker, MaskTexts, Piece
 from consumers.text.mask import MaskMode
 from worker.embedding.model.vectors import TokenIds
 from worker.embedding.tokenizer import Encoded
 from worker.estimate.sampling import Line, Stretch
 
-_PLACE = Partition("estimate", 0)
 _MOST_KEPT_TOKENS = 1 << 18
 
 
@@ -120,8 +118,6 @@ class Survey:
         self._redact = redact
         self._chunkers = chunkers
         self._encode = encode
-        self._ledger = Ledger(cap_records=1, cap_bytes=1, dead_letter=lambda _receipt, _reason, _rejects: None)
-        self._ledger.assign([_PLACE])
         self.modes: dict[MaskMode, ModeSurvey] = {mode: ModeSurvey() for mode in chunkers}
         self.stretches = 0
         self.lines = 0
@@ -164,16 +160,11 @@ class Survey:
         if line is None:
             self.too_large_lines += 1
             return []
-        receipt = self._ledger.admit(Record(*_PLACE, 0, "", 0, None, line, ()))
-        if receipt is None:
-            raise RuntimeError("a receipt of the survey is still open")
         try:
-            entries = self._decoder.decode(receipt)
+            entries = self._decoder.decode(Record("estimate", 0, 0, "", 0, None, line, ()))
         except Undecodable:
             self.undecodable_lines += 1
             return []
-        finally:
-            receipt.drop("surveyed")
         self.empty_lines += not entries
         return entries
 

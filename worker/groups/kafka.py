@@ -20,7 +20,7 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined] # it is public, but for the stubs
 
-from consumers.kafka.settings import SourceMisconfigured, loose_properties
+from consumers.kafka.settings import SourceMisconfigured, groupless_properties
 from consumers.kafka.source import consumer_of
 from consumers.record import Partition
 from worker.runtime.kafka_admin import SOON_BACK, KafkaRefused, failure_of, new_admin
@@ -54,7 +54,7 @@ class GroupState(NamedTuple):
     members: list[Member]
 
 
-class Bounds(NamedTuple):
+class OffsetRange(NamedTuple):
     """What a partition holds now."""
 
     first_offset: int
@@ -71,7 +71,7 @@ class KafkaPositions:
         """Raises KafkaRefused."""
         self._answer_s = answer_s
         self._admin = new_admin(kafka.bootstrap_servers, kafka.librdkafka)
-        self._properties = loose_properties(kafka.bootstrap_servers, kafka.librdkafka) | SOON_BACK
+        self._properties = groupless_properties(kafka.bootstrap_servers, kafka.librdkafka) | SOON_BACK
         self._groups: dict[str, Consumer] = {}
         little = {"queued.min.messages": "1", "max.partition.fetch.bytes": _LITTLE_BYTES, "fetch.queue.backoff.ms": "20"}
         try:
@@ -134,11 +134,11 @@ class KafkaPositions:
                 raise failure_of(KafkaException(place.error))
         return {_named(place): place.offset if place.offset >= 0 else None for place in places}
 
-    def bounds(self, partitions: Sequence[Partition]) -> dict[Partition, Bounds]:
+    def bounds(self, partitions: Sequence[Partition]) -> dict[Partition, OffsetRange]:
         """Return which offsets each partition holds now."""
         spec: Any = OffsetSpec  # its methods have no types
         first, end = self._offsets(partitions, spec.earliest()), self._offsets(partitions, spec.latest())
-        return {partition: Bounds(first[partition], end[partition]) for partition in partitions}
+        return {partition: OffsetRange(first[partition], end[partition]) for partition in partitions}
 
     def offsets_at(self, partitions: Sequence[Partition], time_ms: int) -> dict[Partition, int | None]:
         """Return the offset of the first record of each partition that is not older than `time_ms`; None where there is none."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from consumers.record import Partition
 from worker.groups.kafka import GroupState, KafkaPositions
-from worker.groups.offsets import Place, Readers, look
+from worker.groups.offsets import GroupPosition, GroupTopics, look
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class LagSnapshot:
     """Where a group stood at one moment.
 
     Thread: any.
@@ -23,7 +23,7 @@ class Look:
     at_ms: int
     """Milliseconds since 1970, to compare with the times of records."""
     state: GroupState
-    places: Sequence[Place]
+    places: Sequence[GroupPosition]
     oldest_ms: Mapping[Partition, int]
     """Time of the oldest record that is not committed."""
 
@@ -58,14 +58,14 @@ class Lag:
         return self.records / (self.rate - self.growth)
 
 
-def take_look(kafka: KafkaPositions, readers: Readers, *, at_s: float, at_ms: int) -> Look:
+def take_look(kafka: KafkaPositions, readers: GroupTopics, *, at_s: float, at_ms: int) -> LagSnapshot:
     """Ask Kafka. Raises BrokerAway, KafkaRefused."""
     places = look(kafka, readers)
     oldest_ms = kafka.times_at({place.partition: place.next_offset for place in places if place.lag_records})
-    return Look(at_s=at_s, at_ms=at_ms, state=kafka.state(readers.group), places=places, oldest_ms=oldest_ms)
+    return LagSnapshot(at_s=at_s, at_ms=at_ms, state=kafka.state(readers.group), places=places, oldest_ms=oldest_ms)
 
 
-def lag_by_partition(before: Look | None, now: Look) -> dict[Partition, Lag]:
+def lag_by_partition(before: LagSnapshot | None, now: LagSnapshot) -> dict[Partition, Lag]:
     """Return the lag of each partition; rates are of the time between the looks, and 0 for a partition that is new."""
     earlier = {} if before is None else {place.partition: place for place in before.places}
     span_s = 0.0 if before is None else now.at_s - before.at_s
@@ -85,7 +85,7 @@ def total_lag(lags: Mapping[Partition, Lag]) -> Lag:
     )
 
 
-def _lag(place: Place, earlier: Place, span_s: float, now: Look) -> Lag:
+def _lag(place: GroupPosition, earlier: GroupPosition, span_s: float, now: LagSnapshot) -> Lag:
     seconds: float | None = 0.0
     if place.lag_records:
         oldest_ms = now.oldest_ms.get(place.partition)
@@ -100,7 +100,7 @@ def _lag(place: Place, earlier: Place, span_s: float, now: Look) -> Lag:
     )
 
 
-def _committed_since(earlier: Place, place: Place) -> int:
+def _committed_since(earlier: GroupPosition, place: GroupPosition) -> int:
     """Return how many records were committed between two looks; what retention has removed meanwhile does not count."""
     if place.committed is None:
         return 0

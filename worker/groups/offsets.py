@@ -7,30 +7,30 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from consumers.kafka.offset_reset import Start
+from consumers.kafka.offset_reset import StartPolicy
 from consumers.record import Partition
 from worker.groups.kafka import GroupActive, GroupState, KafkaPositions
 from worker.runtime.kafka_admin import KafkaRefused
 from worker.settings.tables import KafkaTable
 
 
-class Readers(NamedTuple):
+class GroupTopics(NamedTuple):
     """A group, what it reads, and where it begins."""
 
     group: str
     topics: tuple[str, ...]
-    start: Start
+    start: StartPolicy
 
 
-def readers_of(kafka: KafkaTable, *, queries: bool) -> Readers:
+def group_topics(kafka: KafkaTable, *, queries: bool) -> GroupTopics:
     """Return the log group, or the query group."""
     if queries:
-        return Readers(kafka.query_group, (kafka.query_topic,), "earliest")
-    return Readers(kafka.group, kafka.topics, kafka.start)
+        return GroupTopics(kafka.query_group, (kafka.query_topic,), "earliest")
+    return GroupTopics(kafka.group, kafka.topics, kafka.offset_reset)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class GroupPosition:
     """Where a group stands in one partition.
 
     Thread: any.
@@ -41,7 +41,7 @@ class Place:
     """None: never committed."""
     first_offset: int
     end_offset: int
-    start: Start
+    start: StartPolicy
 
     @property
     def next_offset(self) -> int:
@@ -81,7 +81,7 @@ class Move:
     Thread: any.
     """
 
-    place: Place
+    place: GroupPosition
     after: int
 
     @property
@@ -95,7 +95,7 @@ class Move:
         return max(self.after - self.place.next_offset, 0)
 
 
-def look(kafka: KafkaPositions, readers: Readers, chosen: Callable[[Partition], bool] = lambda _partition: True) -> list[Place]:
+def look(kafka: KafkaPositions, readers: GroupTopics, chosen: Callable[[Partition], bool] = lambda _partition: True) -> list[GroupPosition]:
     """Return where the group stands in each chosen partition. Raises BrokerAway, KafkaRefused."""
     partitions = [partition for partition in kafka.partitions(readers.topics) if chosen(partition)]
     if not partitions:
@@ -103,7 +103,7 @@ def look(kafka: KafkaPositions, readers: Readers, chosen: Callable[[Partition], 
     committed = kafka.committed(readers.group, partitions)  # before the bounds: the end is never behind it
     bounds = kafka.bounds(partitions)
     return [
-        Place(
+        GroupPosition(
             partition=partition,
             committed=committed[partition],
             first_offset=bounds[partition].first_offset,
@@ -121,7 +121,7 @@ def check_at_rest(group: str, found: GroupState) -> None:
         raise GroupActive(f"group {group} is active: {members}; stop its workers first (one that was killed leaves after a while)")
 
 
-def plan_moves(kafka: KafkaPositions, places: Sequence[Place], target: Target) -> list[Move]:
+def plan_moves(kafka: KafkaPositions, places: Sequence[GroupPosition], target: Target) -> list[Move]:
     """Return what a reset would change, partition by partition. Raises BrokerAway; KafkaRefused for an offset that is not there."""
     if target.kind == "time":
         found = kafka.offsets_at([place.partition for place in places], target.number)
@@ -130,7 +130,7 @@ def plan_moves(kafka: KafkaPositions, places: Sequence[Place], target: Target) -
     return [Move(place=place, after=_after(place, target)) for place in places]
 
 
-def _after(place: Place, target: Target) -> int:
+def _after(place: GroupPosition, target: Target) -> int:
     if target.kind == "earliest":
         return place.first_offset
     if target.kind == "latest":

@@ -15,7 +15,7 @@ from rich.text import Text
 from consumers.record import Partition
 from worker.groups.kafka import GroupState
 from worker.groups.lag import Lag
-from worker.groups.offsets import Move, Place
+from worker.groups.offsets import GroupPosition, Move
 
 _NONE = "-"
 _SPANS_S = (("d", 86_400.0), ("h", 3_600.0), ("m", 60.0))
@@ -30,7 +30,7 @@ class Positions:
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(highlight=False)
 
-    def places(self, group: str, state: GroupState, places: Sequence[Place]) -> None:
+    def places(self, group: str, state: GroupState, places: Sequence[GroupPosition]) -> None:
         """Show where a group stands, and who reads."""
         table = _table("partition", "committed", "first", "end", "lag", "")
         for place in places:
@@ -107,7 +107,7 @@ def _table(*titles: str) -> Table:
     return table
 
 
-def _remark(place: Place) -> str:
+def _remark(place: GroupPosition) -> str:
     if place.committed is None:
         return f"never committed; starts at the {place.start}"
     if place.is_beyond_end:

@@ -19,16 +19,16 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from worker.http.pending_queries import Asking
+from worker.http.pending_queries import PendingQueries
 from worker.http.request_checks import check_host, check_length, check_token, check_type, too_long
-from worker.http.responses import Page, Refused, error_value, status_of
+from worker.http.responses import HttpError, Page, error_value, status_of
 
 _JSON = "application/json"
 _CODE_OF = {404: "not_found", 405: "wrong_method"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class RequestRules:
     """What a request must keep to.
 
     Thread: any.
@@ -42,7 +42,7 @@ class Rules:
     body_s: float
 
 
-def new_app(asking: Asking, rules: Rules, say: Callable[[str], None], pages: Mapping[str, Page]) -> ASGIApp:
+def new_app(asking: PendingQueries, rules: RequestRules, say: Callable[[str], None], pages: Mapping[str, Page]) -> ASGIApp:
     """Make the app. A request that fails as nobody expected is answered 500 and said; it stops nothing.
 
     Other stages stop the service then, because nobody knows what they have settled. A request settles nothing, and no stranger may
@@ -64,8 +64,8 @@ def new_app(asking: Asking, rules: Rules, say: Callable[[str], None], pages: Map
 
     app = Starlette(
         routes=[Route("/api/search", search, methods=["POST"]), *(Route(path, _endpoint(page)) for path, page in pages.items())],
-        middleware=[Middleware(_OwnNames)] if rules.own_names_only else [],
-        exception_handlers={HTTPException: _unknown, Refused: _refused, ClientDisconnect: _gone, Exception: failed},
+        middleware=[Middleware(_HostCheck)] if rules.own_names_only else [],
+        exception_handlers={HTTPException: _unknown, HttpError: _refused, ClientDisconnect: _gone, Exception: failed},
     )
     app.router.redirect_slashes = False  # the address in a redirect would be the sender's own word
     return app
@@ -81,7 +81,7 @@ def _endpoint(page: Page) -> Callable[[Request], Response]:
     return answer
 
 
-class _OwnNames:
+class _HostCheck:
     """Lets only requests through that call us localhost, or by an address.
 
     Thread: the event loop.
@@ -93,14 +93,14 @@ class _OwnNames:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             check_host(Request(scope).headers.get("host"))
-        except Refused as refused:
+        except HttpError as refused:
             await _answer(refused)(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
 
-async def _body(request: Request, rules: Rules) -> bytes:
-    """Read the body; of one that is too long no more than shows it, of one that is too slow no longer. Raises Refused."""
+async def _body(request: Request, rules: RequestRules) -> bytes:
+    """Read the body; of one that is too long no more than shows it, of one that is too slow no longer. Raises HttpError."""
     body = bytearray()
     try:
         async with asyncio.timeout(rules.body_s):
@@ -110,17 +110,17 @@ async def _body(request: Request, rules: Rules) -> bytes:
                     raise too_long(rules.max_body_bytes)
     except TimeoutError:
         reason = f"the body did not arrive within {rules.body_s:g} s"
-        raise Refused(408, "too_slow", reason, headers={"Connection": "close"}) from None
+        raise HttpError(408, "too_slow", reason, headers={"Connection": "close"}) from None
     return bytes(body)
 
 
-def _answer(refused: Refused) -> Response:
+def _answer(refused: HttpError) -> Response:
     return Response(refused.value, refused.status, refused.headers, _JSON)
 
 
 async def _refused(_request: Request, error: Exception) -> Response:
-    if not isinstance(error, Refused):
-        raise TypeError("only for Refused")
+    if not isinstance(error, HttpError):
+        raise TypeError("only for HttpError")
     return _answer(error)
 
 

@@ -10,10 +10,10 @@ import threading
 import time
 from collections.abc import Callable
 
-from worker.http.responses import LATER_S, SOON_S, Refused, error_value, retry_after
-from worker.query import Asked, Question
+from worker.http.responses import LATER_S, SOON_S, HttpError, error_value, retry_after
+from worker.query import QueryRequest, Requester
 
-Take = Callable[[Question], bool]
+Take = Callable[[QueryRequest], bool]
 """Puts a question into the query lane, never blocks; False when it cannot be taken now."""
 
 
@@ -36,7 +36,7 @@ class _Waiting:
             self.answered.set_result(value)
 
 
-class Asking:
+class PendingQueries:
     """Each question is put into the lane once or refused; its place is free again when it was answered or its time was up.
 
     Thread: `ask` on the event loop, the rest from any.
@@ -51,15 +51,15 @@ class Asking:
         self._is_ended = False
 
     async def ask(self, value: bytes) -> bytes:
-        """Return the reply (JSON) to a request's value, as it came. Raises Refused: too many are open, not now, or no reply in time."""
+        """Return the reply (JSON) to a request's value, as it came. Raises HttpError: too many are open, not now, or no reply in time."""
         waiting = _Waiting()
-        question = Question(value, Asked(waiting.reply, time.monotonic()))
+        question = QueryRequest(value, Requester(waiting.reply, time.monotonic()))
         with self._gate:
             if self._is_ended:
                 raise _not_now()
             if len(self._open) >= self._most_open:
-                reason = f"{self._most_open} queries are open already (http.concurrency)"
-                raise Refused(429, "too_many", reason, headers=retry_after(SOON_S))
+                reason = f"{self._most_open} queries are open already (http.max_open_queries)"
+                raise HttpError(429, "too_many", reason, headers=retry_after(SOON_S))
             if not self._take(question):
                 raise _not_now()
             self._open.add(waiting)
@@ -67,7 +67,7 @@ class Asking:
             async with asyncio.timeout(self._timeout_s):
                 return await waiting.answered
         except TimeoutError:
-            raise Refused(504, "expired", f"not answered within {self._timeout_s:g} s (http.timeout_s)") from None
+            raise HttpError(504, "expired", f"not answered within {self._timeout_s:g} s (http.timeout_s)") from None
         finally:
             with self._gate:
                 self._open.discard(waiting)
@@ -91,5 +91,5 @@ class Asking:
         return len(self._open)
 
 
-def _not_now() -> Refused:
-    return Refused(503, "unavailable", "the worker is starting or stopping", headers=retry_after(LATER_S))
+def _not_now() -> HttpError:
+    return HttpError(503, "unavailable", "the worker is starting or stopping", headers=retry_after(LATER_S))

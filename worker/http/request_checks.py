@@ -1,6 +1,6 @@
 """Who may come in: checks of a request's headers, before anything of its body is read.
 
-Pure: headers in, Refused or nothing out. The content type is one of them: a web page can make a browser send a form or plain text
+Pure: headers in, HttpError or nothing out. The content type is one of them: a web page can make a browser send a form or plain text
 to us, but never `application/json` without asking first, and we never say yes.
 """
 
@@ -8,44 +8,44 @@ import hmac
 import ipaddress
 from urllib.parse import urlsplit
 
-from worker.http.responses import Refused
+from worker.http.responses import HttpError
 
 
 def check_host(host: str | None) -> None:
     """Refuse a request that calls us by a name other than localhost: a page whose name was made to point at this machine would.
 
-    An address is no such name, and a browser always sends one or the other. Raises Refused.
+    An address is no such name, and a browser always sends one or the other. Raises HttpError.
     """
     if host is not None and not _is_ours(host):
-        raise Refused(421, "wrong_host", "call it localhost or 127.0.0.1, or set http.token", field="Host")
+        raise HttpError(421, "wrong_host", "call it localhost or 127.0.0.1, or set http.token", field="Host")
 
 
 def check_token(authorization: str | None, token: str) -> None:
-    """Refuse a request without `Bearer TOKEN`; an empty `token` lets everybody in. Raises Refused."""
+    """Refuse a request without `Bearer TOKEN`; an empty `token` lets everybody in. Raises HttpError."""
     if not token:
         return
     scheme, _, given = (authorization or "").partition(" ")
     is_right = hmac.compare_digest(given.strip().encode("utf-8"), token.encode("utf-8"))
     if scheme.lower() != "bearer" or not is_right:
         challenge = {"WWW-Authenticate": "Bearer"}
-        raise Refused(401, "unauthorized", "the bearer token is missing or wrong", field="Authorization", headers=challenge)
+        raise HttpError(401, "unauthorized", "the bearer token is missing or wrong", field="Authorization", headers=challenge)
 
 
 def check_type(content_type: str | None) -> None:
-    """Refuse what does not call itself JSON. Raises Refused."""
+    """Refuse what does not call itself JSON. Raises HttpError."""
     if (content_type or "").partition(";")[0].strip().lower() != "application/json":
-        raise Refused(415, "wrong_type", "send it as application/json", field="Content-Type")
+        raise HttpError(415, "wrong_type", "send it as application/json", field="Content-Type")
 
 
 def check_length(content_length: str | None, most_bytes: int) -> None:
-    """Refuse a body that says itself that it is too long. Raises Refused."""
+    """Refuse a body that says itself that it is too long. Raises HttpError."""
     if content_length is not None and int(content_length) > most_bytes:
         raise too_long(most_bytes)
 
 
-def too_long(most_bytes: int) -> Refused:
+def too_long(most_bytes: int) -> HttpError:
     """Make the refusal of a body over the limit."""
-    return Refused(413, "too_large", f"the body is longer than {most_bytes} bytes (http.max_body_bytes)")
+    return HttpError(413, "too_large", f"the body is longer than {most_bytes} bytes (http.max_body_bytes)")
 
 
 def _is_ours(host: str) -> bool:

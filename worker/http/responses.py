@@ -14,7 +14,7 @@ LATER_S = 5
 _STATUS_OF = {"bad_query": 400, "expired": 504, "unavailable": 503}
 
 
-class Refused(Exception):
+class HttpError(Exception):
     """The request is not answered.
 
     Thread: any.
@@ -49,7 +49,7 @@ def status_of(reply: bytes) -> tuple[int, dict[str, str]]:
     return status, retry_after(LATER_S) if status == _STATUS_OF["unavailable"] else {}
 
 
-class Answer(NamedTuple):
+class PageResponse(NamedTuple):
     """What goes out.
 
     Thread: any.
@@ -60,5 +60,5 @@ class Answer(NamedTuple):
     content_type: str
 
 
-Page = Callable[[str], Answer]
+Page = Callable[[str], PageResponse]
 """Takes the request's `Accept` header, empty without one; called on any of the server's threads, must not wait for anything outside."""

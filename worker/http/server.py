@@ -2,9 +2,9 @@
 
 Theory of operation
 1. The socket listens already (`worker.http.listening`). `start` begins to answer, `stop_intake` refuses what is new, `close` ends.
-2. What a stranger can hold is bounded (`Bounds`): connections; the life of one on which no request is being answered, be it silent,
+2. What a stranger can hold is bounded (`ServerLimits`): connections; the life of one on which no request is being answered, be it silent,
    sending a head slowly or not reading its answer; a head (16 KiB, h11's own bound); a body in bytes (`http.max_body_bytes`) and
-   seconds; what still arrives of one that was refused (`MOST_UNASKED_BYTES`); open queries (`http.concurrency`) and how long each
+   seconds; what still arrives of one that was refused (`MOST_UNASKED_BYTES`); open queries (`http.max_open_queries`) and how long each
    waits (`http.timeout_s`).
 3. Nothing waits for it: the thread is a daemon, and `close` returns in time whatever clients do.
 
@@ -22,9 +22,9 @@ from typing import Any, cast
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-from worker.http.api import Rules, new_app
+from worker.http.api import RequestRules, new_app
 from worker.http.listening import Listening
-from worker.http.pending_queries import Asking, Take
+from worker.http.pending_queries import PendingQueries, Take
 from worker.http.responses import Page
 from worker.runtime.stage import Crash, Stage
 from worker.settings.status_table import HttpTable
@@ -37,7 +37,7 @@ _END_S = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class ServerLimits:
     """What strangers may hold.
 
     Thread: any.
@@ -66,16 +66,16 @@ class HttpServer:
         say: Callable[[str], None],
         on_crash: Crash,
         pages: Mapping[str, Page] = MappingProxyType({}),
-        bounds: Bounds | None = None,
+        bounds: ServerLimits | None = None,
     ) -> None:
         """`take` puts a question into the query lane, on the server's thread; `on_crash` is told when that ends by itself."""
         self.listening = listening
         self._say = say
-        self._asking = Asking(take, most_open=table.concurrency, timeout_s=table.timeout_s)
+        self._asking = PendingQueries(take, most_open=table.max_open_queries, timeout_s=table.timeout_s)
         token = table.token.get_secret_value()
         own_names_only = listening.is_loopback and not token
-        bounds = bounds or Bounds()
-        rules = Rules(token=token, own_names_only=own_names_only, max_body_bytes=table.max_body_bytes, body_s=bounds.body_s)
+        bounds = bounds or ServerLimits()
+        rules = RequestRules(token=token, own_names_only=own_names_only, max_body_bytes=table.max_body_bytes, body_s=bounds.body_s)
         if not listening.is_loopback and not token:
             say(f"http listens on {listening.host} without a token: whoever reaches it can search the logs; set http.token")
         self._server = uvicorn.Server(
@@ -147,7 +147,7 @@ class _Bounded(H11Protocol):
     Thread: the event loop.
     """
 
-    bounds: Bounds
+    bounds: ServerLimits
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as in uvicorn
         super().connection_made(transport)
@@ -197,7 +197,7 @@ class _Bounded(H11Protocol):
             self._lull = None
 
 
-def _bounded(limits: Bounds) -> type[asyncio.Protocol]:
+def _bounded(limits: ServerLimits) -> type[asyncio.Protocol]:
     class Bounded(_Bounded):
         bounds = limits
 

@@ -22,14 +22,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from consumers.text.chunk import Chunk
 from worker.embedding.model.space import words_of
 from worker.indexing.known_templates import KnownTemplates
 from worker.indexing.savings import Savings, together
-from worker.messages import Source
+from worker.messages import Chunk, Source
 
 
-class Boarding(NamedTuple):
+class JoinResult(NamedTuple):
     """What became of a list of chunks; the parked ones are not listed, their flight has them."""
 
     known: list[Chunk]
@@ -38,7 +37,7 @@ class Boarding(NamedTuple):
     rejected: list[tuple[Chunk, str]]
 
 
-class Landing(NamedTuple):
+class Completed(NamedTuple):
     """A template whose row is acknowledged."""
 
     template: str
@@ -72,9 +71,9 @@ class Flights:
         self._most_rejected = most_rejected
         self._savings: dict[str, Savings] = {}
 
-    def board(self, chunks: Sequence[Chunk]) -> Boarding:
+    def board(self, chunks: Sequence[Chunk]) -> JoinResult:
         """Place each chunk, in order."""
-        boarding = Boarding([], [], [])
+        boarding = JoinResult([], [], [])
         templates = [chunk.template for chunk in chunks]
         words = words_of(templates)
         keep_s = self._keep_s()
@@ -82,7 +81,7 @@ class Flights:
             self._known.keep_s = keep_s
             topics: dict[str, list[int]] = {}
             for i, (chunk, tokens) in enumerate(zip(chunks, self._known.find(templates, words, self._clock()), strict=True)):
-                topic = chunk.entry.receipt.record.topic
+                topic = chunk.receipt.record.topic
                 topics.setdefault(topic, []).append(i)
                 self._place(chunk, tokens, boarding, self._of(topic))
             for topic, places in topics.items():
@@ -90,7 +89,7 @@ class Flights:
                 self._of(topic).distinct.add(words[np.array(places)])
         return boarding
 
-    def land(self, landings: Iterable[Landing]) -> list[Chunk]:
+    def land(self, landings: Iterable[Completed]) -> list[Chunk]:
         """Mark templates known; return the chunks that were parked with them."""
         freed: list[Chunk] = []
         with self._lock:
@@ -110,7 +109,7 @@ class Flights:
                 del self._rejected[next(iter(self._rejected))]
             parked = self._parked.pop(template, [])
             for i, chunk in enumerate(parked):
-                savings = self._of(chunk.entry.receipt.record.topic)
+                savings = self._of(chunk.receipt.record.topic)
                 savings.rejected += 1
                 savings.collapsed -= min(i, 1)
             return parked
@@ -131,7 +130,7 @@ class Flights:
             savings = self._savings[topic] = Savings()
         return savings
 
-    def _place(self, chunk: Chunk, tokens: int, boarding: Boarding, savings: Savings) -> None:
+    def _place(self, chunk: Chunk, tokens: int, boarding: JoinResult, savings: Savings) -> None:
         template = chunk.template
         if tokens >= 0:
             savings.known += 1
@@ -147,9 +146,9 @@ class Flights:
             self._parked[template] = [chunk]
             boarding.mine.append(chunk)
 
-    def _count_landed(self, landing: Landing, parked: Sequence[Chunk]) -> None:
+    def _count_landed(self, landing: Completed, parked: Sequence[Chunk]) -> None:
         for i, chunk in enumerate(parked):
-            savings = self._of(chunk.entry.receipt.record.topic)
+            savings = self._of(chunk.receipt.record.topic)
             if i == 0:
                 savings.sources[landing.source] += 1
             if i == 0 and landing.source == "engine":

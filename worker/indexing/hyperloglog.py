@@ -15,7 +15,7 @@ _REGISTERS = 1 << _INDEX_BITS
 _ALPHA = 0.5 / math.log(2)
 
 
-class Distinct:
+class HyperLogLog:
     """The count never falls, and a digest counts once however often it comes.
 
     Thread: one at a time; readers may read any time.
@@ -32,7 +32,7 @@ class Distinct:
         run = _REST_BITS + 1 - np.frexp(rest.astype(np.float64))[1]  # exact: 50 bits fit into a float64
         np.maximum.at(self._longest, register, run.astype(np.uint8))
 
-    def merge(self, other: "Distinct") -> None:
+    def merge(self, other: "HyperLogLog") -> None:
         """Count what another one has counted; what both have counts once."""
         np.maximum(self._longest, other._longest, out=self._longest)  # noqa: SLF001 (of its own kind)
 

@@ -5,9 +5,10 @@ Prepare makes the index with it, `vectail estimate` foretells one, and `worker.a
 
 from collections.abc import Sequence
 from sys import getsizeof
+from typing import NamedTuple
 
 from consumers.decode.decoder import Decoder, LogEntry
-from consumers.text.chunk import Chunk, Chunker
+from consumers.text.chunk import Chunker
 from consumers.text.redact import Redactor
 from sinks.row import TEXT_BYTES
 from worker.embedding.model.prepared import PreparedModel
@@ -43,20 +44,33 @@ def new_chunker(mask: MaskTable, decode: DecodeTable, model: PreparedModel, toke
     )
 
 
-def chunks_of(entries: Sequence[LogEntry], *, redactor: Redactor, chunker: Chunker, digester: Digester) -> list[list[Chunk]]:
-    """Redact, split and mask n entries: the chunks of each, none of one that would have more than `decode.max_chunks`."""
+class TemplatedPiece(NamedTuple):
+    """A piece of a log entry: which one of how many, its raw and its masked text, and the digest of the masked one.
+
+    Thread: any.
+    """
+
+    chunk: int
+    chunks: int
+    text: str
+    masked: str
+    template: str
+
+
+def split_entries(entries: Sequence[LogEntry], *, redactor: Redactor, chunker: Chunker, digester: Digester) -> list[list[TemplatedPiece]]:
+    """Redact, split and mask n entries: the pieces of each; an entry of more than `decode.max_chunks` has none."""
     texts = redactor.redact([entry.text for entry in entries])
     return [
-        [Chunk(entry, index, len(pieces), piece.text, piece.masked, digester.digest(piece.masked)) for index, piece in enumerate(pieces)]
-        for entry, pieces in zip(entries, chunker.split(texts), strict=True)
+        [TemplatedPiece(index, len(pieces), piece.text, piece.masked, digester.digest(piece.masked)) for index, piece in enumerate(pieces)]
+        for pieces in chunker.split(texts)
     ]
 
 
-def held_bytes(entry: LogEntry, chunks: Sequence[Chunk], *, dim: int) -> int:
-    """Return what one entry and its chunks take in memory until the last of them is stored, each with a vector of `dim` numbers."""
+def held_bytes(entry: LogEntry, pieces: Sequence[TemplatedPiece], *, dim: int) -> int:
+    """Return what one entry and its pieces take in memory until the last of them is stored, each with a vector of `dim` numbers."""
     held = ENTRY_BYTES + getsizeof(entry.text) + len(entry.service) + len(entry.level)
-    for chunk in chunks:
-        held += CHUNK_BYTES + _NUMBER_BYTES * dim + getsizeof(chunk.masked)
-        if chunk.text is not entry.text:
-            held += getsizeof(chunk.text)
+    for piece in pieces:
+        held += CHUNK_BYTES + _NUMBER_BYTES * dim + getsizeof(piece.masked)
+        if piece.text is not entry.text:
+            held += getsizeof(piece.text)
     return held

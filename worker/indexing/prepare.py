@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 from consumers.decode.decoder import Decoder, LogEntry, Undecodable
 from consumers.ledger import Ledger, Receipt
-from consumers.text.chunk import Chunk, Chunker
+from consumers.text.chunk import Chunker
 from consumers.text.redact import Redactor
 from worker.embedding.cache.levels import Levels
 from worker.embedding.model.space import Digester
 from worker.embedding.tokenizer import Tokenizer
-from worker.indexing.flights import Flights, Landing
-from worker.indexing.pieces import ENTRY_BYTES, TOO_MANY_CHUNKS, chunks_of, held_bytes
-from worker.messages import EmbeddedChunk, EncodedChunk, StoreItem
+from worker.indexing.flights import Completed, Flights
+from worker.indexing.pieces import ENTRY_BYTES, TOO_MANY_CHUNKS, TemplatedPiece, held_bytes, split_entries
+from worker.messages import Chunk, EmbeddedChunk, EncodedChunk, StoreItem
 from worker.runtime.lane import Outlet
 from worker.runtime.limits import FaultLimit
 
@@ -105,7 +105,7 @@ class Prepare:
             receipt.drop("revoked")
             return []
         try:
-            entries = self._decoder.decode(receipt)
+            entries = self._decoder.decode(receipt.record)
         except Undecodable as error:
             return error.reason
         if not entries:
@@ -119,7 +119,7 @@ class Prepare:
         self._fail_point("decoded")
         boarding = self._flights.board(chunks)
         for chunk, reason in boarding.rejected:
-            chunk.entry.receipt.reject(chunk.entry.sub, chunk.chunk, reason)
+            chunk.receipt.reject(chunk.entry.sub, chunk.chunk, reason)
         self._outlets.store.put(boarding.known)
         if boarding.mine:
             self._take_off(boarding.mine)
@@ -127,7 +127,7 @@ class Prepare:
     def _chunk(self, group: Sequence[tuple[Receipt, Decoded]]) -> list[Chunk]:
         """Redact and split, then see to one record after the other, so that faults in a row are counted as they came."""
         entries = [entry for _, decoded in group if isinstance(decoded, list) for entry in decoded]
-        split = iter(chunks_of(entries, redactor=self._redactor, chunker=self._chunker, digester=self._digester))
+        split = iter(split_entries(entries, redactor=self._redactor, chunker=self._chunker, digester=self._digester))
         chunks: list[Chunk] = []
         for receipt, decoded in group:
             if isinstance(decoded, str):
@@ -137,17 +137,17 @@ class Prepare:
                 chunks += self._expect(receipt, decoded, split)
         return chunks
 
-    def _expect(self, receipt: Receipt, entries: Sequence[LogEntry], split: Iterator[list[Chunk]]) -> list[Chunk]:
+    def _expect(self, receipt: Receipt, entries: Sequence[LogEntry], split: Iterator[list[TemplatedPiece]]) -> list[Chunk]:
         """Tell a receipt how many pieces there are, then reject its entries of too many chunks; returns the chunks of the others."""
         chunks: list[Chunk] = []
         too_long: list[LogEntry] = []
         held = 0
         for entry in entries:
-            of_entry = next(split)
-            held += held_bytes(entry, of_entry, dim=self._digester.dim)
-            if not of_entry:
+            pieces = next(split)
+            held += held_bytes(entry, pieces, dim=self._digester.dim)
+            if not pieces:
                 too_long.append(entry)
-            chunks += of_entry
+            chunks += [Chunk(receipt, entry, *piece) for piece in pieces]
         receipt.expect(len(chunks) + len(too_long), decoded_bytes=held)
         for entry in too_long:
             receipt.reject(entry.sub, 0, TOO_MANY_CHUNKS)
@@ -162,7 +162,7 @@ class Prepare:
         encoded = self._tokenizer.encode([self._prefix + chunk.masked for chunk in mine])
         vectors = self._levels.find(chunk.template for chunk in mine)
         rewrite_found = self._rewrite_found()
-        landings: list[Landing] = []
+        landings: list[Completed] = []
         cached: list[EmbeddedChunk] = []
         to_embed: list[EncodedChunk] = []
         for i, chunk in enumerate(mine):
@@ -171,7 +171,7 @@ class Prepare:
             if found is None:
                 to_embed.append(EncodedChunk(chunk.template, chunk.masked, ids))
             elif found.source == "index" and not rewrite_found:
-                landings.append(Landing(chunk.template, len(ids), found.source))
+                landings.append(Completed(chunk.template, len(ids), found.source))
             else:
                 cached.append(EmbeddedChunk(chunk.template, chunk.masked, found.vector, len(ids), found.source))
         self._outlets.store.put(cached)

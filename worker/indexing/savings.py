@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from worker.indexing.hyperloglog import Distinct
+from worker.indexing.hyperloglog import HyperLogLog
 from worker.messages import SOURCES, Source
 
 
@@ -32,7 +32,7 @@ class Savings:
     tokens_embedded: int = 0
     tokens_saved: int = 0
     """Of chunks whose template the engine did not compute for them; special tokens and prefix included."""
-    distinct: Distinct = field(default_factory=Distinct)
+    distinct: HyperLogLog = field(default_factory=HyperLogLog)
     """Different templates."""
 
     def facts(self) -> dict[str, Any]:

@@ -15,13 +15,14 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
-from consumers.text.chunk import Chunk
+from consumers.decode.decoder import LogEntry
 from sinks.row import LEVEL_BYTES, SERVICE_BYTES, LineRow, TemplateRow, row_id
 from sinks.sink import Sink, SinkBusy, SinkRejected
 from worker.indexing.dead_letter_reasons import REFUSED_BY_SINK
-from worker.indexing.flights import Flights, Landing
-from worker.messages import EmbeddedChunk, StoreItem
-from worker.runtime.histogram import LONG_SECONDS, Spread
+from worker.indexing.flights import Completed, Flights
+from worker.indexing.pieces import TemplatedPiece
+from worker.messages import Chunk, EmbeddedChunk, StoreItem
+from worker.runtime.histogram import LONG_SECONDS, Histogram
 from worker.runtime.limits import FaultLimit
 from worker.runtime.retry import BACK_OFF_S, Outage
 from worker.runtime.stage import Abandoned
@@ -43,11 +44,11 @@ class StoreTally:
     templates: int = 0
     seconds: float = 0.0
     """Inside the sink."""
-    writes: dict[Kind, Spread] = field(default_factory=lambda: {"lines": Spread(), "templates": Spread()})
+    writes: dict[Kind, Histogram] = field(default_factory=lambda: {"lines": Histogram(), "templates": Histogram()})
     """Seconds of each write that was taken."""
     errors: Counter[str] = field(default_factory=Counter)
     """Writes that were not: `busy` or `rejected`."""
-    searchable: Spread = field(default_factory=lambda: Spread(LONG_SECONDS))
+    searchable: Histogram = field(default_factory=lambda: Histogram(LONG_SECONDS))
     """Seconds from a line's Kafka timestamp until it was acknowledged."""
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -101,10 +102,10 @@ class Store:
             chunks += self._store_templates(embedded)
         alive: list[Chunk] = []
         for chunk in chunks:
-            if chunk.entry.receipt.is_alive:
+            if chunk.receipt.is_alive:
                 alive.append(chunk)
             else:
-                chunk.entry.receipt.settle()  # moves no offset: the partition's new owner writes this line
+                chunk.receipt.settle()  # moves no offset: the partition's new owner writes this line
         if alive:
             self._store_lines(alive)
 
@@ -116,14 +117,14 @@ class Store:
         self.tally.add(templates=len(rows) - len(refused))
         for template, reason in refused.items():
             for parked in self.flights.fail(template, reason):
-                parked.entry.receipt.reject(parked.entry.sub, parked.chunk, reason)
-        landed = [Landing(c.template, c.tokens, c.source) for c in embedded if c.template not in refused]
+                parked.receipt.reject(parked.entry.sub, parked.chunk, reason)
+        landed = [Completed(c.template, c.tokens, c.source) for c in embedded if c.template not in refused]
         freed = self.flights.land(landed)
         self.fail_point("landed")
         return freed
 
     def _store_lines(self, chunks: Sequence[Chunk]) -> None:
-        rows = [line_row(chunk) for chunk in chunks]
+        rows = [line_row(chunk.entry, chunk) for chunk in chunks]
         self.fail_point("before_upsert")
         refused = self._write("lines", rows, self.sink.upsert_lines, self._refused_lines)
         self.fail_point("after_upsert")
@@ -132,9 +133,9 @@ class Store:
         for chunk, row in zip(chunks, rows, strict=True):
             reason = refused.get(row.id)
             if reason is None:
-                chunk.entry.receipt.settle()
+                chunk.receipt.settle()
             else:
-                chunk.entry.receipt.reject(chunk.entry.sub, chunk.chunk, reason)
+                chunk.receipt.reject(chunk.entry.sub, chunk.chunk, reason)
 
     def _note_ages(self, chunks: Sequence[Chunk]) -> None:
         """Note how old the lines are; a clock that is behind the producer's gives none below nought."""
@@ -183,10 +184,9 @@ class Store:
                 return
 
 
-def line_row(chunk: Chunk) -> LineRow:
-    """Make the row of one chunk."""
-    entry = chunk.entry
-    record = entry.receipt.record
+def line_row(entry: LogEntry, chunk: Chunk | TemplatedPiece) -> LineRow:
+    """Make the row of one piece of an entry."""
+    record = entry.record
     return LineRow(
         row_id(record.topic, record.epoch, record.partition, record.offset, entry.sub, chunk.chunk),
         chunk.template,

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from producers.kafka import KafkaProducer, ProducerBroken, QueueFull
-from worker.query import Asked, Question
-from worker.runtime.histogram import LONG_SECONDS, Spread
+from worker.query import QueryRequest, Requester
+from worker.runtime.histogram import LONG_SECONDS, Histogram
 
 LOST_S: Final = 60.0
 """A line that no search has found after so long counts as lost; one under a lag that is longer, too."""
@@ -33,7 +33,7 @@ class CanaryTally:
 
     results: Counter[str] = field(default_factory=Counter)
     """`found` or `lost`."""
-    seconds: Spread = field(default_factory=lambda: Spread(LONG_SECONDS))
+    seconds: Histogram = field(default_factory=lambda: Histogram(LONG_SECONDS))
     """From sending to finding."""
 
 
@@ -47,7 +47,7 @@ class Canary:
         self,
         producer: KafkaProducer | None,
         topic: str,
-        ask: Callable[[Question], bool],
+        ask: Callable[[QueryRequest], bool],
         *,
         every_s: float | None,
         lost_s: float = LOST_S,
@@ -116,6 +116,6 @@ class Canary:
             answers.append(value)
             has_come.set()
 
-        if not self._ask(Question(json.dumps(query).encode(), Asked(reply, self._clock()))) or not has_come.wait(2 * _ANSWER_S):
+        if not self._ask(QueryRequest(json.dumps(query).encode(), Requester(reply, self._clock()))) or not has_come.wait(2 * _ANSWER_S):
             return False
         return any(number in hit["text"] for hit in json.loads(answers[0]).get("hits", ()))

@@ -14,8 +14,8 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
-from worker.observability.samples import Figure
-from worker.runtime.histogram import Seen
+from worker.observability.samples import Sample
+from worker.runtime.histogram import HistogramSnapshot
 
 
 class Exposition:
@@ -24,7 +24,7 @@ class Exposition:
     Thread: any.
     """
 
-    def __init__(self, figures: Callable[[], Iterable[Figure]]) -> None:
+    def __init__(self, figures: Callable[[], Iterable[Sample]]) -> None:
         """`figures` returns all values; those of one metric stand together or not."""
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(_Figures(figures))
@@ -40,7 +40,7 @@ class Exposition:
 class _Figures(Collector):
     """Makes families of figures. Thread: any."""
 
-    def __init__(self, figures: Callable[[], Iterable[Figure]]) -> None:
+    def __init__(self, figures: Callable[[], Iterable[Sample]]) -> None:
         self._figures = figures
 
     def collect(self) -> Iterator[Metric]:
@@ -49,18 +49,18 @@ class _Figures(Collector):
             yield _family(list(together))
 
 
-def _family(figures: list[Figure]) -> Metric:
+def _family(figures: list[Sample]) -> Metric:
     metric = figures[0].metric
     if metric.kind == "histogram":
         histogram = HistogramMetricFamily(metric.name, metric.meaning, labels=metric.labels)
         for figure in figures:
-            if isinstance(figure.value, Seen):
+            if isinstance(figure.value, HistogramSnapshot):
                 buckets = [(_bound(bound), float(count)) for bound, count in figure.value.buckets]
                 histogram.add_metric(figure.labels, buckets, figure.value.total)
         return histogram
     family = (CounterMetricFamily if metric.kind == "counter" else GaugeMetricFamily)(metric.name, metric.meaning, labels=metric.labels)
     for figure in figures:
-        if not isinstance(figure.value, Seen):
+        if not isinstance(figure.value, HistogramSnapshot):
             family.add_metric(figure.labels, figure.value)
     return family
 

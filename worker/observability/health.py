@@ -20,13 +20,13 @@ Phase = Literal["starting", "running", "stopping"]
 """A worker runs once the index was opened and polling has begun."""
 
 
-class Polls(Protocol):
+class PollingLoop(Protocol):
     """A poller, as far as it is looked at."""
 
     last_poll_s: float
 
 
-class Works(Protocol):
+class RunningStage(Protocol):
     """A stage, as far as it is looked at."""
 
     name: str
@@ -58,8 +58,8 @@ class Health:
     def __init__(
         self,
         *,
-        pollers: Mapping[str, Polls],
-        stages: Sequence[Works],
+        pollers: Mapping[str, PollingLoop],
+        stages: Sequence[RunningStage],
         probes: Sequence[Probe],
         phase: Callable[[], Phase],
         engine_is_up: Callable[[], bool],

@@ -9,18 +9,18 @@ from typing import NamedTuple
 
 from consumers.record import Partition
 from worker.groups.kafka import GroupState, KafkaPositions
-from worker.groups.lag import Lag, Look, lag_by_partition
-from worker.groups.offsets import Place, Readers, look
-from worker.observability.probe import NotWell
+from worker.groups.lag import Lag, LagSnapshot, lag_by_partition
+from worker.groups.offsets import GroupPosition, GroupTopics, look
+from worker.observability.probe import ProbeFailed
 from worker.runtime.kafka_admin import BrokerAway, KafkaRefused
 
 _UNASKED = GroupState("unknown", [])
 
 
-class Standing(NamedTuple):
+class PartitionLag(NamedTuple):
     """Where a group stands in one partition, and how far behind that is."""
 
-    place: Place
+    place: GroupPosition
     lag: Lag
 
 
@@ -33,7 +33,7 @@ class LagWatch:
     def __init__(
         self,
         connect: Callable[[], KafkaPositions],
-        readers: Sequence[Readers],
+        readers: Sequence[GroupTopics],
         *,
         owned: Callable[[], Collection[Partition]],
         clock: Callable[[], float],
@@ -46,21 +46,21 @@ class LagWatch:
         self._clock = clock
         self._wall_ms = wall_ms
         self._kafka: KafkaPositions | None = None
-        self._before: Look | None = None
-        self.standings: Mapping[Partition, Standing] = {}
+        self._before: LagSnapshot | None = None
+        self.standings: Mapping[Partition, PartitionLag] = {}
         """As of the last look; replaced whole."""
         self.looked_s: float | None = None
         """When that was, on the clock given."""
 
     def ask(self) -> None:
-        """Look. Raises NotWell when Kafka does not answer, or refuses."""
+        """LagSnapshot. Raises ProbeFailed when Kafka does not answer, or refuses."""
         try:
             self._kafka = self._kafka or self._connect()
             now = self._look(self._kafka, set(self._owned()))
         except (BrokerAway, KafkaRefused) as error:
-            raise NotWell(str(error)) from None
+            raise ProbeFailed(str(error)) from None
         lags = lag_by_partition(self._before, now)
-        self.standings = {place.partition: Standing(place, lags[place.partition]) for place in now.places}
+        self.standings = {place.partition: PartitionLag(place, lags[place.partition]) for place in now.places}
         self.looked_s, self._before = now.at_s, now
 
     def close(self) -> None:
@@ -69,8 +69,8 @@ class LagWatch:
         if kafka is not None:
             kafka.close()
 
-    def _look(self, kafka: KafkaPositions, owned: Collection[Partition]) -> Look:
+    def _look(self, kafka: KafkaPositions, owned: Collection[Partition]) -> LagSnapshot:
         at_s, at_ms = self._clock(), int(self._wall_ms())
         places = [place for readers in self._readers for place in look(kafka, readers) if place.partition in owned]
         oldest_ms = kafka.times_at({place.partition: place.next_offset for place in places if place.lag_records})
-        return Look(at_s=at_s, at_ms=at_ms, state=_UNASKED, places=places, oldest_ms=oldest_ms)
+        return LagSnapshot(at_s=at_s, at_ms=at_ms, state=_UNASKED, places=places, oldest_ms=oldest_ms)

@@ -6,7 +6,7 @@ units, `_total` for what only grows, no label from a record's content. A partiti
 
 from typing import Final, Literal, NamedTuple
 
-Kind = Literal["gauge", "counter", "histogram"]
+MetricType = Literal["gauge", "counter", "histogram"]
 
 
 class Metric(NamedTuple):
@@ -16,7 +16,7 @@ class Metric(NamedTuple):
     """
 
     name: str
-    kind: Kind
+    kind: MetricType
     meaning: str
     labels: tuple[str, ...] = ()
 
@@ -38,7 +38,9 @@ COMMITTED_OFFSET = Metric("vectail_consumer_committed_offset", "gauge", "The nex
 FIRST_OFFSET = Metric("vectail_consumer_first_offset", "gauge", "The first offset that the partition still holds.", _PLACE)
 END_OFFSET = Metric("vectail_consumer_end_offset", "gauge", "The offset behind the partition's last record.", _PLACE)
 LAG_AGE_SECONDS = Metric("vectail_consumer_lag_age_seconds", "gauge", "How long ago Kafka last answered about the lag.")
-STALLED_SECONDS = Metric("vectail_low_watermark_stalled_seconds", "gauge", "How long the oldest open record has been in work.", _PLACE)
+OLDEST_OPEN_RECORD_SECONDS = Metric(
+    "vectail_oldest_open_record_seconds", "gauge", "How long the oldest open record has been in work.", _PLACE
+)
 EXPIRED_TOTAL = Metric(
     "vectail_expired_records_total", "counter", "Records that were gone before they were read: lost to retention.", ("topic",)
 )
@@ -50,25 +52,27 @@ RECORDS_TOTAL = Metric(
     "Records that are done, by outcome: indexed, dead_letter, tombstone, empty, unanswerable, revoked, or abandoned (to be read again).",
     ("topic", "outcome"),
 )
-INFLIGHT_RECORDS = Metric("vectail_inflight_records", "gauge", "Records taken in and not done.", ("group",))
-INFLIGHT_BYTES = Metric(
-    "vectail_inflight_bytes", "gauge", "Bytes of open records: raw as they came, decoded as they are held.", ("group", "form")
+IN_FLIGHT_RECORDS = Metric("vectail_in_flight_records", "gauge", "Records taken in and not done.", ("group",))
+IN_FLIGHT_BYTES = Metric(
+    "vectail_in_flight_bytes", "gauge", "Bytes of open records: raw as they came, decoded as they are held.", ("group", "form")
 )
-CAP_RECORDS = Metric("vectail_cap_records", "gauge", "Most open records.", ("group",))
-CAP_BYTES = Metric("vectail_cap_bytes", "gauge", "Most open bytes, raw and decoded each.", ("group",))
+MAX_IN_FLIGHT_RECORDS = Metric("vectail_max_in_flight_records", "gauge", "Most open records.", ("group",))
+MAX_IN_FLIGHT_BYTES = Metric("vectail_max_in_flight_bytes", "gauge", "Most open bytes, raw and decoded each.", ("group",))
 ASSIGNED_PARTITIONS = Metric("vectail_assigned_partitions", "gauge", "Partitions owned now.", ("group",))
 PAUSED_PARTITIONS = Metric("vectail_paused_partitions", "gauge", "Partitions that wait for room under the cap.", ("group",))
 POLL_GAP_SECONDS = Metric("vectail_poll_gap_seconds", "gauge", "Since Kafka was last polled.", ("group",))
 REBALANCES_TOTAL = Metric("vectail_rebalances_total", "counter", "Partitions assigned, revoked or lost, in events.", ("group", "event"))
-COMMIT_TOTAL = Metric(
-    "vectail_commit_total", "counter", "Commits of a partition's offset by result: accepted or refused.", ("group", "result")
+COMMITS_TOTAL = Metric(
+    "vectail_commits_total", "counter", "Commits of a partition's offset by result: accepted or refused.", ("group", "result")
 )
 
 DECODE_TOTAL = Metric(
     "vectail_decode_total", "counter", "Records by the format that was found: text, json, or none (undecodable).", ("format",)
 )
-REPLACED_TOTAL = Metric("vectail_replaced_records_total", "counter", "Records in which bytes that are not UTF-8 were replaced.")
-HEADLESS_TOTAL = Metric("vectail_headless_records_total", "counter", "Records taken in without their headers, as a name was not UTF-8.")
+INVALID_UTF8_TOTAL = Metric("vectail_invalid_utf8_records_total", "counter", "Records in which bytes that are not UTF-8 were replaced.")
+WITHOUT_HEADERS_TOTAL = Metric(
+    "vectail_records_without_headers_total", "counter", "Records taken in without their headers, as a name was not UTF-8."
+)
 REDACTIONS_TOTAL = Metric("vectail_redactions_total", "counter", "Secrets and personal data replaced, by rule.", ("rule",))
 DLQ_TOTAL = Metric("vectail_dlq_total", "counter", "Dead letters that Kafka has acknowledged, by stage and reason.", ("stage", "reason"))
 DLQ_OPEN = Metric("vectail_dlq_open", "gauge", "Dead letters that wait for Kafka to take them.")

@@ -12,7 +12,7 @@ PATIENCE_S: Final = 3.0
 """A question that is open for longer counts as not answered, however long the client itself goes on waiting."""
 
 
-class NotWell(Exception):
+class ProbeFailed(Exception):
     """It does not answer, or says no; one line."""
 
 
@@ -23,7 +23,7 @@ class Probe:
     """
 
     def __init__(self, name: str, ask: Callable[[], None], *, every_s: float, clock: Callable[[], float]) -> None:
-        """`ask` returns when all is well. Raises NotWell."""
+        """`ask` returns when all is well. Raises ProbeFailed."""
         self.name = name
         self._ask = ask
         self._every_s = every_s
@@ -45,7 +45,7 @@ class Probe:
         self._asked_s = self._clock()
         try:
             self._ask()
-        except NotWell as error:
+        except ProbeFailed as error:
             self._complaint = str(error) or "no reason given"
         else:
             self._complaint = ""

@@ -17,12 +17,12 @@ from sinks.sink import Sink, SinkBroken, SinkBusy
 from worker.embedding.cache.redis_cache import RedisCache
 from worker.embedding.cache.redis_client import RedisFailed
 from worker.groups.kafka import KafkaPositions
-from worker.groups.offsets import readers_of
+from worker.groups.offsets import group_topics
 from worker.observability.canary import Canary
 from worker.observability.health import Health
 from worker.observability.lag_watch import LagWatch
-from worker.observability.probe import NotWell, Probe
-from worker.query import Question
+from worker.observability.probe import Probe, ProbeFailed
+from worker.query import QueryRequest
 from worker.runtime.stage import Crash, Stage
 from worker.settings.settings import Settings
 
@@ -46,7 +46,7 @@ class Status:
         health: Callable[[Sequence[Probe]], Health],
         *,
         canary: KafkaProducer | None,
-        take_question: Callable[[Question], bool],
+        take_question: Callable[[QueryRequest], bool],
         on_crash: Crash,
     ) -> None:
         """`health` is told of the probes; `canary` sends lines of our own, None if none shall be sent."""
@@ -57,7 +57,7 @@ class Status:
         self._stopped = threading.Event()
         self.lag = LagWatch(
             lambda: KafkaPositions(settings.kafka, answer_s=_ANSWER_S),
-            [readers_of(settings.kafka, queries=False), readers_of(settings.kafka, queries=True)],
+            [group_topics(settings.kafka, queries=False), group_topics(settings.kafka, queries=True)],
             owned=lambda: [partition for ledger in ledgers for partition in ledger.owned()],
             clock=time.monotonic,
             wall_ms=lambda: time.time() * 1000,
@@ -66,7 +66,7 @@ class Status:
         if redis is not None:
             self.probes.append(self._probe("redis", partial(_ask_redis, redis)))
         self.health = health(self.probes)
-        self.canary = Canary(canary, settings.kafka.topics[0], take_question, every_s=table.canary_s)
+        self.canary = Canary(canary, settings.kafka.topics[0], take_question, every_s=table.canary_interval_s)
         bodies = {f"probe-{probe.name}": probe.body for probe in self.probes[1:]}
         bodies |= {"probe-kafka": self._watch_kafka, "heartbeat": self._beat, "canary": self.canary.body}
         self._stages = [Stage(name, body, on_crash) for name, body in bodies.items()]
@@ -110,11 +110,11 @@ def _ask_index(sink: Sink) -> None:
     try:
         sink.ping()
     except (SinkBusy, SinkBroken) as error:
-        raise NotWell(str(error)) from None
+        raise ProbeFailed(str(error)) from None
 
 
 def _ask_redis(redis: RedisCache) -> None:
     try:
         redis.ping()
     except RedisFailed as error:
-        raise NotWell(str(error)) from None
+        raise ProbeFailed(str(error)) from None

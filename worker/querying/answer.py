@@ -14,13 +14,13 @@ import numpy as np
 
 from sinks.sink import Sink, SinkBusy, TemplateHit
 from worker.messages import Answerable, FailedQuery, ReadyQuery
-from worker.query import Asked, is_late
+from worker.query import Requester, is_late
 from worker.querying.documents import bounded_json, error_document, shown_line
 from worker.querying.search.around import lines_around
 from worker.querying.search.dense import MOST_TEMPLATES
-from worker.querying.search.search import Sought, mode_of, search
-from worker.querying.search.templates import Enough, find_kinds, kinds_document
-from worker.runtime.histogram import Spread
+from worker.querying.search.search import PreparedQuery, mode_of, search
+from worker.querying.search.templates import StopWhen, find_templates, templates_document
+from worker.runtime.histogram import Histogram
 from worker.runtime.lane import Lane
 from worker.runtime.stage import Abandoned
 
@@ -49,7 +49,7 @@ class AnswerTally:
 
     outcomes: Counter[str] = field(default_factory=Counter)
     """Queries by `answered`, or the code of their error."""
-    seconds: dict[str, Spread] = field(default_factory=lambda: {stage: Spread() for stage in (*STAGES, "total")})
+    seconds: dict[str, Histogram] = field(default_factory=lambda: {stage: Histogram() for stage in (*STAGES, "total")})
     """Of those that were answered, by where the time went."""
 
 
@@ -172,27 +172,27 @@ class Answer:
         self._refuse(FailedQuery(asked, code, field_name, reason))
 
     def _found(self, ready: ReadyQuery, near: list[TemplateHit] | None, enough_s: float) -> dict[str, Any]:
-        def out_of_time() -> bool:
+        def deadline_passed() -> bool:
             return self.clock() >= enough_s
 
         query = ready.query
         if query.around is not None:
-            around = lines_around(self.sink, query.around, out_of_time)
+            around = lines_around(self.sink, query.around, deadline_passed)
             return {"hits": [shown_line(line) for line in around.lines], "complete": around.complete}
-        sought = Sought(query, ready.vector, ready.is_exact, near)
+        sought = PreparedQuery(query, ready.vector, ready.is_exact, near)
         mode = {} if query.text is None else {"mode": mode_of(sought, self.sink)}
         if query.form == "templates":
             counted_s = self.clock() + COUNT_S
-            enough = Enough(counted=lambda: self.clock() >= counted_s or out_of_time(), all=out_of_time)
-            return kinds_document(find_kinds(self.sink, sought, enough)) | mode
-        found = search(self.sink, sought, out_of_time=out_of_time)
+            enough = StopWhen(counted=lambda: self.clock() >= counted_s or deadline_passed(), all=deadline_passed)
+            return templates_document(find_templates(self.sink, sought, enough)) | mode
+        found = search(self.sink, sought, deadline_passed=deadline_passed)
         return {"hits": [{"score": round(hit.score, 6), **shown_line(hit.line)} for hit in found.hits], "complete": found.complete} | mode
 
     def _refuse(self, failed: FailedQuery) -> None:
         self.tally.outcomes[failed.code] += 1
         self._reply(failed.asked, error_document(failed.code, failed.field, failed.reason))
 
-    def _reply(self, asked: Asked, document: dict[str, Any]) -> None:
+    def _reply(self, asked: Requester, document: dict[str, Any]) -> None:
         asked.reply(bounded_json(document), deadline_s=asked.deadline_s)
 
 

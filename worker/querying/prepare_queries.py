@@ -14,10 +14,10 @@ from worker.messages import Answerable, Arrival, EncodedChunk, EncodedQuery, Fai
 from worker.query import (
     CORRELATION_HEADER,
     REPLY_TOPIC_HEADER,
-    Asked,
     BadQuery,
     Query,
-    Question,
+    QueryRequest,
+    Requester,
     deadline_s,
     header_of,
     is_late,
@@ -68,17 +68,17 @@ class PrepareQueries:
     say: Callable[[str], None]
     tally: QueryTally
 
-    def step(self, requests: Sequence[Arrival | Question]) -> None:
+    def step(self, requests: Sequence[Arrival | QueryRequest]) -> None:
         """Work a list of requests."""
-        taken: list[tuple[Asked, Query]] = []
+        taken: list[tuple[Requester, Query]] = []
         for request in requests:
-            question = request if isinstance(request, Question) else self._question(request)
+            question = request if isinstance(request, QueryRequest) else self._question(request)
             if question is not None:
                 self.tally.asked += 1
                 taken += self._read(question)
         self._send_on(taken)
 
-    def _question(self, arrival: Arrival) -> Question | None:
+    def _question(self, arrival: Arrival) -> QueryRequest | None:
         """Take a receipt on; None if nobody can or need be answered."""
         receipt = arrival.receipt
         if not receipt.is_alive:
@@ -97,7 +97,7 @@ class PrepareQueries:
         def reply(value: bytes, *, deadline_s: float | None) -> None:
             self.send(Reply(topic, correlation_id, value), deadline_s=deadline_s, settled=lambda _delivered: receipt.settle())
 
-        return Question(receipt.record.value, Asked(reply, arrival.taken_s), receipt.record.time_ms)
+        return QueryRequest(receipt.record.value, Requester(reply, arrival.taken_s), receipt.record.time_ms)
 
     def _tell_unanswerable(self) -> None:
         self.tally.unanswerable += 1
@@ -105,7 +105,7 @@ class PrepareQueries:
             so_far = f" ({self.tally.unanswerable:,} so far)" if self.tally.unanswerable > 1 else ""
             self.say(f"a query names no reply topic that is on the list (query.reply_topics); it is dropped{so_far}")
 
-    def _read(self, question: Question) -> list[tuple[Asked, Query]]:
+    def _read(self, question: QueryRequest) -> list[tuple[Requester, Query]]:
         """Return the query, or nothing if it is answered already."""
         asked = question.asked
         try:
@@ -125,7 +125,7 @@ class PrepareQueries:
         if query.mode in ("bm25", "hybrid") and not self.has_bm25():
             raise BadQuery("mode", f"the index has no column for full-text search (milvus.bm25), {query.mode} needs one")
 
-    def _send_on(self, taken: list[tuple[Asked, Query]]) -> None:
+    def _send_on(self, taken: list[tuple[Requester, Query]]) -> None:
         """Send each where its vector is computed, or straight to the answer stage if it needs none or the cache has it.
 
         A text that means nothing (identifiers, or what the masks leave nothing of) is looked for by its words, unless it must be `dense`.

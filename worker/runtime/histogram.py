@@ -17,7 +17,7 @@ SIZES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1_024.0, 2_0
 TOKENS = (16.0, 64.0, 256.0, 512.0, 1_024.0, 2_048.0, 4_096.0, 8_192.0, 16_384.0, 32_768.0, 65_536.0)
 
 
-class Seen(NamedTuple):
+class HistogramSnapshot(NamedTuple):
     """What a spread holds at one moment.
 
     Thread: any.
@@ -29,7 +29,7 @@ class Seen(NamedTuple):
     """All values added up."""
 
 
-class Spread:
+class Histogram:
     """Counts only grow; each value is in exactly one bucket.
 
     Thread: any.
@@ -56,8 +56,8 @@ class Spread:
             self._counts += places
             self._total += float(values.sum())
 
-    def seen(self) -> Seen:
+    def seen(self) -> HistogramSnapshot:
         """Return what was counted so far."""
         with self._lock:
             counts, total = self._counts.cumsum().tolist(), self._total
-        return Seen(list(zip([*self._bounds.tolist(), float("inf")], counts, strict=True)), total)
+        return HistogramSnapshot(list(zip([*self._bounds.tolist(), float("inf")], counts, strict=True)), total)

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Generic, Protocol, TypeVar
 
-from worker.runtime.histogram import Spread
+from worker.runtime.histogram import Histogram
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -38,13 +38,13 @@ class Lane(Generic[T]):
 
     def __init__(self, name: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.name = name
-        self.waits = Spread()
+        self.waits = Histogram()
         """Seconds: how long the first usual entry of each list that was taken had been inside."""
         self._clock = clock
         self._ready = threading.Condition()
         self._urgent: deque[T] = deque()
         self._usual: deque[T] = deque()
-        self._ages = Ages()
+        self._ages = QueueAges()
         """Of the usual entries."""
         self._rung = False
         self._closed = False
@@ -108,7 +108,7 @@ class Lane(Generic[T]):
         return len(self._urgent) + len(self._usual)
 
 
-class Ages:
+class QueueAges:
     """Entries leave in the order in which they came.
 
     Thread: one at a time; its owner's lock.

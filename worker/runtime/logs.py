@@ -1,8 +1,8 @@
 """What the worker says: lines for people on a terminal, JSON for machines, never a record's body.
 
-`Announcer` is the `say` that everything else is given: a fault of the world is said once and then at most once a minute, with
+`RateLimitedLog` is the `say` that everything else is given: a fault of the world is said once and then at most once a minute, with
 what happens next in the same line. No secret of the settings is said (`hide`). Nothing that is said can end or stop the worker: once
-standard error is `forgiving_stderr`, a line that cannot be written, because nobody reads the pipe or the disk is full, is forgotten, and
+standard error is `non_blocking_stderr`, a line that cannot be written, because nobody reads the pipe or the disk is full, is forgotten, and
 the next one is tried again.
 """
 
@@ -32,7 +32,7 @@ _hidden: list[bytes] = []
 """What is left out of standard error; the longest first, because one may be a part of another."""
 
 
-class _Forgiving(io.FileIO):
+class _NonBlockingStderr(io.FileIO):
     """A file in which what cannot be written counts as written, so that nobody waits long and nothing is left to fail at the very end.
 
     The first line for which there is no room waits for `_ROOM_S`, because the reader may only be slow; the others do not, until there is
@@ -75,7 +75,7 @@ class _Forgiving(io.FileIO):
 
 
 def hide(secrets: Iterable[str]) -> None:
-    """Leave these out of everything that is written to `forgiving_stderr` from now on."""
+    """Leave these out of everything that is written to `non_blocking_stderr` from now on."""
     found = {*_hidden, *(secret.encode("utf-8", "replace") for secret in secrets)}
     _hidden[:] = sorted(found, key=len, reverse=True)
 
@@ -87,7 +87,7 @@ def _without_secrets(written: bytes) -> bytes:
     return written
 
 
-def forgiving_stderr() -> TextIO:
+def non_blocking_stderr() -> TextIO:
     """Return a standard error on which nothing can fail. A closed one becomes the null device, or a connection would get its number.
 
     A pipe is opened once more, so that it does not block for us and our libraries, but as ever for others who write to it.
@@ -102,13 +102,13 @@ def forgiving_stderr() -> TextIO:
             own = os.open(f"/proc/self/fd/{_STDERR}", os.O_WRONLY | os.O_NONBLOCK)
             os.dup2(own, _STDERR)
             os.close(own)
-    _streams.append(_Forgiving(_STDERR))
+    _streams.append(_NonBlockingStderr(_STDERR))
     buffer = io.BufferedWriter(_streams[-1], _PIPE_BYTES)
     encoding = sys.stderr.encoding if sys.stderr is not None else "utf-8"
     return io.TextIOWrapper(buffer, encoding, errors="backslashreplace", line_buffering=True)
 
 
-_streams: list[_Forgiving] = []
+_streams: list[_NonBlockingStderr] = []
 
 
 def lines_lost() -> int:
@@ -154,7 +154,7 @@ def _numbered(worker: int) -> Callable[[object, str, EventDict], EventDict]:
     return add
 
 
-class Announcer:
+class RateLimitedLog:
     """Says each line at most once in `AGAIN_S`; control characters are escaped.
 
     Thread: any.
@@ -180,10 +180,10 @@ class Announcer:
         self._write(printable(line))
 
 
-def announcer() -> Announcer:
+def announcer() -> RateLimitedLog:
     """Return an announcer that warns through structlog."""
     log = structlog.get_logger()
-    return Announcer(log.warning)
+    return RateLimitedLog(log.warning)
 
 
 def inform(event: str, **facts: object) -> None:

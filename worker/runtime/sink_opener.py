@@ -15,7 +15,7 @@ from worker.runtime.stage import Crash, Stage
 _LOOK_S = 0.2
 
 
-class Opening:
+class SinkOpener:
     """The sink is open once `wait` has said so, and not before.
 
     Thread: main; `stage` is its own.

@@ -18,15 +18,15 @@ class EngineHangs(Exception):
 
 
 class Watchdog:
-    """One batch may be in the engine for at most `hang_s` seconds of this process's own life.
+    """One batch may be in the engine for at most `watchdog_s` seconds of this process's own life.
 
     Thread: main.
     """
 
-    def __init__(self, busy_since_s: Callable[[], float | None], *, hang_s: float) -> None:
+    def __init__(self, busy_since_s: Callable[[], float | None], *, watchdog_s: float) -> None:
         """`busy_since_s` says when the engine began with what it works on, None while it rests."""
         self._busy_since_s = busy_since_s
-        self._hang_s = hang_s
+        self._watchdog_s = watchdog_s
         self._since_s: float | None = None
         """When what is watched now began."""
         self._watched_s = 0.0
@@ -41,6 +41,6 @@ class Watchdog:
         if since_s is None:
             return
         self._watched_s += min(now_s - max(since_s, since_s if last_s is None else last_s), _MOST_A_CHECK_S)
-        if self._watched_s > self._hang_s:
+        if self._watched_s > self._watchdog_s:
             faulthandler.dump_traceback(sys.stderr, all_threads=True)
-            raise EngineHangs(f"the engine has not answered for {self._hang_s:g} s (engine.hang_s); the stacks are in the log")
+            raise EngineHangs(f"the engine has not answered for {self._watchdog_s:g} s (engine.watchdog_s); the stacks are in the log")

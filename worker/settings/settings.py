@@ -21,7 +21,6 @@ from worker.settings.secrets import HIDDEN, is_secret
 from worker.settings.status_table import HttpTable, StatusTable
 from worker.settings.tables import (
     CacheTable,
-    CapTable,
     DecodeTable,
     EngineTable,
     KafkaTable,
@@ -55,7 +54,6 @@ class Settings(Table):
     """
 
     kafka: KafkaTable = KafkaTable()
-    cap: CapTable = CapTable()
     decode: DecodeTable = DecodeTable()
     mask: MaskTable = MaskTable()
     redact: RedactTable = RedactTable()

@@ -20,7 +20,7 @@ class StatusTable(Table):
     """How often Kafka, the index and Redis are asked whether they answer, and Kafka for the lag."""
     heartbeat_file: Path | None = None
     """A file that is touched every `refresh_s` while the worker is alive, for probes that can only run a command. Its folder must exist."""
-    canary_s: float | None = Field(default=None, ge=5)
+    canary_interval_s: float | None = Field(default=None, ge=5)
     """Every so many seconds a line is sent to the first of `kafka.topics` and searched for until it is found. It stays in the index."""
 
 
@@ -38,8 +38,8 @@ class HttpTable(Table):
     token: SecretStr = SecretStr("")
     """What callers send as `Authorization: Bearer …`; empty: whoever reaches the port may ask. Without it, on a loopback address, only
     requests that call us `localhost` or by an address are answered, so that no web page can make a browser ask in its name."""
-    concurrency: int = Field(default=64, ge=1, le=1_000)
-    """Queries over HTTP that may be open at once, besides `query.cap_records` of Kafka; the next are answered 429."""
+    max_open_queries: int = Field(default=64, ge=1, le=1_000)
+    """Queries over HTTP that may be open at once, besides `query.max_in_flight_records` of Kafka; the next are answered 429."""
     max_body_bytes: int = Field(default=64 * 1024, ge=1024, le=16 * 1024 * 1024)
     timeout_s: float = Field(default=60.0, gt=0, le=3_600)
     """No answer comes later, whatever a query's `deadline_ms` says. Longer than the 30 s after which a query without one is given up,

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from consumers.text.redact import Redactor
 
 _SETTING_OF = {
-    "auto.offset.reset": "kafka.start",
+    "auto.offset.reset": "kafka.offset_reset",
     "bootstrap.servers": "kafka.bootstrap_servers",
     "group.id": "kafka.group",
-    "group.protocol": "kafka.protocol",
+    "group.protocol": "kafka.group_protocol",
     "max.poll.interval.ms": "kafka.max_poll_interval_s",
 }
 """Client properties that are settings of their own."""
@@ -46,11 +46,11 @@ class KafkaTable(Table):
     reply_topic: str = "vectail.replies"
     dead_letter_topic: str = "vectail.dead-letters"
     topic_epoch: str | None = Field(default=None, pattern=r"^[0-9A-Za-z_-]{1,32}$")
-    protocol: Literal["classic", "consumer"] = "classic"
+    group_protocol: Literal["classic", "consumer"] = "classic"
     """How the group agrees on who reads what; `consumer` is KIP-848. To change it, end all members first, then start them again."""
-    start: Literal["earliest", "latest"] = "earliest"
+    offset_reset: Literal["earliest", "latest"] = "earliest"
     """Where the log group begins in a partition for which it has committed nothing, new ones too."""
-    expired: Literal["stop", "earliest", "latest"] = "stop"
+    on_expired_offset: Literal["stop", "earliest", "latest"] = "stop"
     """Where it goes on when what it committed is not there any more; `stop`: the user decides, with `vectail offsets reset`."""
     down_exit_s: float | None = Field(default=None, ge=1)
     """Exit with code 1 when no broker has answered for so long; not set: wait for ever."""
@@ -84,13 +84,6 @@ class KafkaTable(Table):
         return self
 
 
-class CapTable(Table):
-    """How much may be open at once; the only bound of the system."""
-
-    records: int = Field(default=20_000, ge=1)
-    bytes: int = Field(default=64 * 1024 * 1024, ge=1024)
-
-
 class DecodeTable(Table):
     """How a record becomes log entries."""
 
@@ -107,20 +100,20 @@ class AddedMask(Table):
     name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,63}$")
     pattern: str = Field(min_length=1, max_length=4096)
     """RE2 syntax."""
-    stand_in: str = Field(default="", max_length=64)
+    replacement: str = Field(default="", max_length=64)
 
 
 class MaskTable(Table):
     """What is taken out of a line before it is embedded; the stored text stays as it is."""
 
     mode: Literal["template", "exact"] = "template"
-    off: tuple[str, ...] = ()
+    disabled: tuple[str, ...] = ()
     """Built-in masks that are not applied, by name."""
     add: tuple[AddedMask, ...] = ()
 
     @model_validator(mode="after")
     def _are_masks(self) -> Self:
-        if self.off or self.add:
+        if self.disabled or self.add:
             new_masker(self)
         return self
 
@@ -170,7 +163,7 @@ class EngineTable(Table):
     own_process: bool = False
     """Run vLLM's engine in a process of its own: slower to start and no faster here. There, whatever fails ends it: nothing is halved or
     bisected, the engine is only made anew; and it takes a Ctrl-C for itself."""
-    hang_s: float = Field(default=180.0, ge=1)
+    watchdog_s: float = Field(default=180.0, ge=1)
     """A batch that takes longer ends the worker, with the stacks of all threads in the log."""
 
 
@@ -178,14 +171,14 @@ class CacheTable(Table):
     """Vectors kept in memory, and how many templates are remembered as known."""
 
     memory_bytes: int = Field(default=64 * 1024 * 1024, ge=0)
-    known_templates: int = Field(default=500_000, ge=1)
+    max_known_templates: int = Field(default=500_000, ge=1)
 
 
 def new_masker(table: MaskTable) -> "Masker":
     """Make the masks that the settings name. Raises BadMask, which is a ValueError."""
     from consumers.text.mask import Mask, Masker  # noqa: PLC0415 - verbs that mask nothing need not load Arrow
 
-    return Masker(table.mode, off=table.off, added=[Mask(mask.name, mask.pattern, mask.stand_in) for mask in table.add])
+    return Masker(table.mode, disabled=table.disabled, added=[Mask(mask.name, mask.pattern, mask.replacement) for mask in table.add])
 
 
 def new_redactor(table: RedactTable) -> "Redactor":
@@ -204,8 +197,8 @@ class RedisTable(Table):
     password: SecretStr = SecretStr("")
     cluster: bool = False
     sentinels: tuple[str, ...] = ()
-    """`HOST:PORT` of each sentinel; they are asked for the master of `service`."""
-    service: str = "mymaster"
+    """`HOST:PORT` of each sentinel; they are asked for the master of `sentinel_master`."""
+    sentinel_master: str = "mymaster"
     sentinel_user: str = ""
     sentinel_password: SecretStr = SecretStr("")
     ca_file: Path | None = None
@@ -224,17 +217,21 @@ class QueryTable(Table):
 
     reply_topics: tuple[str, ...] = ()
     """Topics that a query may name for its reply, besides `kafka.reply_topic`."""
-    cap_records: int = Field(default=1_000, ge=1)
-    bulk_batch_s: float = Field(default=0.1, ge=0.001, le=60)
+    max_in_flight_records: int = Field(default=1_000, ge=1)
+    target_batch_s: float = Field(default=0.1, ge=0.001, le=60)
     """While queries arrive, a batch of log lines should not take longer: the next query waits for it. Shorter ones cost throughput."""
 
 
 class LimitTable(Table):
-    """When to stop rather than go on."""
+    """How much may be in flight at once, and when to stop rather than go on."""
 
-    undecodable_in_a_row: int = Field(default=1_000, ge=1)
+    max_in_flight_records: int = Field(default=20_000, ge=1)
+    """Log records that are admitted and not done. With `max_in_flight_bytes` the only bound of the system's memory."""
+    max_in_flight_bytes: int = Field(default=64 * 1024 * 1024, ge=1024)
+    """Bytes of these records, as they came and, counted apart, as they are decoded."""
+    max_consecutive_undecodable: int = Field(default=1_000, ge=1)
     """Records that become dead letters before their texts are embedded, whatever the reason: undecodable, too large, too many chunks."""
-    rejected_in_a_row: int = Field(default=20, ge=1)
+    max_consecutive_rejected: int = Field(default=20, ge=1)
     """Texts that the engine rejects alone; and, each counted for itself, lines and templates that the index refuses alone."""
-    drain_s: float = Field(default=25.0, gt=0)
+    drain_timeout_s: float = Field(default=25.0, gt=0)
     """How long SIGTERM may take."""

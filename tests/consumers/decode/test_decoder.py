@@ -20,14 +20,14 @@ from consumers.decode.decoder import (
     Undecodable,
     strip_line_end,
 )
-from tests.consumers.records import receipt_of, record
+from tests.consumers.records import record
 
 Entry = tuple[int, str, str, str]
 FORMATS: list[Format] = ["auto", "text", "json"]
 
 
 def decode(value: bytes | None, *, form: Format = "auto", strict: bool = False, max_entries: int = 10_000) -> list[LogEntry]:
-    return Decoder(form=form, strict=strict, max_entries=max_entries).decode(receipt_of(record(value=value)))
+    return Decoder(form=form, strict=strict, max_entries=max_entries).decode(record(value=value))
 
 
 def entries(value: bytes | None, form: Format = "auto") -> list[Entry]:
@@ -82,11 +82,9 @@ def test_nothing_to_index_gives_no_entries(value: bytes | None) -> None:
     assert entries(value) == []
 
 
-def test_an_entry_carries_its_receipt_and_kafkas_time() -> None:
-    receipt = receipt_of(record(7, b'[{"msg": "a"}, {"msg": "b"}]'))
-    assert Decoder().decode(receipt) == [
-        LogEntry(receipt, sub, text, receipt.record.time_ms, "", "") for sub, text in enumerate(["a", "b"])
-    ]
+def test_an_entry_carries_its_record_and_kafkas_time() -> None:
+    two = record(7, b'[{"msg": "a"}, {"msg": "b"}]')
+    assert Decoder().decode(two) == [LogEntry(two, sub, text, two.time_ms, "", "") for sub, text in enumerate(["a", "b"])]
 
 
 @pytest.mark.parametrize("name", MESSAGE_FIELDS)
@@ -181,7 +179,7 @@ def test_the_json_format_reads_what_auto_reads() -> None:
 @pytest.mark.parametrize("value", [b"bad \xff", b"\xed\xa0\x80", b"\xc0\xaf", b'{"msg": "\xff"}'])
 def test_bytes_that_are_not_utf8_are_replaced_and_counted_or_refused(value: bytes) -> None:
     decoder = Decoder()
-    assert "�" in decoder.decode(receipt_of(record(value=value)))[0].text
+    assert "�" in decoder.decode(record(value=value))[0].text
     assert decoder.replaced_records == 1
     with pytest.raises(Undecodable, match="UTF-8"):
         decode(value, strict=True)
@@ -190,7 +188,7 @@ def test_bytes_that_are_not_utf8_are_replaced_and_counted_or_refused(value: byte
 def test_good_records_are_not_counted_as_replaced() -> None:
     decoder = Decoder(strict=True)
     for value in (b"plain", "ä".encode(), b"", None, b"{}"):
-        decoder.decode(receipt_of(record(value=value)))
+        decoder.decode(record(value=value))
     assert decoder.replaced_records == 0
 
 
@@ -259,11 +257,11 @@ def test_a_line_comes_back_as_it_was_whatever_line_end_it_had(line: str) -> None
 def test_a_value_above_the_limit_is_refused_before_it_is_looked_at_and_one_at_the_limit_is_not(form: Format) -> None:
     decoder = Decoder(form=form, strict=True, max_record_bytes=20)
     with pytest.raises(TooLarge) as refused:
-        decoder.decode(receipt_of(record(value=b"\xff" * 21)))
+        decoder.decode(record(value=b"\xff" * 21))
     assert refused.value.reason == "too_large: 21 bytes, 20 are allowed"
     fits = b'{"msg": "disk full"}'
     assert len(fits) == 20
-    assert len(decoder.decode(receipt_of(record(value=fits)))) == 1
+    assert len(decoder.decode(record(value=fits))) == 1
 
 
 def test_the_reason_of_what_cannot_be_decoded_says_so() -> None:

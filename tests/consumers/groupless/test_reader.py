@@ -7,7 +7,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from consumers.groupless.reader import Bounds, LooseReader, RangeUnreadable, TopicUnknown
+from consumers.groupless.reader import GrouplessReader, OffsetRange, RangeUnreadable, TopicUnknown
 from consumers.record import Partition, Record
 from tests.services.kafka import KafkaServer
 from tests.services.mock_kafka import PARTITIONS, MockKafka
@@ -25,25 +25,25 @@ def send(bootstrap: str, partition: Partition, count: int) -> None:
     assert producer.flush(WAIT_S) == 0
 
 
-def read(reader: LooseReader, partition: Partition, first: int, end: int, *, timeout_s: float = WAIT_S) -> list[Record]:
+def read(reader: GrouplessReader, partition: Partition, first: int, end: int, *, timeout_s: float = WAIT_S) -> list[Record]:
     return [one for records in reader.read(partition, first, end, epoch="e1", timeout_s=timeout_s) for one in records]
 
 
 @pytest.fixture
-def reader(mock_kafka: MockKafka) -> Iterator[LooseReader]:
-    reader = LooseReader(mock_kafka.bootstrap, {})
+def reader(mock_kafka: MockKafka) -> Iterator[GrouplessReader]:
+    reader = GrouplessReader(mock_kafka.bootstrap, {})
     yield reader
     reader.close()
 
 
 @pytest.fixture
-def real(kafka: KafkaServer) -> Iterator[LooseReader]:
-    reader = LooseReader(kafka.bootstrap, {})
+def real(kafka: KafkaServer) -> Iterator[GrouplessReader]:
+    reader = GrouplessReader(kafka.bootstrap, {})
     yield reader
     reader.close()
 
 
-def test_a_range_takes_its_first_offset_and_not_its_end(mock_kafka: MockKafka, reader: LooseReader) -> None:
+def test_a_range_takes_its_first_offset_and_not_its_end(mock_kafka: MockKafka, reader: GrouplessReader) -> None:
     send(mock_kafka.bootstrap, LOGS, 50)
     records = read(reader, LOGS, 10, 40)
     assert [record.offset for record in records] == list(range(10, 40))
@@ -52,14 +52,14 @@ def test_a_range_takes_its_first_offset_and_not_its_end(mock_kafka: MockKafka, r
     assert [record.offset for record in read(reader, LOGS, 49, 50)] == [49], "a second range, of the same reader"
 
 
-def test_a_long_range_comes_in_several_lists(mock_kafka: MockKafka, reader: LooseReader) -> None:
+def test_a_long_range_comes_in_several_lists(mock_kafka: MockKafka, reader: GrouplessReader) -> None:
     send(mock_kafka.bootstrap, LOGS, 2_500)
     lists = list(reader.read(LOGS, 0, 2_500, epoch="", timeout_s=WAIT_S))
     assert [record.offset for records in lists for record in records] == list(range(2_500))
     assert max(map(len, lists)) <= 1_000
 
 
-def test_a_range_that_is_left_early_does_not_disturb_the_next(mock_kafka: MockKafka, reader: LooseReader) -> None:
+def test_a_range_that_is_left_early_does_not_disturb_the_next(mock_kafka: MockKafka, reader: GrouplessReader) -> None:
     send(mock_kafka.bootstrap, LOGS, 2_500)
     send(mock_kafka.bootstrap, Partition("logs", 1), 3)
     begun = reader.read(LOGS, 0, 2_500, epoch="", timeout_s=WAIT_S)
@@ -68,20 +68,20 @@ def test_a_range_that_is_left_early_does_not_disturb_the_next(mock_kafka: MockKa
     assert [(record.partition, record.offset) for record in read(reader, Partition("logs", 1), 0, 3)] == [(1, 0), (1, 1), (1, 2)]
 
 
-def test_a_range_beyond_the_end_is_not_waited_for_for_ever(mock_kafka: MockKafka, reader: LooseReader) -> None:
+def test_a_range_beyond_the_end_is_not_waited_for_for_ever(mock_kafka: MockKafka, reader: GrouplessReader) -> None:
     send(mock_kafka.bootstrap, LOGS, 3)
     with pytest.raises(RangeUnreadable, match=r"no record for 0\.5 s"):
         read(reader, LOGS, 0, 9, timeout_s=0.5)
 
 
-def test_partitions_bounds_and_times_are_told(mock_kafka: MockKafka, reader: LooseReader) -> None:
+def test_partitions_bounds_and_times_are_told(mock_kafka: MockKafka, reader: GrouplessReader) -> None:
     send(mock_kafka.bootstrap, LOGS, 5)
     assert reader.partitions("logs", WAIT_S) == [Partition("logs", number) for number in range(PARTITIONS)]
-    assert reader.bounds(LOGS, WAIT_S) == Bounds(0, 5)
-    assert reader.bounds(Partition("logs", 1), WAIT_S) == Bounds(0, 0)
+    assert reader.bounds(LOGS, WAIT_S) == OffsetRange(0, 5)
+    assert reader.bounds(Partition("logs", 1), WAIT_S) == OffsetRange(0, 0)
 
 
-def test_a_time_is_an_offset(kafka: KafkaServer, real: LooseReader, unique: Unique) -> None:
+def test_a_time_is_an_offset(kafka: KafkaServer, real: GrouplessReader, unique: Unique) -> None:
     place = Partition(unique("times"), 0)
     kafka.create_topic(place.topic, 2)
     send(kafka.bootstrap, place, 5)
@@ -89,7 +89,7 @@ def test_a_time_is_an_offset(kafka: KafkaServer, real: LooseReader, unique: Uniq
     assert real.offset_at(Partition(place.topic, 1), 0, WAIT_S) == 0
 
 
-def test_what_a_transaction_leaves_between_records_is_stepped_over(kafka: KafkaServer, real: LooseReader, unique: Unique) -> None:
+def test_what_a_transaction_leaves_between_records_is_stepped_over(kafka: KafkaServer, real: GrouplessReader, unique: Unique) -> None:
     place = Partition(unique("transactions"), 0)
     kafka.create_topic(place.topic)
     producer = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": place.topic, "log_level": 0})
@@ -101,25 +101,25 @@ def test_what_a_transaction_leaves_between_records_is_stepped_over(kafka: KafkaS
         assert producer.flush(WAIT_S) == 0
         end(WAIT_S)
     bounds = real.bounds(place, WAIT_S)
-    assert bounds == Bounds(0, 9), "each transaction ends with a marker"
+    assert bounds == OffsetRange(0, 9), "each transaction ends with a marker"
     assert [record.offset for record in read(real, place, *bounds)] == [0, 1, 6, 7]
     assert [record.offset for record in read(real, place, 2, 6)] == []
 
 
-def test_records_that_are_gone_are_an_error_and_not_a_jump(kafka: KafkaServer, real: LooseReader, unique: Unique) -> None:
+def test_records_that_are_gone_are_an_error_and_not_a_jump(kafka: KafkaServer, real: GrouplessReader, unique: Unique) -> None:
     place = Partition(unique("gone"), 0)
     kafka.create_topic(place.topic)
     send(kafka.bootstrap, place, 10)
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
     (removed,) = admin.delete_records([TopicPartition(*place, 6)]).values()
     removed.result(WAIT_S)
-    assert real.bounds(place, WAIT_S) == Bounds(6, 10)
+    assert real.bounds(place, WAIT_S) == OffsetRange(6, 10)
     with pytest.raises(RangeUnreadable):
         read(real, place, 5, 10, timeout_s=5.0)
     assert [record.offset for record in read(real, place, 6, 10)] == [6, 7, 8, 9]
 
 
-def test_the_epoch_is_of_this_topic_and_not_of_its_name(kafka: KafkaServer, real: LooseReader, unique: Unique) -> None:
+def test_the_epoch_is_of_this_topic_and_not_of_its_name(kafka: KafkaServer, real: GrouplessReader, unique: Unique) -> None:
     name = unique("epoch")
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
     epochs = []
@@ -134,30 +134,30 @@ def test_the_epoch_is_of_this_topic_and_not_of_its_name(kafka: KafkaServer, real
 
 
 def test_an_epoch_that_is_set_is_not_asked_for() -> None:
-    reader = LooseReader(f"127.0.0.1:{free_port()}", {}, topic_epoch="e7")
+    reader = GrouplessReader(f"127.0.0.1:{free_port()}", {}, topic_epoch="e7")
     assert reader.epoch("logs", 0.1) == "e7"
     reader.close()
 
 
-def test_whether_a_topic_is_compacted_is_told(kafka: KafkaServer, real: LooseReader, mock_kafka: MockKafka, unique: Unique) -> None:
+def test_whether_a_topic_is_compacted_is_told(kafka: KafkaServer, real: GrouplessReader, mock_kafka: MockKafka, unique: Unique) -> None:
     for policy, wanted in (("delete", False), ("compact", True), ("compact,delete", True)):
         name = unique("policy")
         kafka.create_topic(name, settings={"cleanup.policy": policy})
         assert real.is_compacted(name, WAIT_S) is wanted
     assert real.is_compacted(unique("nowhere"), WAIT_S) is None
-    reader = LooseReader(mock_kafka.bootstrap, {})
+    reader = GrouplessReader(mock_kafka.bootstrap, {})
     assert reader.is_compacted("logs", 0.5) is None, "that broker has no such call"
     reader.close()
 
 
-def test_a_topic_that_is_not_there_is_the_users_to_change(kafka: KafkaServer, real: LooseReader, unique: Unique) -> None:
+def test_a_topic_that_is_not_there_is_the_users_to_change(kafka: KafkaServer, real: GrouplessReader, unique: Unique) -> None:
     del kafka
     with pytest.raises(TopicUnknown, match="does not exist"):
         real.partitions(unique("nowhere"), WAIT_S)
 
 
 def test_a_broker_that_is_away_is_one_line() -> None:
-    reader = LooseReader(f"127.0.0.1:{free_port()}", {})
+    reader = GrouplessReader(f"127.0.0.1:{free_port()}", {})
     started_s = time.monotonic()
     for ask in (
         lambda: reader.partitions("logs", 0.3),
@@ -173,7 +173,7 @@ def test_a_broker_that_is_away_is_one_line() -> None:
     reader.close()
 
 
-def test_reading_moves_no_group(kafka: KafkaServer, real: LooseReader, unique: Unique) -> None:
+def test_reading_moves_no_group(kafka: KafkaServer, real: GrouplessReader, unique: Unique) -> None:
     place = Partition(unique("groups"), 0)
     kafka.create_topic(place.topic)
     send(kafka.bootstrap, place, 5)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from consumers.kafka.connectivity import Contact, fatal_line
+from consumers.kafka.connectivity import BrokerConnectivity, fatal_line
 from consumers.source import SourceAway
 
 REFUSED = (
@@ -11,11 +11,11 @@ REFUSED = (
 )
 
 
-def new_contact(down_exit_s: float | None = None, librdkafka: dict[str, str] | None = None) -> Contact:
-    return Contact("broker:9092", librdkafka or {}, down_exit_s=down_exit_s)
+def new_contact(down_exit_s: float | None = None, librdkafka: dict[str, str] | None = None) -> BrokerConnectivity:
+    return BrokerConnectivity("broker:9092", librdkafka or {}, down_exit_s=down_exit_s)
 
 
-def poll(contact: Contact, *, from_s: int, to_s: int) -> None:
+def poll(contact: BrokerConnectivity, *, from_s: int, to_s: int) -> None:
     for now_s in range(from_s, to_s + 1):
         contact.polled(float(now_s))
 
@@ -48,11 +48,11 @@ def test_time_in_which_nobody_polled_does_not_count() -> None:
 
 def test_a_sign_is_asked_for_in_time_and_only_where_it_decides() -> None:
     contact, patient = new_contact(60.0), new_contact()
-    assert not contact.wants_a_sign()
+    assert not contact.needs_probe()
     poll(contact, from_s=0, to_s=20)
     poll(patient, from_s=0, to_s=20)
-    assert contact.wants_a_sign()
-    assert not patient.wants_a_sign()
+    assert contact.needs_probe()
+    assert not patient.needs_probe()
 
 
 def test_credentials_that_are_refused_are_said_once_and_not_as_a_broker_that_is_away() -> None:

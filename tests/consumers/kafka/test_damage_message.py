@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from confluent_kafka import Producer
 
-from consumers.kafka.fetch_position import DEFAULT_MOST_BYTES, WIRE_TRIES, line_of
+from consumers.kafka.fetch_position import DEFAULT_MOST_BYTES, WIRE_TRIES, damage_message
 from consumers.kafka.settings import KafkaSourceSettings
 from consumers.kafka.source import KafkaSource
 from consumers.record import Partition
@@ -21,7 +21,7 @@ LARGE_BYTES, MOST_BYTES = 3_000_000, "1000000"
 
 
 def said(reason: str, tries: int, next_offset: int | None = 7) -> str:
-    return line_of(LOGS, next_offset, reason, tries=tries, most_bytes=DEFAULT_MOST_BYTES)
+    return damage_message(LOGS, next_offset, reason, tries=tries, most_bytes=DEFAULT_MOST_BYTES)
 
 
 def test_what_a_bad_wire_does_is_one_line_whatever_it_hits() -> None:
@@ -62,7 +62,7 @@ def test_a_real_zstd_batch_that_is_too_large_holds_its_partition_and_is_read_onc
     def join(**limits: str) -> Member:
         properties = {name.replace("_", "."): value for name, value in limits.items()} | {"fetch.wait.max.ms": "20", "log_level": "0"}
         source = KafkaSourceSettings(
-            bootstrap_servers=kafka.bootstrap, group=group, topics=(topic,), protocol="consumer", librdkafka=properties
+            bootstrap_servers=kafka.bootstrap, group=group, topics=(topic,), group_protocol="consumer", librdkafka=properties
         )
         return Member(KafkaSource(source, say=lines.append))
 

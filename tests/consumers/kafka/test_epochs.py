@@ -122,11 +122,11 @@ def test_a_topic_made_anew_gives_no_epoch_to_what_was_read_before_and_names_its_
     learn(epochs, broker, 1)
     learn(epochs, broker, 2, NOW_S + 1)
     assert epochs.epoch(LOGS, NOW_S + 1) is None
-    assert epochs.made_anew() == [LOGS]
+    assert epochs.recreated() == [LOGS]
     epochs.assign([LOGS], NOW_S + 2)
     learn(epochs, broker, 2, NOW_S + 2)
     assert epochs.epoch(LOGS, NOW_S + 2) == "00000002"
-    assert epochs.made_anew() == []
+    assert epochs.recreated() == []
 
 
 def test_a_partition_that_brought_nothing_yet_is_made_anew_too(broker: Broker, epochs: TopicEpochs) -> None:
@@ -134,7 +134,7 @@ def test_a_partition_that_brought_nothing_yet_is_made_anew_too(broker: Broker, e
     learn(epochs, broker, 1)
     epochs.assign([MORE], NOW_S + 1)  # comes back: where its group stands is a place in the topic that is there now
     learn(epochs, broker, 2, NOW_S + 2)
-    assert epochs.made_anew() == [LOGS]
+    assert epochs.recreated() == [LOGS]
     assert epochs.epoch(MORE, NOW_S + 2) == "00000002"
 
 
@@ -145,7 +145,7 @@ def test_an_id_that_is_over_does_not_come_back(broker: Broker, epochs: TopicEpoc
     epochs.assign([LOGS], NOW_S + 2)
     learn(epochs, broker, 2, NOW_S + 2)
     learn(epochs, broker, 1, NOW_S + 3)  # a broker that has not heard of it yet
-    assert epochs.made_anew() == []
+    assert epochs.recreated() == []
     assert epochs.epoch(LOGS, NOW_S + 2) == "00000002"
 
 
@@ -190,7 +190,7 @@ def test_a_new_assignment_asks_anew_and_an_old_answer_does_not_count(broker: Bro
     broker.answer("logs", 2)
     epochs.read({}, NOW_S + 1)
     assert epochs.epoch(LOGS, NOW_S + 1) == "00000002"
-    assert epochs.made_anew() == []
+    assert epochs.recreated() == []
 
 
 def test_a_fixed_epoch_stands_for_every_topic_and_nobody_is_asked(broker: Broker) -> None:
@@ -199,5 +199,5 @@ def test_a_fixed_epoch_stands_for_every_topic_and_nobody_is_asked(broker: Broker
     epochs.read({"logs": NOW_S}, NOW_S)
     epochs.doubt(LOGS, NOW_S)
     assert (epochs.epoch(LOGS, NOW_S), epochs.epoch(OTHER, NOW_S + 99)) == ("run3", "run3")
-    assert epochs.made_anew() == []
+    assert epochs.recreated() == []
     assert broker.asked == []

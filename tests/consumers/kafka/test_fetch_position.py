@@ -1,6 +1,6 @@
 """The course of a partition: what can be next, and when what came damaged is fetched again."""
 
-from consumers.kafka.fetch_position import Course
+from consumers.kafka.fetch_position import FetchPosition
 from consumers.record import Partition
 
 LOGS = Partition("logs", 3)
@@ -8,13 +8,13 @@ FAR = 1_000
 
 
 def test_records_come_in_order_and_gaps_are_no_harm() -> None:
-    course = Course()
+    course = FetchPosition()
     assert all(course.takes(LOGS, offset, FAR) for offset in (7, 8, 40))
     assert course.next_offset(LOGS) == 41
 
 
 def test_what_came_before_or_lies_behind_the_end_cannot_be_next() -> None:
-    course = Course()
+    course = FetchPosition()
     course.begin(LOGS, 40)
     assert not course.takes(LOGS, 39, FAR)
     assert not course.takes(LOGS, FAR, FAR)
@@ -23,7 +23,7 @@ def test_what_came_before_or_lies_behind_the_end_cannot_be_next() -> None:
 
 
 def test_the_very_next_record_is_taken_though_the_end_that_came_with_it_is_older() -> None:
-    course = Course()
+    course = FetchPosition()
     course.begin(LOGS, 40)
     assert course.takes(LOGS, 40, 40)
     assert course.takes(LOGS, 41, 38)
@@ -31,7 +31,7 @@ def test_the_very_next_record_is_taken_though_the_end_that_came_with_it_is_older
 
 
 def test_a_partition_that_is_set_back_goes_back_after_a_while_and_longer_each_time_in_vain() -> None:
-    course = Course()
+    course = FetchPosition()
     waits_s: list[float] = []
     for _ in range(9):
         course.set_back(LOGS, 0.0)
@@ -46,7 +46,7 @@ def test_a_partition_that_is_set_back_goes_back_after_a_while_and_longer_each_ti
 
 
 def test_with_its_assignment_a_course_ends() -> None:
-    course = Course()
+    course = FetchPosition()
     course.begin(LOGS, 40)
     course.set_back(LOGS, 0.0)
     course.forget([LOGS])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from consumers.kafka.offset_reset import Displaced, Expired, Standing, Start, decide
+from consumers.kafka.offset_reset import ExpiredPolicy, OffsetReset, PartitionState, StartPolicy, decide
 from consumers.record import Partition
 from consumers.source import SourceExpired
 from tests.consumers.scene import Scene
@@ -17,18 +17,18 @@ class Client:
     Thread: the test's.
     """
 
-    def __init__(self, *, start: Start = "earliest", expired: Expired = "stop") -> None:
-        self.found: dict[Partition, Standing | None] = {}
+    def __init__(self, *, start: StartPolicy = "earliest", expired: ExpiredPolicy = "stop") -> None:
+        self.found: dict[Partition, PartitionState | None] = {}
         self.moves: list[tuple[Partition, int, bool]] = []
         self.said: list[str] = []
         self.can_move = True
-        self.displaced = Displaced(start=start, expired=expired, ask=self.found.get, move=self.move, say=self.said.append)
+        self.displaced = OffsetReset(start=start, expired=expired, ask=self.found.get, move=self.move, say=self.said.append)
 
     def move(self, partition: Partition, offset: int, commit_it: bool) -> bool:  # noqa: FBT001 - as consumers.kafka.offset_reset.Move
         self.moves.append((partition, offset, commit_it))
         return self.can_move
 
-    def stand(self, partition: Partition, stood_at: int | None, found: Standing | None) -> None:
+    def stand(self, partition: Partition, stood_at: int | None, found: PartitionState | None) -> None:
         self.found[partition] = found
         self.displaced.note(partition, stood_at)
 
@@ -38,50 +38,53 @@ class Client:
 
 @pytest.mark.parametrize(
     ("start", "offset", "part"),
-    [("earliest", 2, None), ("latest", 9, "logs/3: nothing was committed yet; starting at 9, behind 7 records (kafka.start = latest)")],
+    [
+        ("earliest", 2, None),
+        ("latest", 9, "logs/3: nothing was committed yet; starting at 9, behind 7 records (kafka.offset_reset = latest)"),
+    ],
 )
-def test_a_new_group_begins_where_the_setting_says_and_says_what_it_leaves_out(start: Start, offset: int, part: str | None) -> None:
-    decision = decide(LOGS, Standing(None, 2, 9), start=start, expired="stop")
+def test_a_new_group_begins_where_the_setting_says_and_says_what_it_leaves_out(start: StartPolicy, offset: int, part: str | None) -> None:
+    decision = decide(LOGS, PartitionState(None, 2, 9), start=start, expired="stop")
     assert (decision.offset, decision.said) == (offset, part or "")
 
 
 def test_the_latest_of_an_empty_partition_leaves_nothing_out() -> None:
-    assert decide(LOGS, Standing(None, 7, 7), start="latest", expired="stop") == (7, "", 0)
+    assert decide(LOGS, PartitionState(None, 7, 7), start="latest", expired="stop") == (7, "", 0)
 
 
 @pytest.mark.parametrize("committed", [2, 5, 9])
 def test_a_committed_offset_that_is_there_stays(committed: int) -> None:
-    assert decide(LOGS, Standing(committed, 2, 9), start="latest", expired="latest") == (committed, "", 0)
+    assert decide(LOGS, PartitionState(committed, 2, 9), start="latest", expired="latest") == (committed, "", 0)
 
 
 def test_stop_names_the_partition_what_was_committed_what_is_there_and_the_way_out() -> None:
     with pytest.raises(SourceExpired) as stopped:
-        decide(LOGS, Standing(400, 1_650, 2_000), start="earliest", expired="stop")
+        decide(LOGS, PartitionState(400, 1_650, 2_000), start="earliest", expired="stop")
     assert str(stopped.value) == (
         "logs/3: offset 400 is next, but the first that is there is 1650: 1,250 records not indexed and gone; "
         "`vectail offsets reset --to earliest --topic logs --partition 3` goes on with what is there "
-        "(kafka.expired decides it for every time)"
+        "(kafka.on_expired_offset decides it for every time)"
     )
 
 
 def test_stop_tells_a_topic_that_was_cut_from_one_that_retention_has_emptied() -> None:
     with pytest.raises(SourceExpired, match=r"logs/3: offset 50 is next, but the topic ends at 10: it was cut or made anew"):
-        decide(LOGS, Standing(50, 0, 10), start="earliest", expired="stop")
+        decide(LOGS, PartitionState(50, 0, 10), start="earliest", expired="stop")
 
 
 @pytest.mark.parametrize(("expired", "offset", "also"), [("earliest", 6, ""), ("latest", 10, ", behind 4 records more")])
 @pytest.mark.parametrize("committed", [5, 11])
-def test_the_setting_lets_it_go_on_and_what_is_gone_is_said(expired: Expired, offset: int, also: str, committed: int) -> None:
-    decision = decide(LOGS, Standing(committed, 6, 10), start="earliest", expired=expired)
+def test_the_setting_lets_it_go_on_and_what_is_gone_is_said(expired: ExpiredPolicy, offset: int, also: str, committed: int) -> None:
+    decision = decide(LOGS, PartitionState(committed, 6, 10), start="earliest", expired=expired)
     assert decision.offset == offset
-    assert decision.said.endswith(f"; going on at {offset}{also} (kafka.expired = {expired})")
+    assert decision.said.endswith(f"; going on at {offset}{also} (kafka.on_expired_offset = {expired})")
     assert ("1 record not indexed and gone" in decision.said) == (committed == 5)
     assert decision.gone == (committed == 5) + (4 if expired == "latest" else 0)
 
 
 def test_a_beginning_that_leaves_nothing_out_is_not_committed() -> None:
     client = Client()
-    client.stand(LOGS, None, Standing(None, 2, 9))
+    client.stand(LOGS, None, PartitionState(None, 2, 9))
     client.place()
     client.place()
     assert client.moves == [(LOGS, 2, False)]
@@ -90,7 +93,7 @@ def test_a_beginning_that_leaves_nothing_out_is_not_committed() -> None:
 
 def test_one_that_skips_is_committed_at_once_and_said() -> None:
     client = Client(start="latest")
-    client.stand(LOGS, None, Standing(None, 2, 9))
+    client.stand(LOGS, None, PartitionState(None, 2, 9))
     client.place()
     assert client.moves == [(LOGS, 9, True)]
     assert len(client.said) == 1
@@ -99,7 +102,7 @@ def test_one_that_skips_is_committed_at_once_and_said() -> None:
 def test_with_records_of_it_open_nothing_is_committed_past_them() -> None:
     client = Client(expired="earliest")
     client.displaced.delivered(LOGS)
-    client.stand(LOGS, 5, Standing(None, 7, 9))
+    client.stand(LOGS, 5, PartitionState(None, 7, 9))
     client.place()
     assert client.moves == [(LOGS, 7, False)]
     assert "offset 5 is next, but the first that is there is 7: 2 records" in client.said[0]
@@ -107,14 +110,14 @@ def test_with_records_of_it_open_nothing_is_committed_past_them() -> None:
 
 def test_where_the_client_stood_counts_and_not_what_was_committed_before() -> None:
     client = Client(expired="earliest")
-    client.stand(LOGS, 5, Standing(1, 7, 9))
+    client.stand(LOGS, 5, PartitionState(1, 7, 9))
     client.place()
     assert "offset 5 is next" in client.said[0]
 
 
 def test_a_first_record_that_went_before_it_was_fetched_is_a_beginning_and_no_loss() -> None:
     client = Client()
-    client.stand(LOGS, 0, Standing(None, 3, 9))
+    client.stand(LOGS, 0, PartitionState(None, 3, 9))
     client.place()
     assert client.moves == [(LOGS, 3, False)]
 
@@ -124,14 +127,14 @@ def test_without_an_answer_it_waits_for_the_next_call() -> None:
     client.stand(LOGS, None, None)
     client.place()
     assert client.moves == []
-    client.found[LOGS] = Standing(None, 2, 9)
+    client.found[LOGS] = PartitionState(None, 2, 9)
     client.place()
     assert client.moves == [(LOGS, 2, False)]
 
 
 def test_a_move_that_fails_is_tried_again() -> None:
     client = Client()
-    client.stand(LOGS, None, Standing(None, 2, 9))
+    client.stand(LOGS, None, PartitionState(None, 2, 9))
     client.can_move = False
     client.place()
     client.can_move = True
@@ -143,9 +146,9 @@ def test_a_move_that_fails_is_tried_again() -> None:
 
 def test_what_is_not_ours_any_more_is_not_moved() -> None:
     client = Client(expired="earliest")
-    client.stand(LOGS, 5, Standing(5, 7, 9))
+    client.stand(LOGS, 5, PartitionState(5, 7, 9))
     client.displaced.forget([LOGS])
-    client.stand(OTHER, 5, Standing(5, 7, 9))
+    client.stand(OTHER, 5, PartitionState(5, 7, 9))
     client.displaced.place({LOGS})
     client.place()
     assert client.moves == []
@@ -155,7 +158,7 @@ def test_a_new_assignment_has_delivered_nothing_yet() -> None:
     client = Client(expired="earliest")
     client.displaced.delivered(LOGS)
     client.displaced.forget([LOGS])
-    client.stand(LOGS, 5, Standing(5, 7, 9))
+    client.stand(LOGS, 5, PartitionState(5, 7, 9))
     client.place()
     assert client.moves == [(LOGS, 7, True)]
 

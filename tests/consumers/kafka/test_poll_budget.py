@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from consumers.kafka.poll_budget import MOST_BYTES, Portions
+from consumers.kafka.poll_budget import MOST_BYTES, PollBudget
 
 MOST_MESSAGES = 500
 SHARED = memoryview(bytes(2 * MOST_BYTES))
@@ -37,7 +37,7 @@ class Queue:
         given, self.left = self.left[:most], self.left[most:]
         return given
 
-    def poll(self, portions: Portions, most_messages: int = MOST_MESSAGES) -> list[Any]:
+    def poll(self, portions: PollBudget, most_messages: int = MOST_MESSAGES) -> list[Any]:
         return portions.take(self.more(1)[0], most_messages, self.more)
 
 
@@ -47,7 +47,7 @@ def total_bytes(messages: list[Any]) -> int:
 
 @given(sizes=st.lists(st.sampled_from([0, 100, 10_000, 1_000_000, MOST_BYTES, 2 * MOST_BYTES]), min_size=1), most=st.integers(1, 40))
 def test_everything_comes_once_and_in_order_and_never_more_than_asked_for(sizes: list[int], most: int) -> None:
-    queue, portions = Queue(sizes), Portions()
+    queue, portions = Queue(sizes), PollBudget()
     taken: list[Any] = []
     while queue.left:
         portion = queue.poll(portions, most)
@@ -59,12 +59,12 @@ def test_everything_comes_once_and_in_order_and_never_more_than_asked_for(sizes:
 @pytest.mark.parametrize("size_bytes", [0, 100, 10_000, 300_000, 1_000_000, 2 * MOST_BYTES])
 def test_of_records_of_one_size_a_portion_is_full_or_has_what_was_asked_for(size_bytes: int) -> None:
     queue = Queue([size_bytes] * 1_000)
-    portion = queue.poll(Portions())
+    portion = queue.poll(PollBudget())
     assert len(portion) == MOST_MESSAGES or MOST_BYTES <= total_bytes(portion) <= MOST_BYTES + size_bytes
 
 
 def test_after_large_records_a_portion_begins_carefully() -> None:
-    queue, portions = Queue([1_000_000] * 10 + [10, *[1_000_000] * 10, *[10] * 2_000]), Portions()
+    queue, portions = Queue([1_000_000] * 10 + [10, *[1_000_000] * 10, *[10] * 2_000]), PollBudget()
     for most_bytes in [MOST_BYTES + 1_000_000] * 4:
         assert total_bytes(queue.poll(portions)) <= most_bytes
     while total_bytes(queue.poll(portions)) > MOST_MESSAGES * 10:
@@ -74,4 +74,4 @@ def test_after_large_records_a_portion_begins_carefully() -> None:
 
 def test_records_that_grow_within_a_portion_are_found_soon() -> None:
     queue = Queue([10] * 70 + [1_000_000] * 500)
-    assert len(queue.poll(Portions())) <= 1 + 64 + 64
+    assert len(queue.poll(PollBudget())) <= 1 + 64 + 64

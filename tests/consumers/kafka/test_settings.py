@@ -21,7 +21,7 @@ def test_nothing_is_committed_behind_our_back_and_nothing_skipped() -> None:
     [("classic", "partition.assignment.strategy", "group.protocol"), ("consumer", "group.protocol", "partition.assignment.strategy")],
 )
 def test_each_protocol_gets_its_own_property_and_not_the_others(protocol: str, name: str, other: str) -> None:
-    properties = client_properties(KafkaSourceSettings(bootstrap_servers="a:1", group="g", topics=("t",), protocol=protocol))
+    properties = client_properties(KafkaSourceSettings(bootstrap_servers="a:1", group="g", topics=("t",), group_protocol=protocol))
     assert properties[name] in ("cooperative-sticky", "consumer")
     assert other not in properties
 

@@ -46,7 +46,7 @@ def new_member(said: Said, unique: Unique) -> Iterator[NewMember]:
             group=group,
             topics=tuple(topics),
             topic_epoch=topic_epoch,
-            protocol=protocol,
+            group_protocol=protocol,
             librdkafka={"topic.metadata.refresh.interval.ms": "300", "fetch.wait.max.ms": "20", "log_level": "0", **own},
         )
         members.append(Member(KafkaSource(settings, say=said.append)))

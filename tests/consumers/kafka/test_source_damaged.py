@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from confluent_kafka import Producer
 
-from consumers.kafka.offset_reset import Expired
+from consumers.kafka.offset_reset import ExpiredPolicy
 from consumers.kafka.settings import KafkaSourceSettings
 from consumers.kafka.source import KafkaSource
 from consumers.record import Partition
@@ -33,13 +33,13 @@ class Wire:
             if number % BATCH == BATCH - 1:
                 assert producer.flush(WAIT_S) == 0
 
-    def join(self, *, expired: Expired = "stop") -> Member:
+    def join(self, *, expired: ExpiredPolicy = "stop") -> Member:
         settings = KafkaSourceSettings(
             bootstrap_servers=f"127.0.0.1:{self.proxy.port}",
             group=self.group,
             topics=(self.topic,),
-            protocol="consumer",
-            expired=expired,
+            group_protocol="consumer",
+            on_expired_offset=expired,
             librdkafka={"fetch.wait.max.ms": "20", "log_level": "0"},
         )
         return Member(KafkaSource(settings, say=self.said.append))
@@ -52,7 +52,7 @@ def wire(kafka: KafkaServer, unique: Callable[[str], str]) -> Iterator[Wire]:
 
 
 @pytest.mark.parametrize("expired", ["stop", "latest", "earliest"])
-def test_a_flipped_bit_in_the_first_batch_behind_the_committed_one_skips_nothing(wire: Wire, expired: Expired) -> None:
+def test_a_flipped_bit_in_the_first_batch_behind_the_committed_one_skips_nothing(wire: Wire, expired: ExpiredPolicy) -> None:
     first = wire.join(expired=expired)
     poll_until(lambda: len(first.records) == RECORDS, first)
     assert first.commit({Partition(wire.topic, 0): 20}) == {}

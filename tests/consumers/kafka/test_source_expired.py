@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from consumers.kafka.offset_reset import Expired, Start
+from consumers.kafka.offset_reset import ExpiredPolicy, StartPolicy
 from consumers.kafka.settings import KafkaSourceSettings
 from consumers.kafka.source import KafkaSource
 from consumers.source import SourceExpired
@@ -56,15 +56,20 @@ class Topic:
         return found.offset if found.offset >= 0 else None
 
     def join(
-        self, *, start: Start = "earliest", expired: Expired = "stop", protocol: str = "consumer", little: dict[str, str] | None = None
+        self,
+        *,
+        start: StartPolicy = "earliest",
+        expired: ExpiredPolicy = "stop",
+        protocol: str = "consumer",
+        little: dict[str, str] | None = None,
     ) -> Member:
         settings = KafkaSourceSettings(
             bootstrap_servers=self._bootstrap,
             group=self.group,
             topics=(self.name,),
-            protocol=protocol,
-            start=start,
-            expired=expired,
+            group_protocol=protocol,
+            offset_reset=start,
+            on_expired_offset=expired,
             librdkafka={"fetch.wait.max.ms": "20", "log_level": "0", **(_CLASSIC if protocol == "classic" else {}), **(little or {})},
         )
         self.members.append(Member(KafkaSource(settings, say=self._say)))
@@ -202,7 +207,7 @@ def test_a_new_group_that_starts_at_the_latest_says_what_it_leaves_out_and_keeps
     topic.produce(5)
     member = topic.join(start="latest")
     poll_until(lambda: bool(topic.said), member)
-    assert "starting at 5, behind 5 records (kafka.start = latest)" in topic.said[0]
+    assert "starting at 5, behind 5 records (kafka.offset_reset = latest)" in topic.said[0]
     poll_until(lambda: topic.committed() == 5, member)
     member.close()
     topic.produce(2)

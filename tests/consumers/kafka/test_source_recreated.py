@@ -54,7 +54,7 @@ class Topic:
             bootstrap_servers=self._kafka.bootstrap,
             group=self.group,
             topics=(self.name,),
-            protocol=protocol,
+            group_protocol=protocol,
             librdkafka={"fetch.wait.max.ms": "20", "log_level": "0"},
         )
         return KafkaSource(settings, say=self.said.append)

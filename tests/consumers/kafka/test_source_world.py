@@ -38,7 +38,7 @@ class Place:
             bootstrap_servers=bootstrap or self.bootstrap,
             group=self.group,
             topics=(self.topic,),
-            protocol=protocol,
+            group_protocol=protocol,
             down_exit_s=down_exit_s,
             topic_epoch=topic_epoch,
             librdkafka={"fetch.wait.max.ms": "20", "log_level": "0", "reconnect.backoff.max.ms": "200"},
@@ -95,7 +95,7 @@ def test_a_header_with_a_name_that_is_not_utf_8_costs_its_record_the_headers_and
     poll_until(lambda: len(member.records) == 2, member)
     assert [(record.value, record.headers) for record in member.records] == [(b"odd", ()), (b"good", (("service", b"v"),))]
     assert isinstance(member.source, KafkaSource)
-    assert member.source.headless_records == 1
+    assert member.source.records_without_headers == 1
     assert place.said == [f"{place.topic}/0: the name of a header is not UTF-8; the record goes on without its headers"]
 
 

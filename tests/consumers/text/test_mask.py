@@ -246,11 +246,11 @@ EXAMPLE_OF = {
 @pytest.mark.parametrize("name", [one.name for one in MASKS])
 def test_a_mask_that_is_off_is_not_applied(name: str) -> None:
     example = f"{'' if name == 'host' else 'peer '}{EXAMPLE_OF[name]} refused"
-    assert mask(example, Masker(off=[name])) != mask(example)
+    assert mask(example, Masker(disabled=[name])) != mask(example)
 
 
 def test_without_numbers_a_line_keeps_its_own() -> None:
-    assert mask("took  12ms  at 10.0.0.1", Masker(off=["number"])) == "took 12ms at 10.0.0.1"
+    assert mask("took  12ms  at 10.0.0.1", Masker(disabled=["number"])) == "took 12ms at 10.0.0.1"
 
 
 def test_added_masks_come_before_those_that_are_built_in() -> None:
@@ -274,7 +274,7 @@ def test_masks_that_undo_one_another_come_to_an_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("off", "added", "says"),
+    ("disabled", "added", "says"),
     [
         (["datee"], [], "no built-in mask is called 'datee'; the nearest name is 'date'"),
         ([], [Mask("mine", "(", "")], "mask 'mine': Invalid regular expression: missing ): (("),
@@ -288,8 +288,8 @@ def test_masks_that_undo_one_another_come_to_an_end() -> None:
         ([], [Mask("mine", "a", ""), Mask("mine", "b", "")], "two masks are called 'mine'"),
     ],
 )
-def test_a_mask_that_cannot_be_used_is_refused_in_one_line(off: list[str], added: list[Mask], says: str) -> None:
+def test_a_mask_that_cannot_be_used_is_refused_in_one_line(disabled: list[str], added: list[Mask], says: str) -> None:
     with pytest.raises(BadMask) as refused:
-        Masker(off=off, added=added)
+        Masker(disabled=disabled, added=added)
     assert str(refused.value).startswith(says)
     assert "\n" not in str(refused.value)

@@ -71,7 +71,7 @@ def test_only_a_whole_word_is_a_level(level: str) -> None:
     assert mask(f"Dec 10 06:55:46 {level} su: up") == ("error su: up" if level == "error" else "su: up")
 
 
-@pytest.mark.parametrize("off", [[], ["date"], ["number"], ["date", "number"], ["groups", "mixed", "number", "hex"]])
+@pytest.mark.parametrize("disabled", [[], ["date"], ["number"], ["date", "number"], ["groups", "mixed", "number", "hex"]])
 @pytest.mark.parametrize(
     "line",
     [
@@ -82,17 +82,17 @@ def test_only_a_whole_word_is_a_level(level: str) -> None:
         "<34><35>1 2003-10-11T22:14:15Z gw su root",
     ],
 )
-def test_the_word_after_the_host_is_not_the_next_host(line: str, off: list[str]) -> None:
-    masker = Masker(off=off)
+def test_the_word_after_the_host_is_not_the_next_host(line: str, disabled: list[str]) -> None:
+    masker = Masker(disabled=disabled)
     masked = mask(line, masker)
     assert mask(masked, masker) == masked
     assert "su" in masked.split() or "su:" in masked.split()
 
 
-@pytest.mark.parametrize("off", SWITCHED)
-def test_the_host_stays_where_the_mask_is_off(off: list[str]) -> None:
-    assert "gw" in mask("Dec 10 06:55:46 gw sshd[1]: bye", Masker(off=off)).split()
-    assert "gw" in mask("<34>1 2024-01-02T03:04:05Z gw app 1 - - bye", Masker(off=off)).split()
+@pytest.mark.parametrize("disabled", SWITCHED)
+def test_the_host_stays_where_the_mask_is_off(disabled: list[str]) -> None:
+    assert "gw" in mask("Dec 10 06:55:46 gw sshd[1]: bye", Masker(disabled=disabled)).split()
+    assert "gw" in mask("<34>1 2024-01-02T03:04:05Z gw app 1 - - bye", Masker(disabled=disabled)).split()
 
 
 def test_only_the_lines_of_a_list_that_have_a_host_lose_it() -> None:

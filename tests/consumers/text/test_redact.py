@@ -218,7 +218,7 @@ STAYS = {
         "discard_4111111111111111 span-4111111111111111 order_4111111111111111",
     ],
 }
-STAND_INS = sorted({rule.stand_in.rstrip("@") for rule in RULES})
+STAND_INS = sorted({rule.replacement.rstrip("@") for rule in RULES})
 NAMES = [rule.name for rule in RULES]
 
 
@@ -322,17 +322,17 @@ def test_what_holds_other_secrets_goes_whole() -> None:
     )
 
 
-@pytest.mark.parametrize("stand_in", STAND_INS)
-def test_a_stand_in_survives_the_masks_and_meets_no_rule(stand_in: str) -> None:
+@pytest.mark.parametrize("replacement", STAND_INS)
+def test_a_stand_in_survives_the_masks_and_meets_no_rule(replacement: str) -> None:
     texts = [
-        stand_in,
-        f"user {stand_in} failed",
-        f"https://{stand_in}host",
-        f"password={stand_in}",
-        f'"token": "{stand_in}"',
-        f"Bearer {stand_in}",
+        replacement,
+        f"user {replacement} failed",
+        f"https://{replacement}host",
+        f"password={replacement}",
+        f'"token": "{replacement}"',
+        f"Bearer {replacement}",
     ]
-    assert all(stand_in in masked for masked in Masker().mask(texts))
+    assert all(replacement in masked for masked in Masker().mask(texts))
     redactor = Redactor(NAMES)
     assert redactor.redact(texts) == texts
     assert not any(redactor.counts.values())

@@ -56,7 +56,7 @@ def test_replaces_at_some_places_and_leaves_the_others(texts: list[str], chosen:
 @given(texts=texts_of)
 def test_the_different_texts_of_a_column_and_where_they_stand(texts: list[str]) -> None:
     for column in (regex.as_column(texts), sliced(texts)):
-        kinds, places = regex.as_kinds(column)
+        kinds, places = regex.unique_texts(column)
         assert [kinds[place] for place in places] == texts
         assert sorted(kinds) == sorted(set(texts))
 

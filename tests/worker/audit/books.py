@@ -10,11 +10,11 @@ from sinks.row import LineRow, TemplateRow
 from tests.fakes.engine import FakeEngine
 from tests.fakes.sink import FakeSink
 from tests.worker.chain import SPACE, golden_of
-from worker.audit.compare import Comparison, Place, Scales
-from worker.audit.dead_letter_index import Grave
-from worker.audit.expected import Owed, OwedPiece, PieceMaker
-from worker.audit.repair import Mender, Patience
-from worker.audit.verify import Account, Bounds, Repairs, Stretch, Verifier
+from worker.audit.compare import Comparison, PartitionPlace, WindowComparison
+from worker.audit.dead_letter_index import Excused
+from worker.audit.expected import Expected, ExpectedRow, ExpectedRows
+from worker.audit.repair import BusyRetry, Repairer
+from worker.audit.verify import OffsetWindow, ReadBounds, Repairs, Verifier, VerifyReport
 from worker.embedding.loaded import LoadedModel
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.prepared import PreparedModel
@@ -23,9 +23,9 @@ from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.pieces import new_chunker, new_decoder
 from worker.settings.tables import DecodeTable, MaskTable, RedactTable, new_redactor
 
-PLACE = Place("logs", "e1", 0)
+PLACE = PartitionPlace("logs", "e1", 0)
 TIME_MS = 999_000
-NARROW = Bounds(window_records=7)
+NARROW = ReadBounds(window_records=7)
 
 
 def record(offset: int, value: bytes | str | None, *, time_ms: int = TIME_MS) -> Record:
@@ -48,21 +48,21 @@ class Books:
         self.engine = FakeEngine()
         self.loads = 0
         """How often the engine was loaded."""
-        self.graves: dict[tuple[int, int], Grave] = {}
-        self.buried: list[Owed] = []
+        self.graves: dict[tuple[int, int], Excused] = {}
+        self.buried: list[Expected] = []
         self.records: list[Record] = []
         self.said: list[str] = []
         self.pauses_s: list[float] = []
         self.now_s = 0.0
-        self.patience = Patience(limit_s=10.0, say=self.said.append, pause=self._pause, clock=lambda: self.now_s)
-        self.mender = Mender(sink=self.sink, load=self._load, patience=self.patience, rows_at_once=50)
+        self.patience = BusyRetry(limit_s=10.0, say=self.said.append, pause=self._pause, clock=lambda: self.now_s)
+        self.mender = Repairer(sink=self.sink, load=self._load, patience=self.patience, rows_at_once=50)
         self.maker = self.maker_of()
 
-    def maker_of(self, *, max_tokens: int | None = None, redact: Sequence[str] = (), **decode: Any) -> PieceMaker:  # noqa: ANN401
+    def maker_of(self, *, max_tokens: int | None = None, redact: Sequence[str] = (), **decode: Any) -> ExpectedRows:  # noqa: ANN401
         """Make pieces as other settings say."""
         model = self._model if max_tokens is None else _shorter(self._model, max_tokens)
         table = DecodeTable(**decode)
-        return PieceMaker(
+        return ExpectedRows(
             decoder=new_decoder(table),
             redactor=new_redactor(RedactTable(rules=tuple(redact))),
             chunker=new_chunker(MaskTable(), table, model, self.words),
@@ -70,25 +70,25 @@ class Books:
             tokenizer=self.words,
         )
 
-    def balance(self, *values: bytes | str | None) -> list[Owed]:
-        """Store all that these records owe, and bury what they owe to the dead letters."""
+    def balance(self, *values: bytes | str | None) -> list[Expected]:
+        """Store all that these records owe, and write_dead_letters what they owe to the dead letters."""
         self.records = [record(offset, value) for offset, value in enumerate(values)]
         owed = self.maker.owed(self.records)
         self.mender.mend([piece for debt in owed for piece in debt.pieces])
-        self.bury([debt for debt in owed if debt.rejects or debt.refusal])
+        self.write_dead_letters([debt for debt in owed if debt.rejects or debt.refusal])
         self.buried.clear()
         return owed
 
-    def bury(self, debts: Sequence[Owed]) -> None:
+    def write_dead_letters(self, debts: Sequence[Expected]) -> None:
         for debt in debts:
             self.buried.append(debt)
             pieces = None if debt.refusal else frozenset((sub, chunk) for sub, chunk, _ in debt.rejects)
-            self.graves[debt.record.partition, debt.record.offset] = Grave(pieces)
+            self.graves[debt.record.partition, debt.record.offset] = Excused(pieces)
 
-    def scales(self, *, kept_since_ms: float = -math.inf, is_compacted: bool | None = False) -> Scales:
-        return Scales(place=PLACE, graves=self.graves, kept_since_ms=kept_since_ms, is_compacted=lambda: is_compacted)
+    def scales(self, *, kept_since_ms: float = -math.inf, is_compacted: bool | None = False) -> WindowComparison:
+        return WindowComparison(place=PLACE, graves=self.graves, kept_since_ms=kept_since_ms, is_compacted=lambda: is_compacted)
 
-    def weigh(self, owed: Sequence[Owed], **about: Any) -> Comparison:  # noqa: ANN401 - as `scales`
+    def weigh(self, owed: Sequence[Expected], **about: Any) -> Comparison:  # noqa: ANN401 - as `scales`
         """Compare all at once."""
         rows = list(self.sink.lines.values())
         return self.scales(**about).weigh(owed, rows, {row.template for row in rows} - self.sink.templates.keys())
@@ -99,24 +99,24 @@ class Books:
         repair: bool = False,
         end: int | None = None,
         first: int = 0,
-        maker: PieceMaker | None = None,
-        scales: Scales | None = None,
-        bounds: Bounds = NARROW,
-        show: Callable[[Account], None] = lambda _account: None,
-    ) -> Account:
+        maker: ExpectedRows | None = None,
+        scales: WindowComparison | None = None,
+        bounds: ReadBounds = NARROW,
+        show: Callable[[VerifyReport], None] = lambda _account: None,
+    ) -> VerifyReport:
         """Walk the records in lists of ten."""
         verifier = Verifier(
             sink=self.sink,
             maker=maker or self.maker,
             patience=self.patience,
-            repairs=Repairs(mender=self.mender, bury=self.bury) if repair else None,
+            repairs=Repairs(mender=self.mender, write_dead_letters=self.write_dead_letters) if repair else None,
             bounds=bounds,
             show=show,
         )
         end_offset = len(self.records) if end is None else end
         records = [one for one in self.records if first <= one.offset < end_offset]
         lists = [records[start : start + 10] for start in range(0, len(records), 10)]
-        verifier.walk(scales or self.scales(), Stretch(PLACE, first, end_offset), lists)
+        verifier.walk(scales or self.scales(), OffsetWindow(PLACE, first, end_offset), lists)
         return verifier.account
 
     def change(self, row: LineRow, **columns: Any) -> None:  # noqa: ANN401 - as LineRow
@@ -142,11 +142,11 @@ class Books:
         return LoadedModel(prepared=self._model, space=SPACE, engine=self.engine, golden=golden, new_engine=_no_engine)
 
 
-def rows_of(owed: Sequence[Owed]) -> list[LineRow]:
+def rows_of(owed: Sequence[Expected]) -> list[LineRow]:
     return [piece.row for debt in owed for piece in debt.pieces]
 
 
-def pieces_of(owed: Sequence[Owed]) -> list[OwedPiece]:
+def pieces_of(owed: Sequence[Expected]) -> list[ExpectedRow]:
     return [piece for debt in owed for piece in debt.pieces]
 
 

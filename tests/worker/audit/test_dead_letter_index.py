@@ -6,7 +6,7 @@ from consumers.record import Header, Record
 from producers.envelope import DeadLetter, envelope
 from producers.lines import TooLarge
 from tests.worker.audit.books import record
-from worker.audit.dead_letter_index import Buried, Grave, Graveyard, buried_of
+from worker.audit.dead_letter_index import DeadLetterIndex, Excused, StoredDeadLetter, buried_of
 from worker.indexing.dead_letter_reasons import letter_of
 
 
@@ -16,7 +16,7 @@ def posted(letter: DeadLetter) -> Record:
     return Record("dead", 2, 7, "", 5, shaped.key, shaped.value, tuple(shaped.headers))
 
 
-def read(letter: DeadLetter) -> Buried:
+def read(letter: DeadLetter) -> StoredDeadLetter:
     buried = buried_of(posted(letter))
     assert buried is not None
     return buried
@@ -56,7 +56,7 @@ def test_a_line_that_never_became_a_record_has_no_coordinates() -> None:
     line = TooLarge(file="a.log", number=3, size_bytes=10, sha256="00", head=b"x")
     buried = read(DeadLetter.too_large(line, topic="logs", time_ms=1))
     assert (buried.partition, buried.offset, buried.stage) == (None, None, "feed")
-    graveyard = Graveyard({"logs": ""})
+    graveyard = DeadLetterIndex({"logs": ""})
     graveyard.add(buried)
     assert not graveyard.of("logs")
 
@@ -78,11 +78,11 @@ def test_what_others_put_into_the_topic_is_passed_over(headers: tuple[Header, ..
 
 
 def test_several_dead_letters_of_a_record_excuse_what_each_does() -> None:
-    graveyard = Graveyard({"logs": "e1"})
+    graveyard = DeadLetterIndex({"logs": "e1"})
     graveyard.add(read(letter_of(record(3, "x"), "r", [(0, 0, "r")])))
     graveyard.add(read(letter_of(record(3, "x"), "r", [(4, 2, "r")])))
     grave = graveyard.of("logs")[0, 3]
-    assert grave == Grave(frozenset({(0, 0), (4, 2)}))
+    assert grave == Excused(frozenset({(0, 0), (4, 2)}))
     assert [grave.excuses(*piece) for piece in ((0, 0), (4, 2), (0, 1))] == [True, True, False]
     graveyard.add(read(letter_of(record(3, "x"), "undecodable: no", ())))
     graveyard.add(read(letter_of(record(3, "x"), "r", [(0, 0, "r")])))
@@ -90,13 +90,13 @@ def test_several_dead_letters_of_a_record_excuse_what_each_does() -> None:
 
 
 def test_pieces_that_are_not_listed_may_be_any_of_the_record() -> None:
-    graveyard = Graveyard({"logs": "e1"})
+    graveyard = DeadLetterIndex({"logs": "e1"})
     graveyard.add(read(letter_of(record(3, "x"), "r", [(n, 0, f"reason {n}" * 9) for n in range(5000)])))
     assert graveyard.of("logs")[0, 3].excuses(4999, 0)
 
 
 def test_dead_letters_of_other_topics_and_epochs_excuse_nothing() -> None:
-    graveyard = Graveyard({"logs": "e1", "empty": "e2"})
+    graveyard = DeadLetterIndex({"logs": "e1", "empty": "e2"})
     for other in (record(3, "x")._replace(epoch="e0"), record(3, "x")._replace(topic="elsewhere"), record(3, "x")._replace(epoch="e2")):
         graveyard.add(read(letter_of(other, "r", ())))
     assert (graveyard.of("logs"), graveyard.of("empty")) == ({}, {})

@@ -8,7 +8,7 @@ from sinks.row import LineRow
 from tests.worker.audit.books import Books, rows_of
 from tests.worker.chain import Chain, record
 from tests.worker.conftest import NewChain
-from worker.audit.expected import Owed
+from worker.audit.expected import Expected
 
 LONG = " ".join(f"word{n} is, not at all, like word{n * 7}." for n in range(400))
 VALUES: tuple[bytes | None, ...] = (
@@ -56,7 +56,7 @@ def test_a_record_that_cannot_be_decoded_is_owed_to_the_dead_letters(new_chain: 
     refused = [(debt.record.offset, debt.refusal) for debt in owed if debt.refusal]
     assert refused == [(1, "undecodable: not valid UTF-8")]
     assert refused == [(receipt.record.offset, reason) for receipt, reason, rejects in chain.letters.posted if not rejects]
-    assert owed[1] == Owed(records[1], (), refusal="undecodable: not valid UTF-8")
+    assert owed[1] == Expected(records[1], (), refusal="undecodable: not valid UTF-8")
 
 
 def test_nothing_is_owed_for_no_records(books: Books) -> None:

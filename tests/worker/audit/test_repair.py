@@ -7,12 +7,12 @@ import pytest
 from sinks.row import LineRow, TemplateRow
 from sinks.sink import SinkBusy
 from tests.worker.audit.books import Books, pieces_of, record
-from worker.audit.expected import OwedPiece
-from worker.audit.repair import Refused
+from worker.audit.expected import ExpectedRow
+from worker.audit.repair import RowRefused
 from worker.embedding.guarded_engine import EngineFailed
 
 
-def pieces(books: Books, *lines: str) -> list[OwedPiece]:
+def pieces(books: Books, *lines: str) -> list[ExpectedRow]:
     return pieces_of(books.maker.owed([record(offset, line) for offset, line in enumerate(lines)]))
 
 
@@ -58,7 +58,7 @@ def test_a_text_that_fails_alone_is_refused_and_the_others_are_stored(books: Boo
     wanted = pieces(books, "disk full", "poison", "login failed")
     mended = books.mender.mend(wanted)
     assert (mended.lines, mended.templates) == (2, 2)
-    assert mended.refused == [Refused(wanted[1].row, "the engine fails on this text: asked to fail on this text")]
+    assert mended.refused == [RowRefused(wanted[1].row, "the engine fails on this text: asked to fail on this text")]
     assert {row.text for row in books.sink.lines.values()} == {"disk full", "login failed"}
 
 

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from consumers.groupless.reader import LooseReader
+from consumers.groupless.reader import GrouplessReader
 from consumers.record import Header, Record
 from producers.dead_letters import DeadLetter, envelope
 from producers.envelope import mark_headers
@@ -14,10 +14,10 @@ from producers.lines import TooLarge
 from tests.model_fixture import CACHE
 from tests.worker.audit.books import Books, record, rows_of
 from tests.worker.running import WAIT_S, World, wait_until
-from worker.audit.dead_letter_index import CUT, NO_RECORD, Buried, DeadLetters, Graveyard, buried_of
-from worker.audit.expected import PieceMaker, open_piece_maker
+from worker.audit.dead_letter_index import CUT, NO_RECORD, DeadLetterIndex, DeadLetters, StoredDeadLetter, buried_of
+from worker.audit.expected import ExpectedRows, open_expected_rows
 from worker.audit.marks import Marker, NotMarked, Pieces, mark_of
-from worker.audit.repair import Mender
+from worker.audit.repair import Repairer
 from worker.audit.replay import NO_ENTRY, Replayed, Replayer
 from worker.embedding.loaded import LoadedModel
 from worker.indexing.dead_letter_reasons import letter_of
@@ -37,23 +37,25 @@ class Desk:
 
     def __init__(self, books: Books) -> None:
         self.books = books
-        self.letters: list[Buried] = []
+        self.letters: list[StoredDeadLetter] = []
         self.marks: list[tuple[Record, Pieces]] = []
         self.fails = False
         """Whether marking fails, after the rows are stored."""
 
-    def bury(self, one: Record, reason: str, pieces: Sequence[tuple[int, int, str]] = (), *, max_bytes: int = 1_000_000) -> Buried:
+    def write_dead_letters(
+        self, one: Record, reason: str, pieces: Sequence[tuple[int, int, str]] = (), *, max_bytes: int = 1_000_000
+    ) -> StoredDeadLetter:
         """Make the dead letter of a record as it comes back from Kafka."""
         return self.post(letter_of(one, reason, pieces), max_bytes=max_bytes)
 
-    def post(self, letter: DeadLetter, *, max_bytes: int = 1_000_000) -> Buried:
+    def post(self, letter: DeadLetter, *, max_bytes: int = 1_000_000) -> StoredDeadLetter:
         shaped = envelope(letter, version="1", max_bytes=max_bytes)
         buried = buried_of(Record("dead", 0, len(self.letters), "", 5, shaped.key, shaped.value, tuple(shaped.headers)))
         assert buried is not None
         self.letters.append(buried)
         return buried
 
-    def work(self, maker: PieceMaker | None = None, *, window_records: int = 2_000) -> Replayed:
+    def work(self, maker: ExpectedRows | None = None, *, window_records: int = 2_000) -> Replayed:
         replayer = Replayer(maker=maker or self.books.maker, mender=self.books.mender, mark=self._mark, window_records=window_records)
         return replayer.work(self.letters)
 
@@ -78,7 +80,7 @@ def texts(books: Books) -> list[str]:
 def test_the_listed_pieces_are_stored_in_place_and_no_others(desk: Desk, books: Books) -> None:
     books.sink.lines.clear()
     owed = books.maker.owed([record(7, THREE)])
-    desk.bury(record(7, THREE), "poison", [(0, 0, "poison"), (2, 0, "poison")])
+    desk.write_dead_letters(record(7, THREE), "poison", [(0, 0, "poison"), (2, 0, "poison")])
     replayed = desk.work()
     assert sorted(books.sink.lines.values()) == sorted([rows_of(owed)[0], rows_of(owed)[2]])
     assert (replayed.letters, replayed.done, replayed.left, replayed.rows, replayed.templates) == (1, 1, 0, 2, 2)
@@ -86,7 +88,7 @@ def test_the_listed_pieces_are_stored_in_place_and_no_others(desk: Desk, books: 
 
 
 def test_what_was_replayed_is_not_taken_again(desk: Desk, books: Books) -> None:
-    desk.bury(record(1, THREE), "poison", [(0, 0, "poison")])
+    desk.write_dead_letters(record(1, THREE), "poison", [(0, 0, "poison")])
     desk.work()
     books.sink.lines.clear()
     assert desk.work() == Replayed()
@@ -95,7 +97,7 @@ def test_what_was_replayed_is_not_taken_again(desk: Desk, books: Books) -> None:
 
 def test_a_record_that_was_bad_as_a_whole_is_replayed_with_all_its_pieces(desk: Desk, books: Books) -> None:
     one = record(3, b"caf\xe9")._replace(headers=(("a", b"1"), ("__connect.errors.topic", b"forged")))
-    desk.bury(one, "undecodable: not valid UTF-8")
+    desk.write_dead_letters(one, "undecodable: not valid UTF-8")
     replayed = desk.work()
     assert rows_of(books.maker.owed([one])) == list(books.sink.lines.values())
     assert (replayed.done, replayed.rows) == (1, 1)
@@ -103,7 +105,7 @@ def test_a_record_that_was_bad_as_a_whole_is_replayed_with_all_its_pieces(desk: 
 
 
 def test_a_record_that_is_refused_again_as_a_whole_stays_with_the_reason_of_now(desk: Desk, books: Books) -> None:
-    desk.bury(record(3, b"\xff"), "undecodable: of long ago")
+    desk.write_dead_letters(record(3, b"\xff"), "undecodable: of long ago")
     replayed = desk.work(books.maker_of(errors="strict"))
     assert (replayed.done, replayed.partly, replayed.left, replayed.rows) == (0, 0, 1, 0)
     assert replayed.told[0].reason.startswith("undecodable: ")
@@ -113,7 +115,7 @@ def test_a_record_that_is_refused_again_as_a_whole_stays_with_the_reason_of_now(
 
 def test_an_entry_that_had_too_many_chunks_is_stored_whole(desk: Desk, books: Books) -> None:
     value = json.dumps([{"message": "short"}, {"message": LONG}])
-    desk.bury(record(3, value), TOO_MANY_CHUNKS, [(1, 0, TOO_MANY_CHUNKS)])
+    desk.write_dead_letters(record(3, value), TOO_MANY_CHUNKS, [(1, 0, TOO_MANY_CHUNKS)])
     (debt,) = books.maker.owed([record(3, value)])
     assert desk.work().rows == len(debt.pieces) - 1 > 3
     assert sorted(books.sink.lines.values()) == sorted(piece.row for piece in debt.pieces[1:])
@@ -121,39 +123,39 @@ def test_an_entry_that_had_too_many_chunks_is_stored_whole(desk: Desk, books: Bo
 
 def test_an_entry_with_too_many_chunks_still_stays(desk: Desk, books: Books) -> None:
     value = json.dumps([{"message": "short"}, {"message": LONG}])
-    desk.bury(record(3, value), TOO_MANY_CHUNKS, [(1, 0, TOO_MANY_CHUNKS)])
+    desk.write_dead_letters(record(3, value), TOO_MANY_CHUNKS, [(1, 0, TOO_MANY_CHUNKS)])
     replayed = desk.work(books.maker_of(max_chunks=2))
     assert (replayed.done, replayed.left, replayed.rows, desk.marks) == (0, 1, 0, [])
     assert replayed.told[0].pieces == ((1, 0, TOO_MANY_CHUNKS),)
 
 
 def test_only_the_listed_chunk_of_a_long_line_is_stored(desk: Desk, books: Books) -> None:
-    desk.bury(record(3, LONG), "poison", [(0, 2, "poison")])
+    desk.write_dead_letters(record(3, LONG), "poison", [(0, 2, "poison")])
     assert desk.work().rows == 1
     assert [row.chunk for row in books.sink.lines.values()] == [2]
 
 
 def test_an_entry_that_is_cut_otherwise_now_is_stored_whole(desk: Desk, books: Books) -> None:
-    desk.bury(record(3, LONG), "poison", [(0, 90, "poison")])
+    desk.write_dead_letters(record(3, LONG), "poison", [(0, 90, "poison")])
     desk.work()
     assert sorted(books.sink.lines.values()) == sorted(rows_of(books.maker.owed([record(3, LONG)])))
 
 
 def test_an_entry_that_the_record_no_longer_has_stays(desk: Desk, books: Books) -> None:
-    desk.bury(record(3, THREE), "poison", [(0, 0, "poison"), (2, 0, "poison")])
+    desk.write_dead_letters(record(3, THREE), "poison", [(0, 0, "poison"), (2, 0, "poison")])
     replayed = desk.work(books.maker_of(format="text"))
     assert (replayed.done, replayed.partly, replayed.told[0].pieces) == (0, 1, ((2, 0, NO_ENTRY),))
 
 
 def test_pieces_that_were_too_many_to_list_mean_all_of_the_record(desk: Desk, books: Books) -> None:
     many = [(n, 0, f"reason {n}" * 9) for n in range(5000)]
-    assert desk.bury(record(3, THREE), "r", many).unlisted_pieces == 5000
+    assert desk.write_dead_letters(record(3, THREE), "r", many).unlisted_pieces == 5000
     assert desk.work().rows == 3
     assert texts(books) == ["one", "two", "three"]
 
 
 def test_pieces_that_are_refused_again_stay_and_only_they_are_taken_the_next_time(desk: Desk, books: Books) -> None:
-    desk.bury(record(3, THREE), "poison", [(n, 0, "poison") for n in range(3)])
+    desk.write_dead_letters(record(3, THREE), "poison", [(n, 0, "poison") for n in range(3)])
     books.sink.rejected_texts = {"two"}
     replayed = desk.work()
     assert (replayed.done, replayed.partly, replayed.left, replayed.rows) == (0, 1, 1, 2)
@@ -170,7 +172,7 @@ def test_pieces_that_are_refused_again_stay_and_only_they_are_taken_the_next_tim
 
 
 def test_a_letter_of_which_nothing_could_be_stored_is_not_marked(desk: Desk, books: Books) -> None:
-    desk.bury(record(3, "poison"), "poison", [(0, 0, "poison")])
+    desk.write_dead_letters(record(3, "poison"), "poison", [(0, 0, "poison")])
     books.engine.raises_on = {books.words.encode(["poison"]).text(0).tolist()[1]}
     replayed = desk.work()
     assert (replayed.left, replayed.partly, desk.marks) == (1, 0, [])
@@ -178,7 +180,7 @@ def test_a_letter_of_which_nothing_could_be_stored_is_not_marked(desk: Desk, boo
 
 
 def test_a_replay_that_dies_before_it_marks_is_made_up_for_and_stores_nothing_twice(desk: Desk, books: Books) -> None:
-    desk.bury(record(3, THREE), "poison", [(n, 0, "poison") for n in range(3)])
+    desk.write_dead_letters(record(3, THREE), "poison", [(n, 0, "poison") for n in range(3)])
     desk.fails = True
     with pytest.raises(NotMarked):
         desk.work()
@@ -191,7 +193,7 @@ def test_a_replay_that_dies_before_it_marks_is_made_up_for_and_stores_nothing_tw
 
 
 def test_rows_are_stored_before_they_are_marked(desk: Desk, books: Books) -> None:
-    desk.bury(record(3, THREE), "poison", [(0, 0, "poison")])
+    desk.write_dead_letters(record(3, THREE), "poison", [(0, 0, "poison")])
     books.sink.broken = "told to break"
     with pytest.raises(Exception, match="told to break"):
         desk.work()
@@ -201,7 +203,7 @@ def test_rows_are_stored_before_they_are_marked(desk: Desk, books: Books) -> Non
 
 def test_several_letters_of_one_record_store_each_row_once_in_a_batch(desk: Desk, books: Books) -> None:
     for _ in range(3):
-        desk.bury(record(3, THREE), "poison", [(0, 0, "poison"), (1, 0, "poison")])
+        desk.write_dead_letters(record(3, THREE), "poison", [(0, 0, "poison"), (1, 0, "poison")])
     written: list[str] = []
     books.sink.on_upsert = lambda rows: written.extend(row[0] for row in rows if hasattr(row, "offset"))
     replayed = desk.work()
@@ -210,29 +212,31 @@ def test_several_letters_of_one_record_store_each_row_once_in_a_batch(desk: Desk
 
 
 def test_rows_belong_to_the_letter_s_epoch(desk: Desk, books: Books) -> None:
-    desk.bury(record(3, "disk full")._replace(epoch="older"), "r")
+    desk.write_dead_letters(record(3, "disk full")._replace(epoch="older"), "r")
     desk.work()
     assert list(books.sink.lines) == ["logs@older/0/3/0/0"]
 
 
 def test_letters_without_their_record_are_counted_and_left(desk: Desk, books: Books) -> None:
-    desk.bury(record(1, "x" * 100_000), "undecodable: r", max_bytes=1_000)
+    desk.write_dead_letters(record(1, "x" * 100_000), "undecodable: r", max_bytes=1_000)
     desk.post(DeadLetter.too_large(TooLarge(file="a", number=1, size_bytes=9, sha256="", head=b"x"), topic="logs", time_ms=1))
-    desk.bury(record(2, "disk full")._replace(key=b"k" * 2_000), "r", max_bytes=1_000)  # marked as cut, but its value is whole
+    desk.write_dead_letters(
+        record(2, "disk full")._replace(key=b"k" * 2_000), "r", max_bytes=1_000
+    )  # marked as cut, but its value is whole
     replayed = desk.work()
     assert replayed.impossible == {CUT: 1, NO_RECORD: 1}
     assert (replayed.letters, replayed.done, texts(books)) == (3, 1, ["disk full"])
 
 
 def test_a_record_that_holds_nothing_now_is_done(desk: Desk, books: Books) -> None:
-    desk.bury(record(1, ""), "undecodable: r")
+    desk.write_dead_letters(record(1, ""), "undecodable: r")
     assert desk.work().done == 1
     assert (len(desk.marks), len(books.sink.lines)) == (1, 0)
 
 
 def test_letters_are_worked_a_window_at_a_time(desk: Desk, books: Books) -> None:
     for offset in range(10):
-        desk.bury(record(offset, f"disk {offset} full"), "r")
+        desk.write_dead_letters(record(offset, f"disk {offset} full"), "r")
     books.sink.calls.clear()
     assert desk.work(window_records=4).rows == 10
     assert books.sink.calls.count("upsert_lines") == 3
@@ -240,11 +244,11 @@ def test_letters_are_worked_a_window_at_a_time(desk: Desk, books: Books) -> None
 
 
 def test_a_replayed_letter_excuses_nothing_any_more_and_one_in_part_what_is_left(desk: Desk, books: Books) -> None:
-    desk.bury(record(3, THREE), "poison", [(n, 0, "poison") for n in range(3)])
-    desk.bury(record(4, "disk full"), "undecodable: r")
+    desk.write_dead_letters(record(3, THREE), "poison", [(n, 0, "poison") for n in range(3)])
+    desk.write_dead_letters(record(4, "disk full"), "undecodable: r")
     books.sink.rejected_texts = {"two"}
     desk.work()
-    graveyard = Graveyard({"logs": "e1"})
+    graveyard = DeadLetterIndex({"logs": "e1"})
     for letter in desk.letters:
         graveyard.add(letter)
     graves = graveyard.of("logs")
@@ -289,8 +293,8 @@ def marker(world: World) -> Iterator[Marker]:
     marker.close()
 
 
-def read_letters(world: World) -> list[Buried]:
-    with closing(LooseReader(world.broker.bootstrap_servers, {}, topic_epoch="")) as reader:
+def read_letters(world: World) -> list[StoredDeadLetter]:
+    with closing(GrouplessReader(world.broker.bootstrap_servers, {}, topic_epoch="")) as reader:
         return list(DeadLetters(reader, world.kafka.dead_letter_topic, timeout_s=WAIT_S))
 
 
@@ -310,8 +314,8 @@ def test_three_of_two_thousand_entries_are_one_letter_and_their_replay_adds_thre
     before = dict(world.fake_sink.lines)
     world.fake_sink.rejected_texts = set()
     world.fake_sink.open()
-    mender = Mender(sink=world.fake_sink, load=_no_model, patience=books.patience)  # the templates are there
-    maker = open_piece_maker(settings)
+    mender = Repairer(sink=world.fake_sink, load=_no_model, patience=books.patience)  # the templates are there
+    maker = open_expected_rows(settings)
     replayer = Replayer(maker=maker, mender=mender, mark=marker.mark)
     replayed = replayer.work([letter])
     assert (replayed.done, replayed.rows) == (1, 3)

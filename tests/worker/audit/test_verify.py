@@ -7,8 +7,8 @@ import pytest
 from sinks.row import LineRow, row_id
 from sinks.sink import SinkBroken, SinkBusy
 from tests.worker.audit.books import NARROW, Books, record, rows_of
-from worker.audit.dead_letter_index import Grave
-from worker.audit.verify import Bounds
+from worker.audit.dead_letter_index import Excused
+from worker.audit.verify import ReadBounds
 
 LONG = " ".join(f"word{n} is not at all like it." for n in range(200))
 LINES = [f"disk {n} full" if n % 3 else f"login {n} failed" for n in range(45)]
@@ -104,7 +104,7 @@ def test_nothing_outside_of_the_range_is_told_or_mended(books: Books) -> None:
 def test_large_records_make_narrower_windows(books: Books) -> None:
     books.balance(*["a line of fifty-one bytes, which is too many of them"] * 6)
     books.sink.calls.clear()
-    assert books.verify(bounds=Bounds(window_bytes=50)).is_complete
+    assert books.verify(bounds=ReadBounds(window_bytes=50)).is_complete
     assert books.sink.calls.count("lines_between") == 6
 
 
@@ -202,9 +202,9 @@ def test_figures_are_shown_after_each_window(books: Books) -> None:
 def test_dead_letters_and_tombstones_owe_no_rows(books: Books) -> None:
     owed = books.balance("disk full", None, "", "login failed")
     del books.sink.lines[owed[3].pieces[0].row.id]
-    books.graves[0, 3] = Grave(None)
+    books.graves[0, 3] = Excused(None)
     account = books.verify()
-    assert (account.is_complete, account.buried_pieces, account.sound_rows) == (True, 1, 1)
+    assert (account.is_complete, account.dead_lettered_pieces, account.sound_rows) == (True, 1, 1)
 
 
 def test_a_sink_that_is_busy_for_a_moment_is_waited_for_and_one_that_stays_so_is_not(books: Books) -> None:

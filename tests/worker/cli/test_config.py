@@ -49,7 +49,7 @@ def test_as_json_it_is_one_object(run_here: RunHere, monkeypatch: pytest.MonkeyP
 
 def test_the_file_may_come_from_the_environment(run_here: RunHere, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "vectail.toml"
-    file.write_text("[cap]\nrecords = 7\n")
+    file.write_text("[limits]\nmax_in_flight_records = 7\n")
     monkeypatch.setenv("VECTAIL_CONFIG", str(file))
 
-    assert json.loads(run_here("config", "show", "--json").out)["cap"]["records"] == 7
+    assert json.loads(run_here("config", "show", "--json").out)["limits"]["max_in_flight_records"] == 7

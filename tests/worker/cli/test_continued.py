@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.worker.cli.conftest import RunHere
-from worker.runtime.exit_codes import DRAINED, MUST_CHANGE
+from worker.runtime.exit_codes import DRAINED, USER_ERROR
 
 LINES = [
     f"{word} {verb} after {number} tries" for number, word in enumerate(("disk", "network", "login")) for verb in ("failed", "recovered")
@@ -62,5 +62,5 @@ def test_another_space_is_refused_with_the_reason(
     demo(run_here, log, index)
     monkeypatch.setenv(f"VECTAIL_{setting}", value)
     ended = run_here("demo", str(log), "--data", str(index), "--json")
-    assert ended.exit_code == MUST_CHANGE
+    assert ended.exit_code == USER_ERROR
     assert reason in ended.err.splitlines()[-1]

@@ -13,8 +13,8 @@ from producers.kafka import EmbeddedBroker
 from tests.services.ports import free_port
 from tests.worker.cli.conftest import RunHere
 from worker.cli.exits import CommandFailed
-from worker.cli.workers import Part, read_part, shares_of
-from worker.runtime.exit_codes import CRASHED, DRAINED, MUST_CHANGE
+from worker.cli.workers import WorkerIndex, read_part, shares_of
+from worker.runtime.exit_codes import CRASHED, DRAINED, USER_ERROR
 from worker.settings.settings import Settings
 from worker.settings.status_table import HttpTable
 from worker.settings.tables import EngineTable
@@ -32,7 +32,7 @@ class Crew:
         settings = {
             "KAFKA__BOOTSTRAP_SERVERS": broker,
             "KAFKA__TOPIC_EPOCH": "e1",
-            "KAFKA__PROTOCOL": "consumer",
+            "KAFKA__GROUP_PROTOCOL": "consumer",
             "MILVUS__URI": f"http://127.0.0.1:{free_port()}",
             "MILVUS__TIMEOUT_S": "1",
         }
@@ -115,24 +115,24 @@ def test_workers_do_not_outlive_a_parent_that_is_killed(crew: Crew) -> None:
 def test_a_local_folder_belongs_to_one_worker(run_here: RunHere, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("VECTAIL_MILVUS__URI", str(tmp_path / "index"))
     ended = run_here("run", "--workers", "2")
-    assert ended.exit_code == MUST_CHANGE
+    assert ended.exit_code == USER_ERROR
     assert ended.err == f"vectail: --workers 2 needs a Milvus server: the folder {tmp_path / 'index'} belongs to one process\n"
 
 
 def test_a_static_member_cannot_be_several(run_here: RunHere, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VECTAIL_KAFKA__LIBRDKAFKA__GROUP_INSTANCE_ID", "one")
     ended = run_here("run", "--workers", "2")
-    assert ended.exit_code == MUST_CHANGE
+    assert ended.exit_code == USER_ERROR
     assert "group.instance.id" in ended.err
 
 
 def test_cores_and_memory_are_divided_and_each_has_a_port_of_its_own() -> None:
     settings = Settings(engine=EngineTable(threads=8, memory_share=0.6))
-    shares = shares_of(settings, Part(2, 4))
+    shares = shares_of(settings, WorkerIndex(2, 4))
     assert shares == {"engine": {"threads": 2, "memory_share": pytest.approx(0.15)}, "http": {"port": settings.http.port + 1}}
-    assert shares_of(settings, Part(1, 16))["engine"]["threads"] == 1
+    assert shares_of(settings, WorkerIndex(1, 16))["engine"]["threads"] == 1
     any_port = settings.model_copy(update={"http": HttpTable(port=0)})
-    assert shares_of(any_port, Part(2, 4))["http"] == {"port": 0}
+    assert shares_of(any_port, WorkerIndex(2, 4))["http"] == {"port": 0}
 
 
 @pytest.mark.parametrize("text", ["", "1", "0/2", "3/2", "a/2", "-1/2", "1/2/3"])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.fakes.engine import FakeEngine
-from worker.embedding.guarded_engine import EngineFailed, Judge
+from worker.embedding.guarded_engine import EngineFailed, GuardedEngine
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.golden import Golden
 from worker.embedding.model.vectors import TokenIds, Vectors
@@ -40,7 +40,7 @@ class Bench:
         ids = [text(500), text(501, 502)]
         golden = Golden(ids, engine.embed(ids))
         engine.calls.clear()
-        self.judge = Judge(engine, golden, new_engine=self._new_engine, say=self.said.append, clock=lambda: self.now_s)
+        self.judge = GuardedEngine(engine, golden, new_engine=self._new_engine, say=self.said.append, clock=lambda: self.now_s)
 
     def _new_engine(self) -> FakeEngine:
         self.busy_while_made.append(self.judge.busy_since_s)
@@ -73,7 +73,7 @@ def bench(engine: FakeEngine) -> Bench:
 
 
 @pytest.fixture
-def judge(bench: Bench) -> Judge:
+def judge(bench: Bench) -> GuardedEngine:
     return bench.judge
 
 
@@ -90,7 +90,7 @@ class Squeezed(FakeEngine):
         return vectors[:, :-1] if self.narrow else vectors
 
 
-def test_a_sound_batch_is_one_call(judge: Judge, engine: FakeEngine) -> None:
+def test_a_sound_batch_is_one_call(judge: GuardedEngine, engine: FakeEngine) -> None:
     batch = [text(1), text(2, 3), text(4)]
     vectors = judge.embed(batch)
     assert engine.calls == [[3, 4, 3]]
@@ -100,7 +100,7 @@ def test_a_sound_batch_is_one_call(judge: Judge, engine: FakeEngine) -> None:
 
 
 @pytest.mark.parametrize("place", range(5))
-def test_one_text_without_a_finite_vector_is_blamed_alone(judge: Judge, engine: FakeEngine, place: int) -> None:
+def test_one_text_without_a_finite_vector_is_blamed_alone(judge: GuardedEngine, engine: FakeEngine, place: int) -> None:
     engine.nan_on = {BAD}
     batch = [text(number + 10) for number in range(5)]
     batch[place] = text(BAD)
@@ -115,7 +115,7 @@ def test_one_text_without_a_finite_vector_is_blamed_alone(judge: Judge, engine: 
 
 
 @pytest.mark.parametrize("places", [{0}, {4}, {1, 3}, {0, 1, 2, 3, 4}])
-def test_texts_on_which_the_engine_raises_are_blamed_and_no_others(judge: Judge, engine: FakeEngine, places: set[int]) -> None:
+def test_texts_on_which_the_engine_raises_are_blamed_and_no_others(judge: GuardedEngine, engine: FakeEngine, places: set[int]) -> None:
     engine.raises_on = {BAD}
     outcomes = judge.embed([text(BAD if number in places else number + 10) for number in range(5)])
     assert {number for number, outcome in enumerate(outcomes) if isinstance(outcome, str)} == places
@@ -130,26 +130,26 @@ def test_a_vector_of_length_0_is_no_vector() -> None:
     assert [isinstance(outcome, str) for outcome in outcomes] == [False, True]
 
 
-def test_a_text_above_the_models_limit_says_so(judge: Judge, engine: FakeEngine) -> None:
+def test_a_text_above_the_models_limit_says_so(judge: GuardedEngine, engine: FakeEngine) -> None:
     engine.max_tokens = 10
     outcomes = judge.embed([text(*range(20)), text(1)])
     assert outcomes[0] == "longer than the model's limit"
     assert not isinstance(outcomes[1], str)
 
 
-def test_a_batch_that_only_fails_together_blames_nobody(judge: Judge, engine: FakeEngine) -> None:
+def test_a_batch_that_only_fails_together_blames_nobody(judge: GuardedEngine, engine: FakeEngine) -> None:
     engine.batch_tokens = 10  # more than that together raises, as a native call without memory would
     assert not any(isinstance(outcome, str) for outcome in judge.embed([text(number) for number in range(8)]))
 
 
 @pytest.mark.parametrize("fault", ["nan_on", "raises_on"])
-def test_nobody_is_blamed_while_the_golden_texts_fail_too(judge: Judge, engine: FakeEngine, fault: str) -> None:
+def test_nobody_is_blamed_while_the_golden_texts_fail_too(judge: GuardedEngine, engine: FakeEngine, fault: str) -> None:
     setattr(engine, fault, {BAD, 501})
     with pytest.raises(EngineFailed, match="golden texts"):
         judge.embed([text(1), text(BAD)])
 
 
-def test_the_golden_texts_are_asked_after_the_text_that_fails(judge: Judge, engine: FakeEngine) -> None:
+def test_the_golden_texts_are_asked_after_the_text_that_fails(judge: GuardedEngine, engine: FakeEngine) -> None:
     engine.nan_on = {BAD}
     judge.embed([text(BAD)])
     assert engine.calls == [[3], [3, 4]]
@@ -177,14 +177,14 @@ def test_vectors_of_another_dimension_are_the_engines_fault_and_it_is_replaced()
     assert engine.closed
 
 
-def test_the_start_check_passes_a_sound_engine_and_stops_another_model(judge: Judge, engine: FakeEngine) -> None:
+def test_the_start_check_passes_a_sound_engine_and_stops_another_model(judge: GuardedEngine, engine: FakeEngine) -> None:
     judge.check_engine()
     engine.wrong = True
     with pytest.raises(EngineFailed, match=r"wrong \(cosine"):
         judge.check_engine()
 
 
-def test_a_batch_on_which_the_engine_raises_is_cut_in_halves_until_one_text_is_left(judge: Judge, engine: FakeEngine) -> None:
+def test_a_batch_on_which_the_engine_raises_is_cut_in_halves_until_one_text_is_left(judge: GuardedEngine, engine: FakeEngine) -> None:
     engine.raises_on = {BAD}
     judge.embed([text(10), text(11), text(12), text(BAD)])
     assert engine.calls == [[3] * 4, [3] * 2, [3] * 2, [3], [3], [3, 4]], "all, halves, each of the second half, the golden texts"
@@ -336,7 +336,7 @@ def test_the_limit_stays_when_the_engine_is_replaced(bench: Bench, engine: FakeE
 
 @pytest.mark.parametrize("call", [lambda judge: judge.embed([text(1)]), lambda judge: judge.check_engine()], ids=["batch", "golden"])
 def test_it_is_busy_since_the_engine_was_given_something_until_it_answers(
-    bench: Bench, engine: FakeEngine, call: Callable[[Judge], object]
+    bench: Bench, engine: FakeEngine, call: Callable[[GuardedEngine], object]
 ) -> None:
     engine.gate = threading.Event()
     thread = threading.Thread(target=call, args=(bench.judge,), daemon=True)

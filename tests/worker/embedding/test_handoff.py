@@ -5,13 +5,13 @@ from collections.abc import Callable
 
 import pytest
 
-from worker.embedding.handoff import OneAhead
+from worker.embedding.handoff import BatchHandoff
 
 WAIT_S = 20.0
 _MOMENT_S = 0.02
 """Long enough for a thread that does not wait to return."""
 
-Between = OneAhead[str, str]
+Between = BatchHandoff[str, str]
 Act = Callable[[Between], object]
 
 
@@ -35,7 +35,7 @@ def bell() -> Bell:
 
 @pytest.fixture
 def ahead(bell: Bell) -> Between:
-    return OneAhead(bell)
+    return BatchHandoff(bell)
 
 
 class Waiting(threading.Thread):
@@ -130,7 +130,7 @@ def test_the_bell_is_rung_when_the_news_can_be_seen_and_without_the_lock() -> No
     def look() -> None:
         seen.append(Waiting(lambda: (rung_for.wants, rung_for.has_results, rung_for.is_idle)).returns())
 
-    rung_for: Between = OneAhead(look)
+    rung_for: Between = BatchHandoff(look)
     begun(rung_for, "first")
     rung_for.done("result")
     rung_for.abandon()
@@ -244,7 +244,7 @@ def test_the_embed_stage_waits_for_a_result_for_room_or_for_the_end(
 
 def test_two_threads_compute_everything_once_in_order(bell: Bell) -> None:
     """One offers and now and then takes back, the other computes; nobody waits for the other's clock."""
-    ahead: OneAhead[int, int] = OneAhead(bell)
+    ahead: BatchHandoff[int, int] = BatchHandoff(bell)
     count = 5_000
 
     def compute() -> None:

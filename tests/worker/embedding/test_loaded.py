@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from tests.model_fixture import CACHE
 from tests.worker.embedding.model.tiny import Tiny, make_folder
 from worker.embedding.engine.llama import LlamaEngine
-from worker.embedding.engine.matryoshka import ShortenedEngine
+from worker.embedding.engine.matryoshka import TruncatingEngine
 from worker.embedding.loaded import chosen_engine, load_model, model_of, open_engine, space_of
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.prepared import PreparedModel
@@ -137,7 +137,7 @@ def test_with_fewer_components_space_golden_texts_and_engines_are_cut(prepared_m
     batch = model.golden.ids[:3]
     first = whole.embed(batch)[:, :64]
     for engine in (model.engine, another):
-        assert isinstance(engine, ShortenedEngine)
+        assert isinstance(engine, TruncatingEngine)
         assert engine.embed(batch) == pytest.approx(first / np.linalg.norm(first, axis=1, keepdims=True), abs=1e-4)
     for engine in (whole, model.engine, another):
         engine.close()

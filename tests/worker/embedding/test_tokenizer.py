@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tests.worker.embedding.model.tiny import Tiny, make_folder
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.prepared import PreparedModel, prepare_model
-from worker.embedding.model.reference_tokenizer import OwnTokenizer
+from worker.embedding.model.reference_tokenizer import ReferenceTokenizer
 from worker.embedding.parity import SAMPLE
 from worker.embedding.tokenizer import Encoded, Tokenizer
 
@@ -37,25 +37,25 @@ def ids_of(encoded: Encoded) -> list[list[int]]:
     return [encoded.text(index).tolist() for index in range(len(encoded.offsets) - 1)]
 
 
-def right_ids(own: OwnTokenizer, texts: list[str]) -> list[list[int]]:
+def right_ids(own: ReferenceTokenizer, texts: list[str]) -> list[list[int]]:
     return [ids.tolist() for ids in own.encode(texts)]
 
 
 @settings(max_examples=400, deadline=None)
 @given(texts=st.lists(LINES, max_size=6))
-def test_ids_equal_the_models_own_on_any_list(tokenizer: Tokenizer, own: OwnTokenizer, texts: list[str]) -> None:
+def test_ids_equal_the_models_own_on_any_list(tokenizer: Tokenizer, own: ReferenceTokenizer, texts: list[str]) -> None:
     assert ids_of(tokenizer.encode(texts)) == right_ids(own, texts)
 
 
 def test_ids_equal_the_models_own_on_every_word_of_the_vocabulary(
-    tokenizer: Tokenizer, own: OwnTokenizer, prepared_model: PreparedModel
+    tokenizer: Tokenizer, own: ReferenceTokenizer, prepared_model: PreparedModel
 ) -> None:
     vocabulary = list(json.loads(prepared_model.tokenizer_json.read_text(encoding="utf-8"))["model"]["vocab"])
     assert len(vocabulary) == 30_522
     assert ids_of(tokenizer.encode(vocabulary)) == right_ids(own, vocabulary)
 
 
-def test_ids_equal_the_models_own_on_every_pair_of_ascii_characters(tokenizer: Tokenizer, own: OwnTokenizer) -> None:
+def test_ids_equal_the_models_own_on_every_pair_of_ascii_characters(tokenizer: Tokenizer, own: ReferenceTokenizer) -> None:
     characters = list(map(chr, range(128)))
     texts = [f"a{first}{second}b" for first in characters for second in characters]
     assert ids_of(tokenizer.encode(texts)) == right_ids(own, texts)
@@ -85,7 +85,7 @@ def test_neighbours_in_a_list_do_not_join(tokenizer: Tokenizer) -> None:
     assert ids_of(encoded)[2:] == [ids_of(tokenizer.encode([text]))[0] for text in ("[SE", "P]", "")]
 
 
-def test_several_reasons_in_one_text_count_it_once(tokenizer: Tokenizer, own: OwnTokenizer) -> None:
+def test_several_reasons_in_one_text_count_it_once(tokenizer: Tokenizer, own: ReferenceTokenizer) -> None:
     texts = ["é [SEP] \x00 " + "x" * 200 + " é", "plain", "[SEP][SEP]", "é"]
     before = tokenizer.foreign_texts
     assert ids_of(tokenizer.encode(texts)) == right_ids(own, texts)
@@ -116,7 +116,7 @@ def test_earlier_ids_are_not_overwritten_by_the_next_list(tokenizer: Tokenizer) 
 
 
 @pytest.mark.parametrize("text", ["a" * 60_000, "a " * 500_000, "é" * 60_000, "\x00" * 60_000])
-def test_a_huge_text_is_encoded_like_any_other(tokenizer: Tokenizer, own: OwnTokenizer, text: str) -> None:
+def test_a_huge_text_is_encoded_like_any_other(tokenizer: Tokenizer, own: ReferenceTokenizer, text: str) -> None:
     assert ids_of(tokenizer.encode([text])) == right_ids(own, [text])
 
 
@@ -162,7 +162,7 @@ def test_other_vocabularies_agree_too(tiny: Tiny, tmp_path: Path) -> None:
     model = prepare_model(make_folder(tmp_path / "hf", tiny), tmp_path / "cache")
     tokenizer = Tokenizer(model)
     tokenizer.check_parity()
-    own = OwnTokenizer(model.tokenizer_json.read_text(encoding="utf-8"))
+    own = ReferenceTokenizer(model.tokenizer_json.read_text(encoding="utf-8"))
     texts = ["Disk full ERROR: user1 failed-port", "[SEP] Error", "unknown Ω", "x" * 101]
     assert ids_of(tokenizer.encode(texts)) == right_ids(own, texts)
     tokenizer.close()

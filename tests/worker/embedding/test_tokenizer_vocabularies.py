@@ -12,7 +12,7 @@ import pytest
 from tests.worker.embedding.model.tiny import Tiny, make_folder, tokenizer_json, write_json
 from tests.worker.odd_lines import odd_lines
 from worker.embedding.model.prepared import PreparedModel, prepare_model
-from worker.embedding.model.reference_tokenizer import OwnTokenizer
+from worker.embedding.model.reference_tokenizer import ReferenceTokenizer
 from worker.embedding.tokenizer import Tokenizer
 
 Changed = Callable[[dict[str, Any]], None]
@@ -25,7 +25,7 @@ def assert_equal_ids(model: PreparedModel, texts: Sequence[str], *, native: bool
     assert tokenizer.native is native
     try:
         encoded = tokenizer.encode(texts)
-        right = OwnTokenizer(model.tokenizer_json.read_text(encoding="utf-8")).encode([clean(text) for text in texts])
+        right = ReferenceTokenizer(model.tokenizer_json.read_text(encoding="utf-8")).encode([clean(text) for text in texts])
         for index, ids in enumerate(right):
             assert encoded.text(index).tolist() == ids.tolist(), texts[index]
         tokenizer.check_parity()

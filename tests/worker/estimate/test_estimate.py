@@ -6,10 +6,10 @@ from dataclasses import asdict, replace
 import pytest
 
 from sinks.row import LineRow, TemplateRow
-from worker.estimate.estimate import ModeEstimate, Scale, Surroundings, allocated_bytes, estimate_mode, quantile, redis_bytes
+from worker.estimate.estimate import EstimateInputs, ModeEstimate, Scale, allocated_bytes, estimate_mode, quantile, redis_bytes
 from worker.estimate.survey import ModeSurvey
 
-AROUND = Surroundings(
+AROUND = EstimateInputs(
     dim=384,
     redis_key_bytes=57,
     redis_value_bytes=780,
@@ -43,7 +43,7 @@ def survey(kinds: int, *, met: int = 1, tokens_per_kind: int = 30) -> ModeSurvey
     return made
 
 
-def estimated(found: ModeSurvey, scale: Scale = ALL, around: Surroundings = AROUND) -> ModeEstimate:
+def estimated(found: ModeSurvey, scale: Scale = ALL, around: EstimateInputs = AROUND) -> ModeEstimate:
     return estimate_mode(found, scale, around, text_bytes=150_000, label_bytes=0)
 
 

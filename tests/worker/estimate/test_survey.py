@@ -96,7 +96,7 @@ def test_bytes_that_are_not_utf8_are_undecodable_where_the_settings_say_so(surve
 
 def test_masks_and_redaction_are_those_of_the_settings(survey_of: SurveyOf) -> None:
     lines: list[Line] = [b"user anna-7 is gone", b"user bob-12 is gone"]
-    added = {"name": "user", "pattern": "user [a-z]+-", "stand_in": "user "}
+    added = {"name": "user", "pattern": "user [a-z]+-", "replacement": "user "}
 
     assert survey_of(lines).modes["template"].kinds == 2
     masked = survey_of(lines, mask={"add": [added]})

@@ -7,17 +7,17 @@ from rich.console import Console
 
 from consumers.record import Partition
 from worker.groups.kafka import GroupState
-from worker.groups.lag import Look, lag_by_partition, total_lag
-from worker.groups.offsets import Place
+from worker.groups.lag import LagSnapshot, lag_by_partition, total_lag
+from worker.groups.offsets import GroupPosition
 from worker.groups.shown import Positions, shown_span
 
 ONE, TWO = Partition("logs", 0), Partition("logs", 1)
 AT_REST = GroupState("empty", [])
 
 
-def look(at_s: float, committed: int | None, end_offset: int, *, first_offset: int = 0, oldest_ms: int | None = None) -> Look:
-    place = Place(partition=ONE, committed=committed, first_offset=first_offset, end_offset=end_offset, start="earliest")
-    return Look(at_s=at_s, at_ms=100_000, state=AT_REST, places=[place], oldest_ms={} if oldest_ms is None else {ONE: oldest_ms})
+def look(at_s: float, committed: int | None, end_offset: int, *, first_offset: int = 0, oldest_ms: int | None = None) -> LagSnapshot:
+    place = GroupPosition(partition=ONE, committed=committed, first_offset=first_offset, end_offset=end_offset, start="earliest")
+    return LagSnapshot(at_s=at_s, at_ms=100_000, state=AT_REST, places=[place], oldest_ms={} if oldest_ms is None else {ONE: oldest_ms})
 
 
 def test_after_one_look_no_rate_is_known() -> None:
@@ -61,12 +61,12 @@ def test_the_first_commit_of_a_group_counts_from_where_it_began_and_a_reset_back
 
 
 def test_the_total_adds_up_and_has_the_age_of_the_oldest() -> None:
-    def both(at_s: float, committed: tuple[int, int], ends: tuple[int, int]) -> Look:
+    def both(at_s: float, committed: tuple[int, int], ends: tuple[int, int]) -> LagSnapshot:
         places = [
-            Place(partition=partition, committed=committed[number], first_offset=0, end_offset=ends[number], start="earliest")
+            GroupPosition(partition=partition, committed=committed[number], first_offset=0, end_offset=ends[number], start="earliest")
             for number, partition in enumerate((ONE, TWO))
         ]
-        return Look(at_s=at_s, at_ms=10_000, state=AT_REST, places=places, oldest_ms={ONE: 4_000, TWO: 1_000})
+        return LagSnapshot(at_s=at_s, at_ms=10_000, state=AT_REST, places=places, oldest_ms={ONE: 4_000, TWO: 1_000})
 
     total = total_lag(lag_by_partition(both(0, (0, 0), (100, 50)), both(2, (60, 0), (100, 60))))
     assert (total.records, total.seconds, total.rate, total.growth, total.drain_s) == (100, 9.0, 30.0, 5.0, 4.0)

@@ -7,13 +7,13 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from consumers.kafka.offset_reset import Start
+from consumers.kafka.offset_reset import StartPolicy
 from consumers.record import Partition
 from tests.services.kafka import KafkaServer
 from tests.services.mock_kafka import MockKafka
 from tests.services.ports import free_port
-from worker.groups.kafka import Bounds, GroupActive, GroupState, KafkaPositions, Member
-from worker.groups.offsets import Move, Place, Readers, Target, check_at_rest, look, plan_moves
+from worker.groups.kafka import GroupActive, GroupState, KafkaPositions, Member, OffsetRange
+from worker.groups.offsets import GroupPosition, GroupTopics, Move, Target, check_at_rest, look, plan_moves
 from worker.runtime.kafka_admin import BrokerAway, KafkaRefused
 from worker.settings.tables import KafkaTable
 
@@ -22,8 +22,8 @@ WAIT_S = 30.0
 LOGS = Partition("logs", 0)
 
 
-def place(committed: int | None, *, start: Start = "earliest") -> Place:
-    return Place(partition=LOGS, committed=committed, first_offset=10, end_offset=50, start=start)
+def place(committed: int | None, *, start: StartPolicy = "earliest") -> GroupPosition:
+    return GroupPosition(partition=LOGS, committed=committed, first_offset=10, end_offset=50, start=start)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ class Topic:
     def __init__(self, kafka: KafkaServer, unique: Unique) -> None:
         self.name, self.group = unique("logs"), unique("group")
         self.table = KafkaTable(bootstrap_servers=kafka.bootstrap, topics=(self.name,), group=self.group)
-        self.readers = Readers(self.group, (self.name,), "earliest")
+        self.readers = GroupTopics(self.group, (self.name,), "earliest")
         kafka.create_topic(self.name, partitions=2)
         producer = Producer({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
         for number in range(10):
@@ -170,7 +170,7 @@ def test_a_broker_that_does_not_say_who_reads_can_be_read_all_the_same(mock_kafk
         assert mock.state("vectail") == GroupState("unknown", [])
         mock.commit("vectail", {LOGS: 0})
         assert mock.committed("vectail", [LOGS]) == {LOGS: 0}
-        assert mock.bounds([LOGS]) == {LOGS: Bounds(0, 0)}
+        assert mock.bounds([LOGS]) == {LOGS: OffsetRange(0, 0)}
 
 
 def test_a_broker_that_is_away_is_told_apart_from_one_that_refuses() -> None:

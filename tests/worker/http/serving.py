@@ -7,8 +7,8 @@ import socket
 from typing import Any, NamedTuple
 
 from worker.http.listening import listen
-from worker.http.server import Bounds, HttpServer
-from worker.query import Question
+from worker.http.server import HttpServer, ServerLimits
+from worker.query import QueryRequest
 from worker.settings.status_table import HttpTable
 
 WAIT_S = 20.0
@@ -41,9 +41,9 @@ class Serving:
     Thread: the test's; `take` is called on the server's.
     """
 
-    def __init__(self, *, takes: bool = True, bounds: Bounds | None = None, **settings: Any) -> None:  # noqa: ANN401 - HttpTable's
+    def __init__(self, *, takes: bool = True, bounds: ServerLimits | None = None, **settings: Any) -> None:  # noqa: ANN401 - HttpTable's
         table = HttpTable(**({"port": 0} | settings))
-        self.questions: queue.Queue[Question] = queue.Queue()
+        self.questions: queue.Queue[QueryRequest] = queue.Queue()
         self.takes = takes
         self.fault: Exception | None = None
         self.said: list[str] = []
@@ -58,18 +58,18 @@ class Serving:
         )
         self.server.start()
 
-    def take(self, question: Question) -> bool:
+    def take(self, question: QueryRequest) -> bool:
         if self.fault is not None:
             raise self.fault
         if self.takes:
             self.questions.put(question)
         return self.takes
 
-    def taken(self) -> Question:
+    def taken(self) -> QueryRequest:
         """Wait for the next question."""
         return self.questions.get(timeout=WAIT_S)
 
-    def answer(self, reply: bytes = HITS) -> Question:
+    def answer(self, reply: bytes = HITS) -> QueryRequest:
         """Wait for the next question and reply to it."""
         question = self.taken()
         question.asked.reply(reply, deadline_s=None)

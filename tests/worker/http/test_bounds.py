@@ -4,9 +4,9 @@ import pytest
 
 from tests.worker.http.conftest import Serve
 from tests.worker.http.serving import HEAD, HITS, QUERY, Serving, is_cut_off, receive
-from worker.http.server import Bounds
+from worker.http.server import ServerLimits
 
-SHORT = Bounds(lull_s=0.5)
+SHORT = ServerLimits(lull_s=0.5)
 MORE_THAN_SOCKETS_TAKE = 20_000_000
 
 
@@ -76,7 +76,7 @@ def test_requests_that_are_sent_ahead_are_answered_in_turn(serve: Serve) -> None
 
 
 def test_a_body_that_does_not_arrive_is_refused_and_cut_off(serve: Serve) -> None:
-    serving = serve(bounds=Bounds(body_s=0.05))
+    serving = serve(bounds=ServerLimits(body_s=0.05))
     connection = serving.dial(HEAD + b"Content-Length: 2\r\n\r\n{")
     assert connection.recv(12) == b"HTTP/1.1 408"
     assert is_cut_off(connection)
@@ -90,7 +90,7 @@ def test_a_head_of_any_length_is_not_kept(serve: Serve) -> None:
 
 
 def test_connections_beyond_the_limit_are_cut_off_until_one_of_the_others_leaves(serve: Serve) -> None:
-    serving = serve(bounds=Bounds(most_connections=3))
+    serving = serve(bounds=ServerLimits(most_connections=3))
     leaving = serving.dial(HEAD + b"Connection: close\r\nContent-Length: 2\r\n\r\n{}")
     question = serving.taken()
     staying = [serving.dial(QUERY) for _ in range(2)]

@@ -7,7 +7,7 @@ import pytest
 from tests.worker.http.conftest import Serve
 from tests.worker.http.serving import PATH, Serving, is_cut_off, receive
 from worker.http.request_checks import check_host, check_token, check_type
-from worker.http.responses import Refused
+from worker.http.responses import HttpError
 
 MOST_BYTES = 1024
 
@@ -61,7 +61,7 @@ def test_only_json_is_taken_so_that_no_web_page_can_send_a_form(small: Serving, 
 
 
 def test_a_body_without_a_type_is_not_taken() -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(HttpError):
         check_type(None)
 
 
@@ -113,7 +113,7 @@ def test_localhost_and_addresses_are_names_of_ours(host: str | None) -> None:
 
 @pytest.mark.parametrize("host", ["", ":8790", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "[::1", "*"])
 def test_every_other_name_is_somebody_elses(host: str) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(HttpError):
         check_host(host)
 
 

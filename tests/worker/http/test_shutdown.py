@@ -8,10 +8,10 @@ import pytest
 from tests.worker.http.conftest import Serve
 from tests.worker.http.serving import HITS, QUERY, WAIT_S, is_cut_off, receive
 from worker.http.listening import listen
-from worker.http.pending_queries import Asking
-from worker.http.responses import Refused
+from worker.http.pending_queries import PendingQueries
+from worker.http.responses import HttpError
 from worker.http.server import HttpServer
-from worker.query import Question
+from worker.query import QueryRequest
 from worker.runtime.lane import Lane
 from worker.runtime.stage import Stage
 from worker.settings.status_table import HttpTable
@@ -32,17 +32,17 @@ def test_after_the_intake_is_stopped_what_is_open_is_answered_and_nothing_new_is
 
 
 def test_the_intake_is_not_stopped_before_a_question_that_is_being_put_into_the_lane_is_in_it() -> None:
-    lane: Lane[Question] = Lane("prepare-queries")
+    lane: Lane[QueryRequest] = Lane("prepare-queries")
     errors: list[Exception] = []
     inside, may_go_on = threading.Event(), threading.Event()
 
-    def take(question: Question) -> bool:
+    def take(question: QueryRequest) -> bool:
         inside.set()
         assert may_go_on.wait(WAIT_S)
         lane.put([question])  # raises once the lane is closed
         return True
 
-    asking = Asking(take, most_open=1, timeout_s=1e-3)
+    asking = PendingQueries(take, most_open=1, timeout_s=1e-3)
 
     def stop_and_close() -> None:
         asking.stop_intake()
@@ -63,8 +63,8 @@ def test_the_intake_is_not_stopped_before_a_question_that_is_being_put_into_the_
     assert len(lane) == 1
 
 
-async def _refused(asking: Asking, status: int) -> None:
-    with pytest.raises(Refused) as refused:
+async def _refused(asking: PendingQueries, status: int) -> None:
+    with pytest.raises(HttpError) as refused:
         await asking.ask(b"{}")
     assert refused.value.status == status
 

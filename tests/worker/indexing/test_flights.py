@@ -5,10 +5,9 @@ import pytest
 from consumers.decode.decoder import LogEntry
 from consumers.ledger import Ledger
 from consumers.record import Partition
-from consumers.text.chunk import Chunk
 from tests.worker.chain import LOGS, Letters, record
-from worker.indexing.flights import Flights, Landing
-from worker.messages import Source
+from worker.indexing.flights import Completed, Flights
+from worker.messages import Chunk, Source
 
 
 @pytest.fixture
@@ -32,7 +31,7 @@ class Chunks:
 
     def __call__(self, template: str) -> Chunk:
         self._made += 1
-        return Chunk(LogEntry(self._receipt, self._made, "text", 0, "", ""), 0, 1, "text", "masked", template * 32)
+        return Chunk(self._receipt, LogEntry(self._receipt.record, self._made, "text", 0, "", ""), 0, 1, "text", "masked", template * 32)
 
 
 @pytest.fixture
@@ -45,8 +44,8 @@ def flights() -> Flights:
     return Flights()
 
 
-def landing(template: str, *, tokens: int = 5, source: Source = "engine") -> Landing:
-    return Landing(template * 32, tokens, source)
+def landing(template: str, *, tokens: int = 5, source: Source = "engine") -> Completed:
+    return Completed(template * 32, tokens, source)
 
 
 def test_the_first_of_a_template_begins_its_flight_and_the_others_wait_in_it(flights: Flights, chunks: Chunks) -> None:
@@ -148,7 +147,9 @@ def test_every_chunk_is_counted_by_what_became_of_it(flights: Flights, chunks: C
 def test_each_topic_has_its_own_figures(flights: Flights, ledger: Ledger) -> None:
     ledger.assign([Partition("other", 0)])
     receipts = [ledger.admit(record(1, b"x")), ledger.admit(record(0, b"x", partition=Partition("other", 0)))]
-    here, there = (Chunk(LogEntry(receipt, 0, "text", 0, "", ""), 0, 1, "text", "masked", "a" * 32) for receipt in receipts if receipt)
+    here, there = (
+        Chunk(receipt, LogEntry(receipt.record, 0, "text", 0, "", ""), 0, 1, "text", "masked", "a" * 32) for receipt in receipts if receipt
+    )
     flights.board([here, there, there])
     flights.land([landing("a", tokens=7)])
     savings = flights.savings()

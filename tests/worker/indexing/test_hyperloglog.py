@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from worker.embedding.model.space import words_of
-from worker.indexing.hyperloglog import Distinct
+from worker.indexing.hyperloglog import HyperLogLog
 
 
 @pytest.mark.parametrize("number", [0, 1, 50, 3_000, 40_000, 120_000])
 def test_digests_are_counted_to_a_few_per_cent_however_often_they_come(number: int) -> None:
-    distinct = Distinct()
+    distinct = HyperLogLog()
     randoms = random.Random(number)
     digests = [randoms.randbytes(16).hex() for _ in range(number)]
     distinct.add(words_of(digests))
@@ -24,7 +24,7 @@ def test_many_counts_are_right_on_average(number: int) -> None:
     randoms = np.random.default_rng(number)
     counts = []
     for _ in range(24):
-        distinct = Distinct()
+        distinct = HyperLogLog()
         distinct.add(randoms.integers(0, 1 << 64, size=(number, 2), dtype=np.uint64))
         counts.append(int(distinct))
     assert abs(sum(counts) / 24 - number) <= 0.006 * number  # three and a half standard errors of the mean
@@ -33,7 +33,7 @@ def test_many_counts_are_right_on_average(number: int) -> None:
 def test_two_counts_together_count_what_both_have_once() -> None:
     randoms = random.Random(1_000)
     digests = [randoms.randbytes(16).hex() for _ in range(1_000)]
-    left, right = Distinct(), Distinct()
+    left, right = HyperLogLog(), HyperLogLog()
     left.add(words_of(digests[:600]))
     right.add(words_of(digests[400:]))
     left.merge(right)

@@ -8,7 +8,7 @@ from worker.settings.tables import AddedMask, MaskTable, RedactTable, new_masker
 
 
 def test_masks_are_those_of_the_settings() -> None:
-    table = MaskTable(off=("email",), add=(AddedMask(name="ticket", pattern=r"TICKET-[a-z]+", stand_in="ticket"),))
+    table = MaskTable(disabled=("email",), add=(AddedMask(name="ticket", pattern=r"TICKET-[a-z]+", replacement="ticket"),))
     assert new_masker(table).mask(["closed TICKET-abc for a@b.org"]) == ["closed ticket for a@b.org"]
     assert new_masker(MaskTable(mode="exact")).mask(["at 10.0.0.1"]) == ["at 10.0.0.1"]
 

@@ -89,7 +89,7 @@ class Steps(RuleBasedStateMachine):
         for receipt, _, _ in self.chain.letters.posted[self.delivered : self.delivered + most]:
             self.delivered += 1
             self.acknowledged.add(receipt.record.offset)
-            receipt.bury()
+            receipt.dead_letter_delivered()
 
     @rule(calls=st.integers(1, 3), lost=st.booleans())
     def make_the_sink_busy(self, calls: int, *, lost: bool) -> None:

@@ -215,7 +215,7 @@ def test_a_record_with_a_refused_piece_settles_when_its_dead_letter_is_delivered
     chain.feed("disk full", "network down")
     chain.run()
     assert chain.committable() is None
-    chain.letters.posted[0][0].bury()
+    chain.letters.posted[0][0].dead_letter_delivered()
     assert chain.committable() == 2
 
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from producers.kafka import Delivered, KafkaProducer, QueueFull
 from worker.observability.canary import Canary
-from worker.query import Question
+from worker.query import QueryRequest
 
 LOST_S = 60.0
 
@@ -43,7 +43,7 @@ class Line:
         self.sent.append((topic, value.decode()))
         delivered(None if self.is_delivered else "no broker")
 
-    def ask(self, question: Question) -> bool:
+    def ask(self, question: QueryRequest) -> bool:
         if not self.is_open:
             return False
         self.asked.append(json.loads(question.value or b""))

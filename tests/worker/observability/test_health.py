@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from worker.observability.health import Health, Phase, Verdict
-from worker.observability.probe import NotWell, Probe
+from worker.observability.probe import Probe, ProbeFailed
 
 INTERVAL_S = 90.0
 
@@ -49,7 +49,7 @@ class Worker:
     def _asker(self, name: str) -> Callable[[], None]:
         def ask() -> None:
             if self.wrong[name]:
-                raise NotWell(self.wrong[name])
+                raise ProbeFailed(self.wrong[name])
 
         return ask
 

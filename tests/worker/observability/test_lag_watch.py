@@ -5,14 +5,14 @@ from collections.abc import Mapping
 import pytest
 
 from consumers.record import Partition
-from worker.groups.kafka import Bounds
-from worker.groups.offsets import Readers
+from worker.groups.kafka import OffsetRange
+from worker.groups.offsets import GroupTopics
 from worker.observability.lag_watch import LagWatch
-from worker.observability.probe import NotWell
+from worker.observability.probe import ProbeFailed
 from worker.runtime.kafka_admin import BrokerAway, KafkaRefused
 
-LOGS = Readers("vectail", ("logs",), "earliest")
-QUERIES = Readers("vectail-queries", ("queries",), "earliest")
+LOGS = GroupTopics("vectail", ("logs",), "earliest")
+QUERIES = GroupTopics("vectail-queries", ("queries",), "earliest")
 
 
 class Broker:
@@ -37,8 +37,8 @@ class Broker:
     def committed(self, _group: str, partitions: list[Partition]) -> dict[Partition, int | None]:
         return {partition: self.done.get(partition) for partition in partitions}
 
-    def bounds(self, partitions: list[Partition]) -> dict[Partition, Bounds]:
-        return {partition: Bounds(0, self.ends[partition]) for partition in partitions}
+    def bounds(self, partitions: list[Partition]) -> dict[Partition, OffsetRange]:
+        return {partition: OffsetRange(0, self.ends[partition]) for partition in partitions}
 
     def times_at(self, places: Mapping[Partition, int]) -> dict[Partition, int]:
         self.asked_times.append(places)
@@ -95,7 +95,7 @@ def test_while_kafka_does_not_answer_the_last_look_stays_and_its_age_tells(failu
     scene = Scene()
     scene.watch.ask()
     scene.now_s, scene.broker.failure = 99.0, failure
-    with pytest.raises(NotWell, match=str(failure)):
+    with pytest.raises(ProbeFailed, match=str(failure)):
         scene.watch.ask()
     assert scene.watch.looked_s == 10.0
     assert scene.lags()

@@ -109,7 +109,7 @@ def test_the_figures_are_those_of_what_was_fed(fed: Ended, world: World) -> None
     assert value(found, "vectail_records_admitted_total", topic=topic) == LINES + 3
     outcomes = {"indexed": LINES + 1, "dead_letter": 1, "empty": 1, "tombstone": 0, "revoked": 0, "abandoned": 0}
     assert {o: value(found, "vectail_records_total", topic=topic, outcome=o) for o in outcomes} == outcomes
-    assert value(found, "vectail_inflight_records", group="logs") == 0
+    assert value(found, "vectail_in_flight_records", group="logs") == 0
     assert value(found, "vectail_decode_total", format="text") == LINES
     assert value(found, "vectail_decode_total", format="json") == 1
     assert value(found, "vectail_decode_total", format="none") == 1

@@ -2,7 +2,7 @@
 
 import threading
 
-from worker.observability.probe import PATIENCE_S, NotWell, Probe
+from worker.observability.probe import PATIENCE_S, Probe, ProbeFailed
 
 WAIT_S = 20.0
 
@@ -24,7 +24,7 @@ class Asked:
         self.has_begun.set()
         assert self.may_answer.wait(WAIT_S)
         if self.wrong:
-            raise NotWell(self.wrong)
+            raise ProbeFailed(self.wrong)
 
 
 def test_before_the_first_answer_nothing_is_well() -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.worker.chain import QUERIES, REPLIES, Chain, record
 from tests.worker.test_query import BAD
 from worker.messages import Arrival, EncodedQuery, ReadyQuery
-from worker.query import CORRELATION_HEADER, REPLY_TOPIC_HEADER, Asked, Question
+from worker.query import CORRELATION_HEADER, REPLY_TOPIC_HEADER, QueryRequest, Requester
 
 
 def encoded(chain: Chain) -> list[EncodedQuery]:
@@ -182,7 +182,7 @@ def test_a_question_that_did_not_come_over_kafka_takes_the_same_way(chain: Chain
         got.append(value)
         assert deadline_s == chain.now_s + 0.5
 
-    chain.prepare_queries.step([Question(b'{"text": "disk full", "deadline_ms": 500}', Asked(reply, chain.now_s))])
+    chain.prepare_queries.step([QueryRequest(b'{"text": "disk full", "deadline_ms": 500}', Requester(reply, chain.now_s))])
     assert chain.prepare_queries.tally.asked == 1
     chain.embed()
     chain.answer()

@@ -18,7 +18,7 @@ from worker.embedding.cache.redis_cache import RedisCache
 from worker.embedding.loaded import space_of
 from worker.embedding.model.prepared import PreparedModel
 from worker.runtime.exit_codes import DRAINED
-from worker.settings.tables import CapTable, RedisTable
+from worker.settings.tables import LimitTable, RedisTable
 
 CAP = 20
 FIRST = "disk failed after 1 s"
@@ -50,7 +50,7 @@ def is_revoking(running: Ended) -> bool:
 
 def with_one_line(world: World) -> Ended:
     """Start a service that may hold `CAP` records and has one line in its index."""
-    running = world.start(world.settings(cap=CapTable(records=CAP))).opened()
+    running = world.start(world.settings(limits=LimitTable(max_in_flight_records=CAP, drain_timeout_s=30.0))).opened()
     world.send([FIRST])
     wait_until(lambda: world.stored() == [FIRST], "the first line")
     return running

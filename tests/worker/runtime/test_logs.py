@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import structlog
 
-from worker.runtime.logs import AGAIN_S, Announcer, announcer, configure_logs, inform
+from worker.runtime.logs import AGAIN_S, RateLimitedLog, announcer, configure_logs, inform
 
 ROOT = Path(__file__).parents[3]
 STANDS_S = 20.0
@@ -40,7 +40,7 @@ def at(moments_s: list[float]) -> Iterator[float]:
 
 def test_a_line_is_said_once_and_again_after_a_minute(announced: list[str]) -> None:
     moments = at([0.0, 1.0, AGAIN_S - 0.1, AGAIN_S, AGAIN_S + 1, 2 * AGAIN_S])
-    one = Announcer(announced.append, clock=lambda: next(moments))
+    one = RateLimitedLog(announced.append, clock=lambda: next(moments))
     counts = []
     for _ in range(6):
         one.say("kafka is away")
@@ -49,14 +49,14 @@ def test_a_line_is_said_once_and_again_after_a_minute(announced: list[str]) -> N
 
 
 def test_different_lines_do_not_silence_each_other(announced: list[str]) -> None:
-    one = Announcer(announced.append, clock=lambda: 0.0)
+    one = RateLimitedLog(announced.append, clock=lambda: 0.0)
     for line in ("a", "b", "a", "c", "b"):
         one.say(line)
     assert announced == ["a", "b", "c"]
 
 
 def test_what_was_said_is_remembered_within_bounds(announced: list[str]) -> None:
-    one = Announcer(announced.append, clock=lambda: 0.0)
+    one = RateLimitedLog(announced.append, clock=lambda: 0.0)
     for number in range(5_000):
         one.say(f"line {number}")
     one.say("line 4999")
@@ -67,13 +67,13 @@ def test_what_was_said_is_remembered_within_bounds(announced: list[str]) -> None
 
 @pytest.mark.parametrize("line", ["two\nlines", "a \x1b[31mcolour", "bell\x07", "nul\x00", "right to left \u202e"])
 def test_control_characters_are_escaped(announced: list[str], line: str) -> None:
-    Announcer(announced.append).say(line)
+    RateLimitedLog(announced.append).say(line)
     assert announced[0].isprintable()
     assert announced[0].encode().decode("unicode_escape") == line
 
 
 def test_other_scripts_stay_as_they_are(announced: list[str]) -> None:
-    Announcer(announced.append).say("Größe … 日志")
+    RateLimitedLog(announced.append).say("Größe … 日志")
     assert announced == ["Größe … 日志"]
 
 
@@ -109,8 +109,8 @@ def test_quiet_keeps_warnings_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
 SPEAKER = """
 import faulthandler, sys, threading
-from worker.runtime.logs import announcer, configure_logs, forgiving_stderr, inform, report_crash
-sys.stderr = forgiving_stderr()
+from worker.runtime.logs import announcer, configure_logs, non_blocking_stderr, inform, report_crash
+sys.stderr = non_blocking_stderr()
 configure_logs()
 say = announcer().say
 for number in range(1_000):
@@ -154,8 +154,8 @@ def test_a_program_that_is_started_without_a_standard_error_says_nothing() -> No
 
 STANDING = """
 import sys, time
-from worker.runtime.logs import configure_logs, forgiving_stderr, inform
-sys.stderr = forgiving_stderr()
+from worker.runtime.logs import configure_logs, non_blocking_stderr, inform
+sys.stderr = non_blocking_stderr()
 configure_logs()
 began_s = time.monotonic()
 for number in range(1_000):

@@ -28,18 +28,18 @@ def every_tick(first_s: float, last_s: float) -> list[float]:
 def test_an_engine_that_rests_or_has_time_left_is_let_alone(
     since_s: float | None, until_s: float, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    watchdog = Watchdog(lambda: since_s, hang_s=10.0)
+    watchdog = Watchdog(lambda: since_s, watchdog_s=10.0)
     assert watched(watchdog, every_tick(100.0, until_s)) is None
     assert capfd.readouterr() == ("", "")
 
 
 def test_an_engine_that_does_not_answer_in_time_hangs_at_the_next_look() -> None:
-    assert watched(Watchdog(lambda: 100.0, hang_s=10.0), every_tick(100.0, 120.0)) == 110.0 + TICK_S
+    assert watched(Watchdog(lambda: 100.0, watchdog_s=10.0), every_tick(100.0, 120.0)) == 110.0 + TICK_S
 
 
 def test_every_batch_has_the_whole_time() -> None:
     since_s: list[float | None] = [100.0]
-    watchdog = Watchdog(lambda: since_s[0], hang_s=10.0)
+    watchdog = Watchdog(lambda: since_s[0], watchdog_s=10.0)
     for first_s, began_s in ((100.0, 100.0), (109.0, 109.0), (118.0, None), (125.0, 125.0)):
         since_s[0] = began_s
         assert watched(watchdog, every_tick(first_s, first_s + 9.0 if began_s else 124.0)) is None
@@ -49,7 +49,7 @@ def test_every_batch_has_the_whole_time() -> None:
 @pytest.mark.parametrize("frozen_s", [11.0, 3_600.0])
 def test_time_in_which_the_whole_process_stood_still_is_not_the_engines(frozen_s: float) -> None:
     """SIGSTOP in the middle of a batch: after SIGCONT the engine has what was left of its time, less one look."""
-    watchdog = Watchdog(lambda: 100.0, hang_s=10.0)
+    watchdog = Watchdog(lambda: 100.0, watchdog_s=10.0)
     assert watched(watchdog, every_tick(100.0, 105.0)) is None
     back_s = 105.0 + frozen_s
     assert watched(watchdog, every_tick(back_s, back_s + 4.0)) is None
@@ -57,14 +57,14 @@ def test_time_in_which_the_whole_process_stood_still_is_not_the_engines(frozen_s
 
 
 def test_a_batch_that_began_before_the_first_look_or_while_frozen_is_watched_from_then_on() -> None:
-    watchdog = Watchdog(lambda: 100.0, hang_s=10.0)
+    watchdog = Watchdog(lambda: 100.0, watchdog_s=10.0)
     assert watched(watchdog, every_tick(500.0, 505.0)) is None
     assert watched(watchdog, every_tick(505.0, 520.0)) == 509.0 + TICK_S
 
 
 def test_an_engine_that_hangs_ends_in_one_line_that_names_the_setting(capfd: pytest.CaptureFixture[str]) -> None:
-    watchdog = Watchdog(lambda: 100.0, hang_s=0.5)
-    with pytest.raises(EngineHangs, match=r"^the engine has not answered for 0\.5 s \(engine\.hang_s\); the stacks are in the log$"):
+    watchdog = Watchdog(lambda: 100.0, watchdog_s=0.5)
+    with pytest.raises(EngineHangs, match=r"^the engine has not answered for 0\.5 s \(engine\.watchdog_s\); the stacks are in the log$"):
         watchdog.check(100.6)
     assert capfd.readouterr().out == ""
 
@@ -80,7 +80,7 @@ def test_the_stacks_of_all_threads_are_on_standard_error(capfd: pytest.CaptureFi
     thread.start()
     inside.wait()
     with pytest.raises(EngineHangs):
-        Watchdog(lambda: 0.0, hang_s=0.5).check(2.0)
+        Watchdog(lambda: 0.0, watchdog_s=0.5).check(2.0)
     end.set()
     thread.join()
     stacks = capfd.readouterr().err

@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[3]
 PASSWORDS = ("tiger-1", 'say "friend"\\', "pass/word@x", "großes Geheimnis")
 SAYS = """
 import sys
-from worker.runtime.logs import announcer, configure_logs, forgiving_stderr, hide, inform, report_crash
-sys.stderr = forgiving_stderr()
+from worker.runtime.logs import announcer, configure_logs, non_blocking_stderr, hide, inform, report_crash
+sys.stderr = non_blocking_stderr()
 hide(sys.argv[1:])
 configure_logs()
 for secret in sys.argv[1:]:

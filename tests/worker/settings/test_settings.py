@@ -50,8 +50,8 @@ def test_numbers_lists_and_paths_come_out_of_the_environment(monkeypatch: pytest
     for name, text in {
         "VECTAIL_KAFKA__TOPICS": '["a", "b,c"]',
         "VECTAIL_QUERY__REPLY_TOPICS": "one, two",
-        "VECTAIL_CAP__RECORDS": "17",
-        "VECTAIL_LIMITS__DRAIN_S": "2.5",
+        "VECTAIL_LIMITS__MAX_IN_FLIGHT_RECORDS": "17",
+        "VECTAIL_LIMITS__DRAIN_TIMEOUT_S": "2.5",
         "VECTAIL_MODEL__FOLDER": "/models/own",
         "vectail_engine__threads": "3",
         "VECTAIL_KAFKA__LIBRDKAFKA": '{"session.timeout.ms": "6000"}',
@@ -61,7 +61,7 @@ def test_numbers_lists_and_paths_come_out_of_the_environment(monkeypatch: pytest
     settings = load_settings(None)
     assert settings.kafka.topics == ("a", "b,c")
     assert settings.query.reply_topics == ("one", "two")
-    assert (settings.cap.records, settings.limits.drain_s, settings.engine.threads) == (17, 2.5, 3)
+    assert (settings.limits.max_in_flight_records, settings.limits.drain_timeout_s, settings.engine.threads) == (17, 2.5, 3)
     assert settings.model.folder == Path("/models/own")
     assert settings.kafka.librdkafka == {"session.timeout.ms": "6000"}
     assert settings.fail_point == "before_commit:3"
@@ -92,14 +92,14 @@ def test_client_properties_are_joined_from_file_and_environment(tmp_path: Path, 
         ("[kafak]\n", "unknown table or setting 'kafak'; did you mean 'kafka'?"),
         ("fail_pont = 'a:1'", "unknown table or setting 'fail_pont'; did you mean 'fail_point'?"),
         ("[kafka]\ntopic = ['a']", "unknown setting kafka.topic; did you mean 'topics'?"),
-        ("[limits]\ndrain = 3", "unknown setting limits.drain; did you mean 'drain_s'?"),
-        ("[cap]\nqqqqqq = 3", "unknown setting cap.qqqqqq; there are: bytes, records"),
+        ("[limits]\ndrain = 3", "unknown setting limits.drain; did you mean 'drain_timeout_s'?"),
+        ("[cache]\nqqqqqq = 3", "unknown setting cache.qqqqqq; there are: max_known_templates, memory_bytes"),
         ("[milvus.uri]\nhost = 'a'", "setting milvus.uri: Input should be a valid string"),
         ("kafka = 5", "setting kafka: "),
-        ("[cap]\nrecords = 0", "setting cap.records: Input should be greater than or equal to 1"),
-        ("[cap]\nrecords = 'many'", "setting cap.records: "),
+        ("[limits]\nmax_in_flight_records = 0", "setting limits.max_in_flight_records: Input should be greater than or equal to 1"),
+        ("[limits]\nmax_in_flight_records = 'many'", "setting limits.max_in_flight_records: "),
         ("[kafka]\ntopics = 'logs'", "setting kafka.topics: "),
-        ("[kafka]\nprotocol = 'eager'", "setting kafka.protocol: Input should be 'classic' or 'consumer'"),
+        ("[kafka]\ngroup_protocol = 'eager'", "setting kafka.group_protocol: Input should be 'classic' or 'consumer'"),
         ("[kafka]\ntopic_epoch = 'a/b'", "setting kafka.topic_epoch: "),
         ("[kafka]\ntopics = []", "setting kafka: kafka.topics names no topic"),
         ("[kafka]\ntopics = ['a', 'vectail.dead-letters']", "setting kafka: 'vectail.dead-letters' stands twice among topics, "),
@@ -138,8 +138,8 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         ("VECTAIL_KAFKA__TOPICS", '["a"', "environment variable VECTAIL_KAFKA__TOPICS is not valid JSON: "),
         ("VECTAIL_KAFKA__LIBRDKAFKA", "a=b", "environment variable VECTAIL_KAFKA__LIBRDKAFKA is not valid JSON: "),
         ("VECTAIL_KAFKA__LIBRDKAFKA", "[1]", "setting kafka.librdkafka: Input should be a valid dictionary"),
-        ("VECTAIL_CAP__RECORDS", "many", "setting cap.records: Input should be a valid integer"),
-        ("VECTAIL_LIMITS__DRAIN_S", "0", "setting limits.drain_s: Input should be greater than 0"),
+        ("VECTAIL_LIMITS__MAX_IN_FLIGHT_RECORDS", "many", "setting limits.max_in_flight_records: Input should be a valid integer"),
+        ("VECTAIL_LIMITS__DRAIN_TIMEOUT_S", "0", "setting limits.drain_timeout_s: Input should be greater than 0"),
     ],
 )
 def test_a_wrong_environment_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch, name: str, text: str, said: str) -> None:

@@ -35,7 +35,7 @@ _ROUNDING = 0.001
 """Relative error that rounding to float16 may make: twice that of normal numbers. Cosine stays above 1 - 1e-6."""
 
 
-class Decoded(NamedTuple):
+class DecodedFrame(NamedTuple):
     """What was in some frames.
 
     Thread: any.
@@ -87,7 +87,7 @@ class FrameCodec:
             frames.append(front + zlib.crc32(front, zlib.crc32(key)).to_bytes(_CRC_BYTES, "little") if keep else None)
         return frames
 
-    def decode(self, keys: Sequence[bytes], values: Sequence[bytes | None]) -> Decoded:
+    def decode(self, keys: Sequence[bytes], values: Sequence[bytes | None]) -> DecodedFrame:
         """Return the vector of each value, None for one that is missing or wrong; `keys` are what each was asked for under."""
         crc32, wanted_bytes = zlib.crc32, self.frame_bytes
         intact = [
@@ -98,7 +98,7 @@ class FrameCodec:
         found: list[Vector | None] = [None] * len(values)
         present = len(values) - values.count(None)
         if not intact:
-            return Decoded(found, present)
+            return DecodedFrame(found, present)
         rows = np.frombuffer(b"".join([values[number] or b"" for number in intact]), self._row)
         vectors = _widened(rows["vector"])
         with np.errstate(all="ignore"):
@@ -111,7 +111,7 @@ class FrameCodec:
         for number, vector, fine in zip(intact, vectors, good.tolist(), strict=True):
             if fine:
                 found[number] = vector
-        return Decoded(found, present - sum(good.tolist()))
+        return DecodedFrame(found, present - sum(good.tolist()))
 
     def _fits(self, lengths: Vector, tolerance: float) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
         if self._normalized:

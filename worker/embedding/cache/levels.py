@@ -13,7 +13,7 @@ from worker.embedding.model.vectors import Vector
 from worker.messages import Source
 
 
-class Found(NamedTuple):
+class CachedVector(NamedTuple):
     """A vector, and which level had it."""
 
     vector: Vector
@@ -42,7 +42,7 @@ class Levels:
         self.tallies = {level: Tally() for level in ("memory", "redis", "index")}
         """Hits and misses, by level."""
 
-    def find(self, digests: Iterable[str]) -> dict[str, Found]:
+    def find(self, digests: Iterable[str]) -> dict[str, CachedVector]:
         """Return what any level has."""
         wanted = set(digests)
         found = self._cached(wanted)
@@ -51,7 +51,7 @@ class Levels:
             stored = self._index(missing)
             self.tallies["index"].add(hits=len(stored), misses=len(missing) - len(stored))
             self.put_many(stored)
-            found.update((digest, Found(vector, "index")) for digest, vector in stored.items())
+            found.update((digest, CachedVector(vector, "index")) for digest, vector in stored.items())
         self._fail_point("cache_read")
         return found
 
@@ -68,13 +68,13 @@ class Levels:
             self._redis.put_many(vectors)
         self._fail_point("cache_written")
 
-    def _cached(self, wanted: set[str]) -> dict[str, Found]:
-        found = {digest: Found(vector, "memory") for digest, vector in self._memory.get_many(wanted).items()}
+    def _cached(self, wanted: set[str]) -> dict[str, CachedVector]:
+        found = {digest: CachedVector(vector, "memory") for digest, vector in self._memory.get_many(wanted).items()}
         missing = wanted - found.keys()
         self.tallies["memory"].add(hits=len(found), misses=len(missing))
         if missing and self._redis is not None:
             fetched = self._redis.get_many(missing)
             self.tallies["redis"].add(hits=len(fetched), misses=len(missing) - len(fetched))
             self._memory.put_many(fetched)
-            found.update((digest, Found(vector, "redis")) for digest, vector in fetched.items())
+            found.update((digest, CachedVector(vector, "redis")) for digest, vector in fetched.items())
         return found

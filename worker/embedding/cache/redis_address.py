@@ -67,7 +67,7 @@ def address_of(table: RedisTable) -> RedisAddress:
         unix_path=unquote(url.path) if unix else None,
         cluster=table.cluster,
         sentinels=tuple(_sentinel(address) for address in table.sentinels),
-        service=table.service,
+        service=table.sentinel_master,
         user=table.user or unquote(url.username or "") or None,
         password=table.password.get_secret_value() or unquote(url.password or "") or None,
         sentinel_user=table.sentinel_user or None,

@@ -13,8 +13,8 @@ from worker.embedding.cache.breaker import MOST_S, Breaker
 from worker.embedding.cache.frame import FrameCodec
 from worker.embedding.cache.redis_address import address_of
 from worker.embedding.cache.redis_client import RedisClient, RedisFailed
-from worker.embedding.cache.redis_readers import Fetch, Readers
-from worker.embedding.cache.redis_writer import News, RedisWriter
+from worker.embedding.cache.redis_readers import Fetch, ReadPool
+from worker.embedding.cache.redis_writer import RedisWriter, WriteEvents
 from worker.embedding.cache.tally import Tally
 from worker.embedding.model.space import EmbeddingSpace
 from worker.embedding.model.vectors import Vector
@@ -60,7 +60,7 @@ class RedisCache:
         self._reads = Breaker(draw)
         self._writes = Breaker(draw)
         reading_s = table.read_budget_s + _READ_TIMEOUT_S
-        self._readers = Readers(lambda: RedisClient(self._address, name=_NAME, timeout_s=reading_s), on_crash)
+        self._readers = ReadPool(lambda: RedisClient(self._address, name=_NAME, timeout_s=reading_s), on_crash)
         self._pinger = RedisClient(self._address, name=_NAME, timeout_s=_READ_TIMEOUT_S)
         self._writer = RedisWriter(
             RedisClient(self._address, name=_NAME, timeout_s=_WRITE_TIMEOUT_S),
@@ -69,7 +69,7 @@ class RedisCache:
             ttl_s=table.ttl_s,
             queue_bytes=table.queue_bytes,
             clock=clock,
-            news=News(refused=self._writes_are_refused, taken=self._writes_are_taken, met=self._judge_memory),
+            news=WriteEvents(refused=self._writes_are_refused, taken=self._writes_are_taken, met=self._judge_memory),
             on_crash=on_crash,
         )
 

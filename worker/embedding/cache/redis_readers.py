@@ -33,7 +33,7 @@ class Fetch:
         self.done = threading.Event()
 
 
-class Reader:
+class ReadWorker:
     """One thread and its connection.
 
     Thread: `run` its own; `cut` any.
@@ -87,7 +87,7 @@ class Reader:
             fetch.done.set()
 
 
-class Readers:
+class ReadPool:
     """At most `READERS` threads, begun when they are needed.
 
     Thread: any.
@@ -99,7 +99,7 @@ class Readers:
         self._questions: queue.SimpleQueue[Fetch | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._asking = 0
-        self._readers: list[Reader] = []
+        self._readers: list[ReadWorker] = []
         self._stages: list[Stage] = []
 
     def fetch(self, keys: Sequence[bytes], within_s: float) -> Fetch:
@@ -131,7 +131,7 @@ class Readers:
             reader.cut(Fetch(()), float("inf"))
 
     def _begin_one(self) -> None:
-        reader = Reader(self._new_client(), self._questions)
+        reader = ReadWorker(self._new_client(), self._questions)
         stage = Stage(f"redis-read-{len(self._readers)}", reader.run, self._on_crash)
         self._readers.append(reader)
         self._stages.append(stage)

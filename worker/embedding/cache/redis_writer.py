@@ -23,7 +23,7 @@ Frame = tuple[bytes, bytes]
 """Key and value."""
 
 
-class News(NamedTuple):
+class WriteEvents(NamedTuple):
     """Who hears what becomes of writes.
 
     Thread: any.
@@ -52,7 +52,7 @@ class RedisWriter:
         ttl_s: float,
         queue_bytes: int,
         clock: Callable[[], float],
-        news: News,
+        news: WriteEvents,
         on_crash: Crash,
     ) -> None:
         """`clock` is the breaker's; `news` is called on the writer's own thread."""

@@ -14,7 +14,7 @@ _V1 = ("cpu,cpuacct", "cpu")
 """Names under which version 1 mounts the controller."""
 
 
-def usable_processors(root: Path = Path("/"), *, affinity: Callable[[], int] = lambda: len(os.sched_getaffinity(0))) -> int:
+def cpu_count(root: Path = Path("/"), *, affinity: Callable[[], int] = lambda: len(os.sched_getaffinity(0))) -> int:
     """Return it, 1 or more; a part of a processor counts as one. Below `root` lie proc and sys, versions 1 and 2 of control groups."""
     shares = [affinity(), *(math.ceil(share) for share in _shares(root))]
     return max(min(shares), 1)

@@ -9,12 +9,12 @@ from worker.embedding.engine.engine import Engine, EngineDied, normalized
 from worker.embedding.model.vectors import TokenIds, Vectors
 
 
-def shortened(vectors: Vectors, dims: int) -> Vectors:
+def truncated(vectors: Vectors, dims: int) -> Vectors:
     """Return the first `dims` components of every row, scaled to length 1 again (Kusupati et al. 2022)."""
     return normalized(vectors[:, :dims].copy())
 
 
-class ShortenedEngine:
+class TruncatingEngine:
     """The engine inside, with vectors of `dims` components; implements `Engine`.
 
     Thread: one; the engine stage's own.
@@ -33,7 +33,7 @@ class ShortenedEngine:
         vectors = self._engine.embed(batch)
         if vectors.shape[1:] != (self._engine.dim,):
             raise EngineDied(f"the engine gave {vectors.shape} numbers for {len(batch)} texts of {self._engine.dim} dimensions")
-        return shortened(vectors, self.dim)
+        return truncated(vectors, self.dim)
 
     def close(self) -> None:
         """Close the engine inside."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.reference_model import ReferenceModel
-from worker.embedding.model.reference_tokenizer import OwnTokenizer
+from worker.embedding.model.reference_tokenizer import ReferenceTokenizer
 from worker.embedding.model.vectors import Vectors
 
 TEXTS = (
@@ -45,7 +45,7 @@ class Golden(NamedTuple):
     """float32[texts, dim], of length 1."""
 
 
-def compute_golden(tokenizer: OwnTokenizer, model: ReferenceModel, max_tokens: int) -> Golden:
+def compute_golden(tokenizer: ReferenceTokenizer, model: ReferenceModel, max_tokens: int) -> Golden:
     """Compute the golden vectors; a golden text longer than the model's limit is left out. Raises ModelError."""
     encoded = tokenizer.encode(TEXTS)
     ids = [text for text in encoded if 0 < len(text) <= max_tokens]

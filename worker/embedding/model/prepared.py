@@ -18,7 +18,7 @@ from worker.embedding.model.folder import DEFAULT_NAME, TOKENIZER, ModelFolder, 
 from worker.embedding.model.golden import compute_golden, save_golden
 from worker.embedding.model.hf_folder import write_hf_folder
 from worker.embedding.model.reference_model import ReferenceModel
-from worker.embedding.model.reference_tokenizer import OwnTokenizer, read_tokenizer_json
+from worker.embedding.model.reference_tokenizer import ReferenceTokenizer, read_tokenizer_json
 from worker.embedding.model.staging import discard, new_folder, remove_stale
 from worker.embedding.model.stamp import files_of, read_stamp, stamp_of, write_stamp
 from worker.embedding.model.tokenizer_parity import is_provable
@@ -139,7 +139,7 @@ def _find_prepared(stamp: Path, source: Path) -> PreparedModel | None:
 def _prepare(source: ModelFolder, cache: Path) -> PreparedModel:
     """Make the prepared folder, or use the sound one that is already there under the same key."""
     tokenizer_json = read_tokenizer_json(source.path)
-    tokenizer = OwnTokenizer(tokenizer_json, f"{source.path / TOKENIZER}")
+    tokenizer = ReferenceTokenizer(tokenizer_json, f"{source.path / TOKENIZER}")
     if (largest := tokenizer.largest_id()) >= source.vocabulary_size:
         raise ModelError(f"the tokenizer in {source.path} has ids up to {largest}, its model only {source.vocabulary_size} tokens")
     vocabulary = _read_vocabulary(tokenizer_json, tokenizer.ids())

@@ -18,7 +18,7 @@ _UNKNOWN = "\U00010600"
 """A sign of Linear A, which no vocabulary holds: a tokenizer without a token for the unknown fails here, not in the middle of a stream."""
 
 
-class OwnTokenizer:
+class ReferenceTokenizer:
     """A tokenizer.json, loaded: of any family that `tokenizers` knows.
 
     Thread: one at a time.

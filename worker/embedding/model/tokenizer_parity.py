@@ -47,7 +47,7 @@ def is_provable(rules: WordPiece, ids: Mapping[str, int]) -> bool:
     )
 
 
-class ProvenTexts:
+class ParityTexts:
     """The texts that llama.cpp may encode, for one vocabulary; the others are foreign.
 
     Thread: any.

@@ -24,7 +24,7 @@ class Neighbours(NamedTuple):
     """False when a bound or the deadline cut it short; records that are nowhere are not missed."""
 
 
-def lines_around(sink: Sink, place: Around, out_of_time: OutOfTime) -> Neighbours:
+def lines_around(sink: Sink, place: Around, deadline_passed: OutOfTime) -> Neighbours:
     """Return the lines of `before` records, of the one at `offset` and of `after` records. Raises SinkBusy."""
     first, end = max(place.offset - place.before, 0), place.offset + place.after + 1
     complete = True
@@ -33,7 +33,7 @@ def lines_around(sink: Sink, place: Around, out_of_time: OutOfTime) -> Neighbour
     def read(first_offset: int, end_offset: int) -> list[LineRow]:
         nonlocal complete
         found = sink.lines_between(
-            place.topic, place.partition, first_offset, end_offset, most_rows=MOST_ROWS - len(lines), out_of_time=out_of_time
+            place.topic, place.partition, first_offset, end_offset, most_rows=MOST_ROWS - len(lines), deadline_passed=deadline_passed
         )
         complete = complete and found.complete
         return found.rows

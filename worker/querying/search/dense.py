@@ -12,7 +12,7 @@ import numpy as np
 
 from sinks.sink import Sink, TemplateHit
 from worker.embedding.model.vectors import Vector
-from worker.querying.search.ranking import Bounds, Kind, Ranking
+from worker.querying.search.ranking import RankedTemplate, Ranking, SearchBounds
 
 MOST_TEMPLATES = 64
 """Tried in the order of the whole index, whatever the filters."""
@@ -31,12 +31,12 @@ class _Page(NamedTuple):
     """Whether no bound has left anything out up to here."""
 
 
-def rank_by_meaning(sink: Sink, vector: Vector, bounds: Bounds, first: Sequence[TemplateHit] | None = None) -> Ranking:
+def rank_by_meaning(sink: Sink, vector: Vector, bounds: SearchBounds, first: Sequence[TemplateHit] | None = None) -> Ranking:
     """Return the nearest kinds of lines; `first` are the nearest templates of all, if somebody has read them already. Raises SinkBusy."""
-    kinds: list[Kind] = []
+    kinds: list[RankedTemplate] = []
     complete = True
     for page in _pages(sink, vector, bounds, first):
-        if bounds.out_of_time():
+        if bounds.deadline_passed():
             return Ranking(kinds, complete=False)
         kinds += _with_lines(sink, page.hits, bounds)
         if bounds.is_met_by(kinds):
@@ -45,7 +45,7 @@ def rank_by_meaning(sink: Sink, vector: Vector, bounds: Bounds, first: Sequence[
     return Ranking(kinds, complete)
 
 
-def _pages(sink: Sink, vector: Vector, bounds: Bounds, first: Sequence[TemplateHit] | None) -> Iterator[_Page]:
+def _pages(sink: Sink, vector: Vector, bounds: SearchBounds, first: Sequence[TemplateHit] | None) -> Iterator[_Page]:
     """Yield templates, nearest first, each once; read only when they are asked for. The first page is as small as may do."""
     wanted = max(MOST_TEMPLATES, bounds.k) if bounds.deep else bounds.k
     near = sink.nearest_templates(vector[None], wanted)[0] if first is None else first
@@ -59,7 +59,7 @@ def _pages(sink: Sink, vector: Vector, bounds: Bounds, first: Sequence[TemplateH
     if len(nearest) < most:
         return
     tried |= {hit.digest for hit in nearest}
-    there = sink.count_templates(bounds.only, templates=None, most_rows=MOST_LINES, out_of_time=bounds.out_of_time)
+    there = sink.count_templates(bounds.only, templates=None, most_rows=MOST_LINES, deadline_passed=bounds.deadline_passed)
     ranked = near_among(sink, vector, [count.digest for count in there.counts if count.digest not in tried])
     for start in range(0, max(len(ranked), 1), most):
         yield _Page(ranked[start : start + most], there.complete)
@@ -74,8 +74,8 @@ def near_among(sink: Sink, vector: Vector, digests: Sequence[str]) -> list[Templ
     return [TemplateHit(found[place], float(scores[place]), "") for place in order.tolist()]
 
 
-def _with_lines(sink: Sink, hits: Sequence[TemplateHit], bounds: Bounds) -> list[Kind]:
+def _with_lines(sink: Sink, hits: Sequence[TemplateHit], bounds: SearchBounds) -> list[RankedTemplate]:
     if not hits:
         return []
     lines = sink.newest_lines([hit.digest for hit in hits], bounds.per_kind, bounds.only)
-    return [Kind(hit.digest, hit.score, lines[hit.digest]) for hit in hits if lines.get(hit.digest)]
+    return [RankedTemplate(hit.digest, hit.score, lines[hit.digest]) for hit in hits if lines.get(hit.digest)]

@@ -6,7 +6,7 @@ four numbers, and a line with three of them is nearly as good. Where identifiers
 
 from sinks.row import LineRow
 from sinks.sink import LineHit, Sink
-from worker.querying.search.ranking import Bounds, Kind, OutOfTime, Ranking
+from worker.querying.search.ranking import OutOfTime, RankedTemplate, Ranking, SearchBounds
 from worker.querying.search.words import Words
 
 _FIRST_LINES = 200
@@ -15,7 +15,7 @@ _MOST_LINES = 1_600
 _GROWTH = 8
 
 
-def rank_by_words(sink: Sink, words: Words, bounds: Bounds, *, grouped: bool = True) -> Ranking:
+def rank_by_words(sink: Sink, words: Words, bounds: SearchBounds, *, grouped: bool = True) -> Ranking:
     """Return the kinds whose lines match best. Raises SinkBusy.
 
     Not `grouped`, every line is a kind of its own: lines are wanted, and not kinds.
@@ -26,9 +26,9 @@ def rank_by_words(sink: Sink, words: Words, bounds: Bounds, *, grouped: bool = T
     limit = min(max(_FIRST_LINES, 4 * bounds.k), most)
     while True:
         hits = sink.matching_lines(words.text, limit, bounds.only)
-        ranked = _ranked(words, hits, bounds.out_of_time)
-        kinds = _grouped(ranked) if grouped else [Kind(hit.line.template, hit.score, [hit.line]) for hit in ranked]
-        is_cut = bounds.out_of_time()
+        ranked = _ranked(words, hits, bounds.deadline_passed)
+        kinds = _grouped(ranked) if grouped else [RankedTemplate(hit.line.template, hit.score, [hit.line]) for hit in ranked]
+        is_cut = bounds.deadline_passed()
         if bounds.is_met_by(kinds) or (len(hits) < limit and not is_cut):
             return Ranking(kinds, complete=True)
         if limit >= most or is_cut:
@@ -36,19 +36,19 @@ def rank_by_words(sink: Sink, words: Words, bounds: Bounds, *, grouped: bool = T
         limit = min(_GROWTH * limit, most)
 
 
-def votes_by_words(sink: Sink, words: Words, bounds: Bounds, *, least_share: float) -> Ranking:
+def votes_by_words(sink: Sink, words: Words, bounds: SearchBounds, *, least_share: float) -> Ranking:
     """Return the kinds of the best lines, for a second opinion: lines with an identifier, or such a share of the words. One read."""
     if not words.text:
         return Ranking([], complete=True)
-    hits = _ranked(words, sink.matching_lines(words.text, _FIRST_LINES, bounds.only), bounds.out_of_time, least_share)
-    return Ranking(_grouped(hits), complete=not bounds.out_of_time())
+    hits = _ranked(words, sink.matching_lines(words.text, _FIRST_LINES, bounds.only), bounds.deadline_passed, least_share)
+    return Ranking(_grouped(hits), complete=not bounds.deadline_passed())
 
 
-def _ranked(words: Words, hits: list[LineHit], out_of_time: OutOfTime, least_share: float = 0.0) -> list[LineHit]:
+def _ranked(words: Words, hits: list[LineHit], deadline_passed: OutOfTime, least_share: float = 0.0) -> list[LineHit]:
     """Put lines with more of the identifiers first; of those without any, leave out what has too few of the words."""
     counted: list[tuple[int, LineHit]] = []
     for hit in hits:
-        if out_of_time():
+        if deadline_passed():
             break
         whole = words.identifiers_in(hit.line.text)
         if whole or (not words.is_exact and (not least_share or words.share_in(hit.line.text) >= least_share)):
@@ -56,11 +56,11 @@ def _ranked(words: Words, hits: list[LineHit], out_of_time: OutOfTime, least_sha
     return [hit for _, hit in sorted(counted, key=lambda one: (-one[0], -one[1].score))]
 
 
-def _grouped(hits: list[LineHit]) -> list[Kind]:
+def _grouped(hits: list[LineHit]) -> list[RankedTemplate]:
     """Group lines by their template; the order is that of each group's best line."""
     scores: dict[str, float] = {}
     lines: dict[str, list[LineRow]] = {}
     for hit in hits:
         scores.setdefault(hit.line.template, hit.score)
         lines.setdefault(hit.line.template, []).append(hit.line)
-    return [Kind(digest, score, lines[digest]) for digest, score in scores.items()]
+    return [RankedTemplate(digest, score, lines[digest]) for digest, score in scores.items()]

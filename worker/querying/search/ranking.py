@@ -13,7 +13,7 @@ OutOfTime = Callable[[], bool]
 """Asked between two reads; when it says yes, what was found so far is the answer."""
 
 
-class Kind(NamedTuple):
+class RankedTemplate(NamedTuple):
     """A template that a query found, and lines of it.
 
     Thread: any.
@@ -31,12 +31,12 @@ class Ranking(NamedTuple):
     Thread: any.
     """
 
-    kinds: list[Kind]
+    kinds: list[RankedTemplate]
     complete: bool
     """False when a bound or the deadline cut it short."""
 
 
-class Bounds(NamedTuple):
+class SearchBounds(NamedTuple):
     """How much is wanted of a ranking, and under which filters.
 
     Thread: any.
@@ -47,10 +47,10 @@ class Bounds(NamedTuple):
     per_kind: int
     """… of one kind at most so many."""
     only: LineFilter
-    out_of_time: OutOfTime
+    deadline_passed: OutOfTime
     deep: bool = False
     """Whether many kinds are ranked, however few lines are wanted."""
 
-    def is_met_by(self, kinds: list[Kind]) -> bool:
+    def is_met_by(self, kinds: list[RankedTemplate]) -> bool:
         """Whether these are enough."""
         return sum(min(len(kind.lines), self.per_kind) for kind in kinds) >= self.k

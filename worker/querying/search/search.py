@@ -13,7 +13,7 @@ from worker.embedding.model.vectors import Vector
 from worker.query import Mode, Query
 from worker.querying.search.dense import rank_by_meaning
 from worker.querying.search.lexical import rank_by_words, votes_by_words
-from worker.querying.search.ranking import Bounds, Kind, Ranking
+from worker.querying.search.ranking import RankedTemplate, Ranking, SearchBounds
 from worker.querying.search.words import Words, words_of
 
 PER_TEMPLATE = 1
@@ -32,7 +32,7 @@ class Hit(NamedTuple):
     line: LineRow
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """The answer to a query.
 
     Thread: any.
@@ -43,7 +43,7 @@ class Found(NamedTuple):
     """False when a bound or the deadline cut the search short."""
 
 
-class Sought(NamedTuple):
+class PreparedQuery(NamedTuple):
     """A query that is ready to be searched for.
 
     Thread: any.
@@ -58,7 +58,7 @@ class Sought(NamedTuple):
     """The nearest templates, if somebody has read them already."""
 
 
-def mode_of(sought: Sought, sink: Sink) -> Mode:
+def mode_of(sought: PreparedQuery, sink: Sink) -> Mode:
     """Return how a query is ranked."""
     if sought.vector is None:
         return "bm25"
@@ -66,29 +66,29 @@ def mode_of(sought: Sought, sink: Sink) -> Mode:
     return "dense" if by_meaning else "hybrid"
 
 
-def search(sink: Sink, sought: Sought, *, out_of_time: Callable[[], bool]) -> Found:
+def search(sink: Sink, sought: PreparedQuery, *, deadline_passed: Callable[[], bool]) -> SearchResult:
     """Find the `k` best lines, best first. Raises SinkBusy."""
     query = sought.query
     per_kind = query.per_template or PER_TEMPLATE
     if sought.vector is None and sought.is_exact and query.per_template is None:
-        ranking = rank_by_words(sink, _words(query), _bounds(query, query.k, PER_TEMPLATE, out_of_time), grouped=False)
+        ranking = rank_by_words(sink, _words(query), _bounds(query, query.k, PER_TEMPLATE, deadline_passed), grouped=False)
     else:
-        ranking = rank(sink, sought, query.k, per_kind, out_of_time=out_of_time)
+        ranking = rank(sink, sought, query.k, per_kind, deadline_passed=deadline_passed)
     hits = [Hit(kind.score, line) for kind in ranking.kinds for line in kind.lines[:per_kind]]
-    return Found(hits[: query.k], ranking.complete)
+    return SearchResult(hits[: query.k], ranking.complete)
 
 
-def rank(sink: Sink, sought: Sought, k: int, per_kind: int, *, out_of_time: Callable[[], bool]) -> Ranking:
+def rank(sink: Sink, sought: PreparedQuery, k: int, per_kind: int, *, deadline_passed: Callable[[], bool]) -> Ranking:
     """Rank the kinds of lines by the query's mode, so many that they have `k` lines."""
     query = sought.query
     words = _words(query)
     if sought.vector is None:
-        return rank_by_words(sink, words, _bounds(query, k, per_kind, out_of_time))
+        return rank_by_words(sink, words, _bounds(query, k, per_kind, deadline_passed))
     if mode_of(sought, sink) == "dense":
-        return rank_by_meaning(sink, sought.vector, _bounds(query, k, per_kind, out_of_time), sought.near)
-    bounds = _bounds(query, k, per_kind, out_of_time)._replace(deep=True)
+        return rank_by_meaning(sink, sought.vector, _bounds(query, k, per_kind, deadline_passed), sought.near)
+    bounds = _bounds(query, k, per_kind, deadline_passed)._replace(deep=True)
     by_meaning = rank_by_meaning(sink, sought.vector, bounds, sought.near)
-    if out_of_time():
+    if deadline_passed():
         return by_meaning._replace(complete=False)
     by_words = votes_by_words(sink, words, bounds, least_share=LEAST_SHARE)
     return fuse(by_meaning, by_words, words_first=bool(words.identifiers))
@@ -98,8 +98,8 @@ def _words(query: Query) -> Words:
     return words_of(query.text or "")
 
 
-def _bounds(query: Query, k: int, per_kind: int, out_of_time: Callable[[], bool]) -> Bounds:
-    return Bounds(k, per_kind, query.filters.as_line_filter(), out_of_time)
+def _bounds(query: Query, k: int, per_kind: int, deadline_passed: Callable[[], bool]) -> SearchBounds:
+    return SearchBounds(k, per_kind, query.filters.as_line_filter(), deadline_passed)
 
 
 _RANK_OFFSET = 60
@@ -119,5 +119,5 @@ def fuse(by_meaning: Ranking, by_words: Ranking, *, words_first: bool) -> Rankin
             for line in kind.lines:
                 shown.setdefault(line.id, line)
     best = sorted(scores, key=lambda digest: -scores[digest])
-    kinds = [Kind(digest, scores[digest], list(lines[digest].values())) for digest in best]
+    kinds = [RankedTemplate(digest, scores[digest], list(lines[digest].values())) for digest in best]
     return Ranking(kinds, by_meaning.complete and by_words.complete)

@@ -1,4 +1,4 @@
-"""Kinds of lines: what `as: templates` asks for, most frequent first, or the best for a text first.
+"""TemplateListing of lines: what `as: templates` asks for, most frequent first, or the best for a text first.
 
 The answer step calls it, and `vectail templates` where it may read the index itself. Counts, first and last seen and the example come
 from the lines of the window; a template has none of them itself.
@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 from sinks.row import LineRow
 from sinks.sink import Sink, TemplateCount
-from worker.querying.search.ranking import Kind as FoundKind
-from worker.querying.search.search import Sought, rank
+from worker.querying.search.ranking import RankedTemplate as FoundKind
+from worker.querying.search.search import PreparedQuery, rank
 
 MOST_LINES = 100_000
 """The newest lines that a worker counts for one query; a window with more gives an answer that is not complete."""
 
 
-class Kind(NamedTuple):
+class RankedTemplate(NamedTuple):
     """A template with what its lines in the window say."""
 
     counted: TemplateCount
@@ -28,18 +28,18 @@ class Kind(NamedTuple):
     """How well it fits the text that was asked for, as the query's mode has it."""
 
 
-class Kinds(NamedTuple):
+class TemplateListing(NamedTuple):
     """The answer. Where it is not complete, counts are at least as high as it says.
 
     Thread: any.
     """
 
-    kinds: list[Kind]
+    kinds: list[RankedTemplate]
     complete: bool
     """False when a bound or the deadline cut it short."""
 
 
-class Enough(NamedTuple):
+class StopWhen(NamedTuple):
     """Asked between two reads: whether to stop there.
 
     Thread: one.
@@ -51,18 +51,18 @@ class Enough(NamedTuple):
     """Of all of it."""
 
 
-def find_kinds(sink: Sink, sought: Sought, enough: Enough, *, most_lines: int = MOST_LINES) -> Kinds:
+def find_templates(sink: Sink, sought: PreparedQuery, enough: StopWhen, *, most_lines: int = MOST_LINES) -> TemplateListing:
     """Return the `k` first kinds of lines under the query's filters; without a text the most frequent. Raises SinkBusy."""
     query = sought.query
     only = query.filters.as_line_filter()
     if query.text is None:
-        counted = sink.count_templates(only, templates=None, most_rows=most_lines, out_of_time=enough.counted)
+        counted = sink.count_templates(only, templates=None, most_rows=most_lines, deadline_passed=enough.counted)
         counts, ranking = counted.counts[: query.k], None
         complete = counted.complete
     else:
-        ranking = rank(sink, sought, query.k, 1, out_of_time=enough.all)
+        ranking = rank(sink, sought, query.k, 1, deadline_passed=enough.all)
         digests = [kind.digest for kind in ranking.kinds[: query.k]]
-        counted = sink.count_templates(only, templates=digests, most_rows=most_lines, out_of_time=enough.counted)
+        counted = sink.count_templates(only, templates=digests, most_rows=most_lines, deadline_passed=enough.counted)
         by_digest = {count.digest: count for count in counted.counts}
         counts = [by_digest.get(kind.digest) or _at_least(kind) for kind in ranking.kinds[: query.k]]
         complete = counted.complete and ranking.complete
@@ -71,8 +71,8 @@ def find_kinds(sink: Sink, sought: Sought, enough: Enough, *, most_lines: int = 
     newest = {} if enough.all() else sink.newest_lines(digests, 1, only)
     scores = {} if ranking is None else {kind.digest: kind.score for kind in ranking.kinds}
     examples = {digest: lines[0] for digest, lines in newest.items()}
-    kinds = [Kind(count, texts.get(count.digest, ""), examples.get(count.digest), scores.get(count.digest)) for count in counts]
-    return Kinds(kinds, complete=complete and not enough.all())
+    kinds = [RankedTemplate(count, texts.get(count.digest, ""), examples.get(count.digest), scores.get(count.digest)) for count in counts]
+    return TemplateListing(kinds, complete=complete and not enough.all())
 
 
 def _at_least(found: FoundKind) -> TemplateCount:
@@ -81,12 +81,12 @@ def _at_least(found: FoundKind) -> TemplateCount:
     return TemplateCount(found.digest, len(found.lines), min(times), max(times))
 
 
-def kinds_document(kinds: Kinds) -> dict[str, Any]:
+def templates_document(kinds: TemplateListing) -> dict[str, Any]:
     """Return the answer as a reply holds it."""
     return {"templates": [_kind(kind) for kind in kinds.kinds], "complete": kinds.complete}
 
 
-def _kind(kind: Kind) -> dict[str, Any]:
+def _kind(kind: RankedTemplate) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "template": kind.counted.digest,
         "text": kind.text,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from worker.embedding.engine.cpu_count import usable_processors
+from worker.embedding.engine.cpu_count import cpu_count
 
 MACHINE = 16
 V2, V1 = "0::/kubepods/pod1/worker\n", "4:memory:/\n3:cpu,cpuacct:/docker/worker\n"
@@ -40,12 +40,12 @@ def test_as_many_as_it_may_run_on_and_no_more_than_its_quota_pays_for(tmp_path: 
     for name, content in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(content)
-    assert usable_processors(tmp_path, affinity=lambda: MACHINE) == expected
+    assert cpu_count(tmp_path, affinity=lambda: MACHINE) == expected
 
 
 def test_of_few_processors_no_quota_makes_more(tmp_path: Path) -> None:
-    assert usable_processors(tmp_path, affinity=lambda: 2) == 2
+    assert cpu_count(tmp_path, affinity=lambda: 2) == 2
 
 
 def test_this_machine_has_some() -> None:
-    assert usable_processors() >= 1
+    assert cpu_count() >= 1

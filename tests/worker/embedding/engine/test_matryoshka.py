@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.fakes.engine import FakeEngine
 from worker.embedding.engine.engine import EngineDied, TextTooLong
-from worker.embedding.engine.matryoshka import ShortenedEngine, shortened
+from worker.embedding.engine.matryoshka import TruncatingEngine, truncated
 from worker.embedding.model.vectors import TokenIds, Vectors
 
 
@@ -32,7 +32,7 @@ class Odd(FakeEngine):
 @given(st.integers(0, 5), st.integers(1, 15), st.integers(0, 2**32 - 1))
 def test_the_first_components_are_kept_and_scaled_to_length_1(rows: int, dims: int, seed: int) -> None:
     vectors = np.random.default_rng(seed).standard_normal((rows, 16)).astype(np.float32)
-    cut = shortened(vectors.copy(), dims)
+    cut = truncated(vectors.copy(), dims)
     assert cut.shape == (rows, dims)
     assert cut.dtype == np.float32
     assert np.linalg.norm(cut, axis=1) == pytest.approx(1.0, abs=1e-5)
@@ -46,7 +46,7 @@ def test_the_vectors_that_were_given_stay_as_they_are(rows: int) -> None:
     vectors = np.random.default_rng(1).standard_normal((rows, 16)).astype(np.float32)
     before = vectors.copy()
     vectors.flags.writeable = False
-    cut = shortened(vectors, 4)
+    cut = truncated(vectors, 4)
     assert np.array_equal(vectors, before)
     assert not np.shares_memory(cut, vectors)
     assert cut.flags.c_contiguous
@@ -54,7 +54,7 @@ def test_the_vectors_that_were_given_stay_as_they_are(rows: int) -> None:
 
 def test_the_engine_inside_is_what_is_seen_except_for_the_dimension() -> None:
     inside = FakeEngine(dim=16, max_tokens=100, batch_tokens=300)
-    engine = ShortenedEngine(inside, 5)
+    engine = TruncatingEngine(inside, 5)
     assert (engine.name, engine.dim, engine.max_tokens, engine.batch_tokens) == ("fake", 5, 100, 300)
     batch = [text(1), text(2, 3), text(4)]
     whole = inside.embed(batch)[:, :5]
@@ -63,14 +63,14 @@ def test_the_engine_inside_is_what_is_seen_except_for_the_dimension() -> None:
 
 
 def test_what_the_engine_inside_refuses_is_refused() -> None:
-    engine = ShortenedEngine(FakeEngine(dim=16, max_tokens=10), 5)
+    engine = TruncatingEngine(FakeEngine(dim=16, max_tokens=10), 5)
     with pytest.raises(TextTooLong):
         engine.embed([text(*range(20))])
 
 
 def test_closing_it_closes_the_engine_inside() -> None:
     inside = FakeEngine(dim=16)
-    ShortenedEngine(inside, 5).close()
+    TruncatingEngine(inside, 5).close()
     assert inside.closed
 
 
@@ -79,19 +79,19 @@ def test_what_has_not_the_columns_that_the_engine_inside_promised_comes_from_a_b
     inside = Odd(dim=16)
     inside.given = np.ones(shape, dtype=np.float32)
     with pytest.raises(EngineDied, match="numbers for 2 texts of 16 dimensions"):
-        ShortenedEngine(inside, 5).embed([text(1), text(2)])
+        TruncatingEngine(inside, 5).embed([text(1), text(2)])
 
 
 def test_a_missing_row_stays_missing() -> None:
     inside = FakeEngine(dim=16)
     inside.vectors_missing = 1
-    assert ShortenedEngine(inside, 5).embed([text(1), text(2)]).shape == (1, 5)
+    assert TruncatingEngine(inside, 5).embed([text(1), text(2)]).shape == (1, 5)
 
 
 def test_a_vector_that_is_not_finite_stays_not_finite() -> None:
     inside = FakeEngine(dim=16)
     inside.nan_on = {7}
-    first, second = ShortenedEngine(inside, 5).embed([text(1), text(7)])
+    first, second = TruncatingEngine(inside, 5).embed([text(1), text(7)])
     assert np.isfinite(first).all()
     assert not np.isfinite(second).any()
 
@@ -100,4 +100,4 @@ def test_a_vector_whose_first_components_are_zero_has_length_0() -> None:
     inside = Odd(dim=16)
     inside.given = np.zeros((1, 16), dtype=np.float32)
     inside.given[0, 10] = 1
-    assert not ShortenedEngine(inside, 5).embed([text(1)]).any()
+    assert not TruncatingEngine(inside, 5).embed([text(1)]).any()

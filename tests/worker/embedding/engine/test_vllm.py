@@ -16,7 +16,7 @@ import pytest
 from tests.transformers_reference import transformers_vectors
 from tests.worker.embedding.model.tiny import Tiny, make_folder
 from worker.embedding.engine.llama import LlamaEngine
-from worker.embedding.guarded_engine import Judge, worst_cosine
+from worker.embedding.guarded_engine import GuardedEngine, worst_cosine
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.golden import load_golden
 from worker.embedding.model.prepared import PreparedModel, prepare_model
@@ -187,7 +187,7 @@ def test_an_answer_that_is_not_about_its_text_is_a_broken_engine_and_no_text_is_
     right = broken.embed(texts)
     broken._engine = Confused(broken._engine, confuse)  # noqa: SLF001 - what vLLM would have to get wrong by itself
     said: list[str] = []
-    judge = Judge(broken, load_golden(model.golden), new_engine=lambda: new_engine(model), say=said.append, clock=time.monotonic)
+    judge = GuardedEngine(broken, load_golden(model.golden), new_engine=lambda: new_engine(model), say=said.append, clock=time.monotonic)
     outcomes = judge.embed(texts)
     assert worst(np.stack([outcome for outcome in outcomes if not isinstance(outcome, str)]), right) > 0.99999
     assert reason in said[0]
@@ -199,7 +199,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 from worker.embedding.engine.vllm import VllmEngine
-from worker.embedding.guarded_engine import Judge
+from worker.embedding.guarded_engine import GuardedEngine
 from worker.embedding.model.golden import load_golden
 from worker.embedding.model.prepared import load_prepared
 
@@ -211,7 +211,7 @@ def main():
         made.append(VllmEngine(model, threads=2, own_process=True))
         return made[-1]
     said = []
-    judge = Judge(new_engine(), load_golden(model.golden), new_engine=new_engine, say=said.append, clock=time.monotonic)
+    judge = GuardedEngine(new_engine(), load_golden(model.golden), new_engine=new_engine, say=said.append, clock=time.monotonic)
     judge.check_engine()
     before = np.stack(judge.embed(texts))
     for child in psutil.Process().children(recursive=True):
@@ -233,7 +233,7 @@ import resource, sys, time
 from pathlib import Path
 import numpy as np
 from worker.embedding.engine.vllm import VllmEngine
-from worker.embedding.guarded_engine import Judge
+from worker.embedding.guarded_engine import GuardedEngine
 from worker.embedding.model.golden import load_golden
 from worker.embedding.model.prepared import load_prepared
 
@@ -241,7 +241,7 @@ def main():
     model = load_prepared(Path(sys.argv[1]))
     said = []
     engine = VllmEngine(model, threads=2, batch_tokens=16384)
-    judge = Judge(engine, load_golden(model.golden), new_engine=lambda: engine, say=said.append, clock=time.monotonic)
+    judge = GuardedEngine(engine, load_golden(model.golden), new_engine=lambda: engine, say=said.append, clock=time.monotonic)
     judge.check_engine()
     texts = [np.arange(2000, 2254, dtype=np.int32) + row for row in range(32)]
     right = np.concatenate([engine.embed(texts[:2]), engine.embed(texts[2:4])])

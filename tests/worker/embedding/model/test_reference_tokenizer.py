@@ -9,7 +9,7 @@ import pytest
 from tests.worker.embedding.model.tiny import Tiny, make_folder
 from tests.worker.embedding.model.tiny_tokenizers import VOCABULARY, tokenizer_json, unigram_json
 from worker.embedding.model.errors import ModelError
-from worker.embedding.model.reference_tokenizer import OwnTokenizer, read_tokenizer_json
+from worker.embedding.model.reference_tokenizer import ReferenceTokenizer, read_tokenizer_json
 
 
 def without(parsed: dict[str, Any], token: str) -> str:
@@ -19,31 +19,31 @@ def without(parsed: dict[str, Any], token: str) -> str:
 
 
 def test_padding_and_truncation_are_off() -> None:
-    own = OwnTokenizer(json.dumps(tokenizer_json()))
+    own = ReferenceTokenizer(json.dumps(tokenizer_json()))
     long, short = own.encode(["error " * 20, "error"])
     assert (len(long), len(short)) == (22, 3)
 
 
 def test_a_unigram_is_loaded_with_its_own_frame() -> None:
-    own = OwnTokenizer(json.dumps(unigram_json()))
+    own = ReferenceTokenizer(json.dumps(unigram_json()))
     (ids,) = own.encode(["disk error Ω"])
     assert (ids[0], ids[-1], 3 in ids) == (0, 2, True)
 
 
 def test_the_largest_id_may_be_one_that_only_frames_a_text() -> None:
-    assert OwnTokenizer(json.dumps(tokenizer_json())).largest_id() == len(VOCABULARY) - 1
+    assert ReferenceTokenizer(json.dumps(tokenizer_json())).largest_id() == len(VOCABULARY) - 1
     framed = tokenizer_json()
     framed["post_processor"]["special_tokens"]["[SEP]"]["ids"] = [500]
-    assert OwnTokenizer(json.dumps(framed)).largest_id() == 500
+    assert ReferenceTokenizer(json.dumps(framed)).largest_id() == 500
 
 
 def test_a_tokenizer_that_fails_on_an_unknown_character_is_refused_at_once() -> None:
     with pytest.raises(ModelError, match=r"here is not a tokenizer: .*Missing \[UNK\]"):
-        OwnTokenizer(without(tokenizer_json(), "[UNK]"), "here")
+        ReferenceTokenizer(without(tokenizer_json(), "[UNK]"), "here")
     unigram = unigram_json()
     unigram["model"]["unk_id"] = None
     with pytest.raises(ModelError, match=r"here is not a tokenizer: .*unk_id"):
-        OwnTokenizer(json.dumps(unigram), "here")
+        ReferenceTokenizer(json.dumps(unigram), "here")
 
 
 def test_a_vocabulary_without_its_special_tokens_is_refused(tmp_path: Path) -> None:

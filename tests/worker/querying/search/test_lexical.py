@@ -7,7 +7,7 @@ from sinks.sink import LineFilter
 from tests.fakes.sink import FakeSink
 from tests.sinks.rows import DIM, line
 from worker.querying.search.lexical import rank_by_words, votes_by_words
-from worker.querying.search.ranking import Bounds, Ranking
+from worker.querying.search.ranking import Ranking, SearchBounds
 from worker.querying.search.words import words_of
 
 
@@ -21,11 +21,11 @@ def sink_of(*lines: LineRow) -> FakeSink:
 
 def rank(sink: FakeSink, text: str, k: int = 10, *, per_kind: int = 1, reads: int = 100_000) -> Ranking:
     left = iter(range(reads))
-    return rank_by_words(sink, words_of(text), Bounds(k, per_kind, LineFilter(), lambda: next(left, None) is None))
+    return rank_by_words(sink, words_of(text), SearchBounds(k, per_kind, LineFilter(), lambda: next(left, None) is None))
 
 
 def votes(sink: FakeSink, text: str, least_share: float) -> Ranking:
-    return votes_by_words(sink, words_of(text), Bounds(1, 1, LineFilter(), lambda: False), least_share=least_share)
+    return votes_by_words(sink, words_of(text), SearchBounds(1, 1, LineFilter(), lambda: False), least_share=least_share)
 
 
 def offsets(ranking: Ranking) -> list[list[int]]:
@@ -71,7 +71,7 @@ def test_lines_are_ranked_apart_where_lines_are_wanted() -> None:
         line(2, template="a", text="blk_7 gone"),
         line(3, template="b", text="blk_7 came from 10.0.0.1"),
     )
-    bounds = Bounds(10, 1, LineFilter(), lambda: False)
+    bounds = SearchBounds(10, 1, LineFilter(), lambda: False)
     ranking = rank_by_words(sink, words_of("blk_7 10.0.0.1"), bounds, grouped=False)
     found = [offset for one in offsets(ranking) for offset in one]
     assert (sorted(found[:2]), found[2:]) == ([1, 3], [2]), "those with both come first, whatever their kind"

@@ -8,7 +8,7 @@ from tests.fakes.sink import FakeSink
 from tests.sinks.rows import DIM, line, template, unit
 from worker.query import Filters, Query
 from worker.querying.search.dense import MOST_TEMPLATES
-from worker.querying.search.search import Found, Sought, mode_of, search
+from worker.querying.search.search import PreparedQuery, SearchResult, mode_of, search
 
 
 @pytest.fixture
@@ -22,13 +22,13 @@ def sink() -> FakeSink:
     return sink
 
 
-def find(sink: FakeSink, query: Query, *, reads: int = 1000) -> Found:
+def find(sink: FakeSink, query: Query, *, reads: int = 1000) -> SearchResult:
     """Search until the time is up, after so many looks at the clock."""
     left = iter(range(reads))
-    return search(sink, Sought(query, unit(1.0)), out_of_time=lambda: next(left, None) is None)
+    return search(sink, PreparedQuery(query, unit(1.0)), deadline_passed=lambda: next(left, None) is None)
 
 
-def places(found: Found) -> list[tuple[str, int]]:
+def places(found: SearchResult) -> list[tuple[str, int]]:
     return [(hit.line.template, hit.line.offset) for hit in found.hits]
 
 
@@ -68,7 +68,7 @@ def test_a_template_without_a_line_under_the_filters_is_passed_over(sink: FakeSi
 def test_an_empty_index_has_a_complete_answer_without_hits() -> None:
     sink = FakeSink(dim=DIM)
     sink.open()
-    assert find(sink, Query(text="x")) == Found([], complete=True)
+    assert find(sink, Query(text="x")) == SearchResult([], complete=True)
 
 
 @pytest.mark.parametrize(("reads", "found"), [(0, []), (1, [("a", 4)])])
@@ -132,9 +132,12 @@ def test_more_hits_than_the_usual_bound_can_be_asked_for() -> None:
 def test_what_was_read_for_several_queries_is_used_and_read_on_from(sink: FakeSink) -> None:
     near = sink.nearest_templates(unit(1.0)[None], 2)[0]
     sink.calls.clear()
-    assert places(search(sink, Sought(Query(text="x", k=2), unit(1.0), near=near), out_of_time=lambda: False)) == [("a", 4), ("b", 5)]
+    assert places(search(sink, PreparedQuery(Query(text="x", k=2), unit(1.0), near=near), deadline_passed=lambda: False)) == [
+        ("a", 4),
+        ("b", 5),
+    ]
     assert "nearest_templates" not in sink.calls
-    assert places(search(sink, Sought(Query(text="x", k=3), unit(1.0), near=near), out_of_time=lambda: False))[2:] == [("c", 3)]
+    assert places(search(sink, PreparedQuery(Query(text="x", k=3), unit(1.0), near=near), deadline_passed=lambda: False))[2:] == [("c", 3)]
 
 
 def test_a_busy_sink_is_the_callers_to_wait_for(sink: FakeSink) -> None:
@@ -165,7 +168,7 @@ def test_without_a_wish_both_rankings_count_where_both_are_possible(
     sink = FakeSink(dim=DIM)
     sink.has_bm25 = has_bm25
     query = Query.model_validate({"text": "x", "mode": mode})
-    assert mode_of(Sought(query, unit(1.0) if has_vector else None), sink) == ranked
+    assert mode_of(PreparedQuery(query, unit(1.0) if has_vector else None), sink) == ranked
 
 
 def test_a_line_with_the_words_stands_for_its_kind_and_kinds_that_both_find_come_first(sink: FakeSink) -> None:
@@ -207,9 +210,9 @@ def test_every_line_with_the_identifier_comes_where_nothing_else_was_asked_for(s
     sink.has_bm25 = True
     sink.upsert_lines([line(90 + n, template="a", text=f"ab-123 {n}") for n in range(4)])
     query = Query(text="ab-123")
-    found = search(sink, Sought(query, None, is_exact=True), out_of_time=lambda: False)
+    found = search(sink, PreparedQuery(query, None, is_exact=True), deadline_passed=lambda: False)
     assert sorted(places(found)) == [("a", 90 + n) for n in range(4)]
-    once = search(sink, Sought(Query(text="ab-123", per_template=1), None, is_exact=True), out_of_time=lambda: False)
+    once = search(sink, PreparedQuery(Query(text="ab-123", per_template=1), None, is_exact=True), deadline_passed=lambda: False)
     assert len(once.hits) == 1
 
 

@@ -8,8 +8,8 @@ import pytest
 from tests.worker.chain import Chain
 from worker.query import Query
 from worker.querying.search.dense import MOST_TEMPLATES
-from worker.querying.search.search import Sought
-from worker.querying.search.templates import Enough, find_kinds
+from worker.querying.search.search import PreparedQuery
+from worker.querying.search.templates import StopWhen, find_templates
 
 LISTING = Query.model_validate({"as": "templates"})
 
@@ -92,8 +92,8 @@ def test_kinds_are_ranked_by_words_too(filled: Chain) -> None:
 def test_the_best_kind_stays_even_if_the_count_did_not_reach_it(filled: Chain) -> None:
     query = Query.model_validate({"as": "templates", "text": "disk full on"})
     vector = filled.engine.embed([filled.words.encode(["disk full on"]).text(0)])[0]
-    enough = Enough(counted=lambda: False, all=lambda: False)
-    found = find_kinds(filled.sink, Sought(query, vector), enough, most_lines=1)
+    enough = StopWhen(counted=lambda: False, all=lambda: False)
+    found = find_templates(filled.sink, PreparedQuery(query, vector), enough, most_lines=1)
     assert found.kinds[0].text == "disk full on"
     assert {kind.text for kind in found.kinds} == {"disk full on", "network down", "login"}
     assert all(kind.counted.lines >= 1 for kind in found.kinds)
@@ -116,11 +116,11 @@ def test_a_count_is_cut_short_in_time_for_its_answer_to_arrive(filled: Chain) ->
 def test_counting_has_a_bound_of_its_own_and_what_was_counted_has_examples(filled: Chain) -> None:
     reads = iter(range(1))
     sink = filled.sink
-    enough = Enough(counted=lambda: next(reads, None) is None, all=lambda: False)
-    first = find_kinds(sink, Sought(LISTING, None), enough)
+    enough = StopWhen(counted=lambda: next(reads, None) is None, all=lambda: False)
+    first = find_templates(sink, PreparedQuery(LISTING, None), enough)
     assert all(kind.example is not None for kind in first.kinds)
     assert len(first.kinds) == 3
-    assert find_kinds(sink, Sought(LISTING, None), enough) == ([], False)
+    assert find_templates(sink, PreparedQuery(LISTING, None), enough) == ([], False)
 
 
 def test_a_listing_lets_those_go_first_who_ask_for_lines(filled: Chain) -> None:
