@@ -8,7 +8,7 @@ ARGS ?=
 MINUTES ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help setup vllm vllm-matrix demo test faults soak sabotage check format coverage bench bench-deps up down stack stack-down lock clean
+.PHONY: help setup vllm vllm-matrix demo test faults soak sabotage check format docs coverage bench bench-deps up down stack stack-down lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -50,6 +50,10 @@ format: $(READY) ## let ruff lay out the source
 	@$(VENV)/bin/ruff format .
 	@$(VENV)/bin/ruff check --fix .
 
+docs: $(READY) ## write docs/settings.md and docs/metrics.md, which are generated from the source
+	@$(VENV)/bin/python -m worker.settings.reference > docs/settings.md
+	@$(VENV)/bin/python -m worker.observability.reference > docs/metrics.md
+
 coverage: $(READY) ## all tests, with branch coverage over source and tests
 	@$(VENV)/bin/python -m pytest --cov --cov-report=term --cov-report=html $(ARGS)
 
@@ -71,7 +75,7 @@ stack: $(READY) ## the same without Docker, on loopback, with a feed: real serve
 stack-down: $(READY) ## end it; nothing stays behind
 	@$(VENV)/bin/python -m tests.stack down
 
-lock: ## write requirements.lock and deploy/vllm/*.lock anew (needs uv)
+lock: ## update requirements.lock and deploy/vllm/*.lock (needs uv)
 	@deploy/lock.sh --upgrade
 
 clean: ## remove what the tools left behind; .venv, .venv-vllm-*, .wheels and downloaded servers stay

@@ -1,7 +1,7 @@
 """Our embed stage with ready token ids, and the bare engine beneath it: the two whose difference is what the stage costs.
 
 Both use one loaded engine, so that they differ in nothing else and the weights lie in memory once: the stage through its lanes,
-judge and threads, the bare loop by calling what the adapter calls, with the same texts in the same batches and nothing around it.
+guarded engine and threads, the bare loop by calling what the adapter calls, with the same texts in the same batches and nothing around it.
 """
 
 import time
@@ -48,19 +48,19 @@ class EmbedStage:
         self._in: Lane[EncodedChunk | EncodedQuery] = Lane("embed")
         self._out: Lane[StoreItem] = Lane("store")
         answer: Lane[Answerable] = Lane("answer")
-        judge = GuardedEngine(engine, model.golden, new_engine=model.new_engine, say=lambda _line: None, clock=time.monotonic)
-        ahead: BatchHandoff[EmbedBatch, Computed] = BatchHandoff(self._in.ring)
+        guarded = GuardedEngine(engine, model.golden, new_engine=model.new_engine, say=lambda _line: None, clock=time.monotonic)
+        handoff: BatchHandoff[EmbedBatch, Computed] = BatchHandoff(self._in.wake)
         self.embed = Embed(
             inlet=self._in,
             batcher=new_batcher(engine),
-            ahead=ahead,
+            handoff=handoff,
             cache=MemoryCache(settings.cache.memory_bytes),
             fail_flight=Flights(most_known=settings.cache.max_known_templates).fail,
             rejected=FaultLimit("texts that the engine rejects", most=settings.limits.max_consecutive_rejected),
             store=self._out,
             answer=answer,
         )
-        compute = Compute(ahead=ahead, judge=judge, clock=time.monotonic)
+        compute = Compute(handoff=handoff, engine=guarded, clock=time.monotonic)
         self._stages = [Stage("embed", self.embed.body, self._on_crash), Stage("engine", compute.body, self._on_crash)]
         for stage in self._stages:
             stage.start()

@@ -153,7 +153,7 @@ def measure_idle(
             idle = ask(side, questions, plan.seconds, _ANSWER_S)[0]
             seconds = plan.seconds * _CLOSED_SHARE
             texts = {"distinct": questions.take(int(seconds * _DISTINCT_PER_S)), "repeated": questions.take(REPEATED)}
-        closed: dict[str, Any] = {"users": USERS, "lines": len(lines), "templates": side.service.outside.sink.counts().templates}
+        closed: dict[str, Any] = {"users": USERS, "lines": len(lines), "templates": side.service.connections.sink.counts().templates}
         for kind, asked in texts.items():
             start_s = time.monotonic()
             side.client.begin(ClosedLoop(USERS, asked, start_s + seconds, _ANSWER_S))

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.query_latency_client import FETCH_WAIT_MS, Client, Topics
-from producers.feed import Fed, FeedWindow, feed
+from producers.feed import FeedProgress, FeedWindow, feed
 from producers.kafka import EmbeddedBroker, KafkaProducer
-from worker.cli.run import open_service
-from worker.cli.running import Running
+from worker.cli.run import BackgroundService, open_service
 from worker.embedding.batcher import Batch, Batcher
 from worker.embedding.compute import Computed, EmbedBatch
 from worker.embedding.engine.engine import Engine
@@ -77,7 +76,7 @@ class FifoBatcher(Batcher[EncodedQuery, EncodedChunk]):
         super().put_back(Batch([], [*batch.queries, *batch.logs]))  # type: ignore[list-item]  # as in add_queries
 
 
-class WatchedAhead(BatchHandoff[EmbedBatch, Computed]):
+class WatchedHandoff(BatchHandoff[EmbedBatch, Computed]):
     """Remembers how long each batch took.
 
     Thread: as `BatchHandoff`; `batches` any.
@@ -85,9 +84,9 @@ class WatchedAhead(BatchHandoff[EmbedBatch, Computed]):
 
     batches: list[BatchTime]
 
-    def results(self) -> list[Computed]:
-        """Collect results, and note their times."""
-        found = super().results()
+    def take_results(self) -> list[Computed]:
+        """Take results, and note their times."""
+        found = super().take_results()
         for batch, _, _, started_s, ended_s, *_ in found:
             tokens = sum(len(log.ids) for log in batch.logs)
             self.batches.append(BatchTime(started_s, ended_s - started_s, len(batch.queries), tokens))
@@ -118,7 +117,7 @@ class Side(NamedTuple):
     settings: Settings
     service: Service
     client: Client
-    running: Running
+    running: BackgroundService
     batches: list[BatchTime]
 
     @property
@@ -142,13 +141,13 @@ def opened(settings: Settings, model: LoadedModel, folder: Path, *, fifo: bool =
         _touch_topics(settings)
         service = open_service(settings, replace(model, engine=Kept(model.engine)), say=lambda _line: None)
         embed = service.pipeline.embed
-        embed.ahead.__class__ = WatchedAhead
+        embed.handoff.__class__ = WatchedHandoff
         batches: list[BatchTime] = []
-        embed.ahead.batches = batches  # type: ignore[attr-defined]  # it is one since the line above
+        embed.handoff.batches = batches  # type: ignore[attr-defined]  # it is one since the line above
         if fifo:
             embed.inlet.__class__ = FifoLane
             embed.batcher.__class__ = FifoBatcher
-        running = Running(service, threading.Event())
+        running = BackgroundService(service, threading.Event())
         stack.callback(running.end)
         running.wait_opened()
         client = Client(Topics(broker.bootstrap_servers, settings.kafka.query_topic, settings.kafka.reply_topic))
@@ -182,17 +181,17 @@ def _touch_topics(settings: Settings) -> None:
 
 
 @contextmanager
-def fed(side: Side, lines: Iterator[bytes]) -> Iterator[Fed]:
+def fed(side: Side, lines: Iterator[bytes]) -> Iterator[FeedProgress]:
     """Feed the log topic on a thread, as far ahead as the embedded broker holds, until the end of the lines or of the block."""
     stop = threading.Event()
     failures: list[Exception] = []
-    count = Fed()
+    count = FeedProgress()
     kafka, ledger = side.settings.kafka, side.service.pipeline.log_ledger
     producer = KafkaProducer(kafka.bootstrap_servers, {}, say=lambda _line: None, stopped=stop.is_set)
     window = FeedWindow(lambda: {partition.partition: next_offset for partition, next_offset in ledger.committed().items()})
 
     def body() -> None:
-        feed(lines, producer, kafka.topics[0], fed=count, pause=stop.wait, refuse=lambda _line: None, window=window)
+        feed(lines, producer, kafka.topics[0], progress=count, pause=stop.wait, refuse=lambda _line: None, window=window)
 
     feeder = Stage("feed", body, lambda _name, error: failures.append(error))
     feeder.start()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.query_latency_sides import await_that, fed, opened
-from worker.cli.ask import Asker
+from worker.cli.query_client import QueryClient
 from worker.embedding.loaded import LoadedModel
 from worker.settings.settings import Settings
 
@@ -28,10 +28,10 @@ def indexed(settings: Settings, model: LoadedModel, folder: Path, lines: Sequenc
     with opened(settings, model, folder) as side:
         with fed(side, (line.encode() for line in lines)) as count:
             await_that(lambda: sum(side.service.pipeline.log_ledger.committed().values()) >= len(lines) == count.sent, side)
-        asker = Asker(side.settings.kafka)
+        client = QueryClient(side.settings.kafka)
 
         def ask(request: Mapping[str, object]) -> list[dict[str, Any]]:
-            reply = asker.ask(request, timeout_s=_ANSWER_S)
+            reply = client.ask(request, timeout_s=_ANSWER_S)
             if "hits" not in reply:
                 raise SystemExit(f"{request}: {reply}")
             hits: list[dict[str, Any]] = reply["hits"]
@@ -40,7 +40,7 @@ def indexed(settings: Settings, model: LoadedModel, folder: Path, lines: Sequenc
         try:
             yield ask
         finally:
-            asker.close()
+            client.close()
 
 
 def line_of(hit: Mapping[str, Any]) -> int:

@@ -19,7 +19,7 @@ from producers.dead_letters import DeadLetterSender
 from producers.kafka import KafkaProducer
 from producers.replies import ReplySender
 from sinks.milvus.sink import MilvusSink
-from worker.connections import milvus_settings
+from worker.connections import Connections, vector_space
 from worker.embedding.loaded import LoadedModel
 from worker.pipeline import Pipeline
 from worker.runtime.stage import Stage
@@ -58,14 +58,21 @@ def run_once(settings: Settings, model: LoadedModel, *, records: int, safe: bool
 
     kafka = settings.kafka
     settings = settings.model_copy(update={"milvus": settings.milvus.model_copy(update={"uri": str(folder)})})
-    sink = (MilvusSink if safe else AutoIds)(milvus_settings(settings, model.space))
-    letter_producer = KafkaProducer(kafka.bootstrap_servers, dead_letters.PRODUCER_PROPERTIES, say=lambda _line: None)
+    sink = (MilvusSink if safe else AutoIds)(settings.milvus, vector_space(model.space))
+    dead_letter_producer = KafkaProducer(kafka.bootstrap_servers, dead_letters.PRODUCER_PROPERTIES, say=lambda _line: None)
     reply_producer = KafkaProducer(kafka.bootstrap_servers, replies.PRODUCER_PROPERTIES, say=lambda _line: None)
-    letters = DeadLetterSender(letter_producer, kafka.dead_letter_topic, version="benchmark", say=lambda _line: None)
+    dead_letter_sender = DeadLetterSender(dead_letter_producer, kafka.dead_letter_topic, version="benchmark", say=lambda _line: None)
     abandon = threading.Event()
-    pipeline = Pipeline(
-        settings, model, sink, letters, ReplySender(reply_producer), say=lambda _line: None, abandon=abandon, at=lambda _point: None
+    connections = Connections(
+        model=model,
+        sink=sink,
+        dead_letters=dead_letter_sender,
+        dead_letter_producer=dead_letter_producer,
+        replies=ReplySender(reply_producer),
+        reply_producer=reply_producer,
+        connect_redis=None,
     )
+    pipeline = Pipeline(settings, connections, None, say=lambda _line: None, abandon=abandon, at=lambda _point: None)
     group_name = f"bench-{uuid.uuid4().hex[:8]}"
     source = Watched(_source(settings, group_name, safe=safe), commits=safe)
     poller = Poller(
@@ -95,7 +102,7 @@ def run_once(settings: Settings, model: LoadedModel, *, records: int, safe: bool
         for group in groups:
             for stage in group.stages:
                 stage.join(_LEAVE_S)
-        for producer in (letter_producer, reply_producer):
+        for producer in connections.producers:
             producer.close(0.0)
         sink.close()
         pipeline.close()
@@ -113,14 +120,14 @@ def run_once(settings: Settings, model: LoadedModel, *, records: int, safe: bool
 
 def _source(settings: Settings, group: str, *, safe: bool) -> KafkaSourceSettings:
     kafka = settings.kafka
-    return KafkaSourceSettings(
+    source = KafkaSourceSettings(
         bootstrap_servers=kafka.bootstrap_servers,
         group=group,
         topics=kafka.topics,
         topic_epoch=kafka.topic_epoch,
         group_protocol=kafka.group_protocol,
-        librdkafka={} if safe else AUTO_COMMIT,
     )
+    return source if safe else source.model_copy(update={"librdkafka": AUTO_COMMIT})  # unchecked: the settings refuse these properties
 
 
 def _await(condition: Callable[[], bool], crash: threading.Event) -> Moment:

@@ -29,7 +29,7 @@ from benchmarks.own_milvus import own_milvus
 from benchmarks.sink_sides import Batch, Dicts, Flat, Ours, Place, Side
 from consumers.text.mask import Masker
 from producers.log_feed import synthetic_lines
-from producers.log_vocabulary import KINDS
+from producers.log_vocabulary import LOG_TEMPLATES
 from sinks.milvus.fields import PAD_DIM
 from sinks.milvus.lite import LocalMilvus
 from sinks.row import LineRow, TemplateRow, row_id
@@ -89,10 +89,10 @@ class Stream:
         return TemplateRow(f"{self._random.getrandbits(128):032x}", vector / np.linalg.norm(vector), text)
 
     def _line(self, text: str, digest: str) -> LineRow:
-        kind, offset = KINDS[self._offset % len(KINDS)], self._offset
+        template, offset = LOG_TEMPLATES[self._offset % len(LOG_TEMPLATES)], self._offset
         time_ms = _START_MS + 8 * offset
         row = row_id("logs", "e1", 0, offset, 0, 0)
-        return LineRow(row, digest, text, time_ms, kind.service, kind.level, "logs", 0, offset, 0, 0, 1)
+        return LineRow(row, digest, text, time_ms, template.service, template.level, "logs", 0, offset, 0, 0, 1)
 
 
 def measure(sides: Sequence[Side], *, lines: int, alone: int, rounds: int, dim: int = DIM) -> Rates:

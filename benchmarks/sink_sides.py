@@ -14,7 +14,7 @@ from pymilvus import MilvusClient
 from sinks.milvus.backend import backend
 from sinks.milvus.client import Client
 from sinks.milvus.fields import Field, Layout, lines_layout, templates_layout
-from sinks.milvus.settings import MilvusSettings
+from sinks.milvus.settings import MilvusSettings, VectorSpace
 from sinks.milvus.sink import MilvusSink
 from sinks.milvus.writing import line_batches
 from sinks.row import LineRow, TemplateRow
@@ -75,10 +75,8 @@ class Ours:
         """`place.uri` may be a local folder: nobody else is in it."""
         self._place = place
         self._collection = f"{place.prefix}_sink"
-        settings = MilvusSettings(
-            uri=place.uri, dim=place.dim, space="benchmark", collection=self._collection, bm25="off", timeout_s=TIMEOUT_S
-        )  # fmt: skip
-        self._sink = MilvusSink(settings)
+        settings = MilvusSettings(uri=place.uri, collection=self._collection, bm25="off", timeout_s=TIMEOUT_S)
+        self._sink = MilvusSink(settings, VectorSpace(place.dim, "benchmark"))
         self._sink.open()
 
     def store(self, batch: Batch) -> None:

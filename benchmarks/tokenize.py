@@ -139,7 +139,7 @@ def measure(model: PreparedModel, lines: list[str], threads: int, rounds: int) -
                     rates.setdefault(name, []).append(rate)
                 elif name != OURS:
                     equal[name] = _rows(sides[name], results) == wanted
-        share = sum(tokenizer.foreign_texts for tokenizer in ours) / sum(tokenizer.texts for tokenizer in ours)
+        share = sum(tokenizer.fallback_texts for tokenizer in ours) / sum(tokenizer.texts for tokenizer in ours)
     return Measured(threads, rates, equal, sum(map(len, wanted)) / len(wanted), share)
 
 

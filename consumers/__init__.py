@@ -1,1 +1,1 @@
-"""Everything between Kafka and a chunk: reading, the ledger of what is open, decoding, splitting, masking."""
+"""Everything between Kafka and a chunk: reading, the ledger of open records, decoding, splitting, masking."""

@@ -18,22 +18,13 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 from consumers.arrival import Outcomes, PartitionLedger, Slot
 from consumers.record import Partition, Record
+from consumers.rejection import RejectedPiece, Rejection
 
-
-class Reject(NamedTuple):
-    """A piece that can never be indexed, and why."""
-
-    sub: int
-    chunk: int
-    reason: str
-
-
-DeadLetterBox = Callable[["Receipt", str, list[Reject]], None]
-"""Takes a receipt, the reason, and the rejected pieces (none: the whole record); calls `receipt.dead_letter_delivered()` once delivered."""
+DeadLetterBox = Callable[["Receipt", Rejection, list[RejectedPiece]], None]
+"""Takes a receipt, its first rejection and its rejected pieces (none: the whole record); calls `dead_letter_delivered` on it afterwards."""
 
 
 class Receipt:
@@ -52,7 +43,7 @@ class Receipt:
         self._bytes = size_bytes
         self._decoded_bytes = 0
         self._pieces: int | None = None
-        self._rejects: list[Reject] | None = None
+        self._rejects: list[RejectedPiece] | None = None
 
     @property
     def is_alive(self) -> bool:
@@ -70,19 +61,19 @@ class Receipt:
         """One piece is durably stored."""
         self._finish_piece(None)
 
-    def reject(self, sub: int, chunk: int, reason: str) -> None:
+    def reject(self, sub: int, chunk: int, rejection: Rejection) -> None:
         """One piece can never be stored; the record becomes a dead letter when its last piece is done."""
-        self._finish_piece(Reject(sub, chunk, reason))
+        self._finish_piece(RejectedPiece(sub, chunk, rejection))
 
     def drop(self, reason: str) -> None:
         """The record holds nothing to index (a tombstone, an empty line): done, and counted under `reason`."""
         self._claim_whole()
         self._ledger.close_receipt(self._partition, self._slot, self._bytes, 0, f"dropped:{reason}")
 
-    def refuse(self, reason: str) -> None:
+    def refuse(self, rejection: Rejection) -> None:
         """The record as a whole cannot be worked (undecodable, too large): one dead letter."""
         self._claim_whole()
-        self._die(reason, [])
+        self._die(rejection, [])
 
     def dead_letter_delivered(self) -> None:
         """The dead letter was acknowledged by the broker: the record is settled."""
@@ -93,7 +84,7 @@ class Receipt:
             raise RuntimeError("a receipt that expects pieces cannot be dropped or refused as a whole")
         self._pieces = 0
 
-    def _finish_piece(self, reject: Reject | None) -> None:
+    def _finish_piece(self, reject: RejectedPiece | None) -> None:
         with self._ledger.lock:
             if not self._pieces:
                 raise RuntimeError(f"a piece of {self.record[:3]} is done that was not expected")
@@ -105,11 +96,11 @@ class Receipt:
         if self._rejects is None:
             self._ledger.close_receipt(self._partition, self._slot, self._bytes, self._decoded_bytes, "indexed")
         else:
-            self._die(self._rejects[0].reason, self._rejects)
+            self._die(self._rejects[0].rejection, self._rejects)
 
-    def _die(self, reason: str, rejects: list[Reject]) -> None:
+    def _die(self, rejection: Rejection, rejects: list[RejectedPiece]) -> None:
         if self._partition.alive:
-            self._ledger.dead_letter(self, reason, rejects)
+            self._ledger.dead_letter(self, rejection, rejects)
         else:  # the partition's new owner reads the record again and sends the dead letter
             self._ledger.close_receipt(self._partition, self._slot, self._bytes, self._decoded_bytes, "abandoned")
 

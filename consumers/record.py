@@ -1,6 +1,6 @@
-"""What one Kafka record is to vectail, before anyone has looked inside it.
+"""A Kafka record before it is decoded.
 
-`consumers.kafka` makes records, `consumers.ledger` hands out a receipt for each, and decoding reads them.
+`consumers.kafka` makes records, `consumers.ledger` issues a receipt for each, and decoding reads them.
 """
 
 from typing import NamedTuple
@@ -15,23 +15,21 @@ class Partition(NamedTuple):
 
 Header = tuple[str, bytes | None]
 HEADER_BYTES = 150
-"""What a header takes besides its characters and bytes: a tuple, a str and a bytes object (seen with tracemalloc, CPython 3.11)."""
+"""Memory of a header besides its characters and bytes: a tuple, a str and a bytes object (measured with tracemalloc, CPython 3.11)."""
 
 
 class Record(NamedTuple):
-    """One Kafka record with its coordinates; immutable, so any thread may read it.
+    """One Kafka record with its coordinates.
 
-    A NamedTuple and not a frozen dataclass: it is built once a record on the hot path, three times faster.
-
-    Thread: any.
+    A NamedTuple because one is built for each record on the hot path, and it is built three times faster than a frozen dataclass.
     """
 
     topic: str
     partition: int
     offset: int
-    """Where the record is. What gets committed is the *next* offset, and only the ledger says which."""
+    """Where the record is. What is committed is the *next* offset, which only the ledger determines."""
     epoch: str
-    """Tells a re-created topic from its predecessor (design: row ids)."""
+    """Distinguishes a re-created topic from its predecessor (design: row ids)."""
     time_ms: int
     """Kafka's timestamp, milliseconds since 1970; 0 when the broker gave none."""
     key: bytes | None
@@ -39,9 +37,9 @@ class Record(NamedTuple):
     headers: tuple[Header, ...]
 
     def size_bytes(self) -> int:
-        """Bytes that count against the ledger's cap: key, value and headers, each header with what it takes besides.
+        """Return the bytes that count against the ledger's cap: key, value and headers, and `HEADER_BYTES` for each header.
 
-        What a record takes besides (400 bytes with its receipt) is bounded by the number of records.
+        Its other memory (400 bytes with its receipt) is bounded by the number of records.
         """
         size = len(self.key or b"") + len(self.value or b"")
         for name, content in self.headers:

@@ -1,6 +1,6 @@
-"""What a poller needs of the place where records come from, and what that tells it: the seam between poll loop and client.
+"""The interface between the poll loop and the Kafka client: what a poller calls, and what it is told.
 
-`consumers.kafka` is the real one, `tests/fakes/source.py` the other; `tests/contracts/test_source.py` runs the same suite on both.
+`consumers.kafka` is the real source, `tests/fakes/source.py` the fake; `tests/contracts/test_source.py` runs the same suite on both.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,56 +10,60 @@ from consumers.record import Partition, Record
 
 
 class SourceExpired(Exception):
-    """Committed records are not there any more, and the settings leave it to the user what is to be done; one line."""
+    """A committed offset has expired, and the settings leave the decision to the user; one line."""
 
 
 class SourceAway(Exception):
-    """No broker has answered for as long as the settings allow; one line."""
+    """No broker has answered for longer than the settings allow; one line."""
+
+
+class KafkaRefused(Exception):
+    """The broker refuses, or no client can be made with these properties; one line for the user."""
 
 
 class SourceFatal(Exception):
-    """The client cannot go on (fenced, fatal error): the process must end."""
+    """The client cannot go on (fenced, or a fatal error); the process must end."""
 
 
 class Rebalance(Protocol):
-    """What a source tells its poller, on the poller's own thread."""
+    """What a source reports to its poller, on the poller's own thread."""
 
     def on_assign(self, partitions: Sequence[Partition]) -> None:
-        """These partitions are ours now."""
+        """These partitions are assigned now."""
 
     def on_revoke(self, partitions: Sequence[Partition]) -> None:
-        """These partitions will be gone when this returns; a commit is still possible."""
+        """These partitions are revoked when this returns; until then, they can be committed."""
 
     def on_lost(self, partitions: Sequence[Partition]) -> None:
-        """These partitions are gone already; a commit would move somebody else's position."""
+        """These partitions are lost already; a commit would move the position of their new owner."""
 
     def on_committed(self, accepted: Mapping[Partition, int], refused: Mapping[Partition, tuple[int, str]]) -> None:
-        """What became of a commit: next offsets, and why one was refused; maybe long after, maybe of a past assignment."""
+        """Report a commit's outcome: next offsets, with the reason of a refusal. May come late, even after the assignment has ended."""
 
 
 class Source(Protocol):
-    """Where records come from; see `consumers.kafka.KafkaSource` for the meaning of each call."""
+    """Where records come from; `consumers.kafka.source.KafkaSource` describes each call."""
 
     def subscribe(self, rebalance: Rebalance) -> None:
         """Join the group."""
 
     def fetch(self, max_records: int, timeout_s: float) -> list[Record]:
-        """Poll: call `rebalance` as needed, return what has come, of partitions assigned now. Raises SourceFatal, -Expired, -Away."""
+        """Poll: call `rebalance` as needed and return records of partitions assigned now. Raises SourceFatal, SourceExpired, SourceAway."""
 
     def pause(self) -> None:
-        """Stop delivery, not polling; a partition that has delivered nothing yet may still bring its first records."""
+        """Stop delivery, not polling; a partition that has delivered nothing yet may still deliver its first records."""
 
     def resume(self) -> None:
-        """Deliver again."""
+        """Start delivery again."""
 
     def commit(self, next_offsets: Mapping[Partition, int], *, is_last: bool = False) -> dict[Partition, int]:
-        """Begin to commit, before any rebalance that follows; return what was begun. `rebalance.on_committed` tells the outcome."""
+        """Begin to commit, before any later rebalance; return what was begun. `rebalance.on_committed` reports the outcome."""
 
     def end_offsets(self) -> dict[Partition, int]:
-        """Return the log's end of each assigned partition, as last seen."""
+        """Return the end offset of each assigned partition, as last seen."""
 
     def reached(self) -> Mapping[Partition, int]:
-        """Return the ends that were reached, of partitions assigned now: every record before them was returned by `fetch`."""
+        """Return the end offset of each assigned partition read to its end: `fetch` has returned every record before it."""
 
     def close(self) -> None:
         """Leave the group."""

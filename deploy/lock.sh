@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Writes requirements.lock, deploy/vllm/*.lock and benchmarks/requirements.lock anew: `make lock`, which says --upgrade; without it what is locked stays where it may.
-# vLLM's locks hold nothing in another version than requirements.lock, so that one environment fits both. Needs uv.
+# Writes requirements.lock, deploy/vllm/*.lock and benchmarks/requirements.lock. `make lock` passes --upgrade; without it, locked versions stay
+# where possible.
+# vLLM's locks agree with requirements.lock on every version, so that one environment fits both. Needs uv.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

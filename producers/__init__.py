@@ -1,1 +1,1 @@
-"""Everything that vectail writes to Kafka: replies, dead letters, and the feed of a demo or a file."""
+"""Everything that vectail writes to Kafka: replies, dead letters, and the lines of `feed` and `demo`."""

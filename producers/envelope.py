@@ -1,8 +1,8 @@
-"""A dead letter as Kafka gets it: the record as it came, behind its own headers ours, and no larger than the topic takes.
+"""The Kafka record of a dead letter: the original record, then vectail's headers, within the size that the topic takes.
 
-Header names: `__connect.errors.*` as Kafka Connect's DeadLetterQueueReporter writes them (all values are UTF-8 text), so
-that tools for its dead-letter queues work; `vectail.*` for what it has no name for. The original's headers come first.
-A replayed letter stays where it is; a small record behind it, without a value, marks it.
+Header names: `__connect.errors.*` as Kafka Connect's DeadLetterQueueReporter writes them (all values are UTF-8 text), so tools for its
+dead-letter queues work; `vectail.*` for what Connect has no name for. The original headers come first. A replayed letter stays where it is;
+a small record after it, without a value, marks it.
 """
 
 import hashlib
@@ -17,35 +17,37 @@ HEAD_BYTES: Final = 65_536
 _REASON_CHARACTERS: Final = 1_000
 _OVERHEAD_BYTES: Final = 100
 
-Piece = tuple[int, int, str]
-"""(sub, chunk, reason) of a rejected piece."""
+
+class ListedPiece(NamedTuple):
+    """A rejected piece, as a dead letter lists it."""
+
+    sub: int
+    chunk: int
+    reason: str
 
 
 class DeadLetter(NamedTuple):
-    """One record that will not be indexed, as it came.
-
-    Thread: any.
-    """
+    """One record that will not be indexed, unchanged."""
 
     topic: str
-    """Where it came from; for a line that never became a record, where it would have gone."""
+    """The record's topic; for a line that never became a record, the topic that it was meant for."""
     partition: int | None
     offset: int | None
     epoch: str
-    """Of the topic, as in the row ids; needed to work the record again in place."""
+    """Of the topic, as in the row ids; needed to replay the record in place."""
     time_ms: int
-    """The record's own Kafka timestamp; when it became a dead letter is the timestamp of the dead letter."""
+    """The record's own Kafka timestamp; the dead letter's timestamp says when it became one."""
     key: bytes | None
     value: bytes | None
     headers: Sequence[Header]
     stage: str
-    """Which stage gave it up."""
+    """The stage that rejected it."""
     reason: str
     """One line."""
-    pieces: Sequence[Piece] = ()
-    """(sub, chunk, reason) of each rejected piece; none when the whole record is bad."""
+    pieces: Sequence[ListedPiece] = ()
+    """Rejected pieces; empty if the whole record is rejected."""
     cut: TooLarge | None = None
-    """Set when `value` is only the head of a line that was too large to keep."""
+    """Set if `value` is only the head of a line that was too large to keep."""
 
     @classmethod
     def too_large(cls, line: TooLarge, *, topic: str, time_ms: int) -> "DeadLetter":
@@ -55,7 +57,7 @@ class DeadLetter(NamedTuple):
 
 
 class Envelope(NamedTuple):
-    """A dead letter as Kafka gets it."""
+    """The Kafka record of a dead letter."""
 
     key: bytes | None
     value: bytes | None
@@ -64,9 +66,9 @@ class Envelope(NamedTuple):
 
 
 def envelope(letter: DeadLetter, *, version: str, max_bytes: int, head_bytes: int = HEAD_BYTES) -> Envelope:
-    """Shape a dead letter: all of it if key, value and headers stay within `max_bytes`, else a cut copy of a bounded size.
+    """Return the whole dead letter if key, value and headers stay within `max_bytes`, else a cut copy of bounded size.
 
-    A cut copy keeps the first `head_bytes` of the value, and key, original headers and pieces only as far as they are about as small.
+    A cut copy keeps the first `head_bytes` of the value, and key, original headers and pieces only if they are about as small.
     """
     ours = _own_headers(letter, version, pieces_bytes=2 * head_bytes)
     headers = list(letter.headers)
@@ -83,12 +85,12 @@ def envelope(letter: DeadLetter, *, version: str, max_bytes: int, head_bytes: in
     return Envelope(key, value, headers + ours, is_cut=True)
 
 
-def mark_headers(partition: int, offset: int, left: Sequence[Piece], *, version: str) -> list[Header]:
-    """Return the headers of the mark of a replayed letter, which stands at these coordinates; `left` are pieces that are bad still."""
+def mark_headers(partition: int, offset: int, failing: Sequence[ListedPiece], *, version: str) -> list[Header]:
+    """Return the headers of a replay mark for the letter at these coordinates; `failing` are the pieces that still fail."""
     return [
         ("vectail.replayed", _text(f"{partition}/{offset}")),
         ("vectail.version", _text(version)),
-        *_piece_headers(left, 2 * HEAD_BYTES),
+        *_piece_headers(failing, 2 * HEAD_BYTES),
     ]
 
 
@@ -115,8 +117,8 @@ def _own_headers(letter: DeadLetter, version: str, *, pieces_bytes: int) -> list
     return [*ours, *_piece_headers(letter.pieces, pieces_bytes)]
 
 
-def _piece_headers(pieces: Sequence[Piece], most_bytes: int) -> list[Header]:
-    """List pieces as `{"reason": [[sub, chunk], …], …}`: thousands of them mostly share a few reasons. Too many are only counted."""
+def _piece_headers(pieces: Sequence[ListedPiece], most_bytes: int) -> list[Header]:
+    """List pieces as `{"reason": [[sub, chunk], …], …}`, because thousands of them share a few reasons; too many are only counted."""
     if not pieces:
         return []
     by_reason: dict[str, list[tuple[int, int]]] = {}

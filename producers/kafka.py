@@ -1,8 +1,8 @@
-"""The one file of `producers` that knows confluent-kafka: a producer with its own delivery thread, and an embedded broker.
+"""A Kafka producer with its own delivery thread, and an embedded broker; the only file of `producers` that imports confluent-kafka.
 
-The senders of this package are built on `KafkaProducer`. It promises that `delivered` is called exactly once for every
-record it took, on the delivery thread, with None only after the broker's acknowledgement. It waits for a broker that is
-away, for ever unless `message.timeout.ms` says otherwise, and says so in one line.
+The senders of this package are built on `KafkaProducer`. It calls `delivered` exactly once for every record it took, on the delivery
+thread, and with None only after the broker's acknowledgement. While the broker is away it waits, without limit unless
+`message.timeout.ms` sets one, and says so in one line.
 """
 
 import math
@@ -16,10 +16,10 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 Header = tuple[str, bytes | None]
 Delivered = Callable[[str | None], None]
-"""Called once a record: None when the broker has acknowledged it, else why it failed, in one line."""
+"""Called once per record: with None if the broker has acknowledged it, else with the reason in one line."""
 
 TOO_LARGE: Final = "the record is larger than the broker or the client takes"
-"""The one reason for a failed delivery that mends itself when the record gets smaller."""
+"""The only reason for a failed delivery that a smaller record avoids."""
 
 _TOO_LARGE_CODES: Final = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE, KafkaError.INVALID_MSG_SIZE})
 _TICK_S: Final = 0.1
@@ -30,32 +30,32 @@ PROPERTIES: Final[Mapping[str, str]] = {
     "enable.idempotence": "true",
     "linger.ms": "5",
     "compression.type": "lz4",
-    "message.timeout.ms": "0",  # for ever: a broker that is away is waited for
+    "message.timeout.ms": "0",  # no limit: wait for a broker that is away
     "message.max.bytes": "1048576",  # a line of 1,000,000 bytes with key, headers and framing; the broker's default is 1,048,588
     "queue.buffering.max.kbytes": "65536",
     "reconnect.backoff.max.ms": "2000",
-    "log.connection.close": "false",  # brokers close idle connections; that is no news
+    "log.connection.close": "false",  # brokers close idle connections
 }
 
 
 class ProducerBroken(Exception):
-    """The client can never deliver again in this process (its fatal error, or it was closed). Ours: stop the service."""
+    """The client can never deliver again in this process (a fatal error, or it was closed). The service must stop."""
 
 
 class QueueFull(Exception):
-    """No room in the client's queue within the time given; the record was not taken."""
+    """The client's queue had no room in time; the record was not taken."""
 
 
 class ProducerMisconfigured(ValueError):
-    """A property that librdkafka does not take; one line for the user."""
+    """librdkafka rejects a property; one line for the user."""
 
 
 class TopicMissing(Exception):
-    """The broker answered, and it has no such topic or does not let us see it; one line for the user."""
+    """The broker answered, but has no such topic or does not let us see it; one line for the user."""
 
 
 class _LogLines:
-    """What confluent-kafka takes for a logger: turns librdkafka's log calls into lines. Thread: the delivery thread."""
+    """A logger for confluent-kafka: turns librdkafka's log calls into lines. Thread: the delivery thread."""
 
     def __init__(self, line: Callable[[str], None]) -> None:
         self._line = line
@@ -65,9 +65,9 @@ class _LogLines:
 
 
 class KafkaProducer:
-    """A Kafka client that only writes; every record it took is reported once, and all reports run on one thread.
+    """Reports every record it took exactly once, and runs all reports on one thread.
 
-    The user's librdkafka properties win over this module's. Raises ProducerMisconfigured for one that does not exist.
+    The user's librdkafka properties override this module's. Raises ProducerMisconfigured for one that does not exist.
 
     Thread: any may call `send`, `flush`, `partition_count`; the delivery thread runs every callback and every tick.
     """
@@ -81,7 +81,7 @@ class KafkaProducer:
         log: Callable[[str], None] = lambda _line: None,
         stopped: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Connect in the background; `say` gets what a user must know, `log` librdkafka's own lines; `stopped` ends waits."""
+        """Connects in the background; `say` gets what the user must know, `log` librdkafka's own lines; `stopped` ends waits."""
         self._say = say
         self._said_s: dict[int, float] = {}
         self._stopped = stopped
@@ -100,16 +100,16 @@ class KafkaProducer:
 
     @property
     def fatal(self) -> str | None:
-        """Why nothing can be delivered any more, in one line; None while all is well. Watched by the service."""
+        """Why nothing can be delivered any more, in one line, or None. Watched by the service."""
         return self._fatal
 
     @property
     def is_closing(self) -> bool:
-        """Has `close` begun? From then on a failed delivery only means that nobody waited for it."""
+        """Whether `close` has begun; from then on a failed delivery only means that `close` did not wait for it."""
         return self._closing
 
     def each_tick(self, tick: Callable[[float], None]) -> None:
-        """Call `tick(now)` on the delivery thread about ten times a second, now being `time.monotonic()`."""
+        """Call `tick(time.monotonic())` on the delivery thread about ten times a second."""
         self._ticks = (*self._ticks, tick)
 
     def send(
@@ -123,11 +123,11 @@ class KafkaProducer:
         partition: int | None = None,
         wait_s: float = math.inf,
     ) -> None:
-        """Take one record; `partition` None lets librdkafka choose. An empty value stays empty, None is a tombstone.
+        """Take one record. With `partition` None librdkafka chooses; a `value` of None is a tombstone.
 
-        When the queue is full, waits for room: at most `wait_s`, not once `stopped()`, never on the delivery thread itself
-        (which is who makes room). Raises QueueFull or ProducerBroken, and then `delivered` is never called; a record that
-        the client refuses for its own sake is reported to `delivered` on this thread, before `send` returns.
+        If the queue is full, waits for room: at most `wait_s`, not after `stopped()`, and never on the delivery thread itself, which makes
+        the room. Raises QueueFull or ProducerBroken, and then `delivered` is never called. If the client refuses the record itself,
+        `delivered` gets the reason on this thread before `send` returns.
         """
         report = partial(_report, delivered)
         give_up_s = time.monotonic() + wait_s
@@ -138,7 +138,7 @@ class KafkaProducer:
                 self._progress.wait(_TICK_S)
 
     def partition_count(self, topic: str, *, timeout_s: float) -> int | None:
-        """Return how many partitions a topic has, None when no broker answered in time. Raises TopicMissing."""
+        """Return the number of partitions of a topic, None if no broker answered in time. Raises TopicMissing."""
         try:
             found = self._client.list_topics(topic, timeout_s).topics[topic]
         except KafkaException:
@@ -148,13 +148,13 @@ class KafkaProducer:
         return len(found.partitions)
 
     def flush(self, timeout_s: float) -> int:
-        """Wait until everything taken has been reported; return what is still open as the client counts it (0 is exact)."""
+        """Wait until every record taken is reported; return how many are open by the client's count (0 is exact)."""
         with self._progress:
             self._progress.wait_for(lambda: len(self._client) == 0 or self._has_ended, timeout_s)
         return len(self._client)
 
     def close(self, timeout_s: float) -> int:
-        """Flush, report what is left as failed, end the delivery thread; return how many were left. Safe to call twice."""
+        """Flush, report open records as failed, end the delivery thread; return how many were open. Safe to call twice."""
         if self._closing:
             return 0
         left = self.flush(timeout_s)
@@ -191,7 +191,7 @@ class KafkaProducer:
     def _deliver(self) -> None:
         try:
             while not self._closing:
-                self._turn()
+                self._poll_once()
             self._client.purge()
             give_up_s = time.monotonic() + _PURGE_S
             while len(self._client) and time.monotonic() < give_up_s:
@@ -203,7 +203,7 @@ class KafkaProducer:
                 self._has_ended = True
                 self._progress.notify_all()
 
-    def _turn(self) -> None:
+    def _poll_once(self) -> None:
         self._client.poll(_TICK_S)
         now = time.monotonic()
         for tick in self._ticks:
@@ -217,16 +217,16 @@ class KafkaProducer:
         code = error.code()
         now = time.monotonic()
         if code == KafkaError._ALL_BROKERS_DOWN or now - self._said_s.get(code, -math.inf) < _SAY_AGAIN_S:  # noqa: SLF001 - librdkafka's name
-            return  # the first is always preceded by the reason it is down for
-        self._said_s[code] = now  # below: without how many ms it took, so that several producers say one line
+            return  # the reason was reported before "all brokers are down"
+        self._said_s[code] = now  # the text is cut before "(after … ms", so that several producers say the same line
         self._say(f"Kafka: {error.str().split(' (after ', 1)[0]}; " + ("giving up" if error.fatal() else "trying again"))
 
 
 class EmbeddedBroker:
-    """librdkafka's mock cluster of one broker on 127.0.0.1: topics appear when first named, with four partitions.
+    """librdkafka's mock cluster of one broker on 127.0.0.1; a topic appears when it is first named, with four partitions.
 
-    It keeps 5 MB a partition and drops what exceeds it, oldest first: whoever feeds it must not run ahead of the reader
-    (see `producers.feed.FeedWindow`). Offsets begin at 0. It is gone with `close`, and nothing is on disk.
+    It keeps 5 MB per partition and drops the oldest records beyond that, so a feed must not get ahead of the reader
+    (`producers.feed.FeedWindow`). Offsets begin at 0. Nothing is on disk.
 
     Thread: any.
     """
@@ -237,7 +237,7 @@ class EmbeddedBroker:
         self.bootstrap_servers: Final[str] = ",".join(f"{broker.host}:{broker.port}" for broker in brokers)
 
     def close(self) -> None:
-        """Stop the broker; clients see it go away. Safe to call twice."""
+        """Stop the broker. Safe to call twice."""
         if self._cluster is not None:
             self._cluster.close()
             self._cluster = None

@@ -1,7 +1,7 @@
-r"""Files as lines: what `feed` and `demo` send to Kafka, one record a line.
+r"""Reads files as lines, which `feed` and `demo` send to Kafka, one record per line.
 
-Lines end at `\n`; one `\r` before it is not text; a last line without an end counts. Bytes pass untouched, whatever they
-are. A line above the limit comes out as `TooLarge`, and never more than the limit and one block is held of it.
+Lines end at `\n`; one `\r` before it is not part of the text; a last line without an end counts. Bytes are passed on unchanged. A line
+above the limit becomes a `TooLarge`; at most the limit and one block are held of it.
 """
 
 import hashlib
@@ -21,10 +21,7 @@ class FileUnreadable(Exception):
 
 
 class TooLarge(NamedTuple):
-    """What is left of a line that is too long for a record.
-
-    Thread: any.
-    """
+    """A line that is too long for a record."""
 
     file: str
     number: int
@@ -37,23 +34,23 @@ class TooLarge(NamedTuple):
 
 
 class ByteSource(Protocol):
-    """Anything that gives bytes as they come: an open file, a pipe, `io.BytesIO`."""
+    """A stream of bytes: an open file, a pipe, `io.BytesIO`."""
 
     def read1(self, size: int = -1, /) -> bytes:
-        """Return at most `size` bytes as soon as there are some, none at the end."""
+        """Return at most `size` bytes as soon as some are there, none at the end."""
 
 
 class _LongLine:
-    r"""A line that has outgrown the limit, seen piece by piece; a last `\r` is held back until we know that it is text."""
+    r"""A line above the limit, read piece by piece; a final `\r` is held back until the next byte shows whether it is text."""
 
     def __init__(self, begin: bytes) -> None:
         self._head = b""
         self._held = b""
         self._size_bytes = 0
         self._hash = hashlib.sha256()
-        self.add(begin)
+        self.add_piece(begin)
 
-    def add(self, piece: bytes) -> None:
+    def add_piece(self, piece: bytes) -> None:
         seen = self._held + piece
         self._held = b"\r" if seen.endswith(b"\r") else b""
         self._take(seen[: len(seen) - len(self._held)])
@@ -70,10 +67,10 @@ class _LongLine:
 
 
 def read_lines(source: ByteSource, *, file: str = STDIN, max_record_bytes: int = MAX_RECORD_BYTES) -> Iterator[bytes | TooLarge]:
-    """Yield every line of `source` as soon as it is complete; `file` is only named in a TooLarge.
+    """Yield every line of `source` as soon as it is complete; `file` is only the name in a TooLarge.
 
-    A block is never larger than the limit, so only the line that began in an earlier block can exceed it: the lines that
-    lie within one block need no look at all.
+    A block is never larger than the limit, so only a line that began in an earlier block can exceed it; lines within one block need no
+    check.
     """
     block_bytes = min(_BLOCK_BYTES, max_record_bytes)
     begin = b""
@@ -83,7 +80,7 @@ def read_lines(source: ByteSource, *, file: str = STDIN, max_record_bytes: int =
         end = block.find(b"\n")
         if end < 0:
             if long is not None:
-                long.add(block)
+                long.add_piece(block)
                 continue
             begin += block
             if len(begin) > max_record_bytes + begin.endswith(b"\r"):
@@ -93,7 +90,7 @@ def read_lines(source: ByteSource, *, file: str = STDIN, max_record_bytes: int =
         if long is None:
             yield _finish(begin + block[:end], file, number, max_record_bytes)
         else:
-            long.add(block[:end])
+            long.add_piece(block[:end])
             yield long.end(file, number, at_newline=True)
             long = None
         rest = block[end + 1 :]
@@ -112,7 +109,7 @@ def read_lines(source: ByteSource, *, file: str = STDIN, max_record_bytes: int =
 
 
 def check_files(paths: Sequence[str]) -> None:
-    """Refuse what cannot be read, before anything is started. Raises FileUnreadable; opens nothing, so that pipes stay whole."""
+    """Check that all files can be read, without opening them, so that pipes stay intact. Raises FileUnreadable."""
     for path in paths:
         if path == STDIN:
             continue
@@ -128,7 +125,7 @@ def check_files(paths: Sequence[str]) -> None:
 
 
 def read_files(paths: Sequence[str], *, max_record_bytes: int = MAX_RECORD_BYTES) -> Iterator[bytes | TooLarge]:
-    """Yield the lines of all files in turn, `-` being standard input. Raises FileUnreadable."""
+    """Yield the lines of all files in turn; `-` is standard input. Raises FileUnreadable."""
     for path in paths:
         try:
             with open(0 if path == STDIN else path, "rb", closefd=path != STDIN) as source:

@@ -1,8 +1,7 @@
-"""A seeded stream of log lines from about a dozen services, for a demo without files of one's own.
+"""A seeded stream of log lines from about a dozen services, for a demo without log files.
 
-`synthetic_lines` is a pure function of its arguments: the same seed gives the same bytes. A few kinds of line make up most
-of the stream (Zipf), as in real logs; now and then something goes wrong that `EXAMPLE_QUERIES` ask about. Every line was
-written for this project.
+`synthetic_lines` is a pure function of its arguments: the same seed gives the same bytes. A few templates make up most of the stream
+(Zipf), as in real logs; rare incidents give `EXAMPLE_QUERIES` something to find. Every line was written for this project.
 """
 
 import json
@@ -13,7 +12,7 @@ from itertools import accumulate, count
 from random import Random
 from typing import Final
 
-from producers.log_vocabulary import INCIDENTS, KINDS, VALUES, LogTemplate
+from producers.log_vocabulary import INCIDENTS, LOG_TEMPLATES, VALUES, LogTemplate
 
 EXAMPLE_QUERIES: Final = (
     "a disk is nearly full",
@@ -30,7 +29,7 @@ _SYSLOG_HOSTS: Final = 14
 
 
 class _Draw(dict[str, str]):
-    """Gives `str.format_map` a fresh value for every name, so one name may stand for two values in a line; keeps the last."""
+    """Gives `str.format_map` a new value at every use of a name, so a name used twice in a line has two values; keeps the last."""
 
     def __init__(self, rng: Random) -> None:
         super().__init__()
@@ -43,14 +42,14 @@ class _Draw(dict[str, str]):
 
 
 def synthetic_lines(seed: int, count: int, start_ms: int) -> Iterator[bytes]:
-    """Yield `count` lines, their times beginning at `start_ms` (milliseconds since 1970) and going on by about 8 ms a line.
+    """Yield `count` lines; the first is from `start_ms` (milliseconds since 1970), each later one about 8 ms after the one before.
 
-    A line may hold line ends (stack traces): it is one record, not one line of a file. Each incident comes once in about
-    3,000 lines, all of them before any comes again.
+    A line may contain line ends (stack traces): it is one record, not one line of a file. Each incident comes about once in 3,000 lines,
+    and none comes again before all of them have.
     """
     rng = Random(seed)
     draw = _Draw(rng)
-    ranks = tuple(accumulate(1 / rank for rank in range(1, len(KINDS) + 1)))
+    ranks = tuple(accumulate(1 / rank for rank in range(1, len(LOG_TEMPLATES) + 1)))
     deck: list[LogTemplate] = []
     time_ms = float(start_ms)
     for _ in range(count):
@@ -59,27 +58,27 @@ def synthetic_lines(seed: int, count: int, start_ms: int) -> Iterator[bytes]:
             if not deck:
                 deck = list(INCIDENTS)
                 rng.shuffle(deck)
-            kind = deck.pop()
+            template = deck.pop()
         else:
-            kind = KINDS[bisect(ranks, rng.random() * ranks[-1])]
-        yield _render(kind, draw, rng, time_ms).encode()
+            template = LOG_TEMPLATES[bisect(ranks, rng.random() * ranks[-1])]
+        yield _render(template, draw, rng, time_ms).encode()
 
 
 def endless_lines(now_ms: Callable[[], float]) -> Iterator[bytes]:
-    """Yield synthetic lines without end; their times begin anew at `now_ms()` every hundred lines."""
+    """Yield synthetic lines without end; every hundred lines, their times restart at `now_ms()`."""
     for seed in count():
         yield from synthetic_lines(seed, _PIECE_LINES, int(now_ms()))
 
 
-def _render(kind: LogTemplate, draw: _Draw, rng: Random, time_ms: float) -> str:
+def _render(template: LogTemplate, draw: _Draw, rng: Random, time_ms: float) -> str:
     when = datetime.fromtimestamp(time_ms / 1000, tz=UTC)
     draw.last.clear()
-    text = kind.text.format_map(draw)
-    if kind.layout == "json":
-        line = {"time": when.isoformat(timespec="milliseconds"), "level": kind.level, "service": kind.service, "message": text}
-        line.update((name, draw.last.get(name) or draw[name]) for name in kind.fields)
+    text = template.text.format_map(draw)
+    if template.layout == "json":
+        line = {"time": when.isoformat(timespec="milliseconds"), "level": template.level, "service": template.service, "message": text}
+        line.update((name, draw.last.get(name) or draw[name]) for name in template.fields)
         return json.dumps(line)
-    if kind.layout == "syslog":
+    if template.layout == "syslog":
         host = f"node-{1 + int(rng.random() * _SYSLOG_HOSTS):02d}"
-        return f"{when:%b %d %H:%M:%S} {host} {kind.service}[{VALUES['pid'](rng)}]: {text}"
-    return f"{when:%Y-%m-%d %H:%M:%S}.{when.microsecond // 1000:03d} {kind.level} {kind.service}: {text}"
+        return f"{when:%b %d %H:%M:%S} {host} {template.service}[{VALUES['pid'](rng)}]: {text}"
+    return f"{when:%Y-%m-%d %H:%M:%S}.{when.microsecond // 1000:03d} {template.level} {template.service}: {text}"

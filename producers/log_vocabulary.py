@@ -1,6 +1,6 @@
-"""What the synthetic services say: kinds of line, rare incidents, and the values that vary in them.
+"""The templates of the synthetic services, their rare incidents, and the values that vary in them.
 
-Only `producers.log_feed` reads this. A `{name}` in a text is drawn anew from VALUES for every line.
+`producers.log_feed` draws each `{name}` in a text from VALUES, separately for every line.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,14 +9,14 @@ from typing import Final, NamedTuple
 
 
 class LogTemplate(NamedTuple):
-    """One kind of line: who says it, how it is laid out (`json`, `plain` or `syslog`), and its text."""
+    """One template: the service that logs it, its layout (`json`, `plain` or `syslog`), its level and its text."""
 
     service: str
     layout: str
     level: str
     text: str
     fields: tuple[str, ...] = ()
-    """Names of VALUES that a JSON line carries beside its text, with the text's own value where it has one."""
+    """Names of VALUES that a JSON line has as fields, with the same value as in its text where the text has one."""
 
 
 _USERS: Final = ("amara", "bjorn", "chidi", "dolores", "emeka", "farah", "greta", "hiro", "ines", "jonas", "kavya", "liam", "nadia")
@@ -87,7 +87,7 @@ VALUES: Final[Mapping[str, Callable[[Random], str]]] = {
     "digest": _hex(12),
 }
 
-KINDS: Final = (
+LOG_TEMPLATES: Final = (
     LogTemplate("gateway", "plain", "INFO", "GET {path} 200 {bytes} bytes in {ms} ms client={ip} request={id}"),
     LogTemplate("gateway", "plain", "INFO", "POST {path} 201 {bytes} bytes in {ms} ms client={ip} request={id}"),
     LogTemplate("cache", "plain", "DEBUG", "hit key=session:{uuid} age={seconds}s"),

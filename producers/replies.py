@@ -1,8 +1,7 @@
-"""Answers to queries, sent to the topic that the asker named.
+"""Sends replies to queries, to the topic that the query names.
 
-The answer stage builds a `Reply` and hands it to the `ReplySender`, which promises that `settled` is called exactly once:
-True after the broker's acknowledgement, False when there was none in time. A reply that nobody can be given is counted, said
-and let go; a query never waits for ever.
+The answer stage passes a `Reply` to the `ReplySender`, which calls `settled` exactly once: with True after the broker's acknowledgement,
+with False if there was none in time. A reply that cannot be delivered is counted, reported and dropped; no query waits without end.
 """
 
 import time
@@ -19,31 +18,31 @@ PATIENCE_S: Final = 30.0
 """How long a reply without a deadline may take to deliver."""
 
 GRACE_S: Final = 1.0
-"""How long any reply may take, even if it only says that its query has expired."""
+"""How long any reply may take at least, even one that only says that its query has expired."""
 
 PRODUCER_PROPERTIES: Final[Mapping[str, str]] = {
-    "enable.idempotence": "false",  # a reply that comes twice is harmless, and waiting for a producer id makes the first one late
-    "message.timeout.ms": str(int(PATIENCE_S * 1000)),  # what was let go leaves the client's queue too
+    "enable.idempotence": "false",  # a duplicate reply is harmless, and waiting for a producer id delays the first one
+    "message.timeout.ms": str(int(PATIENCE_S * 1000)),  # dropped replies leave the client's queue too
     "linger.ms": "0",
 }
-"""What the producer of a ReplySender needs."""
+"""Properties that the producer of a ReplySender needs."""
 
 
 class Reply(NamedTuple):
-    """The answer to one query.
-
-    Thread: any.
-    """
+    """The answer to one query."""
 
     topic: str
     correlation_id: bytes
-    """As the request had it, so that the asker knows which query this answers."""
+    """From the request; it tells the requester which query this answers."""
     value: bytes
     """JSON."""
 
 
-class _Open:
-    """A reply that is on its way; the first `finish` counts, later ones change nothing. Thread: the delivery thread."""
+class _OpenReply:
+    """A reply that is on its way; only the first `finish` counts.
+
+    Thread: the delivery thread.
+    """
 
     __slots__ = ("_settled", "give_up_s", "is_done", "topic")
 
@@ -62,28 +61,28 @@ class _Open:
 
 
 class ReplySender:
-    """Sends replies; each is settled once, in time.
+    """Settles every reply once, in time.
 
     Thread: any may call `send`; the producer's delivery thread settles.
     """
 
     def __init__(self, producer: KafkaProducer, *, say: Callable[[str], None] = lambda _line: None) -> None:
-        """Take a `producer` built with PRODUCER_PROPERTIES over the user's and used for nothing else; `say` takes a line about a fault."""
+        """`producer` has PRODUCER_PROPERTIES over the user's, and is used for nothing else; `say` gets a line about a fault."""
         self._producer = producer
         self._say = say
-        self._sent: deque[_Open] = deque()
-        self._open: list[_Open] = []
+        self._sent: deque[_OpenReply] = deque()
+        self._open: list[_OpenReply] = []
         self.undelivered = 0
-        """Replies let go because the broker did not take them in time."""
+        """Replies that were dropped because the broker did not take them in time."""
         producer.each_tick(self.tick)
 
     def send(self, reply: Reply, *, deadline_s: float | None, settled: Callable[[bool], None]) -> None:
         """Send a reply; never blocks. `deadline_s` is the query's deadline on `time.monotonic`'s clock, None if it has none.
 
-        `settled` is called on the delivery thread, or here and now when the client's queue is full. Raises ProducerBroken.
+        `settled` is called on the delivery thread, or before this returns if the client's queue is full. Raises ProducerBroken.
         """
         now = time.monotonic()
-        open_reply = _Open(reply.topic, settled, now + PATIENCE_S if deadline_s is None else max(deadline_s, now + GRACE_S))
+        open_reply = _OpenReply(reply.topic, settled, now + PATIENCE_S if deadline_s is None else max(deadline_s, now + GRACE_S))
 
         def delivered(reason: str | None) -> None:
             self._finish(open_reply, reason)
@@ -97,16 +96,18 @@ class ReplySender:
         self._sent.append(open_reply)
 
     def tick(self, now: float) -> None:
-        """Let go of every reply that is out of time."""
+        """Drop every reply whose time is up."""
         while self._sent:
             self._open.append(self._sent.popleft())
         for late in [one for one in self._open if one.give_up_s <= now]:
             self._finish(late, "no acknowledgement in time")
         self._open = [one for one in self._open if not one.is_done]
 
-    def _finish(self, open_reply: _Open, reason: str | None) -> None:
-        """End one: None means delivered, else why not."""
+    def _finish(self, open_reply: _OpenReply, reason: str | None) -> None:
+        """Finish a reply; `reason` is None if it was delivered."""
         if open_reply.finish(delivered=reason is None) and reason is not None:
             self.undelivered += 1
             if not self._producer.is_closing:
-                self._say(f"replies: {open_reply.topic} does not take them ({reason}); each is let go once nobody can be waiting for it")
+                self._say(
+                    f"replies: {open_reply.topic} does not take them ({reason}); each is dropped once its query's deadline has passed"
+                )

@@ -1,1 +1,1 @@
-"""Where rows are stored: the border every sink keeps, and the rows that cross it."""
+"""Where rows are stored: the contract of every sink, and the rows that it stores."""

@@ -9,6 +9,7 @@ import structlog
 
 from tests.heavy import transformers_installed, vllm_installed
 from tests.model_fixture import close_bindings_files, own, prepared_model, tokenizer
+from tests.quick import Quick
 from tests.services.docker_kafka import DockerKafka
 from tests.services.docker_milvus import DockerMilvus
 from tests.services.kafka import KafkaServer, open_kafka
@@ -26,8 +27,15 @@ hypothesis.settings.load_profile("patient")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--long`."""
+    """Add `--long` and `--quick`."""
     parser.addoption("--long", action="store_true", help="do more of what takes long, as `make faults` does")
+    parser.addoption("--quick", action="store_true", help="only tests without servers, models and processes, as `make quick` does")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Set up `--quick`."""
+    if config.getoption("--quick"):
+        config.pluginmanager.register(Quick(), "quick")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,6 +1,8 @@
-"""The rules of the house as pure functions: a tree of sources in, violations out, each one line that names the file.
+"""The rules of the source tree as pure functions: sources in, violations out, each one line that names the file.
 
-`tests/test_architecture.py` runs every rule on the real tree, and on a planted violation to see that it would be found.
+`tests/test_architecture.py` runs every rule on the real tree and on a planted violation. `python -m tests.source_rules` prints the rooms
+of the product floor by floor. A *room* is a package with its own modules, or a module of worker/ itself; its *floor* is one above the
+highest room that it imports.
 """
 
 import ast
@@ -10,20 +12,21 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 LEAVES = ("consumers", "producers", "sinks")
-SOURCE_ROOMS = (*LEAVES, "worker", "benchmarks")
-ROOMS = (*SOURCE_ROOMS, "tests")
+PRODUCT_PACKAGES = (*LEAVES, "worker")
+SOURCE_PACKAGES = (*PRODUCT_PACKAGES, "benchmarks")
+PACKAGES = (*SOURCE_PACKAGES, "tests")
 MAY_IMPORT: Mapping[str, frozenset[str]] = {
     **{leaf: frozenset({leaf}) for leaf in LEAVES},
     "worker": frozenset({*LEAVES, "worker"}),
-    "benchmarks": frozenset(SOURCE_ROOMS),
-    "tests": frozenset(ROOMS),
+    "benchmarks": frozenset(SOURCE_PACKAGES),
+    "tests": frozenset(PACKAGES),
 }
 SHARED = frozenset({"numpy", "pydantic", "typer"})
-"""Libraries that are a language of types and not somebody outside: any file may speak them."""
+"""Libraries that provide types rather than access to a service: any file may import them."""
 ENVIRONMENT_FILES = frozenset(
     {
         "worker/settings/settings.py",
-        "worker/embedding/engine/vllm_library.py",  # writes what vLLM can be told in no other way
+        "worker/embedding/engine/vllm_library.py",  # writes variables, the only way to configure vLLM
         "benchmarks/gpu.py",  # as worker/embedding/engine/vllm_library.py
     }
 )
@@ -31,8 +34,12 @@ CATCH_ALL_FILE = "worker/runtime/stage.py"
 FORBIDDEN_NAMES = frozenset(
     {"base", "bases", "common", "commons", "helper", "helpers", "manager", "managers", "util", "utilities", "utils"}
 )
-LINES = 250
-TEST_LINES = 400
+SMELL_LINES = 250
+"""A source file that exceeds this is listed."""
+MOST_LINES = 400
+"""Of a source file or a test file."""
+MOST_ROOMS = 30
+MOST_FLOORS = 12
 _ENVIRONMENT = frozenset({"environ", "environb", "getenv", "getenvb"})
 _EVERYTHING = frozenset({"BaseException", "Exception"})
 
@@ -44,9 +51,18 @@ class Source(NamedTuple):
     """Relative to the root, with `/`."""
     text: str
 
-    def room(self) -> str:
+    def package(self) -> str:
         """Return the top-level package."""
         return self.path.split("/", 1)[0]
+
+    def room(self) -> str:
+        """Return the folder of the file; a file in worker/ itself is a room of its own."""
+        folder = str(PurePosixPath(self.path).parent)
+        return self.path.removesuffix(".py") if folder == "worker" else folder
+
+    def lines(self) -> int:
+        """Return the number of lines."""
+        return len(self.text.splitlines())
 
     def module(self) -> str:
         """Return the dotted name."""
@@ -58,23 +74,23 @@ class Source(NamedTuple):
 
 
 def read_sources(root: Path) -> tuple[Source, ...]:
-    """Return every Python file of the rooms below `root`, in order."""
-    files = (file for room in ROOMS for file in sorted((root / room).rglob("*.py")))
+    """Return every Python file of the packages below `root`, in order."""
+    files = (file for package in PACKAGES for file in sorted((root / package).rglob("*.py")))
     return tuple(Source(file.relative_to(root).as_posix(), file.read_text(encoding="utf-8")) for file in files)
 
 
 def star(sources: Sequence[Source]) -> list[str]:
-    """Leaves know nobody, worker knows the leaves, nobody knows benchmarks or tests but themselves."""
+    """A leaf imports no other package, worker imports the leaves, and only tests import tests; benchmarks import all but tests."""
     return [
         f"{source.path} imports {module}"
         for source in sources
         for module in sorted(_imported(source))
-        if (room := module.split(".", 1)[0]) in ROOMS and room not in MAY_IMPORT[source.room()]
+        if (package := module.split(".", 1)[0]) in PACKAGES and package not in MAY_IMPORT[source.package()]
     ]
 
 
 def import_cycles(sources: Sequence[Source]) -> list[str]:
-    """No module imports itself in the end, not even through an import inside a function."""
+    """No chain of imports leads back to its module, imports inside functions included."""
     modules = {source.module() for source in sources}
     graph = {source.module(): {module for module in _imported(source) if module in modules} for source in sources}
     return [" imports ".join(cycle) for cycle in _cycles(graph)]
@@ -84,18 +100,53 @@ def several_importers(sources: Sequence[Source]) -> list[str]:
     """Each third-party library is imported in one file of a folder."""
     importers: dict[tuple[str, str], set[str]] = {}
     for source in sources:
-        if source.room() in SOURCE_ROOMS:
+        if source.package() in SOURCE_PACKAGES:
             for library in _libraries(source) - SHARED:
                 importers.setdefault((str(PurePosixPath(source.path).parent), library), set()).add(source.path)
     return [f"{library} is imported in {', '.join(sorted(files))}" for (_, library), files in sorted(importers.items()) if len(files) > 1]
 
 
+def rooms_by_floor(sources: Sequence[Source]) -> list[list[str]]:
+    """Return the rooms of each floor, lowest first: a room is above all that it imports. Rooms that import each other are on none."""
+    imports = _room_imports(sources)
+    floors: list[list[str]] = []
+    placed: set[str] = set()
+    while floor := sorted(room for room in imports.keys() - placed if imports[room] <= placed):
+        floors.append(floor)
+        placed.update(floor)
+    return floors
+
+
+def too_many_rooms(sources: Sequence[Source]) -> list[str]:
+    """There are at most MOST_ROOMS rooms."""
+    rooms = len(_room_imports(sources))
+    return [f"{rooms} rooms, {MOST_ROOMS} are allowed"] if rooms > MOST_ROOMS else []
+
+
+def too_many_floors(sources: Sequence[Source]) -> list[str]:
+    """The rooms stand on at most MOST_FLOORS floors."""
+    floors = len(rooms_by_floor(sources))
+    return [f"{floors} floors, {MOST_FLOORS} are allowed"] if floors > MOST_FLOORS else []
+
+
+def room_cycles(sources: Sequence[Source]) -> list[str]:
+    """No import runs up: no chain of imports leads back to its room. Imports inside functions and for type checking count."""
+    return [" imports ".join(cycle) for cycle in _cycles(_room_imports(sources))]
+
+
+def mutual_rooms(sources: Sequence[Source]) -> list[str]:
+    """No two rooms import each other."""
+    imports = _room_imports(sources)
+    pairs = sorted((one, other) for one in imports for other in imports[one] if one < other and one in imports[other])
+    return [f"{one} and {other} import each other" for one, other in pairs]
+
+
 def undeclared_libraries(sources: Sequence[Source], declared: Collection[str]) -> list[str]:
-    """Every library that is imported is one that pyproject.toml asks for itself, not one that another brings along."""
+    """Every imported library is declared in pyproject.toml, not only brought along by another."""
     return [
         f"{source.path} imports {library}, which is not among the dependencies"
         for source in sources
-        if source.room() in SOURCE_ROOMS
+        if source.package() in SOURCE_PACKAGES
         for library in sorted(_libraries(source) - set(declared))
     ]
 
@@ -104,7 +155,7 @@ def environment_readers(sources: Sequence[Source]) -> list[str]:
     """The environment is read in one file."""
     found = []
     for source in sources:
-        if source.room() not in SOURCE_ROOMS or source.path in ENVIRONMENT_FILES:
+        if source.package() not in SOURCE_PACKAGES or source.path in ENVIRONMENT_FILES:
             continue
         for node in source.nodes():
             if isinstance(node, ast.Attribute):
@@ -119,7 +170,7 @@ def environment_readers(sources: Sequence[Source]) -> list[str]:
 
 
 def forbidden_names(sources: Sequence[Source]) -> list[str]:
-    """No file and no folder has a name that says nothing."""
+    """No file or folder has a meaningless name."""
     return [
         f"{source.path} is named {part}"
         for source in sources
@@ -129,22 +180,31 @@ def forbidden_names(sources: Sequence[Source]) -> list[str]:
 
 
 def long_files(sources: Sequence[Source], longer: Mapping[str, str]) -> list[str]:
-    """No file exceeds its limit, but those in `longer` (path → reason), and those really do."""
+    """No file exceeds MOST_LINES, except those in `longer` (path → reason), and those do exceed it."""
     found = []
     for source in sources:
-        lines, limit = len(source.text.splitlines()), TEST_LINES if source.room() == "tests" else LINES
-        if lines > limit and not longer.get(source.path):
-            found.append(f"{source.path} has {lines} lines, {limit} are allowed")
-        if lines <= limit and source.path in longer:
+        lines = source.lines()
+        if lines > MOST_LINES and not longer.get(source.path):
+            found.append(f"{source.path} has {lines} lines, {MOST_LINES} are allowed")
+        if lines <= MOST_LINES and source.path in longer:
             found.append(f"{source.path} has {lines} lines and needs no exception any more")
     return found + [f"{path} is an exception and is not there" for path in longer if path not in {source.path for source in sources}]
 
 
+def smelly_files(sources: Sequence[Source]) -> list[str]:
+    """Return the source files of more than SMELL_LINES lines that are still allowed: candidates for a split, no violation."""
+    return [
+        f"{source.path} has {source.lines()} lines, more than {SMELL_LINES}"
+        for source in sources
+        if source.package() in SOURCE_PACKAGES and SMELL_LINES < source.lines() <= MOST_LINES
+    ]
+
+
 def catch_alls(sources: Sequence[Source]) -> list[str]:
-    """Every exception is caught in one file only; elsewhere a cleanup that raises again is no catch."""
+    """Only one file catches every exception; a cleanup that re-raises is allowed anywhere."""
     found = []
     for source in sources:
-        if source.room() not in SOURCE_ROOMS or source.path == CATCH_ALL_FILE:
+        if source.package() not in SOURCE_PACKAGES or source.path == CATCH_ALL_FILE:
             continue
         for node in source.nodes():
             if isinstance(node, ast.ExceptHandler):
@@ -192,21 +252,31 @@ def _imported(source: Source) -> set[str]:
     return names
 
 
+def _room_imports(sources: Sequence[Source]) -> dict[str, set[str]]:
+    """Return the rooms of the product, each with the others that it imports. A package's `__init__.py` holds no code and makes no room."""
+    files = [source for source in sources if source.package() in PRODUCT_PACKAGES and not source.path.endswith("/__init__.py")]
+    room_of = {source.module(): source.room() for source in files}
+    imports: dict[str, set[str]] = {source.room(): set() for source in files}
+    for source in files:
+        imports[source.room()].update(room_of[module] for module in _imported(source) if module in room_of)
+    return {room: others - {room} for room, others in imports.items()}
+
+
 def _libraries(source: Source) -> set[str]:
-    return {module.split(".", 1)[0] for module in _imported(source)} - sys.stdlib_module_names - set(ROOMS)
+    return {module.split(".", 1)[0] for module in _imported(source)} - sys.stdlib_module_names - set(PACKAGES)
 
 
 def _cycles(graph: Mapping[str, set[str]]) -> list[list[str]]:
-    """Return one cycle for each first module from which one can be walked; depth first, each module entered once."""
+    """Return the cycles that a depth-first walk finds; each node is entered once."""
     found: list[list[str]] = []
     done: set[str] = set()
 
-    def walk(module: str, way: list[str]) -> None:
-        if module in way:
-            found.append([*way[way.index(module) :], module])
+    def walk(module: str, path: list[str]) -> None:
+        if module in path:
+            found.append([*path[path.index(module) :], module])
         elif module not in done:
             for other in sorted(graph[module]):
-                walk(other, [*way, module])
+                walk(other, [*path, module])
             done.add(module)
 
     for module in sorted(graph):
@@ -227,3 +297,17 @@ def _raises_again(handler: ast.ExceptHandler) -> bool:
 
 def _is_name(node: ast.expr, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
+
+
+def main() -> None:
+    """Print the rooms by floor, the highest first, and the files that are longer than they should be."""
+    sources = read_sources(Path(__file__).parents[1])
+    floors = rooms_by_floor(sources)
+    for number, floor in reversed([*enumerate(floors, start=1)]):
+        sys.stdout.write(f"{number:3}  {'  '.join(floor)}\n")
+    for line in [f"{sum(map(len, floors))} rooms on {len(floors)} floors", *room_cycles(sources), *smelly_files(sources)]:
+        sys.stdout.write(f"{line}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,4 +1,4 @@
-"""The rules of the house hold on the real tree, and each would be seen to be broken: every rule meets a planted violation."""
+"""The rules of the source tree hold, and each rule finds a planted violation."""
 
 import importlib.metadata
 import re
@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.source_rules import (
-    LINES,
-    TEST_LINES,
+    MOST_FLOORS,
+    MOST_LINES,
+    MOST_ROOMS,
+    SMELL_LINES,
     Source,
     catch_alls,
     environment_readers,
@@ -18,10 +20,16 @@ from tests.source_rules import (
     full_inits,
     import_cycles,
     long_files,
+    mutual_rooms,
     read_sources,
     relative_imports,
+    room_cycles,
+    rooms_by_floor,
     several_importers,
+    smelly_files,
     star,
+    too_many_floors,
+    too_many_rooms,
     undeclared_libraries,
 )
 
@@ -29,13 +37,13 @@ ROOT = Path(__file__).parents[1]
 LONGER: Mapping[str, str] = {
     "benchmarks/gpu.py": "one self-contained script, to be copied alone to a machine with a GPU",
 }
-"""Files that may exceed the limit, each with its reason."""
+"""Files that may exceed MOST_LINES, each with its reason."""
 
 Rule = Callable[[Sequence[Source]], list[str]]
 
 
 def _declared() -> set[str]:
-    """Return the import names of what pyproject.toml asks for."""
+    """Return the import names of the dependencies in pyproject.toml."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     requirements = [*project["dependencies"], *(one for extra in project.get("optional-dependencies", {}).values() for one in extra)]
     wanted = {re.split(r"[\[<>=~! ]", requirement, maxsplit=1)[0].lower() for requirement in requirements}
@@ -59,6 +67,10 @@ def _no_undeclared_libraries(sources: Sequence[Source]) -> list[str]:
 RULES: dict[str, Rule] = {
     "star": star,
     "import_cycles": import_cycles,
+    "too_many_rooms": too_many_rooms,
+    "too_many_floors": too_many_floors,
+    "room_cycles": room_cycles,
+    "mutual_rooms": mutual_rooms,
     "several_importers": several_importers,
     "undeclared_libraries": _no_undeclared_libraries,
     "environment_readers": environment_readers,
@@ -78,9 +90,9 @@ CLEAN = {
     "worker/runtime/stage.py": "try:\n    pass\nexcept Exception:\n    pass\n",
     "worker/service.py": "import numpy\nfrom consumers.record import Record\ntry:\n    pass\nexcept (OSError, ValueError):\n    pass\n",
     "worker/undo.py": "try:\n    pass\nexcept BaseException:\n    print()\n    raise\n",
-    "worker/long.py": "pass\n" * LINES,
-    **dict.fromkeys(LONGER, "pass\n" * (LINES + 1)),
-    "tests/test_all.py": "import os\nimport worker.service\nos.environ\n" + "pass\n" * (TEST_LINES - 3),
+    "worker/long.py": "pass\n" * MOST_LINES,
+    **dict.fromkeys(LONGER, "pass\n" * (MOST_LINES + 1)),
+    "tests/test_all.py": "import os\nimport worker.service\nos.environ\n" + "pass\n" * (MOST_LINES - 3),
 }
 
 PLANTED: list[tuple[str, dict[str, str], list[str]]] = [
@@ -98,6 +110,32 @@ PLANTED: list[tuple[str, dict[str, str], list[str]]] = [
         },
         ["worker.a imports worker.b imports worker.c imports worker.a"],
     ),
+    ("too_many_rooms", {f"worker/room{number}.py": "" for number in range(MOST_ROOMS)}, ["… rooms, … are allowed"]),
+    (
+        "too_many_floors",
+        {f"worker/floor{number}.py": f"import worker.floor{number - 1}\n" if number else "" for number in range(MOST_FLOORS + 1)},
+        [f"{MOST_FLOORS + 1} floors, {MOST_FLOORS} are allowed"],
+    ),
+    (
+        "room_cycles",
+        {
+            "worker/a/x.py": "def f():\n    import worker.b.x\n",
+            "worker/b/x.py": "if TYPE_CHECKING:\n    from worker import c\n",
+            "worker/c.py": "from worker.a.y import z\n",
+            "worker/a/y.py": "",
+        },
+        ["worker/a imports worker/b imports worker/c imports worker/a"],
+    ),
+    (
+        "mutual_rooms",
+        {
+            "worker/a/x.py": "def f():\n    import worker.b.x\n",
+            "worker/b/x.py": "",
+            "worker/b/y.py": "if TYPE_CHECKING:\n    from worker.a.y import z\n",
+            "worker/a/y.py": "",
+        },
+        ["worker/a and worker/b import each other"],
+    ),
     (
         "several_importers",
         {"sinks/milvus/a.py": "import pymilvus\n", "sinks/milvus/b.py": "from pymilvus.client import x\n"},
@@ -111,8 +149,8 @@ PLANTED: list[tuple[str, dict[str, str], list[str]]] = [
     *[("forbidden_names", {f"worker/{name}.py": ""}, [f"worker/{name}.py is named {name}"]) for name in ("utils", "common", "base")],
     ("forbidden_names", {"sinks/helpers/a.py": ""}, ["sinks/helpers/a.py is named helpers"]),
     ("forbidden_names", {"tests/lane_manager.py": ""}, ["tests/lane_manager.py is named lane_manager"]),
-    ("long_files", {"sinks/a.py": "pass\n" * (LINES + 1)}, [f"sinks/a.py has {LINES + 1} lines, {LINES} are allowed"]),
-    ("long_files", {"tests/a.py": "pass\n" * (TEST_LINES + 1)}, [f"tests/a.py has {TEST_LINES + 1} lines, {TEST_LINES} are allowed"]),
+    ("long_files", {"sinks/a.py": "pass\n" * (MOST_LINES + 1)}, [f"sinks/a.py has {MOST_LINES + 1} lines, {MOST_LINES} are allowed"]),
+    ("long_files", {"tests/a.py": "pass\n" * (MOST_LINES + 1)}, [f"tests/a.py has {MOST_LINES + 1} lines, {MOST_LINES} are allowed"]),
     ("catch_alls", {"worker/a.py": "try:\n    pass\nexcept Exception:\n    pass\n"}, ["worker/a.py:3 catches every exception"]),
     ("catch_alls", {"worker/a.py": "try:\n    pass\nexcept:\n    pass\n"}, ["worker/a.py:3 catches every exception"]),
     ("catch_alls", {"sinks/a.py": "try:\n    pass\nexcept (OSError, BaseException) as e:\n    print()\n"}, ["sinks/a.py:3 catches …"]),
@@ -151,14 +189,33 @@ def test_the_rule_finds_what_was_planted(rule: str, files: dict[str, str], expec
         assert re.fullmatch(".*".join(re.escape(part) for part in wanted.split("…")), line)
 
 
+def test_a_room_stands_above_all_that_it_imports(tmp_path: Path) -> None:
+    files = {
+        "consumers/a.py": "",
+        "consumers/text/__init__.py": "import worker.service\n",
+        "consumers/text/a.py": "import consumers.a\nimport consumers.text.b\n",
+        "consumers/text/b.py": "",
+        "worker/service.py": "def f():\n    from consumers.text import a\n",
+        "worker/lane.py": "",
+        "benchmarks/a.py": "import worker.service\n",
+    }
+    assert rooms_by_floor(_plant(tmp_path, files)) == [["consumers", "worker/lane"], ["consumers/text"], ["worker/service"]]
+
+
+def test_a_source_file_above_250_lines_is_listed_and_a_test_is_not() -> None:
+    lengths = {"sinks/a.py": SMELL_LINES, "sinks/b.py": SMELL_LINES + 1, "sinks/c.py": MOST_LINES + 1, "tests/d.py": MOST_LINES}
+    sources = [Source(path, "pass\n" * lines) for path, lines in lengths.items()]
+    assert smelly_files(sources) == [f"sinks/b.py has {SMELL_LINES + 1} lines, more than {SMELL_LINES}"]
+
+
 def test_every_rule_has_a_planted_violation() -> None:
     assert {rule for rule, _, _ in PLANTED} == set(RULES)
 
 
 def test_an_exception_for_a_long_file_needs_a_reason_and_a_long_file() -> None:
-    long = Source("sinks/a.py", "pass\n" * (LINES + 1))
+    long = Source("sinks/a.py", "pass\n" * (MOST_LINES + 1))
     short = Source("sinks/b.py", "pass\n")
     assert long_files([long], {"sinks/a.py": "a table that is read as one"}) == []
-    assert long_files([long], {"sinks/a.py": ""}) == [f"sinks/a.py has {LINES + 1} lines, {LINES} are allowed"]
+    assert long_files([long], {"sinks/a.py": ""}) == [f"sinks/a.py has {MOST_LINES + 1} lines, {MOST_LINES} are allowed"]
     assert long_files([short], {"sinks/b.py": "was long once"}) == ["sinks/b.py has 1 lines and needs no exception any more"]
     assert long_files([], {"sinks/c.py": "gone"}) == ["sinks/c.py is an exception and is not there"]

@@ -1,5 +1,6 @@
 """docker-compose.yml agrees with itself, with the settings and with the program."""
 
+import itertools
 import re
 import subprocess
 from pathlib import Path
@@ -23,7 +24,6 @@ ROOT_INSIDE = {"milvus", "milvus-full", "etcd", "minio"}
 """Root in their container, without any of its rights: their images own what their volumes hold, and have no other user."""
 WRITABLE = {"milvus", "milvus-full"}
 """Their image writes wherever it likes."""
-each_service = pytest.mark.parametrize("service", SERVICES)
 each_worker = pytest.mark.parametrize("service", WORKERS)
 
 
@@ -71,17 +71,18 @@ def test_the_parts_of_the_stack_are_there() -> None:
     assert "version" not in COMPOSE
 
 
-@each_service
-def test_images_are_pinned_or_built_here(service: str) -> None:
-    build = SERVICES[service].get("build")
-    if build is None:
-        assert PINNED.match(SERVICES[service]["image"])
-        return
-    assert (ROOT / build["context"] / build["dockerfile"]).is_file()
-    assert re.search(rf"^FROM \S+ AS {build['target']}$", DOCKERFILE, re.MULTILINE)
-    assert SERVICES[service]["image"] == f"vectail:{build['target']}"
-    assert set(build["args"]) <= set(re.findall(r"^ARG (\w+)", DOCKERFILE, re.MULTILINE))
-    assert PINNED.match(build["args"]["PYTHON"])
+def test_images_are_pinned_or_built_here(subtests: pytest.Subtests) -> None:
+    for service, declared in SERVICES.items():
+        with subtests.test(service):
+            build = declared.get("build")
+            if build is None:
+                assert PINNED.match(declared["image"])
+                continue
+            assert (ROOT / build["context"] / build["dockerfile"]).is_file()
+            assert re.search(rf"^FROM \S+ AS {build['target']}$", DOCKERFILE, re.MULTILINE)
+            assert declared["image"] == f"vectail:{build['target']}"
+            assert set(build["args"]) <= set(re.findall(r"^ARG (\w+)", DOCKERFILE, re.MULTILINE))
+            assert PINNED.match(build["args"]["PYTHON"])
 
 
 def test_tags_stand_in_the_compose_file_only() -> None:
@@ -96,11 +97,12 @@ def test_tags_stand_in_the_compose_file_only() -> None:
             assert found is None, file.relative_to(ROOT)
 
 
-@each_service
-def test_published_ports_are_on_loopback(service: str) -> None:
-    for port in SERVICES[service].get("ports", []):
-        assert re.fullmatch(r"127\.0\.0\.1:\d+:\d+", port), port
-    assert "network_mode" not in SERVICES[service] or SERVICES[service]["network_mode"] == "none"
+def test_published_ports_are_on_loopback(subtests: pytest.Subtests) -> None:
+    for service, declared in SERVICES.items():
+        with subtests.test(service):
+            for port in declared.get("ports", []):
+                assert re.fullmatch(r"127\.0\.0\.1:\d+:\d+", port), port
+            assert "network_mode" not in declared or declared["network_mode"] == "none"
 
 
 def test_no_port_of_the_machine_is_taken_twice_but_by_what_must_not_run_together() -> None:
@@ -122,59 +124,61 @@ def test_volumes_are_declared_and_used_and_what_is_mounted_from_here_exists() ->
             assert not writable, f"{service}: {what}"
 
 
-@each_service
-def test_what_a_service_waits_for_can_come_true(service: str) -> None:
-    for other, wait in SERVICES[service].get("depends_on", {}).items():
-        awaited = SERVICES[other]
-        if not set(awaited.get("profiles", [])) <= set(SERVICES[service].get("profiles", [])):
-            assert wait["required"] is False, f"{other} is not in {service}'s profiles"
-        if wait["condition"] == "service_healthy":
-            assert awaited["healthcheck"]["test"][0] == "CMD"
-        if wait["condition"] == "service_completed_successfully":
-            assert awaited["restart"] == "no"
+def test_what_a_service_waits_for_can_come_true(subtests: pytest.Subtests) -> None:
+    for service, declared in SERVICES.items():
+        with subtests.test(service):
+            for other, wait in declared.get("depends_on", {}).items():
+                awaited = SERVICES[other]
+                if not set(awaited.get("profiles", [])) <= set(declared.get("profiles", [])):
+                    assert wait["required"] is False, f"{other} is not in {service}'s profiles"
+                if wait["condition"] == "service_healthy":
+                    assert awaited["healthcheck"]["test"][0] == "CMD"
+                if wait["condition"] == "service_completed_successfully":
+                    assert awaited["restart"] == "no"
 
 
-@each_service
-def test_what_runs_on_says_whether_it_is_well(service: str) -> None:
-    check = SERVICES[service].get("healthcheck", {})
-    if SERVICES[service]["restart"] == "no" or service == "feed":
-        assert set(check) <= {"disable"}
-    elif service in WORKERS:
-        assert re.search(r"^HEALTHCHECK .*CMD \[", DOCKERFILE, re.MULTILINE)
-        assert not check, "the image's own"
-    else:
-        assert check["test"][0] == "CMD"
-        assert seconds(check["timeout"]) <= seconds(check["interval"])
-        assert seconds(check["start_period"]) > 0
+def test_what_runs_on_says_whether_it_is_well(subtests: pytest.Subtests) -> None:
+    for service, declared in SERVICES.items():
+        with subtests.test(service):
+            check = declared.get("healthcheck", {})
+            if declared["restart"] == "no" or service == "feed":
+                assert set(check) <= {"disable"}
+            elif service in WORKERS:
+                assert re.search(r"^HEALTHCHECK .*CMD \[", DOCKERFILE, re.MULTILINE)
+                assert not check, "the image's own"
+            else:
+                assert check["test"][0] == "CMD"
+                assert seconds(check["timeout"]) <= seconds(check["interval"])
+                assert seconds(check["start_period"]) > 0
 
 
-@each_service
-def test_every_service_is_bounded_and_may_end_in_order(service: str) -> None:
-    limits = SERVICES[service]
-    assert limits["mem_limit"]
-    assert float(limits["cpus"]) > 0
-    assert int(limits["pids_limit"]) > 0
-    assert limits["logging"]["options"]["max-size"]
-    if limits["restart"] != "no":
-        assert limits["restart"] == "unless-stopped"
-        assert seconds(limits["stop_grace_period"]) > load_settings(None).limits.drain_timeout_s
+def test_every_service_is_bounded_and_may_end_in_order(subtests: pytest.Subtests) -> None:
+    for service, limits in SERVICES.items():
+        with subtests.test(service):
+            assert limits["mem_limit"]
+            assert float(limits["cpus"]) > 0
+            assert int(limits["pids_limit"]) > 0
+            assert limits["logging"]["options"]["max-size"]
+            if limits["restart"] != "no":
+                assert limits["restart"] == "unless-stopped"
+                assert seconds(limits["stop_grace_period"]) > load_settings(None).limits.drain_timeout_s
 
 
-@each_service
-def test_every_service_has_no_right_that_it_does_not_need(service: str) -> None:
-    rights = SERVICES[service]
-    assert rights["cap_drop"] == ["ALL"]
-    assert "cap_add" not in rights
-    assert "privileged" not in rights
-    assert "no-new-privileges:true" in rights["security_opt"]
-    assert rights.get("read_only", False) is (service not in WRITABLE)
-    if "build" in rights:
-        target = DOCKERFILE.split(f" AS {rights['build']['target']}\n")[1].split("\nFROM")[0]
-        assert re.search(r"^USER (?!root|0)\w+$", target.strip().splitlines()[-1])
-    elif service not in ROOT_INSIDE:
-        assert rights["user"].split(":")[0] not in ("0", "root")
-    for mount in rights.get("tmpfs", []):
-        assert re.search(r":mode=(1777|0700)(,|$)", mount), "else it has the mode of what it hides"
+def test_every_service_has_no_right_that_it_does_not_need(subtests: pytest.Subtests) -> None:
+    for service, rights in SERVICES.items():
+        with subtests.test(service):
+            assert rights["cap_drop"] == ["ALL"]
+            assert "cap_add" not in rights
+            assert "privileged" not in rights
+            assert "no-new-privileges:true" in rights["security_opt"]
+            assert rights.get("read_only", False) is (service not in WRITABLE)
+            if "build" in rights:
+                target = DOCKERFILE.split(f" AS {rights['build']['target']}\n")[1].split("\nFROM")[0]
+                assert re.search(r"^USER (?!root|0)\w+$", target.strip().splitlines()[-1])
+            elif service not in ROOT_INSIDE:
+                assert rights["user"].split(":")[0] not in ("0", "root")
+            for mount in rights.get("tmpfs", []):
+                assert re.search(r":mode=(1777|0700)(,|$)", mount), "else it has the mode of what it hides"
 
 
 def test_kafka_is_reached_where_it_says_it_is() -> None:
@@ -218,12 +222,12 @@ def test_etcd_and_minio_are_where_milvus_looks_and_nobody_else_can() -> None:
     assert SERVICES["milvus"]["image"] == SERVICES["milvus-full"]["image"]
 
 
-@each_worker
-@pytest.mark.parametrize("key", ["MILVUS__URI", "REDIS__URL"])
-def test_the_worker_finds_milvus_and_redis(service: str, key: str) -> None:
-    address = urlsplit(variables(service)[PREFIX + key])
-    assert str(address.hostname) in SERVICES[service]["depends_on"]
-    assert f"127.0.0.1:{address.port}:{address.port}" in SERVICES[str(address.hostname)]["ports"]
+def test_the_worker_finds_milvus_and_redis(subtests: pytest.Subtests) -> None:
+    for service, key in itertools.product(WORKERS, ("MILVUS__URI", "REDIS__URL")):
+        with subtests.test(f"{service} {key}"):
+            address = urlsplit(variables(service)[PREFIX + key])
+            assert str(address.hostname) in SERVICES[service]["depends_on"]
+            assert f"127.0.0.1:{address.port}:{address.port}" in SERVICES[str(address.hostname)]["ports"]
 
 
 def test_redis_may_evict_and_needs_no_rights_to_start() -> None:
@@ -266,6 +270,7 @@ def test_the_topics_that_are_made_are_those_that_the_worker_uses() -> None:
     assert made == {*kafka.topics, kafka.query_topic, kafka.reply_topic, kafka.dead_letter_topic}
 
 
+@pytest.mark.process
 def test_every_secret_is_made_mounted_and_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = SERVICES["init-secrets"]["command"][0].replace("/data/", f"{tmp_path}/")
     make = ["/bin/sh", "-euc", script]

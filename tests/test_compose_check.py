@@ -1,6 +1,5 @@
 """docker-compose.yml loads as Docker Compose loads it, with every choice that a user may make."""
 
-import itertools
 import re
 import shutil
 from collections.abc import Sequence
@@ -11,8 +10,9 @@ import pytest
 from tests.services.compose import COMPOSE_FILE, VARIABLE, ProjectRefused, build_checker, load_project, read_compose
 from tests.services.missing import ServerMissing, skip_or_fail
 
+pytestmark = pytest.mark.process
+
 PROFILES = ("feed", "full", "gpu", "kminion")
-COMBINATIONS = [chosen for count in range(len(PROFILES) + 1) for chosen in itertools.combinations(PROFILES, count)]
 SERVICES = read_compose()["services"]
 EXAMPLE = COMPOSE_FILE.with_name(".env.example").read_text(encoding="utf-8")
 
@@ -39,11 +39,14 @@ def _chosen(line: str) -> str:
     return line.removeprefix("#") if re.match(r"#[A-Z_]+=", line) else line
 
 
-@pytest.mark.parametrize("profiles", COMBINATIONS, ids=lambda chosen: "+".join(chosen) or "none")
-def test_every_combination_of_profiles_loads(checker: Path, folder: Path, profiles: Sequence[str]) -> None:
-    assert set(load_project(checker, folder, profiles)["services"]) == _services_of(profiles)
-    (folder / ".env").write_text("\n".join(map(_chosen, EXAMPLE.splitlines())), encoding="utf-8")
-    assert set(load_project(checker, folder, profiles)["services"]) == _services_of(profiles or ["feed"]), "as .env says"
+def test_every_profile_loads(checker: Path, folder: Path, subtests: pytest.Subtests) -> None:
+    env = folder / ".env"
+    for profiles in [(), *((profile,) for profile in PROFILES)]:
+        with subtests.test("+".join(profiles) or "none"):
+            env.unlink(missing_ok=True)
+            assert set(load_project(checker, folder, profiles)["services"]) == _services_of(profiles)
+            env.write_text("\n".join(map(_chosen, EXAMPLE.splitlines())), encoding="utf-8")
+            assert set(load_project(checker, folder, profiles)["services"]) == _services_of(profiles or ["feed"]), "as .env says"
 
 
 def test_what_we_read_is_what_compose_reads(checker: Path, folder: Path) -> None:
@@ -94,24 +97,23 @@ def test_secrets_are_in_a_volume_or_in_a_folder_of_the_user_s(checker: Path, fol
     assert (bound["type"], bound["source"], bound["read_only"]) == ("bind", str(folder / "secrets"), True)
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("target: cpu", "tarket: cpu"),
-        ("condition: service_healthy", "condition: service_well"),
-        ("networks: [storage]", "networks: [storrage]"),
-        ("- kafka-data:/var/lib/kafka/data", "- kafka-dada:/var/lib/kafka/data"),
-        ("127.0.0.1:9092:9092", "127.0.0.1:9092:9092:9092"),
-        ("<<: *bounded", "<<: *unbounded"),
-    ],
-)
-def test_a_file_that_compose_would_refuse_is_refused(checker: Path, folder: Path, before: str, after: str) -> None:
+def test_a_file_that_compose_would_refuse_is_refused(checker: Path, folder: Path, subtests: pytest.Subtests) -> None:
     file = folder / COMPOSE_FILE.name
     text = file.read_text(encoding="utf-8")
-    assert before in text
-    file.write_text(text.replace(before, after), encoding="utf-8")
-    with pytest.raises(ProjectRefused):
-        load_project(checker, folder, PROFILES)
+    mistakes = {
+        "target: cpu": "tarket: cpu",
+        "condition: service_healthy": "condition: service_well",
+        "networks: [storage]": "networks: [storrage]",
+        "- kafka-data:/var/lib/kafka/data": "- kafka-dada:/var/lib/kafka/data",
+        "127.0.0.1:9092:9092": "127.0.0.1:9092:9092:9092",
+        "<<: *bounded": "<<: *unbounded",
+    }
+    for before, after in mistakes.items():
+        with subtests.test(after):
+            assert before in text
+            file.write_text(text.replace(before, after), encoding="utf-8")
+            with pytest.raises(ProjectRefused):
+                load_project(checker, folder, PROFILES)
 
 
 def test_every_variable_of_the_file_has_a_default_and_is_explained() -> None:

@@ -113,6 +113,7 @@ def health() -> Iterator[ThreadingHTTPServer]:
         thread.join()
 
 
+@pytest.mark.process
 def test_the_health_check_asks_the_worker_s_own_port_and_no_proxy(health: ThreadingHTTPServer) -> None:
     check = re.search(r"^HEALTHCHECK .*?CMD (\[.*\])$", STAGES["runtime"], re.MULTILINE)
     assert check is not None

@@ -20,7 +20,6 @@ PROMETHEUS = yaml.safe_load((ROOT / "deploy/prometheus/prometheus.yml").read_tex
 RULES = sorted((ROOT / "deploy/prometheus/rules").glob("*.yml"))
 DASHBOARDS = sorted((ROOT / "deploy/grafana/dashboards").glob("*.json"))
 OURS = {metric.name: metric for metric in vars(metrics).values() if isinstance(metric, metrics.Metric)}
-each_dashboard = pytest.mark.parametrize("file", DASHBOARDS, ids=lambda file: file.name)
 
 
 def _mounted(service: str) -> dict[str, Path]:
@@ -65,15 +64,16 @@ def _targets(scrape: dict[str, Any]) -> Iterator[tuple[str, int]]:
             yield ("prometheus" if host == "localhost" else host), int(port)
 
 
-@pytest.mark.parametrize("scrape", PROMETHEUS["scrape_configs"], ids=lambda scrape: scrape["job_name"])
-def test_what_is_scraped_is_a_service_that_listens_there(scrape: dict[str, Any]) -> None:
-    targets = list(_targets(scrape))
-    assert targets
-    for name, port in targets:
-        for service in _names()[name]:
-            assert port in _ports(service), f"{service} does not listen on {port}"
-        if all(SERVICES[service].get("profiles") for service in _names()[name]):
-            assert "dns_sd_configs" in scrape, f"without its profile {name} would be a target that is down"
+def test_what_is_scraped_is_a_service_that_listens_there(subtests: pytest.Subtests) -> None:
+    for scrape in PROMETHEUS["scrape_configs"]:
+        with subtests.test(scrape["job_name"]):
+            targets = list(_targets(scrape))
+            assert targets
+            for name, port in targets:
+                for service in _names()[name]:
+                    assert port in _ports(service), f"{service} does not listen on {port}"
+                if all(SERVICES[service].get("profiles") for service in _names()[name]):
+                    assert "dns_sd_configs" in scrape, f"without its profile {name} would be a target that is down"
 
 
 def test_every_part_that_has_figures_is_scraped() -> None:
@@ -128,35 +128,37 @@ def _inside(node: object) -> Iterator[dict[str, Any]]:
             yield from _inside(one)
 
 
-@each_dashboard
-def test_a_dashboard_asks_the_source_that_is_provisioned(file: Path) -> None:
-    board = json.loads(file.read_text(encoding="utf-8"))
-    known = {source["uid"] for document in _provisioned("datasources") for source in document["datasources"]} | {"-- Grafana --"}
-    variables = {variable["name"] for variable in board["templating"]["list"] if variable["type"] == "datasource"}
-    asked = [node["datasource"] for node in _inside(board) if "datasource" in node]
-    assert asked
-    for source in asked:
-        uid = source["uid"]
-        assert uid in known or uid.strip("${}") in variables, uid
-    plugins = {node["type"] for node in board["panels"]}
-    assert plugins <= {
-        "row",
-        "timeseries",
-        "stat",
-        "gauge",
-        "bargauge",
-        "table",
-        "heatmap",
-        "text",
-        "state-timeline",
-        "piechart",
-        "histogram",
-    }
+def test_a_dashboard_asks_the_source_that_is_provisioned(subtests: pytest.Subtests) -> None:
+    for file in DASHBOARDS:
+        with subtests.test(file.name):
+            board = json.loads(file.read_text(encoding="utf-8"))
+            known = {source["uid"] for document in _provisioned("datasources") for source in document["datasources"]} | {"-- Grafana --"}
+            variables = {variable["name"] for variable in board["templating"]["list"] if variable["type"] == "datasource"}
+            asked = [node["datasource"] for node in _inside(board) if "datasource" in node]
+            assert asked
+            for source in asked:
+                uid = source["uid"]
+                assert uid in known or uid.strip("${}") in variables, uid
+            plugins = {node["type"] for node in board["panels"]}
+            assert plugins <= {
+                "row",
+                "timeseries",
+                "stat",
+                "gauge",
+                "bargauge",
+                "table",
+                "heatmap",
+                "text",
+                "state-timeline",
+                "piechart",
+                "histogram",
+            }
 
 
-@pytest.mark.parametrize("file", [*RULES, *DASHBOARDS], ids=lambda file: file.name)
-def test_every_figure_of_ours_that_is_named_exists(file: Path) -> None:
-    histograms = {f"{name}_{part}" for name, metric in OURS.items() if metric.kind == "histogram" for part in ("bucket", "count", "sum")}
-    named = set(re.findall(r"(?<![\w:])vectail_[a-z0-9_]+", file.read_text(encoding="utf-8")))
-    assert named
-    assert named <= set(OURS) | histograms
+def test_every_figure_of_ours_that_is_named_exists(subtests: pytest.Subtests) -> None:
+    histograms = {f"{name}_{part}" for name, metric in OURS.items() if metric.type == "histogram" for part in ("bucket", "count", "sum")}
+    for file in (*RULES, *DASHBOARDS):
+        with subtests.test(file.name):
+            named = set(re.findall(r"(?<![\w:])vectail_[a-z0-9_]+", file.read_text(encoding="utf-8")))
+            assert named
+            assert named <= set(OURS) | histograms

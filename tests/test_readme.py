@@ -1,4 +1,4 @@
-"""What the README tells people to type must be what the product takes; what it shows as a program is run."""
+"""What the README and docs/ tell people to type is what the product takes; programs that they show are run."""
 
 import json
 import re
@@ -17,33 +17,43 @@ from worker.cli.app import app
 from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.tokenizer import Tokenizer
 from worker.query import Query, parse_query
+from worker.settings.service_tables import HttpTable
 from worker.settings.settings import load_settings
-from worker.settings.status_table import HttpTable
 from worker.settings.tables import KafkaTable
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+QUERIES = (ROOT / "docs/queries.md").read_text(encoding="utf-8")
+PAGES = "\n".join([README, QUERIES, *((ROOT / name).read_text(encoding="utf-8") for name in ("docs/operations.md", "CONTRIBUTING.md"))])
 
 
 def fences(language: str) -> list[str]:
-    every = re.findall(r"^```(.*?)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    every = re.findall(r"^```(.*?)\n(.*?)^```$", PAGES, re.MULTILINE | re.DOTALL)
     return [text for named, text in every if named == language]
 
 
 def commands(program: str) -> list[list[str]]:
-    words = (shlex.split(line) for fence in fences("") for line in fence.splitlines() if not line.startswith(" "))
+    typed = dict.fromkeys(line for fence in fences("") for line in fence.splitlines() if not line.startswith(" "))
+    words = (shlex.split(line) for line in typed)
     return [line[1:] for line in words if line and Path(line[0]).name == program]
 
 
 @pytest.mark.parametrize("arguments", commands("vectail"), ids=" ".join)
-def test_every_vectail_command_of_the_readme_is_one_that_the_command_line_takes(arguments: list[str]) -> None:
+def test_every_vectail_command_is_one_that_the_command_line_takes(arguments: list[str]) -> None:
     outcome = CliRunner().invoke(app, [*arguments, "--help"])
     assert outcome.exit_code == 0, outcome.output
 
 
-def test_every_make_target_of_the_readme_exists() -> None:
+def test_the_verbs_in_the_readme_are_those_of_the_command_line() -> None:
+    table = README.partition("| `vectail …` | |")[2].partition("\n\n")[0]
+    listed = [verb for row in table.splitlines() for verb in re.findall(r"`([a-z]+)`", row.partition(" | ")[0])]
+    outcome = CliRunner().invoke(app, ["--help"])
+    assert set(listed) == set(re.findall(r"^  ([a-z]+)  ", outcome.output.partition("Commands:")[2], re.MULTILINE))
+
+
+def test_every_make_target_exists() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-    named = {arguments[0] for arguments in commands("make")} | set(re.findall(r"`(?:[A-Z]+=\S+ )?make ([a-z-]+)", README))
+    named = {arguments[0] for arguments in commands("make")} | set(re.findall(r"`(?:[A-Z]+=\S+ )?make ([a-z-]+)", PAGES))
     assert named
     assert named <= targets
 
@@ -57,13 +67,13 @@ def test_the_settings_example_of_the_readme_is_valid(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("example", fences("toml"), ids=lambda example: re.findall(r"^\[+(.*?)\]", example, re.MULTILINE)[0])
-def test_every_example_of_settings_in_the_readme_is_valid(example: str, tmp_path: Path) -> None:
+def test_every_example_of_settings_is_valid(example: str, tmp_path: Path) -> None:
     file = tmp_path / "vectail.toml"
     file.write_text(example, encoding="utf-8")
     load_settings(file)
 
 
-def test_the_engine_s_example_in_the_readme_is_the_default(tmp_path: Path) -> None:
+def test_the_example_of_engine_settings_is_the_default(tmp_path: Path) -> None:
     file = tmp_path / "vectail.toml"
     (example,) = (text for text in fences("toml") if text.startswith("[engine]"))
     file.write_text(example, encoding="utf-8")
@@ -76,12 +86,12 @@ def test_every_folder_of_the_readme_exists() -> None:
     assert all((ROOT / name).is_dir() for name in named)
 
 
-def test_the_fields_of_a_request_in_the_readme_are_those_that_the_worker_takes() -> None:
-    listed = re.findall(r"^\| `([a-z_]+)` \|", README.partition("| field | |")[2].partition("\n\n")[0], re.MULTILINE)
+def test_the_fields_of_a_request_are_those_that_the_worker_takes() -> None:
+    listed = re.findall(r"^\| `([a-z_]+)` \|", QUERIES.partition("| field | |")[2].partition("\n\n")[0], re.MULTILINE)
     assert sorted(listed) == sorted(field.alias or name for name, field in Query.model_fields.items())
 
 
-def test_the_question_over_http_in_the_readme_is_one_that_the_worker_takes() -> None:
+def test_the_query_over_http_is_one_that_the_worker_takes() -> None:
     (words,) = (shlex.split(line) for fence in fences("") for line in fence.splitlines() if line.startswith("curl ") and " -d " in line)
     assert words[1] == f"http://{HttpTable().host}:{HttpTable().port}/api/search"
     assert {"Authorization: Bearer $TOKEN", "Content-Type: application/json"} <= set(words)
@@ -97,7 +107,7 @@ def world(prepared_model: PreparedModel) -> Iterator[World]:
     words.close()
 
 
-def test_the_client_in_the_readme_gets_its_answer(world: World, tmp_path: Path) -> None:
+def test_the_client_gets_its_answer(world: World, tmp_path: Path) -> None:
     (program,) = fences("python")
     file = tmp_path / "ask.py"
     file.write_text(program, encoding="utf-8")
@@ -116,6 +126,6 @@ def test_the_client_in_the_readme_gets_its_answer(world: World, tmp_path: Path) 
     assert (ended.returncode, ended.stderr) == (0, "")
     answer = json.loads(ended.stdout)
     assert [hit["text"] for hit in answer["hits"]] == ["disk /dev/sda1 is full"]
-    described = README.partition("The answer is ")[2].partition("\n\n")[0]
+    described = QUERIES.partition("The answer is ")[2].partition("\n\n")[0]
     assert set(re.findall(r'"([a-z]+)": ', described)) == {*answer, *answer["seconds"]}
     assert set(answer["hits"][0]) <= set(re.findall(r"`([a-z]+)`", described))

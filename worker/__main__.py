@@ -4,9 +4,9 @@ import sys
 import threading
 
 from worker.cli.app import run_app
-from worker.cli.exits import leave
-from worker.runtime.exit_codes import DRAIN_TIMEOUT
+from worker.cli.exits import exit_at_once
 from worker.runtime.logs import non_blocking_stderr
+from worker.runtime.process import DRAIN_TIMEOUT
 from worker.runtime.stage import Stage
 
 
@@ -15,7 +15,7 @@ def main() -> None:
     sys.stderr = non_blocking_stderr()
     exit_code = run_app()
     if exit_code == DRAIN_TIMEOUT or any(isinstance(thread, Stage) for thread in threading.enumerate()):
-        leave(exit_code)  # beside a stage that hangs, or past the deadline
+        exit_at_once(exit_code)  # a stage still runs, or the drain deadline has passed: do not wait for threads
     sys.exit(exit_code)
 
 

@@ -1,8 +1,21 @@
-"""What travels between the stages. A stage knows these types, and never its neighbour.
+"""What travels between the stages. A stage knows these types and not its neighbours.
 
-A template that is seen for the first time: `Chunk → EncodedChunk → EmbeddedChunk → TemplateRow`. The chunk itself is parked in its
-flight meanwhile, so these carry the template only. A query: `Arrival | Question → EncodedQuery → ReadyQuery | FailedQuery`.
-Each type is immutable and replaces the one before.
+A log record on its way into the index. Prepare decodes it and makes a `Chunk` of every line; then it depends on the line's template:
+
+    known                    Chunk → LineRow                                       prepare → store
+    new, its vector cached   EmbeddedChunk → TemplateRow, then Chunk → LineRow     prepare → store
+    new                      EncodedChunk → EmbeddedChunk → TemplateRow, then ...  prepare → embed → store
+
+Until the row of a new template is acknowledged, its chunks wait in `worker.indexing.flights`. A receipt settles when all of its chunks
+are stored or rejected.
+
+A query on its way from Kafka or HTTP to its reply:
+
+    not cached               QueryRequest → EncodedQuery → ReadyQuery → QueryReply prepare-queries → embed → answer
+    cached, or no vector     QueryRequest → ReadyQuery → QueryReply                prepare-queries → answer
+    an error at any stage    FailedQuery → QueryReply                              answer
+
+All types are immutable. Records and receipts belong to `consumers`, rows to `sinks`, requests and replies to `worker.query`.
 """
 
 from typing import Literal, NamedTuple
@@ -10,37 +23,32 @@ from typing import Literal, NamedTuple
 from consumers.decode.decoder import LogEntry
 from consumers.ledger import Receipt
 from worker.embedding.model.vectors import TokenIds, Vector
-from worker.query import (
-    Query,
-    Requester,
-)
+from worker.query import ErrorCode, Query, Requester
 
 Source = Literal["engine", "memory", "redis", "index"]
-"""Who had the vector of a template that this process did not know."""
+"""Where the vector of a new template came from: computed, or found in a cache level or in the index."""
 SOURCES: tuple[Source, ...] = ("engine", "memory", "redis", "index")
+"""Every `Source`; the order in which tables and logs show them."""
 
 
 class Chunk(NamedTuple):
-    """One piece of a log entry, with the receipt that it settles. `template` says what it is, the entry where it came from.
-
-    Thread: any.
-    """
+    """One piece of a log entry, with the receipt that it settles: the row of a line to be."""
 
     receipt: Receipt
     entry: LogEntry
     chunk: int
+    """Which piece of the entry, from 0."""
     chunks: int
+    """How many pieces the entry has."""
     text: str
+    """Raw, redacted."""
     masked: str
     template: str
-    """Digest of the masked text in the embedding space."""
+    """Digest of `masked` in the embedding space, 32 hex digits."""
 
 
 class EncodedChunk(NamedTuple):
-    """A template's masked text as token ids, on its way to the engine.
-
-    Thread: any.
-    """
+    """A new template as token ids, for the embed stage."""
 
     template: str
     masked: str
@@ -48,74 +56,62 @@ class EncodedChunk(NamedTuple):
 
 
 class EmbeddedChunk(NamedTuple):
-    """A template with its vector, on its way to the sink.
-
-    Thread: any.
-    """
+    """A new template with its vector, for the store stage."""
 
     template: str
     masked: str
     vector: Vector
     tokens: int
+    """Length of the model's input, special tokens included."""
     source: Source
-    """Did the engine compute the vector just now, or who had it?"""
 
 
 StoreItem = Chunk | EmbeddedChunk
+"""What the store stage writes: a line of a known template, or a new template with the lines that wait for it."""
 
 
-class Arrival(NamedTuple):
-    """A request that came over Kafka.
-
-    Thread: any.
-    """
+class KafkaRequest(NamedTuple):
+    """A query as Kafka delivered it; `PrepareQueries` makes a `QueryRequest` of it. HTTP makes its own."""
 
     receipt: Receipt
-    taken_s: float
-    """When it was polled, on `time.monotonic`'s clock."""
+    polled_s: float
+    """On the clock of `time.monotonic`."""
 
 
 class EncodedQuery(NamedTuple):
-    """A query as token ids, on its way to the engine.
+    """A query as token ids, for the embed stage."""
 
-    Thread: any.
-    """
-
-    asked: Requester
+    requester: Requester
     query: Query
     digest: str | None
-    """Under which its vector is cached; None for a text that was cut, whose vector nobody may take for that of the whole."""
+    """The cache key of its vector; None if the text was cut, because the key names the whole text."""
     ids: TokenIds
 
 
 class ReadyQuery(NamedTuple):
-    """A query that can be answered.
+    """A query that can be searched for."""
 
-    Thread: any.
-    """
-
-    asked: Requester
+    requester: Requester
     query: Query
     vector: Vector | None
-    """None if it needs none: a listing by frequency, what stands around a line, a search by words only."""
+    """None where none is needed: a listing by frequency, the neighbours of a line, a search by words only."""
     wait_s: float
+    """From its arrival until its vector was found or its batch began."""
     embed_s: float
+    """How long its batch took; 0 without one."""
     is_exact: bool = False
-    """Its text is identifiers and nothing else."""
+    """Whether its text is identifiers and nothing else."""
 
 
 class FailedQuery(NamedTuple):
-    """A query that is answered with an error: which field, and why.
+    """A query to be answered with an error."""
 
-    Thread: any.
-    """
-
-    asked: Requester
-    code: str
-    """`bad_query`, `expired` or `unavailable`."""
+    requester: Requester
+    code: ErrorCode
     field: str
-    """Which field of the request is to blame; empty if none is."""
+    """The field of the request that is at fault; empty if none is."""
     reason: str
 
 
 Answerable = ReadyQuery | FailedQuery
+"""What the answer stage replies to."""

@@ -1,6 +1,7 @@
-"""The inside of the service: ledgers, lanes, flights and the steps between them, wired once.
+"""Everything between the pollers and the outside: ledgers, lanes, flights and the steps between them, wired once.
 
-`worker.service` makes one, starts its stages, and closes their inlets in order. Nothing here knows threads' lives or signals.
+`worker.service` makes one and starts its stages; `worker.shutdown` closes their inlets in order. Nothing here knows signals, or when a
+thread begins and ends.
 """
 
 import math
@@ -12,11 +13,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from consumers.decode.decoder import Decoder
-from consumers.ledger import Ledger, Receipt, Reject
+from consumers.ledger import Ledger, Receipt
+from consumers.rejection import RejectedPiece, Rejection
 from consumers.text.redact import Redactor
-from producers.dead_letters import DeadLetterSender
-from producers.replies import ReplySender
-from sinks.sink import Sink
+from worker.connections import Connections
 from worker.embedding.batcher import Batcher
 from worker.embedding.cache.index_level import IndexLevel
 from worker.embedding.cache.levels import Levels
@@ -26,15 +26,14 @@ from worker.embedding.compute import Compute, Computed, EmbedBatch
 from worker.embedding.embed import Embed
 from worker.embedding.guarded_engine import GuardedEngine
 from worker.embedding.handoff import BatchHandoff
-from worker.embedding.loaded import LoadedModel
 from worker.embedding.model.space import Digester
 from worker.embedding.tokenizer import Tokenizer
-from worker.indexing.dead_letter_reasons import kind_of, letter_of
+from worker.indexing.dead_letter_reasons import letter_of
 from worker.indexing.flights import Flights
 from worker.indexing.pieces import new_chunker, new_decoder
 from worker.indexing.prepare import Outlets, Prepare
 from worker.indexing.store import Store
-from worker.messages import Answerable, Arrival, EncodedChunk, EncodedQuery, StoreItem
+from worker.messages import Answerable, EncodedChunk, EncodedQuery, KafkaRequest, StoreItem
 from worker.query import QueryRequest
 from worker.querying.answer import Answer
 from worker.querying.prepare_queries import PrepareQueries, QueryTally
@@ -47,52 +46,48 @@ from worker.settings.tables import new_redactor
 
 PREPARE_THREADS = 2
 _PREPARE_RECORDS = 2_000
-"""Masks compile their patterns for every list: with 500 lines that is a third of their time, with 2,000 a tenth."""
+"""Patterns are compiled for every list of lines: a third of the masks' time with 500 lines, a tenth with 2,000."""
 _QUERY_BYTES = 16 * 1024 * 1024
 _QUERIES_AT_ONCE = 64
 _KNOWN_SHARE = 0.5
-"""A line lives for the retention, a template twice as long. Known for half of it, a template outlives every line that was held back
-for less than the other half before it was written."""
+"""Templates are known for half of a line's retention, so a template always outlives its lines, even if a line waits as long as the other
+half before it is written."""
 
 
 class StageGroup(NamedTuple):
-    """Stages that end together, and the lanes that must be closed for it."""
+    """Stages that end together, and the lanes whose closing ends them."""
 
     inlets: Sequence[Inlet]
     stages: list[Stage]
 
 
 class Pipeline:
-    """All that stands between the pollers and the outside.
+    """Ledgers, lanes and steps of one worker.
 
-    Thread: main wires it; each part says its own.
+    Thread: main wires it; each part says which thread owns it.
     """
 
-    def __init__(  # noqa: PLR0913 - all that it stands between
+    def __init__(
         self,
         settings: Settings,
-        model: LoadedModel,
-        sink: Sink,
-        letters: DeadLetterSender,
-        replies: ReplySender,
-        redis: VectorCache | None = None,
+        connections: Connections,
+        redis: VectorCache | None,
         *,
         say: Callable[[str], None],
         abandon: threading.Event,
         at: Callable[[str], None],
     ) -> None:
+        """`abandon` is set once what is in hand is given up; `at` is called at each fail point."""
+        model, sink = connections.model, connections.sink
         self._settings = settings
-        self._model = model
-        self._sink = sink
-        self._letters = letters
-        self._replies = replies
+        self._connections = connections
         self._abandon = abandon
         self._at = at
         limits = settings.limits
         self.log_ledger = Ledger(cap_records=limits.max_in_flight_records, cap_bytes=limits.max_in_flight_bytes, dead_letter=self._post)
         self.query_ledger = Ledger(cap_records=settings.query.max_in_flight_records, cap_bytes=_QUERY_BYTES, dead_letter=self._post)
         self.prepare_lane: Lane[Receipt] = Lane("prepare")
-        self.query_lane: Lane[Arrival | QueryRequest] = Lane("prepare-queries")
+        self.query_lane: Lane[KafkaRequest | QueryRequest] = Lane("prepare-queries")
         self.embed_lane: Lane[EncodedChunk | EncodedQuery] = Lane("embed")
         self.store_lane: Lane[StoreItem] = Lane("store")
         self.answer_lane: Lane[Answerable] = Lane("answer")
@@ -102,17 +97,17 @@ class Pipeline:
         self._undecodable = FaultLimit("undecodable records", most=settings.limits.max_consecutive_undecodable)
         self._tokenizers: list[Tokenizer] = []
         self.redactors: list[Redactor] = []
-        """Of the prepare threads; each counts what it replaced."""
+        """One a prepare thread; each counts what it replaced."""
         self.decoders: list[Decoder] = []
-        """Of the prepare threads; each counts what it found."""
-        self.letters_delivered: Counter[tuple[str, str]] = Counter()
-        """Dead letters that Kafka has, by stage and kind (`worker.indexing.dead_letter_reasons`)."""
+        """One a prepare thread; each counts the formats that it found."""
+        self.dead_letters_delivered: Counter[tuple[str, str]] = Counter()
+        """Dead letters that Kafka has acknowledged, by stage and kind (`worker.indexing.dead_letter_reasons`)."""
         self.busy = {stage: Meter() for stage in ("prepare", "prepare-queries", "store")}
         self._prepares = [self._prepare() for _ in range(PREPARE_THREADS)]
         self._prepare_queries = self._query_step(say)
-        self.judge = GuardedEngine(model.engine, model.golden, new_engine=model.new_engine, say=say, clock=time.monotonic)
-        self._ahead: BatchHandoff[EmbedBatch, Computed] = BatchHandoff(self.embed_lane.ring)
-        self._compute = Compute(ahead=self._ahead, judge=self.judge, clock=time.monotonic, fail_point=at)
+        self.guarded_engine = GuardedEngine(model.engine, model.golden, new_engine=model.new_engine, say=say, clock=time.monotonic)
+        self._handoff: BatchHandoff[EmbedBatch, Computed] = BatchHandoff(self.embed_lane.wake)
+        self._compute = Compute(handoff=self._handoff, engine=self.guarded_engine, clock=time.monotonic, fail_point=at)
         self.embed = self._embed_step()
         self.store = Store(
             sink=sink,
@@ -147,49 +142,49 @@ class Pipeline:
         ]
 
     def take_queries(self, receipts: Sequence[Receipt]) -> None:
-        """Take requests that have just been polled."""
+        """Take queries that have just been polled."""
         now_s = time.monotonic()
-        self.query_lane.put([Arrival(receipt, now_s) for receipt in receipts])
+        self.query_lane.put([KafkaRequest(receipt, now_s) for receipt in receipts])
 
-    def take_question(self, question: QueryRequest) -> None:
-        """Take a request that came another way than over Kafka."""
-        self.query_lane.put([question])
+    def take_request(self, request: QueryRequest) -> None:
+        """Take a query that did not come over Kafka."""
+        self.query_lane.put([request])
 
     def abandon(self) -> None:
-        """Forget what is in the lanes: its receipts stay open and are read again."""
+        """Drop what is in the lanes: its receipts stay open, so it will be read again."""
         self.prepare_lane.abandon()
         self.query_lane.abandon()
         self.embed_lane.abandon()
-        self._ahead.abandon()
+        self._handoff.abandon()
         self.store_lane.abandon()
         self.answer_lane.abandon()
 
     def close(self) -> None:
-        """Free engine and tokenizers; only after every stage has ended."""
-        self.judge.close()
+        """Free the engine and the tokenizers; only after every stage has ended."""
+        self.guarded_engine.close()
         for tokenizer in self._tokenizers:
             tokenizer.close()
 
     def _new_tokenizer(self) -> Tokenizer:
-        self._tokenizers.append(self._model.new_tokenizer())
+        self._tokenizers.append(self._connections.model.new_tokenizer())
         return self._tokenizers[-1]
 
     def _prepare(self) -> Prepare:
-        settings, prepared = self._settings, self._model.prepared
-        tokenizer, prefix = self._new_tokenizer(), prepared.document_prefix
+        settings, model = self._settings, self._connections.model
+        tokenizer, prefix = self._new_tokenizer(), model.prepared.document_prefix
         self.redactors.append(redactor := new_redactor(settings.redact))
         self.decoders.append(decoder := new_decoder(settings.decode))
         return Prepare(
             ledger=self.log_ledger,
             redactor=redactor,
             decoder=decoder,
-            chunker=new_chunker(settings.mask, settings.decode, prepared, tokenizer),
+            chunker=new_chunker(settings.mask, settings.decode, model.prepared, tokenizer),
             tokenizer=tokenizer,
-            digester=Digester(self._model.space, prefix),
+            digester=Digester(model.space, prefix),
             document_prefix=prefix,
             flights=self.flights,
             levels=self.levels,
-            rewrite_found=lambda: self._sink.retention_s is not None,
+            rewrite_found=lambda: self._connections.sink.retention_s is not None,
             outlets=Outlets(embed=self.embed_lane, store=self.store_lane),
             undecodable=self._undecodable,
             abandoned=self._abandon.is_set,
@@ -197,28 +192,27 @@ class Pipeline:
         )
 
     def _query_step(self, say: Callable[[str], None]) -> PrepareQueries:
-        encoder = new_query_encoder(self._settings, self._model)
+        encoder = new_query_encoder(self._settings, self._connections.model)
         self._tokenizers.append(encoder.tokenizer)
         return PrepareQueries(
             encoder=encoder,
             reply_topics=frozenset((self._settings.kafka.reply_topic, *self._settings.query.reply_topics)),
-            has_bm25=lambda: self._sink.has_bm25,
+            has_bm25=lambda: self._connections.sink.has_bm25,
             cache=self.levels,
             embed=self.embed_lane,
             answer=self.answer_lane,
-            send=self._replies.send,
+            send=self._connections.replies.send,
             clock=time.monotonic,
             wall_ms=lambda: time.time() * 1000,
             say=say,
-            tally=QueryTally(),
         )
 
     def _keep_s(self) -> float:
-        retention_s = self._sink.retention_s
+        retention_s = self._connections.sink.retention_s
         return math.inf if retention_s is None else retention_s * _KNOWN_SHARE
 
     def _embed_step(self) -> Embed:
-        engine = self._model.engine
+        engine = self._connections.model.engine
         return Embed(
             inlet=self.embed_lane,
             batcher=Batcher(
@@ -226,7 +220,7 @@ class Pipeline:
                 log_floor_tokens=max(engine.batch_tokens // 8, 1),
                 target_s=self._settings.query.target_batch_s,
             ),
-            ahead=self._ahead,
+            handoff=self._handoff,
             cache=self.levels,
             fail_flight=self.flights.fail,
             rejected=FaultLimit("texts that the engine rejects", most=self._settings.limits.max_consecutive_rejected),
@@ -234,12 +228,11 @@ class Pipeline:
             answer=self.answer_lane,
         )
 
-    def _post(self, receipt: Receipt, reason: str, rejects: list[Reject]) -> None:
-        letter = letter_of(receipt.record, reason, rejects)
-        kind = kind_of(letter)
+    def _post(self, receipt: Receipt, rejection: Rejection, rejects: list[RejectedPiece]) -> None:
+        letter = letter_of(receipt.record, rejection, rejects)
 
         def delivered() -> None:
-            self.letters_delivered[kind] += 1
+            self.dead_letters_delivered[rejection.stage, rejection.kind] += 1
             receipt.dead_letter_delivered()
 
-        self._letters.send(letter, delivered=delivered)
+        self._connections.dead_letters.send(letter, delivered=delivered)

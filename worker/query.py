@@ -1,9 +1,11 @@
-"""What a query may say, checked at the door: a query is untrusted input.
+"""A query from outside: what a request may say, who waits for the reply, and what the reply is.
 
-A request is JSON: the value of a Kafka record, with the reply topic and a correlation id in its headers (the names that Spring
-uses), or the body of an HTTP request. Everything is bounded and typed; filters never are expressions.
+A request is JSON: the value of a Kafka record, whose headers name the reply topic and a correlation id (Spring's header names), or the
+body of an HTTP request. It is untrusted input: every field is typed and bounded, and filters are values, never expressions. A reply
+is JSON over both, and is sent once.
 """
 
+import json
 from typing import Annotated, Literal, NamedTuple, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -16,7 +18,7 @@ CORRELATION_HEADER = "kafka_correlationId"
 MAX_TEXT_CHARACTERS = 4096
 MAX_K = 1000
 MAX_AROUND = 500
-"""Most neighbours of a line, before it and after it."""
+"""Most records before a line, and as many after it."""
 _LABEL_CHARACTERS = 256
 _MOST_MS = 1 << 62
 _SHOWN_CHARACTERS = 100
@@ -27,7 +29,7 @@ TimeMs = Annotated[int, Field(ge=-_MOST_MS, le=_MOST_MS)]
 
 
 class BadQuery(Exception):
-    """The query's fault."""
+    """The request is not a valid query: `field` of it is at fault, because of `reason`."""
 
     def __init__(self, field: str, reason: str) -> None:
         super().__init__(f"{field}: {reason}")
@@ -36,10 +38,7 @@ class BadQuery(Exception):
 
 
 class Filters(BaseModel):
-    """Which lines may be hits; every given field must match.
-
-    Thread: any.
-    """
+    """Which lines may be hits: a line must match every field that is set."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -50,19 +49,16 @@ class Filters(BaseModel):
     topic: list[Label] = Field(default=[], max_length=100)
 
     def as_line_filter(self) -> LineFilter:
-        """Return what the sink understands."""
+        """Return the same as the sink takes it."""
         return LineFilter(self.since_ms, self.until_ms, tuple(self.service), tuple(self.level), tuple(self.topic))
 
 
 Mode = Literal["dense", "bm25", "hybrid"]
-"""By meaning, by words, or by both."""
+"""Rank by meaning, by words, or by both."""
 
 
 class Around(BaseModel):
-    """One line's place; its neighbours in the same partition are wanted.
-
-    Thread: any.
-    """
+    """Asks for the lines around one place in a partition."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -70,103 +66,118 @@ class Around(BaseModel):
     partition: int = Field(ge=0, lt=1 << 31)
     offset: int = Field(ge=0, lt=_MOST_MS)
     before: int = Field(default=5, ge=0, le=MAX_AROUND)
+    """Kafka records before `offset`; a record may hold several lines."""
     after: int = Field(default=5, ge=0, le=MAX_AROUND)
-    """Kafka records, not lines: a record may hold several."""
 
 
 class Query(BaseModel):
-    """A valid query: what resembles a text, the most frequent kinds of lines, or what stands around a line.
-
-    Thread: any.
-    """
+    """A valid query: what resembles a text, the most frequent templates, or the lines around a place."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     text: str | None = Field(default=None, min_length=1, max_length=MAX_TEXT_CHARACTERS)
-    """What to look for; a listing of templates by frequency has none, nor has `around`."""
+    """What to look for. A listing of templates by frequency has none, nor has `around`."""
     form: Literal["lines", "templates"] = Field(default="lines", alias="as")
-    """Lines to read, or kinds of lines with their counts."""
+    """Whether hits are lines, or templates with their counts."""
     k: int = Field(default=10, ge=1, le=MAX_K)
+    """Most hits."""
     per_template: int | None = Field(default=None, ge=1, le=100)
-    """At most so many lines of one kind; not set: 1, and no bound for a text of nothing but identifiers."""
+    """Most lines of one template. Not set: 1, and no bound for a text of identifiers only."""
     mode: Mode | None = None
     """Not set: `hybrid` where the index has a column for full-text search, else `dense`."""
     filters: Filters = Filters()
     around: Around | None = None
     deadline_ms: int | None = Field(default=None, ge=1, le=600_000)
-    """Milliseconds after the request's Kafka timestamp (over HTTP: after its arrival) at which nobody waits any more."""
+    """How long the sender waits: milliseconds after the record's Kafka timestamp, or after the arrival of an HTTP request."""
 
 
-class Requester(NamedTuple):
-    """A request whose asker is known; `reply` is called once.
+ErrorCode = Literal["bad_query", "expired", "unavailable"]
+"""Why a query gets no hits: it is not valid, its deadline has passed, or the worker cannot answer now."""
+ReplyCode = Literal["answered"] | ErrorCode
 
-    Thread: any.
-    """
 
-    reply: "SendReply"
-    taken_s: float
-    """When it arrived, on `time.monotonic`'s clock."""
-    deadline_s: float | None = None
-    """When nobody waits any more, on the same clock."""
+class QueryReply(NamedTuple):
+    """The reply to a query: Kafka sends the bytes, HTTP also a status by the code."""
+
+    value: bytes
+    """JSON; with any code but `answered`, an error document."""
+    code: ReplyCode
+
+
+def error_document(code: str, reason: str, *, field: str = "") -> bytes:
+    """Return an error as JSON, the same over Kafka and HTTP; `field` is the part of the request at fault, empty if none is."""
+    return json.dumps({"error": {"code": code, "field": field, "reason": reason}}, ensure_ascii=False).encode("utf-8")
+
+
+def error_reply(code: ErrorCode, reason: str, *, field: str = "") -> QueryReply:
+    """Return the reply to a query that fails."""
+    return QueryReply(error_document(code, reason, field=field), code)
 
 
 class SendReply(Protocol):
-    """Sends a reply to whoever asked; never blocks.
+    """Sends a reply to the requester; called once, never blocks."""
 
-    Thread: any.
-    """
+    def __call__(self, reply: QueryReply, *, deadline_s: float | None) -> None:
+        """After `deadline_s` (monotonic) the requester no longer waits; None if the query has no deadline."""
 
-    def __call__(self, value: bytes, *, deadline_s: float | None) -> None:
-        """`value` is JSON; after `deadline_s` (monotonic) nobody waits for it, None if the query has no deadline."""
+
+class Requester(NamedTuple):
+    """Whoever waits for the reply to one query."""
+
+    reply: SendReply
+    taken_s: float
+    """When the request arrived, on the clock of `time.monotonic`."""
+    deadline_s: float | None = None
+    """Until when the requester waits, on the same clock; None: it did not say."""
 
 
 class QueryRequest(NamedTuple):
-    """A request as it came, nothing of it read yet.
-
-    Thread: any.
-    """
+    """A request that is not parsed yet."""
 
     value: bytes | None
-    asked: Requester
+    requester: Requester
     sent_ms: int = 0
-    """When it was sent, in milliseconds since 1970; 0 if nobody knows."""
+    """When it was sent, in milliseconds since 1970; 0 if unknown."""
 
 
 def parse_query(value: bytes | None) -> Query:
-    """Read a request's value. Raises BadQuery, naming the field."""
+    """Parse a request's value. Raises BadQuery."""
     try:
         query = Query.model_validate_json(value or b"")
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         field = ".".join(str(part) for part in first["loc"])[:_SHOWN_CHARACTERS]
         raise BadQuery(field or "query", first["msg"]) from None
-    _check_asks_one_thing(query)
+    _check_combination(query)
     return query
 
 
-def _check_asks_one_thing(query: Query) -> None:
+def _check_combination(query: Query) -> None:
     if query.around is None:
         if query.text is None and query.form == "lines":
             raise BadQuery("text", "Field required")
         return
     for field, is_set in (("text", query.text is not None), ("mode", query.mode is not None), ("as", query.form != "lines")):
         if is_set:
-            raise BadQuery(field, "what stands around a line is asked for alone, without it")
+            raise BadQuery(field, "cannot be combined with around")
 
 
-def deadline_s(query: Query, *, sent_ms: int, now_s: float, wall_ms: float) -> float | None:
-    """Return the deadline on the monotonic clock: `deadline_ms` after the request was sent (if its time is known), else after now."""
+def monotonic_deadline_s(query: Query, *, sent_ms: int, now_s: float, wall_ms: float) -> float | None:
+    """Return the deadline on the monotonic clock: `deadline_ms` after the request was sent, after now if that time is unknown.
+
+    `now_s` and `wall_ms` are the same moment on the two clocks; a sender whose clock is ahead gains nothing.
+    """
     if query.deadline_ms is None:
         return None
     age_ms = max(wall_ms - sent_ms, 0.0) if sent_ms > 0 else 0.0
     return now_s + (query.deadline_ms - age_ms) / 1000
 
 
-def is_late(asked: Requester, now_s: float) -> bool:
-    """Whether nobody waits for the answer any more."""
-    return asked.deadline_s is not None and asked.deadline_s <= now_s
+def is_late(requester: Requester, now_s: float) -> bool:
+    """Whether the deadline has passed."""
+    return requester.deadline_s is not None and requester.deadline_s <= now_s
 
 
 def header_of(headers: tuple[Header, ...], name: str) -> bytes | None:
-    """Return the last header of that name, as Kafka clients do."""
-    return next((content for found, content in reversed(headers) if found == name), None)
+    """Return the value of the last header of that name, as Kafka clients do."""
+    return next((content for key, content in reversed(headers) if key == name), None)

@@ -1,27 +1,25 @@
-"""The end of a service, in order and in time: drain, commit, leave the groups, close what it stands on.
+"""How a service ends, in order and in time: drain, commit, leave the groups, close every connection.
 
 Theory of operation
-1. All of it has one deadline. Whatever is away, `drain` has returned before it, and `close` at most LEAVE_S after it.
-2. Drain: intake stops but polling goes on; prepare, embed, then store and answer end in that order, each lane closed only when the
-   stage before it has ended, so nothing is left behind; last dead letters and replies; last commit. Short of the deadline it stops
-   all the same: what is settled is committed, the rest is read again.
-3. Who hangs is left behind, be it a poller in its commit or a client in its close: every thread is a daemon, and
-   `worker.__main__` ends the process beside them.
+1. The whole shutdown has one deadline. Whatever is unreachable, `drain` returns before it and `close` at most LEAVE_S after it.
+2. Drain: intake stops, but polling goes on. Prepare, embed, then store and answer end in that order; a lane is closed only after the
+   stages before it have ended, so nothing is left in it. Then come the last dead letters and replies, and the last commit. At the
+   deadline it stops anyway: what is settled is committed, the rest will be read again.
+3. A thread that hangs in a commit or a close is abandoned: all threads are daemons, and `worker.__main__` ends the process.
 """
 
 import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from consumers.poller import Poller
 from worker.connections import Connections
 from worker.embedding.cache.redis_cache import RedisCache
-from worker.observability.status import Status
 from worker.pipeline import Pipeline, StageGroup
-from worker.runtime.stage import Crash, Stage
+from worker.runtime.sink_opener import SinkOpener
+from worker.runtime.stage import Stage
 
 if TYPE_CHECKING:
     from worker.http.server import HttpServer
@@ -29,108 +27,124 @@ if TYPE_CHECKING:
 LEAVE_S = 1.0
 """How far past its deadline a service may end."""
 _COMMIT_S = 2.0
-"""What a drain keeps for its last commits, though never more than a tenth of its time."""
+"""Reserved for the last commits of a drain, but never more than a tenth of its time."""
 _LOOK_S = 0.2
 _COMMITTED_S = 0.05
 _SHARE_S = 2.0
-"""For vectors that wait to be written to Redis; they would only be computed again."""
+"""For vectors that wait to be written to Redis; losing them costs only their computation."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shutdown:
-    """What must end, in the order in which it ends.
+class Stoppable(Protocol):
+    """A part with threads of its own that nothing waits for."""
 
-    Thread: main.
-    """
+    def stop(self) -> None:
+        """End the threads; returns soon, whatever they do."""
 
-    opening: Stage
+
+class Endable(Protocol):
+    """What ends with a service; `worker.service.Service` is the only one."""
+
+    opener: SinkOpener
     pollers: Sequence[tuple[Poller, Stage]]
     groups: Sequence[StageGroup]
+    """In the order in which they end."""
     pipeline: Pipeline
-    outside: Connections
+    connections: Connections
     redis: RedisCache | None
     http: "HttpServer | None"
-    status: Status
     abandon: threading.Event
-    """Set when what is left in hand shall be let go."""
-    has_crashed: Callable[[], bool]
-    on_crash: Crash
+    """Set once what is in hand is given up; it will be read again."""
 
-    def drain(self, until_s: float) -> bool:
-        """Drain, or give up, and leave the groups; False when something is left that will be read again."""
-        for poller, _ in self.pollers:
-            poller.stop_intake()
-        if self.http is not None:
-            self.http.stop_intake()
-        work_until_s = until_s - min(_COMMIT_S, _left_s(until_s) / 10)
-        drained = not self.has_crashed() and self._end_stages(work_until_s) and self._settle(work_until_s)
-        if not drained:
-            self._let_go()
-        for poller, _ in self.pollers:
-            poller.finish(commit=True)
-        for _, stage in self.pollers:
-            stage.join(_left_s(until_s))
-        return drained
+    @property
+    def status(self) -> Stoppable:
+        """What watches the service."""
 
-    def close(self, until_s: float) -> None:
-        """Close everything outside; what does not close in time is left to itself."""
-        self._let_go()
-        closing = Stage("close", partial(self._close, until_s), self.on_crash)
-        closing.start()
-        closing.join(_left_s(until_s + LEAVE_S))
+    @property
+    def has_crashed(self) -> bool:
+        """Whether an exception has ended the service."""
 
-    def _end_stages(self, until_s: float) -> bool:
-        """End the stages in order; False when the deadline or a crash came first."""
-        for poller, _ in self.pollers:
-            if not poller.intake_ended.wait(_left_s(until_s)):
-                return False
-        for group in self.groups:
-            for lane in group.inlets:
-                lane.close()
-            for stage in group.stages:
-                while stage.is_alive() and not self.has_crashed() and _left_s(until_s) > 0:
-                    stage.join(min(_left_s(until_s), _LOOK_S))
-                if stage.is_alive() or self.has_crashed():
-                    return False
-        return True
+    def on_crash(self, stage: str, error: Exception) -> None:
+        """Take an exception that a stage did not expect."""
 
-    def _settle(self, until_s: float) -> bool:
-        """Wait for the last dead letters and replies, and until all of it is committed; False if it is not, or a crash came first."""
-        ledgers = (self.pipeline.log_ledger, self.pipeline.query_ledger)
-        if not all(ledger.wait_until_settled(ledger.owned(), _left_s(until_s)) for ledger in ledgers):
+
+def drain(service: Endable, until_s: float) -> bool:
+    """Finish what was admitted, or give up at the deadline, and leave the groups; False if anything is left to be read again."""
+    for poller, _ in service.pollers:
+        poller.stop_intake()
+    if service.http is not None:
+        service.http.stop_intake()
+    work_until_s = until_s - min(_COMMIT_S, _left_s(until_s) / 10)
+    drained = not service.has_crashed and _end_stages(service, work_until_s) and _commit_all(service, work_until_s)
+    if not drained:
+        _give_up(service)
+    for poller, _ in service.pollers:
+        poller.finish(commit=True)
+    for _, stage in service.pollers:
+        stage.join(_left_s(until_s))
+    return drained
+
+
+def close(service: Endable, until_s: float) -> None:
+    """Close every connection; one that does not close in time is abandoned."""
+    _give_up(service)
+    closing = Stage("close", partial(_close, service, until_s), service.on_crash)
+    closing.start()
+    closing.join(_left_s(until_s + LEAVE_S))
+
+
+def _end_stages(service: Endable, until_s: float) -> bool:
+    """End the stages in order; False when the deadline or a crash comes first."""
+    for poller, _ in service.pollers:
+        if not poller.intake_ended.wait(_left_s(until_s)):
             return False
-        pollers = [poller for poller, _ in self.pollers]
-        # A commit that is refused now may be accepted at the next tick; a partition that is gone has only the one that was sent.
-        while any(ledger.committable() for ledger in ledgers) or any(poller.given_up for poller in pollers):
-            is_hopeless = any(None in poller.given_up.values() for poller in pollers)
-            if is_hopeless or self.has_crashed() or _left_s(until_s) <= 0:
+    for group in service.groups:
+        for lane in group.inlets:
+            lane.close()
+        for stage in group.stages:
+            while stage.is_alive() and not service.has_crashed and _left_s(until_s) > 0:
+                stage.join(min(_left_s(until_s), _LOOK_S))
+            if stage.is_alive() or service.has_crashed:
                 return False
-            self.abandon.wait(_COMMITTED_S)
-        return True
+    return True
 
-    def _let_go(self) -> None:
-        self.abandon.set()
-        self.pipeline.abandon()
 
-    def _close(self, until_s: float) -> None:
-        """Wait for the stages first, because they still use what is closed after them."""
-        started = [stage for group in self.groups for stage in group.stages if stage.ident is not None]
-        started += [self.opening] if self.opening.ident is not None else []
-        for stage in started:
-            stage.join(_left_s(until_s))
-        late_s = until_s + LEAVE_S
-        self.status.stop()
-        if self.http is not None:
-            self.http.close(_left_s(late_s))
-        if not any(stage.is_alive() for stage in started):
-            self.outside.sink.close()
-            self.pipeline.close()
-        self.outside.letter_producer.close(_left_s(late_s))
-        self.outside.reply_producer.close(_left_s(late_s))
-        if self.outside.canary_producer is not None:
-            self.outside.canary_producer.close(_left_s(late_s))
-        if self.redis is not None:
-            self.redis.close(0.0 if self.has_crashed() else min(_left_s(late_s), _SHARE_S))
+def _commit_all(service: Endable, until_s: float) -> bool:
+    """Wait for the last dead letters and replies, and until everything is committed; False if it is not, or after a crash."""
+    ledgers = (service.pipeline.log_ledger, service.pipeline.query_ledger)
+    if not all(ledger.wait_until_settled(ledger.owned(), _left_s(until_s)) for ledger in ledgers):
+        return False
+    pollers = [poller for poller, _ in service.pollers]
+    # A commit that is refused now may be accepted at the next tick; a partition that was lost has only the commit already sent.
+    while any(ledger.committable() for ledger in ledgers) or any(poller.given_up for poller in pollers):
+        is_hopeless = any(None in poller.given_up.values() for poller in pollers)
+        if is_hopeless or service.has_crashed or _left_s(until_s) <= 0:
+            return False
+        service.abandon.wait(_COMMITTED_S)
+    return True
+
+
+def _give_up(service: Endable) -> None:
+    service.abandon.set()
+    service.pipeline.abandon()
+
+
+def _close(service: Endable, until_s: float) -> None:
+    """Wait for the stages first: they still use what is closed after them."""
+    stages = [*(stage for group in service.groups for stage in group.stages), service.opener.stage]
+    started = [stage for stage in stages if stage.ident is not None]
+    for stage in started:
+        stage.join(_left_s(until_s))
+    late_s = until_s + LEAVE_S
+    service.status.stop()
+    if service.http is not None:
+        service.http.close(_left_s(late_s))
+    if not any(stage.is_alive() for stage in started):
+        service.connections.sink.close()
+        service.pipeline.close()
+    for producer in service.connections.producers:
+        producer.close(_left_s(late_s))
+    if service.redis is not None:
+        service.redis.close(0.0 if service.has_crashed else min(_left_s(late_s), _SHARE_S))
 
 
 def _left_s(until_s: float) -> float:

@@ -1,7 +1,7 @@
-"""From the bytes of a record to its log entries: plain text and JSON (more formats have their room here).
+"""Decodes the bytes of a record into log entries: plain text and JSON.
 
-Prepare calls `Decoder.decode` once a record. The raw text is kept as it came, but for one line end; a record that cannot be
-decoded raises `Undecodable` with a reason that holds nothing of its body.
+Prepare calls `Decoder.decode` once for each record. The raw text is kept unchanged except for one line end; a record that cannot be decoded
+raises `Undecodable`, whose reason contains nothing of the record's value.
 """
 
 from collections.abc import Mapping
@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 import orjson
 
 from consumers.record import Record
+from consumers.rejection import Rejection
 
 Format = Literal["auto", "text", "json"]
 MAX_RECORD_BYTES = 1_000_000
@@ -18,34 +19,31 @@ MESSAGE_FIELDS = (
     "body", "message", "msg", "log", "@message", "event.original", "MESSAGE", "short_message", "full_message",
     "event", "@m", "@mt", "textPayload", "text",
 )  # fmt: skip
-"""Fields that may hold the message, in this order; the first non-empty string wins."""
+"""Fields that may hold the message; the first non-empty string is used."""
 LEVEL_FIELDS = ("severity_text", "level", "log.level", "severity", "lvl", "levelname", "@l", "PRIORITY")
 SERVICE_FIELDS = ("service.name", "service", "app", "kubernetes.labels.app", "host.name")
 
 
 class Undecodable(Exception):
-    """The record's fault: its bytes are not what the format says. The message holds nothing of its body."""
+    """The bytes of the record do not match the format. The message contains nothing of the record's value."""
 
     @property
-    def reason(self) -> str:
-        """The dead letter's."""
-        return f"undecodable: {self}"
+    def rejection(self) -> Rejection:
+        """What the dead letter says."""
+        return Rejection("decode", "undecodable", f"undecodable: {self}")
 
 
 class TooLarge(Undecodable):
-    """The record's fault: it was not even looked at."""
+    """The record exceeds the size limit; it was not decoded."""
 
     @property
-    def reason(self) -> str:
-        """The dead letter's."""
-        return f"too_large: {self}"
+    def rejection(self) -> Rejection:
+        """What the dead letter says."""
+        return Rejection("decode", "too_large", f"too_large: {self}")
 
 
 class LogEntry(NamedTuple):
-    """One log entry of a record: a Kafka record may hold many (`sub`).
-
-    Thread: any.
-    """
+    """One log entry of a record; `sub` counts the entries of a record from 0."""
 
     record: Record
     sub: int
@@ -56,7 +54,7 @@ class LogEntry(NamedTuple):
 
 
 class Decoder:
-    """Stateless but for its counters; never returns an entry with an empty text.
+    """Has no state except its counters; never returns an entry with an empty text.
 
     Thread: any; each prepare thread has its own.
     """
@@ -64,23 +62,23 @@ class Decoder:
     def __init__(
         self, *, form: Format = "auto", strict: bool = False, max_entries: int = 10_000, max_record_bytes: int = MAX_RECORD_BYTES
     ) -> None:
-        """`strict` makes bytes that are not UTF-8 undecodable; `max_entries` bounds the fan-out of one record.
+        """`strict` makes bytes that are not UTF-8 undecodable; `max_entries` bounds the entries of one record.
 
-        `max_record_bytes` bounds its value, and with it the time and the memory that one record can take: JSON is up to 25 times as
-        large while it is decoded.
+        `max_record_bytes` bounds its value, and so the time and memory that one record can take: JSON takes up to 25 times its size
+        while it is decoded.
         """
         self._form = form
         self._errors = "strict" if strict else "replace"
         self._max_entries = max_entries
         self._max_record_bytes = max_record_bytes
         self.replaced_records = 0
-        """In which bytes that are not UTF-8 were replaced."""
+        """Records in which bytes that are not UTF-8 were replaced."""
         self.text_records = 0
         self.json_records = 0
         self.refused_records = 0
 
     def decode(self, record: Record) -> list[LogEntry]:
-        """Return the entries of a record, none if it is empty. Raises Undecodable, and TooLarge before anything is decoded."""
+        """Return the entries of a record, none if it is empty. Raises Undecodable, or TooLarge without decoding anything."""
         try:
             return self._decode(record)
         except Undecodable:
@@ -158,7 +156,7 @@ def _entry_of(record: Record, sub: int, fields: Mapping[str, Any]) -> LogEntry:
 
 
 def _render(fields: Mapping[str, Any]) -> str:
-    """Write an object without a message as text. Raises Undecodable: what can be read (1,024 levels) cannot always be written (254)."""
+    """Render an object that has no message as JSON. Raises Undecodable: orjson reads 1,024 levels of nesting but writes only 254."""
     try:
         return orjson.dumps(fields, option=orjson.OPT_SORT_KEYS).decode("utf-8")
     except orjson.JSONEncodeError:
@@ -178,7 +176,7 @@ def _first_text(fields: Mapping[str, Any], names: tuple[str, ...]) -> str | None
 
 
 def _walk(fields: Mapping[str, Any], dotted: str) -> object:
-    """Follow a dotted name through nested objects; shippers write both forms."""
+    """Follow a dotted name through nested objects; log shippers write both forms."""
     found: Any = fields
     for step in dotted.split("."):
         if not isinstance(found, dict):

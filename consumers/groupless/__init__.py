@@ -1,1 +1,1 @@
-"""Kafka read without a group: nothing is committed, nobody is disturbed. For the tools, and for clients that wait for a reply."""
+"""Reads Kafka without a consumer group and commits nothing: for tools, and for clients that wait for a reply."""

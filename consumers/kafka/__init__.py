@@ -1,1 +1,1 @@
-"""The group: a Kafka consumer whose records are ours, in order, and whose commits are only of what it owns."""
+"""A Kafka consumer in a group: delivers records of owned partitions, in order, and commits only what it owns."""

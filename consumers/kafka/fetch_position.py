@@ -1,8 +1,8 @@
-"""The course of each partition: up to where its records were taken from the client, and when it must go back there.
+"""Tracks each partition's next expected offset, and when to re-fetch after damaged data.
 
-The client does not stop at bytes that came damaged: it says so and goes on behind them, at an offset that may be garbage
-(librdkafka 2.16). So `consumers.kafka` asks here about every record, believes no offset but our own, and fetches again what came
-damaged, from the first record that is missing, for as long as it takes.
+The client does not stop at damaged bytes: it reports them and continues behind them, at an offset that may be garbage (librdkafka 2.16).
+So `consumers.kafka` checks every record here, trusts only its own offsets, and fetches damaged data again from the first missing record,
+for as long as it takes.
 """
 
 from collections.abc import Iterable
@@ -10,11 +10,13 @@ from collections.abc import Iterable
 from consumers.record import Partition
 
 _FIRST_BACK_OFF_S = 0.1
-_MOST_BACK_OFF_S = 10.0
+_MAX_BACK_OFF_S = 10.0
+_MAX_DOUBLINGS = 10
+"""Enough to reach the longest pause; without a limit, the power would leave the range of a float."""
 
 
 class FetchPosition:
-    """Records of a partition are taken in the order of their offsets; while it is set back, none.
+    """Accepts the records of a partition in offset order, and none while a re-fetch is due.
 
     Thread: one, its source's.
     """
@@ -25,29 +27,29 @@ class FetchPosition:
         self._tries: dict[Partition, int] = {}
 
     def next_offset(self, partition: Partition) -> int | None:
-        """Return the offset behind the last record taken, or where the partition was told to begin; None: where its group stands."""
+        """Return the offset after the last accepted record, or where the partition was told to start; None: at the group's position."""
         return self._next_offset.get(partition)
 
-    def begin(self, partition: Partition, next_offset: int) -> None:
-        """The partition goes on there."""
+    def start_at(self, partition: Partition, next_offset: int) -> None:
+        """Continue the partition at this offset."""
         self._next_offset[partition] = next_offset
         self._due_s.pop(partition, None)
 
-    def forget(self, partitions: Iterable[Partition]) -> None:
-        """An assignment is over."""
+    def end_assignment(self, partitions: Iterable[Partition]) -> None:
+        """Forget these partitions."""
         for partition in partitions:
             self._next_offset.pop(partition, None)
             self._due_s.pop(partition, None)
             self._tries.pop(partition, None)
 
-    def is_set_back(self, partition: Partition) -> bool:
-        """Whether what comes of it does not count."""
+    def is_refetching(self, partition: Partition) -> bool:
+        """Whether records of this partition do not count until it is re-fetched."""
         return partition in self._due_s
 
-    def takes(self, partition: Partition, offset: int, end_offset: int) -> bool:
-        """Take a record, if it can be the next one; `end_offset` is what the broker said with it, negative if it said nothing.
+    def accept_offset(self, partition: Partition, offset: int, end_offset: int) -> bool:
+        """Accept a record if it can be the next one; returns whether it was. `end_offset` came with it, negative if unknown.
 
-        A broker may say an end that is older than the records that come with it; one that is exactly the next is taken all the same.
+        A broker may send an end that is older than the records it comes with; so exactly the next offset is always accepted.
         """
         next_offset = self._next_offset.get(partition)
         if offset != next_offset and (offset < (next_offset or 0) or 0 <= end_offset <= offset):
@@ -56,48 +58,45 @@ class FetchPosition:
         self._tries.pop(partition, None)
         return True
 
-    def set_back(self, partition: Partition, now_s: float) -> int:
-        """What came of this partition is damaged: nothing counts until it has gone back. Return how often in a row that was now."""
+    def schedule_refetch(self, partition: Partition, now_s: float) -> int:
+        """Note damaged data: nothing counts until the partition is re-fetched. Returns how many times in a row that was now."""
         tries = self._tries.get(partition, 0)
         self._tries[partition] = tries + 1
-        self._due_s[partition] = now_s + min(_FIRST_BACK_OFF_S * 2 ** min(tries, 10), _MOST_BACK_OFF_S)
+        self._due_s[partition] = now_s + min(_FIRST_BACK_OFF_S * 2 ** min(tries, _MAX_DOUBLINGS), _MAX_BACK_OFF_S)
         return tries + 1
 
-    def due(self, now_s: float) -> list[Partition]:
-        """Return the partitions that shall go back now."""
+    def due_refetches(self, now_s: float) -> list[Partition]:
+        """Return the partitions to re-fetch now."""
         return [partition for partition, due_s in self._due_s.items() if due_s <= now_s]
 
-    def returned(self, partition: Partition) -> None:
-        """The partition has gone back."""
+    def on_refetch(self, partition: Partition) -> None:
+        """Note that the partition is being fetched again, from its next offset."""
         self._due_s.pop(partition, None)
 
 
-WIRE_TRIES = 4
-"""How often in a row one place may come damaged before it is more than a bad wire: some 2 s."""
-
-
-DEFAULT_MOST_BYTES = "100000000"
+MAX_WIRE_TRIES = 4
+"""How many times in a row damage may be a network fault; more, and the stored data is damaged. About 2 s."""
+DEFAULT_MAX_MESSAGE_BYTES = "100000000"
 """The client's own `receive.message.max.bytes`."""
 
 
-def damage_message(partition: Partition, next_offset: int | None, reason: str, *, tries: int, most_bytes: str) -> str:
-    """Return what is said of a place that came damaged `tries` times in a row.
+def damage_message(partition: Partition, next_offset: int | None, reason: str, *, tries: int, max_message_bytes: str) -> str:
+    """Return the log line for data that was damaged `tries` times in a row: a transient fault recovers, a persistent one blocks.
 
-    It is the same line for as long as it lasts, so that it can be said once a minute: a bad wire names another place each time.
-
-    `next_offset` is the first record that is missing, None if none of this assignment has come yet; `most_bytes` is the client's
-    `receive.message.max.bytes`.
+    The line stays the same while the fault lasts, so that it can be limited to once a minute; for a network fault it names no offset, as
+    that changes each time. `next_offset` is the first missing record, None if none of this assignment has arrived yet;
+    `max_message_bytes` is the client's `receive.message.max.bytes`.
     """
     name = f"{partition.topic}/{partition.partition}"
-    if tries <= WIRE_TRIES:
-        return f"{name}: what came is damaged; fetching it again"
-    place = "what is next" if next_offset is None else f"what stands at offset {next_offset}"
+    if tries <= MAX_WIRE_TRIES:
+        return f"{name}: damaged data received; fetching it again"
+    damaged = "the next data" if next_offset is None else f"the data at offset {next_offset}"
     allow = (
-        f"if it is zstd and larger than {most_bytes} bytes, allow more in kafka.librdkafka (receive.message.max.bytes); "
+        f"if it is zstd and larger than {max_message_bytes} bytes, allow more in kafka.librdkafka (receive.message.max.bytes); "
         if reason.startswith("Decompression")
         else ""
     )
     return (
-        f"{name} stands still: {place} comes damaged every time ({reason}); nothing behind it is read until it comes well; {allow}"
-        f"`vectail offsets reset --to OFFSET --topic {partition.topic} --partition {partition.partition}` passes over it"
+        f"{name} is blocked: {damaged} arrives damaged every time ({reason}); nothing after it is read until it arrives intact; {allow}"
+        f"`vectail offsets reset --to OFFSET --topic {partition.topic} --partition {partition.partition}` skips it"
     )

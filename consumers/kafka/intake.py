@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, Protocol
 
 from consumers.kafka.connectivity import fatal_line
 from consumers.kafka.epochs import TopicEpochs
-from consumers.kafka.fetch_position import DEFAULT_MOST_BYTES, FetchPosition, damage_message
+from consumers.kafka.fetch_position import DEFAULT_MAX_MESSAGE_BYTES, FetchPosition, damage_message
 from consumers.kafka.message import ClientMessage, make_record, partition_of
 from consumers.kafka.offset_reset import OffsetReset, PartitionState, PendingStartCommits
-from consumers.kafka.poll_budget import MOST_BYTES
+from consumers.kafka.poll_budget import BUDGET_BYTES
 from consumers.kafka.settings import KafkaSourceSettings
 from consumers.record import Partition, Record
 from consumers.source import Rebalance, SourceFatal
@@ -48,7 +48,7 @@ class Client(NamedTuple):
     """What the client can be asked and told; nothing blocks for long."""
 
     ask_topic_ids: Callable[[Sequence[str]], Mapping[str, Future[Any]]]
-    ask_standing: Callable[[Partition], PartitionState | None]
+    ask_state: Callable[[Partition], PartitionState | None]
     end_of: Callable[[Partition], int]
     """The log's end as the last fetch said it; negative if none has."""
     move: Callable[[Partition, int | None], bool]
@@ -68,20 +68,20 @@ class Intake:
         self.assigned: set[Partition] = set()
         self.started: set[Partition] = set()
         """Those of the assigned that have delivered a record: only they can be paused."""
-        self.owed = PendingStartCommits()
+        self.start_commits = PendingStartCommits()
         self._waiting: list[PendingMessage] = []
         """Their topics are paused meanwhile."""
-        self._room_bytes = MOST_BYTES
+        self._room_bytes = BUDGET_BYTES
         self._reached: dict[Partition, int] = {}
         self.records_without_headers = 0
         """Records taken in without their headers, because the name of one was not UTF-8."""
-        self._most_batch_bytes = settings.librdkafka.get("receive.message.max.bytes", DEFAULT_MOST_BYTES)
-        self._course = FetchPosition()
+        self._most_batch_bytes = settings.librdkafka.get("receive.message.max.bytes", DEFAULT_MAX_MESSAGE_BYTES)
+        self._fetch_position = FetchPosition()
         self._epochs = TopicEpochs(fixed=settings.topic_epoch, ask=client.ask_topic_ids, say=say)
-        self._displaced = OffsetReset(
-            start=settings.offset_reset, expired=settings.on_expired_offset, ask=client.ask_standing, move=self._move, say=say
+        self._offset_reset = OffsetReset(
+            start=settings.offset_reset, expired=settings.on_expired_offset, ask_state=client.ask_state, resume_at=self._resume_at, say=say
         )
-        self.gone: Mapping[str, int] = self._displaced.gone
+        self.expired_records: Mapping[str, int] = self._offset_reset.expired_records
         """How many records were gone before they were read, by topic."""
 
     def subscribe(self, rebalance: Rebalance) -> None:
@@ -90,14 +90,14 @@ class Intake:
 
     def begin(self, partitions: Sequence[Partition], now_s: float) -> None:
         """They are assigned."""
-        self._epochs.assign(partitions, now_s)
+        self._epochs.begin_assignment(partitions, now_s)
         self.assigned.update(partitions)
 
     def end(self, partitions: Sequence[Partition]) -> None:
         """They are not assigned any more."""
         gone = set(partitions)
         self.assigned -= gone
-        self._epochs.forget(gone)
+        self._epochs.end_assignment(gone)
         self._drop(gone)
 
     def waiting_topics(self) -> set[str]:
@@ -114,9 +114,9 @@ class Intake:
                 continue
             if partition not in ends:
                 ends[partition] = self._client.end_of(partition)
-            if self._course.takes(partition, int(message.offset() or 0), ends[partition]):
+            if self._fetch_position.accept_offset(partition, int(message.offset() or 0), ends[partition]):
                 self.started.add(partition)
-                self._displaced.delivered(partition)
+                self._offset_reset.note_delivered(partition)
                 self._waiting.append(PendingMessage(now_s, message, partition))
             else:
                 self._set_back(partition, f"offset {message.offset()} cannot be next", now_s)
@@ -126,14 +126,14 @@ class Intake:
 
         While it `is_stopped`, no more than the last portion has left over. Raises SourceExpired.
         """
-        self._epochs.read({came.partition.topic: came.at_s for came in self._waiting}, now_s)
-        self._begin_anew(self._epochs.recreated(), now_s)
-        for partition in self._course.due(now_s):
-            if self._client.move(partition, self._course.next_offset(partition)):
-                self._course.returned(partition)
-        self._displaced.place(self.assigned, waits=self._is_in_doubt)
+        self._epochs.refresh_epochs({came.partition.topic: came.at_s for came in self._waiting}, now_s)
+        self._begin_anew(self._epochs.recreated_partitions(), now_s)
+        for partition in self._fetch_position.due_refetches(now_s):
+            if self._client.move(partition, self._fetch_position.next_offset(partition)):
+                self._fetch_position.on_refetch(partition)
+        self._offset_reset.resume_partitions(self.assigned, must_wait=self._is_in_doubt)
         if not is_stopped:
-            self._room_bytes = MOST_BYTES
+            self._room_bytes = BUDGET_BYTES
         arrived, self._waiting = self._waiting, []
         placed: list[Record] = []
         for number, came in enumerate(arrived):
@@ -152,7 +152,7 @@ class Intake:
 
     def sure(self, next_offsets: Mapping[Partition, int], came_s: float, now_s: float) -> dict[Partition, int]:
         """Return those whose topic was at `came_s` the one that we read; what is not assigned is the caller's to leave out."""
-        self._epochs.read(dict.fromkeys({partition.topic for partition in next_offsets}, came_s), now_s, is_quiet=True)
+        self._epochs.refresh_epochs(dict.fromkeys({partition.topic for partition in next_offsets}, came_s), now_s, is_quiet=True)
         return {
             partition: next_offset
             for partition, next_offset in next_offsets.items()
@@ -191,25 +191,25 @@ class Intake:
 
     def _counts(self, partition: Partition) -> bool:
         """Whether what comes of a partition is from where we wanted to read."""
-        return not self._displaced.stands(partition) and not self._course.is_set_back(partition)
+        return not self._offset_reset.is_pending(partition) and not self._fetch_position.is_refetching(partition)
 
     def _reach(self, partition: Partition, offset: int) -> None:
         """The client has come to the end: whatever stands before that offset and has not come is no record (a transaction's marker)."""
-        if partition in self.assigned and self._counts(partition) and offset >= (self._course.next_offset(partition) or 0):
+        if partition in self.assigned and self._counts(partition) and offset >= (self._fetch_position.next_offset(partition) or 0):
             self._reached[partition] = offset
 
     def _set_back(self, partition: Partition, reason: str, now_s: float) -> None:
         if partition in self.assigned and self._counts(partition):
             self._reached.pop(partition, None)
-            tries, next_offset = self._course.set_back(partition, now_s), self._course.next_offset(partition)
-            self._say(damage_message(partition, next_offset, reason, tries=tries, most_bytes=self._most_batch_bytes))
+            tries, next_offset = self._fetch_position.schedule_refetch(partition, now_s), self._fetch_position.next_offset(partition)
+            self._say(damage_message(partition, next_offset, reason, tries=tries, max_message_bytes=self._most_batch_bytes))
 
     def _stand(self, partition: Partition, now_s: float) -> None:
         """The client has no place to go on; the one that it names may be garbage, ours is not."""
         if partition in self.assigned and self._counts(partition):
             self._reached.pop(partition, None)
-            self._displaced.note(partition, self._course.next_offset(partition))
-            self._epochs.doubt(partition, now_s)
+            self._offset_reset.note_offset_gone(partition, self._fetch_position.next_offset(partition))
+            self._epochs.invalidate_epoch(partition, now_s)
 
     def _begin_anew(self, partitions: Sequence[Partition], now_s: float) -> None:
         """Their topics were deleted and made anew: an assignment ends without a commit, and another begins at the first record."""
@@ -222,28 +222,28 @@ class Intake:
             )
         self._rebalance.on_lost(partitions)
         self._drop(set(partitions))
-        self._epochs.assign(partitions, now_s)
+        self._epochs.begin_assignment(partitions, now_s)
         self._rebalance.on_assign(partitions)
         for partition in partitions:
-            self._displaced.begin_anew(partition)
+            self._offset_reset.note_recreated(partition)
 
     def _is_in_doubt(self, partition: Partition) -> bool:
-        return self._epochs.is_read(partition) and self._epochs.epoch(partition, 0.0) is None
+        return self._epochs.is_epoch_known(partition) and self._epochs.epoch(partition, 0.0) is None
 
-    def _move(self, partition: Partition, offset: int, commit_it: bool) -> bool:  # noqa: FBT001 - as consumers.kafka.offset_reset.Move
+    def _resume_at(self, partition: Partition, offset: int, commit_it: bool) -> bool:  # noqa: FBT001 - as consumers.kafka.offset_reset.ResumeAt
         if not self._client.move(partition, offset):
             return False
-        self._course.begin(partition, offset)
+        self._fetch_position.start_at(partition, offset)
         if commit_it:
-            self.owed.add(partition, offset)
+            self.start_commits.add_start(partition, offset)
         return True
 
     def _drop(self, gone: set[Partition]) -> None:
         """Forget how far these were read, and what of them is held."""
         self.started -= gone
-        self._displaced.forget(gone)
-        self._course.forget(gone)
-        self.owed.forget(gone)
+        self._offset_reset.end_assignment(gone)
+        self._fetch_position.end_assignment(gone)
+        self.start_commits.drop_starts(gone)
         for partition in gone:
             self._reached.pop(partition, None)
         self._waiting = [came for came in self._waiting if came.partition not in gone]

@@ -1,8 +1,8 @@
-"""Where a partition goes on that has no position: nothing was committed yet, or what was committed is not there any more.
+"""Decides where a partition resumes when it has no usable committed offset: none was committed yet, or it no longer exists.
 
-The client runs with `auto.offset.reset=error`: it never jumps by itself, it says so and lets the partition stand. `consumers.kafka`
-hands such a partition in here and moves it where `decide` says. Asking the broker never blocks polling for long: what is not answered
-is asked again by the next call.
+The client runs with `auto.offset.reset=error`: it never jumps by itself, but reports the error and stops the partition. `consumers.kafka`
+notes such a partition here and resumes it where `choose_resume_point` says. Asking the broker never blocks polling for long: a question
+without an answer is asked again by the next call.
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ ExpiredPolicy = Literal["stop", "earliest", "latest"]
 
 
 class PartitionState(NamedTuple):
-    """What a partition holds, and which position it has."""
+    """What a partition holds, and what its group has committed."""
 
     committed: int | None
     first_offset: int
@@ -25,161 +25,165 @@ class PartitionState(NamedTuple):
 
 
 class ResumePoint(NamedTuple):
-    """Where a partition goes on."""
+    """Where a partition resumes."""
 
     offset: int
-    said: str
-    """Which records are not read because of it, in one line; empty if none."""
-    gone: int = 0
-    """How many were gone before they were read, or are passed over for that."""
+    message: str
+    """One line about the records that are skipped; empty if none are."""
+    expired_records: int = 0
+    """How many expired before they were read, or are skipped because of that."""
 
 
-Ask = Callable[[Partition], PartitionState | None]
-"""Asks the broker, for a moment only; None: no answer."""
-Move = Callable[[Partition, int, bool], bool]
-"""Makes a partition go on at an offset, which is committed first if the flag says so; False: not now."""
+AskState = Callable[[Partition], PartitionState | None]
+"""Asks the broker, for a short time only; None: no answer."""
+ResumeAt = Callable[[Partition, int, bool], bool]
+"""Resumes a partition at an offset, which is committed as well if the flag says so; False: not possible now."""
 
 
 class OffsetReset:
-    """Partitions that stand still until it is decided where they go on; no other is touched.
+    """Resumes the partitions that the client has stopped; touches no others.
 
     Thread: one, its source's.
     """
 
-    def __init__(self, *, start: StartPolicy, expired: ExpiredPolicy, ask: Ask, move: Move, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, *, start: StartPolicy, expired: ExpiredPolicy, ask_state: AskState, resume_at: ResumeAt, say: Callable[[str], None]
+    ) -> None:
         self._start: StartPolicy = start
         self._expired: ExpiredPolicy = expired
-        self._ask = ask
-        self._move = move
+        self._ask_state = ask_state
+        self._resume_at = resume_at
         self._say = say
-        self._standing: dict[Partition, int | None] = {}
-        """By where the client stood, None if it had no position."""
-        self._anew: set[Partition] = set()
-        """Of those, the ones whose topic was made anew: no position of theirs means anything any more."""
+        self._pending: dict[Partition, int | None] = {}
+        """Stopped partitions with their next offset; None: none of the partition was read."""
+        self._recreated: set[Partition] = set()
+        """Those whose topic was re-created: no position in them is valid any more."""
         self._delivered: set[Partition] = set()
-        self.gone: Counter[str] = Counter()
-        """Records that were never read, by topic."""
+        self.expired_records: Counter[str] = Counter()
+        """Records that expired before they were read, by topic."""
 
-    def note(self, partition: Partition, stood_at: int | None) -> None:
-        """The client has let a partition stand; `stood_at` is the next record that was to be taken in, None if none of it has come yet."""
-        self._standing[partition] = stood_at
+    def note_offset_gone(self, partition: Partition, next_offset: int | None) -> None:
+        """Note that the client has stopped a partition; `next_offset` is the next record expected, None if none has arrived yet."""
+        self._pending[partition] = next_offset
 
-    def begin_anew(self, partition: Partition) -> None:
-        """The topic was deleted and made anew while we read it: all that is there now came later, so nothing of it is skipped."""
-        self._standing[partition] = None
-        self._anew.add(partition)
+    def note_recreated(self, partition: Partition) -> None:
+        """Note that the topic was re-created while it was read: everything in it is new, so nothing is skipped."""
+        self._pending[partition] = None
+        self._recreated.add(partition)
 
-    def stands(self, partition: Partition) -> bool:
-        """Whether what still comes of it is from a place that does not count."""
-        return partition in self._standing
+    def is_pending(self, partition: Partition) -> bool:
+        """Whether the partition is stopped, so that its messages do not count."""
+        return partition in self._pending
 
-    def delivered(self, partition: Partition) -> None:
-        """A record of this assignment was taken in: its position is the ledger's to commit, from now on."""
+    def note_delivered(self, partition: Partition) -> None:
+        """Note that a record of this assignment was accepted: from now on the ledger commits the position."""
         self._delivered.add(partition)
 
-    def forget(self, partitions: Iterable[Partition]) -> None:
-        """An assignment is over."""
+    def end_assignment(self, partitions: Iterable[Partition]) -> None:
+        """Forget these partitions."""
         for partition in partitions:
-            self._standing.pop(partition, None)
-            self._anew.discard(partition)
+            self._pending.pop(partition, None)
+            self._recreated.discard(partition)
             self._delivered.discard(partition)
 
-    def place(self, owned: Collection[Partition], *, waits: Callable[[Partition], bool] = lambda _partition: False) -> None:
-        """Let every partition that stands still go on; what `waits` or gets no answer is for the next call. Raises SourceExpired."""
-        self._standing = {partition: stood_at for partition, stood_at in self._standing.items() if partition in owned}
-        for partition, stood_at in list(self._standing.items()):
-            if waits(partition):
-                continue
-            found = self._ask(partition)
-            if found is None:
-                return
-            decision, commit_it = self._decide(partition, stood_at, found)
-            if not self._move(partition, decision.offset, commit_it):
-                self._say(f"{partition.topic}/{partition.partition} cannot go on at {decision.offset} yet; trying again")
-                return
-            self._standing.pop(partition, None)
-            self._anew.discard(partition)
-            self.gone[partition.topic] += decision.gone
-            if decision.said:
-                self._say(decision.said)
+    def resume_partitions(self, owned: Collection[Partition], *, must_wait: Callable[[Partition], bool] = lambda _partition: False) -> None:
+        """Resume all stopped partitions, except those that `must_wait`. Raises SourceExpired.
 
-    def _decide(self, partition: Partition, stood_at: int | None, found: PartitionState) -> tuple[ResumePoint, bool]:
-        """Return where it goes on, and whether that is committed at once: where a restart would else begin somewhere else."""
-        if partition in self._anew:
-            return ResumePoint(found.first_offset, ""), True
-        is_untouched = partition not in self._delivered
-        if stood_at is not None and not (found.committed is None and is_untouched):
-            found = found._replace(committed=stood_at)
-        decision = decide(partition, found, start=self._start, expired=self._expired)
-        # One that skips is committed at once, or a restart before the first commit would skip still more. Never with records open.
-        return decision, bool(decision.said) and is_untouched
+        The first one without an answer ends the call; the next call asks again.
+        """
+        self._pending = {partition: next_offset for partition, next_offset in self._pending.items() if partition in owned}
+        for partition, next_offset in list(self._pending.items()):
+            if must_wait(partition):
+                continue
+            state = self._ask_state(partition)
+            if state is None:
+                return
+            point, commit_it = self._choose_resume_point(partition, next_offset, state)
+            if not self._resume_at(partition, point.offset, commit_it):
+                self._say(f"{partition.topic}/{partition.partition} cannot resume at {point.offset} yet; trying again")
+                return
+            self._pending.pop(partition, None)
+            self._recreated.discard(partition)
+            self.expired_records[partition.topic] += point.expired_records
+            if point.message:
+                self._say(point.message)
+
+    def _choose_resume_point(self, partition: Partition, next_offset: int | None, state: PartitionState) -> tuple[ResumePoint, bool]:
+        """Return where the partition resumes, and whether to commit that at once because a restart would begin elsewhere."""
+        if partition in self._recreated:
+            return ResumePoint(state.first_offset, ""), True
+        has_delivered = partition in self._delivered
+        if next_offset is not None and (state.committed is not None or has_delivered):
+            state = state._replace(committed=next_offset)
+        point = choose_resume_point(partition, state, start=self._start, expired=self._expired)
+        # A start that skips records is committed at once, as a restart before the first commit would skip more; never past open records.
+        return point, bool(point.message) and not has_delivered
 
 
 class PendingStartCommits:
-    """Places where a partition began that have to be committed, until that is accepted or another commit takes over.
+    """Start offsets that must be committed, until the broker accepts them or a later commit replaces them.
 
     Thread: one, its source's.
     """
 
     def __init__(self) -> None:
-        self._owed: dict[Partition, int] = {}
+        self._starts: dict[Partition, int] = {}
         self._sent: dict[Partition, int] = {}
 
-    def add(self, partition: Partition, offset: int) -> None:
-        """A partition begins there."""
-        self._owed[partition] = offset
+    def add_start(self, partition: Partition, offset: int) -> None:
+        """Commit that the partition starts there."""
+        self._starts[partition] = offset
         self._sent.pop(partition, None)
 
-    def forget(self, partitions: Iterable[Partition]) -> None:
-        """They are not ours any more, or a later place is committed."""
+    def drop_starts(self, partitions: Iterable[Partition]) -> None:
+        """Drop partitions that are no longer assigned, or that a later commit covers."""
         for partition in partitions:
-            self._owed.pop(partition, None)
+            self._starts.pop(partition, None)
             self._sent.pop(partition, None)
 
-    def due(self) -> dict[Partition, int]:
-        """Return what has to be sent now."""
-        fresh = {partition: offset for partition, offset in self._owed.items() if partition not in self._sent}
+    def take_unsent(self) -> dict[Partition, int]:
+        """Return the starts to send now, and note them as sent."""
+        fresh = {partition: offset for partition, offset in self._starts.items() if partition not in self._sent}
         self._sent |= fresh
         return fresh
 
-    def settles(self, partition: Partition, offset: int, *, is_accepted: bool) -> bool:
-        """Return whether this outcome was about a place of ours; one that was refused is due again."""
+    def on_outcome(self, partition: Partition, offset: int, *, is_accepted: bool) -> bool:
+        """Return whether this outcome was about a start; a refused one is sent again."""
         if self._sent.get(partition) != offset:
             return False
         del self._sent[partition]
         if is_accepted:
-            self._owed.pop(partition, None)
+            self._starts.pop(partition, None)
         return True
 
 
-def decide(partition: Partition, found: PartitionState, *, start: StartPolicy, expired: ExpiredPolicy) -> ResumePoint:
-    """Return where the partition goes on; a position that is there stays. Raises SourceExpired."""
-    committed, first_offset, end_offset = found
+def choose_resume_point(partition: Partition, state: PartitionState, *, start: StartPolicy, expired: ExpiredPolicy) -> ResumePoint:
+    """Return where the partition resumes: at its committed offset if that exists, else where the setting says. Raises SourceExpired."""
+    committed, first_offset, end_offset = state
     name = f"{partition.topic}/{partition.partition}"
     if committed is None:
         offset, skipped = (first_offset, 0) if start == "earliest" else (end_offset, end_offset - first_offset)
-        said = f"{name}: nothing was committed yet; starting at {offset}, behind {_records(skipped)} (kafka.offset_reset = latest)"
+        said = f"{name}: nothing committed yet; starting at {offset}, skipping {_records(skipped)} (kafka.offset_reset = latest)"
         return ResumePoint(offset, said if skipped else "")
     if first_offset <= committed <= end_offset:
         return ResumePoint(committed, "")
-    lost = f"{name}: {_what_is_gone(committed, first_offset, end_offset)}"
+    lost = f"{name}: {_loss(committed, first_offset, end_offset)}"
     if expired == "stop":
-        way = (
-            f"`vectail offsets reset --to earliest --topic {partition.topic} --partition {partition.partition}` goes on with what is there"
-        )
-        raise SourceExpired(f"{lost}; {way} (kafka.on_expired_offset decides it for every time)")
+        command = f"vectail offsets reset --to earliest --topic {partition.topic} --partition {partition.partition}"
+        raise SourceExpired(f"{lost}; `{command}` continues with the oldest record left (kafka.on_expired_offset decides it in future)")
     offset = first_offset if expired == "earliest" else end_offset
     skipped = offset - first_offset
     gone = skipped + max(first_offset - committed, 0)
-    also = f", behind {_records(skipped)} more" if skipped else ""
-    return ResumePoint(offset, f"{lost}; going on at {offset}{also} (kafka.on_expired_offset = {expired})", gone)
+    also = f", skipping {skipped:,} more" if skipped else ""
+    return ResumePoint(offset, f"{lost}; resuming at {offset}{also} (kafka.on_expired_offset = {expired})", gone)
 
 
-def _what_is_gone(committed: int, first_offset: int, end_offset: int) -> str:
+def _loss(committed: int, first_offset: int, end_offset: int) -> str:
     if committed < first_offset:
         gone = _records(first_offset - committed)
-        return f"offset {committed} is next, but the first that is there is {first_offset}: {gone} not indexed and gone"
-    return f"offset {committed} is next, but the topic ends at {end_offset}: it was cut or made anew, and holds offsets from {first_offset}"
+        return f"offset {committed} is next, but the oldest record left is {first_offset}: {gone} expired before they were indexed"
+    held = f"it holds offsets from {first_offset} and ends at {end_offset}"
+    return f"offset {committed} is next, but the topic was truncated or re-created: {held}"
 
 
 def _records(count: int) -> str:

@@ -1,12 +1,17 @@
-"""Which properties our Kafka clients run with; the user's own are passed through, except those that would break the promise.
+"""Settings of our Kafka consumers and the client properties they become.
 
-`consumers.kafka` builds its clients from these. Nothing here touches the client library.
+`consumers.kafka` and `consumers.groupless` build their clients from these. The user's own client properties are passed through, except
+those that would break the promise. Nothing here imports the client library.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import ClassVar, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from consumers.kafka.offset_reset import ExpiredPolicy, StartPolicy
+
+GroupProtocol = Literal["classic", "consumer"]
 
 PROTECTED = frozenset(
     {
@@ -19,37 +24,75 @@ PROTECTED = frozenset(
         "partition.assignment.strategy",
     }
 )
-"""Client properties that a user may not pass through: they would break the promise, or are settings of their own."""
+"""Client properties that a user may not set: they would break the promise, or are settings of their own."""
+
+_SETTING_OF = {
+    "auto.offset.reset": "kafka.offset_reset",
+    "bootstrap.servers": "kafka.bootstrap_servers",
+    "group.id": "kafka.group",
+    "group.protocol": "kafka.group_protocol",
+    "max.poll.interval.ms": "kafka.max_poll_interval_s",
+}
+"""Client properties that are settings of their own."""
 
 
 class SourceMisconfigured(ValueError):
-    """A property that librdkafka does not take; one line for the user."""
+    """librdkafka does not accept a property; one line for the user."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KafkaSourceSettings:
-    """Which topics are read, as whom."""
+class KafkaSourceSettings(BaseModel):
+    """Settings of one consumer in a group; what it reads and from where. The worker's `[kafka]` table extends it."""
 
-    bootstrap_servers: str
-    group: str
-    topics: tuple[str, ...]
-    topic_epoch: str | None = None
-    """None: the first 8 hex digits of Kafka's topic id, read at every assignment."""
-    group_protocol: str = "classic"
-    """`classic` (cooperative-sticky) or `consumer` (KIP-848)."""
-    max_poll_interval_s: float = 300.0
-    prefetch_bytes: int = 16 * 1024 * 1024
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    protected_properties: ClassVar[frozenset[str]] = PROTECTED
+    """Client properties that `librdkafka` may not hold. A table whose properties reach other clients too extends the set."""
+
+    bootstrap_servers: str = Field(default="127.0.0.1:9092", min_length=1)
+    """Brokers to connect to first: `HOST:PORT`, several with commas between them."""
+    topics: tuple[str, ...] = ("logs",)
+    """Topics with the log lines to index."""
+    group: str = "vectail"
+    """Consumer group that reads `topics`. Workers of one group share the partitions."""
+    topic_epoch: str | None = Field(default=None, pattern=r"^[0-9A-Za-z_-]{1,32}$")
+    """Part of every row id, so that a topic that was deleted and created again gets new rows. Not set: the first 8 hex digits of Kafka's
+    topic id, read at every assignment. Set it only for brokers that have no topic ids."""
+    group_protocol: GroupProtocol = "classic"
+    """How the group assigns partitions: `classic` (cooperative-sticky) or `consumer` (KIP-848). To change it, stop all members first."""
     offset_reset: StartPolicy = "earliest"
-    """Where a partition without a committed offset begins."""
+    """Where the group begins in a partition for which it has committed nothing, new partitions included."""
     on_expired_offset: ExpiredPolicy = "stop"
-    """Where one goes on whose committed offset is not there any more; `stop`: SourceExpired."""
-    down_exit_s: float | None = None
-    """SourceAway when no broker has answered for so long; None: never."""
-    librdkafka: Mapping[str, str] = field(default_factory=dict)
+    """Where it resumes when the committed offset no longer exists. `stop` ends the worker with exit code 2, and the user decides with
+    `vectail offsets reset`."""
+    down_exit_s: float | None = Field(default=None, ge=1)
+    """Seconds without an answer from any broker after which the worker exits with code 1. Not set: it waits for ever."""
+    max_poll_interval_s: float = Field(default=300.0, ge=6)
+    """Seconds without a poll after which Kafka gives the partitions to another worker."""
+    prefetch_bytes: int = Field(default=16 * 1024 * 1024, ge=1024)
+    """Bytes that the client library may fetch ahead."""
+    librdkafka: dict[str, str] = {}
+    """Any property of the client library, such as `"security.protocol"`, except those that are settings of their own and those on which
+    the promise that nothing is lost rests."""
+
+    @field_validator("librdkafka")
+    @classmethod
+    def _check_properties(cls, properties: dict[str, str]) -> dict[str, str]:
+        for name in properties:
+            if name in _SETTING_OF:
+                raise ValueError(f"{name} is the setting {_SETTING_OF[name]}")
+            if name in cls.protected_properties:
+                raise ValueError(f"{name} cannot be changed: the promise that nothing is lost rests on it")
+        return properties
+
+    @model_validator(mode="after")
+    def _check_topics(self) -> Self:
+        if not self.topics:
+            raise ValueError("kafka.topics names no topic")
+        return self
 
 
 def admin_properties(bootstrap_servers: str, librdkafka: Mapping[str, str]) -> dict[str, str | int | float | bool]:
-    """Return the properties that reach the same brokers as an administrator: addresses and security only."""
+    """Return the properties with which an admin client reaches the same brokers: addresses and security only."""
     security = {name: value for name, value in librdkafka.items() if name.startswith(("security.", "sasl.", "ssl."))}
     return {"bootstrap.servers": bootstrap_servers, **security}
 
@@ -80,12 +123,12 @@ def client_properties(settings: KafkaSourceSettings) -> dict[str, object]:
 
 
 def groupless_properties(bootstrap_servers: str, librdkafka: Mapping[str, str]) -> dict[str, object]:
-    """Return the properties of a consumer without a group. An offset that is not there any more is an error to it, never a jump."""
-    seen = {name: value for name, value in librdkafka.items() if name == "isolation.level"}
+    """Return the properties of a consumer without a group; an expired offset is an error, so that it never jumps."""
+    isolation = {name: value for name, value in librdkafka.items() if name == "isolation.level"}
     return {
         **admin_properties(bootstrap_servers, librdkafka),
-        **seen,
-        "group.id": "vectail-loose",  # the client asks for a name; nothing is ever committed under it
+        **isolation,
+        "group.id": "vectail-loose",  # the client requires a name; nothing is ever committed under it
         "enable.auto.commit": False,
         "enable.partition.eof": True,
         "auto.offset.reset": "error",

@@ -1,8 +1,8 @@
-"""Kafka as a source of records: the one file that imports the client on the consuming side.
+"""Kafka as a source of records: a consumer in a group. The one importer of the client in this folder.
 
-`consumers.poller` owns a `KafkaSource` and is the only thread that calls it. Errors that pass by themselves are said once
-through `say` and waited out; a fatal client error raises SourceFatal. Nothing is committed that the caller did not name, but for the
-place where a partition begins that skips records (`consumers.kafka.offset_reset`) or whose topic was made anew (`consumers.kafka.intake`).
+`consumers.poller` owns a `KafkaSource` and calls it from its own thread only. Temporary errors are reported once through `say` and waited
+out; a fatal client error raises SourceFatal. It commits only what the caller names, except for the start of a partition that skips records
+(`consumers.kafka.offset_reset`) or whose topic was re-created (`consumers.kafka.intake`).
 """
 
 import logging
@@ -24,35 +24,35 @@ from consumers.kafka.settings import KafkaSourceSettings, SourceMisconfigured, a
 from consumers.record import Partition, Record
 from consumers.source import Rebalance, SourceFatal
 
-_QUIET = logging.getLogger("vectail.librdkafka")
-_QUIET.addHandler(logging.NullHandler())
-_QUIET.propagate = False
+_SILENT_LOGGER = logging.getLogger("vectail.librdkafka")
+_SILENT_LOGGER.addHandler(logging.NullHandler())
+_SILENT_LOGGER.propagate = False
 _EPOCH_TIMEOUT_S = 5.0
-_STANDING_TIMEOUT_S = 1.0
-_TRIES_TO_BE_SURE = 5
+_STATE_TIMEOUT_S = 1.0
+_LAST_COMMIT_TRIES = 5
 
 
 class KafkaSource:
-    """A consumer in a group; the assignment is exactly what the `Rebalance` callbacks have said.
+    """A consumer in a group; its assignment is exactly what the `Rebalance` callbacks have reported.
 
     Thread: one, the poller's; the callbacks run inside `fetch` and `close`.
     """
 
     def __init__(self, settings: KafkaSourceSettings, *, say: Callable[[str], None]) -> None:
-        """`say` takes one line about a fault of the world, and what happens next. Raises SourceMisconfigured."""
+        """`say` takes one line about an external fault and what happens next. Raises SourceMisconfigured."""
         self._settings = settings
         self._say = say
         self._fatal: str | None = None
-        self._contact = BrokerConnectivity(settings.bootstrap_servers, settings.librdkafka, down_exit_s=settings.down_exit_s)
+        self._connectivity = BrokerConnectivity(settings.bootstrap_servers, settings.librdkafka, down_exit_s=settings.down_exit_s)
         self._consumer = consumer_of(client_properties(settings) | {"error_cb": self._on_error, "on_commit": self._on_commit})
         self._rebalance: Rebalance | None = None
-        self._stopped = False
+        self._is_paused = False
         self._paused: set[Partition] = set()
-        self._portions = PollBudget()
+        self._poll_budget = PollBudget()
         self._admin: AdminClient | None = None
-        self._sign: Future[Any] | None = None
-        """A question that is asked only to see whether a broker answers."""
-        self._intake = Intake(settings, Client(self._ask_topic_ids, self._ask_standing, self._end_of, self._move), say=say)
+        self._probe: Future[Any] | None = None
+        """A request that is sent only to see whether a broker answers."""
+        self._intake = Intake(settings, Client(self._ask_topic_ids, self._ask_partition_state, self._end_of, self._move), say=say)
 
     def subscribe(self, rebalance: Rebalance) -> None:
         """Join the group; from now on `fetch` also calls `rebalance`."""
@@ -60,88 +60,89 @@ class KafkaSource:
         self._intake.subscribe(rebalance)
 
         def on_assign(_consumer: Consumer, partitions: list[TopicPartition]) -> None:
-            arrived = _names(partitions)
-            self._intake.begin(arrived, time.monotonic())
-            rebalance.on_assign(arrived)
+            assigned = _partitions_of(partitions)
+            self._intake.begin(assigned, time.monotonic())
+            rebalance.on_assign(assigned)
 
-        def ends(tell: Callable[[Sequence[Partition]], None]) -> Callable[[Consumer, list[TopicPartition]], None]:
-            return lambda _consumer, partitions: self._end(_names(partitions), tell)
+        def ending(notify: Callable[[Sequence[Partition]], None]) -> Callable[[Consumer, list[TopicPartition]], None]:
+            return lambda _consumer, partitions: self._end_assignment(_partitions_of(partitions), notify)
 
-        on_revoke, on_lost = ends(rebalance.on_revoke), ends(rebalance.on_lost)
+        on_revoke, on_lost = ending(rebalance.on_revoke), ending(rebalance.on_lost)
         self._consumer.subscribe(list(self._settings.topics), on_assign=on_assign, on_revoke=on_revoke, on_lost=on_lost)
 
     def fetch(self, max_records: int, timeout_s: float) -> list[Record]:
-        """Return up to `max_records` records as soon as there is one, none after `timeout_s`.
+        """Return up to `max_records` records as soon as there is one, or none after `timeout_s`.
 
-        Each is of a partition that is assigned when this returns. Raises SourceFatal, SourceExpired, SourceAway.
+        Every record is of a partition that is assigned when this returns. Raises SourceFatal, SourceExpired, SourceAway.
         """
         first = self._consumer.poll(timeout_s)
-        messages = [] if first is None else self._portions.take(first, max_records, partial(self._consumer.consume, timeout=0))
+        more = partial(self._consumer.consume, timeout=0)
+        messages = [] if first is None else self._poll_budget.collect_messages(first, max_records, more)
         if self._fatal is not None:
             raise SourceFatal(self._fatal)
         now_s = time.monotonic()
-        self._look_for_a_broker(now_s, came=any(message.error() is None for message in messages))
+        self._track_connectivity(now_s, has_records=any(message.error() is None for message in messages))
         self._intake.take(messages, now_s)
-        placed = self._intake.place(now_s, is_stopped=self._stopped)
-        self._send(self._intake.owed.due())
-        self._match_pause()
+        placed = self._intake.place(now_s, is_stopped=self._is_paused)
+        self._send_commit(self._intake.start_commits.take_unsent())
+        self._sync_paused()
         return placed
 
     def pause(self) -> None:
-        """Stop delivery, polling goes on; a partition that has delivered nothing yet still brings its first records.
+        """Stop delivery but keep polling; a partition that has delivered nothing yet still delivers its first records.
 
-        Pausing one before its first record can lose its position or stop it for good (librdkafka issues 2190 and 5591).
+        Pausing a partition before its first record can lose its position or stop it permanently (librdkafka issues 2190 and 5591).
         """
-        self._stopped = True
-        self._match_pause()
+        self._is_paused = True
+        self._sync_paused()
 
     def resume(self) -> None:
-        """Deliver again."""
-        self._stopped = False
-        self._match_pause()
+        """Start delivery again."""
+        self._is_paused = False
+        self._sync_paused()
 
     def commit(self, next_offsets: Mapping[Partition, int], *, is_last: bool = False) -> dict[Partition, int]:
-        """Begin to commit and return what was begun; `Rebalance.on_committed` tells the outcome, inside a later `fetch` or `close`.
+        """Begin to commit and return what was begun; `Rebalance.on_committed` reports the outcome, inside a later `fetch` or `close`.
 
-        It is on its way before this returns, and the client lets a rebalance wait for it. Left out is a partition whose topic may have
-        been made anew since we read it; `is_last`: no later commit will follow, so a moment is waited to be sure of it.
+        The request is sent before this returns, and the client delays a rebalance until it is answered. A partition whose topic may have
+        been re-created since it was read is omitted; with `is_last`, no commit follows, so this waits a short time to make sure.
         """
         now_s = time.monotonic()
-        came_s = now_s + FRESH_S if is_last else now_s  # the last one rests on nothing that was asked before
-        sure = self._intake.sure(next_offsets, came_s, now_s)
-        for _ in range(_TRIES_TO_BE_SURE if is_last else 0):
+        needed_s = now_s + FRESH_S if is_last else now_s  # the last commit relies on no earlier answer
+        sure = self._intake.sure(next_offsets, needed_s, now_s)
+        for _ in range(_LAST_COMMIT_TRIES if is_last else 0):
             if len(sure) < len(next_offsets):
-                sure = self._intake.sure(next_offsets, came_s, time.monotonic())
-        self._intake.owed.forget(sure)
-        self._send(sure)
+                sure = self._intake.sure(next_offsets, needed_s, time.monotonic())
+        self._intake.start_commits.drop_starts(sure)
+        self._send_commit(sure)
         return sure
 
     def end_offsets(self) -> dict[Partition, int]:
-        """Return the log's end of each assigned partition as last seen by the client; partitions not yet seen are left out."""
+        """Return the end offset of each assigned partition as the client last saw it; omits partitions it has not seen yet."""
         ends = {partition: self._end_of(partition) for partition in self._intake.assigned}
         return {partition: end for partition, end in ends.items() if end >= 0}
 
     def reached(self) -> dict[Partition, int]:
-        """Return the ends that were reached; behind the last record may be markers of transactions, which no record tells of."""
+        """Return the end offset of each partition read to its end; transaction markers after the last record count as read."""
         return self._intake.reached()
 
     @property
     def records_without_headers(self) -> int:
-        """How many records were taken in without their headers, because the name of one was not UTF-8."""
+        """How many records lost their headers because a header's name was not UTF-8."""
         return self._intake.records_without_headers
 
     @property
     def expired_records(self) -> Mapping[str, int]:
-        """How many records were gone before they were read, by topic."""
-        return self._intake.gone
+        """How many records expired before they were read, by topic."""
+        return self._intake.expired_records
 
     @property
     def paused_partitions(self) -> int:
-        """How many partitions deliver nothing until they are resumed."""
+        """How many partitions are paused."""
         return len(self._paused)
 
     def close(self) -> None:
-        """Leave the group; calls `Rebalance.on_revoke` for what is still assigned."""
+        """Leave the group; calls `Rebalance.on_revoke` for the partitions still assigned."""
         self._consumer.close()
         self._admin = None
 
@@ -149,46 +150,46 @@ class KafkaSource:
         _, end = self._consumer.get_watermark_offsets(TopicPartition(*partition), cached=True)
         return int(end)
 
-    def _end(self, partitions: Sequence[Partition], tell: Callable[[Sequence[Partition]], None]) -> None:
-        tell(partitions)
+    def _end_assignment(self, partitions: Sequence[Partition], notify: Callable[[Sequence[Partition]], None]) -> None:
+        notify(partitions)
         self._intake.end(partitions)
-        self._match_pause()  # the client keeps a pause over a revocation: a partition that came back would stand still
+        self._sync_paused()  # the client keeps a pause across a revocation: a partition that comes back would stay paused
 
-    def _match_pause(self) -> None:
+    def _sync_paused(self) -> None:
         waiting = self._intake.waiting_topics()
-        wanted = {partition for partition in self._intake.started if self._stopped or partition.topic in waiting}
-        if fresh := wanted - self._paused:
+        to_pause = {partition for partition in self._intake.started if self._is_paused or partition.topic in waiting}
+        if fresh := to_pause - self._paused:
             self._consumer.pause([TopicPartition(*partition) for partition in fresh])
-        if over := self._paused - wanted:
+        if over := self._paused - to_pause:
             self._consumer.resume([TopicPartition(*partition) for partition in over])
-        self._paused = wanted
+        self._paused = to_pause
 
     def _move(self, partition: Partition, offset: int | None) -> bool:
-        """Assign the partition anew: the client refuses to seek where it has let a partition stand (_STATE)."""
+        """Assign the partition again, because the client refuses to seek in a partition that it has stopped (_STATE)."""
         self._intake.started.discard(partition)
-        self._match_pause()
+        self._sync_paused()
         try:
             self._consumer.incremental_unassign([TopicPartition(*partition)])
             self._consumer.incremental_assign([TopicPartition(*partition, OFFSET_INVALID if offset is None else offset)])
-        except KafkaException:  # lost a moment ago; the callback comes
+        except KafkaException:  # just lost; the callback follows
             return False
         return True
 
-    def _send(self, next_offsets: Mapping[Partition, int]) -> None:
+    def _send_commit(self, next_offsets: Mapping[Partition, int]) -> None:
         if next_offsets:
             places = [TopicPartition(*partition, next_offset) for partition, next_offset in next_offsets.items()]
             self._consumer.commit(offsets=places, asynchronous=True)
 
     def _on_commit(self, error: KafkaError | None, places: list[TopicPartition]) -> None:
-        """Sort an outcome: the broker names each place that it refuses; an error that names none is about all of them."""
+        """Sort an outcome: the broker names each position that it refuses; an error that names none applies to all of them."""
         if error is None or error.code() > 0:
-            self._contact.heard()
+            self._connectivity.on_response()
         whole = error if not any(place.error for place in places) else None
         accepted: dict[Partition, int] = {}
         refused: dict[Partition, tuple[int, str]] = {}
         for place in places:
             partition, reason = Partition(place.topic, place.partition), place.error or whole
-            if self._intake.owed.settles(partition, place.offset, is_accepted=reason is None):
+            if self._intake.start_commits.on_outcome(partition, place.offset, is_accepted=reason is None):
                 continue
             if reason is None:
                 accepted[partition] = place.offset
@@ -200,28 +201,28 @@ class KafkaSource:
     def _on_error(self, error: KafkaError) -> None:
         if error.fatal():
             self._fatal = fatal_line(str(error.name()), str(error.str()))
-        elif line := self._contact.complaint(str(error.name()), str(error.str())):
+        elif line := self._connectivity.error_line(str(error.name()), str(error.str())):
             self._say(line)
 
-    def _look_for_a_broker(self, now_s: float, *, came: bool) -> None:
-        if came:
-            self._contact.heard()
-        if self._sign is not None and self._sign.done():
-            error = self._sign.exception()
+    def _track_connectivity(self, now_s: float, *, has_records: bool) -> None:
+        if has_records:
+            self._connectivity.on_response()
+        if self._probe is not None and self._probe.done():
+            error = self._probe.exception()
             if error is None or error.args[0].code() > 0:
-                self._contact.heard()
-            self._sign = None
-        self._contact.polled(now_s)
-        if self._sign is None and self._contact.needs_probe():
-            self._sign = next(iter(self._ask_topic_ids(self._settings.topics[:1]).values()))
+                self._connectivity.on_response()
+            self._probe = None
+        self._connectivity.on_poll(now_s)
+        if self._probe is None and self._connectivity.needs_probe():
+            self._probe = next(iter(self._ask_topic_ids(self._settings.topics[:1]).values()))
 
-    def _ask_standing(self, partition: Partition) -> PartitionState | None:
+    def _ask_partition_state(self, partition: Partition) -> PartitionState | None:
         place = TopicPartition(*partition)
         try:
-            (found,) = self._consumer.committed([place], timeout=_STANDING_TIMEOUT_S)
+            (found,) = self._consumer.committed([place], timeout=_STATE_TIMEOUT_S)
             if found.error is not None:
-                raise KafkaException(found.error)  # noqa: TRY301 - one answer for both
-            first_offset, end_offset = self._consumer.get_watermark_offsets(place, timeout=_STANDING_TIMEOUT_S)
+                raise KafkaException(found.error)  # noqa: TRY301 - one handler for both
+            first_offset, end_offset = self._consumer.get_watermark_offsets(place, timeout=_STATE_TIMEOUT_S)
         except KafkaException as error:
             self._say(f"kafka does not say what {partition.topic}/{partition.partition} holds ({error.args[0].str()}); trying again")
             return None
@@ -230,18 +231,18 @@ class KafkaSource:
     def _ask_topic_ids(self, topics: Sequence[str]) -> dict[str, Future[Any]]:
         if self._admin is None:
             properties = admin_properties(self._settings.bootstrap_servers, self._settings.librdkafka)
-            # Nobody polls it for its log. It must not be away for longer than the consumer is.
+            # Its log is never polled. It must reconnect as soon as the consumer does.
             self._admin = AdminClient({**properties, "log_level": 0, "reconnect.backoff.max.ms": 1000})
         return self._admin.describe_topics(TopicCollection(list(topics)), request_timeout=_EPOCH_TIMEOUT_S)
 
 
 def consumer_of(properties: dict[str, object]) -> Consumer:
-    """Make a client of librdkafka. Raises SourceMisconfigured."""
+    """Create a consumer. Raises SourceMisconfigured."""
     try:
-        return Consumer(properties, logger=_QUIET)
+        return Consumer(properties, logger=_SILENT_LOGGER)
     except KafkaException as error:
         raise SourceMisconfigured(f"kafka: {error.args[0].str()}") from None
 
 
-def _names(partitions: Sequence[TopicPartition]) -> list[Partition]:
+def _partitions_of(partitions: Sequence[TopicPartition]) -> list[Partition]:
     return [Partition(partition.topic, partition.partition) for partition in partitions]

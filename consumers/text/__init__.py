@@ -1,1 +1,1 @@
-"""From the text of an entry to what is embedded: redacted, split, masked."""
+"""From the text of a log entry to what is embedded: redaction, chunks, masks."""

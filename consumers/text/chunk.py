@@ -1,9 +1,8 @@
-"""Chunking: what does not fit the model or the column is split, and joined in order the chunks are the text again.
+"""Chunking: splits texts that do not fit the model or the column; the chunks, joined in order, are the text.
 
-Prepare hands in whole lists; masks and token counts come as plain callables. Nearly every log line fits, so the common path
-is one mask call and one length check a line. The raw text is split, each piece is masked and only then checked, because a
-mask changes how many tokens there are. A long text is split from its beginning, slice by slice, and left as soon as it is certain
-that there will be too many chunks.
+Prepare passes in whole lists; masks and token counts are plain callables. Nearly every log line fits, so the common path is one mask call
+and one length check for each line. The raw text is split, and each piece is masked before it is checked, because a mask changes the number
+of tokens. A long text is split slice by slice from its beginning, and abandoned as soon as it certainly has too many chunks.
 """
 
 import re
@@ -14,24 +13,24 @@ T = TypeVar("T")
 
 MaskTexts = Callable[[Sequence[str]], list[str]]
 CountTokens = Callable[[Sequence[str]], Sequence[int]]
-"""Tokens of each masked text as the model would see it: prefix and special tokens included."""
+"""Counts the tokens of each masked text as the model sees it, with prefix and special tokens."""
 
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 _SENTENCES = re.compile(r".*?[.!?;](?:\s+|$)|.+", re.DOTALL)
 _WORDS = re.compile(r"\S+\s*|\s+")
 _SLICE_CHARACTERS = 1 << 16
-"""Of a long text so much is masked and counted at once: little enough to stop in time, enough to be few calls."""
+"""How much of a long text is masked and counted at once: little enough to stop in time, enough to need few calls."""
 
 
 class Piece(NamedTuple):
-    """A part of a text that fits: raw as it came, and masked as it is embedded."""
+    """A part of a text that fits: the raw text, and the masked text that is embedded."""
 
     text: str
     masked: str
 
 
 class Chunker:
-    """Every piece that it returns fits both limits; the pieces of a text, joined in order, are the text.
+    """Every returned piece fits both limits; the pieces of a text, joined in order, are the text.
 
     Thread: one; `count_tokens` belongs to a thread.
     """
@@ -46,7 +45,7 @@ class Chunker:
         max_text_bytes: int,
         max_chunks: int,
     ) -> None:
-        """`max_tokens` includes `overhead_tokens` (special tokens and prefix); `max_text_bytes` is the column's."""
+        """`max_tokens` includes `overhead_tokens` (special tokens and prefix); `max_text_bytes` is the column's limit."""
         self._mask = mask
         self._count_tokens = count_tokens
         self._max_tokens = max_tokens
@@ -55,33 +54,33 @@ class Chunker:
         self._max_chunks = max_chunks
 
     def split(self, texts: Sequence[str]) -> list[list[Piece]]:
-        """Split n texts into pieces that fit; an empty list stands for a text of more than `max_chunks`.
+        """Split n texts into pieces that fit; returns an empty list for a text of more than `max_chunks`.
 
-        However long a text is, what is masked and counted of it is not much more than what `max_chunks` pieces hold.
+        However long a text is, not much more of it than `max_chunks` pieces hold is masked and counted.
         """
         split: list[list[Piece]] = []
-        open_questions: list[int] = []
-        # A token is at least one byte of (ASCII) text; a mask with long stand-ins may make a text longer.
-        most_bytes = min(self._max_tokens - self._overhead_tokens, self._max_text_bytes)
+        unchecked: list[int] = []
+        # A token is at least one byte of (ASCII) text; a mask with a long replacement may make a text longer.
+        max_bytes = min(self._max_tokens - self._overhead_tokens, self._max_text_bytes)
         for i, piece in enumerate(self._make_pieces(texts)):
             split.append([piece])
             text, masked = piece
-            if len(masked) > most_bytes or len(text) > self._max_text_bytes or not (masked.isascii() and text.isascii()):
-                open_questions.append(i)
-        if open_questions:
-            pieces = [split[i][0] for i in open_questions]
-            for i, weight in zip(open_questions, self._weigh(pieces), strict=True):
+            if len(masked) > max_bytes or len(text) > self._max_text_bytes or not (masked.isascii() and text.isascii()):
+                unchecked.append(i)
+        if unchecked:
+            pieces = [split[i][0] for i in unchecked]
+            for i, weight in zip(unchecked, self._weigh(pieces), strict=True):
                 if weight is None:
                     split[i] = self._split_long(texts[i])
         return split
 
     def _make_pieces(self, texts: Sequence[str]) -> list[Piece]:
-        """Mask texts; one that cannot be a piece whatever its mask is not masked: a word of 10 MB would take seconds."""
+        """Mask texts, except those too long to be a piece however they are masked: a word of 10 MB would take seconds."""
         masked = self._mask([text if len(text) <= self._max_text_bytes else "" for text in texts])
         return [Piece(text, masked) for text, masked in zip(texts, masked, strict=True)]
 
     def _weigh(self, pieces: Sequence[Piece]) -> list[int | None]:
-        """Tokens of each piece without the overhead, None where it does not fit; what has too many bytes is not counted."""
+        """Return the tokens of each piece without the overhead; None where it does not fit. Does not count pieces with too many bytes."""
         budget = self._max_tokens - self._overhead_tokens
         fits = [self._has_room_for(piece.text) and self._has_room_for(piece.masked) for piece in pieces]
         counted = iter(self._count_tokens([piece.masked for piece, fit in zip(pieces, fits, strict=True) if fit]))
@@ -101,7 +100,7 @@ class Chunker:
         return done
 
     def _fitted(self, groups: Sequence[Sequence[Piece]]) -> Iterator[Piece]:
-        """Join each group; where its parts weigh more together than apart, it is halved. One part alone fits, as it is an atom."""
+        """Join each group; halve one whose parts together have too many tokens. A single part fits, as it is an atom."""
         joined = self._make_pieces(["".join(part.text for part in group) for group in groups if len(group) > 1])
         weighed = iter(zip(joined, self._weigh(joined), strict=True))
         for group in groups:
@@ -113,10 +112,10 @@ class Chunker:
                 yield piece
 
     def _atoms(self, texts: Iterable[str], *, level: int) -> Iterator[tuple[Piece, int]]:
-        """Cut texts finer and finer (lines, sentences, words, halves) until each part fits alone; parts with their tokens."""
+        """Cut texts ever finer (lines, sentences, words, halves) until each part fits alone; yields parts with their tokens."""
         for parts in _slices((part for text in texts for part in _cut(text, level)), len):
-            kinds = self._make_pieces(list(dict.fromkeys(parts)))  # the same word comes again and again
-            weighed = {piece.text: (piece, weight) for piece, weight in zip(kinds, self._weigh(kinds), strict=True)}
+            distinct = self._make_pieces(list(dict.fromkeys(parts)))  # the same words recur
+            weighed = {piece.text: (piece, weight) for piece, weight in zip(distinct, self._weigh(distinct), strict=True)}
             finer = self._atoms([part for part in parts if weighed[part][1] is None], level=level + 1)
             for part in parts:
                 piece, weight = weighed[part]
@@ -130,7 +129,7 @@ class Chunker:
                     yield atom
 
     def _pack(self, atoms: Iterable[tuple[Piece, int]]) -> Iterator[list[Piece]]:
-        """Join neighbours while they fit by tokens and bytes."""
+        """Group neighbours while they fit by tokens and bytes."""
         budget = self._max_tokens - self._overhead_tokens
         group: list[Piece] = []
         tokens = size_bytes = 0
@@ -148,7 +147,7 @@ class Chunker:
 
 
 def _slices(parts: Iterable[T], length: Callable[[T], int]) -> Iterator[list[T]]:
-    """Take parts as they are asked for, as many at once as make a slice."""
+    """Group parts into lists of at least `_SLICE_CHARACTERS`; takes no part before it is asked for."""
     taken: list[T] = []
     characters = 0
     for part in parts:

@@ -1,8 +1,8 @@
-"""Codes: numbers that are no variables but say what happened, so that they stay in a masked text.
+"""Finds codes: numbers that are not variables but say what happened, so they stay in a masked text.
 
-Three digits after a word that announces a status (`HTTP 503`, `status: 404`, `code=500`, `"GET / HTTP/1.1" 200`), one to three after
-errno, and numbers that make a code with the capitals before them (`E1234`, `CS0246`, `ORA-00942`). In numpy, as RE2 has no look-behind:
-flags of the bytes leave few places, and those are looked at one by one, but all at once.
+A code is three digits after a word that announces a status (`HTTP 503`, `status: 404`, `code=500`, `"GET / HTTP/1.1" 200`), one to three
+digits after errno, or a number that forms a code with the capitals before it (`E1234`, `CS0246`, `ORA-00942`). In numpy, as RE2 has no
+look-behind: byte flags leave few candidate places, and these are checked together.
 """
 
 import re
@@ -14,8 +14,8 @@ _Bytes = npt.NDArray[np.uint8]
 _Flags = npt.NDArray[np.bool_]
 _Places = npt.NDArray[np.int64]
 
-ROOM = 16
-"""Bytes that must stand before and after the text, so that no look at a neighbour leaves the array."""
+PADDING_BYTES = 16
+"""Bytes that the caller adds before and after the text, so that every access to a neighbour stays within the array."""
 
 _UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _DIGITS = "0123456789"
@@ -26,12 +26,12 @@ _LONG_DIGITS = 4
 _MOST_DIGITS = 5
 
 DIGIT, WORD, _GAP, _ANNOUNCES, _CAPITAL = (1 << place for place in range(5))
-FREE = 1 << 5
-"""The first flag that means nothing here."""
+FIRST_FREE_FLAG = 1 << 5
+"""The first flag that is not used here."""
 
 
-def kind_of(character: str) -> int:
-    """Return the flags of a character, as `find_codes` needs them."""
+def flags_of(character: str) -> int:
+    """Return the flags of a character that `find_codes` needs."""
     return (
         DIGIT * (character in _DIGITS)
         | WORD * bool(re.match(r"\w", character, re.ASCII))
@@ -41,19 +41,19 @@ def kind_of(character: str) -> int:
     )
 
 
-def table(characters: str) -> _Flags:
-    """Make a table that flags these ASCII characters."""
+def flag_table(characters: str) -> _Flags:
+    """Return a table of 256 flags, set for these ASCII characters."""
     flags = np.zeros(256, dtype=np.bool_)
     flags[list(characters.encode())] = True
     return flags
 
 
-_IS_WORD = table(_UPPER + _UPPER.lower() + _DIGITS + "_")
-_IS_UPPER = table(_UPPER)
-_IS_DIGIT = table(_DIGITS)
-_IS_GAP = table(_GAPS)
-_IS_SEVERITY = table("EWF")
-_GOES_ON = table("-.:,/")
+_IS_WORD = flag_table(_UPPER + _UPPER.lower() + _DIGITS + "_")
+_IS_UPPER = flag_table(_UPPER)
+_IS_DIGIT = flag_table(_DIGITS)
+_IS_GAP = flag_table(_GAPS)
+_IS_SEVERITY = flag_table("EWF")
+_GOES_ON = flag_table("-.:,/")
 
 
 def _four(word: str) -> int:
@@ -65,13 +65,13 @@ _FIVE = np.arange(_MOST_DIGITS)[:, np.newaxis]
 _AFTER_FIRST = _FIVE + 1
 
 
-def find_codes(text: _Bytes, kinds: _Bytes) -> _Places:
-    """Return the places of the digits that belong to codes; `kinds` are the flags of each byte.
+def find_codes(text: _Bytes, flags: _Bytes) -> _Places:
+    """Return the places of the digits that belong to codes; `flags` holds the flags of each byte.
 
-    There must be `ROOM` bytes before and after the text.
+    The text must have `PADDING_BYTES` bytes of padding at both ends.
     """
-    digit = (kinds & DIGIT).view(np.bool_)
-    start = _where_codes_may_begin(kinds, digit)
+    digit = (flags & DIGIT).view(np.bool_)
+    start = _where_codes_may_begin(flags, digit)
     length = 1 + np.logical_and.accumulate(digit[start + _AFTER_FIRST]).sum(axis=0)
     end = start + length
     right = (length <= _MOST_DIGITS) & ~_IS_WORD[text[end]] & ~(_GOES_ON[text[end]] & digit[end + 1])
@@ -81,10 +81,10 @@ def find_codes(text: _Bytes, kinds: _Bytes) -> _Places:
     return places
 
 
-def _where_codes_may_begin(kinds: _Bytes, digit: _Flags) -> _Places:
-    """Return where numbers begin: of up to three digits a little after what may end a word, of three and more after capitals."""
-    gap, announces, capital, word = ((kinds & kind) != 0 for kind in (_GAP, _ANNOUNCES, _CAPITAL, WORD))
-    # place i of these is the byte 4 places on; a number begins there
+def _where_codes_may_begin(flags: _Bytes, digit: _Flags) -> _Places:
+    """Return where numbers begin that may be codes: up to three digits shortly after a word's end, three and more after capitals."""
+    gap, announces, capital, word = ((flags & flag) != 0 for flag in (_GAP, _ANNOUNCES, _CAPITAL, WORD))
+    # element i of these stands for byte i + 4: a number may begin there
     short = announces[2:-5] | gap[2:-5] & (announces[1:-6] | gap[1:-6] & announces[:-7])
     three = digit[5:-2] & digit[6:-1]
     short &= gap[3:-4] & ~(three & digit[7:])
@@ -93,19 +93,19 @@ def _where_codes_may_begin(kinds: _Bytes, digit: _Flags) -> _Places:
 
 
 def _lower_four(text: _Bytes, last: _Places) -> npt.NDArray[np.uint32]:
-    """Read the four bytes that end at each place, capitals as small letters."""
+    """Read the four bytes that end at each place, in lower case."""
     fours: npt.NDArray[np.uint32] = np.ndarray((len(text) - 3,), ">u4", buffer=text, strides=(1,))
     return fours[last - 3] | np.uint32(0x20202020)
 
 
 def _after_word(text: _Bytes, start: _Places, length: _Places) -> _Flags:
-    """Say which numbers stand one to three characters after a word that announces a status, or after errno."""
+    """Flag the numbers one to three characters after a word that announces a status, or after errno."""
     last = start - 1
     for _ in range(3):
         last = last - _IS_GAP[text[last]]
     word = _lower_four(text, last)
     quoted = text[last + 1] == ord('"')
-    # HTTP/1.1" 200, and what is left of it
+    # HTTP/1.1" 200, and HTTP/" 200 once the version is masked
     version = (text[last - 1] == ord(".")) & (_lower_four(text, last - 4) == _HTTP)
     version |= (text[last] == ord("/")) & (_lower_four(text, last - 1) == _HTTP)
     status = (length == _STATUS_DIGITS) & ((word == _HTTP) | (word == _ATUS) | (word == _CODE) | (word == _RROR) | version & quoted)
@@ -114,7 +114,7 @@ def _after_word(text: _Bytes, start: _Places, length: _Places) -> _Flags:
 
 
 def _after_capitals(text: _Bytes, start: _Places, end: _Places) -> _Flags:
-    """Say which numbers make a code with the capitals before them; not what glog begins a line with, `E1110 22:06:37`."""
+    """Flag the numbers that form a code with the capitals before them; not the `E1110 22:06:37` that begins a glog line."""
     length = end - start
     one, two, three, four = (text[start - back] for back in (1, 2, 3, 4))
     clock = (text[end] == ord(" ")) & _IS_DIGIT[text[end + 1]] & (text[end + 3] == ord(":"))

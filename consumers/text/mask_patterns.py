@@ -1,17 +1,17 @@
-r"""What varies in logs in general, as patterns; written from the shapes that programs print, not from any one system's files.
+r"""The built-in masks: patterns of what varies in logs, written from the formats that programs print, not from one system's files.
 
-RE2 syntax; `\b`, `\d` and `\w` are ASCII. Every built-in mask stands for nothing (`consumers/text/mask.py` says why). The masks of one
-row of `PASSES` are tried at each place in this order, in one pass; the last row is done by `consumers/text/strip_numbers.py`.
+RE2 syntax; `\b`, `\d` and `\w` are ASCII. Every built-in mask replaces its match by nothing (`consumers/text/mask.py` says why). The masks
+of one row of `PASSES` are tried in this order at each place, in one pass; `consumers/text/strip_numbers.py` applies `unit` and `number`.
 
-No pattern may look far ahead of what it takes in the end: that would make a hostile line quadratic. Where a shape ends in digits, a
-pattern may stop early, as `number` takes the rest.
+No pattern may look far beyond its match, or a hostile line would take quadratic time. Where a format ends in digits, a pattern may stop
+early, as `number` removes the rest.
 """
 
 from typing import NamedTuple
 
 
 class Mask(NamedTuple):
-    r"""A named pattern (RE2 syntax) and what stands in its place (`\1` is the match's first group)."""
+    r"""A named pattern (RE2 syntax) and its replacement (`\1` is the match's first group)."""
 
     name: str
     pattern: str
@@ -29,7 +29,7 @@ LETTER_UNITS = "smhdBKMGTZ"
 
 MASKS = (
     # the host in the head of a syslog line (RFC 3164, RFC 5424): Dec 10 06:55:46 gw sshd[24200]: · <34>1 2003-10-11T22:14:15Z gw su -
-    # not the first word of Dec 10 06:55:46 Failed to start, nor a level before the tag; the version, 1, goes too, lest su be next
+    # not the first word of Dec 10 06:55:46 Failed to start, nor a level before the tag; the version, 1, goes too, or su would be next
     Mask("host", rf"^(?:({_HEAD})(?:({_LEVEL} +)|\w[\w.-]* +)([\w./()%@-]+[:\[])|(<\d+>)\d+( (?:-|{_STAMP}) )\w[\w.:-]* )", r"\1\2\3\4\5"),
     Mask("email", r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", ""),
     # values in a query string; their names stay
@@ -40,9 +40,9 @@ MASKS = (
     Mask("groups", rf"\b{_HEX}+(?:(?:-|::?|T){_HEX}+){{4,}}(?:[.,]\d+)?Z?\b", ""),
     # fe80::1 · 2001:db8::a1
     Mask("ipv6", rf"\b[a-fA-F]*\d{_HEX}*(?::{_HEX}+)*::(?:{_HEX}+(?::{_HEX}+)*\b)?", ""),
-    # letters and numbers in turn, as racks and slots are named: R20-M0-NE-C:J05-U01
+    # alternating letters and numbers, as racks and slots are named: R20-M0-NE-C:J05-U01
     Mask("place", r"\b[A-Z]+\d+(?:[-:][A-Z]{1,2})*[-:][A-Z]+\d+(?:[-:][A-Z]{1,2}\d*)*\b", ""),
-    # a digit and a letter at least: 0x1f · 00544ea8 · a94a8fe5ccb19ba61c4c; not E1234
+    # at least one digit and one letter: 0x1f · 00544ea8 · a94a8fe5ccb19ba61c4c; not E1234
     Mask("hex", rf"(?:\b|[_-])(?:0x|\d+[a-fA-F]|[a-fA-F][a-fA-F]+\d|[a-dA-Def]\d){_HEX}*\b", ""),
     # two runs of digits with letters between: 8f3kd92 · x2x9z · 1h20m · the middle of 2024-01-02T03:04:05
     Mask("mixed", r"(?:\b|[_-])[A-Za-z]{0,2}\d+[A-Za-z]+\d[A-Za-z\d]*\b", ""),
@@ -51,13 +51,13 @@ MASKS = (
     # the whole of 10.251.39.209:50010, 2005-06-03-15.42.50.675872 and 1,234; blk in blk_-160; not 503 in HTTP 503
     Mask("number", r"[-+_#]{0,2}\d+(?:[.,:/]\d+|[-+_#]{1,2}\d+)*", ""),
 )
-"""Applied in this order: the longer shapes before the numbers in them."""
+"""In the order of application: longer formats before the numbers in them."""
 
 MASKS_VERSION = 2
 
 PASSES = (("date",), ("groups",), ("place", "hex", "mixed"))
-"""The masks that all texts are searched for, pass by pass; `squeeze.py` does `unit` and `number`."""
+"""The masks that are searched for in all texts, pass by pass."""
 NEEDS = {"email": "@", "query": "?", "ipv6": "::"}
-"""What a text must contain for this mask to match: most texts need not be searched."""
+"""A literal that every match of this mask contains, so that most texts need not be searched."""
 STARTS = {"host": "<JFMASOND"}
-"""What a text must begin with for this mask to match."""
+"""The characters of which a text must begin with one for this mask to match."""

@@ -1,7 +1,7 @@
-"""Numbers that carry their own proof: card numbers, IBANs and addresses, replaced only where they pass their check.
+"""Redacts numbers that can be verified: card numbers, IBANs and addresses are replaced only if they pass their check.
 
-`consumers.text.redact` calls this for texts in which the native patterns saw something of that shape. Every function takes a text and its
-stand-in and returns the text and the number of replacements. A look at one place is bounded, so time grows with the text.
+`consumers.text.redact` calls this for texts in which a native pattern found a candidate. Every function takes a text and the replacement,
+and returns the new text and the number of replacements. The check of one candidate is bounded, so time is linear in the text.
 """
 
 import re
@@ -21,7 +21,7 @@ _CARD_GROUPED = tuple(
         r"[0-9]{4}([ -])[0-9]{6}\1[0-9]{4,5}",
     )
 )
-"""As printed on cards; part of a name, a decimal, an address or a row of dashed groups (a UUID) is no card, but `card_4…` is."""
+"""As printed on cards. Part of a name, a decimal, an address or a UUID is not a card, but `card_4…` is."""
 _SEPARATORS = frozenset(" -")
 _CARD_ISSUED = re.compile(
     r"4(?:[0-9]{12}|[0-9]{15}|[0-9]{18})"  # Visa
@@ -32,10 +32,10 @@ _CARD_ISSUED = re.compile(
     r"|(?:5018|5019|5020|5038|5893|6304|6759|676[1-3])[0-9]{9,15}"  # Maestro, Dankort
     r"|60[0-9]{14}"  # RuPay
 )
-"""First digits and lengths that are issued: one number in ten passes Luhn's check, and logs are full of long numbers."""
+"""First digits and lengths that are issued. Luhn's check alone accepts one number in ten, and logs are full of long numbers."""
 _PLAIN = bytes.maketrans(b"0123456789", bytes(range(10)))
 _DOUBLED = bytes.maketrans(b"0123456789", bytes((0, 2, 4, 6, 8, 1, 3, 5, 7, 9)))
-"""A digit's value, and the sum of the digits of twice that."""
+"""The value of a digit, and the digit sum of twice its value."""
 
 _IBAN_START = re.compile(r"(?<![0-9A-Za-z])[A-Z]{2}[0-9]{2}(?= ?[0-9A-Z]{4})")
 _IBAN_LENGTHS = {
@@ -59,26 +59,26 @@ _IPV6 = re.compile(
     rf"(?:[0-9A-Fa-f:]{{1,29}}:(?:{_OCTET}\.){{3}}{_OCTET}|[0-9A-Fa-f:]{{1,38}}[0-9A-Fa-f]|[0-9A-Fa-f:]{{0,37}}::)"
     r"(?![0-9A-Za-z_]|:[0-9A-Fa-f:<]|\.[0-9])"
 )
-_OCTET_PAIRS = re.compile(r"[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){7}")  # a world-wide name or a GUID, not an address
+_OCTET_PAIRS = re.compile(r"[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){7}")  # a WWN or a GUID, not an address
 
 
 def replace_cards(text: str, replacement: str) -> tuple[str, int]:
-    """Replace card numbers of 13 to 19 digits: issued first digits and length, and Luhn's check (ISO/IEC 7812-1)."""
+    """Replace card numbers of 13 to 19 digits that have issued first digits and length and pass Luhn's check (ISO/IEC 7812-1)."""
     return _replace(text, _cards(text), replacement)
 
 
 def replace_ibans(text: str, replacement: str) -> tuple[str, int]:
-    """Replace IBANs, in one piece or in groups of four: the country's length, and remainder 1 modulo 97 (ISO 13616)."""
+    """Replace IBANs, in one piece or in groups of four, of the country's length and with remainder 1 modulo 97 (ISO 13616)."""
     return _replace(text, _ibans(text), replacement)
 
 
 def replace_ipv4(text: str, replacement: str) -> tuple[str, int]:
-    """Replace IPv4 addresses; a port stays."""
+    """Replace IPv4 addresses, without their port."""
     return _IPV4.subn(_constant(replacement), text)
 
 
 def replace_ipv6(text: str, replacement: str) -> tuple[str, int]:
-    """Replace IPv6 addresses that have a digit (`a::b` is also C++); a port and a zone stay."""
+    """Replace IPv6 addresses that contain a digit (`a::b` is also C++), without their port and zone."""
     spans = (found.span() for found in _IPV6.finditer(text) if _is_ipv6(found[0]))
     return _replace(text, spans, replacement)
 
@@ -97,7 +97,7 @@ def _constant(replacement: str) -> Callable[[re.Match[str]], str]:
 
 
 def _cards(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the first card at each place where a number starts, none within another."""
+    """Yield (start, end) of the first card at each place where a number starts; they do not overlap."""
     end = 0
     for place in _CARD_START.finditer(text):
         start = place.start()

@@ -1,9 +1,9 @@
-r"""What redaction looks for: the rules, by name and in order. `consumers.text.redact` applies them.
+r"""The redaction rules, in order. `consumers.text.redact` applies them.
 
-Patterns are RE2 (linear; no look-around). A stand-in takes the place of a match but for its first group. Four habits make redacting twice
-the same as redacting once: a stand-in holds no digit (masks leave it alone too) and its angle brackets break the patterns; what holds
-other secrets (key blocks, URLs, `password=`) comes first; hardly a pattern looks at what stands to its left; and a value that is a
-stand-in already is not a value.
+Patterns are RE2 (linear; no look-around). The replacement takes the place of a match except for its first group. Four properties make
+redacting twice the same as redacting once: a replacement has no digit (so masks leave it alone) and its angle brackets break the patterns;
+rules for what may contain other secrets (key blocks, URLs, `password=`) come first; hardly any pattern depends on what precedes it; and a
+replacement is never matched as a value.
 """
 
 import string
@@ -16,28 +16,25 @@ RULES_VERSION = 1
 
 
 class Rule(NamedTuple):
-    """What one name stands for.
-
-    Thread: any.
-    """
+    """What a rule's name stands for."""
 
     name: str
     replacement: str
     trigger: str
-    """RE2: in every text that holds one, and in few others. Small, for all of them are looked for at once."""
+    """RE2; matches in every text that contains such a secret, and in few others. Small, because all triggers are searched at once."""
     patterns: Sequence[str] = ()
-    """RE2, applied one after the other; the first group is what stays, in front of the stand-in."""
+    """RE2, applied one after the other; the first group stays, before the replacement."""
     replace: Callable[[str, str], tuple[str, int]] | None = None
-    """Replaces, in one text, what passes a check that no pattern can make; returns the text and the number of replacements."""
+    """Replaces in one text what passes a check that no pattern can make; returns the text and the number of replacements."""
     in_all: bool = True
-    """False: `all` does not mean it."""
+    """False: not part of `all`."""
 
 
 def _other_than(words: Collection[str], one: Callable[[str], str], *, never: str = "", shortest: int = 1, led: str = "") -> str:
-    """Return a pattern of how texts begin that are none of `words`, though they may begin like one: RE2 has no look-ahead.
+    """Return a pattern for the beginning of texts that are none of `words`, but may start like one: RE2 has no look-ahead.
 
-    `one(excluded)` is the pattern of a character that is none of `excluded`; `never` holds more that cannot come first. The beginning of
-    a word is found where it ends, if it is letters and at least `shortest` of them.
+    `one(excluded)` is the pattern of a character that is none of `excluded`; `never` holds further characters that cannot come first.
+    A proper beginning of a word matches where it ends, if it has at least `shortest` letters; `led` is what has been matched so far.
     """
     initials = "".join(sorted({word[0] for word in words if word}))
     ways = [one(initials + never) + one("") * (shortest - len(led) - 1)]
@@ -51,56 +48,56 @@ def _other_than(words: Collection[str], one: Callable[[str], str], *, never: str
 
 _BLOCK = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _PRIVATE_KEY = rf"(?s)()-----BEGIN {_BLOCK}.*?(?:-----END {_BLOCK}|\z)"
-"""A block that was cut off goes to the end of the text."""
+"""A truncated block extends to the end of the text."""
 
 _LOGIN = r"""(://)[^\s/?#"'<>]+@"""
 
 _STRONG = r"(?:passw(?:or)?d|passphrase|(?-i:[Pp]wd|_PWD))"
-"""Says that a secret follows, whatever it looks like."""
+"""A secret follows, whatever it looks like."""
 _WEAK = r"(?:secret|token|(?:api|access|secret|private|auth)[_-]?key)"
-"""Is also prose: `unexpected token: name`."""
+"""Also occurs in prose: `unexpected token: name`."""
 _NAME = rf"(?:{_STRONG}|{_WEAK})"
 _CLOSE = r"""\\*["']?"""
-"""Of a quoted name: `"password": …`."""
+"""The closing quote of a name: `"password": …`."""
 _EQUALS = r"(?:[ \t]+:?=+>?[ \t]*|:?=+>?|%3d)"
-"""`password= user=x` has an empty value, `password = x` has not."""
+"""`password= user=x` has an empty value, `password = x` does not."""
 _COLON = r"[ \t]*:[ \t]*"
 _BEFORE_QUOTE = r"[ \t]*(?::|:?=+>?)[ \t]*"
 _ENDS, _CLOSERS = r"\s&,;\"", r")\]}'`\\"
 _OPAQUE, _DOTTED = "[A-Za-z0-9_+/=-]", "[A-Za-z0-9_+/=.~-]"
 _NOT_VALUES = ("null", "none", "nil", "true", "false")
 _TYPES = ("str", "string", "secretstr", "bytes")
-"""`password: SecretStr` declares one."""
+"""`password: SecretStr` is a declaration."""
 _PROSE = (
     *("or", "and", "is", "are", "was", "as", "to", "for", "in", "on", "via", "with", "from", "not", "given", "requires", "flag", "option"),
     *("must", "should", "may", "can", "cannot", "will", "has", "have", "if", "when", "instead"),
 )
-"""`give --password or --token` says how to."""
+"""`give --password or --token` is an instruction."""
 _OPTION = "--(?:(?:[a-mo-z0-9]|n[a-np-z])[a-z0-9_-]*)?"
-"""Of a command line, up to its name; its value may stand behind a space. `--no-password` has none."""
+"""A command-line option up to its name; its value may follow a space. `--no-password` has no value."""
 _BEFORE_ARGUMENT = r"""(?:\\*["'],[ \t]*|[ \t]+)"""
 """`["--token", "x"]` or `--token "x"`."""
 _ELEMENT = rf"[a-z0-9_.:-]*{_NAME}"
 
 
-def _unlike_stand_in(one: Callable[[str], str], plain: str = "") -> str:
-    """Return a pattern of how a value begins that is not, as a whole, `<` letters or dashes `>`: that stands for a secret already."""
+def _unlike_replacement(one: Callable[[str], str], plain: str = "") -> str:
+    """Return a pattern for the beginning of a value that is not a replacement: `<` letters or dashes `>`."""
     return f"(?:{plain or one('<')}|<(?:{one('a-z-')}|[a-z-]+(?:{one('a-z>-')}|>{one('')})))"
 
 
 def _quoted(opening: str, end: str, escaped: str) -> str:
-    """Return the pattern of a value from its quote on."""
+    """Return the pattern of a quoted value, from its quote."""
 
     def one(excluded: str) -> str:
         return rf"(?:[^{end}\\{excluded}]|\\{escaped})"
 
-    return rf"(?is)((?:{_NAME}{_CLOSE}{_BEFORE_QUOTE}|{_OPTION}{_NAME}{_BEFORE_ARGUMENT}){opening}){_unlike_stand_in(one)}{one('')}*"
+    return rf"(?is)((?:{_NAME}{_CLOSE}{_BEFORE_QUOTE}|{_OPTION}{_NAME}{_BEFORE_ARGUMENT}){opening}){_unlike_replacement(one)}{one('')}*"
 
 
 def _bare(name: str, separator: str, never: str, words: Collection[str] = _NOT_VALUES) -> str:
-    """Return the pattern of a value without quotes: up to white space, `"`, `&`, `,` or `;`, less the brackets and quotes at its end.
+    """Return the pattern of an unquoted value: up to white space, `"`, `&`, `,` or `;`, without brackets and quotes at its end.
 
-    What is one of `words`, or begins with a character of `never`, is no value.
+    A text that is one of `words`, or begins with a character of `never`, is not a value.
     """
 
     def any_one(excluded: str) -> str:
@@ -109,7 +106,7 @@ def _bare(name: str, separator: str, never: str, words: Collection[str] = _NOT_V
     def last_one(excluded: str) -> str:
         return f"[^{_ENDS}{_CLOSERS}{excluded}]"
 
-    first, only = (_unlike_stand_in(one, _other_than(words, one, never=never + "<")) for one in (any_one, last_one))
+    first, only = (_unlike_replacement(one, _other_than(words, one, never=never + "<")) for one in (any_one, last_one))
     return rf"(?i)({name}{_CLOSE}{separator})(?:{first}{any_one('')}*{last_one('')}|{only})"
 
 
@@ -123,9 +120,9 @@ _PASSWORD = (
     _bare(_OPTION + _STRONG, r"[ \t]+", r"'=:/[{(|\-", _PROSE),
     rf"(?i)({_WEAK}{_CLOSE}{_COLON})(?:{_OPAQUE}{{4,}}[0-9]|{_OPAQUE}*[0-9]{_OPAQUE}{{4}}){_DOTTED}*",
     rf"(?i)({_OPTION}{_WEAK}[ \t]+)[a-z0-9](?:{_DOTTED}{{3,}}[0-9]|{_DOTTED}*[0-9]{_DOTTED}{{4}}){_DOTTED}*",
-    rf"(?i)()<{_ELEMENT}(?:\s[^<>]*)?>{_DOTTED}[^<>]*</{_ELEMENT}>",
+    rf"(?i)()<{_ELEMENT}(?:\s[^<>]*)?>(?:{_DOTTED}[^<>]*</{_ELEMENT}>)+",
 )
-"""`<password>` is an element's tag and a stand-in. So elements come last, go whole, and begin as nothing does that follows a value."""
+"""`<password>` is an element's tag and a replacement. So elements come last, and are replaced up to their last closing tag."""
 _WORD = r"(?:passw(?:or)?d|passphrase|pwd|secret|token|key)"
 _PASSWORD_TRIGGER = rf"(?i:{_WORD}{_CLOSE}[ \t]*(?:[:=]|%3d)|--[a-z0-9_-]*{_WORD}{_CLOSE}[ \t,]|</[a-z0-9_.:-]*{_WORD}>)"
 
@@ -137,7 +134,7 @@ _BEARER = (
     rf"(?i)({_HEADER}(?:digest|hawk|aws4-hmac-sha256)[ \t]+){_PARAMETER}(?:[ \t]*,[ \t]*{_PARAMETER})*",
     rf"(?i)(bearer[ \t]+)(?:{_URL_SAFE}{{8,}}[0-9]|{_URL_SAFE}*[0-9]{_URL_SAFE}{{8}}){_URL_SAFE}*=*",
 )
-"""After a header's name anything is a token; elsewhere it must look like one (`bearer 5` is also telephony)."""
+"""After a header's name anything is a token; elsewhere it must look like one (`bearer 5` also occurs in telephony)."""
 
 _JWT = r"()eyJ[A-Za-z0-9_-]{8,}(?:\.{1,2}[A-Za-z0-9_-]+){1,4}"
 
@@ -166,7 +163,7 @@ def _letter(excluded: str) -> str:
     return f"[{''.join(sorted(set(string.ascii_lowercase) - set(excluded)))}]"
 
 
-_ALPHABET = r"0-9A-Za-z_\x{C0}-\x{52F}"  # Latin, Greek, Cyrillic; Chinese stands around an address without a space
+_ALPHABET = r"0-9A-Za-z_\x{C0}-\x{52F}"  # Latin, Greek, Cyrillic; Chinese text may surround an address without a space
 _DOMAIN = rf"(?:@|%40)(?:[{_ALPHABET}-]+\.)+"
 _EMAIL = (
     rf"(?i)()[{_ALPHABET}][{_ALPHABET}.%+-]*{_DOMAIN}"
@@ -187,4 +184,4 @@ RULES: tuple[Rule, ...] = (
     Rule("ipv4", "<ip>", r"[0-9]\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]", replace=replace_ipv4, in_all=False),
     Rule("card", "<card>", r"(?:\b|(?i:card|pan|cc)_)[2-6](?:[0-9]{12,18}\b|[0-9]{3}[ -][0-9]{4})", replace=replace_cards),
 )
-"""In this order. `all` does not mean the addresses: they are what people search for, and masks take them out of what is embedded."""
+"""In the order of application. `all` excludes addresses: people search for them, and masks remove them from what is embedded."""

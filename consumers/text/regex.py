@@ -1,8 +1,8 @@
 r"""Native regular expressions over whole lists of texts: RE2 through `pyarrow.compute`, which frees the GIL.
 
-Masks and redaction hand in lists and stay in *columns* (UTF-8 strings in Arrow's memory) from one pattern to the next. RE2 never
-backtracks, so time grows with the text and not with what somebody wrote into it; it has no look-around and no back-references.
-`\b`, `\d`, `\w` and `\s` know ASCII alone. This file is the only one that knows the binding.
+Masks and redaction pass in lists and keep *columns* (UTF-8 strings in Arrow's memory) from one pattern to the next. RE2 never backtracks,
+so time is linear in the text, whatever a producer writes into it; it has no look-around and no back-references. `\b`, `\d`, `\w` and `\s`
+are ASCII only. This file is the only one that imports the binding.
 """
 
 import re
@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 Column = Any
-"""n texts, of less than 2 GiB in all, in Arrow's memory (`pyarrow.Array` of strings); the binding has no types."""
+"""n texts of together less than 2 GiB in Arrow's memory (`pyarrow.Array` of strings); the binding has no types."""
 
 Places = np.ndarray[Any, np.dtype[np.signedinteger[Any]]]
-"""Indices of texts in a column, ascending; or offsets in its bytes."""
+"""Ascending indices of texts in a column, or offsets in its bytes."""
 
 Utf8 = np.ndarray[Any, np.dtype[np.uint8]]
 
@@ -28,7 +28,7 @@ _PROBES = ("", "a", " a ", "1", "a-1 b\n", "é語")
 
 
 def as_column(texts: Sequence[str]) -> Column:
-    """Copy n texts into a column. Lone surrogates, which are no text, become `?`."""
+    """Copy n texts into a column. Lone surrogates, which are not valid text, become `?`."""
     try:
         return pa.array(texts, type=pa.string())
     except UnicodeEncodeError:
@@ -42,39 +42,39 @@ def as_texts(column: Column) -> list[str]:
 
 
 def unique_texts(column: Column) -> tuple[list[str], list[int]]:
-    """Return the k different texts among n, and for each of the n the place of its text in that list."""
-    kinds = column.dictionary_encode()
-    return as_texts(kinds.dictionary), kinds.indices.to_pylist()
+    """Return the k distinct texts of n, and for each of the n texts its index in that list."""
+    encoded = column.dictionary_encode()
+    return as_texts(encoded.dictionary), encoded.indices.to_pylist()
 
 
-def replaced(column: Column, pattern: str, replacement: str) -> Column:
-    r"""Put `replacement` in place of every match, in all n texts.
+def replace_matches(column: Column, pattern: str, replacement: str) -> Column:
+    r"""Replace every match in all n texts.
 
-    In a stand-in `\1` to `\9` are the match's groups, `\0` is all of it and `\\` is a backslash. Patterns are compiled at every
+    In `replacement`, `\1` to `\9` are the match's groups, `\0` is all of it and `\\` is a backslash. Patterns are compiled at every
     call (0.1 ms for a long one), so lists should be long.
     """
     return pc.replace_substring_regex(column, pattern=pattern, replacement=replacement)
 
 
-def replaced_at(column: Column, places: Sequence[int] | Places, pattern: str, replacement: str) -> Column:
-    """Do as `replaced`, but only in the texts at these places (ascending)."""
+def replace_matches_at(column: Column, places: Sequence[int] | Places, pattern: str, replacement: str) -> Column:
+    """Replace every match in the texts at these places (ascending)."""
     if not len(places):
         return column
     if len(places) == len(column):
-        return replaced(column, pattern, replacement)
+        return replace_matches(column, pattern, replacement)
     chosen = np.zeros(len(column), dtype=np.bool_)
     chosen[places] = True
-    return pc.replace_with_mask(column, chosen, replaced(take(column, places), pattern, replacement))
+    return pc.replace_with_mask(column, chosen, replace_matches(take_texts(column, places), pattern, replacement))
 
 
-def matching(column: Column, pattern: str) -> list[int]:
-    """Return the places (indices, ascending) of the texts in which the pattern matches somewhere."""
+def find_matching(column: Column, pattern: str) -> list[int]:
+    """Return the places of the texts in which the pattern matches somewhere."""
     places: list[int] = pc.indices_nonzero(pc.match_substring_regex(column, pattern=pattern)).to_pylist()
     return places
 
 
-def containing(column: Column, literal: str) -> Places:
-    """Return the places (indices, ascending) of the texts that contain these ASCII characters; now and then one too many."""
+def find_containing(column: Column, literal: str) -> Places:
+    """Return the places of the texts that contain this ASCII literal; may include a text where the literal crosses into the next."""
     text, offsets = _viewed(column)
     first, *others = literal.encode()
     blocks = [np.empty(0, dtype=np.int64)]
@@ -88,8 +88,8 @@ def containing(column: Column, literal: str) -> Places:
     return places[np.diff(places, prepend=-1) > 0]
 
 
-def beginning(column: Column, characters: str) -> Places:
-    """Return the places (indices, ascending) of the texts that begin with one of these ASCII characters."""
+def find_starting(column: Column, characters: str) -> Places:
+    """Return the places of the texts that begin with one of these ASCII characters."""
     text, offsets = _viewed(column)
     filled = np.flatnonzero(np.diff(offsets))
     wanted = np.zeros(256, dtype=np.bool_)
@@ -98,20 +98,20 @@ def beginning(column: Column, characters: str) -> Places:
     return places
 
 
-def take(column: Column, places: Sequence[int] | Places) -> Column:
+def take_texts(column: Column, places: Sequence[int] | Places) -> Column:
     """Return the texts at these places, in this order."""
     return column.take(pa.array(places, type=pa.int64()))
 
 
 def pattern_error(pattern: str, replacement: str) -> str | None:
-    """Say in one line why this pattern or its stand-in cannot be used, None if they can."""
+    """Return in one line why this pattern or its replacement cannot be used; None if they can."""
     if _ANY_BYTE.search(pattern):
         return r"it matches a part of a character (\C)"
     probes = as_column(_PROBES)
     try:
-        as_texts(replaced(probes, pattern, replacement))
-        marked = as_texts(replaced(probes, pattern, "\x00"))
-        removed = as_texts(replaced(probes, pattern, ""))
+        as_texts(replace_matches(probes, pattern, replacement))
+        marked = as_texts(replace_matches(probes, pattern, "\x00"))
+        removed = as_texts(replace_matches(probes, pattern, ""))
     except ValueError as error:
         return " ".join(str(error).split())
     if any(one == probe != other for probe, one, other in zip(_PROBES, removed, marked, strict=True)):
@@ -119,8 +119,8 @@ def pattern_error(pattern: str, replacement: str) -> str | None:
     return None
 
 
-def joined(column: Column) -> Column:
-    r"""Make n texts the lines of one, each ended by `\n`; a `\n` within them becomes `\r`. A search in one long text takes less time."""
+def join_lines(column: Column) -> Column:
+    r"""Join n texts into one, each ended by `\n`; a `\n` within them becomes `\r`. One long text is searched faster."""
     if (_viewed(column)[0] == _LINE_FEED).any():
         column = pc.replace_substring(column, pattern="\n", replacement="\r")
     utf8, _ = _viewed(pc.binary_join_element_wise(column, "\n", ""))
@@ -128,12 +128,12 @@ def joined(column: Column) -> Column:
 
 
 def as_bytes(column: Column) -> bytes:
-    """Return the UTF-8 of n texts, end to end."""
+    """Return the UTF-8 of n texts, concatenated."""
     return _viewed(column)[0].tobytes()
 
 
-def from_lines(utf8: bytes) -> Column:
-    r"""Make a column of lines, each ended by `\n`, without these; white space (Unicode's) is take off both ends of all."""
+def split_lines(utf8: bytes) -> Column:
+    r"""Make a column of lines, which each end with `\n`; Unicode white space is stripped from both ends of each."""
     text = np.frombuffer(utf8, dtype=np.uint8)
     ends = np.flatnonzero(text == _LINE_FEED) + 1
     return pc.utf8_trim_whitespace(_from_bytes(text, np.concatenate([[0], ends])))
@@ -148,5 +148,5 @@ def _viewed(column: Column) -> tuple[Utf8, Places]:
 
 
 def _from_bytes(utf8: Utf8, offsets: Places) -> Column:
-    """Make a column of what `_viewed` returns; the bytes must be whole characters."""
+    """Make a column of what `_viewed` returns; no text may begin or end within a character."""
     return pa.StringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(utf8))

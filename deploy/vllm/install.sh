@@ -22,7 +22,7 @@ if [ "$(cat "$stamp" 2>/dev/null || true)" = "$wanted" ]; then exit 0; fi
 [ "$(uname -sm)" = 'Linux x86_64' ] || stop "vLLM is installed on Linux x86-64 only and this is $(uname -sm); the engine llama works here"
 found=$("$venv/bin/python" -c 'import platform; print(platform.python_version())')
 "$venv/bin/python" -c 'import sys; sys.exit(sys.version_info >= (3, 14))' ||
-    stop "vLLM needs Python 3.11, 3.12 or 3.13 and $venv has $found; make it anew: PYTHON=python3.13 make setup"
+    stop "vLLM needs Python 3.11, 3.12 or 3.13 and $venv has $found; make it again: PYTHON=python3.13 make setup"
 if [ "$build" = cpu ]; then
     grep -qw avx2 /proc/cpuinfo || stop "vLLM needs a CPU with AVX2; the engine llama works here"
 fi

@@ -1,1 +1,1 @@
-"""The Milvus sink: one server, or a local folder (Milvus Lite); `sinks.milvus.sink` is its door."""
+"""The Milvus sink: a server, or a local folder (Milvus Lite). `sinks.milvus.sink` is its entry."""

@@ -15,7 +15,7 @@ _LOCAL_WRITE_S = 60.0
 """A local write that timed out may still be running, and a second one beside it would lose rows: so it gets long, and then it is final."""
 
 
-def connect(settings: MilvusSettings, local: LocalMilvus | None) -> Client:
+def connect(settings: MilvusSettings, local: LocalMilvus | None, consistency: str) -> Client:
     """Connect to the server of the settings, or to a local folder's. Raises SinkMismatch, or MilvusFault when nobody answers."""
     return Client(
         settings.uri if local is None else local.address,
@@ -23,7 +23,7 @@ def connect(settings: MilvusSettings, local: LocalMilvus | None) -> Client:
         db=settings.db,
         timeout_s=settings.timeout_s,
         write_timeout_s=settings.timeout_s if local is None else max(_LOCAL_WRITE_S, settings.timeout_s),
-        consistency=settings.consistency,
+        consistency=consistency,
         pings=local is None,  # Milvus Lite's server hangs up on a client that pings an idle connection
         tls=tls_options(settings),
     )
@@ -31,7 +31,7 @@ def connect(settings: MilvusSettings, local: LocalMilvus | None) -> Client:
 
 def token(settings: MilvusSettings) -> str:
     """Return what the server is told of who we are; empty: nothing."""
-    return settings.token or (f"{settings.user}:{settings.password}" if settings.user else "")
+    return settings.token.get_secret_value() or (f"{settings.user}:{settings.password.get_secret_value()}" if settings.user else "")
 
 
 def tls_options(settings: MilvusSettings) -> dict[str, str]:
@@ -41,14 +41,14 @@ def tls_options(settings: MilvusSettings) -> dict[str, str]:
     if given and not settings.uri.startswith("https://"):
         raise SinkMismatch(f"{next(iter(given))} is set: it has a meaning only with an https:// address, milvus.uri is {settings.uri!r}")
     for name, file in files.items():
-        if file and not _is_readable(Path(file).expanduser()):
+        if file is not None and not _is_readable(file.expanduser()):
             raise SinkMismatch(f"{name}: {file} is not there or cannot be read")
     options = {"server_name": settings.server_name} if settings.server_name else {}
-    ca, cert, key = (str(Path(file).expanduser()) if file else "" for file in files.values())
+    ca, cert, key = ("" if file is None else str(file.expanduser()) for file in files.values())
     if not cert and not key:
         return {**options, "server_pem_path": ca} if ca else options
     for name, file in files.items():
-        if not file:
+        if file is None:
             raise SinkMismatch(f"{name} is missing: a certificate of our own needs milvus.ca_file, milvus.cert_file and milvus.key_file")
     return {**options, "ca_pem_path": ca, "client_pem_path": cert, "client_key_path": key}
 

@@ -18,8 +18,8 @@ from sinks.milvus.fields import (
     CollectionFound,
     Field,
     Layout,
-    Space,
 )
+from sinks.milvus.settings import VectorSpace
 from sinks.sink import SinkMismatch
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,200}")
@@ -33,7 +33,7 @@ def check_name(collection: str) -> None:
         raise SinkMismatch(f"Milvus collection {collection!r}: a name is letters, digits and underscores, and begins with no digit")
 
 
-def ensure(client: Client, layout: Layout, space: Space, capable: Backend, ttl_s: int | None, *, create: bool) -> CollectionFound:
+def ensure(client: Client, layout: Layout, space: VectorSpace, capable: Backend, ttl_s: int | None, *, create: bool) -> CollectionFound:
     """Create the collection when it is missing, check it when it is there, then load it; returns it as it is now.
 
     Rows go `ttl_s` after their last write (0: never; None: as it is there); a present collection is told when it has another value.
@@ -53,7 +53,7 @@ def ensure(client: Client, layout: Layout, space: Space, capable: Backend, ttl_s
     return found._replace(index_type=index)
 
 
-def _create(client: Client, layout: Layout, space: Space, ttl_s: int) -> CollectionFound:
+def _create(client: Client, layout: Layout, space: VectorSpace, ttl_s: int) -> CollectionFound:
     """Create a collection, unless somebody else does at the same moment; returns what is there then."""
     properties = {SPACE_PROPERTY: space.id, SPACE_PARTS_PROPERTY: json.dumps(dict(space.parts))}
     if ttl_s:
@@ -102,7 +102,7 @@ def _create_indexes(client: Client, layout: Layout, capable: Backend) -> None:
             client.index(layout.name, field, str(capable.scalar_index))
 
 
-def check_collection(layout: Layout, found: CollectionFound, space: Space) -> None:
+def check_collection(layout: Layout, found: CollectionFound, space: VectorSpace) -> None:
     """Raise SinkMismatch for the first difference between what is there and what must be."""
     for field in layout.fields:
         _check_field(layout, field, found)
@@ -117,7 +117,7 @@ def check_collection(layout: Layout, found: CollectionFound, space: Space) -> No
         )
 
 
-def _difference(found: CollectionFound, space: Space) -> str:
+def _difference(found: CollectionFound, space: VectorSpace) -> str:
     """Say what tells the two spaces apart, as far as the collection remembers."""
     try:
         there = json.loads(found.properties.get(SPACE_PARTS_PROPERTY, "{}"))

@@ -21,17 +21,6 @@ Metric = Literal["COSINE", "IP", "L2", "BM25"]
 VECTOR_KINDS = ("vector", "float16", "bfloat16", "int8")
 
 
-class Space(NamedTuple):
-    """Which vectors may be compared.
-
-    Thread: any.
-    """
-
-    id: str
-    parts: Mapping[str, str]
-    """What it is made of, by the names that the user knows; for the message when two differ."""
-
-
 class Field(NamedTuple):
     """One column of a collection.
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from sinks.milvus.backend import backend, choose, has_bm25
 from sinks.milvus.client import Client
 from sinks.milvus.collections import ensure
-from sinks.milvus.fields import Layout, Space, lines_layout, templates_layout
-from sinks.milvus.settings import MilvusSettings
+from sinks.milvus.fields import Layout, lines_layout, templates_layout
+from sinks.milvus.settings import MilvusSettings, VectorSpace
 
 
 class Opened(NamedTuple):
@@ -31,14 +31,15 @@ class Opened(NamedTuple):
     """Whether the lines' collection was created now."""
 
 
-def ensure_both(client: Client, settings: MilvusSettings, *, local: bool, create: bool, say: Callable[[str], None]) -> Opened:
+def ensure_both(
+    client: Client, settings: MilvusSettings, space: VectorSpace, *, local: bool, create: bool, say: Callable[[str], None]
+) -> Opened:
     """Create what is missing and check what is there; without `create`, only check. Raises SinkMismatch or MilvusFault."""
     capable = backend(client.version(), local=local)
     choice = choose(settings, capable)
     bm25 = has_bm25(settings, capable, client.describe(settings.collection))
     lines = lines_layout(settings.collection, bm25=bm25, partition_key=settings.partition_key)
-    templates = templates_layout(settings.collection, settings.dim, **choice._asdict(), any_index=settings.index == "auto")
-    space = Space(settings.space, settings.space_parts)
+    templates = templates_layout(settings.collection, space.dim, **choice._asdict(), any_index=settings.index == "auto")
     before = [client.describe(layout.name) for layout in (templates, lines)]
     ttls_s = [0 if one is None else one.ttl_s for one in before]
     wanted = lifetimes(None if local else settings.retention_s, templates_ttl_s=ttls_s[0], lines_ttl_s=ttls_s[1])

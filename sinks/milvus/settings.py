@@ -1,11 +1,15 @@
-"""What the Milvus sink is told: where Milvus is, who we are there, and what the two collections must be.
+"""The `[milvus]` table of the settings file: where Milvus is, how to authenticate, and how to make the two collections.
 
-Made by the worker from its own settings; nothing here is read from anywhere.
+`worker.settings` reads it from file, environment and flags; the sink checks it against the Milvus that it finds. What is not the user's
+to set reaches the sink as a `VectorSpace`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 IndexName = Literal[
     "auto",
@@ -23,43 +27,66 @@ IndexName = Literal[
     "AISAQ",
     "GPU_CAGRA",
 ]
+_DAY_S = 86_400.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MilvusSettings:
-    """Where Milvus is and what it must hold.
+class VectorSpace(NamedTuple):
+    """Which vectors may be compared: the collections must be of the same space as the model."""
 
-    Thread: any.
-    """
-
-    uri: str
-    """`http://HOST:PORT`, or a local folder."""
     dim: int
-    space: str
-    """Embedding-space id; collections of another one are refused."""
-    space_parts: Mapping[str, str] = field(default_factory=dict)
-    """What the space is made of, for that refusal: name → value."""
+    """Components of a vector."""
+    id: str
+    """Collections that record another id are refused."""
+    parts: Mapping[str, str] = MappingProxyType({})
+    """What the id stands for, by the names that the user knows; the refusal lists the parts that differ."""
+
+
+class MilvusSettings(BaseModel):
+    """The Milvus index: its address, credentials, collections and indexes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    uri: str = "http://127.0.0.1:19530"
+    """Address of the server, `http://HOST:PORT` or, with TLS, `https://HOST:PORT`; or a local folder, which Milvus Lite uses."""
     collection: str = "vectail"
-    token: str = field(default="", repr=False)
+    """Name of the lines' collection; the templates' collection is called `<collection>_templates`."""
+    token: SecretStr = SecretStr("")
+    """API key, or `USER:PASSWORD`. Empty: `user` and `password` are used."""
     user: str = ""
-    password: str = field(default="", repr=False)
+    """User name. Empty, without a `token`: no authentication."""
+    password: SecretStr = SecretStr("")
+    """Password of `user`."""
     db: str = ""
-    ca_file: str = ""
-    """Certificates to trust, for an `https://` address; the system's if not set."""
-    cert_file: str = ""
-    key_file: str = ""
-    """Our own certificate and its key, for a server that asks for one."""
+    """Database on the server. Empty: the server's default database."""
+    ca_file: Path | None = None
+    """Certificates to trust (PEM), for an `https://` address. Not set: the system's."""
+    cert_file: Path | None = None
+    """Client certificate (PEM), for a server that asks for one; needs `ca_file` and `key_file`."""
+    key_file: Path | None = None
+    """Key of the client certificate (PEM)."""
     server_name: str = ""
-    """The name in the server's certificate, where the address has another."""
+    """Name in the server's certificate, if it differs from the host in `uri`."""
     index: IndexName = "auto"
+    """Index of the templates' vectors. `auto`: the existing one; for a new collection Milvus's own choice (Milvus Lite: FLAT)."""
     metric: Literal["COSINE", "IP", "L2"] = "COSINE"
+    """Metric of the templates' index. Scores are cosines whatever the metric."""
     vector_type: Literal["FLOAT", "FLOAT16", "BFLOAT16", "INT8"] = "FLOAT"
-    """These three are of the templates' vector; scores are cosines whatever the metric."""
+    """Type of the templates' vectors. The 16-bit types take half the memory (Milvus 2.4 and later), INT8 a quarter (2.6 and later)."""
     bm25: Literal["auto", "on", "off"] = "auto"
-    """Whether lines can be searched by their words; `auto`: what is there, and a new collection on a server that can."""
+    """Whether lines can be searched by their words. `auto`: as the existing collection has it; a new one has it on Milvus 2.5 and later."""
     partition_key: Literal["", "service", "topic", "level"] = ""
-    timeout_s: float = 10.0
-    consistency: Literal["Bounded", "Strong"] = "Bounded"
-    """Of reads; counts are always Strong."""
-    retention_s: float | None = None
-    """A server removes a line so long after its last write, a template after twice that; None: never. A local folder keeps everything."""
+    """Field whose values Milvus stores apart, so that a search which names a value reads only its lines. Empty: none."""
+    timeout_s: float = Field(default=10.0, gt=0)
+    """Seconds to wait for one answer; then a write is tried again and a search fails. A write to a local folder may take 60 s."""
+    writers: int = Field(default=1, ge=1, le=16)
+    """Threads that write. Raise it when a remote server is the bottleneck; a local folder is written by one thread at a time."""
+    batch_rows: int = Field(default=2_000, ge=1, le=16_000)
+    """Most rows in one write."""
+    retention_days: float | None = Field(default=None, ge=0, le=36_500)
+    """Days after their last write when a server removes lines; templates go after twice that. 0: never. Not set: what the collections
+    have now. A local folder keeps everything."""
+
+    @property
+    def retention_s(self) -> float | None:
+        """`retention_days` in seconds."""
+        return None if self.retention_days is None else self.retention_days * _DAY_S

@@ -8,6 +8,7 @@ after one loses rows that it has acknowledged).
 import math
 import time
 from collections.abc import Callable, Collection, Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +24,12 @@ from sinks.milvus.opening import ensure_both
 from sinks.milvus.ranges import Stretch
 from sinks.milvus.reading import Reader
 from sinks.milvus.searching import any_of_each
-from sinks.milvus.settings import MilvusSettings
+from sinks.milvus.settings import MilvusSettings, VectorSpace
 from sinks.milvus.writing import check_vector, line_batches, template_batches
 from sinks.row import LineRow, TemplateRow
 from sinks.sink import LineFilter, LineHit, SinkBroken, SinkCounts, SinkMismatch, StoredLines, TemplateCounts, TemplateHit, never
 
-__all__ = ["MilvusSettings", "MilvusSink"]
+__all__ = ["MilvusSettings", "MilvusSink", "VectorSpace"]
 
 _DELETES_AT_ONCE = 1_000
 _MEMORY_ROWS_READ = 4_000
@@ -47,12 +48,21 @@ class MilvusSink:
     Thread: any; writes to a local folder take turns behind one lock.
     """
 
-    def __init__(self, settings: MilvusSettings, *, say: Callable[[str], None] = lambda _line: None) -> None:
-        """`say` takes one line about what `open` changes in collections that are there."""
+    def __init__(
+        self,
+        settings: MilvusSettings,
+        space: VectorSpace,
+        *,
+        consistency: Literal["Bounded", "Strong"] = "Bounded",
+        say: Callable[[str], None] = lambda _line: None,
+    ) -> None:
+        """`consistency`: of reads; counts are always Strong. `say` takes one line about what `open` changes in existing collections."""
         self._settings = settings
+        self._space = space
+        self._consistency = consistency
         self._say = say
         self._lines = lines_layout(settings.collection)
-        self._templates = templates_layout(settings.collection, settings.dim)
+        self._templates = templates_layout(settings.collection, space.dim)
         self._lent = Lending()
         self._latest_ms = int(time.time() * 1_000)  # a guess, until lines say better
         self._retention_s = (settings.retention_s or None) if names_server(settings.uri) else None
@@ -89,8 +99,8 @@ class MilvusSink:
             check_folder(folder)
         try:
             local = None if folder is None else LocalMilvus(folder)
-            client = self._lent.open(local, lambda: connect(self._settings, local))
-            opened = ensure_both(client, self._settings, local=folder is not None, create=create, say=self._say)
+            client = self._lent.open(local, lambda: connect(self._settings, local, self._consistency))
+            opened = ensure_both(client, self._settings, self._space, local=folder is not None, create=create, say=self._say)
         except MilvusFault as fault:
             self.close()
             if folder is not None:
@@ -126,7 +136,7 @@ class MilvusSink:
     def nearest_templates(self, vectors: NDArray[np.float32], limit: int) -> list[list[TemplateHit]]:
         """Return for each at most `limit` (and 16,384) templates, nearest first; ValueError for vectors not finite float32[n, dim]."""
         for vector in vectors:
-            check_vector(vector, self._settings.dim, "the query")
+            check_vector(vector, self._space.dim, "the query")
         if limit < 1:
             return [[] for _ in vectors]
         self._lent.lighten(self._templates, _MEMORY_TEMPLATES_READ)

@@ -18,6 +18,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=240, check=False)
 
 
+@pytest.mark.process
 def test_on_a_file_and_a_running_server_it_gives_its_figures(tmp_path: Path) -> None:
     file = tmp_path / "some.log"
     file.write_text("Failed password for root from 10.0.0.1\n" * 50)

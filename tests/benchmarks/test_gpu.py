@@ -16,6 +16,7 @@ SCRIPT = str(gpu.__file__)
 TINY = Shape("tiny", 1, 32, 1, (50,))
 
 
+@pytest.mark.process
 @pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="there is a GPU")
 def test_without_a_gpu_it_says_so_in_one_line_and_exits_2() -> None:
     ended = subprocess.run([sys.executable, "-P", SCRIPT], capture_output=True, text=True, timeout=250, check=False)
@@ -39,6 +40,7 @@ def test_the_same_code_runs_tiny_on_the_cpu(tmp_path: Path) -> None:
     assert min(row["min_cosine"] for row in rows) > 0.999
 
 
+@pytest.mark.process
 def test_a_replica_that_fails_says_why(tmp_path: Path) -> None:
     one = Replica({}, tmp_path / "log")
     with pytest.raises(Failed, match=r"^KeyError: 'way'$"):
@@ -46,6 +48,7 @@ def test_a_replica_that_fails_says_why(tmp_path: Path) -> None:
     assert not one.alive
 
 
+@pytest.mark.process
 def test_a_replica_that_gives_no_answer_is_ended(tmp_path: Path) -> None:
     one = Replica({"way": "ids", "threads": 1}, tmp_path / "log")
     with pytest.raises(Failed, match=r"^no answer within 0 s$"):

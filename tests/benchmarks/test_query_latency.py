@@ -151,6 +151,7 @@ def test_a_quick_run_is_shorter_and_its_seconds_can_be_named() -> None:
     assert Plan.of(quick=False, seconds=3.0, files=["a.log"])[::4] == (3.0, ("a.log",))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("fifo", [False, True])
 def test_behind_one_lane_a_question_waits_for_all_lines_before_it(fifo: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: FBT001
     monkeypatch.setenv("VECTAIL_MODEL__CACHE", str(CACHE))
@@ -164,7 +165,7 @@ def test_behind_one_lane_a_question_waits_for_all_lines_before_it(fifo: bool, tm
             questions = Questions(settings, model, WORDS)
             (text,) = questions.take(1)
             side.client.begin(OpenLoop([time.monotonic()], [text], GATE_S))
-            await_that(lambda: side.service.pipeline.query_tally.asked == 1, side)
+            await_that(lambda: side.service.pipeline.query_tally.received == 1, side)
             engine.gate.set()
             (answer,) = side.client.end()
             await_that(lambda: side.service.pipeline.log_ledger.open_records == 0, side)

@@ -7,7 +7,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from benchmarks.safety import figures_of, filled_topic, measure, show_table
 from benchmarks.safety_run import Ran
-from sinks.milvus.sink import MilvusSettings, MilvusSink
+from sinks.milvus.sink import MilvusSettings, MilvusSink, VectorSpace
 from tests.model_fixture import CACHE
 from tests.services.mock_kafka import PARTITIONS
 from worker.embedding.loaded import model_of, space_of
@@ -33,13 +33,14 @@ def committed(settings: Settings, group: str) -> int:
 def ids(folder: Path, settings: Settings) -> list[str]:
     """Return the ids of all lines in a folder."""
     space = space_of(model_of(settings))
-    sink = MilvusSink(MilvusSettings(uri=str(folder), dim=space.dim, space=space.id, collection=settings.milvus.collection))
+    sink = MilvusSink(MilvusSettings(uri=str(folder), collection=settings.milvus.collection), VectorSpace(space.dim, space.id))
     sink.open(create=False)
     found = [row.id for partition in range(PARTITIONS) for row in sink.lines_between("logs", partition, 0, RECORDS).rows]
     sink.close()
     return found
 
 
+@pytest.mark.process
 def test_the_sides_differ_in_who_commits_and_in_ids(tmp_path: Path) -> None:
     with filled_topic(RECORDS) as settings:
         (ran,) = measure(settings, tmp_path, lines=RECORDS, rounds=1)

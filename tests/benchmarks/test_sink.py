@@ -66,6 +66,7 @@ def test_a_side_that_loses_lines_ends_the_benchmark() -> None:
         measure([Loser()], lines=10, alone=1, rounds=1, dim=8)
 
 
+@pytest.mark.process
 def test_where_no_server_can_be_started_the_reason_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     with own_milvus() as started:

@@ -6,6 +6,8 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import pytest
+
 from benchmarks.tokenize import Measured, figures_of, lines_of
 from tests.worker.cli.console import ROOT, environment
 
@@ -15,6 +17,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=240, check=False)
 
 
+@pytest.mark.process
 def test_a_file_of_odd_lines_has_equal_ids_on_every_side_that_must(tmp_path: Path) -> None:
     file = tmp_path / "some.log"
     file.write_bytes(b"Failed password for root from 10.0.0.1\n[SEP] \xff na\xc3\xafve " + b"x" * 200 + b"\n\n")
@@ -31,6 +34,7 @@ def test_a_file_of_odd_lines_has_equal_ids_on_every_side_that_must(tmp_path: Pat
     assert list(figures["threads"]) == ["1", "2"]
 
 
+@pytest.mark.process
 def test_a_file_without_lines_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty.log").touch()
 

@@ -1,4 +1,4 @@
-"""Token counters for the chunker's tests: each is deterministic and gives ASCII text at most a token a byte, as a real one does."""
+"""Token counters for the chunker's tests: deterministic, and at most one token for each byte of ASCII text, as in a real tokenizer."""
 
 import hashlib
 import re
@@ -10,12 +10,12 @@ Count = Callable[[str], int]
 
 
 def bytes_each(text: str) -> int:
-    """Count a token a byte."""
+    """Count one token for each byte."""
     return len(text.encode())
 
 
 def words(text: str) -> int:
-    """Count a token for every three bytes of a word, and one for every other sign."""
+    """Count one token for every three bytes of a word, and one for every other character."""
     return sum(-(-len(part.encode()) // 3) for part in re.findall(r"\w+|[^\w\s]", text))
 
 
@@ -26,7 +26,7 @@ def dearer_together(text: str) -> int:
 
 
 def erratic(text: str) -> int:
-    """Count anything between a third and all of the bytes; a part may weigh more than the whole."""
+    """Count any number between a third of the bytes and all of them; a part may have more tokens than the whole."""
     size_bytes = len(text.encode())
     least = -(-size_bytes // 3)
     return least + hashlib.blake2b(text.encode(), digest_size=1).digest()[0] % (size_bytes - least + 1)
@@ -36,5 +36,5 @@ COUNTERS: list[Count] = [bytes_each, words, dearer_together, erratic]
 
 
 def count_all(count: Count) -> Callable[[Sequence[str]], list[int]]:
-    """Make of `count` what the chunker takes: lists, with the special tokens."""
+    """Turn `count` into what the chunker expects: it counts lists, with special tokens."""
     return lambda texts: [OVERHEAD_TOKENS + count(text) for text in texts]

@@ -1,7 +1,8 @@
-"""Records, receipts and rejects for the tests of this folder."""
+"""Records, receipts and rejections for the tests of this folder."""
 
-from consumers.ledger import Ledger, Receipt, Reject
+from consumers.ledger import Ledger, Receipt
 from consumers.record import Header, Partition, Record
+from consumers.rejection import RejectedPiece, Rejection
 
 LOGS_0 = Partition("logs", 0)
 LOGS_1 = Partition("logs", 1)
@@ -19,20 +20,24 @@ def record(
 
 
 class Letters:
-    """A dead-letter box that keeps what it is given; the test delivers.
+    """A dead-letter box that keeps the letters; the test delivers them.
 
     Thread: any.
     """
 
     def __init__(self) -> None:
-        self.posted: list[tuple[Receipt, str, list[Reject]]] = []
+        self.posted: list[tuple[Receipt, Rejection, list[RejectedPiece]]] = []
 
-    def __call__(self, receipt: Receipt, reason: str, rejects: list[Reject]) -> None:
-        self.posted.append((receipt, reason, rejects))
+    def __call__(self, receipt: Receipt, rejection: Rejection, rejects: list[RejectedPiece]) -> None:
+        self.posted.append((receipt, rejection, rejects))
 
     def deliver_all(self) -> None:
         while self.posted:
             self.posted.pop()[0].dead_letter_delivered()
+
+
+def rejection(reason: str) -> Rejection:
+    return Rejection("embed", "rejected", reason)
 
 
 def new_ledger(*, cap_records: int = 100, cap_bytes: int = 1_000_000, letters: Letters | None = None) -> Ledger:

@@ -1,4 +1,4 @@
-"""A poller on a fake broker, played turn by turn on the test's own thread: no waiting, and every order is the test's."""
+"""A poller on a fake broker, run turn by turn on the test's own thread: no waiting, and the test decides the order."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from tests.consumers.records import Letters
 from tests.fakes.source import FakeBroker, FakeSource
 
 NO_GRACE_S = 25.0
-"""A `max_poll_interval_s` that leaves a revocation no time to wait."""
+"""A `max_poll_interval_s` so short that a revocation cannot wait."""
 
 
 def idle() -> None:
@@ -27,7 +27,7 @@ def turn(*calls: Callable[[], object]) -> Callable[[], None]:
 
 
 class Scene:
-    """One poller and what became of its records.
+    """One poller and the outcome of its records.
 
     Thread: the test's.
     """
@@ -61,7 +61,7 @@ class Scene:
         )
 
     def play(self, *turns: Callable[[], object]) -> None:
-        """Run the poller; each of its polls begins with the next turn, and the last one finishes it."""
+        """Run the poller; each of its polls begins with the next turn, and after the last turn it finishes."""
         self.source.turns = [*turns, lambda: self.poller.finish(commit=True)]
         self.poller.run()
 
@@ -71,7 +71,7 @@ class Scene:
             self.broker.produce(partition, b"a line")
 
     def settle(self, *numbers: int) -> None:
-        """Settle what was delivered first, second …; all that is not settled yet without numbers."""
+        """Settle the receipts with these numbers, in order of delivery from 0; without numbers, all that are open."""
         for receipt in [self.delivered[n] for n in numbers] or [one for one in self.delivered if one not in self.settled]:
             receipt.expect(1, decoded_bytes=0)
             receipt.settle()
@@ -82,7 +82,7 @@ class Scene:
         return [receipt.record.offset for receipt in self.delivered if receipt.record.partition == partition]
 
     def give(self, *partitions: int) -> None:
-        """Begin a rebalance after which the poller owns just these."""
+        """Begin a rebalance after which the poller owns exactly these partitions."""
         self.broker.move({self.source: partitions})
 
     def committed(self) -> dict[int, int]:

@@ -1,4 +1,4 @@
-"""Whether a member has taken its place in the group: also one for which no partition is left."""
+"""Whether a member has joined the group, even one that gets no partition."""
 
 import time
 

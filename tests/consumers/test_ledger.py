@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from consumers.ledger import Ledger, Receipt, Reject
-from tests.consumers.records import LOGS_0, LOGS_1, Letters, admit, new_ledger, record
+from consumers.ledger import Ledger, Receipt
+from consumers.rejection import RejectedPiece
+from tests.consumers.records import LOGS_0, LOGS_1, Letters, admit, new_ledger, record, rejection
 
 WAIT_S = 20.0
 FOR_EVER_S = 10_000.0
@@ -103,7 +104,7 @@ def test_a_letter_delivered_after_a_revocation_moves_nothing() -> None:
     letters = Letters()
     ledger = new_ledger(letters=letters)
     (receipt,) = admit(ledger, record(0))
-    receipt.refuse("undecodable")
+    receipt.refuse(rejection("undecodable"))
     ledger.revoke([LOGS_0])
     ledger.assign([LOGS_0])
     letters.deliver_all()
@@ -112,15 +113,16 @@ def test_a_letter_delivered_after_a_revocation_moves_nothing() -> None:
 
 
 def test_a_record_with_rejects_is_committable_when_its_letter_is_delivered_not_before() -> None:
+    too_long, not_finite = rejection("too long"), rejection("not finite")
     letters = Letters()
     ledger = new_ledger(letters=letters)
     (receipt,) = admit(ledger, record(0))
     receipt.expect(3, decoded_bytes=9)
-    receipt.reject(0, 1, "too long")
+    receipt.reject(0, 1, too_long)
     receipt.settle()
     assert letters.posted == []
-    receipt.reject(1, 0, "not finite")
-    assert letters.posted == [(receipt, "too long", [Reject(0, 1, "too long"), Reject(1, 0, "not finite")])]
+    receipt.reject(1, 0, not_finite)
+    assert letters.posted == [(receipt, too_long, [RejectedPiece(0, 1, too_long), RejectedPiece(1, 0, not_finite)])]
     assert ledger.committable() == {}
     letters.deliver_all()
     assert ledger.committable() == {LOGS_0: 1}
@@ -134,8 +136,8 @@ def test_a_reject_in_a_dead_assignment_sends_no_letter() -> None:
     refused, rejected = admit(ledger, record(0), record(1))
     rejected.expect(1, decoded_bytes=9)
     ledger.revoke([LOGS_0])
-    refused.refuse("undecodable")
-    rejected.reject(0, 0, "too long")
+    refused.refuse(rejection("undecodable"))
+    rejected.reject(0, 0, rejection("too long"))
     assert letters.posted == []
     assert ledger.tally == {"admitted": 2, "abandoned": 2}
     assert (ledger.open_records, ledger.open_bytes, ledger.decoded_bytes) == (0, 0, 0)
@@ -222,7 +224,7 @@ def test_pieces_settled_by_many_threads_are_each_counted_once() -> None:
         start.wait(WAIT_S)
         for receipt in receipts:
             if number == 3 and receipt.record.offset % 5 == 0:
-                receipt.reject(0, number, "asked to")
+                receipt.reject(0, number, rejection("asked to"))
             else:
                 receipt.settle()
 

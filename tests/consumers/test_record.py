@@ -1,4 +1,4 @@
-"""A record's size is all that it brings along, as Python holds it."""
+"""The size of a record is the memory that Python needs for it."""
 
 import tracemalloc
 

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from consumers.kafka.settings import KafkaSourceSettings
+from consumers.kafka.settings import GroupProtocol, KafkaSourceSettings
 from consumers.kafka.source import KafkaSource
 from consumers.record import Header, Partition, Record
 from consumers.source import Source
@@ -74,7 +74,7 @@ class KafkaWorld:
     Thread: the test's.
     """
 
-    def __init__(self, bootstrap: str, *, topic: str, group: str, protocol: str, topic_epoch: str | None = None) -> None:
+    def __init__(self, bootstrap: str, *, topic: str, group: str, protocol: GroupProtocol, topic_epoch: str | None = None) -> None:
         self.topic = topic
         self._bootstrap = bootstrap
         self._group = group
@@ -98,9 +98,10 @@ class KafkaWorld:
             topics=(self.topic,),
             topic_epoch=self._topic_epoch,
             group_protocol=self._protocol,
-            max_poll_interval_s=_SESSION_S + 0.5 if impatient else 300.0,
             librdkafka={"fetch.wait.max.ms": "20", "log_level": "0", **(classic if self._protocol == "classic" else {})},
         )
+        if impatient:  # shorter than the settings allow
+            settings = settings.model_copy(update={"max_poll_interval_s": _SESSION_S + 0.5})
         return KafkaSource(settings, say=lambda _line: None)
 
     def committed(self, partition: int) -> int | None:

@@ -5,11 +5,13 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
 
+import pytest
+
 from sinks.milvus.sink import MilvusSettings, MilvusSink
 from sinks.sink import Sink
 from tests.fakes.sink import FakeSink
 from tests.services.milvus import MilvusServer, empty
-from tests.sinks.rows import DIM
+from tests.sinks.rows import DIM, SPACE
 
 COLLECTION = "contract"
 """On the server, one pair of collections serves all tests, emptied before each: making a pair takes seconds."""
@@ -32,7 +34,7 @@ def _fake(folder: Path, server: Server, collection: str = COLLECTION) -> Iterato
 @contextmanager
 def _milvus_lite(folder: Path, server: Server, collection: str = COLLECTION) -> Iterator[Sink]:
     del server
-    yield MilvusSink(MilvusSettings(uri=str(folder / "milvus"), dim=DIM, space="space-1", collection=collection, consistency="Strong"))
+    yield MilvusSink(MilvusSettings(uri=str(folder / "milvus"), collection=collection), SPACE, consistency="Strong")
 
 
 @contextmanager
@@ -41,10 +43,12 @@ def _milvus_server(folder: Path, server: Server, collection: str = COLLECTION) -
     uri = server().uri
     empty(uri, collection, "id")
     empty(uri, f"{collection}_templates", "digest")
-    yield MilvusSink(MilvusSettings(uri=uri, dim=DIM, space="space-1", collection=collection, consistency="Strong"))
+    yield MilvusSink(MilvusSettings(uri=uri, collection=collection), SPACE, consistency="Strong")
 
 
 SINKS: dict[str, Maker] = {"fake": _fake, "milvus-lite": _milvus_lite, "milvus-server": _milvus_server}
+
+EACH_SINK = [pytest.param(name, marks=[pytest.mark.process] if name == "milvus-server" else []) for name in SINKS]
 
 
 @contextmanager
@@ -57,7 +61,7 @@ def _fake_with_words(folder: Path, server: Server, collection: str = COLLECTION)
 def _milvus_lite_with_words(folder: Path, server: Server, collection: str = COLLECTION) -> Iterator[Sink]:
     del server
     uri = str(folder / "milvus")
-    yield MilvusSink(MilvusSettings(uri=uri, dim=DIM, space="space-1", collection=collection, consistency="Strong", bm25="on"))
+    yield MilvusSink(MilvusSettings(uri=uri, collection=collection, bm25="on"), SPACE, consistency="Strong")
 
 
 SINKS_WITH_WORDS: dict[str, Maker] = {"fake": _fake_with_words, "milvus-lite": _milvus_lite_with_words}

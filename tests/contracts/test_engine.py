@@ -1,4 +1,4 @@
-"""What every engine must do, run on the fake, on llama.cpp, on vLLM where it is installed, and on a shortened one."""
+"""The contract of every engine, run on the fake, llama.cpp, vLLM if installed, and one with cut vectors."""
 
 from collections.abc import Callable, Iterator
 
@@ -27,7 +27,7 @@ def _llama(model: PreparedModel) -> Engine:
     return LlamaEngine(model, threads=2)
 
 
-def _shortened(model: PreparedModel) -> Engine:
+def _truncating(model: PreparedModel) -> Engine:
     return TruncatingEngine(LlamaEngine(model, threads=2), 64)
 
 
@@ -38,7 +38,7 @@ def _vllm(model: PreparedModel) -> Engine:
     return VllmEngine(model, threads=2)
 
 
-ENGINES: dict[str, Callable[[PreparedModel], Engine]] = {"fake": _fake, "llama.cpp": _llama, "shortened": _shortened, "vllm": _vllm}
+ENGINES: dict[str, Callable[[PreparedModel], Engine]] = {"fake": _fake, "llama.cpp": _llama, "truncating": _truncating, "vllm": _vllm}
 
 
 @pytest.fixture(scope="module", params=ENGINES)
@@ -117,9 +117,9 @@ def test_a_batch_over_the_budget_is_refused_and_the_engine_lives(engine: Engine)
     assert engine.embed([sequence(2000)]).shape == (1, engine.dim)
 
 
-@pytest.mark.parametrize("kind", ENGINES)
-def test_a_closed_engine_may_be_closed_again_and_embeds_no_more(kind: str, prepared_model: PreparedModel) -> None:
-    engine = ENGINES[kind](prepared_model)
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_closed_engine_may_be_closed_again_and_embeds_no_more(name: str, prepared_model: PreparedModel) -> None:
+    engine = ENGINES[name](prepared_model)
     engine.close()
     engine.close()
     with pytest.raises(RuntimeError, match="closed"):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sinks.row import TEXT_BYTES, LineRow
 from sinks.sink import LineFilter, Sink, SinkBusy, SinkCounts, SinkRejected
-from tests.contracts.sinks import SINKS
+from tests.contracts.sinks import EACH_SINK, SINKS
 from tests.sinks.rows import DIGEST, DIM, line, nearest, newest, offsets, template, unit
 
 ALL = LineFilter()
@@ -32,7 +32,7 @@ ODD_TEXTS = {
 }
 
 
-@pytest.fixture(params=SINKS)
+@pytest.fixture(params=EACH_SINK)
 def closed_sink(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sink]:
     with SINKS[request.param](tmp_path, lambda: request.getfixturevalue("milvus")) as sink:
         yield sink

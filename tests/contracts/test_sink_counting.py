@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from sinks.sink import LineFilter, Sink, SinkMismatch, TemplateCount
-from tests.contracts.sinks import SINKS
+from tests.contracts.sinks import EACH_SINK, SINKS
 from tests.sinks.rows import line, template
 
 ALL = LineFilter()
 START_MS = 1_700_000_000_000
 
 
-@pytest.fixture(params=SINKS)
+@pytest.fixture(params=EACH_SINK)
 def sink(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sink]:
     with SINKS[request.param](tmp_path, lambda: request.getfixturevalue("milvus")) as sink:
         sink.open()
@@ -101,7 +101,7 @@ def test_opened_without_creating_it_reads_what_is_there(sink: Sink) -> None:
     assert sink.counts() == (0, 1)
 
 
-@pytest.mark.parametrize("name", SINKS)
+@pytest.mark.parametrize("name", EACH_SINK)
 def test_opened_without_creating_what_is_not_there_is_a_mismatch_and_creates_nothing(
     name: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -7,13 +7,13 @@ import pytest
 
 from sinks.row import LineRow
 from sinks.sink import LineFilter, Sink, SinkBusy, StoredLines
-from tests.contracts.sinks import SINKS
+from tests.contracts.sinks import EACH_SINK, SINKS
 from tests.sinks.rows import line, newest, offsets, template
 
 ALL = LineFilter()
 
 
-@pytest.fixture(params=SINKS)
+@pytest.fixture(params=EACH_SINK)
 def sink(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sink]:
     with SINKS[request.param](tmp_path, lambda: request.getfixturevalue("milvus")) as sink:
         sink.open()

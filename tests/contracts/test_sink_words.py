@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from sinks.sink import LineFilter, LineHit, Sink, SinkBusy
-from tests.contracts.sinks import SINKS, SINKS_WITH_WORDS
+from tests.contracts.sinks import EACH_SINK, SINKS, SINKS_WITH_WORDS
 from tests.sinks.rows import line
 
 ALL = LineFilter()
@@ -22,7 +22,7 @@ def sink(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sink]:
         sink.close()
 
 
-@pytest.fixture(params=SINKS)
+@pytest.fixture(params=EACH_SINK)
 def wordless(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sink]:
     with SINKS[request.param](tmp_path, lambda: request.getfixturevalue("milvus")) as sink:
         sink.open()

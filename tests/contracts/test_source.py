@@ -16,7 +16,14 @@ ALL = set(range(PARTITIONS))
 NewMember = Callable[..., Member]
 
 
-@pytest.fixture(params=["fake", "mock-consumer", "kafka-classic", "kafka-consumer"])  # the mock makes classic groups wait 3 s each time
+WORLDS = [
+    "fake",
+    # the mock makes classic groups wait 3 s each time
+    *(pytest.param(name, marks=pytest.mark.process) for name in ("mock-consumer", "kafka-classic", "kafka-consumer")),
+]
+
+
+@pytest.fixture(params=WORLDS)
 def world(request: pytest.FixtureRequest, unique: Callable[[str], str]) -> World:
     kind, _, protocol = request.param.partition("-")
     if kind == "fake":

@@ -14,7 +14,6 @@ from tests.deploy.promql import (
     OURS,
     SCRAPED,
     SOURCES,
-    Query,
     base,
     groupings,
     labels_of,
@@ -31,8 +30,6 @@ SCHEMA = 41
 SHOWN = {"stat", "state-timeline", "table", "timeseries"}
 """Kinds of panels: all come with Grafana."""
 DATASOURCE = yaml.safe_load((DEPLOY / "grafana/provisioning/datasources/prometheus.yml").read_text(encoding="utf-8"))["datasources"][0]
-each_dashboard = pytest.mark.parametrize("path", DASHBOARDS, ids=lambda path: path.stem)
-each_query = pytest.mark.parametrize("query", queries(), ids=str)
 
 
 def cells(panel: dict[str, Any]) -> set[tuple[int, int]]:
@@ -46,50 +43,54 @@ def test_both_dashboards_are_there_under_names_that_stay() -> None:
     assert named == {"vectail-consumer-lag": "Consumer lag", "vectail-pipeline": "Pipeline"}
 
 
-@each_dashboard
-def test_a_dashboard_is_of_grafana_12_and_asks_the_provisioned_source(path: Path) -> None:
-    dashboard = read_dashboard(path)
-    assert dashboard["schemaVersion"] == SCHEMA
-    assert "id" not in dashboard, "Grafana gives it"
-    asked = [panel["datasource"] for panel in panels(dashboard)]
-    asked += [target["datasource"] for panel in panels(dashboard) for target in panel["targets"]]
-    asked += [variable["datasource"] for variable in dashboard["templating"]["list"] if variable["type"] == "query"]
-    asked += [annotation["datasource"] for annotation in dashboard["annotations"]["list"]]
-    assert {(one["type"], one["uid"]) for one in asked} == {(DATASOURCE["type"], DATASOURCE["uid"])}
+def test_a_dashboard_is_of_grafana_12_and_asks_the_provisioned_source(subtests: pytest.Subtests) -> None:
+    for path in DASHBOARDS:
+        with subtests.test(path.stem):
+            dashboard = read_dashboard(path)
+            assert dashboard["schemaVersion"] == SCHEMA
+            assert "id" not in dashboard, "Grafana gives it"
+            asked = [panel["datasource"] for panel in panels(dashboard)]
+            asked += [target["datasource"] for panel in panels(dashboard) for target in panel["targets"]]
+            asked += [variable["datasource"] for variable in dashboard["templating"]["list"] if variable["type"] == "query"]
+            asked += [annotation["datasource"] for annotation in dashboard["annotations"]["list"]]
+            assert {(one["type"], one["uid"]) for one in asked} == {(DATASOURCE["type"], DATASOURCE["uid"])}
 
 
-@each_dashboard
-def test_panels_are_told_apart_and_do_not_overlap(path: Path) -> None:
-    dashboard = read_dashboard(path)
-    everything = dashboard["panels"]
-    assert len({panel["id"] for panel in everything}) == len(everything)
-    assert len({panel["title"] for panel in panels(dashboard)}) == len(panels(dashboard))
-    covered: set[tuple[int, int]] = set()
-    for panel in everything:
-        mine = cells(panel)
-        assert mine & covered == set(), panel["title"]
-        assert max(x for x, _ in mine) < WIDTH, panel["title"]
-        covered |= mine
+def test_panels_are_told_apart_and_do_not_overlap(subtests: pytest.Subtests) -> None:
+    for path in DASHBOARDS:
+        with subtests.test(path.stem):
+            dashboard = read_dashboard(path)
+            everything = dashboard["panels"]
+            assert len({panel["id"] for panel in everything}) == len(everything)
+            assert len({panel["title"] for panel in panels(dashboard)}) == len(panels(dashboard))
+            covered: set[tuple[int, int]] = set()
+            for panel in everything:
+                mine = cells(panel)
+                assert mine & covered == set(), panel["title"]
+                assert max(x for x, _ in mine) < WIDTH, panel["title"]
+                covered |= mine
 
 
-@each_dashboard
-def test_a_panel_says_what_it_shows_in_which_unit(path: Path) -> None:
-    for panel in panels(read_dashboard(path)):
-        assert panel["type"] in SHOWN, panel["title"]
-        assert panel["description"].endswith("."), panel["title"]
-        assert panel["fieldConfig"]["defaults"]["unit"], panel["title"]
-        steps = panel["fieldConfig"]["defaults"]["thresholds"]["steps"]
-        assert steps[0]["value"] is None, "the first colour begins anywhere"
-        values = [step["value"] for step in steps[1:]]
-        assert values == sorted(set(values)), panel["title"]
-        assert len({target["refId"] for target in panel["targets"]}) == len(panel["targets"]), panel["title"]
+def test_a_panel_says_what_it_shows_in_which_unit(subtests: pytest.Subtests) -> None:
+    for path in DASHBOARDS:
+        with subtests.test(path.stem):
+            for panel in panels(read_dashboard(path)):
+                assert panel["type"] in SHOWN, panel["title"]
+                assert panel["description"].endswith("."), panel["title"]
+                assert panel["fieldConfig"]["defaults"]["unit"], panel["title"]
+                steps = panel["fieldConfig"]["defaults"]["thresholds"]["steps"]
+                assert steps[0]["value"] is None, "the first colour begins anywhere"
+                values = [step["value"] for step in steps[1:]]
+                assert values == sorted(set(values)), panel["title"]
+                assert len({target["refId"] for target in panel["targets"]}) == len(panel["targets"]), panel["title"]
 
 
-@each_dashboard
-def test_every_variable_that_is_used_is_there_and_every_one_that_is_there_is_used(path: Path) -> None:
-    variables = read_dashboard(path)["templating"]["list"]
-    used = {name for query in queries() if query.dashboard == path.stem for name in re.findall(r"\$(\w+)", query.expr)}
-    assert used - {"__rate_interval"} == {variable["name"] for variable in variables}
+def test_every_variable_that_is_used_is_there_and_every_one_that_is_there_is_used(subtests: pytest.Subtests) -> None:
+    for path in DASHBOARDS:
+        with subtests.test(path.stem):
+            variables = read_dashboard(path)["templating"]["list"]
+            used = {name for query in queries() if query.dashboard == path.stem for name in re.findall(r"\$(\w+)", query.expr)}
+            assert used - {"__rate_interval"} == {variable["name"] for variable in variables}
 
 
 def test_the_source_of_the_lag_can_be_chosen() -> None:
@@ -101,6 +102,7 @@ def test_the_source_of_the_lag_can_be_chosen() -> None:
     assert all(sources == set(SOURCES) for sources in by_panel.values())
 
 
+@pytest.mark.process
 def test_prometheus_understands_every_query(tmp_path: Path) -> None:
     asked = [query.text() for query in queries()]
     asked += [one["expr"] for path in DASHBOARDS for one in read_dashboard(path)["annotations"]["list"]]
@@ -110,18 +112,19 @@ def test_prometheus_understands_every_query(tmp_path: Path) -> None:
     assert f"{len(asked)} rules found" in promtool("check", "rules", file)
 
 
-@each_query
-def test_a_query_names_metrics_and_labels_that_are_there(query: Query) -> None:
-    found = list(selectors(query.expr))
-    assert found
-    ours = [one for one in found if not one.metric.startswith(("kafka_", "kminion_"))]
-    for one in ours:
-        assert one.labels <= labels_of(one.metric), one
-    known = {label for one in ours for label in labels_of(one.metric)} | SCRAPED
-    if ours:
-        assert groupings(query.expr) <= known
-    said = set(re.findall(r"\{\{(\w+)\}\}", query.legend))
-    assert said <= (groupings(query.expr) or known), "the legend names a label that is gone"
+def test_a_query_names_metrics_and_labels_that_are_there(subtests: pytest.Subtests) -> None:
+    for query in queries():
+        with subtests.test(str(query)):
+            found = list(selectors(query.expr))
+            assert found
+            ours = [one for one in found if not one.metric.startswith(("kafka_", "kminion_"))]
+            for one in ours:
+                assert one.labels <= labels_of(one.metric), one
+            known = {label for one in ours for label in labels_of(one.metric)} | SCRAPED
+            if ours:
+                assert groupings(query.expr) <= known
+            said = set(re.findall(r"\{\{(\w+)\}\}", query.legend))
+            assert said <= (groupings(query.expr) or known), "the legend names a label that is gone"
 
 
 def test_every_metric_is_shown_somewhere() -> None:
@@ -129,14 +132,15 @@ def test_every_metric_is_shown_somewhere() -> None:
     assert set(OURS) - shown == set()
 
 
-@pytest.mark.parametrize("name", ["kafka_exporter", "kminion"])
-def test_the_figures_that_were_recorded_have_what_the_queries_ask_for(name: str) -> None:
-    text = Path(__file__).with_name(f"{name}.prom").read_text(encoding="utf-8")
-    for query in queries():
-        if SOURCES[query.source] == name:
-            for one in selectors(query.expr):
-                [line, *_] = re.findall(rf"^{one.metric}\{{(.*)\}} ", text, re.MULTILINE)
-                assert one.labels | groupings(query.expr) - {"le"} <= set(re.findall(r"(\w+)=", line)) | SCRAPED, query
+def test_the_figures_that_were_recorded_have_what_the_queries_ask_for(subtests: pytest.Subtests) -> None:
+    for name in ("kafka_exporter", "kminion"):
+        with subtests.test(name):
+            text = Path(__file__).with_name(f"{name}.prom").read_text(encoding="utf-8")
+            for query in queries():
+                if SOURCES[query.source] == name:
+                    for one in selectors(query.expr):
+                        [line, *_] = re.findall(rf"^{one.metric}\{{(.*)\}} ", text, re.MULTILINE)
+                        assert one.labels | groupings(query.expr) - {"le"} <= set(re.findall(r"(\w+)=", line)) | SCRAPED, query
 
 
 def test_the_folder_that_grafana_looks_into_is_said() -> None:

@@ -1,8 +1,6 @@
 """Every query of every panel on our metrics has data in a real Prometheus that scrapes a real worker under load; so has every rule."""
 
 import math
-import shutil
-import subprocess
 from collections.abc import Iterator
 from typing import NamedTuple
 from uuid import uuid4
@@ -22,7 +20,6 @@ from tests.services.redis import local_redis
 
 WITHIN_S = 90.0
 OURS = [query for query in queries() if query.source == 1]
-EXPORTERS = [query for query in queries() if query.source == 2]
 NO_FIGURE = ("Time to drain", "Time to drain by partition")
 """Without a lag it is 0 / 0, and +Inf while the lag grows."""
 
@@ -32,8 +29,6 @@ class Watched(NamedTuple):
 
     prometheus: Prometheus
     worker: WorkerProcess
-    topics: Topics
-    exporter_port: int
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +36,7 @@ def watched(kafka: KafkaServer, tmp_path_factory: pytest.TempPathFactory) -> Ite
     folder = tmp_path_factory.mktemp("watched")
     topics = Topics(kafka, lambda stem: f"{stem}-{uuid4().hex[:12]}")
     scene = Scene(topics, folder, shallow_model())
-    port, exporter_port = free_port(), free_port()
+    port = free_port()
     try:
         with local_redis() as redis:
             worker = scene.start(
@@ -51,58 +46,35 @@ def watched(kafka: KafkaServer, tmp_path_factory: pytest.TempPathFactory) -> Ite
                 status__refresh_s="1",
                 status__canary_interval_s="5",
             )
-            with Feeding(topics), Prometheus(folder, {"vectail": port, "kafka-exporter": exporter_port}) as prometheus:
+            with Feeding(topics), Prometheus(folder, {"vectail": port}) as prometheus:
                 assert prometheus.wait_for(lambda: has_figure(prometheus, "vectail_ready == 1"), WAIT_S), worker.lines
-                yield Watched(prometheus, worker, topics, exporter_port)
+                yield Watched(prometheus, worker)
             assert worker.lives, worker.lines
     finally:
         scene.close()
-
-
-@pytest.fixture(scope="module")
-def exporter(watched: Watched, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    binary = shutil.which("kafka_exporter")
-    if binary is None:
-        pytest.skip("kafka_exporter is not on the path: its panels are tested on its recorded figures only")
-    options = {
-        "kafka.server": watched.topics.bootstrap,
-        "web.listen-address": f"127.0.0.1:{watched.exporter_port}",
-    }
-    log = tmp_path_factory.mktemp("exporter") / "log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [binary, *(f"--{name}={value}" for name, value in options.items())], stdout=output, stderr=subprocess.STDOUT
-        )
-    yield
-    process.terminate()
-    process.wait(10)
 
 
 def has_figure(prometheus: Prometheus, expr: str) -> bool:
     return any(math.isfinite(float(series["value"][1])) for series in prometheus.query(expr))
 
 
-def look(watched: Watched, query: Query) -> None:
-    """Wait until it returns something; a figure, where it must have one by now."""
-    any_series = query.panel in NO_FIGURE
+def has_data(prometheus: Prometheus, query: Query) -> bool:
+    """Whether it returns a finite number, or any series where none is due."""
+    return bool(prometheus.query(query.text())) if query.panel in NO_FIGURE else has_figure(prometheus, query.text())
 
-    def is_there() -> bool:
+
+def test_a_query_on_our_metrics_has_data(watched: Watched, subtests: pytest.Subtests) -> None:
+    missing = set(OURS)
+
+    def none_is_missing() -> bool:
         assert watched.worker.lives, watched.worker.lines
-        found = watched.prometheus.query(query.text())
-        return bool(found) if any_series else has_figure(watched.prometheus, query.text())
+        missing.difference_update([query for query in missing if has_data(watched.prometheus, query)])
+        return not missing
 
-    assert watched.prometheus.wait_for(is_there, WITHIN_S), f"no data: {query.text()}"
-
-
-@pytest.mark.parametrize("query", OURS, ids=str)
-def test_a_query_on_our_metrics_has_data(watched: Watched, query: Query) -> None:
-    look(watched, query)
-
-
-@pytest.mark.parametrize("query", EXPORTERS, ids=str)
-@pytest.mark.usefixtures("exporter")
-def test_a_query_on_kafka_exporter_has_data(watched: Watched, query: Query) -> None:
-    look(watched, query)
+    watched.prometheus.wait_for(none_is_missing, WITHIN_S)
+    for query in OURS:
+        with subtests.test(str(query)):
+            assert query not in missing, f"no data: {query.text()}"
 
 
 def test_rules_are_evaluated_and_have_results(watched: Watched) -> None:

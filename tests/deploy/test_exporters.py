@@ -1,13 +1,20 @@
-"""The queries of "Consumer lag" on kafka_exporter and kminion have data in a real Prometheus that scrapes what those have said."""
+"""The queries of "Consumer lag" on kafka_exporter and kminion have data in a real Prometheus.
+
+It scrapes recorded pages: neither exporter is a package of Debian's or can be built from the Go module proxy.
+"""
 
 import math
+import re
 from collections.abc import Iterator
 
 import pytest
 
-from tests.deploy.pages import RecordedPage
+from tests.deploy.pages import FOLDER, RecordedPage
 from tests.deploy.prometheus import Prometheus
 from tests.deploy.promql import SOURCES, Query, queries
+from tests.services.compose import image_of
+
+pytestmark = pytest.mark.process
 
 WITHIN_S = 30.0
 ASKED = [query for query in queries() if SOURCES[query.source] != "vectail"]
@@ -21,21 +28,37 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
             yield prometheus
 
 
+@pytest.mark.parametrize(
+    ("service", "recording", "version"),
+    [
+        ("kafka-exporter", "kafka_exporter.prom", r"kafka_exporter (\S+) "),
+        ("kminion", "kminion.prom", r'kminion_exporter_up\{version="(.*)"\}'),
+    ],
+)
+def test_a_recording_is_of_the_version_in_the_compose_file(service: str, recording: str, version: str) -> None:
+    recorded = re.search(version, (FOLDER / recording).read_text(encoding="utf-8"))
+    assert recorded is not None
+    assert image_of(service).endswith(f":v{recorded[1]}")
+
+
 def figures(prometheus: Prometheus, query: Query) -> list[float]:
     return [float(series["value"][1]) for series in prometheus.query(query.text())]
 
 
-@pytest.mark.parametrize("query", ASKED, ids=str)
-def test_a_query_on_an_exporter_has_data(prometheus: Prometheus, query: Query) -> None:
+def test_a_query_on_an_exporter_has_data(prometheus: Prometheus, subtests: pytest.Subtests) -> None:
+    known: dict[Query, list[float]] = {}
 
-    known: list[float] = []
+    def are_known() -> bool:
+        for query in ASKED:
+            if not known.get(query):
+                known[query] = [figure for figure in figures(prometheus, query) if not math.isnan(figure)]
+        return all(known.values())
 
-    def is_known() -> bool:
-        known[:] = [figure for figure in figures(prometheus, query) if not math.isnan(figure)]
-        return bool(known)
-
-    assert prometheus.wait_for(is_known, WITHIN_S), f"no data: {query.text()}"
-    assert min(known) >= 0, "an exporter's -1 is no lag"
+    prometheus.wait_for(are_known, WITHIN_S)
+    for query in ASKED:
+        with subtests.test(str(query)):
+            assert known[query], f"no data: {query.text()}"
+            assert min(known[query]) >= 0, "an exporter's -1 is no lag"
 
 
 @pytest.mark.parametrize(("source", "records"), [(2, 834 + 145 + 1), (3, 1_100 + 100)])

@@ -39,9 +39,6 @@ def name_of(rule: dict[str, Any]) -> str:
     return rule.get("record") or f"{rule['alert']}-{rule['labels']['severity']}"
 
 
-each_alert = pytest.mark.parametrize("alert", ALERTS, ids=name_of)
-
-
 def cases_of(path: Path) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8"))["tests"]
     return found
@@ -51,20 +48,24 @@ def told_cases() -> list[dict[str, Any]]:
     return [one for path in RULE_TESTS for test in cases_of(path) for one in test.get("alert_rule_test", [])]
 
 
+@pytest.mark.process
 def test_the_settings_and_the_rules_are_valid() -> None:
     assert "1 rule files found" in promtool("check", "config", CONFIG)
     assert f"{len(rules())} rules found" in promtool("check", "rules", RULES)
 
 
-@pytest.mark.parametrize("path", RULE_TESTS, ids=lambda path: path.stem)
-def test_the_rules_do_what_their_tests_say(path: Path) -> None:
-    promtool("test", "rules", path)
+@pytest.mark.process
+def test_the_rules_do_what_their_tests_say(subtests: pytest.Subtests) -> None:
+    for path in RULE_TESTS:
+        with subtests.test(path.stem):
+            promtool("test", "rules", path)
 
 
-@pytest.mark.parametrize("path", RULE_TESTS, ids=lambda path: path.stem)
-def test_no_chance_is_in_the_tests_of_rules(path: Path) -> None:
+def test_no_chance_is_in_the_tests_of_rules(subtests: pytest.Subtests) -> None:
     groups = [group["name"] for group in yaml.safe_load(RULES.read_text(encoding="utf-8"))["groups"]]
-    assert yaml.safe_load(path.read_text(encoding="utf-8"))["group_eval_order"] == groups
+    for path in RULE_TESTS:
+        with subtests.test(path.stem):
+            assert yaml.safe_load(path.read_text(encoding="utf-8"))["group_eval_order"] == groups
 
 
 def test_every_alert_is_there_and_has_an_hour_in_which_it_fires() -> None:
@@ -88,33 +89,36 @@ def test_the_healthy_hour_has_every_series_that_an_alert_looks_at() -> None:
     assert looked_at - there == set()
 
 
-@each_alert
-def test_an_alert_says_how_bad_it_is_what_it_means_and_what_to_do(alert: dict[str, Any]) -> None:
-    assert alert["labels"]["severity"] in ("warning", "critical")
-    assert set(alert["annotations"]) == {"summary", "description", "runbook"}
-    assert all(text.strip() for text in alert["annotations"].values())
+def test_an_alert_says_how_bad_it_is_what_it_means_and_what_to_do(subtests: pytest.Subtests) -> None:
+    for alert in ALERTS:
+        with subtests.test(name_of(alert)):
+            assert alert["labels"]["severity"] in ("warning", "critical")
+            assert set(alert["annotations"]) == {"summary", "description", "runbook"}
+            assert all(text.strip() for text in alert["annotations"].values())
 
 
-@each_alert
-def test_an_alert_names_the_place(alert: dict[str, Any]) -> None:
-    named = set(re.findall(r"\$labels\.(\w+)", " ".join(alert["annotations"].values())))
-    can = {label for one in selectors(alert["expr"]) for label in labels_of(one.metric)}
-    assert named <= can
-    left = re.search(r"by \(([^)]*)\)", alert["expr"])
-    known = can if left is None else {label.strip() for label in left[1].split(",")}
-    if "absent(" in alert["expr"]:
-        known = set()
-    assert known & {"topic", "partition", "dependency", "level", "instance"} <= named
+def test_an_alert_names_the_place(subtests: pytest.Subtests) -> None:
+    for alert in ALERTS:
+        with subtests.test(name_of(alert)):
+            named = set(re.findall(r"\$labels\.(\w+)", " ".join(alert["annotations"].values())))
+            can = {label for one in selectors(alert["expr"]) for label in labels_of(one.metric)}
+            assert named <= can
+            left = re.search(r"by \(([^)]*)\)", alert["expr"])
+            known = can if left is None else {label.strip() for label in left[1].split(",")}
+            if "absent(" in alert["expr"]:
+                known = set()
+            assert known & {"topic", "partition", "dependency", "level", "instance"} <= named
 
 
-@pytest.mark.parametrize("rule", rules(), ids=name_of)
-def test_a_rule_names_metrics_and_labels_that_are_there(rule: dict[str, Any]) -> None:
-    found = list(selectors(rule["expr"]))
-    assert found
-    for one in found:
-        assert one.labels <= labels_of(one.metric), one
-    known = {label for one in found for label in labels_of(one.metric)} | SCRAPED
-    assert groupings(rule["expr"]) <= known
+def test_a_rule_names_metrics_and_labels_that_are_there(subtests: pytest.Subtests) -> None:
+    for rule in rules():
+        with subtests.test(name_of(rule)):
+            found = list(selectors(rule["expr"]))
+            assert found
+            for one in found:
+                assert one.labels <= labels_of(one.metric), one
+            known = {label for one in found for label in labels_of(one.metric)} | SCRAPED
+            assert groupings(rule["expr"]) <= known
 
 
 def test_a_worker_that_is_added_is_scraped() -> None:

@@ -1,7 +1,7 @@
-"""An engine without a model: a text's vector is a hash of its token ids. It breaks, dies or hangs on request.
+"""An engine without a model: a text's vector is a hash of its token ids. It fails, dies or hangs on request.
 
-For every test that needs an engine but not its vectors' meaning. `tests/contracts/test_engine.py` runs the same suite on it and
-on the real ones. The switches are plain attributes, set between calls or from another thread.
+For tests that need an engine but no meaningful vectors. `tests/contracts/test_engine.py` runs one suite on it and on the real engines.
+The switches are plain attributes, set between calls or from another thread.
 """
 
 import hashlib
@@ -16,9 +16,9 @@ from worker.embedding.model.vectors import TokenIds, Vectors
 
 
 class FakeEngine:
-    """Vectors depend on nothing but the token ids of their own text.
+    """A vector depends only on the token ids of its own text.
 
-    Thread: one for `embed`, as every engine; the switches any.
+    Thread: one for `embed`, as for every engine; the switches any.
     """
 
     name = "fake"
@@ -35,9 +35,9 @@ class FakeEngine:
         self.nan_on: set[int] = set()
         """A text that contains one of these ids gets a vector that is not finite."""
         self.vectors_missing = 0
-        """So many vectors fewer come back than texts were given."""
+        """How many vectors too few it returns."""
         self.wrong = False
-        """All vectors are those of another model: the golden texts fail."""
+        """Return the vectors of another model: the golden texts fail."""
         self.memory_tokens: int | None = None
         """A batch of more tokens raises OutOfMemory."""
         self.dies_on: set[int] = set()
@@ -45,7 +45,7 @@ class FakeEngine:
         self.dead = False
         """Every call raises EngineDied."""
         self.gate: threading.Event | None = None
-        """`embed` waits for the one that it finds, after it has set `entered`: until then the engine hangs."""
+        """If set, `embed` sets `entered` and then waits for this event."""
         self.entered = threading.Event()
 
     def embed(self, batch: Sequence[TokenIds]) -> Vectors:

@@ -1,7 +1,7 @@
-"""A sink in memory that keeps the promises of `sinks.sink.Sink`, and breaks them on request.
+"""A sink in memory that keeps the contract of `sinks.sink.Sink`, and breaks it on request.
 
-For every test that needs a sink but no Milvus. `tests/contracts/test_sink.py` runs the same suite on it and on the real thing, so
-that what a test learns from it is true. The switches are plain attributes, set between calls or from another thread.
+For every test that needs a sink but no Milvus. `tests/contracts/test_sink.py` runs the same suite on this sink and on Milvus. The
+switches are plain attributes, set between calls or from another thread.
 """
 
 import math
@@ -43,7 +43,7 @@ _BITS = {"time": 63, "offset": 63, "partition": 31, "sub": 31, "chunk": 31, "chu
 
 
 class FakeSink:
-    """Rows in two dicts; every call takes one lock, so a call is seen whole or not at all.
+    """Rows in two dicts; every call takes one lock, so it is atomic.
 
     Thread: any.
     """
@@ -54,29 +54,29 @@ class FakeSink:
         self.lines: dict[str, LineRow] = {}
         self.templates: dict[str, TemplateRow] = {}
         self.calls: list[str] = []
-        """Names of all calls so far, refused ones too; `open` and `close` as well."""
+        """Names of all calls so far, including refused ones, `open` and `close`."""
         self.is_open = False
         self.exists = False
-        """Whether the collections are there; the first `open` that may makes them."""
+        """Whether the collections exist; the first `open` with `create` creates them."""
         self.lifetime_s: float | None = None
-        """What `retention_s` says; nothing is ever removed here."""
+        """The value of `retention_s`; nothing is ever removed here."""
         self.mismatch = ""
         """Not empty: `open` raises SinkMismatch with it."""
         self.busy_calls = 0
-        """So many further calls (of any kind but `close`) raise SinkBusy and do nothing."""
+        """The next n calls (any but `close`) raise SinkBusy and do nothing."""
         self.lost_acknowledgements = 0
-        """So many further upserts or deletes do their work and then raise SinkBusy."""
+        """The next n upserts or deletes do their work and then raise SinkBusy."""
         self.rejected_texts: set[str] = set()
         """An upsert with one of these texts raises SinkRejected and stores nothing."""
         self.broken = ""
         """Not empty: every call but `close` raises SinkBroken with it."""
         self.doubles: dict[str, int] = {}
-        """So many further rows of an id are stored: counted, and folded into one where they are read."""
+        """Extra stored rows by id: counted, but read as one row."""
         self.gate = threading.Event()
-        """Cleared: upserts and reads wait here, holding no lock. Set at first."""
+        """While cleared, upserts and reads wait here without holding the lock. Initially set."""
         self.gate.set()
         self.entered = threading.Event()
-        """Set when a call has reached the gate; a test clears it and waits for it."""
+        """Set when a call reaches the gate; a test clears it and waits for it."""
         self.on_upsert: Callable[[Sequence[TemplateRow] | Sequence[LineRow]], None] = lambda _rows: None
         """Called with the rows before they are stored, outside the lock; may raise."""
         self._lock = threading.Lock()
@@ -141,7 +141,7 @@ class FakeSink:
         return {one: sorted(lines, key=_age, reverse=True)[:limit] for one, lines in found.items() if lines and limit > 0}
 
     def matching_lines(self, text: str, limit: int, only: LineFilter) -> list[LineHit]:
-        """By BM25 (Robertson and Zaragoza 2009) over the lines that pass the filter."""
+        """Rank by BM25 (Robertson and Zaragoza 2009) over the lines that pass the filter."""
         self._begin("matching_lines")
         if not self.has_bm25:
             raise ValueError("milvus.bm25 is off: the fake sink is told to have no words")
@@ -175,7 +175,7 @@ class FakeSink:
         return TemplateCounts(sorted(counts, key=lambda one: (-one.lines, one.digest)), complete=len(found) <= most_rows)
 
     def ping(self) -> None:
-        """Leave no trace: it is called from a thread of its own, whenever that likes."""
+        """Leave no trace in `calls`: a thread of its own calls this at any time."""
         if self.broken:
             raise SinkBroken(self.broken)
         if self.busy_calls or not self.is_open:

@@ -53,11 +53,12 @@ class Lives:
         scene.members_die()
         self._settings = {**_SMALL, **settings}
         self._turns = itertools.cycle(_PROTOCOLS)
+        self._deaths = 0
 
     def killed_at(self, point: str) -> None:
         """Let a worker live until this point, and judge what it leaves."""
         self.scene.topics.send(RECORDS_A_LIFE, _mixed)
-        worker = self._begin(fail_point=f"{point}:{_MOMENTS.get(point, _USUAL_MOMENT)}")
+        worker = self._begin(test_fail_point=f"{point}:{_MOMENTS.get(point, _USUAL_MOMENT)}")
         if point == _AT_REVOCATION:
             self.scene.wait_progress(worker)
             worker.terminate()  # leaving the group revokes what it has
@@ -90,6 +91,7 @@ class Lives:
         return self.scene.start_under(next(self._turns), **self._settings, **settings)
 
     def _judge(self) -> tuple[Committed, Verdict]:
+        self._deaths += 1
         committed, verdict = self.scene.check_nothing_lost()
         assert committed != self.scene.topics.ends(), "it was not killed in the middle"
         return committed, verdict

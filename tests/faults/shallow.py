@@ -14,7 +14,7 @@ from safetensors.numpy import load_file, save_file
 from tests.model_fixture import CACHE
 from worker.embedding.model.folder import WEIGHTS, default_folder
 from worker.embedding.model.prepared import PreparedModel, prepare_model
-from worker.embedding.model.staging import new_folder
+from worker.embedding.model.staging import staging_folder
 
 _LAYERS = 1
 _FOLDER = CACHE / f"shallow-{_LAYERS}"
@@ -24,10 +24,10 @@ def shallow_model() -> PreparedModel:
     """Return it prepared; made once for all test runs, beside the default model."""
     if not _FOLDER.is_dir():
         CACHE.mkdir(parents=True, exist_ok=True)
-        with new_folder(CACHE) as making:
-            _write(making)
+        with staging_folder(CACHE) as staging:
+            _write(staging)
             with contextlib.suppress(OSError):  # the tests' other process may have been first
-                making.rename(_FOLDER)
+                staging.rename(_FOLDER)
     return prepare_model(_FOLDER, CACHE)
 
 

@@ -10,8 +10,8 @@ import pytest
 from tests.faults.records import Content, Entry
 from tests.faults.scene import COLLECTION, Scene
 from worker.cli.app import run_app
-from worker.cli.dlq_verbs import dlq_app
-from worker.cli.verify_verbs import verify_app
+from worker.cli.dlq_commands import dlq_app
+from worker.cli.verify_commands import verify_app
 from worker.embedding.model.prepared import PreparedModel
 
 ENTRIES = 2_000

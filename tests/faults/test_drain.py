@@ -59,7 +59,7 @@ def test_a_second_sigterm_leaves_at_once_and_a_drain_that_takes_too_long_exits_3
 
 @pytest.mark.usefixtures("vllm_installed")
 def test_sigterm_while_vllm_loads_leaves_at_once(scene: Scene) -> None:
-    """It takes up to minutes, and nothing was taken in yet."""
+    """Loading takes up to minutes, and no record was read yet."""
     scene.topics.send(10)
     worker = scene.start(engine__name="vllm")
     until_s = time.monotonic() + WAIT_S
@@ -68,6 +68,6 @@ def test_sigterm_while_vllm_loads_leaves_at_once(scene: Scene) -> None:
         assert worker.stays_alive(LOOK_AGAIN_S), worker.lines
     worker.terminate()
     assert worker.wait(LEAVE_S) == DRAINED, worker.lines
-    assert [event["event"] for event in worker.events("info")] == ["starting", "stopped before the model was loaded; nothing was taken in"]
+    assert [event["event"] for event in worker.events("info")] == ["starting", "stopped before the model was loaded; no record was read"]
     assert worker.words() == []
     assert set(scene.topics.committed().values()) == {0}

@@ -28,7 +28,7 @@ def test_records_that_are_gone_stop_the_worker_until_the_user_decides(scene: Sce
     assert [line for line in stopped.lines if "traceback" in line] == []
     (line,) = stopped.words()
     assert line.startswith(
-        f"vectail: {topics.logs}/0: offset 4 is next, but the first that is there is 6: 2 records not indexed and gone; "
+        f"vectail: {topics.logs}/0: offset 4 is next, but the oldest record left is 6: 2 records expired before they were indexed; "
     )
     assert f"`vectail offsets reset --to earliest --topic {topics.logs} --partition 0`" in line
     assert topics.committed()[0] == 4
@@ -38,6 +38,6 @@ def test_records_that_are_gone_stop_the_worker_until_the_user_decides(scene: Sce
     scene.drain(worker)
     warned = [event["event"] for event in worker.events("warning")]
     assert any(
-        f"{topics.logs}/0: offset 4 is next" in line and "going on at 6 (kafka.on_expired_offset = earliest)" in line for line in warned
+        f"{topics.logs}/0: offset 4 is next" in line and "resuming at 6 (kafka.on_expired_offset = earliest)" in line for line in warned
     )
     assert {line.offset for line in scene.read().lines if line.partition == 0} == {6, 7, 8, 9}

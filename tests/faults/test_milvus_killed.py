@@ -7,13 +7,13 @@ import time
 
 import pytest
 
+from sinks.milvus.settings import MilvusSettings
 from tests.faults.scene import Scene
 from tests.services.milvus import MilvusServer
 from worker.cli.screen import Screen
 from worker.cli.verify import VerifyOptions, verify_topics
 from worker.embedding.model.prepared import PreparedModel
 from worker.groups.offsets import Target
-from worker.settings.milvus_table import MilvusTable
 from worker.settings.settings import Settings
 from worker.settings.tables import DecodeTable, EngineTable, KafkaTable, ModelTable
 
@@ -30,7 +30,7 @@ def _verify(scene: Scene, model: PreparedModel, *, repair: bool) -> tuple[bool, 
         kafka=KafkaTable(
             bootstrap_servers=topics.bootstrap, topics=(topics.logs,), group=topics.group, dead_letter_topic=topics.dead_letters
         ),
-        milvus=MilvusTable(uri=scene.server.uri, collection=scene.collection),
+        milvus=MilvusSettings(uri=scene.server.uri, collection=scene.collection),
         model=ModelTable(folder=model.folder),
         engine=EngineTable(name="llama"),
         decode=DecodeTable(errors="strict"),

@@ -16,6 +16,8 @@ from tests.worker.embedding.cache.rig import DIM, Rig, digest_of, space_of, vect
 from worker.embedding.cache.breaker import FAILURES
 from worker.embedding.cache.frame import FrameCodec
 
+pytestmark = pytest.mark.process
+
 SHORT_S = 0.05
 REACHED_S = 0.5
 """Long enough for a question to reach the server."""

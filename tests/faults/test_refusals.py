@@ -1,7 +1,7 @@
 """What the user must change before a start can succeed: exit code 2, and one line that names it."""
 
 from sinks.milvus.lite import LocalMilvus
-from sinks.milvus.sink import MilvusSettings, MilvusSink
+from sinks.milvus.sink import MilvusSettings, MilvusSink, VectorSpace
 from tests.faults.scene import COLLECTION, Scene
 
 USER_ERROR = 2
@@ -19,7 +19,7 @@ def _refusal(scene: Scene) -> str:
 
 
 def _collections_of(scene: Scene, *, dim: int, space: str) -> None:
-    sink = MilvusSink(MilvusSettings(uri=str(scene.milvus), dim=dim, space=space, collection=COLLECTION))
+    sink = MilvusSink(MilvusSettings(uri=str(scene.milvus), collection=COLLECTION), VectorSpace(dim, space))
     sink.open()
     sink.close()
 

@@ -105,7 +105,7 @@ def test_the_lag_is_kafkas_own_under_load_after_a_rebalance_and_where_no_record_
     scene = server_scene
     scene.topics.send(900, partition=0)
     scene.topics.send(900, partition=1)
-    slow = {"limits__max_in_flight_records": "50", "fail_point": "before_upsert:1000000:1"}
+    slow = {"limits__max_in_flight_records": "50", "test_fail_point": "before_upsert:1000000:1"}
     workers: list[WorkerProcess] = [scene.start(**slow, **REFRESH)]
     pages = [Pages(workers[0])]
     pages[0].wait_until("readiness", lambda: pages[0].readiness() == READY)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from sinks.milvus.settings import MilvusSettings
 from sinks.row import row_id
 from tests.faults.scene import COLLECTION, Scene
 from tests.faults.topics import Topics
@@ -16,7 +17,6 @@ from worker.cli.screen import Screen
 from worker.cli.verify import VerifyOptions, verify_topics
 from worker.embedding.model.prepared import PreparedModel
 from worker.groups.offsets import Target
-from worker.settings.milvus_table import MilvusTable
 from worker.settings.settings import Settings
 from worker.settings.tables import DecodeTable, EngineTable, KafkaTable, ModelTable
 
@@ -39,7 +39,7 @@ class Kept:
             kafka=KafkaTable(
                 bootstrap_servers=topics.bootstrap, topics=(topics.logs,), group=topics.group, dead_letter_topic=topics.dead_letters
             ),
-            milvus=MilvusTable(uri=uri, collection=self.collection),
+            milvus=MilvusSettings(uri=uri, collection=self.collection),
             model=ModelTable(folder=model.folder),
             engine=EngineTable(name="llama"),
             decode=DecodeTable(errors="strict"),

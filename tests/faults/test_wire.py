@@ -33,7 +33,7 @@ def test_what_comes_damaged_first_or_later_is_fetched_again_and_every_text_is_it
         scene.wait_all_committed(worker)
         assert proxy.spoiled > TIMES, "hardly anything came damaged"
         complaints = Counter(event["event"] for event in worker.events("warning"))
-        places = {f"{scene.topics.logs}/{partition}: what came is damaged; fetching it again" for partition in scene.topics.ends()}
+        places = {f"{scene.topics.logs}/{partition}: damaged data received; fetching it again" for partition in scene.topics.ends()}
         assert set(complaints) <= places
         assert complaints
         assert max(complaints.values()) == 1
@@ -48,7 +48,7 @@ def test_a_batch_too_large_to_unpack_holds_its_partition_only_and_goes_on_once_i
     _send_large(scene)
     scene.topics.send(200)
     worker = scene.start(kafka__librdkafka=SMALL)
-    worker.wait_for(f"{scene.topics.logs}/0 stands still: what stands at offset 0 comes damaged every time")
+    worker.wait_for(f"{scene.topics.logs}/0 is blocked: the data at offset 0 arrives damaged every time")
     scene.wait_all_committed(worker, partitions=[1, 2, 3])
     assert scene.topics.committed()[0] == 0
     scene.drain(worker)

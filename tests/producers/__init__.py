@@ -1,1 +1,1 @@
-"""Unit tests of producers, one file a module."""
+"""Unit tests of producers, one file per module."""

@@ -1,4 +1,4 @@
-"""An embedded broker, topics of their own for every test, and a plain consumer to see what really arrived."""
+"""An embedded broker, a topic of its own for every test, and a plain consumer that shows what arrived."""
 
 import itertools
 import threading
@@ -34,7 +34,7 @@ class Said:
 
 
 class Outcomes:
-    """Collects what deliveries came to, by name; a test can wait for a number of them."""
+    """Collects the outcomes of deliveries, by name; a test can wait for a number of them."""
 
     def __init__(self) -> None:
         self.all: list[tuple[str, object]] = []
@@ -55,7 +55,7 @@ class Outcomes:
 
 
 def headers_of(record: Message) -> list[Header]:
-    """Return a record's headers as they stand on the wire."""
+    """Return a record's headers as they are on the wire."""
     found: list[Header] = []
     headers = record.headers() or []
     assert isinstance(headers, list)
@@ -99,7 +99,7 @@ def closed_port() -> int:
 
 @pytest.fixture
 def new_producer(broker: EmbeddedBroker, said: Said) -> Iterator[NewProducer]:
-    """Build producers, for the embedded broker unless told otherwise; all are closed after the test."""
+    """Build producers, by default for the embedded broker; all are closed after the test."""
     built: list[KafkaProducer] = []
 
     def build(
@@ -115,7 +115,7 @@ def new_producer(broker: EmbeddedBroker, said: Said) -> Iterator[NewProducer]:
 
 @pytest.fixture
 def read_topic(broker: EmbeddedBroker) -> ReadTopic:
-    """Read the first `count` records of a topic with a client of its own, all partitions, oldest first in each."""
+    """Read the first `count` records of a topic with a separate client: all partitions, oldest first in each."""
 
     def read(topic: str, count: int) -> list[Message]:
         consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "reader", "auto.offset.reset": "earliest"})

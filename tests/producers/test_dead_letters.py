@@ -1,14 +1,15 @@
-"""Dead letters: nothing of the original is lost, nothing is called delivered too early, and nothing is ever given up."""
+"""Dead letters keep the whole original, are reported as delivered only after the acknowledgement, and are never dropped."""
 
 import hashlib
 import io
 import json
+from collections.abc import Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from producers.dead_letters import HEAD_BYTES, PRODUCER_PROPERTIES, DeadLetter, DeadLetterSender, Envelope, envelope
-from producers.envelope import mark_headers
+from producers.envelope import ListedPiece, mark_headers
 from producers.kafka import EmbeddedBroker, Header
 from producers.lines import TooLarge, read_lines
 from tests.producers.conftest import NewProducer, Outcomes, ReadTopic, Said, headers_of
@@ -17,8 +18,14 @@ from tests.services.proxy import Proxy
 ORIGINAL: list[Header] = [("traceparent", b"00-ab"), ("traceparent", None), ("vectail.reason", b"somebody's own")]
 
 
-def letter(value: bytes | None, *, pieces: list[tuple[int, int, str]] | None = None, headers: list[Header] | None = None) -> DeadLetter:
-    return DeadLetter("logs", 3, 17, "00c0ffee", 1_700_000_000_123, b"key\xff", value, headers or [], "decode", "not UTF-8", pieces or [])
+def listed(*pieces: tuple[int, int, str]) -> list[ListedPiece]:
+    return [ListedPiece(*piece) for piece in pieces]
+
+
+def letter(value: bytes | None, *, pieces: Sequence[tuple[int, int, str]] = (), headers: list[Header] | None = None) -> DeadLetter:
+    return DeadLetter(
+        "logs", 3, 17, "00c0ffee", 1_700_000_000_123, b"key\xff", value, headers or [], "decode", "not UTF-8", listed(*pieces)
+    )
 
 
 def named(headers: list[Header]) -> dict[str, bytes | None]:
@@ -149,11 +156,12 @@ def test_a_reason_without_end_is_clipped() -> None:
 
 
 def test_a_mark_names_its_letter_and_the_pieces_that_are_left() -> None:
-    left = [(0, 1, "bad"), (4, 0, "bad"), (2, 2, "worse")]
+    failing = listed((0, 1, "bad"), (4, 0, "bad"), (2, 2, "worse"))
+    many = listed(*((n, 0, "r" * 99 + str(n)) for n in range(2_000)))
 
     assert mark_headers(3, 17, (), version="1.2") == [("vectail.replayed", b"3/17"), ("vectail.version", b"1.2")]
-    assert named(mark_headers(3, 17, left, version="1"))["vectail.pieces"] == b'{"bad":[[0,1],[4,0]],"worse":[[2,2]]}'
-    assert named(mark_headers(3, 17, [(n, 0, "r" * 99 + str(n)) for n in range(2_000)], version="1"))["vectail.pieces.omitted"] == b"2000"
+    assert named(mark_headers(3, 17, failing, version="1"))["vectail.pieces"] == b'{"bad":[[0,1],[4,0]],"worse":[[2,2]]}'
+    assert named(mark_headers(3, 17, many, version="1"))["vectail.pieces.omitted"] == b"2000"
 
 
 def test_a_full_queue_holds_letters_and_loses_none(

@@ -1,4 +1,4 @@
-"""Feeding a topic: every line arrives once, and never faster than the reader can keep."""
+"""Feeding a topic: every line arrives once, and no faster than the reader can take them."""
 
 import random
 import threading
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from producers.feed import Fed, FeedFailed, FeedWindow, feed
+from producers.feed import FeedFailed, FeedProgress, FeedWindow, feed
 from producers.kafka import EmbeddedBroker, KafkaProducer
 from producers.lines import TooLarge
 from tests.producers.conftest import WAIT_S, NewProducer, ReadTopic, Said
@@ -27,10 +27,10 @@ def never(seconds: float) -> bool:
 def test_line_i_goes_to_partition_i_modulo_their_number_and_all_are_acknowledged(
     new_producer: NewProducer, topic: str, read_topic: ReadTopic
 ) -> None:
-    fed = Fed()
+    fed = FeedProgress()
     lines = [b"%d" % number for number in range(1_001)]
 
-    feed(lines, new_producer(), topic, fed=fed, pause=never, refuse=refuse_none)
+    feed(lines, new_producer(), topic, progress=fed, pause=never, refuse=refuse_none)
 
     records = read_topic(topic, 1_001)
     assert {(record.partition(), record.offset()): record.value() for record in records} == {
@@ -41,10 +41,10 @@ def test_line_i_goes_to_partition_i_modulo_their_number_and_all_are_acknowledged
 
 
 def test_empty_lines_are_records_and_too_large_ones_are_only_counted(new_producer: NewProducer, topic: str, read_topic: ReadTopic) -> None:
-    fed = Fed()
+    fed = FeedProgress()
     refused: list[TooLarge] = []
 
-    feed([b"", TOO_LARGE, b"last"], new_producer(), topic, fed=fed, pause=never, refuse=refused.append)
+    feed([b"", TOO_LARGE, b"last"], new_producer(), topic, progress=fed, pause=never, refuse=refused.append)
 
     assert {record.value() for record in read_topic(topic, 2)} == {b"", b"last"}
     assert refused == [TOO_LARGE]
@@ -55,7 +55,7 @@ def test_a_window_keeps_an_embedded_broker_from_dropping_what_nobody_has_read(sa
     broker = EmbeddedBroker()
     producer = KafkaProducer(broker.bootstrap_servers, {}, say=said)
     rng = random.Random(5)
-    lines = [rng.randbytes(200_000) for _ in range(200)]  # 10 MB a partition, which cannot be compressed
+    lines = [rng.randbytes(200_000) for _ in range(200)]  # 10 MB per partition, incompressible
     committed: Counter[int] = Counter()
     slow = threading.Semaphore(0)  # the reader takes a record only when the feed waits for it
 
@@ -85,7 +85,7 @@ def test_a_window_keeps_an_embedded_broker_from_dropping_what_nobody_has_read(sa
 
     reader = threading.Thread(target=read)
     reader.start()
-    feed(lines, producer, "logs", fed=Fed(), pause=pause, refuse=refuse_none, window=FeedWindow(lambda: committed))
+    feed(lines, producer, "logs", progress=FeedProgress(), pause=pause, refuse=refuse_none, window=FeedWindow(lambda: committed))
     slow.release(len(lines))
     reader.join(WAIT_S)
 
@@ -107,13 +107,13 @@ def test_a_window_admits_one_record_whatever_its_size_and_then_waits_for_it() ->
 
 
 def test_a_feed_that_is_told_to_stop_ends_while_it_waits_for_room(new_producer: NewProducer, topic: str) -> None:
-    fed = Fed()
+    fed = FeedProgress()
 
     feed(
         [b"x" * 100] * 50,
         new_producer(),
         topic,
-        fed=fed,
+        progress=fed,
         pause=lambda _: True,
         refuse=refuse_none,
         window=FeedWindow(dict[int, int], limit_bytes=500),
@@ -123,7 +123,7 @@ def test_a_feed_that_is_told_to_stop_ends_while_it_waits_for_room(new_producer: 
 
 
 def test_a_feed_without_a_broker_waits_until_told_to_stop(new_producer: NewProducer, closed_port: int, said: Said) -> None:
-    fed = Fed()
+    fed = FeedProgress()
     waits = threading.Event()
     stop = threading.Event()
 
@@ -132,7 +132,7 @@ def test_a_feed_without_a_broker_waits_until_told_to_stop(new_producer: NewProdu
         return stop.wait(WAIT_S)
 
     producer = new_producer(servers=f"127.0.0.1:{closed_port}")
-    feeding = threading.Thread(target=lambda: feed([b"x"], producer, "t", fed=fed, pause=pause, refuse=refuse_none))
+    feeding = threading.Thread(target=lambda: feed([b"x"], producer, "t", progress=fed, pause=pause, refuse=refuse_none))
     feeding.start()
 
     assert waits.wait(WAIT_S)
@@ -146,7 +146,7 @@ def test_a_feed_without_a_broker_waits_until_told_to_stop(new_producer: NewProdu
 def test_a_delivery_that_fails_ends_the_feed_with_one_line(said: Said) -> None:
     broker = EmbeddedBroker()
     producer = KafkaProducer(broker.bootstrap_servers, {"message.timeout.ms": "3000", "enable.idempotence": "false"}, say=said)
-    fed = Fed()
+    fed = FeedProgress()
 
     def lines() -> Iterator[bytes]:
         yield b"delivered"
@@ -155,7 +155,7 @@ def test_a_delivery_that_fails_ends_the_feed_with_one_line(said: Said) -> None:
         yield b"never"
 
     with pytest.raises(FeedFailed, match=r"topic logs: .*1 of 2 records were delivered") as failure:
-        feed(lines(), producer, "logs", fed=fed, pause=never, refuse=refuse_none)
+        feed(lines(), producer, "logs", progress=fed, pause=never, refuse=refuse_none)
 
     assert "\n" not in str(failure.value)
     producer.close(0.0)
@@ -168,6 +168,6 @@ def test_a_rate_makes_the_feed_wait_for_as_long_as_it_says(new_producer: NewProd
         waited_s.append(seconds)
         return len(waited_s) == 3
 
-    feed([b"x"] * 10, new_producer(), topic, fed=Fed(), pause=pause, refuse=refuse_none, rate=0.01)
+    feed([b"x"] * 10, new_producer(), topic, progress=FeedProgress(), pause=pause, refuse=refuse_none, rate=0.01)
 
     assert [round(seconds, -1) for seconds in waited_s] == [100.0, 200.0, 300.0]

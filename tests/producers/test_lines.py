@@ -1,4 +1,4 @@
-"""Lines out of files: the same as `bytes.split` would give, in any blocks, and never more held than allowed."""
+"""Lines of files: the same as from `bytes.split`, whatever the blocks, within the memory bound."""
 
 import hashlib
 import io
@@ -14,7 +14,7 @@ from producers.lines import HEAD_BYTES, FileUnreadable, TooLarge, check_files, r
 
 
 class Trickle(io.RawIOBase):
-    """A pipe that gives its bytes in pieces of given sizes, over and over."""
+    """A pipe that gives its bytes in pieces of the given sizes, in rotation."""
 
     def __init__(self, content: bytes, sizes: list[int]) -> None:
         self._content = content
@@ -31,7 +31,7 @@ class Trickle(io.RawIOBase):
 
 
 def oracle(content: bytes, max_record_bytes: int) -> list[bytes | TooLarge]:
-    """Split in the plainest way: all at once."""
+    """Split all at once."""
     *ended, last = content.split(b"\n")
     lines = [line.removesuffix(b"\r") for line in ended] + ([last] if last else [])
     return [
@@ -41,8 +41,8 @@ def oracle(content: bytes, max_record_bytes: int) -> list[bytes | TooLarge]:
 
 
 @settings(max_examples=500)
-@example(content=b"abc\r\nd", sizes=[4], max_record_bytes=3)  # the return comes last in a block, and is not text
-@example(content=b"abc\r", sizes=[4], max_record_bytes=3)  # nor is there a line end, and it is text
+@example(content=b"abc\r\nd", sizes=[4], max_record_bytes=3)  # the return ends a block, and is not text
+@example(content=b"abc\r", sizes=[4], max_record_bytes=3)  # no line end follows the return: it is text
 @example(content=b"a\nbc\nd", sizes=[9], max_record_bytes=1)  # a whole line within one read is above the limit
 @given(
     content=st.lists(st.sampled_from([b"\n", b"\r", b"\r\n", b"a", b"bc", b"\x00", b"\xff\xfe", b"x" * 7]), max_size=60).map(b"".join),

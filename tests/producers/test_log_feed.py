@@ -1,4 +1,4 @@
-"""The synthetic stream: the same for a seed, varied as real logs are, and worth asking questions."""
+"""The synthetic stream: the same for the same seed, as varied as real logs, with something for every example query."""
 
 import json
 import string
@@ -7,7 +7,7 @@ from itertools import islice
 
 from producers.lines import MAX_RECORD_BYTES
 from producers.log_feed import EXAMPLE_QUERIES, synthetic_lines
-from producers.log_vocabulary import INCIDENTS, KINDS, VALUES
+from producers.log_vocabulary import INCIDENTS, LOG_TEMPLATES, VALUES
 
 START_MS = 1_760_000_000_000
 
@@ -22,7 +22,7 @@ def test_a_seed_gives_the_same_lines_and_another_seed_others() -> None:
 
 def test_every_incident_comes_within_a_demo_and_stays_rare() -> None:
     lines = list(synthetic_lines(1, 6_000, START_MS))
-    marks = [max(_fixed_parts(kind.text), key=len) for kind in INCIDENTS]
+    marks = [max(_fixed_parts(template.text), key=len) for template in INCIDENTS]
 
     counts = [sum(mark in line for line in map(_text, lines)) for mark in marks]
 
@@ -41,7 +41,7 @@ def test_most_lines_are_distinct_and_a_few_kinds_make_up_most_of_them() -> None:
 def test_a_dozen_services_speak_and_json_lines_carry_level_and_service() -> None:
     objects = [json.loads(line) for line in synthetic_lines(2, 3_000, START_MS) if line.startswith(b"{")]
 
-    assert len({kind.service for kind in KINDS}) >= 12
+    assert len({template.service for template in LOG_TEMPLATES}) >= 12
     assert len(objects) > 300
     for one in objects:
         assert {"time", "level", "service", "message"} <= one.keys()
@@ -56,9 +56,9 @@ def test_some_records_are_stack_traces_and_none_is_too_large() -> None:
 
 
 def test_every_name_in_a_text_has_values() -> None:
-    for kind in (*KINDS, *INCIDENTS):
-        names = {name for _, name, _, _ in string.Formatter().parse(kind.text) if name is not None}
-        assert names | set(kind.fields) <= VALUES.keys(), kind
+    for template in (*LOG_TEMPLATES, *INCIDENTS):
+        names = {name for _, name, _, _ in string.Formatter().parse(template.text) if name is not None}
+        assert names | set(template.fields) <= VALUES.keys(), template
 
 
 def test_a_value_that_stands_in_the_text_is_the_same_in_its_field() -> None:

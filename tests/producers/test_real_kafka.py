@@ -7,7 +7,7 @@ import pytest
 from confluent_kafka import Consumer, Message, TopicPartition
 
 from producers.dead_letters import HEAD_BYTES, PRODUCER_PROPERTIES, DeadLetter, DeadLetterSender
-from producers.feed import Fed, FeedFailed, feed
+from producers.feed import FeedFailed, FeedProgress, feed
 from producers.kafka import KafkaProducer
 from producers.replies import PRODUCER_PROPERTIES as REPLY_PROPERTIES
 from producers.replies import Reply, ReplySender
@@ -114,9 +114,9 @@ def test_a_reply_to_a_topic_that_is_missing_is_let_go(kafka: KafkaServer, unique
 
 def test_a_feed_into_a_topic_that_is_missing_says_so(producer: KafkaProducer, unique: Unique) -> None:
     topic = unique("absent")
-    fed = Fed()
+    fed = FeedProgress()
 
     with pytest.raises(FeedFailed, match=f"topic {topic}: .*nknown topic"):
-        feed([b"x"], producer, topic, fed=fed, pause=lambda _: False, refuse=lambda _: None)
+        feed([b"x"], producer, topic, progress=fed, pause=lambda _: False, refuse=lambda _: None)
 
     assert fed.read == 0

@@ -33,7 +33,7 @@ def test_a_reply_that_nobody_takes_is_counted_and_let_go_at_its_deadline_once(
 
     assert outcomes.wait_for(1) == [("reply", False)]
     assert time.monotonic() >= sent_s + 1.5
-    assert lines == ["replies: r does not take them (no acknowledgement in time); each is let go once nobody can be waiting for it"]
+    assert lines == ["replies: r does not take them (no acknowledgement in time); each is dropped once its query's deadline has passed"]
     producer.close(0.0)
     assert outcomes.all == [("reply", False)]
     assert sender.undelivered == 1

@@ -1,4 +1,4 @@
-"""The batcher keeps its promises over any sequence of arrivals, batches, batches that are put back, and shrinks."""
+"""The batcher keeps its promises over any sequence of arrivals, batches, returned batches and shrinks."""
 
 import math
 from itertools import count
@@ -24,18 +24,19 @@ class Limits(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """One batch, and what waited round it."""
+    """One batch, and what waited before and after it."""
 
     queries: list[int]
-    """Tokens of each."""
+    """Tokens of each query."""
     logs: int
+    """Tokens of all logs."""
     waiting_queries: list[int]
     """Tokens of each that waited before the batch was formed."""
     logs_after: int
     next_log: int
-    """Tokens of the first log that was left behind; 0 without one."""
+    """Tokens of the first log that still waited; 0 if none did."""
     cap: int
-    """While queries arrive."""
+    """Most tokens while queries arrive."""
     since_query_s: float
 
 
@@ -46,7 +47,7 @@ def limits(draw: st.DrawFn) -> Limits:
 
 
 class Arrival(NamedTuple):
-    """What comes before a batch is formed, how long the one before took, and whether the batch is put back before the next."""
+    """Texts that arrive before a batch, how long the previous batch took, and whether this one is put back."""
 
     queries: list[int]
     logs: list[int]
@@ -72,9 +73,9 @@ def histories(draw: st.DrawFn) -> History:
 
 
 def play(chosen: Limits, arrivals: list[Arrival]) -> tuple[list[Seen], int]:
-    """Work the arrivals off, then the rest; check what every batch must keep; return what was seen, and the longest log.
+    """Process the arrivals, then the rest; check every batch; return the batches that stay, and the tokens of the longest log.
 
-    A batch that is put back is checked like any other, but only those that stay are seen.
+    A batch that is put back is checked, but not returned.
     """
     batcher = new_batcher(chosen)
     numbers = count()
@@ -111,7 +112,7 @@ def play(chosen: Limits, arrivals: list[Arrival]) -> tuple[list[Seen], int]:
 
 
 def _check(batch: Batch[Text, Text], waiting: tuple[list[Text], list[Text]], budget: int) -> None:
-    """Each text comes out once and in order, within the budget; something comes while something waits."""
+    """Each text comes out once and in order, within the budget; the batch is not empty while a text waits."""
     assert batch.queries == waiting[0][: len(batch.queries)]
     assert batch.logs == waiting[1][: len(batch.logs)]
     assert _tokens(batch.queries) + _tokens(batch.logs) <= budget
@@ -119,7 +120,7 @@ def _check(batch: Batch[Text, Text], waiting: tuple[list[Text], list[Text]], bud
 
 
 def late_tokens(chosen: Limits, seen: list[Seen]) -> int:
-    """Return by how much logs may lag behind their floor: by one floor if a query came that was too long to find room beside it."""
+    """Return how many tokens the logs may lag behind their floor: one floor if a query was too long to fit beside it."""
     return chosen.floor if any(max(batch.waiting_queries, default=0) > chosen.budget - chosen.floor for batch in seen) else 0
 
 
@@ -136,7 +137,7 @@ def test_every_text_comes_out_once_in_order_within_the_budget_and_something_alwa
 @settings(max_examples=300, deadline=None)
 @given(histories())
 def test_logs_get_their_floor_over_any_run_of_batches(history: History) -> None:
-    """One floor less where queries come that are too long to find room beside it."""
+    """One floor less if queries come that are too long to fit beside it."""
     chosen, _ = history
     seen, longest = play(*history)
     late = late_tokens(chosen, seen)
@@ -154,16 +155,16 @@ def test_logs_get_their_floor_over_any_run_of_batches(history: History) -> None:
 @settings(max_examples=300, deadline=None)
 @given(histories())
 def test_a_query_is_not_passed_over_for_long(history: History) -> None:
-    """Once if it is too long to find room beside the floor, else as often as the logs' credit lasts, which those too long leave higher."""
+    """Once if it is too long to fit beside the floor, else as often as the logs' credit lasts; long queries leave that higher."""
     chosen, _ = history
     seen, longest = play(*history)
-    owed = max(longest - 1, 0) + late_tokens(chosen, seen)
+    credit = max(longest - 1, 0) + late_tokens(chosen, seen)
     passed = 0
     for batch in seen:
         passed = 0 if batch.queries or not batch.waiting_queries else passed + 1
         if passed:
             room = chosen.budget - batch.waiting_queries[0] - chosen.floor
-            assert passed <= (owed / (room + 1) if room >= 0 else 1)
+            assert passed <= (credit / (room + 1) if room >= 0 else 1)
 
 
 @settings(max_examples=300, deadline=None)
@@ -199,7 +200,7 @@ def new_batcher(chosen: Limits) -> Batcher[Text, Text]:
 @settings(max_examples=300, deadline=None)
 @given(histories(), st.integers(1, 3))
 def test_a_batch_that_is_put_back_comes_again_however_often_and_changes_nothing_after_it(history: History, times: int) -> None:
-    """Two batchers see the same; one puts every batch back, and still they agree on every batch."""
+    """Two batchers get the same texts; one puts every batch back, and both still form the same batches."""
     chosen, arrivals = history
     plain, undoing = new_batcher(chosen), new_batcher(chosen)
     numbers = count()
@@ -227,7 +228,7 @@ def _names(batch: Batch[Text, Text]) -> tuple[list[int], list[int]]:
 @settings(max_examples=300, deadline=None)
 @given(limits(), st.data())
 def test_after_a_shrink_every_batch_is_within_the_smaller_budget_and_something_always_comes(chosen: Limits, data: st.DataObject) -> None:
-    """Shrinks come at any time, also while a batch stands ready that may then be put back; no text is longer than the last budget."""
+    """A shrink may come at any time, also while a ready batch may be put back; no text is longer than the last budget."""
     least = data.draw(st.integers(1, chosen.budget))
     batcher = new_batcher(chosen)
     waiting: tuple[list[Text], list[Text]] = ([], [])

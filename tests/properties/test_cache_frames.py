@@ -1,4 +1,4 @@
-"""Frames of the cache: whatever bytes come, either the vector that was put under this key or none."""
+"""Cache frames: any bytes decode to the vector that was put under this key, or to none."""
 
 import math
 import random
@@ -39,7 +39,7 @@ def frame_of_dim(dim: int) -> bytes:
 
 
 def sealed(header: bytes, vector: Vector) -> bytes:
-    """Return a frame with a true checksum over whatever is in it, as a broken or a later worker might write it."""
+    """Return a frame with a valid checksum over any content, as a broken or newer worker might write."""
     front = header + vector.astype("<f2").tobytes()
     return front + zlib.crc32(KEY + front).to_bytes(4, "little")
 
@@ -70,7 +70,7 @@ def test_what_comes_back_is_what_was_put_and_of_length_one(seed: int, dim: int) 
 def test_where_vectors_have_any_length_it_is_kept(seed: int, magnitude: float) -> None:
     vector = (unit_vector(seed) * 10.0**magnitude).astype(np.float32)
     (frame,) = ANY_LENGTH.encode([KEY], [vector])
-    if frame is None:  # components too small for float16: better not kept than kept coarsely
+    if frame is None:  # components too small for float16: not kept rather than kept inexactly
         assert magnitude < -1
         return
     (back,) = ANY_LENGTH.decode([KEY], [frame]).vectors
@@ -120,28 +120,28 @@ def test_swapped_frames_are_no_vectors(order: list[int]) -> None:
     assert found.corrupt == sum(number != place for place, number in enumerate(order))
 
 
-@given(st.lists(st.sampled_from(["good", "missing", "flipped", "short", "foreign"]), max_size=60))
-def test_among_many_each_is_judged_alone(kinds: list[str]) -> None:
-    keys = [KEY[:-4] + b"%04d" % number for number in range(len(kinds))]
-    vectors = [unit_vector(number) for number in range(len(kinds))]
+@given(st.lists(st.sampled_from(["good", "missing", "flipped", "short", "other key"]), max_size=60))
+def test_among_many_each_is_judged_alone(states: list[str]) -> None:
+    keys = [KEY[:-4] + b"%04d" % number for number in range(len(states))]
+    vectors = [unit_vector(number) for number in range(len(states))]
     values: list[bytes | None] = []
-    for kind, key, frame in zip(kinds, keys, UNIT.encode(keys, vectors), strict=True):
+    for state, key, frame in zip(states, keys, UNIT.encode(keys, vectors), strict=True):
         assert frame is not None
         value: bytes | None = frame
-        if kind == "missing":
+        if state == "missing":
             value = None
-        elif kind == "flipped":
+        elif state == "flipped":
             value = frame[:20] + bytes([frame[20] ^ 1]) + frame[21:]
-        elif kind == "short":
+        elif state == "short":
             value = frame[:-1]
-        elif kind == "foreign":
+        elif state == "other key":
             value = frame_of(1, OTHER_KEY + key)
         values.append(value)
     found = UNIT.decode(keys, values)
-    for kind, vector, back in zip(kinds, vectors, found.vectors, strict=True):
-        assert (back is not None) == (kind == "good")
+    for state, vector, back in zip(states, vectors, found.vectors, strict=True):
+        assert (back is not None) == (state == "good")
         assert back is None or cosine(back, vector) >= 0.99999
-    assert found.corrupt == len([kind for kind in kinds if kind in ("flipped", "short", "foreign")])
+    assert found.corrupt == len([state for state in states if state in ("flipped", "short", "other key")])
 
 
 @pytest.mark.parametrize("front", [b"VU\x01\x01", b"VT\x02\x01", b"VT\x01\x02"])

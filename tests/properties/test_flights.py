@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from consumers.decode.decoder import LogEntry
 from consumers.ledger import Ledger
+from tests.consumers.records import rejection
 from tests.worker.chain import LOGS, Letters, record
 from worker.indexing.flights import Completed, Flights
 from worker.messages import Chunk
@@ -91,7 +92,7 @@ class FlightsMachine(RuleBasedStateMachine):
         boarding = self.flights.board(chunks)
         assert [number(chunk) for chunk in boarding.known] == known
         assert [number(chunk) for chunk in boarding.mine] == mine
-        assert [(number(chunk), reason) for chunk, reason in boarding.rejected] == refused
+        assert [(number(chunk), why.reason) for chunk, why in boarding.rejected] == refused
         self.out += known + [one for one, _ in refused]
 
     @precondition(lambda self: self.waiting)
@@ -112,7 +113,7 @@ class FlightsMachine(RuleBasedStateMachine):
     @rule(choice=st.data())
     def fail(self, choice: st.DataObject) -> None:
         template = choice.draw(st.sampled_from(sorted(self.waiting)))
-        freed = list(map(number, self.flights.fail(template, f"no {template}")))
+        freed = list(map(number, self.flights.fail(template, rejection(f"no {template}"))))
         assert freed == self.waiting.pop(template)
         self.out += freed
         self.rejected[template] = f"no {template}"
@@ -180,7 +181,7 @@ def test_threads_that_prepare_and_store_at_once_lose_no_line_and_hand_none_out_t
     def end(thread: int) -> None:
         while (template := begun.get()) is not None:
             if template.startswith("a"):
-                out[thread] += map(number, flights.fail(template, "bad"))
+                out[thread] += map(number, flights.fail(template, rejection("bad")))
             else:
                 out[thread] += map(number, flights.land([Completed(template, tokens_of(template), "engine")]))
 

@@ -24,7 +24,7 @@ class KnownMachine(RuleBasedStateMachine):
 
     @rule(template=st.sampled_from(TEMPLATES), tokens=st.integers(2, 256))
     def add(self, template: str, tokens: int) -> None:
-        self.known.add(template, tokens, self.now_s)
+        self.known.add_template(template, tokens, self.now_s)
         self.added.pop(template, None)
         self.added[template] = (tokens, self.now_s)
 
@@ -50,7 +50,7 @@ class KnownMachine(RuleBasedStateMachine):
                 assert self._found()[template] == tokens
 
     def _found(self) -> dict[str, int]:
-        tokens = self.known.find(TEMPLATES, words_of(TEMPLATES), self.now_s)
+        tokens = self.known.find_tokens(TEMPLATES, words_of(TEMPLATES), self.now_s)
         return {template: one for template, one in zip(TEMPLATES, tokens, strict=True) if one >= 0}
 
 
@@ -69,13 +69,13 @@ class UniqueHalves(RuleBasedStateMachine):
     @rule(number=st.integers(0, 60))
     def add(self, number: int) -> None:
         template = f"{number * 2654435761:032x}"[::-1]
-        self.known.add(template, number, 0.0)
+        self.known.add_template(template, number, 0.0)
         self.order = [one for one in self.order if one != template] + [template]
 
     @invariant()
     def the_newest_are_found(self) -> None:
         newest = self.order[-(MOST - 2 * (MOST // 8)) :]
-        assert -1 not in self.known.find(newest, words_of(newest), 0.0)
+        assert -1 not in self.known.find_tokens(newest, words_of(newest), 0.0)
 
 
 TestUniqueHalves = UniqueHalves.TestCase

@@ -8,8 +8,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from consumers.ledger import Ledger, Receipt, Reject
+from consumers.ledger import Ledger, Receipt
 from consumers.record import HEADER_BYTES, Partition, Record
+from consumers.rejection import RejectedPiece, Rejection
+from tests.consumers.records import rejection
 
 PARTITIONS = [Partition("logs", 0), Partition("other", 0)]
 CAP_RECORDS = 5
@@ -36,7 +38,7 @@ class Told:
     receipt: Receipt
     pieces: int | None = None
     done: int = 0
-    rejects: list[Reject] = field(default_factory=list)
+    rejects: list[RejectedPiece] = field(default_factory=list)
     decoded_bytes: int = 0
     outcome: str | None = None
     """Set when the record is closed."""
@@ -71,7 +73,7 @@ class LedgerStory(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.posted: list[tuple[Receipt, str, list[Reject]]] = []
+        self.posted: list[tuple[Receipt, Rejection, list[RejectedPiece]]] = []
         self.ledger = Ledger(cap_records=CAP_RECORDS, cap_bytes=CAP_BYTES, dead_letter=lambda *letter: self.posted.append(letter))
         self.story: list[Assignment] = []
         self.accepted: dict[Partition, int] = {}
@@ -147,7 +149,7 @@ class LedgerStory(RuleBasedStateMachine):
     @rule(draw=st.data())
     def refuse(self, draw: st.DataObject) -> None:
         told = draw.draw(st.sampled_from(self._untouched()))
-        told.receipt.refuse("undecodable")
+        told.receipt.refuse(rejection("undecodable"))
         told.pieces = 0
         self._expect_letter(told, "undecodable")
 
@@ -170,14 +172,14 @@ class LedgerStory(RuleBasedStateMachine):
             with pytest.raises(RuntimeError, match="not expected"):
                 receipt.settle()
             with pytest.raises(RuntimeError, match="not expected"):
-                receipt.reject(0, 0, "again")
+                receipt.reject(0, 0, rejection("again"))
         if told.pieces is not None:
             with pytest.raises(RuntimeError, match="expects once"):
                 receipt.expect(1, decoded_bytes=7)
             with pytest.raises(RuntimeError, match="as a whole"):
                 receipt.drop("again")
             with pytest.raises(RuntimeError, match="as a whole"):
-                receipt.refuse("again")
+                receipt.refuse(rejection("again"))
         else:
             with pytest.raises(RuntimeError, match="one piece or more"):
                 receipt.expect(0, decoded_bytes=7)
@@ -300,8 +302,8 @@ class LedgerStory(RuleBasedStateMachine):
         self._finish_piece(told)
 
     def _reject(self, told: Told, reason: str) -> None:
-        told.rejects.append(Reject(0, told.done, reason))
-        told.receipt.reject(0, told.done, reason)
+        told.rejects.append(RejectedPiece(0, told.done, rejection(reason)))
+        told.receipt.reject(0, told.done, rejection(reason))
         self._finish_piece(told)
 
     def _finish_piece(self, told: Told) -> None:
@@ -309,7 +311,7 @@ class LedgerStory(RuleBasedStateMachine):
         if told.done < (told.pieces or 0):
             assert not any(receipt is told.receipt for receipt, _, _ in self.posted)
         elif told.rejects:
-            self._expect_letter(told, told.rejects[0].reason)
+            self._expect_letter(told, told.rejects[0].rejection.reason)
         else:
             self._close(told, "indexed")
 
@@ -318,8 +320,8 @@ class LedgerStory(RuleBasedStateMachine):
             self._close(told, "abandoned")
         else:
             told.waits_for_letter = True
-            receipt, posted_reason, rejects = self.posted[-1]
-            assert (receipt, posted_reason, rejects) == (told.receipt, reason, told.rejects)
+            receipt, first, rejects = self.posted[-1]
+            assert (receipt, first.reason, rejects) == (told.receipt, reason, told.rejects)
 
     def _close(self, told: Told, outcome: str) -> None:
         told.outcome = "abandoned" if self._is_over(told) else outcome

@@ -1,7 +1,7 @@
-"""Queries overtake logs: a discrete-event simulation of the real batcher between arrivals and an engine whose time is a formula.
+"""Queries overtake logs: a discrete-event simulation of the real batcher with an engine whose time is a formula.
 
-Logs always wait, queries come at Poisson times, and one batch stands ready behind the one in the engine, formed anew for every
-query, as the embed stage does it. The engine takes a + b * n seconds for n tokens, so that every bound can be stated exactly.
+Logs always wait, queries come at Poisson times, and one batch is ready behind the one in the engine and is formed again for every
+query, as the embed stage does. The engine takes a + b * n seconds for n tokens, so that every bound is exact.
 """
 
 import math
@@ -22,11 +22,11 @@ from worker.embedding.model.vectors import TokenIds
 
 TARGET_S = 0.1
 SLACK_S = 1e-9
-"""What adding floats may cost."""
+"""Rounding error of adding floats."""
 
 
 class Text(NamedTuple):
-    """A line, or the query of a number."""
+    """A log line, or the query with this number."""
 
     ids: TokenIds
     number: int = -1
@@ -42,12 +42,12 @@ class Engine(NamedTuple):
         return self.start_s + self.token_s * tokens
 
     def fits(self) -> float:
-        """Return the tokens of a batch that takes the target."""
+        """Return the tokens that take the target time."""
         return (TARGET_S - self.start_s) / self.token_s
 
 
 class Measured(NamedTuple):
-    """Takes what was measured, between two sizes in proportion."""
+    """Takes the measured time, interpolated between two sizes."""
 
     tokens: tuple[int, ...]
     took_s: tuple[float, ...]
@@ -58,11 +58,11 @@ class Measured(NamedTuple):
 
 LLAMA = Measured((0, 64, 128, 256, 512), (0.0, 0.016, 0.032, 0.063, 0.127))
 VLLM = Measured((0, 128, 256, 512, 1024), (0.02, 0.040, 0.076, 0.132, 0.270))
-"""Both on two cores, with all-MiniLM-L6-v2."""
+"""Both measured on two cores with all-MiniLM-L6-v2."""
 
 
 class Load(NamedTuple):
-    """Who asks for what: `budget` and `floor` of the batcher, lines of 1 to `longest` tokens, queries of 1 to `longest_query`."""
+    """`budget` and `floor` of the batcher, lines of 1 to `longest` tokens, queries of 1 to `longest_query` tokens."""
 
     engine: Engine | Measured
     budget: int
@@ -80,7 +80,7 @@ class Asked(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """One batch, as it was begun."""
+    """One computed batch, and the cap when it began."""
 
     begun_s: float
     ended_s: float
@@ -101,17 +101,17 @@ class Ran(NamedTuple):
 
 
 class Run(NamedTuple):
-    """What happened: queries in order of arrival, batches in order of their beginning."""
+    """Queries in order of arrival, batches in order of computation."""
 
     asked: list[Asked]
     batches: list[Ran]
 
     def batch_of(self) -> dict[int, int]:
-        """Return the batch of each query."""
+        """Return the index of each query's batch."""
         return {query: number for number, ran in enumerate(self.batches) for query in ran.queries}
 
     def latencies_s(self) -> list[float]:
-        """Return wait and embed together, sorted."""
+        """Return the time from arrival to vector of each query, sorted."""
         return sorted(self.batches[batch].ended_s - self.asked[query].came_s for query, batch in self.batch_of().items())
 
     def p99_s(self) -> float:
@@ -119,7 +119,7 @@ class Run(NamedTuple):
         return latencies_s[math.ceil(0.99 * len(latencies_s)) - 1]
 
     def lost_share(self, engine: Engine | Measured, budget: int) -> float:
-        """Return how much less the engine computed from the first query on, queries counted in, than in batches of the budget."""
+        """Return the share of engine time lost since the first query, compared with batches of the whole budget."""
         batches = [ran for ran in self.batches if ran.ended_s > self.asked[0].came_s]
         alone_s = sum(ran.tokens for ran in batches) * engine.seconds(budget) / budget
         return 1 - alone_s / sum(engine.seconds(ran.tokens) for ran in batches)
@@ -183,7 +183,7 @@ def _ran(batch: Batch[Text, Text], begun_s: float, ended_s: float, *, capped: bo
 
 @st.composite
 def loads(draw: st.DrawFn) -> Load:
-    """Draw an engine and a load for which the floor and any query find room together."""
+    """Draw an engine and a load in which the floor and any query fit together."""
     engine = Engine(draw(st.floats(0, 0.05)), draw(st.floats(5e-5, 1e-3)))
     budget = draw(st.integers(64, 2048))
     floor = draw(st.integers(max(budget // 16, 1), budget // 4))
@@ -195,14 +195,14 @@ def loads(draw: st.DrawFn) -> Load:
 
 
 def most_cuts(load: Load, engine: Engine) -> int:
-    """Return how often the cap can be cut: halved down to the least, or brought nearer to what fits by the factor a / target."""
+    """Return how often the cap can be cut: halved down to the minimum, or moved towards what fits by the factor a / target."""
     halvings = math.ceil(math.log2(load.budget / load.floor)) + 1
     nearer = math.ceil(math.log(load.budget) / math.log(TARGET_S / engine.start_s)) if engine.start_s > 0 else 0
     return halvings + nearer + 1
 
 
 def least_cap(load: Load, engine: Engine) -> int:
-    """Return what the cap never falls below: what fits, and twice the floor; 1 is for rounding."""
+    """Return the lower bound of the cap: what fits, and twice the floor; 1 is for rounding."""
     return max(min(int(engine.fits()), load.budget) - 1, min(2 * load.floor, load.budget))
 
 
@@ -214,39 +214,39 @@ def linear(load: Load) -> Engine:
 @settings(max_examples=20, deadline=None)
 @given(loads())
 def test_a_query_waits_for_the_rest_of_one_batch_and_leaves_with_the_next(load: Load) -> None:
-    """Unless queries before it fill the next: then it is in a later one, but nothing else makes it wait."""
+    """Unless queries before it fill the next batch: then it is in a later one, but nothing else delays it."""
     run = simulate(load)
-    owed = load.floor + load.longest - 1
+    log_share = load.floor + load.longest - 1
     batch_of = run.batch_of()
     assert len(batch_of) == len(run.asked)
     for number, asked in enumerate(run.asked):
         own = batch_of[number]
         running = next(n for n in range(own, -1, -1) if run.batches[n].begun_s <= asked.came_s)
         before = sum(one.tokens for n, one in enumerate(run.asked[:number]) if batch_of[n] > running)
-        if not before or before + asked.tokens + owed <= run.batches[running + 1].cap:
+        if not before or before + asked.tokens + log_share <= run.batches[running + 1].cap:
             assert own == running + 1
             latency_s = run.batches[own].ended_s - asked.came_s
             assert latency_s <= load.engine.seconds(run.batches[running].tokens) + load.engine.seconds(run.batches[own].tokens) + SLACK_S
         for ran in run.batches[running + 1 : own]:
-            assert ran.query_tokens + owed + load.longest_query > ran.cap, "it was not passed over while there was room"
+            assert ran.query_tokens + log_share + load.longest_query > ran.cap, "it was not passed over while there was room"
 
 
 @settings(max_examples=20, deadline=None)
 @given(loads())
 def test_while_queries_arrive_no_batch_exceeds_the_cap_but_for_what_logs_are_owed_and_one_query(load: Load) -> None:
-    owed = load.floor + load.longest - 1
+    log_share = load.floor + load.longest - 1
     for ran in simulate(load).batches:
         if ran.queries:
-            assert ran.log_tokens <= owed
+            assert ran.log_tokens <= log_share
             assert ran.tokens <= max(ran.cap, ran.log_tokens + ran.first_query_tokens)
         elif ran.capped:
-            assert ran.tokens <= max(ran.cap, owed)
+            assert ran.tokens <= max(ran.cap, log_share)
 
 
 @settings(max_examples=20, deadline=None)
 @given(loads(), st.sampled_from([0.0, 15.0]))
 def test_only_the_first_few_capped_batches_take_longer_than_the_target(load: Load, after_s: float) -> None:
-    """An exact number of them. Three for each cut: two that prove it, and one that stood ready."""
+    """At most three per cut: two that prove it, and one that was ready."""
     engine = linear(load)
     run = simulate(load, after_s=after_s)
     long_s = max(TARGET_S, engine.seconds(2 * load.floor)) + SLACK_S
@@ -257,7 +257,7 @@ def test_only_the_first_few_capped_batches_take_longer_than_the_target(load: Loa
 @settings(max_examples=20, deadline=None)
 @given(loads())
 def test_what_logs_lose_is_the_start_of_one_batch_a_query_and_of_shorter_batches(load: Load) -> None:
-    """Net of the queries' own tokens, and exactly: every batch starts once, and without queries it is full up to the next line."""
+    """Without the queries' own tokens, exactly: every batch starts once, and without queries it is full up to the next line."""
     engine = linear(load)
     run = simulate(load)
     for ran in run.batches:
@@ -285,7 +285,7 @@ def test_when_queries_saturate_the_engine_logs_keep_their_floor(load: Load) -> N
 
 @pytest.mark.parametrize(("engine", "budget"), [(LLAMA, 512), (VLLM, 1024)], ids=["llama", "vllm"])
 def test_two_queries_a_second_for_two_minutes_meet_the_promise_on_a_measured_engine(engine: Measured, budget: int) -> None:
-    """Also where every batch takes a fifth more or less by chance."""
+    """Also if every batch takes up to a fifth more or less by chance."""
     load = Load(engine, budget, budget // 8, longest=60, longest_query=30, queries_per_s=2.0, seconds=120.0, seed=11)
     one_lane = simulate(load, one_lane=True, backlog=20)
     chance = Random(12)

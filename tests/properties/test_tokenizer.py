@@ -1,4 +1,4 @@
-"""On any text, ids equal the model's own tokenizer: 200,000 lines drawn from a seed, and whatever hypothesis thinks of."""
+"""On any text, ids equal those of the model's own tokenizer: seeded random lines, and texts that hypothesis draws."""
 
 import warnings
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ PIECES = st.one_of(
     st.builds(lambda letters, length: (letters * length)[:length], st.text(min_size=1, max_size=2), st.sampled_from(LONG)),
 )
 ANY = st.text(st.characters(exclude_categories=[]), max_size=80)
-"""Any code point there is, lone surrogates included."""
+"""Any code points, lone surrogates included."""
 
 
 def clean(text: str) -> str:
@@ -42,14 +42,14 @@ def assert_equal(texts: Sequence[str], found: Encoded, wanted: Sequence[NDArray[
 def test_ids_equal_on_many_thousand_odd_lines(tokenizer: Tokenizer, own: ReferenceTokenizer, *, long: bool) -> None:
     lines = EVERY_PAIR + odd_lines(2024, (LINES_LONG if long else LINES) - len(EVERY_PAIR), list(own.ids()))
     random = Random(7)
-    before = tokenizer.foreign_texts
+    before = tokenizer.fallback_texts
     start = 0
     while start < len(lines):
         some = lines[start : start + random.choice([1, 2, 63, 64, 65, 500, 8_000, 20_000])]
         assert_equal(some, tokenizer.encode(some), own.encode([clean(line) for line in some]))
         start += len(some)
-    # Both ways were tried.
-    assert 0.2 < (tokenizer.foreign_texts - before) / len(lines) < 0.6
+    # Both tokenizers were used.
+    assert 0.2 < (tokenizer.fallback_texts - before) / len(lines) < 0.6
 
 
 @settings(max_examples=1_000, deadline=None)
@@ -73,7 +73,7 @@ def test_ids_equal_on_pieces_of_special_tokens_side_by_side(tokenizer: Tokenizer
 @pytest.mark.usefixtures("transformers_installed")
 def test_ids_equal_those_of_transformers_line_by_line(tokenizer: Tokenizer, own: ReferenceTokenizer) -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of torch and its like, when they are imported
+        warnings.simplefilter("ignore")  # of torch and others on import
         from transformers import AutoTokenizer  # noqa: PLC0415 - only where it is installed
 
         reference = AutoTokenizer.from_pretrained(str(default_folder()))

@@ -121,8 +121,8 @@ MUTATIONS = (
     Mutation(
         "dead letter settled before its delivery",
         "producers/dead_letters.py",
-        "self._posted.append(_Posted(letter, envelope(letter, version=self._version, max_bytes=self._max_bytes), delivered))",
-        "self._posted.append(_Posted(letter, envelope(letter, version=self._version, max_bytes=self._max_bytes), lambda: None))\n"
+        "self._unsent.append(_OpenLetter(letter, envelope(letter, version=self._version, max_bytes=self._max_bytes), delivered))",
+        "self._unsent.append(_OpenLetter(letter, envelope(letter, version=self._version, max_bytes=self._max_bytes), lambda: None))\n"
         "        delivered()",
         ("tests/producers/test_dead_letters.py::test_nothing_is_delivered_without_a_broker_and_that_is_said_once",),
     ),
@@ -151,7 +151,7 @@ MUTATIONS = (
         "known before the row is acknowledged",
         _FLIGHTS,
         "self._parked[template] = [chunk]",
-        "self._parked[template] = [chunk]\n            self._known.add(template, 1, self._clock())",
+        "self._parked[template] = [chunk]\n            self._known.add_template(template, 1, self._clock())",
         (
             "tests/worker/indexing/test_flights.py::test_the_first_of_a_template_begins_its_flight_and_the_others_wait_in_it",
             "tests/worker/indexing/test_store.py::test_a_template_that_was_not_acknowledged_makes_no_line_known",
@@ -205,7 +205,7 @@ MUTATIONS = (
     Mutation(
         "a busy sink counts as stored",
         _STORE,
-        "                if self.pause(self.outage.pause_s(attempt)):\n                    raise Abandoned from error",
+        "                if self.pause(self.retry.pause_s(attempt)):\n                    raise Abandoned from error",
         "                del error\n                return",
         ("tests/worker/indexing/test_store.py::test_while_the_sink_is_busy_rows_are_held_and_tried_again",),
     ),
@@ -254,8 +254,8 @@ MUTATIONS = (
     Mutation(
         "a text is blamed while the engine is broken",
         "worker/embedding/guarded_engine.py",
-        "        self.check_engine()\n        return [reason]",
-        "        return [reason]",
+        "        self.check_engine()\n        return [EmbeddingFailed(reason)]",
+        "        return [EmbeddingFailed(reason)]",
         ("tests/worker/embedding/test_guarded_engine.py::test_nobody_is_blamed_while_the_golden_texts_fail_too",),
     ),
     Mutation(
@@ -268,7 +268,7 @@ MUTATIONS = (
     Mutation(
         "records of too many chunks do not count as faults",
         _PREPARE,
-        "self._undecodable.fault(TOO_MANY_CHUNKS)",
+        "self._undecodable.fault(TOO_MANY_CHUNKS.reason)",
         "self._undecodable.good()",
         (
             "tests/worker/indexing/test_prepare.py::test_whatever_makes_records_dead_letters_before_the_engine_stops_the_service_when_it_is_all_of_them",
@@ -298,7 +298,7 @@ MUTATIONS = (
     Mutation(
         "an old answer about a topic's id is believed after a new assignment",
         "consumers/kafka/epochs.py",
-        "seen.asked_s < max(self._since_s[partition], came_s - FRESH_S)",
+        "answer.asked_s < max(self._valid_since_s[partition], arrived_s - FRESH_S)",
         "False",
         (
             "tests/consumers/kafka/test_epochs.py::test_what_comes_soon_after_a_question_has_its_epoch_and_what_comes_later_waits_for_another",

@@ -59,6 +59,7 @@ def copy(tmp_path: Path) -> Copy:
     return Copy(tmp_path / "copy", root)
 
 
+@pytest.mark.process
 def test_caught_missed_and_broken_are_told_apart_and_the_copy_is_whole_after_each(copy: Copy) -> None:
     it, zero = (f"tests/test_double.py::{name}" for name in ("test_it", "test_zero"))
     copy.check_whole([it, zero])

@@ -66,6 +66,7 @@ def test_the_shared_server_answers(milvus: MilvusServer) -> None:
         assert client.get_server_version(timeout=WAIT_S)
 
 
+@pytest.mark.process
 def test_a_server_is_out_of_sight_but_for_its_port_and_ends_with_a_test_run_that_is_killed(owner: "subprocess.Popen[str]") -> None:
     assert owner.stdout
     pid, uri = owner.stdout.readline().split()
@@ -110,6 +111,7 @@ def test_a_missing_server_skips_at_home_and_fails_the_run_in_ci(monkeypatch: pyt
         open_milvus(_missing)
 
 
+@pytest.mark.process
 def test_where_no_namespace_can_be_made_the_wheel_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ServerMissing, match="unshare is not installed"):

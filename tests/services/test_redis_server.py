@@ -11,6 +11,8 @@ from tests.services.missing import ServerMissing
 from tests.services.proxy import Proxy
 from tests.services.redis import ADDRESS_VARIABLE, LocalRedis, local_redis, open_redis
 
+pytestmark = pytest.mark.process
+
 
 def test_a_server_killed_comes_back_empty_on_its_port_and_is_gone_in_the_end() -> None:
     with local_redis() as server:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sinks.milvus.sink import MilvusSettings, MilvusSink
-from tests.sinks.rows import DIM
+from tests.sinks.settings import strong_sink
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -22,13 +22,13 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def settings(folder: Path) -> MilvusSettings:
-    return MilvusSettings(uri=str(folder), dim=DIM, space="space-1", consistency="Strong")
+    return MilvusSettings(uri=str(folder))
 
 
 @pytest.fixture
 def sink(settings: MilvusSettings) -> Iterator[MilvusSink]:
     """A sink on a new folder, not open yet."""
-    sink = MilvusSink(settings)
+    sink = strong_sink(settings)
     yield sink
     sink.close()
 

@@ -9,7 +9,7 @@ import sys
 
 from sinks.milvus.sink import MilvusSettings, MilvusSink
 from sinks.sink import LineFilter, SinkBroken
-from tests.sinks.rows import DIGEST, DIM, line, template
+from tests.sinks.rows import DIGEST, SPACE, line, template
 
 BATCH = 500
 
@@ -45,7 +45,7 @@ def write_until_refused(sink: MilvusSink, most_file_bytes: int) -> None:
 def main() -> None:
     """Run as a program."""
     folder, most_file_bytes = sys.argv[1], int(sys.argv[2])
-    sink = MilvusSink(MilvusSettings(uri=folder, dim=DIM, space="space-1"))
+    sink = MilvusSink(MilvusSettings(uri=folder), SPACE)
     sink.open()
     print("open", flush=True)  # noqa: T201
     if most_file_bytes:

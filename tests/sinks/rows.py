@@ -3,10 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from sinks.milvus.settings import VectorSpace
 from sinks.row import LineRow, TemplateRow, row_id
 from sinks.sink import LineFilter, Sink, TemplateHit
 
 DIM = 8
+SPACE = VectorSpace(DIM, "space-1")
 DIGEST = "d" * 32
 
 

@@ -2,17 +2,18 @@
 
 import subprocess
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sinks.milvus.access import tls_options, token
 from sinks.milvus.settings import MilvusSettings
-from sinks.milvus.sink import MilvusSink
 from sinks.sink import SinkBusy, SinkMismatch
-from tests.sinks.rows import DIM, line
+from tests.sinks.rows import line
+from tests.sinks.settings import strong_sink, with_settings
 from tests.sinks.stub_server import StubServer
+
+pytestmark = pytest.mark.process
 
 NAME = "milvus.test"
 
@@ -36,11 +37,11 @@ def server(tmp_path: Path, certificate: Path) -> Iterator[StubServer]:
 
 
 def settings_for(uri: str, **tls: str) -> MilvusSettings:
-    return MilvusSettings(uri=uri, dim=DIM, space="space-1", timeout_s=10.0, **tls)  # type: ignore[arg-type]
+    return MilvusSettings(uri=uri, timeout_s=10.0, **tls)  # type: ignore[arg-type] # pydantic makes paths of them
 
 
 def test_a_server_is_reached_by_tls_under_the_name_in_its_certificate(server: StubServer, certificate: Path) -> None:
-    sink = MilvusSink(settings_for(server.uri, ca_file=str(certificate), server_name=NAME))
+    sink = strong_sink(settings_for(server.uri, ca_file=str(certificate), server_name=NAME))
     sink.open()
     sink.upsert_lines([line(1)])
     assert sink.counts().lines == 1
@@ -51,7 +52,7 @@ def test_a_server_is_reached_by_tls_under_the_name_in_its_certificate(server: St
 def test_a_server_that_is_not_the_one_is_not_spoken_to(server: StubServer, certificate: Path, trusts: bool) -> None:  # noqa: FBT001 (a parameter)
     tls = {"ca_file": str(certificate), "server_name": "another.test"} if trusts else {"server_name": NAME}
     with pytest.raises(SinkBusy):
-        MilvusSink(replace(settings_for(server.uri, **tls), timeout_s=0.5)).open()
+        strong_sink(with_settings(settings_for(server.uri, **tls), timeout_s=0.5)).open()
 
 
 def test_all_three_files_are_handed_on(certificate: Path) -> None:
@@ -90,12 +91,12 @@ def test_what_would_be_passed_over_is_refused(
 ) -> None:
     monkeypatch.chdir(certificate.parent)
     with pytest.raises(SinkMismatch) as refused:
-        MilvusSink(settings_for(uri, **files)).open()
+        strong_sink(settings_for(uri, **files)).open()
     assert reason in str(refused.value)
 
 
 def test_a_token_stands_before_a_name_and_a_password() -> None:
     plain = settings_for("http://h:1")
     assert token(plain) == ""
-    assert token(replace(plain, user="u", password="p")) == "u:p"  # noqa: S106 (no secret)
-    assert token(replace(plain, user="u", password="p", token="t")) == "t"  # noqa: S106 (no secret)
+    assert token(with_settings(plain, user="u", password="p")) == "u:p"  # noqa: S106 (no secret)
+    assert token(with_settings(plain, user="u", password="p", token="t")) == "t"  # noqa: S106 (no secret)

@@ -1,6 +1,5 @@
 """What a Milvus can do is decided from its version, and a wish beyond it is refused by the setting's name before anything is created."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +8,10 @@ import pytest
 from sinks.milvus.backend import Backend, backend, build_params, choose, has_bm25, search_params
 from sinks.milvus.fields import CollectionFound, FieldFound
 from sinks.milvus.settings import MilvusSettings
-from sinks.milvus.sink import MilvusSink
 from sinks.sink import SinkMismatch
-from tests.sinks.rows import DIM
+from tests.sinks.settings import strong_sink, with_settings
 
-PLAIN = MilvusSettings(uri="http://127.0.0.1:1", dim=DIM, space="space-1")
+PLAIN = MilvusSettings(uri="http://127.0.0.1:1")
 LITE = backend("milvus_lite-3.2.2", local=True)
 
 
@@ -33,7 +31,7 @@ def server(version: str) -> Backend:
     ],
 )
 def test_a_wish_that_can_be_fulfilled_is(capable: Backend, wishes: dict[str, Any], choice: tuple[str, str, str]) -> None:
-    assert choose(replace(PLAIN, **wishes), capable) == choice
+    assert choose(with_settings(PLAIN, **wishes), capable) == choice
 
 
 @pytest.mark.parametrize(
@@ -62,14 +60,14 @@ def test_a_wish_that_can_be_fulfilled_is(capable: Backend, wishes: dict[str, Any
 )
 def test_a_wish_beyond_it_is_refused_by_its_name(capable: Backend, wishes: dict[str, Any], reason: str) -> None:
     with pytest.raises(SinkMismatch) as refused:
-        choose(replace(PLAIN, **wishes), capable)
+        choose(with_settings(PLAIN, **wishes), capable)
     assert str(refused.value).startswith(reason.removesuffix("…"))
 
 
 def test_a_refused_wish_creates_nothing(settings: MilvusSettings, folder: Path) -> None:
     for wish in ({"index": "DISKANN"}, {"vector_type": "INT8"}):
         with pytest.raises(SinkMismatch, match="Milvus Lite has"):
-            MilvusSink(replace(settings, **wish)).open()  # type: ignore[arg-type]
+            strong_sink(with_settings(settings, **wish)).open()
         assert not any((folder / "collections").iterdir())
 
 
@@ -98,12 +96,12 @@ def test_lines_have_bm25_as_the_settings_the_server_and_what_is_there_say(
     found: CollectionFound | None,
     has: bool,  # noqa: FBT001 (a parameter of the test)
 ) -> None:
-    assert has_bm25(replace(PLAIN, bm25=wish), capable, found) is has
+    assert has_bm25(with_settings(PLAIN, bm25=wish), capable, found) is has
 
 
 def test_bm25_from_a_server_that_has_none_is_refused() -> None:
     with pytest.raises(SinkMismatch, match=r"^milvus.bm25 is on: Milvus 2.4 has no BM25, servers have it from 2.5 on$"):
-        has_bm25(replace(PLAIN, bm25="on"), server("v2.4.17"), None)
+        has_bm25(with_settings(PLAIN, bm25="on"), server("v2.4.17"), None)
 
 
 def test_an_index_is_built_and_searched_with_what_its_type_needs() -> None:

@@ -1,6 +1,5 @@
 """Lines with a BM25 function: made when the settings ask for it, taken as it is found, refused where it is missing."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -11,6 +10,7 @@ from sinks.milvus.settings import MilvusSettings
 from sinks.milvus.sink import MilvusSink
 from sinks.sink import LineFilter, SinkMismatch
 from tests.sinks.rows import DIGEST, line, newest, offsets
+from tests.sinks.settings import strong_sink, with_settings
 from tests.sinks.stub_server import StubServer
 from tests.sinks.test_collections import prepare
 
@@ -18,7 +18,7 @@ Wish = Literal["auto", "on", "off"]
 
 
 def opened(settings: MilvusSettings, bm25: Wish) -> MilvusSink:
-    sink = MilvusSink(replace(settings, bm25=bm25))
+    sink = strong_sink(with_settings(settings, bm25=bm25))
     sink.open()
     return sink
 
@@ -78,10 +78,10 @@ def test_a_new_collection_on_a_server_has_bm25_where_its_version_can(
 ) -> None:
     server = StubServer(tmp_path / "server")
     server.version = version
-    sink = opened(replace(settings, uri=server.uri), "auto")
+    sink = opened(with_settings(settings, uri=server.uri), "auto")
     assert sink.has_bm25 is has
     sink.close()
     server.version = "v2.4.17"
     with pytest.raises(SinkMismatch, match=r"^milvus.bm25 is on: Milvus 2.4 has no BM25"):
-        opened(replace(settings, uri=server.uri), "on")
+        opened(with_settings(settings, uri=server.uri), "on")
     server.close()

@@ -1,10 +1,10 @@
 """A collection that is not what it must be is refused at open, by the name of what differs."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from pydantic import SecretStr
 from pymilvus import DataType, MilvusClient
 
 from sinks.milvus.backend import backend
@@ -17,17 +17,17 @@ from sinks.milvus.fields import (
     Field,
     FieldFound,
     Layout,
-    Space,
     lines_layout,
     templates_layout,
 )
 from sinks.milvus.lite import LocalMilvus
+from sinks.milvus.settings import VectorSpace
 from sinks.milvus.sink import MilvusSettings, MilvusSink
 from sinks.row import TEXT_BYTES
 from sinks.sink import SinkBusy, SinkMismatch
-from tests.sinks.rows import DIM, line, template
+from tests.sinks.rows import DIM, SPACE, line, template
+from tests.sinks.settings import strong_sink
 
-SPACE = Space("space-1", {})
 LINES = lines_layout("vectail")
 TEMPLATES = templates_layout("vectail", DIM)
 
@@ -105,10 +105,10 @@ def test_another_embedding_space_is_refused_and_both_are_named(folder: Path, sin
 
 def test_what_tells_two_spaces_apart_is_named(settings: MilvusSettings) -> None:
     parts = {"pooling": "mean", "document_prefix": "", "query_prefix": "query: "}
-    first = MilvusSink(replace(settings, space_parts=parts))
+    first = strong_sink(settings, VectorSpace(DIM, "space-1", parts))
     first.open()
     first.close()
-    second = MilvusSink(replace(settings, space="space-2", space_parts=parts | {"document_prefix": "passage: ", "pooling": "cls"}))
+    second = strong_sink(settings, VectorSpace(DIM, "space-2", parts | {"document_prefix": "passage: ", "pooling": "cls"}))
     with pytest.raises(SinkMismatch) as refused:
         second.open()
     assert "are of space-2 (pooling is 'mean' there and 'cls' here, document_prefix is '' there and 'passage: ' here); use" in str(
@@ -121,7 +121,7 @@ def test_a_collection_that_does_not_remember_what_its_space_was_is_refused_all_t
     fields = {field.name: FieldFound(type_name(field.kind), field.limit, key=field.key, optional=False) for field in TEMPLATES.fields}
     found = CollectionFound(fields, auto_id=False, properties={SPACE_PROPERTY: "space-2", SPACE_PARTS_PROPERTY: remembered})
     with pytest.raises(SinkMismatch, match="are of space-1; use another"):
-        check_collection(TEMPLATES, found, Space("space-1", {"pooling": "mean"}))
+        check_collection(TEMPLATES, found, VectorSpace(DIM, "space-1", {"pooling": "mean"}))
 
 
 def test_the_space_of_our_own_collections_outlives_a_restart(settings: MilvusSettings, sink: MilvusSink) -> None:
@@ -129,7 +129,7 @@ def test_the_space_of_our_own_collections_outlives_a_restart(settings: MilvusSet
     sink.close()
     sink.open()
     sink.close()
-    other = MilvusSink(MilvusSettings(uri=settings.uri, dim=DIM, space="space-2"))
+    other = MilvusSink(MilvusSettings(uri=settings.uri), VectorSpace(DIM, "space-2"))
     with pytest.raises(SinkMismatch, match="space-2"):
         other.open()
 
@@ -138,7 +138,7 @@ def test_a_refused_folder_is_let_go(folder: Path, sink: MilvusSink, settings: Mi
     prepare(folder, changed(TEMPLATES, "text", None))
     with pytest.raises(SinkMismatch):
         sink.open()
-    other = MilvusSink(MilvusSettings(uri=settings.uri, dim=DIM, space="space-1", collection="other"))
+    other = MilvusSink(MilvusSettings(uri=settings.uri, collection="other"), SPACE)
     other.open()
     other.close()
 
@@ -197,7 +197,7 @@ def test_two_collections_of_different_names_live_in_one_folder(sink: MilvusSink,
     sink.open()
     sink.upsert_lines([line(1)])
     sink.close()
-    other = MilvusSink(MilvusSettings(uri=settings.uri, dim=DIM + 1, space="space-2", collection="other"))
+    other = MilvusSink(MilvusSettings(uri=settings.uri, collection="other"), VectorSpace(DIM + 1, "space-2"))
     other.open()
     assert other.counts() == (0, 0)
     other.close()
@@ -214,11 +214,11 @@ def test_what_a_server_can_do_is_decided_from_its_version(version: str, scalar_i
 
 def test_a_server_that_is_away_is_busy_and_a_wrong_address_a_mismatch() -> None:
     with pytest.raises(SinkBusy):
-        MilvusSink(MilvusSettings(uri="http://127.0.0.1:1", dim=DIM, space="space-1", timeout_s=0.5)).open()
+        MilvusSink(MilvusSettings(uri="http://127.0.0.1:1", timeout_s=0.5), SPACE).open()
     with pytest.raises(SinkMismatch, match="is no Milvus address"):
-        MilvusSink(MilvusSettings(uri="ftp://127.0.0.1:1", dim=DIM, space="space-1", timeout_s=0.5)).open()
+        MilvusSink(MilvusSettings(uri="ftp://127.0.0.1:1", timeout_s=0.5), SPACE).open()
 
 
 def test_settings_do_not_show_their_secrets() -> None:
-    shown = repr(MilvusSettings(uri="http://h:1", dim=DIM, space="s", token="hush-1", password="hush-2"))  # noqa: S106 (no secrets)
+    shown = repr(MilvusSettings(uri="http://h:1", token=SecretStr("hush-1"), password=SecretStr("hush-2")))
     assert "hush" not in shown

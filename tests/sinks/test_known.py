@@ -14,7 +14,7 @@ from sinks.milvus.searching import passes, place_of
 from sinks.milvus.sink import MilvusSettings, MilvusSink
 from sinks.row import LineRow
 from sinks.sink import LineFilter
-from tests.sinks.rows import DIM, line, newest, offsets
+from tests.sinks.rows import SPACE, line, newest, offsets
 from tests.sinks.stub_server import StubServer
 
 ALL = LineFilter()
@@ -154,7 +154,7 @@ TestInterleavedFromTheFirstLine.settings = settings(max_examples=100, deadline=N
 
 def test_in_a_new_folder_nothing_has_to_be_read_to_be_known(tmp_path: Path) -> None:
     for is_new in (True, False):
-        sink = MilvusSink(MilvusSettings(uri=str(tmp_path / "milvus"), dim=DIM, space="space-1"))
+        sink = MilvusSink(MilvusSettings(uri=str(tmp_path / "milvus")), SPACE)
         sink.open()
         if is_new:
             sink.upsert_lines([line(1, template="a"), line(3, template="a"), line(2, template="b")])
@@ -183,7 +183,7 @@ def test_the_last_time_of_a_template_is_a_guess_for_reads(rows: list[tuple[int, 
 
 def test_a_line_stored_while_a_server_is_asked_is_the_newest_the_next_time(tmp_path: Path) -> None:
     server = StubServer(tmp_path / "server")
-    sink = MilvusSink(MilvusSettings(uri=server.uri, dim=DIM, space="space-1"))
+    sink = MilvusSink(MilvusSettings(uri=server.uri), SPACE)
     sink.open()
     sink.upsert_lines([line(1, template="a")])
     server.looked.clear()
@@ -201,7 +201,7 @@ def test_a_line_stored_while_a_server_is_asked_is_the_newest_the_next_time(tmp_p
 
 def test_what_is_known_is_not_asked_for_again(tmp_path: Path) -> None:
     server = StubServer(tmp_path / "server")
-    sink = MilvusSink(MilvusSettings(uri=server.uri, dim=DIM, space="space-1"))
+    sink = MilvusSink(MilvusSettings(uri=server.uri), SPACE)
     sink.open()
     sink.upsert_lines([line(1, template="a")])
     queries = []

@@ -9,7 +9,8 @@ from sinks.milvus.lite import local_folder
 from sinks.milvus.sink import MilvusSettings, MilvusSink
 from sinks.sink import LineFilter, SinkMismatch
 from tests.sinks.conftest import StartWriter
-from tests.sinks.rows import DIGEST, DIM, line, nearest, newest, offsets, template, unit
+from tests.sinks.rows import DIGEST, SPACE, line, nearest, newest, offsets, template, unit
+from tests.sinks.settings import strong_sink
 
 
 def acknowledged(writer: "subprocess.Popen[str]", at_least: int) -> int:
@@ -27,6 +28,7 @@ def one_line(error: pytest.ExceptionInfo[SinkMismatch]) -> str:
     return str(error.value)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("at_least", [500, 4_500, 11_000])
 def test_all_acknowledged_lines_are_there_after_kill_9(folder: Path, sink: MilvusSink, start_writer: StartWriter, at_least: int) -> None:
     writer = start_writer(folder, 0)
@@ -40,6 +42,7 @@ def test_all_acknowledged_lines_are_there_after_kill_9(folder: Path, sink: Milvu
     assert offsets(newest(sink, DIGEST, 3, LineFilter(until_ms=1_000 * stored))) == [stored - 1, stored - 2, stored - 3]
 
 
+@pytest.mark.process
 def test_a_failed_write_is_the_last_and_nothing_acknowledged_is_lost(folder: Path, sink: MilvusSink, start_writer: StartWriter) -> None:
     writer = start_writer(folder, 600_000)
     said, _ = writer.communicate(timeout=120)
@@ -81,6 +84,7 @@ def test_a_collection_whose_creation_was_cut_short_is_created_again(folder: Path
     assert sink.counts().lines == 1
 
 
+@pytest.mark.process
 def test_a_folder_of_another_process_is_refused(folder: Path, sink: MilvusSink, start_writer: StartWriter) -> None:
     writer = start_writer(folder, 0)
     acknowledged(writer, 1)
@@ -96,7 +100,7 @@ def test_a_closed_folder_can_be_opened_again(settings: MilvusSettings, sink: Mil
     sink.open()
     sink.upsert_lines([line(1)])
     sink.close()
-    other = MilvusSink(settings)
+    other = strong_sink(settings)
     other.open()
     assert other.counts().lines == 1
     other.close()
@@ -112,7 +116,7 @@ def test_the_database_file_of_milvus_lite_2_is_refused(folder: Path, sink: Milvu
 
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    sink = MilvusSink(MilvusSettings(uri=str(tmp_path / "file" / "milvus"), dim=DIM, space="space-1"))
+    sink = MilvusSink(MilvusSettings(uri=str(tmp_path / "file" / "milvus")), SPACE)
     with pytest.raises(SinkMismatch) as error:
         sink.open()
     assert one_line(error) == f"Milvus folder {tmp_path / 'file' / 'milvus'} cannot be written: Not a directory"
@@ -128,7 +132,7 @@ def test_a_folder_that_cannot_be_read_is_refused_and_let_go(folder: Path, settin
         sink.open()
     assert one_line(error).startswith(f"Milvus folder {folder} cannot be used: ")
     schema.write_text(good)
-    other = MilvusSink(settings)
+    other = strong_sink(settings)
     other.open()
     other.close()
 

@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import pytest
 
 from sinks.milvus.fields import TTL_PROPERTY
+from sinks.milvus.settings import VectorSpace
 from sinks.milvus.sink import MilvusSettings, MilvusSink
 from sinks.sink import SinkBroken, SinkBusy, SinkMismatch, StoredLines
 from tests.services.milvus import MilvusServer, connected, drop
-from tests.sinks.rows import DIM, line, template
+from tests.sinks.rows import DIM, SPACE, line, template
+from tests.sinks.settings import strong_sink, with_settings
 
 DAY_S = 86_400.0
 
@@ -18,13 +19,13 @@ DAY_S = 86_400.0
 @pytest.fixture
 def remote(milvus: MilvusServer, unique: Callable[[str], str]) -> Iterator[MilvusSettings]:
     """Settings for collections that are not there yet; they are dropped at the end."""
-    settings = MilvusSettings(uri=milvus.uri, dim=DIM, space="space-1", collection=unique("sink").replace("-", "_"), consistency="Strong")
+    settings = MilvusSettings(uri=milvus.uri, collection=unique("sink").replace("-", "_"))
     yield settings
     drop(settings.uri, settings.collection, f"{settings.collection}_templates")
 
 
-def opened(settings: MilvusSettings) -> MilvusSink:
-    sink = MilvusSink(settings)
+def opened(settings: MilvusSettings, space: VectorSpace = SPACE) -> MilvusSink:
+    sink = strong_sink(settings, space)
     sink.open()
     return sink
 
@@ -77,29 +78,29 @@ def test_a_collection_that_was_replaced_stops_the_sink_and_one_that_is_missing_i
 
 
 def test_lines_go_after_the_retention_and_templates_after_twice_that_and_a_start_may_change_it(remote: MilvusSettings) -> None:
-    sink = MilvusSink(replace(remote, retention_s=DAY_S / 2 + 0.5))
+    sink = strong_sink(with_settings(remote, retention_days=0.5 + 0.5 / DAY_S))
     assert sink.retention_s == DAY_S / 2 + 0.5
     sink.open()
     assert sink.retention_s == DAY_S / 2 + 1
     assert lifetimes(remote) == ["43201", "86401"]
     sink.close()
 
-    reading = MilvusSink(replace(remote, retention_s=DAY_S))
+    reading = strong_sink(with_settings(remote, retention_days=1))
     reading.open(create=False)
     assert reading.retention_s == DAY_S / 2 + 1
     reading.close()
     assert lifetimes(remote) == ["43201", "86401"]
 
-    opened(replace(remote, retention_s=36_500 * DAY_S)).close()
+    opened(with_settings(remote, retention_days=36_500)).close()
     assert lifetimes(remote) == ["3153600000", "3155760000"]  # Milvus takes no more than a hundred years
 
     said: list[str] = []
-    sink = MilvusSink(remote, say=said.append)
+    sink = strong_sink(remote, say=said.append)
     sink.open()
     assert (sink.retention_s, said) == (3_153_600_000, []), "as it was found"
     sink.close()
 
-    sink = MilvusSink(replace(remote, retention_s=0.0), say=said.append)
+    sink = strong_sink(with_settings(remote, retention_days=0), say=said.append)
     sink.open()
     for_ever: list[float | None] = [sink.retention_s]
     assert for_ever == [None]
@@ -108,7 +109,7 @@ def test_lines_go_after_the_retention_and_templates_after_twice_that_and_a_start
         f"Milvus keeps the rows of {remote.collection}_templates for ever from now on; it was 3.652e+04 days",
         f"Milvus keeps the rows of {remote.collection} for ever from now on; it was 3.65e+04 days",
     ]
-    with_another = MilvusSink(replace(remote, retention_s=DAY_S))
+    with_another = strong_sink(with_settings(remote, retention_days=1))
     with_another.open()
     with_another.close()
     sink.upsert_lines([line(1)])
@@ -120,9 +121,9 @@ def test_lines_go_after_the_retention_and_templates_after_twice_that_and_a_start
 def test_another_embedding_space_is_refused_and_opened_without_creating_it_makes_neither_of_the_two(remote: MilvusSettings) -> None:
     opened(remote).close()
     with pytest.raises(SinkMismatch, match="embedding space space-1, this worker's are of space-2"):
-        opened(replace(remote, space="space-2"))
+        opened(remote, VectorSpace(DIM, "space-2"))
     drop(remote.uri, remote.collection)
-    sink = MilvusSink(remote)
+    sink = strong_sink(remote)
     with pytest.raises(SinkMismatch, match=f"^Milvus collection '{remote.collection}' does not exist; nothing has been indexed yet$"):
         sink.open(create=False)
     with connected(remote.uri) as client:

@@ -1,7 +1,6 @@
 """What is read back from a local folder: no vector that is not one, nothing made by reading, and no retention."""
 
 import itertools
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +10,11 @@ from sinks.milvus.client import Client
 from sinks.milvus.fields import CollectionFound, Layout, templates_layout
 from sinks.milvus.lite import LocalMilvus
 from sinks.milvus.searching import MOST_ROWS
+from sinks.milvus.settings import VectorSpace
 from sinks.milvus.sink import MilvusSettings, MilvusSink
 from sinks.sink import LineFilter, SinkMismatch, TemplateCount
-from tests.sinks.rows import DIGEST, DIM, line, template, unit
+from tests.sinks.rows import DIGEST, DIM, SPACE, line, template, unit
+from tests.sinks.settings import strong_sink, with_settings
 from tests.sinks.stub_server import StubServer
 
 
@@ -42,7 +43,7 @@ def _write_as_others_might(
 
 def test_long_vectors_are_asked_for_in_bounded_pieces(folder: Path) -> None:
     server = StubServer(folder)
-    sink = MilvusSink(MilvusSettings(uri=server.uri, dim=32_768, space="space-1"))
+    sink = MilvusSink(MilvusSettings(uri=server.uri), VectorSpace(32_768, "space-1"))
     sink.open()
     rows = [template(f"{number}", np.full(32_768, number + 1, np.float32)) for number in range(40)]
     for part in (rows[:20], rows[20:]):
@@ -57,7 +58,7 @@ def test_long_vectors_are_asked_for_in_bounded_pieces(folder: Path) -> None:
 
 def test_time_that_is_up_ends_the_search_for_the_newest_line_of_a_count(folder: Path) -> None:
     server = StubServer(folder)
-    sink = MilvusSink(MilvusSettings(uri=server.uri, dim=DIM, space="space-1"))
+    sink = MilvusSink(MilvusSettings(uri=server.uri), SPACE)
     sink.open()
     sink.upsert_lines([line(offset) for offset in range(MOST_ROWS)])
     asked = itertools.count()
@@ -70,7 +71,7 @@ def test_time_that_is_up_ends_the_search_for_the_newest_line_of_a_count(folder: 
 
 
 def test_a_local_folder_keeps_everything_and_says_so(settings: MilvusSettings) -> None:
-    sink = MilvusSink(replace(settings, retention_s=1.0))
+    sink = strong_sink(with_settings(settings, retention_days=1 / 86_400))
     assert sink.retention_s is None
     sink.open()
     sink.upsert_lines([line(1)])
@@ -91,7 +92,7 @@ def test_reading_makes_no_index(folder: Path, sink: MilvusSink, *, there: bool) 
 def test_reading_makes_no_collection_beside_others(settings: MilvusSettings, sink: MilvusSink) -> None:
     sink.open()
     sink.close()
-    other = MilvusSink(replace(settings, collection="other"))
+    other = strong_sink(with_settings(settings, collection="other"))
     with pytest.raises(SinkMismatch, match=r"^Milvus collection 'other_templates' does not exist; nothing has been indexed yet$"):
         other.open(create=False)
     with pytest.raises(SinkMismatch, match="'other_templates' does not exist"):

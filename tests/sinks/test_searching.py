@@ -13,7 +13,7 @@ from sinks.milvus.sink import MilvusSettings, MilvusSink
 from sinks.row import LEVEL_BYTES, SERVICE_BYTES
 from sinks.sink import LineFilter
 from tests.fakes.sink import FakeSink
-from tests.sinks.rows import DIM, line, newest
+from tests.sinks.rows import DIM, SPACE, line, newest
 
 nasty = st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from("\"'\\\x00\n\r\t(),[]%{}$ =")), max_size=12) | st.sampled_from(
     ['" or 1 == 1 or service == "', "' or true or '", "\\", '\\"', '"', "{service}", "x\\' ", "\u2028", 'a"] or template in ["b']
@@ -23,7 +23,7 @@ nasty = st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from("\"'\\\x
 @pytest.fixture(scope="module")
 def lite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusSink]:
     folder: Path = tmp_path_factory.mktemp("filters") / "milvus"
-    sink = MilvusSink(MilvusSettings(uri=str(folder), dim=DIM, space="space-1"))
+    sink = MilvusSink(MilvusSettings(uri=str(folder)), SPACE)
     sink.open()
     yield sink
     sink.close()

@@ -1,7 +1,6 @@
 """What a server may answer: nothing is taken for stored that was not acknowledged, and only a value's own fault rejects it."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,8 @@ import pytest
 from sinks.milvus.ranges import PAGE_ROWS
 from sinks.milvus.sink import MilvusSettings, MilvusSink
 from sinks.sink import LineFilter, SinkBroken, SinkBusy, SinkMismatch, SinkRejected, never
-from tests.sinks.rows import DIGEST, DIM, line, nearest, newest, offsets, template, unit
+from tests.sinks.rows import DIGEST, SPACE, line, nearest, newest, offsets, template, unit
+from tests.sinks.settings import strong_sink, with_settings
 from tests.sinks.stub_server import StubServer
 
 ALL = LineFilter()
@@ -25,7 +25,7 @@ def server(tmp_path: Path) -> Iterator[StubServer]:
 
 @pytest.fixture
 def remote(server: StubServer) -> Iterator[MilvusSink]:
-    sink = MilvusSink(MilvusSettings(uri=server.uri, dim=DIM, space="space-1", timeout_s=PATIENT_S))
+    sink = MilvusSink(MilvusSettings(uri=server.uri, timeout_s=PATIENT_S), SPACE)
     sink.open()
     yield sink
     sink.close()
@@ -89,7 +89,7 @@ def test_a_refused_read_is_busy_and_quotes_little_of_a_filter(server: StubServer
 
 def test_no_answer_is_larger_than_a_page_of_the_longest_texts(server: StubServer, settings: MilvusSettings) -> None:
     server.version = "v2.6.11"
-    sink = MilvusSink(replace(settings, uri=server.uri, bm25="on"))
+    sink = strong_sink(with_settings(settings, uri=server.uri, bm25="on"))
     sink.open()
     rows, text = 2 * PAGE_ROWS + 1, "word " + "x" * 1_000
     sink.upsert_lines([line(offset, text=text) for offset in range(rows)])
@@ -160,11 +160,11 @@ def test_an_index_that_the_server_refuses_is_named_and_a_later_start_finishes_th
     server: StubServer, answer: tuple[int, str], expected: type[Exception], told: str
 ) -> None:
     server.version, server.no_index = "v2.6.11", answer
-    settings = MilvusSettings(uri=server.uri, dim=DIM, space="space-1", timeout_s=PATIENT_S, index="GPU_CAGRA")
+    settings = MilvusSettings(uri=server.uri, timeout_s=PATIENT_S, index="GPU_CAGRA")
     with pytest.raises(expected, match=told):
-        MilvusSink(settings).open()
+        strong_sink(settings).open()
     server.no_index = None
-    sink = MilvusSink(replace(settings, index="HNSW"))
+    sink = strong_sink(with_settings(settings, index="HNSW"))
     sink.open()
     sink.upsert_templates([template("a")])
     assert sink.counts().templates == 1

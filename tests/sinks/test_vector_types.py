@@ -1,7 +1,6 @@
 """Index, metric, vector type and partition key as the settings say, and refused by name when the collection has others."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +8,16 @@ import numpy as np
 import pytest
 
 from sinks.milvus.settings import MilvusSettings
-from sinks.milvus.sink import MilvusSink
 from sinks.sink import LineFilter, SinkMismatch
 from tests.services.milvus import MilvusServer, connected, drop
-from tests.sinks.rows import DIGEST, DIM, line, nearest, newest, offsets, template, unit
+from tests.sinks.rows import DIGEST, line, nearest, newest, offsets, template, unit
+from tests.sinks.settings import strong_sink, with_settings
 from tests.sinks.typed_server import TypedServer
 
 
 def check_answers(settings: MilvusSettings, near: float = 1e-3) -> None:
     """Store three templates and find them again by cosine, whatever the metric."""
-    sink = MilvusSink(settings)
+    sink = strong_sink(settings)
     sink.open()
     vectors = {"a": unit(1.0), "b": unit(0.6, 0.8), "c": unit(0.0, 0.0, 1.0), "d": unit(-1.0)}
     sink.upsert_templates([template(digest, vector) for digest, vector in vectors.items()])
@@ -36,19 +35,19 @@ def check_answers(settings: MilvusSettings, near: float = 1e-3) -> None:
 @pytest.mark.parametrize("index", ["auto", "HNSW", "HNSW_SQ", "FLAT"])
 @pytest.mark.parametrize("metric", ["COSINE", "IP", "L2"])
 def test_a_local_folder_answers_with_cosines(settings: MilvusSettings, index: Any, metric: Any) -> None:  # noqa: ANN401 (literals)
-    check_answers(replace(settings, index=index, metric=metric), near=5e-3)
+    check_answers(with_settings(settings, index=index, metric=metric), near=5e-3)
 
 
 @pytest.fixture
 def remote(milvus: MilvusServer, unique: Callable[[str], str]) -> Iterator[MilvusSettings]:
-    settings = MilvusSettings(uri=milvus.uri, dim=DIM, space="space-1", collection=unique("types").replace("-", "_"), consistency="Strong")
+    settings = MilvusSettings(uri=milvus.uri, collection=unique("types").replace("-", "_"))
     yield settings
     drop(settings.uri, settings.collection, f"{settings.collection}_templates")
 
 
 @pytest.mark.parametrize(("index", "metric"), [("IVF_FLAT", "IP"), ("HNSW", "L2")])
 def test_a_server_answers_with_cosines(remote: MilvusSettings, index: Any, metric: Any) -> None:  # noqa: ANN401 (literals)
-    check_answers(replace(remote, index=index, metric=metric))
+    check_answers(with_settings(remote, index=index, metric=metric))
     with connected(remote.uri) as client:
         found = client.describe_index(f"{remote.collection}_templates", "vector")
     assert (found["index_type"], found["metric_type"]) == (index, metric)
@@ -57,7 +56,7 @@ def test_a_server_answers_with_cosines(remote: MilvusSettings, index: Any, metri
 @pytest.mark.parametrize("wish", [{"vector_type": "FLOAT16"}, {"bm25": "on"}, {"index": "IVF_RABITQ"}, {"partition_key": "service"}])
 def test_what_a_server_cannot_do_is_refused_before_anything_is_created(remote: MilvusSettings, wish: dict[str, Any]) -> None:
     with pytest.raises(SinkMismatch, match=rf"^milvus.{next(iter(wish))} is .*: Milvus 2.3 (has|puts)"):
-        MilvusSink(replace(remote, **wish)).open()
+        strong_sink(with_settings(remote, **wish)).open()
     with connected(remote.uri) as client:
         assert not client.has_collection(remote.collection)
         assert not client.has_collection(f"{remote.collection}_templates")
@@ -72,35 +71,35 @@ def test_what_a_server_cannot_do_is_refused_before_anything_is_created(remote: M
     ],
 )
 def test_another_wish_than_what_is_there_is_refused_by_field(settings: MilvusSettings, wish: dict[str, Any], difference: str) -> None:
-    sink = MilvusSink(replace(settings, index="FLAT"))
+    sink = strong_sink(with_settings(settings, index="FLAT"))
     sink.open()
     sink.close()
     with pytest.raises(SinkMismatch) as refused:
-        MilvusSink(replace(settings, **wish)).open()
+        strong_sink(with_settings(settings, **wish)).open()
     assert str(refused.value) == f"Milvus collection 'vectail{difference}"
     sink.open()
     sink.close()
 
 
 def test_a_partition_key_that_nobody_asked_for_is_refused(settings: MilvusSettings) -> None:
-    sink = MilvusSink(replace(settings, partition_key="topic"))
+    sink = strong_sink(with_settings(settings, partition_key="topic"))
     sink.open()
     sink.upsert_lines([line(1), line(2, topic="audit")])
     assert sink.counts().lines == 2
     assert offsets(newest(sink, DIGEST, 3, LineFilter(topics=("audit",)))) == [2]
     sink.close()
     with pytest.raises(SinkMismatch, match=r"field 'topic': partition key is yes, expected no$"):
-        MilvusSink(settings).open()
+        strong_sink(settings).open()
 
 
 @pytest.mark.parametrize("vector_type", ["FLOAT16", "BFLOAT16", "INT8"])
 def test_vectors_of_fewer_bits_are_written_searched_and_read(tmp_path: Path, settings: MilvusSettings, vector_type: Any) -> None:  # noqa: ANN401 (a literal)
     server = TypedServer(tmp_path / "server")
     server.version = "v2.6.11"
-    there = replace(settings, uri=server.uri, vector_type=vector_type)
+    there = with_settings(settings, uri=server.uri, vector_type=vector_type)
     check_answers(there, near=1e-2)
     assert server.types == {vector_type}
     expected = rf"field 'vector': type is {vector_type}_VECTOR, expected FLOAT_VECTOR$"
     with pytest.raises(SinkMismatch, match=expected):
-        MilvusSink(replace(there, vector_type="FLOAT")).open()
+        strong_sink(with_settings(there, vector_type="FLOAT")).open()
     server.close()

@@ -35,7 +35,7 @@ _SETTINGS = {
     "limits__max_in_flight_bytes": str(CAP_BYTES),
     "limits__max_in_flight_records": str(CAP_RECORDS),
     "cache__memory_bytes": str(4 * 1024 * 1024),
-    "fail_point": "before_upsert:1000000000:1",
+    "test_fail_point": "before_upsert:1000000000:1",
     "limits__drain_timeout_s": str(_DRAIN_S),
     "milvus__batch_rows": str(BATCH_ROWS),
     "milvus__timeout_s": "10",

@@ -155,6 +155,7 @@ def test_a_supervisor_that_is_killed_takes_everything_along_and_down_removes_the
     assert not place.folder.exists()
 
 
+@pytest.mark.process
 def test_without_a_stack_down_has_nothing_to_do_and_the_others_say_so(place: Place) -> None:
     assert run(place, "down").returncode == 0
     for words in (["status"], ["stop", "redis"], ["start", "redis"]):
@@ -162,6 +163,7 @@ def test_without_a_stack_down_has_nothing_to_do_and_the_others_say_so(place: Pla
         assert (done.returncode, done.stderr) == (2, "stack: no stack runs; `make stack` starts one\n")
 
 
+@pytest.mark.process
 def test_where_no_namespace_can_be_made_that_is_one_line_and_nothing_is_left(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(place.folder.parent))
     done = run(place, "up", "--any-port")

@@ -10,8 +10,9 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from consumers.decode.decoder import Decoder
-from consumers.ledger import Ledger, Receipt, Reject
+from consumers.ledger import Ledger, Receipt
 from consumers.record import Header, Partition, Record
+from consumers.rejection import RejectedPiece, Rejection
 from consumers.text.chunk import Chunker
 from consumers.text.mask import Masker
 from consumers.text.redact import Redactor
@@ -34,10 +35,10 @@ from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.flights import Flights
 from worker.indexing.prepare import Outlets, Prepare
 from worker.indexing.store import Store
-from worker.messages import Answerable, Arrival, EncodedChunk, EncodedQuery, StoreItem
+from worker.messages import Answerable, EncodedChunk, EncodedQuery, KafkaRequest, StoreItem
 from worker.query import CORRELATION_HEADER, REPLY_TOPIC_HEADER
 from worker.querying.answer import Answer
-from worker.querying.prepare_queries import PrepareQueries, QueryTally
+from worker.querying.prepare_queries import PrepareQueries
 from worker.querying.query_text import QueryEncoder
 from worker.runtime.lane import Lane
 from worker.runtime.limits import FaultLimit
@@ -71,11 +72,11 @@ class Letters:
     """
 
     def __init__(self) -> None:
-        self.posted: list[tuple[Receipt, str, list[Reject]]] = []
+        self.posted: list[tuple[Receipt, Rejection, list[RejectedPiece]]] = []
         self.held = False
 
-    def __call__(self, receipt: Receipt, reason: str, rejects: list[Reject]) -> None:
-        self.posted.append((receipt, reason, rejects))
+    def __call__(self, receipt: Receipt, rejection: Rejection, rejects: list[RejectedPiece]) -> None:
+        self.posted.append((receipt, rejection, rejects))
         if not self.held:
             receipt.dead_letter_delivered()
 
@@ -142,17 +143,17 @@ class Chain:
             prefix, max_chunks, strict=strict, undecodable=FaultLimit("undecodable records", most=most_undecodable)
         )
         self.prepare_queries = self._query_step()
-        self.ahead: BatchHandoff[EmbedBatch, Computed] = BatchHandoff(self.embed_lane.ring)
+        self.handoff: BatchHandoff[EmbedBatch, Computed] = BatchHandoff(self.embed_lane.wake)
         self.new_engines: list[FakeEngine] = []
-        """What is there when the judge wants a new engine; none: it cannot be made."""
+        """The engines that replace a broken one; if empty, none can be loaded."""
         self.engine_load_s = 0.0
-        """How long it takes to make one."""
-        judge = GuardedEngine(self.engine, golden, new_engine=self._new_engine, say=self.said.append, clock=self.clock)
-        self.compute_step = Compute(ahead=self.ahead, judge=judge, clock=self.clock)
+        """How long loading one takes."""
+        self.guarded_engine = GuardedEngine(self.engine, golden, new_engine=self._new_engine, say=self.said.append, clock=self.clock)
+        self.compute_step = Compute(handoff=self.handoff, engine=self.guarded_engine, clock=self.clock)
         self.embed_step = Embed(
             inlet=self.embed_lane,
             batcher=Batcher(budget_tokens=512, log_floor_tokens=64),
-            ahead=self.ahead,
+            handoff=self.handoff,
             cache=self.levels,
             fail_flight=self.flights.fail,
             rejected=FaultLimit("texts that the engine rejects", most=most_rejected),
@@ -209,7 +210,7 @@ class Chain:
     def ask(self, request: Mapping[str, object] | bytes, *, reply_topic: str | None = REPLIES) -> Receipt:
         """Take a query in and prepare it."""
         receipt = self._admit_query(request, reply_topic)
-        self.prepare_queries.step([Arrival(receipt, self.now_s)])
+        self.prepare_queries.step([KafkaRequest(receipt, self.now_s)])
         return receipt
 
     def query(self, text: str, **request: object) -> Receipt:
@@ -233,7 +234,7 @@ class Chain:
 
     def embed_turn(self) -> bool:
         """Let the embed stage do what it can without waiting, else let the engine stage compute a batch; False when both are idle."""
-        if len(self.embed_lane) or self.ahead.has_results or (len(self.embed_step.batcher) and self.ahead.wants):
+        if len(self.embed_lane) or self.handoff.has_results or (len(self.embed_step.batcher) and self.handoff.has_room):
             return self.embed_step.turn()
         return self.compute_step.turn(wait=False)
 
@@ -319,7 +320,6 @@ class Chain:
             clock=self.clock,
             wall_ms=lambda: LATE_MS + (self.now_s - 100.0) * 1000,
             say=self.said.append,
-            tally=QueryTally(),
         )
 
     def _send(self, reply: Reply, *, deadline_s: float | None, settled: Callable[[bool], None]) -> None:

@@ -19,7 +19,7 @@ from sinks.sink import Sink
 from tests.fakes.engine import FakeEngine
 from tests.fakes.sink import FakeSink
 from tests.worker.chain import golden_of
-from worker.cli.ask import Asker
+from worker.cli.query_client import QueryClient
 from worker.connections import Connections
 from worker.embedding.cache.redis_cache import RedisCache
 from worker.embedding.loaded import LoadedModel, space_of
@@ -29,8 +29,9 @@ from worker.embedding.tokenizer import Tokenizer
 from worker.http.listening import Listening
 from worker.runtime.stage import Crash, Stage
 from worker.service import Service
+from worker.settings.service_tables import LimitTable
 from worker.settings.settings import Settings
-from worker.settings.tables import KafkaTable, LimitTable
+from worker.settings.tables import KafkaTable
 
 WAIT_S = 60.0
 PARTITIONS = 4
@@ -145,7 +146,7 @@ class World:
             raise ModelError("no other engine can be made")
         return self.spare_engines.pop(0)
 
-    def outside(self, settings: Settings) -> Connections:
+    def connections(self, settings: Settings) -> Connections:
         """Connect to everything."""
         self.engine = FakeEngine()
         model = LoadedModel(
@@ -156,13 +157,13 @@ class World:
             new_engine=self._another_engine,
         )
         servers = settings.kafka.bootstrap_servers
-        letter_producer = KafkaProducer(servers, dead_letters.PRODUCER_PROPERTIES, say=self.said.append)
+        dead_letter_producer = KafkaProducer(servers, dead_letters.PRODUCER_PROPERTIES, say=self.said.append)
         reply_producer = KafkaProducer(servers, replies.PRODUCER_PROPERTIES, say=self.said.append)
         return Connections(
             model=model,
             sink=self.sink,
-            letters=DeadLetterSender(letter_producer, settings.kafka.dead_letter_topic, version="test", say=self.said.append),
-            letter_producer=letter_producer,
+            dead_letters=DeadLetterSender(dead_letter_producer, settings.kafka.dead_letter_topic, version="test", say=self.said.append),
+            dead_letter_producer=dead_letter_producer,
             replies=ReplySender(reply_producer),
             reply_producer=reply_producer,
             connect_redis=self.connect_redis,
@@ -172,7 +173,7 @@ class World:
     def start(self, settings: Settings | None = None) -> Ended:
         """Start a service; `close` stops those that a test has left running."""
         chosen = settings or self.settings()
-        self._running.append(Ended(Service(chosen, self.outside(chosen), say=self.said.append)))
+        self._running.append(Ended(Service(chosen, self.connections(chosen), say=self.said.append)))
         return self._running[-1]
 
     def send(self, lines: Iterable[str | bytes], *, partition: int = 0) -> None:
@@ -188,11 +189,11 @@ class World:
 
     def ask(self, *requests: dict[str, object]) -> list[dict[str, Any]]:
         """Ask over Kafka, one after the other."""
-        asker = Asker(self.kafka)
+        client = QueryClient(self.kafka)
         try:
-            return [asker.ask(request, timeout_s=WAIT_S) for request in requests]
+            return [client.ask(request, timeout_s=WAIT_S) for request in requests]
         finally:
-            asker.close()
+            client.close()
 
     def committed(self, topic: str | None = None, group: str | None = None) -> int:
         """Return the sum of a group's committed offsets, over all partitions; those of the logs unless told otherwise."""

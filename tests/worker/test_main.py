@@ -1,4 +1,4 @@
-"""The end of the program: also beside a stage that hangs, and beside a process that such a stage has started."""
+"""The program exits even if a stage hangs, and kills the processes that such a stage has started."""
 
 import os
 import signal
@@ -6,6 +6,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.process
 
 STUCK = """
 import multiprocessing, sys, threading
@@ -49,7 +53,7 @@ def test_a_stage_that_hangs_does_not_hold_the_exit(tmp_path: Path) -> None:
 
 
 def _is_alive(pid: int) -> bool:
-    """Look for a little while whether a killed process goes."""
+    """Return whether a killed process is still there after a grace period."""
     until_s = time.monotonic() + WAIT_S
     while time.monotonic() < until_s:
         try:

@@ -9,6 +9,7 @@ import pytest
 
 from consumers.ledger import Receipt
 from consumers.record import Partition
+from sinks.milvus.settings import MilvusSettings
 from tests.worker.chain import QUERIES, record
 from tests.worker.running import WAIT_S, World, wait_until
 from worker.connections import Connections
@@ -17,9 +18,8 @@ from worker.messages import EmbeddedChunk, EncodedChunk, EncodedQuery, FailedQue
 from worker.pipeline import Pipeline
 from worker.query import REPLY_TOPIC_HEADER
 from worker.runtime.stage import Abandoned
-from worker.settings.milvus_table import MilvusTable
+from worker.settings.service_tables import QueryTable
 from worker.settings.settings import Settings
-from worker.settings.tables import QueryTable
 
 LOGS = Partition("logs", 0)
 
@@ -30,16 +30,14 @@ class Wired:
     Thread: the test's.
     """
 
-    def __init__(self, settings: Settings, outside: Connections) -> None:
+    def __init__(self, settings: Settings, connections: Connections) -> None:
         self.abandon = threading.Event()
         self.crashes: list[tuple[str, Exception]] = []
         self.said: list[str] = []
         self.pipeline = Pipeline(
             settings,
-            outside.model,
-            outside.sink,
-            outside.letters,
-            outside.replies,
+            connections,
+            None,
             say=self.said.append,
             abandon=self.abandon,
             at=lambda _point: None,
@@ -77,23 +75,23 @@ class Wired:
 
 
 @pytest.fixture
-def outside(world: World) -> Iterator[Connections]:
-    outside = world.outside(world.settings())
-    outside.sink.open()
-    yield outside
-    outside.letter_producer.close(0.0)
-    outside.reply_producer.close(0.0)
+def connections(world: World) -> Iterator[Connections]:
+    connections = world.connections(world.settings())
+    connections.sink.open()
+    yield connections
+    connections.dead_letter_producer.close(0.0)
+    connections.reply_producer.close(0.0)
 
 
 @pytest.fixture
-def wired(world: World, outside: Connections) -> Iterator[Wired]:
-    wired = Wired(world.settings(query=QueryTable(reply_topics=("also-mine",))), outside)
+def wired(world: World, connections: Connections) -> Iterator[Wired]:
+    wired = Wired(world.settings(query=QueryTable(reply_topics=("also-mine",))), connections)
     yield wired
     wired.pipeline.close()
 
 
-def test_stages_end_in_the_order_in_which_records_move(world: World, outside: Connections) -> None:
-    wired = Wired(world.settings(milvus=MilvusTable(writers=2)), outside)
+def test_stages_end_in_the_order_in_which_records_move(world: World, connections: Connections) -> None:
+    wired = Wired(world.settings(milvus=MilvusSettings(writers=2)), connections)
     pipeline = wired.pipeline
     assert [[stage.name for stage in group.stages] for group in wired.groups] == [
         ["prepare-1", "prepare-2", "prepare-queries"],
@@ -128,17 +126,17 @@ def test_while_the_sink_is_busy_nothing_counts_as_stored_and_lines_are_embedded(
 def test_a_template_in_the_sink_is_found(wired: Wired, world: World) -> None:
     wired.lines("disk full")
     wired.end(groups=3)
-    again = Wired(world.settings(), world.outside(world.settings()))
+    again = Wired(world.settings(), world.connections(world.settings()))
     again.lines("disk full")
     again.end(groups=1)
     assert (len(again.pipeline.embed_lane), len(again.pipeline.store_lane)) == (0, 1)
     again.pipeline.close()
 
 
-def test_where_rows_do_not_live_for_ever_a_template_that_was_found_is_written_again(outside: Connections, world: World) -> None:
+def test_where_rows_do_not_live_for_ever_a_template_that_was_found_is_written_again(connections: Connections, world: World) -> None:
     world.fake_sink.lifetime_s = 3_600.0
     for tokens_embedded in (True, False):
-        wired = Wired(world.settings(), outside)
+        wired = Wired(world.settings(), connections)
         wired.lines("disk full")
         wired.end(groups=3)
         assert (wired.pipeline.embed.tally.templates > 0) is tokens_embedded
@@ -170,27 +168,27 @@ def test_a_bad_query_goes_straight_to_the_answer_stage(wired: Wired, world: Worl
     assert isinstance(waiting[0], FailedQuery)
 
 
-def test_lines_get_the_document_prefix_and_queries_the_query_prefix(world: World, outside: Connections) -> None:
-    prepared = replace(outside.model.prepared, document_prefix="passage: ", query_prefix="query: ")
-    wired = Wired(world.settings(), replace(outside, model=replace(outside.model, prepared=prepared)))
+def test_lines_get_the_document_prefix_and_queries_the_query_prefix(world: World, connections: Connections) -> None:
+    prepared = replace(connections.model.prepared, document_prefix="passage: ", query_prefix="query: ")
+    wired = Wired(world.settings(), replace(connections, model=replace(connections.model, prepared=prepared)))
     wired.lines("disk full")
     wired.query(b'{"text": "disk full"}', world.kafka.reply_topic)
     wired.end(groups=1)
     query, line = wired.pipeline.embed_lane.take(10) or []
-    words = outside.model.new_tokenizer()
+    words = connections.model.new_tokenizer()
     assert isinstance(query, EncodedQuery)
     assert isinstance(line, EncodedChunk)
     assert line.ids.tolist() == words.encode(["passage: disk full"]).text(0).tolist()
     assert query.ids.tolist() == words.encode(["query: disk full"]).text(0).tolist()
-    assert line.template == Digester(outside.model.space, "passage: ").digest("disk full")
-    assert query.digest == Digester(outside.model.space, "query: ").digest("disk full")
+    assert line.template == Digester(connections.model.space, "passage: ").digest("disk full")
+    assert query.digest == Digester(connections.model.space, "query: ").digest("disk full")
     words.close()
     wired.pipeline.close()
 
 
-def test_a_line_that_fills_the_model_with_its_prefix_is_split(world: World, outside: Connections) -> None:
-    prepared = replace(outside.model.prepared, document_prefix="passage: ")
-    wired = Wired(world.settings(), replace(outside, model=replace(outside.model, prepared=prepared)))
+def test_a_line_that_fills_the_model_with_its_prefix_is_split(world: World, connections: Connections) -> None:
+    prepared = replace(connections.model.prepared, document_prefix="passage: ")
+    wired = Wired(world.settings(), replace(connections, model=replace(connections.model, prepared=prepared)))
     wired.lines("=" * 253)  # with special tokens alone it would fit
     wired.end(groups=1)
     waiting = wired.pipeline.embed_lane.take(10)
@@ -200,9 +198,9 @@ def test_a_line_that_fills_the_model_with_its_prefix_is_split(world: World, outs
     wired.pipeline.close()
 
 
-def test_a_query_finds_the_vector_of_a_line_in_the_cache(wired: Wired, world: World, outside: Connections) -> None:
+def test_a_query_finds_the_vector_of_a_line_in_the_cache(wired: Wired, world: World, connections: Connections) -> None:
     """Without prefixes both have one digest, so both use one cache."""
-    digest = Digester(outside.model.space, "").digest("disk full")
+    digest = Digester(connections.model.space, "").digest("disk full")
     wired.pipeline.levels.put_many({digest: np.eye(384, dtype=np.float32)[0]})
     wired.lines("disk full")
     wired.query(b'{"text": "disk full"}', world.kafka.reply_topic)

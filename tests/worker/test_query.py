@@ -1,11 +1,11 @@
-"""What a request may say, and how long somebody waits for the answer."""
+"""What a request may say, and until when its sender waits."""
 
 import json
 
 import pytest
 
 from sinks.sink import LineFilter
-from worker.query import MAX_K, MAX_TEXT_CHARACTERS, BadQuery, Query, Requester, deadline_s, header_of, is_late, parse_query
+from worker.query import MAX_K, MAX_TEXT_CHARACTERS, BadQuery, Query, Requester, header_of, is_late, monotonic_deadline_s, parse_query
 
 BAD: dict[str, tuple[bytes, str]] = {
     "not JSON": (b"disk full", "query"),
@@ -36,9 +36,9 @@ BAD: dict[str, tuple[bytes, str]] = {
     "a time of a hundred digits": (b'{"text": "a", "filters": {"since_ms": 1' + b"0" * 100 + b"}}", "filters.since_ms"),
     "a time outside 64 bits": (b'{"text": "a", "filters": {"until_ms": -9223372036854775809}}', "filters.until_ms"),
     "an unknown mode": (b'{"text": "a", "mode": "sparse"}', "mode"),
-    "no lines of a kind": (b'{"text": "a", "per_template": 0}', "per_template"),
+    "no lines of a template": (b'{"text": "a", "per_template": 0}', "per_template"),
     "a line's neighbours and a text": (b'{"text": "a", "around": {"topic": "logs", "partition": 0, "offset": 1}}', "text"),
-    "a line's neighbours as kinds": (b'{"as": "templates", "around": {"topic": "logs", "partition": 0, "offset": 1}}', "as"),
+    "a line's neighbours as templates": (b'{"as": "templates", "around": {"topic": "logs", "partition": 0, "offset": 1}}', "as"),
     "a line's neighbours by words": (b'{"mode": "bm25", "around": {"topic": "logs", "partition": 0, "offset": 1}}', "mode"),
     "neighbours of no line": (b'{"around": {"topic": "logs", "partition": 0}}', "around.offset"),
     "neighbours of a negative line": (b'{"around": {"topic": "logs", "partition": 0, "offset": -1}}', "around.offset"),
@@ -99,13 +99,13 @@ def test_filters_become_what_the_sink_understands() -> None:
 )
 def test_a_deadline_counts_from_when_the_request_was_sent(deadline_ms: int | None, sent_ms: int, expected_s: float | None) -> None:
     query = Query(text="a", deadline_ms=deadline_ms)
-    assert deadline_s(query, sent_ms=sent_ms, now_s=50.0, wall_ms=10_000.0) == pytest.approx(expected_s)
+    assert monotonic_deadline_s(query, sent_ms=sent_ms, now_s=50.0, wall_ms=10_000.0) == pytest.approx(expected_s)
 
 
 def test_the_moment_of_the_deadline_is_late() -> None:
-    asked = Requester(lambda _value, *, deadline_s: None, 1.0, 5.0)  # noqa: ARG005 - as SendReply
-    assert [is_late(asked, now_s) for now_s in (4.9, 5.0, 5.1)] == [False, True, True]
-    assert not is_late(asked._replace(deadline_s=None), 1e9)
+    requester = Requester(lambda _reply, *, deadline_s: None, 1.0, 5.0)  # noqa: ARG005 - as SendReply
+    assert [is_late(requester, now_s) for now_s in (4.9, 5.0, 5.1)] == [False, True, True]
+    assert not is_late(requester._replace(deadline_s=None), 1e9)
 
 
 def test_of_two_headers_of_one_name_the_last_counts() -> None:

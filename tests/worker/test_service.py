@@ -7,16 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from sinks.milvus.sink import MilvusSettings, MilvusSink
+from sinks.milvus.sink import MilvusSettings, MilvusSink, VectorSpace
 from sinks.row import LineRow, TemplateRow
 from sinks.sink import LineFilter, SinkBroken, SinkBusy, SinkCounts, SinkMismatch
 from tests.fakes.engine import FakeEngine
 from tests.worker.running import WAIT_S, World, lines_of, wait_until
 from worker.embedding.guarded_engine import EngineFailed
-from worker.runtime.exit_codes import CRASHED, DRAIN_TIMEOUT, DRAINED
 from worker.runtime.limits import LimitReached
+from worker.runtime.process import CRASHED, DRAIN_TIMEOUT, DRAINED
 from worker.runtime.watchdog import EngineHangs
-from worker.settings.tables import DecodeTable, EngineTable, LimitTable
+from worker.settings.service_tables import LimitTable
+from worker.settings.tables import DecodeTable, EngineTable
 
 Rows = Sequence[TemplateRow] | Sequence[LineRow]
 NEVER = {"commit_interval_s": 10.0}
@@ -70,7 +71,7 @@ def test_what_waits_in_lanes_and_stages_is_finished_before_the_end(world: World)
     assert world.engine.entered.wait(WAIT_S)
     world.send([f"something {word} new" for word in ("rather", "rather", "almost")] * 10)
     pipeline = running.service.pipeline
-    wait_until(lambda: pipeline.flights.total().chunks == 250 and not pipeline.embed.ahead.wants, "a batch to wait behind the first")
+    wait_until(lambda: pipeline.flights.total().chunks == 250 and not pipeline.embed.handoff.has_room, "a batch to wait behind the first")
     running.service.stop()
     wait_until(lambda: running.service.logs.intake_ended.is_set() and not pipeline.prepare_lane, "the end of intake")
     world.engine.gate.set()
@@ -329,7 +330,7 @@ def test_a_producer_that_can_never_deliver_again_is_a_crash(world: World) -> Non
     running = world.start(world.settings(decode=DecodeTable(errors="strict"))).opened()
     world.send(lines_of(10))
     rows_are(world, 10)
-    letters = running.service.outside.letter_producer
+    letters = running.service.connections.dead_letter_producer
 
     def raise_once(_now_s: float) -> None:
         raise RuntimeError("planted")
@@ -350,8 +351,8 @@ def test_what_cannot_be_committed_at_the_end_is_not_called_drained(world: World)
 
 
 def test_the_whole_path_with_a_local_milvus_folder(world: World, tmp_path: Path) -> None:
-    settings = MilvusSettings(uri=str(tmp_path / "index"), dim=384, space="space", consistency="Strong")
-    world.sink = MilvusSink(settings)
+    settings, space = MilvusSettings(uri=str(tmp_path / "index")), VectorSpace(384, "space")
+    world.sink = MilvusSink(settings, space, consistency="Strong")
     world.send(lines_of(300))
     first = world.start().opened()
     wait_until(lambda: first.service.pipeline.log_ledger.tally["indexed"] == 300, "300 indexed records")
@@ -365,7 +366,7 @@ def test_the_whole_path_with_a_local_milvus_folder(world: World, tmp_path: Path)
     assert second.stop() == DRAINED
     assert world.committed() == 350
     assert second.service.pipeline.embed.tally.templates == 0, "templates are found in the sink"
-    reopened = MilvusSink(settings)
+    reopened = MilvusSink(settings, space, consistency="Strong")
     reopened.open()
     try:
         assert reopened.counts() == SinkCounts(lines=350, templates=7)

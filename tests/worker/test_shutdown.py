@@ -7,7 +7,7 @@ import pytest
 from consumers.record import Partition
 from tests.fakes.sink import FakeSink
 from tests.worker.running import WAIT_S, World, lines_of, wait_until
-from worker.runtime.exit_codes import DRAIN_TIMEOUT, DRAINED
+from worker.runtime.process import DRAIN_TIMEOUT, DRAINED
 
 
 class NeverCloses(FakeSink):

@@ -1,20 +1,15 @@
-"""Writes the dead letters that `vectail verify --repair` finds missing, and waits until they are there."""
+"""Writes the dead letters that `vectail verify --repair` finds missing, and waits until they are delivered."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
-from producers import dead_letters
 from producers.dead_letters import DeadLetterSender
-from producers.kafka import KafkaProducer
 from worker.audit.dead_letter_index import DeadLetterIndex
+from worker.audit.dead_letter_producer import DeadLetterProducer
 from worker.audit.expected import Expected
-from worker.audit.repair import BusyRetry
 from worker.indexing.dead_letter_reasons import letter_of
-from worker.runtime.version import VERSION
-from worker.settings.tables import KafkaTable
-
-_CLOSE_S = 1.0
+from worker.runtime.process import vectail_version
 
 
 class DeadLetterUndelivered(Exception):
@@ -22,41 +17,33 @@ class DeadLetterUndelivered(Exception):
 
 
 class DeadLetterWriter:
-    """What it has buried is acknowledged, and noted in the graveyard. The client is made for the first dead letter.
+    """Every dead letter that it wrote is acknowledged and in the index of dead letters.
 
     Thread: one.
     """
 
-    def __init__(self, kafka: KafkaTable, graveyard: DeadLetterIndex, patience: BusyRetry) -> None:
-        self._kafka = kafka
-        self._graveyard = graveyard
-        self._patience = patience
-        self._producer: KafkaProducer | None = None
+    def __init__(self, producer: DeadLetterProducer, index: DeadLetterIndex, *, limit_s: float, say: Callable[[str], None]) -> None:
+        """`limit_s` is how long the topic may take for each letter."""
+        self._producer = producer
+        self._index = index
+        self._limit_s = limit_s
+        self._say = say
         self._sender: DeadLetterSender | None = None
 
-    def write_dead_letters(self, debts: Sequence[Expected]) -> None:
-        """Write one dead letter a record, for its `refusal` or its `rejects`. Raises DeadLetterUndelivered and ProducerMisconfigured."""
-        open_letters = threading.Semaphore(0)
-        for debt in debts:
-            reason = debt.refusal or debt.rejects[0][2]
-            self._opened().send(letter_of(debt.record, reason, debt.rejects), delivered=partial(open_letters.release, 1))
-        for _ in debts:
-            if not open_letters.acquire(timeout=self._patience.limit_s):
-                raise DeadLetterUndelivered(f"{self._kafka.dead_letter_topic} took no dead letter for {self._patience.limit_s:g} s")
-        for debt in debts:
-            pieces = None if debt.refusal else frozenset((sub, chunk) for sub, chunk, _ in debt.rejects)
-            self._graveyard.excuse(debt.record.topic, debt.record.partition, debt.record.offset, pieces)
+    def write_dead_letters(self, expected: Sequence[Expected]) -> None:
+        """Write one dead letter per record that has a `rejection`. Raises DeadLetterUndelivered and ProducerMisconfigured."""
+        acknowledged = threading.Semaphore(0)
+        rejected = [(one, one.rejection) for one in expected if one.rejection is not None]
+        for one, rejection in rejected:
+            self._open_sender().send(letter_of(one.record, rejection, one.rejects), delivered=partial(acknowledged.release, 1))
+        for _ in rejected:
+            if not acknowledged.acquire(timeout=self._limit_s):
+                raise DeadLetterUndelivered(f"{self._producer.topic} took no dead letter for {self._limit_s:g} s")
+        for one, _ in rejected:
+            pieces = None if one.refusal is not None else frozenset((sub, chunk) for sub, chunk, _ in one.rejects)
+            self._index.excuse_pieces(one.record.topic, one.record.partition, one.record.offset, pieces)
 
-    def close(self) -> None:
-        """Close the client, if there is one."""
-        if self._producer is not None:
-            self._producer.close(_CLOSE_S)
-
-    def _opened(self) -> DeadLetterSender:
+    def _open_sender(self) -> DeadLetterSender:
         if self._sender is None:
-            properties = {**self._kafka.librdkafka, **dead_letters.PRODUCER_PROPERTIES}
-            self._producer = KafkaProducer(self._kafka.bootstrap_servers, properties, say=self._patience.say)
-            self._sender = DeadLetterSender(
-                self._producer, self._kafka.dead_letter_topic, version=VERSION, say=self._patience.say
-            )  # fmt: skip
+            self._sender = DeadLetterSender(self._producer.connect(), self._producer.topic, version=vectail_version(), say=self._say)
         return self._sender

@@ -1,11 +1,11 @@
-"""Works dead letters again, in place: what their records owe now is stored under their own coordinates, then they are marked.
+"""Replays dead letters in place: stores what their records should have left in the index, then marks the letters.
 
 `vectail dlq replay` calls it with letters that were not replayed yet. Rules:
-1. Of a letter that lists pieces only those are worked, of any other one all of the record. An entry that had too many chunks, or that is
-   cut otherwise now, is stored whole.
-2. Rows have the ids that the worker would have given them (the letter's epoch too), so that whoever replays twice changes nothing.
-3. A letter is marked once its rows are stored. Pieces that are refused again stay in it, with the reason of now; so does a record that is
-   refused as a whole.
+1. If a letter lists pieces, only those are stored, otherwise the whole record. An entry that had too many chunks, or that is chunked
+   differently now, is stored whole.
+2. Rows get the ids that the worker would have given them, including the letter's epoch, so replaying twice changes nothing.
+3. A letter is marked once its rows are stored. Pieces that are rejected again stay in it, with the new reason; so does a record that is
+   rejected as a whole.
 """
 
 from collections import Counter
@@ -14,117 +14,118 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from consumers.record import Record
-from worker.audit.dead_letter_index import StoredDeadLetter
+from consumers.rejection import Rejection
+from producers.envelope import ListedPiece
 from worker.audit.expected import Expected, ExpectedRow, ExpectedRows
-from worker.audit.marks import Pieces
 from worker.audit.repair import Repairer
-from worker.indexing.pieces import TOO_MANY_CHUNKS
+from worker.audit.replay_marks import ListedPieces
+from worker.audit.stored_dead_letters import StoredDeadLetter, has_too_many_chunks
 
 WINDOW_RECORDS = 2_000
 WINDOW_BYTES = 4 * 1024 * 1024
-TOLD = 1_000
-"""Letters that are kept with what they have left."""
+REPORTED = 1_000
+"""Unresolved letters that are kept for the report."""
 NO_ENTRY = "its record has no such entry now"
 
 
 class Unresolved(NamedTuple):
-    """A letter that is bad still, with its reason of now.
-
-    Thread: any.
-    """
+    """A letter that still fails, with its new reason."""
 
     letter: StoredDeadLetter
     reason: str
-    pieces: Pieces
-    """None: the whole record."""
+    pieces: ListedPieces
+    """Empty: the whole record."""
 
 
 @dataclass(slots=True)
 class Replayed:
-    """What was done so far.
+    """What was done so far; only grows.
 
     Thread: one.
     """
 
     letters: int = 0
-    """Looked at."""
+    """Letters that were looked at."""
     done: int = 0
     partly: int = 0
-    """Some pieces were stored, and some are left."""
+    """Letters with some pieces stored and some left."""
     left: int = 0
-    """Bad still, those of `partly` too."""
+    """Letters that still fail, those of `partly` included."""
     rows: int = 0
     templates: int = 0
-    impossible: Counter[str] = field(default_factory=Counter)
-    """Letters that nobody can replay, by why."""
-    told: list[Unresolved] = field(default_factory=list)
+    unreplayable: Counter[str] = field(default_factory=Counter)
+    """Letters that cannot be replayed, by obstacle."""
+    unresolved: list[Unresolved] = field(default_factory=list)
     """The first of `left`."""
 
 
-class _Open(NamedTuple):
-    """A letter with what is to be stored, and what cannot be."""
+class _Plan(NamedTuple):
+    """What replaying a letter stores, and what it cannot."""
 
     letter: StoredDeadLetter
     pieces: list[ExpectedRow]
-    bad: Pieces
-    refusal: str
+    failing: ListedPieces
+    refusal: Rejection | None = None
+    """Why the whole record is rejected."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replayer:
-    """A letter is marked only when all the rows that the mark speaks of are stored.
+    """A letter is marked only when all rows that the mark speaks of are stored.
 
     Thread: one.
     """
 
-    maker: ExpectedRows
-    mender: Repairer
-    mark: Callable[[Sequence[tuple[Record, Pieces]]], None]
-    """Marks letters, each with the pieces that are left; returns when the marks are acknowledged."""
+    expected_rows: ExpectedRows
+    repairer: Repairer
+    mark: Callable[[Sequence[tuple[Record, ListedPieces]]], None]
+    """Marks letters, each with the pieces that still fail; returns when the marks are acknowledged."""
     show: Callable[[Replayed], None] = lambda _replayed: None
     """Called after each window."""
     window_records: int = WINDOW_RECORDS
     window_bytes: int = WINDOW_BYTES
 
-    def work(self, letters: Iterable[StoredDeadLetter]) -> Replayed:
-        """Replay letters, a bounded number at a time. Raises what the mender and `mark` raise; what was marked before is done."""
+    def replay_letters(self, letters: Iterable[StoredDeadLetter]) -> Replayed:
+        """Replay letters, a bounded number at a time. Raises what the repairer and `mark` raise; letters marked before that are done."""
         replayed = Replayed()
         for window in self._windows(letter for letter in letters if not letter.is_replayed):
-            self._work(window, replayed)
+            self._replay_window(window, replayed)
             self.show(replayed)
         return replayed
 
-    def _work(self, window: Sequence[StoredDeadLetter], replayed: Replayed) -> None:
+    def _replay_window(self, window: Sequence[StoredDeadLetter], replayed: Replayed) -> None:
         replayed.letters += len(window)
-        replayed.impossible.update(letter.obstacle for letter in window if letter.obstacle)
+        replayed.unreplayable.update(letter.obstacle for letter in window if letter.obstacle)
         possible = [(letter, letter.record) for letter in window if letter.record is not None and not letter.obstacle]
-        owed = self.maker.owed([record for _, record in possible])
-        opened = [_opened(letter, debt) for (letter, _), debt in zip(possible, owed, strict=True)]
-        pieces = {piece.row.id: piece for one in opened for piece in one.pieces}  # a record may have several letters
-        mended = self.mender.mend(list(pieces.values()))
-        replayed.rows += mended.lines
-        replayed.templates += mended.templates
-        refused = {one.row.id: one.reason for one in mended.refused}
-        marks: list[tuple[Record, Pieces]] = []
-        for one in opened:
-            again = [(p.row.sub, p.row.chunk, refused[p.row.id]) for p in one.pieces if p.row.id in refused]
-            left = (*one.bad, *again)
-            has_stored = len(again) < len(one.pieces)
-            if one.refusal or left:
-                self._leave(one, left, replayed)
-                replayed.partly += has_stored
-            else:
+        expected = self.expected_rows.compute_expected([record for _, record in possible])
+        plans = [_planned(letter, one) for (letter, _), one in zip(possible, expected, strict=True)]
+        pieces = {piece.row.id: piece for plan in plans for piece in plan.pieces}  # a record may have several letters
+        repaired = self.repairer.repair_rows(list(pieces.values()))
+        replayed.rows += repaired.lines
+        replayed.templates += repaired.templates
+        reasons = {one.row.id: one.rejection.reason for one in repaired.rejected}
+        marks: list[tuple[Record, ListedPieces]] = []
+        for plan in plans:
+            again = [ListedPiece(p.row.sub, p.row.chunk, reasons[p.row.id]) for p in plan.pieces if p.row.id in reasons]
+            failing = (*plan.failing, *again)
+            has_stored = len(again) < len(plan.pieces)
+            is_done = plan.refusal is None and not failing
+            if is_done:
                 replayed.done += 1
-            if has_stored or not (one.refusal or left):
-                marks.append((one.letter.letter, left))
+            else:
+                self._note_unresolved(plan, failing, replayed)
+                replayed.partly += has_stored
+            if has_stored or is_done:
+                marks.append((plan.letter.letter, failing))
         if marks:
             self.mark(marks)
 
-    def _leave(self, one: _Open, left: Pieces, replayed: Replayed) -> None:
+    def _note_unresolved(self, plan: _Plan, failing: ListedPieces, replayed: Replayed) -> None:
         replayed.left += 1
-        if len(replayed.told) < TOLD:
-            letter = one.letter._replace(letter=one.letter.letter._replace(value=None))
-            replayed.told.append(Unresolved(letter, one.refusal or left[0][2], left))
+        if len(replayed.unresolved) < REPORTED:
+            letter = plan.letter._replace(letter=plan.letter.letter._replace(value=None))
+            reason = failing[0].reason if plan.refusal is None else plan.refusal.reason
+            replayed.unresolved.append(Unresolved(letter, reason, failing))
 
     def _windows(self, letters: Iterable[StoredDeadLetter]) -> Iterator[list[StoredDeadLetter]]:
         window: list[StoredDeadLetter] = []
@@ -139,22 +140,23 @@ class Replayer:
             yield window
 
 
-def _opened(letter: StoredDeadLetter, owed: Expected) -> _Open:
-    if owed.refusal:
-        return _Open(letter, [], (), owed.refusal)
+def _planned(letter: StoredDeadLetter, expected: Expected) -> _Plan:
+    if expected.refusal is not None:
+        return _Plan(letter, [], (), expected.refusal)
+    rejects = [ListedPiece(sub, chunk, rejection.reason) for sub, chunk, rejection in expected.rejects]
     if letter.is_whole or letter.unlisted_pieces:
-        return _Open(letter, list(owed.pieces), owed.rejects, "")
+        return _Plan(letter, list(expected.pieces), tuple(rejects))
     entries: dict[int, list[ExpectedRow]] = {}
-    for piece in owed.pieces:
+    for piece in expected.pieces:
         entries.setdefault(piece.row.sub, []).append(piece)
-    too_long = {sub: (sub, chunk, reason) for sub, chunk, reason in owed.rejects}
+    too_long = {reject.sub: reject for reject in rejects}
     chosen: dict[str, ExpectedRow] = {}
-    bad: dict[tuple[int, int], tuple[int, int, str]] = {}
-    for sub, chunk, reason in letter.pieces:
-        entry = entries.get(sub, [])
-        is_same = reason != TOO_MANY_CHUNKS and chunk < len(entry)
-        chosen |= {piece.row.id: piece for piece in (entry[chunk : chunk + 1] if is_same else entry)}
+    failing: dict[tuple[int, int], ListedPiece] = {}
+    for listed in letter.pieces:
+        entry = entries.get(listed.sub, [])
+        is_same = not has_too_many_chunks(listed) and listed.chunk < len(entry)
+        chosen |= {piece.row.id: piece for piece in (entry[listed.chunk : listed.chunk + 1] if is_same else entry)}
         if not entry:
-            found = too_long.get(sub, (sub, chunk, NO_ENTRY))
-            bad[found[:2]] = found
-    return _Open(letter, list(chosen.values()), tuple(bad.values()), "")
+            found = too_long.get(listed.sub, listed._replace(reason=NO_ENTRY))
+            failing[found.sub, found.chunk] = found
+    return _Plan(letter, list(chosen.values()), tuple(failing.values()))

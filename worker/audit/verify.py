@@ -1,7 +1,7 @@
-"""Walks ranges of topics in windows of bounded size: what is owed, what is stored, what was buried; and mends it, if it may.
+"""Verifies a range of offsets in windows of bounded size: compares the expected rows, the stored rows and the dead letters.
 
-`vectail verify` calls it with the records that Kafka gives. A window that was mended is read and compared again at once: only what is
-then as it should be counts as repaired. Of what is found, counts are kept, and the first findings of each kind.
+`vectail verify` calls it with the records that Kafka gives, and with `--repair` it repairs what it finds. A repaired window is read and
+compared again at once: only what is right then counts as repaired. It keeps counts, and the first findings of each kind.
 """
 
 from collections import Counter
@@ -11,37 +11,32 @@ from functools import partial
 from typing import NamedTuple
 
 from consumers.record import Record
+from consumers.rejection import RejectedPiece
 from sinks.sink import Sink, StoredLines
-from worker.audit.compare import Comparison, Finding, Kind, PartitionPlace, WindowComparison, doubled
+from worker.audit.compare import ComparedWindow, Finding, FindingKind, PartitionPlace, RowCounts, WindowComparer, duplicate_rows
 from worker.audit.expected import Expected, ExpectedRows
 from worker.audit.repair import BusyRetry, Repairer
 
 
 class ReadBounds(NamedTuple):
-    """What is held at once, and kept.
-
-    Thread: any.
-    """
+    """Bounds of what is held at once."""
 
     window_records: int = 2_000
-    """As many as prepare takes at once: masks compile their patterns for every list."""
+    """As many as prepare takes at once: masks compile their patterns for every list of lines."""
     window_bytes: int = 4 * 1024 * 1024
     present_templates: int = 200_000
-    """Templates that are remembered as stored; when there are more, they are asked for again."""
-    single_doubles: int = 64
-    """Of more rows too many in a window, the offsets are told together."""
-    told: int = 1_000
-    """Findings of each kind that are kept."""
+    """Templates that are remembered as stored; beyond that, they are forgotten and asked for again."""
+    located_duplicates: int = 64
+    """If a window holds more duplicate rows than this, one finding reports them all."""
+    reported_findings: int = 1_000
+    """Findings of each kind that are kept for the report."""
 
 
 _BOUNDS = ReadBounds()
 
 
 class OffsetWindow(NamedTuple):
-    """Offsets of one partition.
-
-    Thread: any.
-    """
+    """Offsets of one partition: from `first_offset` up to, but not including, `end_offset`."""
 
     place: PartitionPlace
     first_offset: int
@@ -49,10 +44,7 @@ class OffsetWindow(NamedTuple):
 
 
 class ReportedFinding(NamedTuple):
-    """A finding with its place.
-
-    Thread: any.
-    """
+    """A finding with its partition."""
 
     place: PartitionPlace
     finding: Finding
@@ -61,72 +53,53 @@ class ReportedFinding(NamedTuple):
 
 @dataclass(slots=True)
 class VerifyReport:
-    """What was seen so far.
+    """What was verified so far; only grows.
 
     Thread: one.
     """
 
     records: int = 0
-    rows: int = 0
-    """Stored, of any epoch."""
-    sound_rows: int = 0
-    dead_lettered_pieces: int = 0
-    expired_pieces: int = 0
-    other_epoch_rows: int = 0
-    other_masks_rows: int = 0
-    compacted_rows: int = 0
-    problems: Counter[Kind] = field(default_factory=Counter)
-    """Found, before anything was mended."""
-    left: Counter[Kind] = field(default_factory=Counter)
+    counts: RowCounts = field(default_factory=RowCounts)
+    """Of a repaired window, only what it holds after the repair."""
+    problems: Counter[FindingKind] = field(default_factory=Counter)
+    """Found before the repair."""
+    left: Counter[FindingKind] = field(default_factory=Counter)
     """Still there."""
-    told: dict[Kind, list[ReportedFinding]] = field(default_factory=dict)
+    reported: dict[FindingKind, list[ReportedFinding]] = field(default_factory=dict)
     """The first of each kind."""
 
     @property
     def is_complete(self) -> bool:
-        """Whether every record is accounted for now."""
+        """Whether no problem is left."""
         return not self.left.total()
-
-    def note(self, seen: Comparison) -> None:
-        """Count what is no problem; of a mended window only what it holds at last."""
-        self.rows += seen.rows
-        self.sound_rows += seen.sound_rows
-        self.dead_lettered_pieces += seen.dead_lettered_pieces
-        self.expired_pieces += seen.expired_pieces
-        self.other_epoch_rows += seen.other_epoch_rows
-        self.other_masks_rows += seen.other_masks_rows
-        self.compacted_rows += seen.compacted_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Repairs:
-    """How what is found is mended.
+class FindingRepairer:
+    """Repairs the findings of a window."""
 
-    Thread: one.
-    """
-
-    mender: Repairer
+    repairer: Repairer
     write_dead_letters: Callable[[Sequence[Expected]], None]
-    """Writes dead letters, waits until they are there, and notes them in the graves that the scales look into."""
+    """Writes dead letters and waits until they are delivered; the comparer of the window must see them afterwards."""
 
-    def make(self, findings: Sequence[Finding], records: Mapping[int, Record]) -> None:
-        """Mend all of them, as far as it goes; `records` is by offset. Raises what the mender raises."""
+    def repair_findings(self, findings: Sequence[Finding], records: Mapping[int, Record]) -> None:
+        """Repair what can be repaired; `records` is by offset. Raises what the repairer and `write_dead_letters` raise."""
         for finding in findings:
-            self.mender.rewrite(finding.rewrite)
-        self.mender.remove([finding.remove for finding in findings if finding.remove])
+            self.repairer.rewrite_rows(finding.rewrite)
+        self.repairer.remove_rows([finding.remove for finding in findings if finding.remove])
         pieces = [piece for one in findings if one.kind != "template" for piece in one.pieces]
         only_templates = [piece for one in findings if one.kind == "template" for piece in one.pieces]
-        refused = [*self.mender.mend(pieces).refused, *self.mender.mend_templates(only_templates).refused]
+        rejected = [*self.repairer.repair_rows(pieces).rejected, *self.repairer.repair_templates(only_templates).rejected]
         letters = {one.dead_letter.record.offset: one.dead_letter for one in findings if one.dead_letter is not None}
-        for row, reason in refused:
-            debt = letters.get(row.offset, Expected(records[row.offset], ()))
-            letters[row.offset] = debt._replace(rejects=(*debt.rejects, (row.sub, row.chunk, reason)))
+        for row, rejection in rejected:
+            letter = letters.get(row.offset, Expected(records[row.offset], ()))
+            letters[row.offset] = letter._replace(rejects=(*letter.rejects, RejectedPiece(row.sub, row.chunk, rejection)))
         if letters:
             self.write_dead_letters(list(letters.values()))
 
 
 class Verifier:
-    """Every offset of a stretch is looked at once, with or without a record.
+    """Looks at every offset of a range once, with or without a record.
 
     Thread: one.
     """
@@ -135,102 +108,99 @@ class Verifier:
         self,
         *,
         sink: Sink,
-        maker: ExpectedRows,
-        patience: BusyRetry,
-        repairs: Repairs | None = None,
+        expected_rows: ExpectedRows,
+        busy_retry: BusyRetry,
+        finding_repairer: FindingRepairer | None = None,
         bounds: ReadBounds = _BOUNDS,
-        show: Callable[[VerifyReport], None] = lambda _account: None,
+        show: Callable[[VerifyReport], None] = lambda _report: None,
     ) -> None:
-        """Without `repairs` nothing is changed; `show` is called after each window."""
+        """Without `finding_repairer` nothing is changed; `show` is called after each window."""
         self._sink = sink
-        self._maker = maker
-        self._patience = patience
-        self._repairs = repairs
+        self._expected_rows = expected_rows
+        self._busy_retry = busy_retry
+        self._finding_repairer = finding_repairer
         self._bounds = bounds
         self._show = show
         self._present: set[str] = set()
-        self.account = VerifyReport()
+        self.report = VerifyReport()
 
-    def walk(self, scales: WindowComparison, stretch: OffsetWindow, lists: Iterable[Sequence[Record]]) -> None:
-        """Verify a stretch; `lists` are all of its records, in order. Raises what the sink and the mender raise, and what `lists` does."""
-        for window, records in _windows(stretch, lists, self._bounds):
-            owed = self._maker.owed(records)
-            found = seen = self._look(scales, window, owed)
-            if found.findings and self._repairs is not None:
-                self._repairs.make(found.findings, {record.offset: record for record in records})
-                seen = self._look(scales, window, owed)
-            self.account.records += len(records)
-            self.account.note(seen)
-            self._tell(window.place, found.findings, seen.findings)
-            self._show(self.account)
+    def verify_range(self, comparer: WindowComparer, whole: OffsetWindow, lists: Iterable[Sequence[Record]]) -> None:
+        """Verify a range; `lists` are all of its records, in order. Raises what the sink, the repairer and `lists` raise."""
+        for window, records in _windows(whole, lists, self._bounds):
+            expected = self._expected_rows.compute_expected(records)
+            before = after = self._compare(comparer, window, expected)
+            if before.findings and self._finding_repairer is not None:
+                self._finding_repairer.repair_findings(before.findings, {record.offset: record for record in records})
+                after = self._compare(comparer, window, expected)
+            self.report.records += len(records)
+            self.report.counts.add_counts(after.counts)
+            self._report_findings(window.place, before.findings, after.findings)
+            self._show(self.report)
 
-    def _look(self, scales: WindowComparison, window: OffsetWindow, owed: Sequence[Expected]) -> Comparison:
-        stored = self._stored(window)
-        seen = scales.weigh(owed, stored.rows, self._absent({row.template for row in stored.rows}))
-        seen.findings += self._doubles(window, stored)
-        seen.rows = len(stored.rows)
-        return seen
+    def _compare(self, comparer: WindowComparer, window: OffsetWindow, expected: Sequence[Expected]) -> ComparedWindow:
+        stored = self._stored_lines(window)
+        compared = comparer.compare_window(expected, stored.rows, self._absent_templates({row.template for row in stored.rows}))
+        compared.findings += self._find_duplicates(window, stored)
+        compared.counts.rows = len(stored.rows)
+        return compared
 
-    def _stored(self, window: OffsetWindow) -> StoredLines:
+    def _stored_lines(self, window: OffsetWindow) -> StoredLines:
         (topic, _, partition), first_offset, end_offset = window
-        return self._patience.call(partial(self._sink.lines_between, topic, partition, first_offset, end_offset))
+        return self._busy_retry.call(partial(self._sink.lines_between, topic, partition, first_offset, end_offset))
 
-    def _absent(self, digests: set[str]) -> set[str]:
-        """Return those templates that are not stored."""
+    def _absent_templates(self, digests: set[str]) -> set[str]:
+        """Return the templates that are not stored."""
         unknown = digests - self._present
         if not unknown:
             return set()
-        stored = self._patience.call(partial(self._sink.stored_templates, unknown))
+        stored = self._busy_retry.call(partial(self._sink.stored_templates, unknown))
         if len(self._present) > self._bounds.present_templates:
             self._present.clear()
         self._present |= stored
         return unknown - stored
 
-    def _doubles(self, window: OffsetWindow, stored: StoredLines) -> Iterator[Finding]:
-        """Find the offsets where more rows are counted than there are ids."""
+    def _find_duplicates(self, window: OffsetWindow, stored: StoredLines) -> Iterator[Finding]:
+        """Find the offsets with more rows than ids, by halving the window."""
         excess = stored.counted - len(stored.rows)
         if excess <= 0:
             return
         offsets = sorted(row.offset for row in stored.rows)
-        if not offsets or offsets[0] == offsets[-1] or excess > self._bounds.single_doubles:
-            yield doubled(stored)
+        if not offsets or offsets[0] == offsets[-1] or excess > self._bounds.located_duplicates:
+            yield duplicate_rows(stored)
             return
         middle = offsets[len(offsets) // 2]
         middle = middle if middle > offsets[0] else middle + 1
         for part in (window._replace(end_offset=middle), window._replace(first_offset=middle)):
-            yield from self._doubles(part, self._stored(part))
+            yield from self._find_duplicates(part, self._stored_lines(part))
 
-    def _tell(self, place: PartitionPlace, found: Sequence[Finding], left: Sequence[Finding]) -> None:
-        """Count findings, and keep the first of each kind: those that were there at first, and those that mending brought to light."""
-        remaining = {_key(finding) for finding in left}
-        first = {_key(finding) for finding in found}
-        for finding in (*found, *(finding for finding in left if _key(finding) not in first)):
-            self.account.problems[finding.kind] += finding.number
-            told = self.account.told.setdefault(finding.kind, [])
-            if len(told) < self._bounds.told:
-                told.append(
-                    ReportedFinding(
-                        place, finding._replace(pieces=(), rewrite=(), dead_letter=None), repaired=_key(finding) not in remaining
-                    )
-                )
-        for finding in left:
-            self.account.left[finding.kind] += finding.number
+    def _report_findings(self, place: PartitionPlace, before: Sequence[Finding], after: Sequence[Finding]) -> None:
+        """Count the findings before and after the repair, and keep the first of each kind; a repair may bring new ones to light."""
+        keys_before = {_key(finding) for finding in before}
+        keys_after = {_key(finding) for finding in after}
+        for finding in (*before, *(finding for finding in after if _key(finding) not in keys_before)):
+            self.report.problems[finding.kind] += finding.number
+            reported = self.report.reported.setdefault(finding.kind, [])
+            if len(reported) < self._bounds.reported_findings:
+                small = finding._replace(pieces=(), rewrite=(), dead_letter=None)
+                reported.append(ReportedFinding(place, small, repaired=_key(finding) not in keys_after))
+        for finding in after:
+            self.report.left[finding.kind] += finding.number
 
 
 def _key(finding: Finding) -> tuple[object, ...]:
     return finding[:5]
 
 
-def _windows(stretch: OffsetWindow, lists: Iterable[Sequence[Record]], bounds: ReadBounds) -> Iterator[tuple[OffsetWindow, list[Record]]]:
-    """Cut a stretch so that each window holds a bounded number of records and bytes; the last one reaches to the end of the stretch."""
-    first_offset = stretch.first_offset
+def _windows(whole: OffsetWindow, lists: Iterable[Sequence[Record]], bounds: ReadBounds) -> Iterator[tuple[OffsetWindow, list[Record]]]:
+    """Cut a range into windows with a bounded number of records and bytes; the last one reaches to the end of the range."""
+    first_offset = whole.first_offset
     records: list[Record] = []
     size_bytes = 0
     for record in (record for some in lists for record in some):
         if len(records) >= bounds.window_records or size_bytes >= bounds.window_bytes:
-            yield stretch._replace(first_offset=first_offset, end_offset=record.offset), records
+            yield whole._replace(first_offset=first_offset, end_offset=record.offset), records
             first_offset, records, size_bytes = record.offset, [], 0
         records.append(record)
         size_bytes += len(record.value or b"")
-    if first_offset < stretch.end_offset:
-        yield stretch._replace(first_offset=first_offset), records
+    if first_offset < whole.end_offset:
+        yield whole._replace(first_offset=first_offset), records

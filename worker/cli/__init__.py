@@ -1,1 +1,1 @@
-"""The command line: one verb a file, and `app.py`, which gives them their names and options."""
+"""The command line: the verbs of `vectail`, their options, and what they print."""

@@ -1,7 +1,8 @@
-"""The verbs of `vectail`, their options and their help; what they do is in the files beside this one.
+"""The verbs of `vectail`, their options and their help.
 
-A verb imports what it needs when it is called: `vectail --help` must not wait for the libraries of the model and of Milvus.
-Whatever goes wrong ends as one line on standard error and an exit code of `worker.runtime.exit_codes`.
+`NAME_commands.py` declares a verb's options and help, `NAME.py` does its work, `NAME_screen.py` decides what a person sees; verbs
+without a commands module are declared here. A verb imports its work when it is called, so that `vectail --help` does not wait for
+the model's and Milvus's libraries. Every error ends as one line on standard error and an exit code of `worker.runtime.process`.
 """
 
 from collections.abc import Callable
@@ -12,33 +13,40 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from worker.cli.dlq_verbs import dlq_app
-from worker.cli.exits import CommandFailed, stop_on_signals
-from worker.cli.given import kafka_flags, settings_or_fail, worker_settings_or_fail
-from worker.cli.kinds_verbs import kinds_app
-from worker.cli.model_verbs import model_app
-from worker.cli.offsets_verbs import positions_app
-from worker.cli.options import PLAIN, AsJson, Bootstrap, Config, Copies, Hits, Query, Verbs
-from worker.cli.output import never_fail_on_a_character, print_facts, print_json, print_text
-from worker.cli.search_verbs import search_app
-from worker.cli.verify_verbs import verify_app
-from worker.runtime.exit_codes import USER_ERROR
+from worker.cli.dlq_commands import dlq_app
+from worker.cli.exits import CommandFailed, stop_on_signals, usage_error
+from worker.cli.model_commands import model_app
+from worker.cli.offsets_commands import positions_app
+from worker.cli.options import (
+    TYPER_SETTINGS,
+    BootstrapOption,
+    ConfigOption,
+    JsonOption,
+    OrderedVerbs,
+    kafka_flags,
+    settings_or_fail,
+    worker_settings_or_fail,
+)
+from worker.cli.output import print_facts, print_json, print_text, replace_unencodable
+from worker.cli.search_commands import search_app
+from worker.cli.verify_commands import verify_app
+from worker.runtime.process import USER_ERROR
 
 app = typer.Typer(
     name="vectail",
-    cls=Verbs,
+    cls=OrderedVerbs,
     help="""Makes logs searchable by meaning: reads Kafka topics, keeps an index in Milvus, and answers questions while it indexes.
 
     Begin with `vectail demo FILE`: it needs no Kafka and no Milvus.
 
-    Exit codes: 0 done; 1 something failed, or nobody answered; 2 something must be changed first (an option, a setting, a file, a
+    Exit codes: 0 done; 1 something failed or did not answer; 2 something must be changed first (an option, a setting, a file, a
     topic, the model, the index); 3 `run` did not drain in time; 130 ended by Ctrl-C.
     """,
-    **PLAIN,
+    **TYPER_SETTINGS,
 )
-topics_app = typer.Typer(help="Make the Kafka topics that vectail needs.", **PLAIN)
-config_app = typer.Typer(help="Check the settings, or show all of them.", **PLAIN)
-for verbs in (search_app, kinds_app, positions_app, verify_app):
+topics_app = typer.Typer(help="Create the Kafka topics that vectail needs.", **TYPER_SETTINGS)
+config_app = typer.Typer(help="Check the settings, or show all of them.", **TYPER_SETTINGS)
+for verbs in (search_app, positions_app, verify_app):
     app.add_typer(verbs)
 for verb, verbs in (("dlq", dlq_app), ("topics", topics_app), ("config", config_app), ("model", model_app)):
     app.add_typer(verbs, name=verb)
@@ -47,19 +55,25 @@ for verb, verbs in (("dlq", dlq_app), ("topics", topics_app), ("config", config_
 @app.command("demo")
 def demo_verb(
     files: Annotated[
-        list[str] | None, typer.Argument(help="Log files, `-` for standard input. None: a made-up stream of logs.", metavar="FILE")
+        list[str] | None, typer.Argument(help="Log files, `-` for standard input. Default: a synthetic stream of logs.", metavar="FILE")
     ] = None,
     *,
-    query: Annotated[list[str] | None, Query] = None,
-    data: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep the index in this folder, to add to it next time.")] = None,
-    k: Hits = 5,
+    query: Annotated[
+        list[str] | None,
+        typer.Option("--query", "-q", help="Ask this when everything is indexed; may be repeated.", metavar="TEXT"),
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep the index in this folder; the next demo with it adds to the index.")
+    ] = None,
+    k: Annotated[int, typer.Option("-k", help="Hits for each question.", min=1, max=1000, metavar="N")] = 5,
     serve: Annotated[bool, typer.Option("--serve", help="Keep running, so that `vectail search` works from another terminal.")] = False,
-    config: Config = None,
-    as_json: AsJson = False,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """See it work: index your log files and search them.
 
-    All in one process, on an embedded Kafka broker, Milvus Lite and a model that is installed with vectail: needs no server, no GPU.
+    Everything runs in one process, on an embedded Kafka broker, Milvus Lite and a model that is installed with vectail: no server and
+    no GPU is needed.
     """
     from worker.cli.demo import DemoOptions, demo
     from worker.cli.screen import Screen
@@ -75,37 +89,37 @@ def demo_verb(
 @app.command("run")
 def run_verb(
     *,
-    config: Config = None,
+    config: ConfigOption = None,
     workers: Annotated[
-        int, typer.Option(help="Run so many, sharing cores and GPU; needs a Milvus server.", min=1, max=64, metavar="N")
+        int, typer.Option(help="How many workers to run; they share cores and GPU, and need a Milvus server.", min=1, max=64, metavar="N")
     ] = 1,
     start: Annotated[
-        str | None, typer.Option("--from", help="Read on from here, as `offsets reset --to` does; at each start.", metavar="WHERE")
+        str | None, typer.Option("--from", help="Continue from here, given as `offsets reset --to`; at every start.", metavar="WHERE")
     ] = None,
     part: Annotated[str | None, typer.Option(hidden=True, metavar="K/N")] = None,
 ) -> None:
     """Run the worker: index topics and answer questions.
 
-    It goes on until SIGTERM or Ctrl-C, and then finishes what it has begun; a second one ends it at once.
+    Runs until SIGTERM or Ctrl-C, then finishes what it has begun; a second signal ends it at once.
 
     Exit codes: 0 drained; 1 crashed or a limit was reached; 2 something must be changed first (settings, model, index); 3 the drain
     deadline passed.
     """
     from worker.cli.offsets import read_target
-    from worker.cli.run import begin_at, run_worker
-    from worker.cli.workers import read_part, run_workers, shares_of
+    from worker.cli.run import move_log_group, run_worker
+    from worker.cli.workers import read_worker_index, run_workers, worker_share
     from worker.runtime.logs import configure_logs
 
     settings = worker_settings_or_fail(config)
     if part is not None:
-        mine = read_part(part)
-        raise typer.Exit(run_worker(worker_settings_or_fail(config, shares_of(settings, mine)), number=mine.number))
+        index = read_worker_index(part)
+        raise typer.Exit(run_worker(worker_settings_or_fail(config, worker_share(settings, index)), number=index.number))
     target = None if start is None else read_target(start, option="--from")
     if workers == 1:
         raise typer.Exit(run_worker(settings, start=target))
     if target is not None:
         configure_logs()
-        begin_at(settings.kafka, target, Event())
+        move_log_group(settings.kafka, target, Event())
     raise typer.Exit(run_workers(settings, config, workers))
 
 
@@ -113,19 +127,19 @@ def run_verb(
 def feed_verb(
     files: Annotated[list[str] | None, typer.Argument(help="Log files, `-` for standard input.", metavar="FILE")] = None,
     *,
-    synthetic: Annotated[
-        bool, typer.Option("--synthetic", help="In place of files: made-up logs of a dozen services, without end.")
-    ] = False,
-    topic: Annotated[str | None, typer.Option(help="Topic to write to. Not given: the first of kafka.topics.", metavar="NAME")] = None,
-    rate: Annotated[float | None, typer.Option(help="Lines a second. Not given: as many as Kafka takes.", min=0.001, metavar="N")] = None,
-    bootstrap_servers: Bootstrap = None,
-    config: Config = None,
-    as_json: AsJson = False,
+    synthetic: Annotated[bool, typer.Option("--synthetic", help="Instead of files: endless synthetic logs of a dozen services.")] = False,
+    topic: Annotated[str | None, typer.Option(help="Topic to write to. Default: the first of kafka.topics.", metavar="NAME")] = None,
+    rate: Annotated[
+        float | None, typer.Option(help="Lines per second. Default: as fast as Kafka takes them.", min=0.001, metavar="N")
+    ] = None,
+    bootstrap_servers: BootstrapOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """Send lines of files to a Kafka topic.
+    """Send the lines of files to a Kafka topic.
 
-    One record a line, for `vectail run` or `vectail demo --serve` to index. Waits for a Kafka that is away. Ctrl-C stops reading, and
-    waits until what was sent has arrived.
+    One record per line, for `vectail run` or `vectail demo --serve` to index. Waits while Kafka is unreachable. Ctrl-C stops reading
+    and waits until Kafka has acknowledged what was sent.
     """
     from worker.cli.feed import FeedOptions, feed_files
     from worker.cli.screen import Screen
@@ -139,18 +153,45 @@ def feed_verb(
         print_json(result)
 
 
+@app.command("estimate")
+def estimate_verb(
+    files: Annotated[list[str], typer.Argument(help="Log files, `-` for standard input.", metavar="FILE")],
+    *,
+    sample: Annotated[
+        int, typer.Option(help="Read about this many lines, spread over the files.", min=1, max=5_000_000, metavar="N")
+    ] = 20_000,
+    rate: Annotated[float, typer.Option(help="Lines per second that the engine must keep up with.", min=0.001, metavar="N")] = 1_000.0,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Predict what your log files will need.
+
+    Tokens, memory, disk and time. Reads a sample, tries the engine for two seconds, and sends nothing anywhere: needs no Kafka, no
+    Redis, no Milvus. Files with no more lines than the sample are read whole and counted; of standard input, the first lines are read.
+    """
+    from worker.cli.estimate import EstimateOptions, estimate_files
+    from worker.cli.estimate_screen import shown_estimate
+
+    facts = estimate_files(settings_or_fail(config), EstimateOptions(files=tuple(files), sample_lines=sample, rate_lines_per_s=rate))
+    print_json(facts) if as_json else print_text(shown_estimate(facts))
+
+
 @topics_app.command("init")
 def topics_init_verb(
     *,
-    partitions: Annotated[int, typer.Option(help="Of log topics and query topic: as many workers can share one.", min=1, metavar="N")] = 4,
-    replication_factor: Annotated[int | None, Copies] = None,
-    bootstrap_servers: Bootstrap = None,
-    config: Config = None,
-    as_json: AsJson = False,
+    partitions: Annotated[
+        int, typer.Option(help="Partitions of log topics and query topic: the most workers that can share one.", min=1, metavar="N")
+    ] = 4,
+    replication_factor: Annotated[
+        int | None, typer.Option(help="Copies of each topic. Default: the broker's default.", min=1, metavar="N")
+    ] = None,
+    bootstrap_servers: BootstrapOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """Make the topics that are missing.
+    """Create the topics that are missing.
 
-    These are the log topics, and those for queries, replies and dead letters. Topics that exist stay as they are.
+    These are the log topics and the topics for queries, replies and dead letters. Existing topics are not changed.
     """
     from worker.cli.screen import Screen
     from worker.cli.topics import init_topics
@@ -162,20 +203,20 @@ def topics_init_verb(
 
 
 @config_app.command("check")
-def config_check_verb(*, config: Config = None) -> None:
-    """Say whether the settings are valid.
+def config_check_verb(*, config: ConfigOption = None) -> None:
+    """Check that the settings are valid.
 
-    That is: every name is known, every value is possible. Starts nothing and connects to nothing.
+    Every name must be known and every value allowed. Starts nothing and connects to nothing.
     """
     worker_settings_or_fail(config)
     print_text("settings are valid")
 
 
 @config_app.command("show")
-def config_show_verb(*, config: Config = None, as_json: AsJson = False) -> None:
-    """Show all settings, secrets hidden.
+def config_show_verb(*, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """Show all settings, with secrets hidden.
 
-    As they are in the end: file, environment and defaults together. Printed as TOML, ready to become a settings file.
+    The values in effect: file, environment and defaults combined. Printed as TOML that can be used as a settings file.
     """
     from worker.cli.toml import settings_as_toml, shown_settings
 
@@ -184,16 +225,16 @@ def config_show_verb(*, config: Config = None, as_json: AsJson = False) -> None:
 
 
 @app.command("version")
-def version_verb(*, as_json: AsJson = False) -> None:
-    """Show versions, of vectail and of its libraries."""
+def version_verb(*, as_json: JsonOption = False) -> None:
+    """Show the versions of vectail and its libraries."""
     from worker.cli.version import versions
 
     print_json(versions()) if as_json else print_facts(versions())
 
 
 def run_app(application: Callable[..., object] = app) -> int:
-    """Run the command line; returns the exit code. A failure is one line on standard error."""
-    never_fail_on_a_character()
+    """Run the command line and return its exit code; an error is one line on standard error."""
+    replace_unencodable()
     try:
         exit_code = application(prog_name="vectail", standalone_mode=False)
     except CommandFailed as failed:
@@ -201,18 +242,9 @@ def run_app(application: Callable[..., object] = app) -> int:
 
         typer.echo(f"vectail: {printable(str(failed))}", err=True)
         return failed.exit_code
-    except TyperException as wrong:
-        typer.echo(usage_error(wrong), err=True)
+    except TyperException as error:
+        typer.echo(usage_error(error), err=True)
         return USER_ERROR
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 1
     return exit_code if isinstance(exit_code, int) else 0
-
-
-def usage_error(wrong: TyperException) -> str:
-    """Return what was wrong with the words on the command line, in one line, and where to read on; the whole help if there were none."""
-    message = wrong.format_message()
-    where = getattr(wrong, "ctx", None)
-    if "\n" in message or where is None:
-        return message
-    return f"vectail: {message} (`{where.command_path} --help` says more)"

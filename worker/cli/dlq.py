@@ -1,6 +1,6 @@
-"""`vectail dlq ls` and `show`: the dead letters as a person looks for them, and which of them a replay is about.
+"""`vectail dlq ls` and `show`: finds dead letters by what a person knows about them; `dlq replay` chooses its letters the same way.
 
-Needs nothing but Kafka. What is returned is what `--json` prints.
+Needs only Kafka. The functions return what `--json` prints.
 """
 
 import base64
@@ -14,60 +14,54 @@ from typing import Any, NamedTuple
 
 from consumers.groupless.reader import GrouplessReader, RangeUnreadable, TopicUnknown
 from consumers.kafka.settings import SourceMisconfigured
-from worker.audit.dead_letter_index import DeadLetters, StoredDeadLetter
-from worker.cli.exits import CommandFailed, must_change, problem
+from worker.audit.stored_dead_letters import DeadLetters, StoredDeadLetter
+from worker.cli.exits import CommandFailed, failure, user_error
 from worker.settings.tables import KafkaTable
 
-_WHICH = re.compile(r"(?:([^/@\s]+)/)?(\d{1,9})[/@](\d{1,18})")
+_SELECTOR = re.compile(r"(?:([^/@\s]+)/)?(\d{1,9})[/@](\d{1,18})")
 
 
-class Which(NamedTuple):
-    """One letter by its own coordinates, or all letters of a record by the record's.
-
-    Thread: any.
-    """
+class LetterSelector(NamedTuple):
+    """Selects one letter by its own coordinates, or all letters of a record by the record's coordinates."""
 
     topic: str | None
-    """None: the coordinates are the letter's own."""
+    """The record's topic; None: partition and offset are the letter's own."""
     partition: int
     offset: int
 
-    def means(self, letter: StoredDeadLetter) -> bool:
-        """Say whether it is this letter."""
+    def matches(self, letter: StoredDeadLetter) -> bool:
+        """Return whether this selects the letter."""
         if self.topic is None:
             return (letter.letter.partition, letter.letter.offset) == self[1:]
         return (letter.topic, letter.partition, letter.offset) == self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """Which letters the user means: those that fit all that was given.
+class LetterFilter:
+    """Selects the letters that match everything the user gave."""
 
-    Thread: main.
-    """
-
-    which: tuple[Which, ...] = ()
-    """None: any."""
+    selectors: tuple[LetterSelector, ...] = ()
+    """Empty: any letter."""
     reason: str | None = None
-    """A part of it, in any case."""
+    """A part of the reason, in any case."""
     topic: str | None = None
     since_ms: int | None = None
     patience_s: float = 60.0
 
-    def means(self, letter: StoredDeadLetter) -> bool:
-        """Say whether it is one of these; `since_ms` was looked at before."""
+    def matches(self, letter: StoredDeadLetter) -> bool:
+        """Return whether the letter is chosen; `read_letters` has applied `since_ms` already."""
         reasons = (letter.reason, *(reason for _, _, reason in letter.pieces))
         return (
-            (not self.which or any(one.means(letter) for one in self.which))
+            (not self.selectors or any(one.matches(letter) for one in self.selectors))
             and (self.reason is None or any(self.reason.casefold() in reason.casefold() for reason in reasons))
             and self.topic in (None, letter.topic)
         )
 
-    def read(self, reader: GrouplessReader, kafka: KafkaTable) -> DeadLetters:
-        """Find out what is there; where letters are named by their own coordinates, nothing before them is read."""
-        own = [(one.partition, one.offset) for one in self.which if one.topic is None]
+    def read_letters(self, reader: GrouplessReader, kafka: KafkaTable) -> DeadLetters:
+        """Return the letters to search; if all are named by their own coordinates, reading starts at the first of them."""
+        own = [(one.partition, one.offset) for one in self.selectors if one.topic is None]
         named = {partition: min(o for p, o in own if p == partition) for partition, _ in own}
-        is_named = bool(own) and len(own) == len(self.which)
+        is_named = bool(own) and len(own) == len(self.selectors)
         return DeadLetters(
             reader,
             kafka.dead_letter_topic,
@@ -77,56 +71,54 @@ class Choice:
         )
 
 
-def read_which(text: str) -> Which:
+def read_selector(text: str) -> LetterSelector:
     """Read `PARTITION/OFFSET` or `TOPIC/PARTITION/OFFSET`. Raises CommandFailed."""
-    found = _WHICH.fullmatch(text.strip())
+    found = _SELECTOR.fullmatch(text.strip())
     if found is None:
-        raise must_change(f"{text!r}: give PARTITION/OFFSET as `dlq ls` shows it, or TOPIC/PARTITION/OFFSET of the record")
-    return Which(found[1], int(found[2]), int(found[3]))
+        raise user_error(f"{text!r}: give PARTITION/OFFSET as `dlq ls` shows it, or TOPIC/PARTITION/OFFSET of the record")
+    return LetterSelector(found[1], int(found[2]), int(found[3]))
 
 
-def list_letters(kafka: KafkaTable, choice: Choice, *, newest: int, replayed_too: bool) -> dict[str, Any]:
-    """Count letters by reason and topic, and tell the newest. Raises CommandFailed."""
+def list_letters(kafka: KafkaTable, letter_filter: LetterFilter, *, newest: int, replayed_too: bool) -> dict[str, Any]:
+    """Return the number of letters by reason and topic, and the newest letters. Raises CommandFailed."""
     states: Counter[bool] = Counter()
-    kinds: dict[tuple[str, str], dict[str, Any]] = {}
+    groups: dict[tuple[str, str], dict[str, Any]] = {}
 
     def counted_letters(letters: DeadLetters) -> Iterator[dict[str, Any]]:
-        for letter in filter(choice.means, letters):
+        for letter in filter(letter_filter.matches, letters):
             states[letter.is_replayed] += 1
             if not letter.is_replayed or replayed_too:
-                kind = (letter.reason.partition(": ")[0], letter.topic)
+                key = (letter.reason_heading, letter.topic)
                 time_ms = letter.letter.time_ms
-                one = kinds.setdefault(
-                    kind, dict(zip(("reason", "topic"), kind, strict=True)) | {"letters": 0, "first": time_ms, "last": 0}
-                )
-                one |= {"letters": one["letters"] + 1, "first": min(one["first"], time_ms), "last": max(one["last"], time_ms)}
+                group = groups.setdefault(key, {"reason": key[0], "topic": key[1], "letters": 0, "first": time_ms, "last": 0})
+                group |= {"letters": group["letters"] + 1, "first": min(group["first"], time_ms), "last": max(group["last"], time_ms)}
                 yield letter_document(letter)
 
     with open_reader(kafka) as reader:
-        found = heapq.nlargest(newest, counted_letters(choice.read(reader, kafka)), key=_age)
+        found = heapq.nlargest(newest, counted_letters(letter_filter.read_letters(reader, kafka)), key=_age)
     return {
         "topic": kafka.dead_letter_topic,
         "letters": states[False],
         "replayed": states[True],
-        "kinds": sorted(kinds.values(), key=lambda one: -one["letters"]),
+        "kinds": sorted(groups.values(), key=lambda group: -group["letters"]),
         "newest": found,
     }
 
 
-def find_letter(kafka: KafkaTable, choice: Choice) -> StoredDeadLetter:
-    """Return the letter that is meant; of several letters of one record, the last. Raises CommandFailed."""
+def find_letter(kafka: KafkaTable, letter_filter: LetterFilter) -> StoredDeadLetter:
+    """Return the chosen letter; the last one if a record has several. Raises CommandFailed."""
     with open_reader(kafka) as reader:
         found = None
-        for letter in choice.read(reader, kafka):
-            if choice.means(letter) and (found is None or letter.letter.time_ms >= found.letter.time_ms):
+        for letter in letter_filter.read_letters(reader, kafka):
+            if letter_filter.matches(letter) and (found is None or letter.letter.time_ms >= found.letter.time_ms):
                 found = letter
     if found is None:
-        raise not_there(choice.which[0], kafka)
+        raise no_such_letter(letter_filter.selectors[0], kafka)
     return found
 
 
 def letter_document(letter: StoredDeadLetter) -> dict[str, Any]:
-    """Return what is known of a letter, without its bytes; `pieces` is null where the whole record is bad."""
+    """Return a letter without its bytes; `pieces` is null if the whole record was rejected."""
     return {
         "partition": letter.letter.partition,
         "offset": letter.letter.offset,
@@ -149,7 +141,7 @@ def letter_document(letter: StoredDeadLetter) -> dict[str, Any]:
 
 
 def whole_letter(letter: StoredDeadLetter) -> dict[str, Any]:
-    """Return all of a letter; bytes that are not UTF-8 are in base64."""
+    """Return a letter with its bytes; base64 where they are not UTF-8."""
     pieces = [{"sub": sub, "chunk": chunk, "reason": reason} for sub, chunk, reason in letter.pieces]
     return letter_document(letter) | {
         "rejected": pieces,
@@ -161,21 +153,21 @@ def whole_letter(letter: StoredDeadLetter) -> dict[str, Any]:
 
 @contextmanager
 def open_reader(kafka: KafkaTable) -> Iterator[GrouplessReader]:
-    """Lend a client; what Kafka refuses or does not answer inside comes out as CommandFailed."""
+    """Yield a client. Raises CommandFailed for what Kafka refuses or does not answer inside the block."""
     try:
         with closing(GrouplessReader(kafka.bootstrap_servers, kafka.librdkafka, topic_epoch="")) as reader:
             yield reader
     except (SourceMisconfigured, TopicUnknown) as error:
-        raise must_change(error) from error
+        raise user_error(error) from error
     except RangeUnreadable as error:
-        raise problem(f"kafka at {kafka.bootstrap_servers}: {error}") from error
+        raise failure(f"kafka at {kafka.bootstrap_servers}: {error}") from error
 
 
-def not_there(which: Which, kafka: KafkaTable) -> CommandFailed:
-    """Make the failure of a letter that was named and is not there."""
-    if which.topic is None:
-        return must_change(f"there is no dead letter {which.partition}/{which.offset} in {kafka.dead_letter_topic}")
-    return must_change(f"there is no dead letter of {which.topic}/{which.partition}/{which.offset} in {kafka.dead_letter_topic}")
+def no_such_letter(selector: LetterSelector, kafka: KafkaTable) -> CommandFailed:
+    """Return the failure for a named letter that does not exist."""
+    if selector.topic is None:
+        return user_error(f"there is no dead letter {selector.partition}/{selector.offset} in {kafka.dead_letter_topic}")
+    return user_error(f"there is no dead letter of {selector.topic}/{selector.partition}/{selector.offset} in {kafka.dead_letter_topic}")
 
 
 def _age(document: Mapping[str, Any]) -> tuple[int, int, int]:

@@ -1,10 +1,9 @@
-"""`vectail dlq replay`: works the chosen dead letters again, with the settings of now.
+"""`vectail dlq replay`: indexes the chosen dead letters again, with the current settings.
 
-Letters of topics that the settings do not read may be of another index: they are taken only where they or their topic are named.
-Opens the index as `vectail verify` does, and loads the engine once a template is missing. What it returns is what `--json` prints.
+Letters of topics that the settings do not read may belong to another index: they are replayed only if they or their topic are named.
+Opens the index as `vectail verify` does, and loads the engine only when a template is missing. Returns what `--json` prints.
 """
 
-import sys
 import threading
 import time
 from collections import Counter
@@ -12,21 +11,20 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
-import typer
-
 from producers.kafka import ProducerMisconfigured
 from sinks.milvus.sink import MilvusSink
 from sinks.sink import SinkBroken, SinkBusy, SinkMismatch, SinkRejected
-from worker.audit.dead_letter_index import StoredDeadLetter
+from worker.audit.dead_letter_producer import DeadLetterProducer
 from worker.audit.expected import open_expected_rows
-from worker.audit.marks import Marker, NotMarked
 from worker.audit.repair import BusyRetry, Repairer
 from worker.audit.replay import Replayed, Replayer
-from worker.cli.dlq import Choice, letter_document, not_there, open_reader
-from worker.cli.exits import must_change, problem
-from worker.cli.output import counted
+from worker.audit.replay_marks import ReplayMarker, ReplayMarkUndelivered
+from worker.audit.stored_dead_letters import StoredDeadLetter
+from worker.cli.dlq import LetterFilter, letter_document, no_such_letter, open_reader
+from worker.cli.exits import failure, user_error
+from worker.cli.output import counted, is_confirmed
 from worker.cli.screen import Figures, Screen
-from worker.connections import milvus_settings
+from worker.connections import vector_space
 from worker.embedding.guarded_engine import EngineFailed
 from worker.embedding.loaded import load_model, model_of, space_of
 from worker.embedding.model.errors import ModelError
@@ -35,59 +33,71 @@ from worker.settings.settings import Settings
 from worker.settings.tables import KafkaTable
 
 
-def replay_letters(settings: Settings, choice: Choice, screen: Screen, *, yes: bool, may_ask: bool) -> dict[str, Any]:
-    """Replay letters, if the user wants that. Raises CommandFailed."""
+def replay_letters(settings: Settings, letter_filter: LetterFilter, screen: Screen, *, yes: bool, may_ask: bool) -> dict[str, Any]:
+    """Replay the chosen letters, after asking unless `yes`. Raises CommandFailed."""
     configure_logs(quiet=True)
     try:
         with ExitStack() as opened:
-            return _replay(settings, choice, screen, opened, lambda number: yes or (may_ask and _confirmed(number)))
+            return _replay(
+                settings,
+                letter_filter,
+                screen,
+                opened,
+                lambda number: yes or (may_ask and _is_wanted(number)),
+            )
     except (SinkMismatch, ModelError, ProducerMisconfigured) as error:
-        raise must_change(error) from error
+        raise user_error(error) from error
     except (SinkBusy, SinkBroken) as error:
-        raise problem(f"Milvus does not answer: {error}") from error
-    except (SinkRejected, EngineFailed, NotMarked) as error:
-        raise problem(f"the replay stopped: {error}") from error
+        raise failure(f"Milvus does not answer: {error}") from error
+    except (SinkRejected, EngineFailed, ReplayMarkUndelivered) as error:
+        raise failure(f"the replay stopped: {error}") from error
 
 
 def _replay(
-    settings: Settings, choice: Choice, screen: Screen, opened: ExitStack, is_wanted: Callable[[int], bool]
+    settings: Settings, letter_filter: LetterFilter, screen: Screen, opened: ExitStack, is_wanted: Callable[[int], bool]
 ) -> dict[str, Any]:  # fmt: skip
     kafka = settings.kafka
     reader = opened.enter_context(open_reader(kafka))
-    letters = choice.read(reader, kafka)
-    topics = None if choice.which or choice.topic else kafka.topics
+    letters = letter_filter.read_letters(reader, kafka)
+    topics = None if letter_filter.selectors or letter_filter.topic else kafka.topics
 
     def is_ours(letter: StoredDeadLetter) -> bool:
         return topics is None or letter.topic in topics
 
     states: Counter[bool] = Counter()
     others = 0
-    missing = set(choice.which)
-    for letter in filter(choice.means, letters):
+    missing = set(letter_filter.selectors)
+    for letter in filter(letter_filter.matches, letters):
         if is_ours(letter):
             states[letter.is_replayed] += 1
         else:
             others += not letter.is_replayed
-        missing -= {one for one in missing if one.means(letter)}
+        missing -= {one for one in missing if one.matches(letter)}
     if missing:
-        raise not_there(min(missing, key=str), kafka)
+        raise no_such_letter(min(missing, key=str), kafka)
     if not states[False]:
         return _document(kafka, Replayed(), already=states[True], others=others, changed=True)
     if not is_wanted(states[False]):
         return _document(kafka, Replayed(letters=states[False]), already=states[True], others=others, changed=False)
-    patience = BusyRetry(limit_s=choice.patience_s, say=screen.warn, pause=threading.Event().wait, clock=time.monotonic)
-    sink = MilvusSink(milvus_settings(settings, space_of(model_of(settings), settings.model.dims)))
+    busy_retry = BusyRetry(limit_s=letter_filter.patience_s, say=screen.warn, pause=threading.Event().wait, clock=time.monotonic)
+    sink = MilvusSink(settings.milvus, vector_space(space_of(model_of(settings), settings.model.dims)))
     opened.callback(sink.close)
-    patience.call(lambda: sink.open(create=False))
-    maker = open_expected_rows(settings)
-    opened.callback(maker.close)
-    mender = Repairer(sink=sink, load=lambda: load_model(settings), patience=patience, rows_at_once=settings.milvus.batch_rows)
-    opened.callback(mender.close)
-    marker = Marker(kafka, limit_s=choice.patience_s, say=screen.warn)
-    opened.callback(marker.close)
+    busy_retry.call(lambda: sink.open(create=False))
+    expected_rows = open_expected_rows(settings)
+    opened.callback(expected_rows.close)
+    repairer = Repairer(sink=sink, load=lambda: load_model(settings), busy_retry=busy_retry, rows_at_once=settings.milvus.batch_rows)
+    opened.callback(repairer.close)
+    producer = DeadLetterProducer(kafka, say=screen.warn)
+    opened.callback(producer.close)
+    marker = ReplayMarker(producer, limit_s=letter_filter.patience_s)
     with screen.progress() as show:
-        replayer = Replayer(maker=maker, mender=mender, mark=marker.mark, show=lambda now: show(_figures(now, states[False])))
-        replayed = replayer.work(letter for letter in letters if choice.means(letter) and is_ours(letter))
+        replayer = Replayer(
+            expected_rows=expected_rows,
+            repairer=repairer,
+            mark=marker.mark_letters,
+            show=lambda now: show(_figures(now, states[False])),
+        )
+        replayed = replayer.replay_letters(letter for letter in letters if letter_filter.matches(letter) and is_ours(letter))
     return _document(kafka, replayed, already=states[True], others=others, changed=True)
 
 
@@ -103,15 +113,15 @@ def _document(kafka: KafkaTable, replayed: Replayed, *, already: int, others: in
         "templates": replayed.templates,
         "left": replayed.left,
         "partly_replayed": replayed.partly,
-        "not_replayable": dict(replayed.impossible),
-        "left_letters": [letter_document(one.letter) | {"reason": one.reason, "pieces": len(one.pieces) or None} for one in replayed.told],
+        "not_replayable": dict(replayed.unreplayable),
+        "left_letters": [
+            letter_document(one.letter) | {"reason": one.reason, "pieces": len(one.pieces) or None} for one in replayed.unresolved
+        ],
     }
 
 
-def _confirmed(number: int) -> bool:
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return False
-    return typer.confirm(f"Replay {counted(number, 'dead letter')}?", default=False)
+def _is_wanted(number: int) -> bool:
+    return is_confirmed(f"Replay {counted(number, 'dead letter')}?")
 
 
 def _figures(now: Replayed, letters: int) -> Figures:

@@ -1,12 +1,12 @@
-"""What a person sees of `vectail dlq`: what there is by reason, the newest letters, all of one, and what a replay has done.
+"""What a person sees of `vectail dlq`: letters by reason, the newest letters, one letter in full, and the result of a replay.
 
-What others have written is shown escaped: no control character of a record reaches the terminal.
+Text from records is escaped, so no control character of theirs reaches the terminal.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from worker.audit.dead_letter_index import StoredDeadLetter
+from worker.audit.stored_dead_letters import StoredDeadLetter
 from worker.cli.output import counted
 from worker.cli.screen import Screen, shown_text, shown_times
 
@@ -23,9 +23,11 @@ def show_list(screen: Screen, result: Mapping[str, Any]) -> None:
         return
     screen.say(f"{counted(result['letters'], 'dead letter')} in {result['topic']}{replayed}:")
     screen.say("")
-    kinds: Sequence[Mapping[str, Any]] = result["kinds"]
-    times = _times([kind[end] for kind in kinds for end in ("first", "last")])
-    rows = [(f"{kind['letters']:,}", kind["reason"], kind["topic"], times[2 * row], times[2 * row + 1]) for row, kind in enumerate(kinds)]
+    groups: Sequence[Mapping[str, Any]] = result["kinds"]
+    times = _times([group[end] for group in groups for end in ("first", "last")])
+    rows = [
+        (f"{group['letters']:,}", group["reason"], group["topic"], times[2 * row], times[2 * row + 1]) for row, group in enumerate(groups)
+    ]
     _table(screen, ("letters", "reason", "topic", "first", "last"), rows)
     screen.say("")
     newest: Sequence[Mapping[str, Any]] = result["newest"]
@@ -38,7 +40,7 @@ def show_list(screen: Screen, result: Mapping[str, Any]) -> None:
 
 
 def show_letter(screen: Screen, letter: StoredDeadLetter) -> None:
-    """Show all of one letter."""
+    """Show one letter in full."""
     own = letter.letter
     when, record_when = _times([own.time_ms, letter.time_ms])
     record = {"topic": letter.topic, "partition": letter.partition, "offset": letter.offset}
@@ -53,11 +55,11 @@ def show_letter(screen: Screen, letter: StoredDeadLetter) -> None:
     for name, fact in facts.items():
         screen.say(f"{name:<13}{visible(fact)}")
     if not letter.is_whole:
-        screen.say(f"{len(letter.pieces) or letter.unlisted_pieces:,} pieces are bad:")
+        screen.say(f"{len(letter.pieces) or letter.unlisted_pieces:,} pieces were rejected:")
         for sub, chunk, reason in letter.pieces[:_MOST_PIECES]:
             screen.say(f"  entry {sub} chunk {chunk}  {visible(reason)}")
         if len(letter.pieces) > _MOST_PIECES:
-            screen.say(f"  … and {len(letter.pieces) - _MOST_PIECES:,} more (`--json` tells all)")
+            screen.say(f"  … and {len(letter.pieces) - _MOST_PIECES:,} more (`--json` prints all)")
     screen.say("headers:")
     for header, content in own.headers:
         screen.say(f"  {visible(header)}: {'null' if content is None else visible(content)}")
@@ -72,7 +74,7 @@ def show_replayed(screen: Screen, result: Mapping[str, Any]) -> None:
     already = f" ({result['already_replayed']:,} replayed already)" if result["already_replayed"] else ""
     if result["of_other_topics"]:
         screen.say(
-            f"{counted(result['of_other_topics'], 'letter')} of topics that these settings do not read: left alone (--topic takes them)"
+            f"{counted(result['of_other_topics'], 'letter')} of topics that these settings do not read: not replayed (--topic replays them)"
         )
     if not result["letters"]:
         screen.say(f"Nothing to replay{already}.")
@@ -96,7 +98,7 @@ def show_replayed(screen: Screen, result: Mapping[str, Any]) -> None:
 
 
 def visible(content: bytes | str) -> str:
-    """Return text that a terminal only shows: control and format characters, and bytes that are not UTF-8, are escaped."""
+    """Return text that is safe on a terminal: control and format characters, and bytes that are not UTF-8, are escaped."""
     text = content.decode("utf-8", "backslashreplace") if isinstance(content, bytes) else content
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 

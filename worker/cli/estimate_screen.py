@@ -1,6 +1,6 @@
-"""What `vectail estimate` shows a person: a table of both modes in 80 columns, and what it comes to in one sentence.
+"""What a person sees of `vectail estimate`: a table of both modes in 80 columns, and a conclusion in one sentence.
 
-Pure: the facts of `worker.cli.estimate` in, text out.
+Pure: takes the facts of `worker.cli.estimate`, returns text.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +28,7 @@ def shown_estimate(facts: Mapping[str, Any]) -> str:
 
 
 def shown_bytes(size_bytes: float) -> str:
-    """Return bytes in the unit that suits: `780 bytes`, `1.6 MB`."""
+    """Return bytes in the unit that fits: `780 bytes`, `1.6 MB`."""
     unit = 0
     while size_bytes >= _THOUSAND - 0.05 and unit < len(_UNITS) - 1:
         size_bytes /= _THOUSAND
@@ -37,13 +37,13 @@ def shown_bytes(size_bytes: float) -> str:
 
 
 def shown_share(share: float | None) -> str:
-    """Return a share in percent; all and nothing only where it is so."""
+    """Return a share in percent; `100.0 %` and `0.0 %` only if exact."""
     if share is None:
         return "-"
     percent = 100 * share
-    if 0 < percent < 0.05:  # noqa: PLR2004 - what would be rounded to nothing
+    if 0 < percent < 0.05:  # noqa: PLR2004 - would be rounded to 0.0
         return "< 0.1 %"
-    return "> 99.9 %" if 99.95 <= percent < 100 else f"{percent:.1f} %"  # noqa: PLR2004 - to all
+    return "> 99.9 %" if 99.95 <= percent < 100 else f"{percent:.1f} %"  # noqa: PLR2004 - to 100.0
 
 
 def _number(value: float | None) -> str:
@@ -60,7 +60,7 @@ def _what_was_read(facts: Mapping[str, Any]) -> str:
     if facts["basis"] == "sample":
         return f"{files}about {counted(facts['lines'], 'line')}; {sampled['lines']:,} were read, in {sampled['stretches']:,} places."
     if facts["basis"] == "first":
-        return f"The first {counted(facts['lines'], 'line')}, {shown_bytes(facts['bytes'])}. What follows is not in these figures."
+        return f"The first {counted(facts['lines'], 'line')}, {shown_bytes(facts['bytes'])}. These figures cover only them."
     return f"{files}{counted(facts['lines'], 'line')}, all of them read."
 
 
@@ -86,11 +86,11 @@ def _table(facts: Mapping[str, Any]) -> Iterator[str]:
 
 def _rows(facts: Mapping[str, Any]) -> Iterator[_Row]:
     is_sample = facts["basis"] == "sample"
-    seen, scaled = ("foretold", "scaled") if is_sample else ("counted", "counted")
-    yield _Row("kinds of lines", "kinds", _number, seen)
+    seen, scaled = ("predicted", "scaled") if is_sample else ("counted", "counted")
+    yield _Row("templates", "templates", _number, seen)
     if is_sample:
-        yield _Row("  at least", "kinds_low", _number)
-        yield _Row("  at most", "kinds_high", _number)
+        yield _Row("  at least", "templates_low", _number)
+        yield _Row("  at most", "templates_high", _number)
     yield _Row("lines that need no embedding", "entries_without_embedding_share", shown_share, seen)
     yield _Row("tokens that need no embedding", "tokens_without_embedding_share", shown_share, seen)
     yield _Row("tokens a line, mean", "tokens_per_entry_mean", _one_digit, "counted")
@@ -98,16 +98,16 @@ def _rows(facts: Mapping[str, Any]) -> Iterator[_Row]:
     yield _Row("  99 of 100 lines have at most", "tokens_per_entry_p99", _number)
     yield _Row("  the longest line has", "tokens_per_entry_max", _number)
     yield _Row("lines too long for the model: split", "chunked_entries", _number, scaled)
-    yield _Row(f"tokens/s at {facts['rate_lines_per_s']:,.10g} lines/s", "needed_tokens_per_s", _number, "reckoned")
-    yield _Row("engine: seconds for all kinds", "engine_s", _one_digit, "measured")
-    yield _Row("engine: lines/s that it keeps up with", "engine_lines_per_s", _number, "measured")
-    yield _Row("memory for all vectors", "memory_bytes", shown_bytes, "reckoned")
-    yield _Row("Redis", "redis_bytes", shown_bytes, "reckoned")
-    yield _Row("Milvus: rows of lines", "milvus_line_rows", _number, scaled)
-    yield _Row("  their bytes", "milvus_line_bytes", shown_bytes, "reckoned")
-    yield _Row("Milvus: rows of kinds, with vectors", "milvus_template_rows", _number, seen)
-    yield _Row("  their bytes", "milvus_template_bytes", shown_bytes, "reckoned")
-    yield _Row("Milvus Lite on disk, lines and kinds", "milvus_lite_disk_bytes", shown_bytes, "reckoned")
+    yield _Row(f"tokens/s at {facts['rate_lines_per_s']:,.10g} lines/s", "needed_tokens_per_s", _number, "computed")
+    yield _Row("engine: seconds for all templates", "engine_s", _one_digit, "measured")
+    yield _Row("engine: lines/s it keeps up with", "engine_lines_per_s", _number, "measured")
+    yield _Row("memory for all vectors", "memory_bytes", shown_bytes, "computed")
+    yield _Row("Redis", "redis_bytes", shown_bytes, "computed")
+    yield _Row("Milvus: line rows", "milvus_line_rows", _number, scaled)
+    yield _Row("  their bytes", "milvus_line_bytes", shown_bytes, "computed")
+    yield _Row("Milvus: template rows, with vectors", "milvus_template_rows", _number, seen)
+    yield _Row("  their bytes", "milvus_template_bytes", shown_bytes, "computed")
+    yield _Row("Milvus Lite: all rows on disk", "milvus_lite_disk_bytes", shown_bytes, "computed")
 
 
 def _conclusion(facts: Mapping[str, Any]) -> Iterator[str]:
@@ -118,12 +118,12 @@ def _conclusion(facts: Mapping[str, Any]) -> Iterator[str]:
         measured = f"{engine['measured_tokens']:,} tokens in {engine['measured_s']:.1f} s"
         yield f"Engine: {engine['name']} computes {engine['tokens_per_s']:,.0f} tokens/s here ({measured})."
     if engine["failed_batches"]:
-        yield f"Batches that it failed on, not in this figure: {engine['failed_batches']:,}."
+        yield f"Failed batches, not in this figure: {engine['failed_batches']:,}."
     mode = facts["mode"]
     other = "exact" if mode == "template" else "template"
     free = {name: int(_THOUSAND * facts[name]["entries_without_embedding_share"]) for name in (mode, other)}
     about = "about " if facts["basis"] == "sample" else ""
     yield (
-        f"Of 1,000 lines, {about}{free[mode]:,} need no embedding: a line of their kind came before.\n"
-        f"In mode {other} it is {about}{free[other]:,}. The second time, none of them needs any."
+        f"Of 1,000 lines, {about}{free[mode]:,} need no embedding: their template came before.\n"
+        f"In mode {other} it is {about}{free[other]:,}. When the same lines come again, none does."
     )

@@ -1,4 +1,4 @@
-"""How a verb fails: one line on standard error, and a documented exit code."""
+"""How a verb fails: one line on standard error and a documented exit code."""
 
 import contextlib
 import multiprocessing
@@ -10,35 +10,46 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import NoReturn
 
-from worker.runtime.exit_codes import CRASHED, DRAINED, USER_ERROR
-from worker.runtime.logs import inform
+from typer.exceptions import TyperException
 
-_LOOK_S = 0.1
+from worker.runtime.logs import inform
+from worker.runtime.process import CRASHED, DRAINED, USER_ERROR
+
+_CHECK_S = 0.1
 
 
 class CommandFailed(Exception):
-    """The message is the one line that the user sees; `exit_code` as in `worker.runtime.exit_codes`."""
+    """The message is the one line that the user sees; `exit_code` is one of `worker.runtime.process`."""
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
         self.exit_code = exit_code
 
 
-def must_change(message: object) -> CommandFailed:
-    """Make the failure of something that the user must change."""
+def user_error(message: object) -> CommandFailed:
+    """Return the failure for something that the user must change first."""
     return CommandFailed(str(message), USER_ERROR)
 
 
-def problem(message: object) -> CommandFailed:
-    """Make the failure of something that may go well another time."""
+def failure(message: object) -> CommandFailed:
+    """Return the failure for something that may succeed when it is tried again."""
     return CommandFailed(str(message), CRASHED)
 
 
-def stop_on_signals(stop: Callable[[], None]) -> None:
-    """First SIGTERM or SIGINT ends a verb in order; the second leaves at once.
+def usage_error(error: TyperException) -> str:
+    """Return in one line what is wrong with the command line and where the help is; the whole help if no words were given."""
+    message = error.format_message()
+    context = getattr(error, "ctx", None)
+    if "\n" in message or context is None:
+        return message
+    return f"vectail: {message} (see `{context.command_path} --help`)"
 
-    Nothing is raised: in the middle of a constructor of a C library, KeyboardInterrupt comes out as anything. `stop` runs on a thread
-    of its own: the main thread may hold the lock that it needs.
+
+def stop_on_signals(stop: Callable[[], None]) -> None:
+    """Call `stop` on the first SIGTERM or SIGINT; the second ends the process at once.
+
+    The signal handler raises nothing: inside a C library's constructor, KeyboardInterrupt can turn into any other exception. `stop`
+    runs on its own thread, because the main thread may hold the lock that it needs.
     """
 
     def drain(_signal: int, _frame: FrameType | None) -> None:
@@ -51,28 +62,29 @@ def stop_on_signals(stop: Callable[[], None]) -> None:
 
 
 @contextlib.contextmanager
-def leaves_on(stop: threading.Event) -> Iterator[None]:
-    """Leave at once, as if drained, when `stop` is set in here: for the load of a model, which takes up to minutes and hears nobody.
+def exit_early_on(stop: threading.Event) -> Iterator[None]:
+    """Exit at once, as if drained, when `stop` is set inside the block.
 
-    Nothing was taken in yet, and what is written meanwhile is made for SIGKILL.
+    For loading a model, which takes up to minutes and cannot be interrupted. No record has been read yet, and the files that loading
+    writes survive SIGKILL.
     """
     is_over = threading.Event()
 
     def watch() -> None:
         while not is_over.is_set():
-            if stop.wait(_LOOK_S) and not is_over.is_set():
-                inform("stopped before the model was loaded; nothing was taken in")
-                leave(DRAINED)
+            if stop.wait(_CHECK_S) and not is_over.is_set():
+                inform("stopped before the model was loaded; no record was read")
+                exit_at_once(DRAINED)
 
-    threading.Thread(target=watch, name="leaves-on", daemon=True).start()
+    threading.Thread(target=watch, name="exit-early", daemon=True).start()
     try:
         yield
     finally:
         is_over.set()
 
 
-def leave(exit_code: int) -> NoReturn:
-    """Exit at once, beside whatever still runs: the interpreter's own end would wait for what it has started, for ever."""
+def exit_at_once(exit_code: int) -> NoReturn:
+    """Exit without waiting for threads or child processes that still run; the interpreter's own exit would wait for them for ever."""
     for child in multiprocessing.active_children():
         child.kill()
     with contextlib.suppress(OSError, ValueError):

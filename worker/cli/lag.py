@@ -9,12 +9,12 @@ from typing import Any
 from consumers.record import Partition
 from worker.cli.exits import CommandFailed
 from worker.cli.offsets import open_positions
+from worker.cli.offsets_screen import live_lag, shown_state
 from worker.cli.output import counted, print_json
 from worker.cli.screen import Screen
 from worker.groups.kafka import ANSWER_S, KafkaPositions
-from worker.groups.lag import Lag, LagSnapshot, lag_by_partition, take_look, total_lag
-from worker.groups.offsets import GroupTopics, group_topics
-from worker.groups.shown import Positions, shown_state
+from worker.groups.lag import Lag, LagSnapshot, lag_by_partition, take_snapshot, total_lag
+from worker.groups.offsets import ConsumerGroup, consumer_group
 from worker.settings.tables import KafkaTable
 
 _Show = Callable[[LagSnapshot | None, LagSnapshot], None]
@@ -22,41 +22,38 @@ _Show = Callable[[LagSnapshot | None, LagSnapshot], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LagOptions:
-    """What the user asked for.
-
-    Thread: main.
-    """
+    """The options of `vectail lag`."""
 
     watch: bool
     interval_s: float
     queries: bool
     as_json: bool
     answer_s: float = ANSWER_S
-    """How long Kafka may take for one answer."""
+    """Limit for one answer from Kafka."""
 
 
-def show_lag(kafka: KafkaTable, options: LagOptions, stop: Event) -> None:
-    """LagSnapshot, wait, look again, show; with `watch` until `stop`. Raises CommandFailed."""
-    readers = group_topics(kafka, queries=options.queries)
-    with Positions().lags() as draw:
+def show_lag(kafka: KafkaTable, options: LagOptions, screen: Screen, stop: Event) -> None:
+    """Look twice and show the difference; with `watch`, show look after look until `stop`. Raises CommandFailed."""
+    group = consumer_group(kafka, queries=options.queries)
+    with live_lag(screen) as draw:
 
         def show(before: LagSnapshot | None, now: LagSnapshot) -> None:
             lags = lag_by_partition(before, now)
             total = total_lag(lags)
             if options.as_json:
-                print_json(lag_document(readers.group, now, lags, total))
+                print_json(lag_document(group.name, now, lags, total))
             else:
-                draw(readers.group, lags, total, remark_on(now))
+                draw(group.name, lags, total, remark_on(now))
 
         if options.watch:
-            _watch(kafka, readers, options, show, stop)
+            _watch(kafka, group, options, screen, show, stop)
         else:
             with open_positions(kafka, answer_s=options.answer_s) as positions:
-                _show_once(positions, readers, options.interval_s, show, stop)
+                _show_once(positions, group, options.interval_s, show, stop)
 
 
 def lag_document(group: str, now: LagSnapshot, lags: Mapping[Partition, Lag], total: Lag) -> dict[str, Any]:
-    """Return what `--json` prints of one look."""
+    """Return what `--json` prints for one look."""
     partitions = [
         {
             "topic": place.partition.topic,
@@ -65,39 +62,39 @@ def lag_document(group: str, now: LagSnapshot, lags: Mapping[Partition, Lag], to
             "end_offset": place.end_offset,
             **_figures(lags[place.partition]),
         }
-        for place in now.places
+        for place in now.positions
     ]
     return {"group": group, "time": now.at_ms, "members": len(now.state.members), "partitions": partitions, "total": _figures(total)}
 
 
 def remark_on(now: LagSnapshot) -> str:
-    """Return what a user should know besides the figures."""
-    never = sum(place.committed is None for place in now.places)
-    gone = sum(place.lost_records for place in now.places)
+    """Return in words what the figures do not show."""
+    never = sum(place.committed is None for place in now.positions)
+    gone = sum(place.lost_records for place in now.positions)
     parts = [shown_state(now.state)]
     if never:
-        where = "any partition" if never == len(now.places) else f"{never} of {counted(len(now.places), 'partition')}"
+        where = "any partition" if never == len(now.positions) else f"{never} of {counted(len(now.positions), 'partition')}"
         parts.append(f"has never committed in {where}")
     if gone:
-        parts.append(f"{counted(gone, 'record')} not indexed and gone")
+        parts.append(f"{counted(gone, 'record')} expired before indexing")
     return "; ".join(parts)
 
 
-def _show_once(positions: KafkaPositions, readers: GroupTopics, interval_s: float, show: _Show, stop: Event) -> None:
-    before = _look(positions, readers)
+def _show_once(positions: KafkaPositions, group: ConsumerGroup, interval_s: float, show: _Show, stop: Event) -> None:
+    before = _look(positions, group)
     stop.wait(interval_s)
-    show(before, _look(positions, readers))
+    show(before, _look(positions, group))
 
 
-def _watch(kafka: KafkaTable, readers: GroupTopics, options: LagOptions, show: _Show, stop: Event) -> None:
-    """Show look after look; a broker that goes away is said once and waited for, one that is away at first ends it."""
+def _watch(kafka: KafkaTable, group: ConsumerGroup, options: LagOptions, screen: Screen, show: _Show, stop: Event) -> None:
+    """Show look after look. A broker that goes away is reported once and waited for; one that is away at the start ends the verb."""
     before: LagSnapshot | None = None
     is_away = False
     while not stop.is_set():
         try:
             with open_positions(kafka, answer_s=options.answer_s) as positions:
                 while not stop.is_set():
-                    now = _look(positions, readers)
+                    now = _look(positions, group)
                     show(before, now)
                     before, is_away = now, False
                     stop.wait(options.interval_s)
@@ -105,13 +102,13 @@ def _watch(kafka: KafkaTable, readers: GroupTopics, options: LagOptions, show: _
             if before is None:
                 raise
             if not is_away:
-                Screen().warn(f"{failed}; looking again")
+                screen.warn(f"{failed}; looking again")
             is_away = True
             stop.wait(options.interval_s)
 
 
-def _look(positions: KafkaPositions, readers: GroupTopics) -> LagSnapshot:
-    return take_look(positions, readers, at_s=time.monotonic(), at_ms=round(time.time() * 1000))
+def _look(positions: KafkaPositions, group: ConsumerGroup) -> LagSnapshot:
+    return take_snapshot(positions, group, at_s=time.monotonic(), at_ms=round(time.time() * 1000))
 
 
 def _figures(lag: Lag) -> dict[str, Any]:

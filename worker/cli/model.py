@@ -1,9 +1,9 @@
-"""`vectail model`: prepares the model once, and says what it is."""
+"""`vectail model prepare` and `show`: prepares the model if needed, and returns the facts about it."""
 
 from pathlib import Path
 from typing import Any
 
-from worker.cli.exits import must_change
+from worker.cli.exits import user_error
 from worker.embedding.loaded import model_of, space_of
 from worker.embedding.model.errors import ModelError
 from worker.settings.settings import Settings
@@ -12,7 +12,7 @@ _MB = 1_000_000
 
 
 def model_facts(settings: Settings) -> dict[str, Any]:
-    """Prepare the model that the settings name, or find it prepared; returns what `--json` prints. Raises CommandFailed."""
+    """Prepare the configured model unless it is prepared already, and return what `--json` prints. Raises CommandFailed."""
     try:
         model = model_of(settings)
         return {
@@ -30,11 +30,11 @@ def model_facts(settings: Settings) -> dict[str, Any]:
             "gguf_bytes": model.gguf.stat().st_size,
         }
     except ModelError as error:
-        raise must_change(error) from error
+        raise user_error(error) from error
 
 
 def shown_model(facts: dict[str, Any]) -> dict[str, str]:
-    """Return the facts as a person reads them: name and value."""
+    """Return the facts as text for a person, by name."""
     return {
         "name": facts["name"],
         "vectors": f"{facts['dim']} dimensions, {'length 1' if facts['normalize'] else 'not normalised'}",

@@ -1,7 +1,7 @@
-"""`vectail model check`: compares ids and vectors with the model's own, on texts that every start takes and on a user's own files.
+"""`vectail model check`: compares token ids with those of the model's own tokenizer, and vectors with the golden ones.
 
-A file goes through in lists of lines, however large it is; every line is compared as it is, and as the worker embeds it: masked, behind
-the prefix of documents, and behind that of queries.
+Texts are the built-in sample, which is also compared at every start, and the user's files, read in batches of lines. Every line is
+compared as it is and as the worker embeds it: masked, after the document prefix and after the query prefix.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -9,21 +9,21 @@ from itertools import islice
 from typing import Any
 
 from producers.lines import FileUnreadable, TooLarge, check_files, read_files
-from worker.cli.exits import must_change
+from worker.cli.exits import user_error
 from worker.embedding.loaded import load_model, model_of
 from worker.embedding.model.errors import ModelError
-from worker.embedding.parity import SAMPLE, Difference
+from worker.embedding.parity_sample import SAMPLE, TokenDifference
 from worker.embedding.tokenizer import Tokenizer
 from worker.runtime.logs import configure_logs
 from worker.settings.settings import Settings
 from worker.settings.tables import new_masker, new_redactor
 
-_LIST_LINES = 1_000
+_BATCH_LINES = 1_000
 _SHOWN_IDS = 6
 
 
 class ModelCheck:
-    """What was compared so far; ends at the first difference.
+    """Counts what was compared so far; stops at the first difference.
 
     Thread: main.
     """
@@ -38,20 +38,20 @@ class ModelCheck:
         self.too_large = 0
         self.texts = 0
         self.foreign_texts = 0
-        self.difference: Difference | None = None
+        self.difference: TokenDifference | None = None
 
     def compare_sample(self) -> None:
-        """Compare the built-in sample, odd texts most of them; it is not counted."""
+        """Compare the built-in sample of mostly unusual texts; it is not counted."""
         self.difference = self._tokenizer.first_difference(self._texts(SAMPLE))
 
     def compare(self, lines: Sequence[str]) -> None:
-        """Compare the lines, and those of their embedded texts that are others."""
+        """Compare the lines, and their embedded texts where these differ from the lines."""
         texts = self._texts(lines)
-        before = self._tokenizer.foreign_texts
+        before = self._tokenizer.fallback_texts
         self.difference = self._tokenizer.first_difference(texts)
         self.lines += len(lines)
         self.texts += len(texts)
-        self.foreign_texts += self._tokenizer.foreign_texts - before
+        self.foreign_texts += self._tokenizer.fallback_texts - before
 
     def _texts(self, lines: Sequence[str]) -> list[str]:
         masked = self._masker.mask(self._redactor.redact(lines))
@@ -59,10 +59,10 @@ class ModelCheck:
         return [*lines, *(text for text, line in zip(embedded, [*lines] * len(self._prefixes), strict=True) if text != line)]
 
     def compare_files(self, files: Sequence[str]) -> None:
-        """Compare every line of the files, `-` being standard input. Raises FileUnreadable."""
+        """Compare every line of the files; `-` is standard input. Raises FileUnreadable."""
         lines = self._lines(files)
-        while self.difference is None and (some := list(islice(lines, _LIST_LINES))):
-            self.compare(some)
+        while self.difference is None and (batch := list(islice(lines, _BATCH_LINES))):
+            self.compare(batch)
 
     def _lines(self, files: Sequence[str]) -> Iterator[str]:
         for line in read_files(files, max_record_bytes=self._max_record_bytes):
@@ -73,7 +73,7 @@ class ModelCheck:
 
 
 def check_model(settings: Settings, files: Sequence[str]) -> dict[str, Any]:
-    """Compare tokenizers, then load the engine and compare its vectors; returns what `--json` prints. Raises CommandFailed."""
+    """Compare token ids, then load the engine and check its vectors; returns what `--json` prints. Raises CommandFailed."""
     configure_logs()
     try:
         check_files(files)
@@ -87,7 +87,7 @@ def check_model(settings: Settings, files: Sequence[str]) -> dict[str, Any]:
             tokenizer.close()
         engine = None if check.difference else _checked_engine(settings)
     except (FileUnreadable, ModelError) as error:
-        raise must_change(error) from error
+        raise user_error(error) from error
     return {
         "model": model.name,
         "equal": check.difference is None,
@@ -96,14 +96,14 @@ def check_model(settings: Settings, files: Sequence[str]) -> dict[str, Any]:
         "foreign_texts": check.foreign_texts,
         "foreign_share": round(check.foreign_texts / max(check.texts, 1), 6),
         "too_large": check.too_large,
-        "tokenizer": "llama.cpp" if tokenizer.native else "tokenizers",
+        "tokenizer": "llama.cpp" if tokenizer.uses_llama else "tokenizers",
         "engine": engine,
         "difference": check.difference and _described(check.difference),
     }
 
 
 def shown_check(facts: dict[str, Any]) -> dict[str, str]:
-    """Return the facts as a person reads them: name and value."""
+    """Return the facts as text for a person, by name."""
     shown = {"model": facts["model"], "tokenizer": facts["tokenizer"], "compared": "the built-in sample"}
     if facts["lines"]:
         shown["compared"] += f" and {facts['lines']:,} lines, as they are and as they are embedded: {facts['texts']:,} texts"
@@ -111,13 +111,13 @@ def shown_check(facts: dict[str, Any]) -> dict[str, str]:
     if facts["too_large"]:
         shown["left out"] = f"{facts['too_large']:,}, longer than decode.max_record_bytes"
     if facts["equal"]:
-        shown["ids"] = "equal to those of the model's own tokenizer, all of them"
+        shown["ids"] = "all equal to those of the model's own tokenizer"
         shown["vectors"] = f"engine {facts['engine']} gives the golden vectors"
     return shown
 
 
 def shown_difference(difference: dict[str, Any]) -> str:
-    """Return the first difference in one line: the text, and the ids from where they differ."""
+    """Return the first difference in one line: the text, and the ids from the first one that differs."""
     place = difference["place"]
     found, wanted = (str(difference[whose][place : place + _SHOWN_IDS]) for whose in ("found", "wanted"))
     return f"ids differ on {difference['shown']}; from token {place}: {found} here, {wanted} from the model's own tokenizer"
@@ -129,11 +129,11 @@ def _checked_engine(settings: Settings) -> str:
     return loaded.engine.name
 
 
-def _described(difference: Difference) -> dict[str, Any]:
+def _described(difference: TokenDifference) -> dict[str, Any]:
     return {
         "text": difference.text,
-        "shown": difference.shown(),
-        "place": difference.place(),
+        "shown": difference.quoted(),
+        "place": difference.first_index(),
         "found": difference.found.tolist(),
         "wanted": difference.wanted.tolist(),
     }

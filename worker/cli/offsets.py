@@ -1,52 +1,50 @@
-"""`vectail offsets`: where a group stands, and moving it while nobody reads. `run --from` moves the log group the same way."""
+"""`vectail offsets`: shows where a group stands, and moves it while it has no members. `run --from` moves the log group the same way."""
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import time
 from typing import Any
 
-import typer
-
 from consumers.record import Partition
-from worker.cli.exits import CommandFailed, must_change, problem
-from worker.cli.since import since_ms
+from consumers.source import KafkaRefused
+from worker.cli.exits import CommandFailed, failure, user_error
+from worker.cli.offsets_screen import show_moves, show_positions
+from worker.cli.options import since_ms
+from worker.cli.output import is_confirmed
+from worker.cli.screen import Screen
 from worker.groups.kafka import ANSWER_S, KafkaPositions
-from worker.groups.offsets import GroupPosition, GroupTopics, Move, Target, check_at_rest, group_topics, look, plan_moves
-from worker.groups.shown import Positions
-from worker.runtime.kafka_admin import BrokerAway, KafkaRefused
+from worker.groups.offsets import ConsumerGroup, GroupPosition, Move, Target, check_inactive, consumer_group, plan_moves, read_positions
+from worker.runtime.kafka_admin import BrokerAway
 from worker.settings.tables import KafkaTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResetOptions:
-    """What the user asked for.
-
-    Thread: main.
-    """
+    """The options of `vectail offsets reset`; None: not given."""
 
     target: Target
     topic: str | None
     partition: int | None
     yes: bool
-    as_json: bool
+    may_ask: bool
+    """Ask on the terminal unless `yes`."""
 
     def chooses(self, partition: Partition) -> bool:
-        """Say whether a partition is to be moved."""
+        """Return whether the partition is to be moved."""
         return self.topic in (None, partition.topic) and self.partition in (None, partition.partition)
 
 
 @contextmanager
 def open_positions(kafka: KafkaTable, *, answer_s: float = ANSWER_S) -> Iterator[KafkaPositions]:
-    """Lend a client; what Kafka refuses or does not answer inside comes out as CommandFailed."""
+    """Yield a client. Raises CommandFailed for what Kafka refuses or does not answer inside the block."""
     try:
         with KafkaPositions(kafka, answer_s=answer_s) as positions:
             yield positions
     except KafkaRefused as error:
-        raise must_change(error) from error
+        raise user_error(error) from error
     except BrokerAway as error:
-        raise problem(f"kafka at {kafka.bootstrap_servers} is away ({error})") from error
+        raise failure(f"kafka at {kafka.bootstrap_servers} is away ({error})") from error
 
 
 def read_target(text: str, *, option: str) -> Target:
@@ -63,71 +61,66 @@ def read_target(text: str, *, option: str) -> Target:
     except CommandFailed:
         begin_ms = None
     if begin_ms is None:
-        raise must_change(
+        raise user_error(
             f"{option} {text!r}: give earliest, latest, an offset, a span such as 90s or 1h, or a time such as 2026-01-31T12:00"
         )
     return Target("time", max(begin_ms, 0))
 
 
-def show_offsets(kafka: KafkaTable, *, queries: bool, as_json: bool) -> dict[str, Any]:
-    """Show where the group stands; returns what `--json` prints. Raises CommandFailed."""
-    readers = group_topics(kafka, queries=queries)
+def show_offsets(kafka: KafkaTable, screen: Screen, *, queries: bool) -> dict[str, Any]:
+    """Show where the group stands and return what `--json` prints. Raises CommandFailed."""
+    group = consumer_group(kafka, queries=queries)
     with open_positions(kafka) as positions:
-        places = look(positions, readers)
-        state = positions.state(readers.group)
-    if not as_json:
-        Positions().places(readers.group, state, places)
+        places = read_positions(positions, group)
+        state = positions.state(group.name)
+    show_positions(screen, group.name, state, places)
     return {
-        "group": readers.group,
+        "group": group.name,
         "state": state.state,
         "members": [
-            {"client": one.client, "host": one.host, "partitions": [f"{part.topic}/{part.partition}" for part in one.partitions]}
-            for one in state.members
+            {
+                "client": member.client,
+                "host": member.host,
+                "partitions": [f"{assigned.topic}/{assigned.partition}" for assigned in member.partitions],
+            }
+            for member in state.members
         ],
         "partitions": [_document(place) for place in places],
         "lag_records": sum(place.lag_records for place in places),
     }
 
 
-def reset_offsets(kafka: KafkaTable, options: ResetOptions, *, queries: bool) -> dict[str, Any]:
-    """Show what would change, ask, change it; returns what `--json` prints. Raises CommandFailed."""
-    readers = group_topics(kafka, queries=queries)
-    shown = Positions()
+def reset_offsets(kafka: KafkaTable, options: ResetOptions, screen: Screen, *, queries: bool) -> dict[str, Any]:
+    """Show what would change, ask, change it, and return what `--json` prints. Raises CommandFailed."""
+    group = consumer_group(kafka, queries=queries)
     with open_positions(kafka) as positions:
-        moves = planned(positions, readers, options.target, options.chooses)
-        if not options.as_json:
-            shown.moves(readers.group, moves)
-        is_wanted = options.yes or (not options.as_json and _confirmed())
+        moves = plan_reset(positions, group, options.target, options.chooses)
+        show_moves(screen, group.name, moves)
+        is_wanted = options.yes or (options.may_ask and is_confirmed("Change it?"))
         if is_wanted:
-            positions.commit(readers.group, {move.place.partition: move.after for move in moves})
-    if is_wanted and not options.as_json:
-        shown.say("done")
+            positions.commit(group.name, {move.position.partition: move.after for move in moves})
+    if is_wanted:
+        screen.say("done")
     moved = [
         {
-            "topic": move.place.partition.topic,
-            "partition": move.place.partition.partition,
-            "from": move.place.committed,
+            "topic": move.position.partition.topic,
+            "partition": move.position.partition.partition,
+            "from": move.position.committed,
             "to": move.after,
             "again_records": move.again_records,
             "skipped_records": move.skipped_records,
         }
         for move in moves
     ]
-    return {"group": readers.group, "changed": is_wanted, "partitions": moved}
+    return {"group": group.name, "changed": is_wanted, "partitions": moved}
 
 
-def planned(
-    positions: KafkaPositions, readers: GroupTopics, target: Target, chosen: Callable[[Partition], bool] = lambda _partition: True
+def plan_reset(
+    positions: KafkaPositions, group: ConsumerGroup, target: Target, chosen: Callable[[Partition], bool] = lambda _partition: True
 ) -> list[Move]:
     """Return what the reset changes. Raises GroupActive, KafkaRefused, BrokerAway."""
-    check_at_rest(readers.group, positions.state(readers.group))
-    return plan_moves(positions, look(positions, readers, chosen), target)
-
-
-def _confirmed() -> bool:
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return False
-    return typer.confirm("Change it?", default=False)
+    check_inactive(group.name, positions.state(group.name))
+    return plan_moves(positions, read_positions(positions, group, chosen), target)
 
 
 def _document(place: GroupPosition) -> dict[str, Any]:

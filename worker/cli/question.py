@@ -1,24 +1,21 @@
-"""What the user of `vectail search` asks for, its options put together: refused where they contradict each other, else a query.
+"""The options of `vectail search` as one question: checked for contradictions, then turned into a query.
 
-All of it is known before anything is sent; what only the worker knows (whether its index has full-text search) the worker answers.
+Only what can be checked before sending is checked here; the worker checks the rest, such as whether its index has full-text search.
 """
 
 import re
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Self
 
-from worker.cli.exits import must_change
+from worker.cli.exits import user_error
 
 NEIGHBOURS = 5
-"""Records before a line and after it, if the user does not say how many."""
-_PLACE = re.compile(r"([^/@]+)/(\d{1,9})@(\d{1,18})")
+"""Records before and after a line by default."""
+_COORDINATES = re.compile(r"([^/@]+)/(\d{1,9})@(\d{1,18})")
 
 
-class Place(NamedTuple):
-    """Where a record is in Kafka; written as in the column `where` of a table of hits.
-
-    Thread: any.
-    """
+class RecordCoordinates(NamedTuple):
+    """Where a record is in Kafka; its text is that of the column `where` in a table of hits."""
 
     topic: str
     partition: int
@@ -30,15 +27,12 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchQuestion:
-    """What the user gave; None or empty is what was not given.
-
-    Thread: main.
-    """
+    """What the user gave; None or empty: not given."""
 
     text: str | None = None
-    around: Place | None = None
+    around: RecordCoordinates | None = None
     neighbours: int | None = None
-    """Records before the line and after it."""
+    """Records before and after the line."""
     k: int | None = None
     mode: Literal["dense", "bm25", "hybrid"] | None = None
     form: Literal["lines", "templates"] | None = None
@@ -50,21 +44,21 @@ class SearchQuestion:
     topics: tuple[str, ...] = ()
 
     def checked(self) -> Self:
-        """Return it if it asks for one thing. Raises CommandFailed."""
+        """Return the question if its options fit together. Raises CommandFailed."""
         if self.around is not None:
-            self._ask_only_for_a_place()
+            self._refuse_other_options()
         elif self.text is None:
-            raise must_change("say what to look for; or --around, for what stands around a line (`vectail templates` lists all kinds)")
+            raise user_error("say what to look for, or use --around for the lines around a hit (`vectail templates` lists all templates)")
         elif self.neighbours is not None:
-            raise must_change("-C says how much to show around a line: it needs --around")
+            raise user_error("-C sets how much to show around a line: it needs --around")
         elif self.form == "templates" and self.per_template is not None:
-            raise must_change("--per-template is about lines: leave it or `--as templates` out")
+            raise user_error("--per-template limits lines: leave out either it or `--as templates`")
         if self.since_ms is not None and self.until_ms is not None and self.since_ms >= self.until_ms:
-            raise must_change("no time is after --since and before --until")
+            raise user_error("--since is not before --until, so no line can match")
         return self
 
     def request(self) -> dict[str, Any]:
-        """Return it as a query on the wire."""
+        """Return the question as a query on the wire."""
         if self.around is not None:
             count = NEIGHBOURS if self.neighbours is None else self.neighbours
             return {"around": {**self.around._asdict(), "before": count, "after": count}}
@@ -81,16 +75,16 @@ class SearchQuestion:
         return _given({**wanted, "filters": filters})
 
     def advice(self) -> str:
-        """Return what to try when nothing was found, in one sentence."""
+        """Return in one sentence what to try when nothing was found."""
         names = {"--service": self.services, "--level": self.levels, "--topic": self.topics}
         filters = [name for name, values in names.items() if values]
         is_bounded = self.since_ms is not None or self.until_ms is not None
         tries = [f"without {' or '.join(filters)}"] if filters else []
         tries += ["over a longer time (--since, --until)"] if is_bounded else []
         tries += ["by meaning (--mode dense)"] if self.mode == "bm25" else []
-        return f"Try it {', or '.join(tries)}." if tries else "`vectail templates --since all` lists the kinds of lines there are."
+        return f"Try it {', or '.join(tries)}." if tries else "`vectail templates --since all` lists all templates."
 
-    def _ask_only_for_a_place(self) -> None:
+    def _refuse_other_options(self) -> None:
         others = {
             "TEXT": self.text,
             "-k": self.k,
@@ -105,15 +99,15 @@ class SearchQuestion:
         }
         for name, value in others.items():
             if value not in (None, ()):
-                raise must_change(f"--around shows every line around one: leave {name} out")
+                raise user_error(f"--around shows all lines around one: leave {name} out")
 
 
-def read_place(text: str) -> Place:
+def read_coordinates(text: str) -> RecordCoordinates:
     """Read `logs/0@123`. Raises CommandFailed."""
-    found = _PLACE.fullmatch(text.strip())
+    found = _COORDINATES.fullmatch(text.strip())
     if found is None:
-        raise must_change(f"--around {text!r}: give a topic, a partition and an offset, as hits show them: logs/0@123")
-    return Place(found[1], int(found[2]), int(found[3]))
+        raise user_error(f"--around {text!r}: give topic, partition and offset as the hits show them: logs/0@123")
+    return RecordCoordinates(found[1], int(found[2]), int(found[3]))
 
 
 def _given(fields: dict[str, Any]) -> dict[str, Any]:

@@ -1,33 +1,35 @@
-"""`vectail run`: the worker itself, until SIGTERM."""
+"""`vectail run`: the worker itself, until SIGTERM; and a service on a thread of its own, as `demo` needs it."""
 
 import threading
 from collections.abc import Callable
 
-from consumers.source import SourceAway, SourceExpired, SourceFatal
+from consumers.source import KafkaRefused, SourceAway, SourceExpired, SourceFatal
 from producers.kafka import ProducerMisconfigured
 from sinks.sink import SinkMismatch
-from worker.cli.exits import CommandFailed, leaves_on, stop_on_signals
-from worker.cli.offsets import planned
+from worker.cli.exits import CommandFailed, exit_early_on, stop_on_signals, user_error
+from worker.cli.offsets import plan_reset
 from worker.connections import open_connections
 from worker.embedding.loaded import LoadedModel, load_model
 from worker.embedding.model.errors import ModelError
 from worker.groups.kafka import KafkaPositions
-from worker.groups.offsets import Target, group_topics
+from worker.groups.offsets import Target, consumer_group
 from worker.http.listening import HttpRefused, Listening, listen
-from worker.runtime.exit_codes import DRAIN_TIMEOUT, DRAINED, USER_ERROR
-from worker.runtime.kafka_admin import BrokerAway, KafkaRefused
-from worker.runtime.logs import announcer, configure_logs, inform, report_crash
+from worker.runtime.kafka_admin import BrokerAway
+from worker.runtime.logs import configure_logs, inform, rate_limited_log, report_crash
+from worker.runtime.process import CRASHED, DRAIN_TIMEOUT, DRAINED, USER_ERROR
+from worker.runtime.stage import Stage
 from worker.service import Service
 from worker.settings.settings import Settings, SettingsError
 from worker.settings.tables import KafkaTable
 
-_AGAIN_S = 1.0
+_RETRY_S = 1.0
+_CHECK_S = 0.05
 
 
 def run_worker(settings: Settings, *, number: int | None = None, start: Target | None = None) -> int:
-    """Run until SIGTERM or SIGINT; returns the exit code. `number` tells several on one machine apart. Raises CommandFailed.
+    """Run until SIGTERM or SIGINT and return the exit code. Raises CommandFailed.
 
-    `start` moves the log group first, as `offsets reset` does.
+    `number` tells several workers on one machine apart. `start` first moves the log group, as `offsets reset` does.
     """
     stop = threading.Event()
     stop_on_signals(stop.set)
@@ -35,7 +37,7 @@ def run_worker(settings: Settings, *, number: int | None = None, start: Target |
         threading.Thread(target=_stop_with_parent, args=(stop,), name="parent", daemon=True).start()
     configure_logs(worker=number)
     if start is not None:
-        begin_at(settings.kafka, start, stop)
+        move_log_group(settings.kafka, start, stop)
     http = listen_or_fail(settings)
     inform(
         "starting",
@@ -44,57 +46,57 @@ def run_worker(settings: Settings, *, number: int | None = None, start: Target |
         milvus=settings.milvus.uri,
         **({} if http is None else {"http": http.url}),
     )
-    with leaves_on(stop):
+    with exit_early_on(stop):
         model = load_or_fail(settings)
     inform("model ready", model=model.prepared.name, engine=model.engine.name, space=model.space.id)
-    exit_code = run_service(open_service(settings, model, say=announcer().say, stop=stop, http=http))
+    exit_code = run_service(open_service(settings, model, say=rate_limited_log().warn, stop=stop, http=http))
     if exit_code == DRAINED:
-        inform("drained; everything that was taken in is committed")
+        inform("drained; every record that was read is committed")
     elif exit_code == DRAIN_TIMEOUT:
-        inform("not all that was taken in is committed; the rest will be read again")
+        inform("not every record that was read is committed; the rest will be read again")
     return exit_code
 
 
 def listen_or_fail(settings: Settings) -> Listening | None:
-    """Take the port of the HTTP API, before the model is loaded; None where it is switched off."""
+    """Bind the port of the HTTP API, which happens before the model is loaded; None if the API is disabled."""
     try:
         return listen(settings.http) if settings.http.enabled else None
     except HttpRefused as error:
-        raise CommandFailed(str(error), USER_ERROR) from error
+        raise user_error(error) from error
 
 
 def load_or_fail(settings: Settings) -> LoadedModel:
-    """Load the model; whatever is wrong with it is the user's to change."""
+    """Load the model. Raises CommandFailed (a user error)."""
     try:
         return load_model(settings)
     except ModelError as error:
-        raise CommandFailed(str(error), USER_ERROR) from error
+        raise user_error(error) from error
 
 
-def begin_at(kafka: KafkaTable, start: Target, stop: threading.Event) -> None:
-    """Move the log group, and log each move; waits for a broker that is away. Raises CommandFailed."""
-    readers = group_topics(kafka, queries=False)
-    say = announcer().say
+def move_log_group(kafka: KafkaTable, start: Target, stop: threading.Event) -> None:
+    """Move the log group and log each move; waits for an unreachable broker until `stop`. Raises CommandFailed."""
+    group = consumer_group(kafka, queries=False)
+    say = rate_limited_log().warn
     while not stop.is_set():
         try:
             with KafkaPositions(kafka) as positions:
-                moves = planned(positions, readers, start)
-                positions.commit(readers.group, {move.place.partition: move.after for move in moves})
+                moves = plan_reset(positions, group, start)
+                positions.commit(group.name, {move.position.partition: move.after for move in moves})
         except KafkaRefused as error:
-            raise CommandFailed(str(error), USER_ERROR) from error
+            raise user_error(error) from error
         except BrokerAway:
             say(f"kafka at {kafka.bootstrap_servers} is away; waiting for it before --from")
-            stop.wait(_AGAIN_S)
+            stop.wait(_RETRY_S)
         else:
             for move in moves:
-                topic, partition = move.place.partition
+                topic, partition = move.position.partition
                 counts = {"again": move.again_records, "skipped": move.skipped_records}
-                inform("moved by --from", topic=topic, partition=partition, committed=move.place.committed, to=move.after, **counts)
+                inform("moved by --from", topic=topic, partition=partition, committed=move.position.committed, to=move.after, **counts)
             return
 
 
 def _stop_with_parent(stop: threading.Event) -> None:
-    """Drain when `run --workers` is gone: it holds the other end of our standard input and never writes."""
+    """Drain when `run --workers` has ended: it holds the other end of our standard input and never writes to it."""
     with open(0, "rb", buffering=0, closefd=False) as parent:
         while parent.read(1):
             pass
@@ -109,23 +111,67 @@ def open_service(
     stop: threading.Event | None = None,
     http: Listening | None = None,
 ) -> Service:
-    """Connect to everything and wire the service."""
+    """Open all connections and wire the service. Raises CommandFailed."""
     try:
         return Service(settings, open_connections(settings, model, say=say, http=http), say=say, stop=stop)
     except (ProducerMisconfigured, SinkMismatch, SettingsError, ValueError) as error:
-        raise CommandFailed(str(error), USER_ERROR) from error
+        raise user_error(error) from error
 
 
 def run_service(service: Service) -> int:
-    """Run a service to its end; a crash is told in one line. Its traceback goes to the log before that, unless Kafka ended it."""
+    """Run a service to its end and return the exit code.
+
+    Raises CommandFailed with one line for a crash; its traceback is logged first, unless Kafka ended the service.
+    """
     try:
         exit_code = service.run()
     except SinkMismatch as error:
-        raise CommandFailed(str(error), USER_ERROR) from error
+        raise user_error(error) from error
     if isinstance(service.crash_error, SourceExpired):
-        raise CommandFailed(str(service.crash_error), USER_ERROR) from service.crash_error
+        raise user_error(service.crash_error) from service.crash_error
     if service.crash_error is not None:
         if not isinstance(service.crash_error, SourceAway | SourceFatal):
             report_crash(service.crash_error)
         raise CommandFailed(f"stopped, nothing was lost: {service.crash}", exit_code) from service.crash_error
     return exit_code
+
+
+class BackgroundService:
+    """A service on a thread of its own; what ends it early, and `stop`, is raised in the thread that waits for it.
+
+    Thread: main.
+    """
+
+    def __init__(self, service: Service, stop: threading.Event) -> None:
+        self.service = service
+        self._stop = stop
+        self._exit_code: int | None = None
+        self._error: Exception | None = None
+        self._stage = Stage("service", self._run, self._on_crash)
+        self._stage.start()
+
+    def check(self) -> None:
+        """Raise CommandFailed if the service has ended, KeyboardInterrupt if `stop` is set."""
+        if self._stop.is_set():
+            raise KeyboardInterrupt
+        if self._error is not None:
+            exit_code = USER_ERROR if isinstance(self._error, SinkMismatch) else CRASHED
+            raise CommandFailed(str(self._error), exit_code) from self._error
+        if self._exit_code is not None:
+            raise CommandFailed(f"stopped: {self.service.crash or 'ended early'}", self._exit_code or CRASHED)
+
+    def wait_opened(self) -> None:
+        """Wait until the index is open. Raises as `check` does."""
+        while not self.service.opened.wait(_CHECK_S):
+            self.check()
+
+    def end(self) -> None:
+        """Drain, and wait for the end."""
+        self.service.stop()
+        self._stage.join()
+
+    def _run(self) -> None:
+        self._exit_code = self.service.run()
+
+    def _on_crash(self, _stage: str, error: Exception) -> None:
+        self._error = error

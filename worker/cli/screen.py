@@ -1,8 +1,8 @@
-"""What a person sees: lines, tables, and figures that change while lines go through.
+"""What a person sees: lines, tables, and figures that change while work goes on.
 
-Colours and live figures on a terminal, plain lines otherwise; with `--json` the screen is silent and the caller prints one
-object. Faults of the world go to standard error, so that they are seen in either case. What stands in the tables is decided in the
-files named `…_screen.py`; this one alone knows rich.
+Colours and live figures on a terminal, plain lines elsewhere; with `--json` the screen is silent and the caller prints one object.
+Warnings go to standard error, so they are seen either way. The modules named `…_screen.py` decide what the tables hold; only this
+module knows rich.
 """
 
 import sys
@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -23,29 +23,27 @@ _LONGEST_TEXT = 400
 _MOST_TEXT_LINES = 6
 
 Figures = Mapping[str, int]
-"""What is counted, by the word that is shown for it."""
-Part = tuple[str, str]
+"""Counts, each under the word that is shown for it."""
+StyledText = tuple[str, str]
 """Some text, and rich's name of its style; empty for none."""
+Cell = Sequence[StyledText]
 
 
-class Column(NamedTuple):
-    """How one column of a table looks.
-
-    Thread: any.
-    """
+class TableColumn(NamedTuple):
+    """How one column of a table looks."""
 
     title: str
     style: str = ""
     is_right: bool = False
-    """Flush right, as numbers stand."""
+    """Align to the right, as numbers are."""
     is_wide: bool = False
-    """Gets all the width that is left, and goes on in the next row; the others stay in one."""
+    """Takes the remaining width and wraps; the cells of other columns stay on one line."""
 
 
 class Screen:
-    """Writes to one console, or nothing at all; `warn` is never silent.
+    """Writes to one console, or nothing if silent; `warn` is never silent.
 
-    Thread: any may `say` and `warn`; main shows.
+    Thread: `say` and `warn`: any; the rest: main.
     """
 
     def __init__(self, *, silent: bool = False, console: Console | None = None) -> None:
@@ -53,40 +51,41 @@ class Screen:
 
     @property
     def width(self) -> int:
-        """How many characters a line has."""
+        """Characters per line."""
         return self._console.width
 
     @property
     def is_terminal(self) -> bool:
-        """Whether somebody looks at it."""
+        """Whether the output appears on a terminal."""
         return self._console.is_terminal and not self._console.quiet
 
     def say(self, line: str) -> None:
         """Write one line."""
         self.write((line, ""))
 
-    def write(self, *parts: Part) -> None:
-        """Write one line of several styles."""
+    def write(self, *parts: StyledText) -> None:
+        """Write one line made of differently styled parts."""
         self._console.print(Text.assemble(*parts), soft_wrap=True)
 
-    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[Sequence[Part]]]) -> None:
-        """Write a table over the whole width: rows of cells of parts."""
-        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), expand=True)
-        for column in columns:
-            table.add_column(
-                column.title,
-                style=column.style,
-                justify="right" if column.is_right else "left",
-                no_wrap=not column.is_wide,
-                overflow="fold" if column.is_wide else "ellipsis",
-                ratio=1 if column.is_wide else None,
-            )
-        for row in rows:
-            table.add_row(*(Text.assemble(*cell) for cell in row))
-        self._console.print(table)
+    def table(self, columns: Sequence[TableColumn], rows: Iterable[Sequence[Cell]]) -> None:
+        """Write a table as wide as the console."""
+        self._console.print(_table(columns, rows, is_full_width=True))
 
-    def tell(self, line: str) -> None:
-        """Write one line that the user needs, to standard error where the screen is silent."""
+    def narrow_table(self, columns: Sequence[TableColumn], rows: Iterable[Sequence[Cell]]) -> None:
+        """Write a table as wide as its cells."""
+        self._console.print(_table(columns, rows, is_full_width=False))
+
+    @contextmanager
+    def live_table(self) -> Iterator[Callable[[Sequence[TableColumn], Iterable[Sequence[Cell]], str], None]]:
+        """Yield a callable that shows a narrow table and a line below it: in place on a terminal, else one after the other."""
+        if not self.is_terminal or self._console.is_dumb_terminal:
+            yield lambda columns, rows, line: self._console.print(Group(_table(columns, rows, is_full_width=False), Text(line)))
+            return
+        with Live(console=self._console, auto_refresh=False) as live:
+            yield lambda columns, rows, line: live.update(Group(_table(columns, rows, is_full_width=False), Text(line)), refresh=True)
+
+    def say_always(self, line: str) -> None:
+        """Write one line that the user needs; to standard error if the screen is silent."""
         self.warn(line) if self._console.quiet else self.say(line)
 
     def warn(self, line: str) -> None:
@@ -96,7 +95,7 @@ class Screen:
 
     @contextmanager
     def progress(self) -> Iterator[Callable[[Figures], None]]:
-        """Give a callable that shows the latest figures in place, or a line now and then where there is no terminal."""
+        """Yield a callable that shows the latest figures: in place on a terminal, else as a line every few seconds and at the end."""
         if self.is_terminal:
             with Live(console=self._console, refresh_per_second=8) as live:
                 yield lambda now: live.update(_figures_in_place(now))
@@ -117,7 +116,7 @@ class Screen:
 
 
 def shown_text(text: str) -> str:
-    """Return a line as it may be shown: no control characters, not endless."""
+    """Return a text for display: control characters escaped, at most 400 characters and 6 lines."""
     clipped = text if len(text) <= _LONGEST_TEXT else text[:_LONGEST_TEXT] + " …"
     lines = clipped.expandtabs(4).splitlines()
     if len(lines) > _MOST_TEXT_LINES:
@@ -126,12 +125,15 @@ def shown_text(text: str) -> str:
 
 
 def shown_word(text: str) -> str:
-    """Return a text in one line, however long it is: no control characters."""
+    """Return a text on one line, at full length, control characters escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def shown_times(times_ms: Sequence[int]) -> tuple[str, list[str]]:
-    """Return milliseconds since 1970 as times (UTC); when all are of one day it comes first, else it is empty."""
+    """Return the day that all times share, empty if they share none, and the times (UTC), with their day if they share none.
+
+    Takes milliseconds since 1970; if one of them is outside the calendar, all are shown as numbers.
+    """
     try:
         moments = [datetime.fromtimestamp(time_ms / 1000, tz=UTC) for time_ms in times_ms]
     except (OverflowError, ValueError, OSError):
@@ -140,6 +142,23 @@ def shown_times(times_ms: Sequence[int]) -> tuple[str, list[str]]:
     if len(days) == 1:
         return days.pop(), [f"{moment:%H:%M:%S}" for moment in moments]
     return "", [f"{moment:%Y-%m-%d %H:%M:%S}" for moment in moments]
+
+
+def _table(columns: Sequence[TableColumn], rows: Iterable[Sequence[Cell]], *, is_full_width: bool) -> Table:
+    padding = (0, 1 if is_full_width else 2, 0, 0)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=padding, expand=is_full_width)
+    for column in columns:
+        table.add_column(
+            column.title,
+            style=column.style,
+            justify="right" if column.is_right else "left",
+            no_wrap=not column.is_wide,
+            overflow="fold" if column.is_wide else "ellipsis",
+            ratio=1 if column.is_wide else None,
+        )
+    for row in rows:
+        table.add_row(*(Text.assemble(*cell) for cell in row))
+    return table
 
 
 def _figures_in_place(now: Figures) -> Table:

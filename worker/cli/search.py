@@ -1,4 +1,4 @@
-"""`vectail search`: one question to a running worker, over Kafka, and its answer."""
+"""`vectail search`: sends one question to a running worker, over Kafka, and returns its answer."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -6,35 +6,35 @@ from contextlib import contextmanager
 from typing import Any
 
 from producers.kafka import ProducerMisconfigured
-from worker.cli.ask import Asker, CannotAsk, NoReply
-from worker.cli.exits import CommandFailed, must_change, problem
+from worker.cli.exits import CommandFailed, failure, user_error
+from worker.cli.query_client import NoReply, QueryClient, QueryTopicMissing
 from worker.cli.question import SearchQuestion
 from worker.settings.tables import KafkaTable
 
 
-def search(kafka: KafkaTable, question: SearchQuestion, *, timeout_s: float) -> dict[str, Any]:
-    """Ask once; returns what `--json` prints and what the screen shows. Raises CommandFailed."""
-    with open_asker(kafka) as asker:
-        return ask(asker, question, timeout_s=timeout_s)
+def search_once(kafka: KafkaTable, question: SearchQuestion, *, timeout_s: float) -> dict[str, Any]:
+    """Ask once and return what `--json` prints and the screen shows. Raises CommandFailed."""
+    with open_query_client(kafka) as client:
+        return ask(client, question, timeout_s=timeout_s)
 
 
 @contextmanager
-def open_asker(kafka: KafkaTable) -> Iterator[Asker]:
-    """Lend a client of the query topic. Raises CommandFailed."""
+def open_query_client(kafka: KafkaTable) -> Iterator[QueryClient]:
+    """Yield a client of the query topic. Raises CommandFailed."""
     try:
-        asker = Asker(kafka)
+        client = QueryClient(kafka)
     except ProducerMisconfigured as error:
-        raise must_change(error) from error
+        raise user_error(error) from error
     try:
-        yield asker
+        yield client
     finally:
-        asker.close()
+        client.close()
 
 
-def ask(asker: Asker, question: SearchQuestion, *, timeout_s: float) -> dict[str, Any]:
-    """Ask and take the answer apart. Raises CommandFailed: nobody answered, or the query was refused."""
+def ask(client: QueryClient, question: SearchQuestion, *, timeout_s: float) -> dict[str, Any]:
+    """Ask and return the parts of the answer that are shown. Raises CommandFailed if no answer came or the query was refused."""
     started_s = time.monotonic()
-    answer = ask_worker(asker, question.request(), timeout_s=timeout_s)
+    answer = ask_worker(client, question.request(), timeout_s=timeout_s)
     seconds = round(time.monotonic() - started_s, 4)
     if question.around is not None:
         return {"around": str(question.around), "seconds": seconds, "complete": answer["complete"], "hits": answer["hits"]}
@@ -42,31 +42,31 @@ def ask(asker: Asker, question: SearchQuestion, *, timeout_s: float) -> dict[str
     return {"text": question.text, "seconds": seconds, "mode": answer["mode"], "complete": answer["complete"], found: answer[found]}
 
 
-def ask_worker(asker: Asker, request: Mapping[str, object], *, timeout_s: float) -> dict[str, Any]:
-    """Ask with a deadline; returns the reply's document. Raises CommandFailed: nobody answered, or the query was refused."""
+def ask_worker(client: QueryClient, request: Mapping[str, object], *, timeout_s: float) -> dict[str, Any]:
+    """Ask with a deadline and return the reply. Raises CommandFailed if no answer came or the query was refused."""
     try:
-        answer = asker.ask({**request, "deadline_ms": max(int(timeout_s * 1000), 1)}, timeout_s=timeout_s)
-    except CannotAsk as error:
-        raise must_change(error) from error
+        answer = client.ask({**request, "deadline_ms": max(int(timeout_s * 1000), 1)}, timeout_s=timeout_s)
+    except QueryTopicMissing as error:
+        raise user_error(error) from error
     except NoReply as error:
-        raise problem(error) from error
+        raise failure(error) from error
     if "error" in answer:
         raise _refusal(answer["error"])
     return answer
 
 
 def checked_text(text: str) -> str:
-    """Return a query's text, bytes that are not UTF-8 replaced. Raises CommandFailed for one that is only spaces."""
+    """Return a query's text with bytes that are not UTF-8 replaced. Raises CommandFailed for blank text."""
     if not text.strip():
-        raise must_change("a query needs a text")
+        raise user_error("a query needs a text")
     return as_text(text)
 
 
 def as_text(word: str) -> str:
-    """Return a word of the command line, bytes that are not UTF-8 replaced."""
+    """Return a word of the command line with bytes that are not UTF-8 replaced."""
     return word.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _refusal(error: dict[str, str]) -> CommandFailed:
     reason = f"the worker refused the query: {error['field']}: {error['reason']}"
-    return must_change(reason) if error["code"] == "bad_query" else problem(f"no answer in time: {error['reason']}")
+    return user_error(reason) if error["code"] == "bad_query" else failure(f"no answer in time: {error['reason']}")

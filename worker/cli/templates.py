@@ -1,7 +1,7 @@
-"""`vectail templates`: the kinds of lines in the index, most frequent first, or nearest to a text first.
+"""`vectail templates`: the templates in the index, most frequent first, or nearest to a text first.
 
-The running worker is asked, over Kafka: it alone can read a Milvus Lite folder, and its engine is loaded. The index on a Milvus server
-can also be read here, without any worker.
+It asks the running worker, over Kafka: only the worker can read its Milvus Lite folder, and its engine is loaded. With `--direct` it
+reads the index on a Milvus server itself, without any worker.
 """
 
 import time
@@ -11,9 +11,9 @@ from typing import Any
 from sinks.milvus.lite import names_server
 from sinks.milvus.sink import MilvusSink
 from sinks.sink import SinkBroken, SinkBusy, SinkMismatch
-from worker.cli.exits import must_change, problem
-from worker.cli.search import ask_worker, open_asker
-from worker.connections import milvus_settings
+from worker.cli.exits import failure, user_error
+from worker.cli.search import ask_worker, open_query_client
+from worker.connections import vector_space
 from worker.embedding.loaded import load_model, model_of, space_of
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.space import EmbeddingSpace
@@ -26,26 +26,23 @@ from worker.runtime.logs import configure_logs
 from worker.settings.settings import Settings
 
 _MOST_LINES = 10_000_000
-"""Read here, nobody else waits: the time-out is the bound."""
+"""For `--direct`, where no other query waits: in practice the time-out is the bound."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemplatesOptions:
-    """What the user asked for.
-
-    Thread: main.
-    """
+    """The options of `vectail templates`."""
 
     like: str | None
-    """A text that they should resemble; None: the most frequent."""
+    """A text that the templates should resemble; None: list by frequency."""
     since_ms: int | None
     k: int
     timeout_s: float
     direct: bool = False
-    """Read the index here."""
+    """Read the index without a worker."""
 
     def request(self) -> dict[str, Any]:
-        """Return it as a query on the wire."""
+        """Return the options as a query on the wire."""
         text = {} if self.like is None else {"text": self.like, "mode": "dense"}
         filters = {} if self.since_ms is None else {"since_ms": self.since_ms}
         return {**text, "as": "templates", "k": self.k, "filters": filters}
@@ -56,11 +53,11 @@ def list_templates(settings: Settings, options: TemplatesOptions) -> dict[str, A
     started_s = time.monotonic()
     if options.direct:
         if not names_server(settings.milvus.uri):
-            raise must_change(f"--direct: {settings.milvus.uri} is a folder, which belongs to its worker; leave --direct out")
-        answer = _read(settings, options)
+            raise user_error(f"--direct: {settings.milvus.uri} is a folder, which only its worker can read; leave --direct out")
+        answer = _read_directly(settings, options)
     else:
-        with open_asker(settings.kafka) as asker:
-            answer = ask_worker(asker, options.request(), timeout_s=options.timeout_s)
+        with open_query_client(settings.kafka) as client:
+            answer = ask_worker(client, options.request(), timeout_s=options.timeout_s)
     return {
         "like": options.like,
         "since_ms": options.since_ms,
@@ -70,10 +67,10 @@ def list_templates(settings: Settings, options: TemplatesOptions) -> dict[str, A
     }
 
 
-def _read(settings: Settings, options: TemplatesOptions) -> dict[str, Any]:
+def _read_directly(settings: Settings, options: TemplatesOptions) -> dict[str, Any]:
     configure_logs(quiet=True)
-    space, vector = _asked(settings, options.like)
-    sink = MilvusSink(milvus_settings(settings, space))
+    space, vector = _space_and_vector(settings, options.like)
+    sink = MilvusSink(settings.milvus, vector_space(space))
     deadline_s = time.monotonic() + options.timeout_s
 
     def is_over() -> bool:
@@ -86,15 +83,15 @@ def _read(settings: Settings, options: TemplatesOptions) -> dict[str, Any]:
             find_templates(sink, PreparedQuery(query, vector), StopWhen(counted=is_over, all=is_over), most_lines=_MOST_LINES)
         )
     except SinkMismatch as error:
-        raise must_change(error) from error
+        raise user_error(error) from error
     except (SinkBusy, SinkBroken) as error:
-        raise problem(f"Milvus does not answer: {error}") from error
+        raise failure(f"Milvus does not answer: {error}") from error
     finally:
         sink.close()
 
 
-def _asked(settings: Settings, like: str | None) -> tuple[EmbeddingSpace, Vector | None]:
-    """Return the space whose index is read, and the vector of the text; without a text no engine is loaded."""
+def _space_and_vector(settings: Settings, like: str | None) -> tuple[EmbeddingSpace, Vector | None]:
+    """Return the embedding space of the index, and the vector of `like`; without `like` no engine is loaded."""
     try:
         if like is None:
             return space_of(model_of(settings), settings.model.dims), None
@@ -106,4 +103,4 @@ def _asked(settings: Settings, like: str | None) -> tuple[EmbeddingSpace, Vector
             encoder.tokenizer.close()
             model.engine.close()
     except ModelError as error:
-        raise must_change(error) from error
+        raise user_error(error) from error

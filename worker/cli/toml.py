@@ -1,6 +1,6 @@
-"""Writes settings as TOML that reads back as the same settings; the standard library only reads it.
+"""Writes settings as TOML that reads back as the same settings; the standard library can only read TOML.
 
-`vectail config show` prints it. What TOML cannot say (not set) becomes a comment.
+`vectail config show` prints it. A setting that is not set, which TOML cannot express, becomes a comment.
 """
 
 import json
@@ -14,7 +14,7 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def toml_of(document: Mapping[str, object]) -> str:
-    """Return plain settings first, then each table, with its own tables after it; values are what JSON has, lists hold no objects."""
+    """Return a document of JSON values as TOML: plain settings, then each table and its own tables. Lists hold no objects."""
     return "\n".join(_table((), document)).strip()
 
 
@@ -46,17 +46,15 @@ def _value(value: object) -> str:
 
 
 def _string(text: str) -> str:
-    """JSON's strings are TOML's basic strings, but for the delete character, which TOML wants escaped."""
+    """Return a TOML basic string: a JSON string, except that TOML also escapes the delete character."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def shown_settings(settings: Settings) -> dict[str, Any]:
-    """Return every setting that counts, secrets hidden; what only fault tests set is left out."""
-    shown = redacted(settings)
-    del shown["fail_point"]
-    return shown
+    """Return every setting, secrets hidden."""
+    return redacted(settings)
 
 
 def settings_as_toml(settings: Settings) -> str:
-    """Return them as a settings file."""
+    """Return the settings as a settings file."""
     return toml_of(shown_settings(settings))

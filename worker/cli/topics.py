@@ -1,16 +1,17 @@
-"""`vectail topics init`: makes the topics that vectail reads and writes; those that exist stay as they are."""
+"""`vectail topics init`: creates the topics that vectail reads and writes; existing topics are not changed."""
 
 import time
 from collections.abc import Callable
 from typing import Any
 
-from worker.cli.exits import must_change
+from consumers.source import KafkaRefused
+from worker.cli.exits import user_error
 from worker.cli.screen import Screen
-from worker.runtime.kafka_admin import BROKERS_DEFAULT, BrokerAway, KafkaAdmin, KafkaRefused
+from worker.runtime.kafka_admin import BROKERS_DEFAULT, BrokerAway, KafkaAdmin
 from worker.settings.tables import KafkaTable
 
-_ASK_S = 5.0
-_AGAIN_S = 1.0
+_ANSWER_S = 5.0
+_RETRY_S = 1.0
 
 
 def init_topics(
@@ -20,37 +21,37 @@ def init_topics(
     partitions: int,
     replication_factor: int | None,
     pause: Callable[[float], object] = time.sleep,
-    ask_s: float = _ASK_S,
+    answer_s: float = _ANSWER_S,
 ) -> dict[str, Any]:
-    """Make what is missing, waiting for a broker that is away; returns what `--json` prints. Raises CommandFailed.
+    """Create missing topics and return what `--json` prints; waits for an unreachable broker. Raises CommandFailed.
 
-    Log topics and the query topic get `partitions`, so that as many workers can share them; replies and dead letters get one.
+    Log topics and the query topic get `partitions`, so that this many workers can share them; replies and dead letters get one.
     """
     wanted = dict.fromkeys((*kafka.topics, kafka.query_topic), partitions) | dict.fromkeys((kafka.reply_topic, kafka.dead_letter_topic), 1)
-    made = []
+    results = []
     try:
         admin = KafkaAdmin(kafka.bootstrap_servers, kafka.librdkafka)
-        there = _ask(admin, kafka.bootstrap_servers, screen, pause, ask_s)
+        existing = _partition_counts(admin, kafka.bootstrap_servers, screen, pause, answer_s)
         for topic, count in wanted.items():
-            is_new = topic not in there and _create(admin, topic, count, replication_factor, screen, pause)
-            made.append({"topic": topic, "created": is_new, "partitions": there.get(topic, count)})
-            state = "created" if is_new else "exists already, left as it is"
-            screen.say(f"{topic}: {state} (partitions: {made[-1]['partitions']})")
+            is_new = topic not in existing and _create(admin, topic, count, replication_factor, screen, pause)
+            results.append({"topic": topic, "created": is_new, "partitions": existing.get(topic, count)})
+            state = "created" if is_new else "exists already, not changed"
+            screen.say(f"{topic}: {state} (partitions: {results[-1]['partitions']})")
     except KafkaRefused as error:
-        raise must_change(error) from error
-    return {"topics": made}
+        raise user_error(error) from error
+    return {"topics": results}
 
 
-def _ask(admin: KafkaAdmin, address: str, screen: Screen, pause: Callable[[float], object], ask_s: float) -> dict[str, int]:
+def _partition_counts(admin: KafkaAdmin, address: str, screen: Screen, pause: Callable[[float], object], answer_s: float) -> dict[str, int]:
     has_complained = False
     while True:
         try:
-            return admin.partition_counts(ask_s)
+            return admin.partition_counts(answer_s)
         except BrokerAway as error:
             if not has_complained:
                 screen.warn(f"kafka at {address} is away ({error}); waiting for it")
                 has_complained = True
-            pause(_AGAIN_S)
+            pause(_RETRY_S)
 
 
 def _create(
@@ -58,7 +59,7 @@ def _create(
 ) -> bool:
     while True:
         try:
-            return admin.create(topic, partitions=partitions, replication_factor=replication_factor or BROKERS_DEFAULT)
+            return admin.create_topic(topic, partitions=partitions, replication_factor=replication_factor or BROKERS_DEFAULT)
         except BrokerAway as error:
-            screen.warn(f"topic {topic} is not made yet ({error}); trying again")
-            pause(_AGAIN_S)
+            screen.warn(f"topic {topic} is not created yet ({error}); trying again")
+            pause(_RETRY_S)

@@ -1,28 +1,28 @@
-"""What a person sees of `vectail verify`: the verdict first, then what was found, by kind, with its coordinates."""
+"""What a person sees of `vectail verify`: the findings by kind, with their coordinates, then the verdict."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from worker.audit.compare import KINDS
+from worker.audit.compare import FINDING_KINDS
 from worker.cli.output import counted
 from worker.cli.screen import Screen, shown_text
 
 SHOWN = 10
-"""Findings of each kind."""
+"""Findings shown of each kind."""
 _MEANING = {
     "gap": "records that are neither in the index nor among the dead letters",
     "missing": "rows that are missing",
     "changed": "rows that differ from what their record says",
     "template": "rows whose template is missing",
     "left_over": "rows of chunks that their record no longer has",
-    "foreign": "rows that no record has",
+    "foreign": "rows that belong to no record",
     "duplicate": "rows stored twice",
 }
 
 
 def show_verified(screen: Screen, result: Mapping[str, Any]) -> None:
     """Show what `verify_topics` returned."""
-    for kind in KINDS:
+    for kind in FINDING_KINDS:
         if result["problems"][kind]:
             _show_kind(screen, kind, result)
     screen.say(_verdict(result))
@@ -42,7 +42,7 @@ def _show_kind(screen: Screen, kind: str, result: Mapping[str, Any]) -> None:
         )
     rest = number - sum(one["number"] for one in found[:SHOWN])
     if rest > 0:
-        screen.say(f"  … and {rest:,} more (`--json` tells the first thousand)")
+        screen.say(f"  … and {rest:,} more (`--json` prints the first thousand)")
 
 
 def _verdict(result: Mapping[str, Any]) -> str:
@@ -51,17 +51,17 @@ def _verdict(result: Mapping[str, Any]) -> str:
         return "Nothing to verify: no record of this range is committed."
     if not result["complete"]:
         return f"Not complete: {counted(sum(result['left'].values()), 'problem')} in {what}."
-    mended = sum(result["problems"].values())
-    return f"Complete: {what}." if not mended else f"Complete again: {counted(mended, 'problem')} repaired; {what}."
+    repaired = sum(result["problems"].values())
+    return f"Complete: {what}." if not repaired else f"Complete again: {counted(repaired, 'problem')} repaired; {what}."
 
 
 def _remarks(result: Mapping[str, Any]) -> list[str]:
     remarks = {
-        "not_committed": "not yet committed: {}; the worker has them before it",
+        "not_committed": "not yet committed: {}; the worker has still to process them",
         "dead_letter_pieces": "dead letters instead of rows: {}",
-        "expired_rows": "older than rows are kept, and gone: {}",
-        "other_epoch_rows": "of an earlier topic of this name, left alone: {}",
-        "other_masks_rows": "embedded with other masks than are set now, and as good: {}",
-        "compacted_rows": "of records that Kafka has compacted away, left alone: {}",
+        "expired_rows": "past their retention and removed: {}",
+        "other_epoch_rows": "of an earlier topic of this name, not checked: {}",
+        "other_masks_rows": "embedded with other masks than the current ones, which is fine: {}",
+        "compacted_rows": "of records that Kafka has compacted away, not checked: {}",
     }
     return [text.format(f"{result[name]:,}") for name, text in remarks.items() if result[name]]

@@ -1,18 +1,18 @@
-"""`vectail version`: what runs here; the libraries named are those whose behaviour a report of a fault depends on."""
+"""`vectail version`: the versions that a bug report needs, of vectail, Python and the libraries that decide its behaviour."""
 
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
 from worker.runtime.kafka_admin import librdkafka_version
-from worker.runtime.version import VERSION
+from worker.runtime.process import vectail_version
 
 _LIBRARIES = ("confluent-kafka", "pymilvus", "milvus-lite", "llama-cpp-python")
 
 
 def versions() -> dict[str, str]:
-    """Return the version of everything, by name; imports none of it but the Kafka client."""
+    """Return versions by name; of the libraries, imports only the Kafka client."""
     installed = {name: _installed(name) for name in _LIBRARIES}
-    return {"vectail": VERSION, "python": platform.python_version(), "librdkafka": librdkafka_version(), **installed}
+    return {"vectail": vectail_version(), "python": platform.python_version(), "librdkafka": librdkafka_version(), **installed}
 
 
 def _installed(name: str) -> str:

@@ -1,7 +1,7 @@
 """`vectail run --workers N`: N workers of one consumer group on this machine, started, watched and ended together.
 
-Each is a process of its own (`vectail run --part K/N`) that takes its share of the cores and of the GPU's memory; Kafka divides the
-partitions among them. Several on one card are worth it because Python, not the GPU, limits what one of them can embed.
+Each is a process of its own (`vectail run --part K/N`) with its share of the cores and of the GPU's memory; Kafka divides the
+partitions among them. Several workers on one GPU are faster because Python, not the GPU, limits what one worker can embed.
 """
 
 import signal
@@ -12,105 +12,108 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from worker.cli.exits import CommandFailed, must_change, problem
-from worker.cli.given import Flags
+from worker.cli.exits import CommandFailed, failure, user_error
+from worker.cli.options import Flags
 from worker.embedding.engine.cpu_count import cpu_count
 from worker.embedding.loaded import model_of
 from worker.embedding.model.errors import ModelError
-from worker.runtime.exit_codes import CRASHED, DRAINED
 from worker.runtime.logs import configure_logs, inform
+from worker.runtime.process import CRASHED, DRAINED
 from worker.settings.settings import Settings
 
-_LOOK_S = 0.2
+_CHECK_S = 0.2
 
 
 class WorkerIndex(NamedTuple):
-    """Which of how many workers: 1 … `of`."""
+    """One of several workers."""
 
     number: int
-    of: int
+    """1 … `total`."""
+    total: int
 
 
-def read_part(text: str) -> WorkerIndex:
+def read_worker_index(text: str) -> WorkerIndex:
     """Read `K/N`. Raises CommandFailed."""
-    number, _, of = text.partition("/")
-    if number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of):
-        return WorkerIndex(int(number), int(of))
-    raise must_change(f"--part is K/N with 1 <= K <= N, not {text!r}")
+    number, _, total = text.partition("/")
+    if number.isdecimal() and total.isdecimal() and 1 <= int(number) <= int(total):
+        return WorkerIndex(int(number), int(total))
+    raise user_error(f"--part is K/N with 1 <= K <= N, not {text!r}")
 
 
-def shares_of(settings: Settings, part: WorkerIndex) -> Flags:
-    """Return what one of several workers sets otherwise than one alone: its cores, its share of the GPU's memory, its HTTP port."""
+def worker_share(settings: Settings, index: WorkerIndex) -> Flags:
+    """Return the settings of one of several workers: its share of the cores and of the GPU's memory, and its HTTP port."""
     threads = settings.engine.threads or cpu_count()
     port = settings.http.port
     return {
-        "engine": {"threads": max(threads // part.of, 1), "memory_share": settings.engine.memory_share / part.of},
-        "http": {"port": port + part.number - 1 if port else 0},
+        "engine": {"threads": max(threads // index.total, 1), "memory_share": settings.engine.memory_share / index.total},
+        "http": {"port": port + index.number - 1 if port else 0},
     }
 
 
 def run_workers(settings: Settings, config: Path | None, count: int) -> int:
-    """Run `count` workers until a signal, or until one of them fails; returns the exit code. Raises CommandFailed."""
+    """Run `count` workers until a signal arrives or one of them fails, and return the exit code. Raises CommandFailed."""
     if "://" not in settings.milvus.uri:
-        raise must_change(f"--workers {count} needs a Milvus server: the folder {settings.milvus.uri} belongs to one process")
+        raise user_error(f"--workers {count} needs a Milvus server: the folder {settings.milvus.uri} belongs to one process")
     if "group.instance.id" in settings.kafka.librdkafka:
-        raise must_change(f"--workers {count} would give all of them the same group.instance.id; remove it from kafka.librdkafka")
+        raise user_error(f"--workers {count} would give all of them the same group.instance.id; remove it from kafka.librdkafka")
     configure_logs()
     try:
-        model_of(settings)  # once, before all of them look for it
+        model_of(settings)  # prepares the model once, before every worker looks for it
     except ModelError as error:
-        raise must_change(error) from error
-    crew = WorkerGroup(config, count)
+        raise user_error(error) from error
+    group = WorkerGroup(config, count)
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda _signal, _frame: crew.stop())
-    return crew.run()
+        signal.signal(number, lambda _signal, _frame: group.stop())
+    return group.run()
 
 
 class WorkerGroup:
-    """All of the workers run until all are told to stop; one that fails ends the others.
+    """All workers run until they are signalled to stop; if one fails, the others are stopped too.
 
-    Thread: main; `stop` from a signal, so it only counts.
+    Thread: main; `stop` is called by a signal handler, so it only counts.
     """
 
     def __init__(self, config: Path | None, count: int) -> None:
-        given = [] if config is None else ["--config", str(config)]
-        # -P: the folder in which the user stands may have a worker.py, too.
-        self._command = [sys.executable, "-P", "-m", "worker", "run", *given, "--part"]
+        config_option = [] if config is None else ["--config", str(config)]
+        # -P: the current folder may hold a worker.py of the user.
+        self._command = [sys.executable, "-P", "-m", "worker", "run", *config_option, "--part"]
         self._count = count
         self._children: list[subprocess.Popen[bytes]] = []
         self._signals = 0
 
     def stop(self) -> None:
-        """Begin the drain of all of them; a second call lets them leave at once."""
+        """Tell all workers to drain; a second call ends them at once."""
         self._signals += 1
 
     def run(self) -> int:
-        """Start them and wait for the end of all; returns 0. Raises CommandFailed with the exit code of the first that failed."""
-        told = 0
+        """Start all workers, wait until all have ended, and return 0. Raises CommandFailed with the exit code of the first that failed."""
+        signalled = 0
         failed: tuple[int, int] | None = None
         try:
             self._start()
             while any(child.poll() is None for child in self._children):
-                failed = failed or _first_failed(self._children, stopping=told > 0)
-                while told < max(self._signals, int(failed is not None)):
+                failed = failed or _first_failed(self._children, stopping=signalled > 0)
+                while signalled < max(self._signals, int(failed is not None)):
                     for child in self._children:
                         child.terminate()
-                    told += 1
-                time.sleep(_LOOK_S)
+                    signalled += 1
+                time.sleep(_CHECK_S)
         except OSError as error:
-            raise problem(f"workers cannot be started: {error}") from error
+            raise failure(f"workers cannot be started: {error}") from error
         finally:
-            for child in self._children:  # the end of its standard input drains one that is left
+            for child in self._children:  # a worker that still runs drains when its standard input ends
                 if child.stdin is not None:
                     child.stdin.close()
-        failed = failed or _first_failed(self._children, stopping=told > 0)
+        failed = failed or _first_failed(self._children, stopping=signalled > 0)
         if failed is None:
             return DRAINED
         number, exit_code = failed
-        raise CommandFailed(f"worker {number} of {len(self._children)} ended with exit code {exit_code}, see above", _own_code(exit_code))
+        raise CommandFailed(
+            f"worker {number} of {len(self._children)} ended with exit code {exit_code}, see above", _exit_code_for(exit_code)
+        )
 
     def _start(self) -> None:
-        """Start all. They are no part of the terminal's group, so that a Ctrl-C reaches them once, through `stop`."""
+        """Start all workers, each in a session of its own, so that Ctrl-C reaches them only once, through `stop`."""
         for number in range(1, self._count + 1):
             part = f"{number}/{self._count}"
             child = subprocess.Popen([*self._command, part], stdin=subprocess.PIPE, start_new_session=True)  # noqa: S603 - this program
@@ -119,12 +122,12 @@ class WorkerGroup:
 
 
 def _first_failed(children: Sequence[subprocess.Popen[bytes]], *, stopping: bool) -> tuple[int, int] | None:
-    """Return number and exit code of the first worker that failed; one that our own SIGTERM ended before it had loaded did not."""
+    """Return number and exit code of the first failed worker; one that our own SIGTERM ended before it had loaded has not failed."""
     fine = (None, DRAINED, -signal.SIGTERM) if stopping else (None, DRAINED)
     codes = ((number, child.poll()) for number, child in enumerate(children, start=1))
     return next(((number, code) for number, code in codes if code is not None and code not in fine), None)
 
 
-def _own_code(exit_code: int) -> int:
-    """Return the exit code for a child's; one that a signal ended has crashed."""
-    return exit_code if exit_code > 0 else CRASHED
+def _exit_code_for(child_exit_code: int) -> int:
+    """Return our exit code; a child that was ended by a signal has crashed."""
+    return child_exit_code if child_exit_code > 0 else CRASHED

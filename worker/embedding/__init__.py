@@ -1,1 +1,1 @@
-"""Where a vector is made: token ids in, checked vectors out."""
+"""Where a vector is made: texts are tokenised, batched, computed, checked and cached."""

@@ -1,30 +1,31 @@
-"""The batcher: which texts go into the engine together. Pure: it knows no clock, no lock, no thread.
+"""The batcher: decides which texts go into the engine together. Pure: no clock, no lock, no thread.
 
 Theory of operation
 1. A batch is filled by tokens, not by texts: both engines pack sequences, so nothing is padded.
-2. Queries first, in order of arrival. With queries waiting, a batch takes log texts only as far as the logs' credit reaches.
-3. The floor: while logs wait, every batch adds `log_floor_tokens` to their credit, and what it takes of them is subtracted; when
-   none wait the credit is gone. A log text enters a batch with queries when the credit covers it; then queries make room for it.
-   So if `longest` is the tokens of the longest log text, and floor + longest - 1 <= budget, then any run of n batches, at the end
-   of each of which a log waits, holds at least n * floor - (longest - 1) log tokens; and a batch with queries at most
-   floor + longest - 1 of them. (Where queries of more than budget - floor tokens come, rule 6 holds instead.)
-4. Queries rarely come alone: while they arrive, no batch is longer than the cap, a number of tokens that the engine computes in
-   `target_s` seconds, and at least twice the floor, so that queries have as much room as logs are owed (`worker.embedding.batch_cap` has
-   the law). Above it go only what logs are owed by rule 3, and the first text of a batch.
-5. So how long a query takes: first the rest of the batch that is in the engine, then its own batch. The one in the engine has at most
-   max(cap, floor + longest - 1, longest text) tokens if queries arrive, and the budget if this query is the first for long. Its
-   own is the very next if with the queries before it, those in the engine not counted, w + floor + longest - 1 <= cap; for the first
-   in line <= budget is enough. It has at most max(cap, floor + longest - 1 + first query) tokens.
-6. Every query gets through. The first in line is passed over when logs are due that leave it no room; one of q <= budget - floor tokens
+2. Queries go first, in order of arrival. In a batch with queries, log texts get only as many tokens as their credit covers.
+3. The floor: while logs wait, every batch adds `log_floor_tokens` to their credit and subtracts the log tokens that it takes; when no
+   log waits the credit is zero. A log text whose tokens the credit covers enters the batch before the queries are filled in.
+   Let `longest` be the tokens of the longest log text, and floor + longest - 1 <= budget. Then any n batches in a row that each leave a
+   log waiting hold at least n * floor - (longest - 1) log tokens, and a batch with queries holds at most floor + longest - 1 of them.
+   (If a query is longer than budget - floor tokens, rule 6 holds instead.)
+4. Queries rarely come alone: while they arrive, no batch exceeds the cap, a number of tokens that the engine computes in `target_s`
+   seconds (`worker.embedding.batch_cap`). The cap is at least twice the floor, so that queries have as much room as the logs' credit.
+   Only the logs' credit (rule 3) and the first text of a batch may exceed it.
+5. So a query waits for the rest of the batch in the engine, then for its own. The batch in the engine has at most
+   max(cap, floor + longest - 1, longest text) tokens while queries arrive, and the whole budget if this is the first query for long.
+   Its own batch is the next one if w + floor + longest - 1 <= cap, where w is the tokens of this query and of those before it that
+   are not yet in the engine; for the first in line <= budget is enough. That batch has at most
+   max(cap, floor + longest - 1 + first query) tokens.
+6. Every query gets through. The first in line is passed over when the logs' credit leaves it no room; one of q <= budget - floor tokens
    at most (longest - 1) / (budget - q + 1 - floor) times. A longer one, passed over once, goes into the next batch, and logs take what
-   it leaves: where such queries come, any n batches hold at least (n - 1) * floor - (longest - 1) log tokens, if
-   2 * floor + longest - 1 <= budget, and a batch with queries at most so many of them; and a shorter one behind it may be passed over
-   (longest - 1 + floor) / (budget - q + 1 - floor) times, because logs are owed one floor more.
-7. The batcher never waits for a fuller batch; the engine takes whatever is there.
-8. The last batch may be put back, as if it had never been taken: it stood ready while the engine worked, and a query came.
+   it leaves. If such queries come and 2 * floor + longest - 1 <= budget, any n batches hold at least (n - 1) * floor - (longest - 1)
+   log tokens, a batch with queries holds at most 2 * floor + longest - 1 of them, and a shorter query behind a long one may be passed
+   over (longest - 1 + floor) / (budget - q + 1 - floor) times, because the logs' credit is one floor higher.
+7. The batcher never waits for a fuller batch; the engine takes what there is.
+8. The last batch may be put back as if it had never been taken: it was ready while the engine worked, and a query came.
 
-Not taken: priorities inside vLLM (they invert under load), filling by count (256-token lines would make batches of seconds), logs up to
-the cap beside a query (it would wait for a whole capped batch twice).
+Not taken: priorities inside vLLM (they invert under load); filling by count (256-token lines would make batches of seconds); logs up to
+the cap beside a query (the query would wait for a whole capped batch twice).
 """
 
 import math
@@ -36,32 +37,32 @@ from worker.embedding.batch_cap import HOLD_S, BatchCap
 from worker.embedding.model.vectors import TokenIds
 
 
-class Encoded(Protocol):
-    """Anything with token ids."""
+class HasIds(Protocol):
+    """A text with its token ids."""
 
     @property
     def ids(self) -> TokenIds:
         """int32[n]: special tokens included."""
 
 
-Q = TypeVar("Q", bound=Encoded)
-L = TypeVar("L", bound=Encoded)
+Q = TypeVar("Q", bound=HasIds)
+L = TypeVar("L", bound=HasIds)
 
 
 class Batch(NamedTuple, Generic[Q, L]):
-    """What goes into the engine together: queries first, then logs."""
+    """Texts that go into the engine together: queries first, then logs."""
 
     queries: list[Q]
     logs: list[L]
 
     @property
     def tokens(self) -> int:
-        """Tokens of all texts together."""
+        """Tokens of all texts."""
         return sum(len(query.ids) for query in self.queries) + sum(len(log.ids) for log in self.logs)
 
 
 class Batcher(Generic[Q, L]):
-    """Every text comes out once, queries and logs each in order; a batch never exceeds its budget.
+    """Every text comes out once, queries and logs each in order; a batch never exceeds the budget.
 
     Thread: one, the embed stage's.
     """
@@ -74,7 +75,7 @@ class Batcher(Generic[Q, L]):
         target_s: float = math.inf,
         hold_s: float = HOLD_S,
     ) -> None:
-        """`budget_tokens` must hold the longest text; `target_s` and `hold_s` are the batch cap's."""
+        """`budget_tokens` must hold the longest text; `target_s` and `hold_s` are those of the batch cap."""
         if not 0 < log_floor_tokens <= budget_tokens:
             raise ValueError(f"need 0 < floor ({log_floor_tokens}) <= budget ({budget_tokens}) tokens")
         self._budget = budget_tokens
@@ -85,14 +86,14 @@ class Batcher(Generic[Q, L]):
         self._logs: deque[L] = deque()
         self._credit = 0
         self._passed_over = False
-        """Whether queries waited when the last batch was formed, and it holds none."""
+        """Whether queries waited for the last batch and it took none."""
         self._before = (0, False)
-        """Credit and passing over as they were before the last batch."""
+        """`_credit` and `_passed_over` before the last batch."""
         self.waiting_log_tokens = 0
 
     @property
     def capped_tokens(self) -> int:
-        """Most tokens of a batch while queries arrive, whether they do or not."""
+        """Most tokens of a batch while queries arrive, even if none arrive now."""
         return self._cap.capped_tokens
 
     @property
@@ -104,7 +105,7 @@ class Batcher(Generic[Q, L]):
         """Queue queries."""
         for query in queries:
             self._queries.append(query)
-            self._cap.query_came()
+            self._cap.query_arrived()
 
     def add_logs(self, logs: Iterable[L]) -> None:
         """Queue log texts."""
@@ -116,7 +117,7 @@ class Batcher(Generic[Q, L]):
         return len(self._queries) + len(self._logs)
 
     def next_batch(self) -> Batch[Q, L]:
-        """Return the next batch; never empty while something waits."""
+        """Return the next batch; never empty while a text waits."""
         self._before = (self._credit, self._passed_over)
         self._credit = min(self._credit + self._floor, self._budget) if self._logs else 0
         logs = self._take_logs(self._room_beside_queries() if self._queries else self._room_without_queries())
@@ -127,31 +128,31 @@ class Batcher(Generic[Q, L]):
         return Batch(queries, logs)
 
     def put_back(self, batch: Batch[Q, L]) -> None:
-        """Undo the last `next_batch`; what has been added since stands behind its texts."""
+        """Undo the last `next_batch`; texts added since stay behind its texts."""
         self._queries.extendleft(reversed(batch.queries))
         self._logs.extendleft(reversed(batch.logs))
         self.waiting_log_tokens += sum(len(log.ids) for log in batch.logs)
         self._credit, self._passed_over = self._before
 
     def observe(self, tokens: int, seconds: float) -> None:
-        """Learn how long the engine took for a batch of so many tokens; 0 tokens if it had nothing to do."""
+        """Learn how long the engine took for a batch; 0 tokens if it had nothing to do."""
         self._cap.observe(tokens, seconds)
 
     def shrink(self, budget_tokens: int) -> None:
-        """Make every following batch smaller: the engine's memory has no room for more. The budget must hold the longest text."""
+        """Lower the budget for all later batches: the engine ran out of memory. The new budget must hold the longest text."""
         self._budget = min(self._budget, budget_tokens)
         self._floor = min(self._floor, self._budget)
         self._credit = min(self._credit, self._budget)
         self._cap.shrink(self._budget)
 
     def _room_beside_queries(self) -> int:
-        """Tokens for logs in a batch for queries: what they are owed, unless a query for which that leaves no room was passed over."""
+        """Tokens for logs in a batch with queries: their credit, less if a long query has been passed over."""
         query = len(self._queries[0].ids)
         is_long = query > self._budget - self._floor
         return min(self._credit, self._budget - query) if is_long and self._passed_over else self._credit
 
     def _room_without_queries(self) -> int:
-        """Tokens for a batch of logs alone: the cap, but room for the next text and for what they are owed."""
+        """Tokens for logs alone: the cap, but at least their credit and the next text."""
         return max(self._cap.tokens, self._credit, len(self._logs[0].ids)) if self._logs else 0
 
     def _take_queries(self, log_tokens: int) -> list[Q]:

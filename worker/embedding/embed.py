@@ -1,18 +1,19 @@
 """The embed step: keeps one engine busy with batches, queries first.
 
-It forms batches and sends what comes back on: a template's vector to store, a query's to answer; a text that the judge blames fails
-its flight. `worker.embedding.compute` computes them on a thread of its own; the next batch stands ready before the last one ends.
+It forms batches and sends the outcomes on: a template's vector to store, a query's to answer; a rejected text fails its flight.
+`worker.embedding.compute` computes the batches on its own thread; the next batch is ready before the current one ends.
 """
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from consumers.rejection import Rejection
 from worker.embedding.batcher import Batcher
 from worker.embedding.cache.vector_cache import VectorCache
 from worker.embedding.compute import Computed, EmbedBatch
 from worker.embedding.handoff import BatchHandoff
-from worker.embedding.model.vectors import Vector
+from worker.embedding.model.vectors import EmbeddingFailed, Outcome
 from worker.messages import Answerable, Chunk, EmbeddedChunk, EncodedChunk, EncodedQuery, FailedQuery, ReadyQuery, StoreItem
 from worker.runtime.histogram import SIZES, TOKENS, Histogram
 from worker.runtime.lane import Lane, QueueAges
@@ -23,89 +24,104 @@ _TAKE = 4096
 
 @dataclass(slots=True)
 class EmbedTally:
-    """Counters, written by the embed thread, read by anyone."""
+    """Counters that only grow.
+
+    Thread: the embed stage's writes, any reads.
+    """
 
     batches: int = 0
     templates: int = 0
     tokens: int = 0
-    """Of log templates; queries are not counted."""
+    """Of templates; queries are not counted."""
     seconds: float = 0.0
     """Inside the engine."""
     sizes: Histogram = field(default_factory=lambda: Histogram(SIZES))
-    """Texts of a batch, queries too."""
+    """Texts per batch, queries included."""
     batch_tokens: Histogram = field(default_factory=lambda: Histogram(TOKENS))
     batch_seconds: Histogram = field(default_factory=Histogram)
-    """Of each batch, inside the engine."""
+    """Per batch, inside the engine."""
     waits: Histogram = field(default_factory=Histogram)
-    """Seconds: how long the first log text of each batch had waited for it to begin."""
+    """Seconds that the first log text of each batch waited for the engine."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Embed:
     """Every text that it takes leaves as a vector, or its flight fails; a query past its deadline is not computed.
 
     Thread: one, the embed stage's.
     """
 
-    inlet: Lane[EncodedChunk | EncodedQuery]
-    batcher: Batcher[EncodedQuery, EncodedChunk]
-    ahead: BatchHandoff[EmbedBatch, Computed]
-    cache: VectorCache
-    fail_flight: Callable[[str, str], Sequence[Chunk]]
-    """Remembers a template as rejected, with the reason; returns the chunks that waited for it."""
-    rejected: FaultLimit
-    store: Lane[StoreItem]
-    answer: Lane[Answerable]
-    clock: Callable[[], float] = time.monotonic
-    tally: EmbedTally = field(default_factory=EmbedTally)
-    _ages: QueueAges = field(default_factory=QueueAges)
-    """Of the log texts that are not computed yet."""
+    def __init__(  # noqa: PLR0913 - what it is wired to, each by name
+        self,
+        *,
+        inlet: Lane[EncodedChunk | EncodedQuery],
+        batcher: Batcher[EncodedQuery, EncodedChunk],
+        handoff: BatchHandoff[EmbedBatch, Computed],
+        cache: VectorCache,
+        fail_flight: Callable[[str, Rejection], Sequence[Chunk]],
+        rejected: FaultLimit,
+        store: Lane[StoreItem],
+        answer: Lane[Answerable],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`fail_flight` remembers a template as rejected, with the reason, and returns the chunks that waited for it."""
+        self.inlet = inlet
+        self.batcher = batcher
+        self.handoff = handoff
+        self.tally = EmbedTally()
+        self._cache = cache
+        self._fail_flight = fail_flight
+        self._rejected = rejected
+        self._store = store
+        self._answer = answer
+        self._clock = clock
+        self._ages = QueueAges()
+        """Of the log texts that are not computed yet."""
 
     def body(self) -> None:
-        """Run until the inlet is closed and nothing is left to do, or until it is abandoned."""
+        """Run until the inlet is closed and everything is sent on, or until it is abandoned."""
         while self.turn():
             pass
-        self.ahead.close()
+        self.handoff.close()
 
     def turn(self) -> bool:
-        """Send on what was computed, take what has come, and have a batch ready; False when there is no more to do."""
-        taken = self.inlet.take(_TAKE, wait=not (self.ahead.has_results or (len(self.batcher) and self.ahead.wants)))
+        """Send on what was computed, take new texts and offer a batch; False at the end."""
+        taken = self.inlet.take(_TAKE, wait=not (self.handoff.has_results or (len(self.batcher) and self.handoff.has_room)))
         if self.inlet.is_abandoned:
             return False
-        for computed in self.ahead.results():
+        for computed in self.handoff.take_results():
             self._send(computed)
-        self._add(taken or ())
-        if len(self.batcher) and self.ahead.wants:
-            self.ahead.offer(self.batcher.next_batch())
+        self._add_texts(taken or ())
+        if len(self.batcher) and self.handoff.has_room:
+            self.handoff.offer_batch(self.batcher.next_batch())
         if taken is None:
-            self.ahead.wait(until_wants=bool(len(self.batcher)))
-            return bool(len(self.batcher)) or not self.ahead.is_idle
+            self.handoff.wait_for_result(or_room=bool(len(self.batcher)))
+            return bool(len(self.batcher)) or not self.handoff.is_idle
         return True
 
-    def _add(self, taken: Sequence[EncodedChunk | EncodedQuery]) -> None:
-        """Queue texts. The ready batch is formed anew for a query, and where it had room for more."""
+    def _add_texts(self, taken: Sequence[EncodedChunk | EncodedQuery]) -> None:
+        """Queue texts; form the ready batch again if queries came or it may have had room for more."""
         queries = [entry for entry in taken if isinstance(entry, EncodedQuery)]
         if taken and (queries or not len(self.batcher)):
-            ready = self.ahead.take_back()
+            ready = self.handoff.withdraw_batch()
             if ready is not None:
                 self.batcher.put_back(ready)
         self.batcher.add_queries(queries)
         logs = [entry for entry in taken if isinstance(entry, EncodedChunk)]
         self.batcher.add_logs(logs)
-        self._ages.came(len(logs), self.clock())
+        self._ages.arrived(len(logs), self._clock())
 
     def _send(self, computed: Computed) -> None:
         queries, logs = computed.batch
         outcomes, started_s, ended_s = computed.outcomes, computed.started_s, computed.ended_s
-        self.answer.put([FailedQuery(query.asked, "expired", "deadline_ms", "the deadline has passed") for query in computed.late])
+        self._answer.put([FailedQuery(query.requester, "expired", "deadline_ms", "the deadline has passed") for query in computed.late])
         if outcomes:
             self._count(computed)
         self.batcher.observe(computed.batch.tokens, ended_s - started_s)
         self.batcher.shrink(computed.limit_tokens)
         asked = len(queries)
-        vectors = {q.digest: o for q, o in zip(queries, outcomes, strict=False) if not isinstance(o, str)}
-        self.cache.put_many({digest: vector for digest, vector in vectors.items() if digest is not None})
-        self.answer.put([_answerable(q, o, started_s, ended_s) for q, o in zip(queries, outcomes[:asked], strict=True)])
+        vectors = {q.digest: o for q, o in zip(queries, outcomes, strict=False) if not isinstance(o, EmbeddingFailed)}
+        self._cache.put_many({digest: vector for digest, vector in vectors.items() if digest is not None})
+        self._answer.put([_answerable(q, o, started_s, ended_s) for q, o in zip(queries, outcomes[:asked], strict=True)])
         self._send_templates(logs, outcomes[asked:])
 
     def _count(self, computed: Computed) -> None:
@@ -116,25 +132,31 @@ class Embed:
         tally.batch_tokens.add(batch.tokens)
         tally.batch_seconds.add(seconds)
         if batch.logs:
-            tally.waits.add(max(computed.started_s - self._ages.gone(len(batch.logs)), 0.0))
+            tally.waits.add(max(computed.started_s - self._ages.left(len(batch.logs)), 0.0))
 
-    def _send_templates(self, encoded: list[EncodedChunk], outcomes: list[Vector | str]) -> None:
+    def _send_templates(self, encoded: list[EncodedChunk], outcomes: list[Outcome]) -> None:
         embedded: list[EmbeddedChunk] = []
         for chunk, outcome in zip(encoded, outcomes, strict=True):
-            if isinstance(outcome, str):
-                for parked in self.fail_flight(chunk.template, outcome):
-                    parked.receipt.reject(parked.entry.sub, parked.chunk, outcome)
-                self.rejected.fault()
+            if isinstance(outcome, EmbeddingFailed):
+                rejection = rejected_text(outcome)
+                for parked in self._fail_flight(chunk.template, rejection):
+                    parked.receipt.reject(parked.entry.sub, parked.chunk, rejection)
+                self._rejected.fault()
                 continue
-            self.rejected.good()
+            self._rejected.good()
             embedded.append(EmbeddedChunk(chunk.template, chunk.masked, outcome, len(chunk.ids), "engine"))
         self.tally.templates += len(embedded)
         self.tally.tokens += sum(chunk.tokens for chunk in embedded)
-        self.cache.put_many({chunk.template: chunk.vector for chunk in embedded})
-        self.store.put(embedded)
+        self._cache.put_many({chunk.template: chunk.vector for chunk in embedded})
+        self._store.put(embedded)
 
 
-def _answerable(query: EncodedQuery, outcome: Vector | str, started_s: float, ended_s: float) -> Answerable:
-    if isinstance(outcome, str):
-        return FailedQuery(query.asked, "bad_query", "text", outcome)
-    return ReadyQuery(query.asked, query.query, outcome, started_s - query.asked.taken_s, ended_s - started_s)
+def rejected_text(failed: EmbeddingFailed) -> Rejection:
+    """Reject every piece whose text has no vector."""
+    return Rejection("embed", "rejected", failed.reason)
+
+
+def _answerable(query: EncodedQuery, outcome: Outcome, started_s: float, ended_s: float) -> Answerable:
+    if isinstance(outcome, EmbeddingFailed):
+        return FailedQuery(query.requester, "bad_query", "text", outcome.reason)
+    return ReadyQuery(query.requester, query.query, outcome, started_s - query.requester.taken_s, ended_s - started_s)

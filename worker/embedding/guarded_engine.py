@@ -1,11 +1,11 @@
-"""Whose fault is it when a batch fails: the text's, or the engine's.
+"""Decides whether a failed batch is the fault of one text or of the engine.
 
-The engine stage gives the judge token ids and gets back, for each text, a vector or the reason why it has none.
+The compute step passes token ids; each text gets a vector or the reason why it has none.
 
-1. A text is blamed only if it fails *alone* while the golden texts pass on the same engine right after it.
-2. A batch that does not fit into memory is halved, and following batches are smaller. Lack of memory is no text's fault.
-3. An engine that has died, gives another number of vectors than texts, or fails the golden texts is broken. It is replaced by a new
-   one and the batch begins anew, a few times in a row; then the service stops, and nothing more is committed.
+1. A text is rejected only if it fails *alone* and the golden texts pass on the same engine right after it.
+2. A batch that does not fit into memory is halved, and later batches are smaller. Lack of memory never rejects a text.
+3. An engine is broken if it died, returned the wrong number of vectors or failed the golden texts. A new engine replaces it and
+   computes the batch again. After `REBUILDS` new engines in a row the service stops and commits nothing more.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,22 +16,22 @@ import numpy as np
 from worker.embedding.engine.engine import Engine, EngineDied, OutOfMemory, TextTooLong
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.golden import Golden
-from worker.embedding.model.vectors import TokenIds, Vector, Vectors
+from worker.embedding.model.vectors import EmbeddingFailed, Outcome, TokenIds, Vectors
 
 T = TypeVar("T")
 
 REBUILDS = 3
-"""New engines in a row without one good batch between them."""
+"""New engines in a row, without a good batch in between."""
 
 
 class EngineFailed(Exception):
-    """Ours: the engine is broken. The service stops, commits nothing more and exits 1."""
+    """The engine is broken. The service stops, commits nothing more and exits 1."""
 
 
 class GuardedEngine:
-    """A vector that it returns is finite, has the right dimension and is not zero.
+    """Every vector that it returns is finite, not zero and of the engine's dimension.
 
-    Thread: one, the engine's; the figures from any.
+    Thread: one, the engine's; the public attributes may be read from any.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class GuardedEngine:
         say: Callable[[str], None],
         clock: Callable[[], float],
     ) -> None:
-        """`new_engine` makes another engine like this one; it may raise ModelError."""
+        """`new_engine` loads another engine like this one; it may raise ModelError."""
         self._engine = engine
         self._golden = golden
         self._new_engine = new_engine
@@ -51,16 +51,16 @@ class GuardedEngine:
         self._clock = clock
         self._rebuilds = 0
         self.limit_tokens = engine.batch_tokens
-        """Most tokens a batch should have: the engine's budget, less once its memory was too small."""
+        """Most tokens that a batch should have: the engine's budget, or less after it ran out of memory."""
         self.restarts = 0
-        """Engines that were broken and replaced, or that should have been."""
+        """Attempts to replace a broken engine."""
         self.is_up = True
-        """False while a new engine is being made."""
+        """False while a new engine is loading, and after none could be loaded."""
         self.busy_since_s: float | None = None
-        """When the engine was given what it works on, or began to be made anew; None while it rests."""
+        """When the current call to the engine, or the loading of a new one, began; None while idle."""
 
-    def embed(self, texts: Sequence[TokenIds]) -> list[Vector | str]:
-        """Embed one batch; a text that fails alone has its reason instead of a vector. Raises EngineFailed."""
+    def embed(self, texts: Sequence[TokenIds]) -> list[Outcome]:
+        """Embed one batch; returns one outcome per text, in order. Raises EngineFailed."""
         while True:
             try:
                 outcomes = self._attempt(texts)
@@ -71,7 +71,7 @@ class GuardedEngine:
                 return outcomes
 
     def check_engine(self) -> None:
-        """Embed the golden texts. Raises EngineFailed unless every vector is the right one."""
+        """Embed the golden texts. Raises EngineFailed unless every vector is right."""
         try:
             worst = self._timed(lambda: worst_cosine(self._engine, self._golden, limit_tokens=self.limit_tokens))
         except (RuntimeError, ValueError) as error:
@@ -83,7 +83,7 @@ class GuardedEngine:
         """Close the engine."""
         self._engine.close()
 
-    def _attempt(self, texts: Sequence[TokenIds]) -> list[Vector | str]:
+    def _attempt(self, texts: Sequence[TokenIds]) -> list[Outcome]:
         try:
             vectors = self._timed(lambda: self._engine.embed(texts))
         except EngineDied as error:
@@ -94,38 +94,38 @@ class GuardedEngine:
             too_small, reason = False, _reason(error)
         else:
             return self._checked(texts, vectors)
-        # Not inside a clause: the exception would keep what the engine held when it failed.
-        return self._halved(texts, reason) if too_small else self._apart(texts, reason)
+        # Outside the except clauses: there the exception would keep alive what the engine held when it failed.
+        return self._retry_smaller(texts, reason) if too_small else self._isolate(texts, reason)
 
-    def _checked(self, texts: Sequence[TokenIds], vectors: Vectors) -> list[Vector | str]:
+    def _checked(self, texts: Sequence[TokenIds], vectors: Vectors) -> list[Outcome]:
         if vectors.shape != (len(texts), self._engine.dim):
             raise EngineFailed(f"the engine gave {vectors.shape} numbers for {len(texts)} texts of {self._engine.dim} dimensions")
         lengths = np.linalg.norm(vectors, axis=1)
         if np.isfinite(lengths).all() and lengths.all():
             return list(vectors)
-        return self._apart(texts, "the engine gives no finite vector for this text")
+        return self._isolate(texts, "the engine gives no finite vector for this text")
 
-    def _apart(self, texts: Sequence[TokenIds], reason: str) -> list[Vector | str]:
+    def _isolate(self, texts: Sequence[TokenIds], reason: str) -> list[Outcome]:
         if len(texts) > 1:
-            return self._in_halves(texts)
+            return self._attempt_halves(texts)
         self.check_engine()
-        return [reason]
+        return [EmbeddingFailed(reason)]
 
-    def _halved(self, texts: Sequence[TokenIds], reason: str) -> list[Vector | str]:
+    def _retry_smaller(self, texts: Sequence[TokenIds], reason: str) -> list[Outcome]:
         if len(texts) == 1:
-            raise EngineFailed(f"the memory does not even hold one text: {reason}")
+            raise EngineFailed(f"one text alone does not fit into memory: {reason}")
         half = max(sum(map(len, texts)) // 2, self._engine.max_tokens)
         if half < self.limit_tokens:
             self.limit_tokens = half
             self._say(f"the engine's memory is too small for a batch ({reason}); batches have at most {half} tokens from now on")
-        return self._in_halves(texts)
+        return self._attempt_halves(texts)
 
-    def _in_halves(self, texts: Sequence[TokenIds]) -> list[Vector | str]:
+    def _attempt_halves(self, texts: Sequence[TokenIds]) -> list[Outcome]:
         middle = len(texts) // 2
         return self._attempt(texts[:middle]) + self._attempt(texts[middle:])
 
     def _rebuild(self, failed: EngineFailed) -> None:
-        """Replace the engine; raises EngineFailed when that was done too often or does not help."""
+        """Replace the engine. Raises EngineFailed after `REBUILDS` new engines in a row."""
         last: Exception = failed
         self.is_up = False
         while self._rebuilds < REBUILDS:
@@ -156,14 +156,14 @@ def _reason(error: Exception) -> str:
 
 
 WORST_ALLOWED_COSINE = 0.998
-"""Lower is another model or a broken engine. float16, bfloat16 and llama.cpp's gelu all stay above 0.999 (design: identity)."""
+"""A lower cosine means another model or a broken engine. float16, bfloat16 and llama.cpp's gelu all stay above 0.999 (design: identity)."""
 
 
 def worst_cosine(engine: Engine, golden: Golden, *, limit_tokens: int | None = None) -> float:
-    """Embed the golden texts that the engine can take; return the lowest cosine between what came and what is right, -1 … 1.
+    """Embed the golden texts that the engine can take; return the lowest cosine to the right vectors, -1 … 1.
 
-    In batches of at most `limit_tokens` tokens, or as large as the engine takes. An answer of the wrong shape or with a number that is
-    not finite counts as -1. Raises what the engine raises.
+    A batch has at most `limit_tokens` tokens (default: the engine's budget). Vectors of the wrong shape or with a number that is not
+    finite count as -1. Raises what the engine raises.
     """
     chosen = [index for index, ids in enumerate(golden.ids) if len(ids) <= engine.max_tokens]
     worst = 1.0 if chosen else -1.0

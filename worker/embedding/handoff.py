@@ -1,8 +1,8 @@
-"""One batch ahead: what lies between the thread that forms batches and the thread that computes them.
+"""Hands batches from the thread that forms them to the thread that computes them, with one batch ready in advance.
 
-The embed stage offers, the engine stage takes. At most two batches are out: one in the engine, and exactly one ready behind it, so
-that the engine finds work the moment it is free. Until then the ready one may be taken back: a query that has just come must
-not wait for a bulk batch that has not begun.
+The embed stage offers, the engine stage computes. At most two batches are out: one in the engine and one ready behind it, so that a
+free engine finds work at once. The embed stage may withdraw the ready batch until the engine begins it: a new query must not wait
+for a bulk batch that has not begun.
 """
 
 import threading
@@ -14,14 +14,14 @@ R = TypeVar("R")
 
 
 class BatchHandoff(Generic[B, R]):
-    """Every batch offered is computed once or taken back; results come in the order of the batches.
+    """Every offered batch is computed once or withdrawn; results come in the order of the batches.
 
-    Thread: `next` and `done` the engine stage's, `abandon` any, the rest the embed stage's.
+    Thread: `begin_batch` and `finish_batch` the engine stage's, `abandon` any, the rest the embed stage's.
     """
 
-    def __init__(self, ring: Callable[[], None]) -> None:
-        """`ring` wakes the embed stage: a batch was begun, or a result is there. It is called without the lock."""
-        self._ring = ring
+    def __init__(self, wake_embed: Callable[[], None]) -> None:
+        """`wake_embed` is called, without the lock, when a batch has begun, a result is there, or the handoff is abandoned."""
+        self._wake_embed = wake_embed
         self._changed = threading.Condition()
         self._ready: B | None = None
         self._in_work = False
@@ -29,48 +29,48 @@ class BatchHandoff(Generic[B, R]):
         self._closed = False
 
     @property
-    def wants(self) -> bool:
-        """Whether there is room for a ready batch."""
+    def has_room(self) -> bool:
+        """Whether a batch may be offered."""
         with self._changed:
             return self._ready is None and not self._closed
 
     @property
     def has_results(self) -> bool:
-        """Whether `results` would return something."""
+        """Whether `take_results` would return something."""
         with self._changed:
             return bool(self._results)
 
     @property
     def is_idle(self) -> bool:
-        """Whether everything that was offered has come back and was collected."""
+        """Whether every batch that was offered has been computed and its result taken, or was withdrawn."""
         with self._changed:
             return self._ready is None and not self._in_work and not self._results
 
-    def offer(self, batch: B) -> None:
-        """Make a batch the ready one; only while it `wants` one. After `abandon` it is forgotten."""
+    def offer_batch(self, batch: B) -> None:
+        """Make a batch the ready one. Raises RuntimeError if one is ready already; drops the batch once closed or abandoned."""
         with self._changed:
             if self._ready is not None:
-                raise RuntimeError("a batch stands ready already")
+                raise RuntimeError("a batch is already ready")
             self._ready = None if self._closed else batch
             self._changed.notify_all()
 
-    def take_back(self) -> B | None:
-        """Take the ready batch back, if there is one that the engine has not begun."""
+    def withdraw_batch(self) -> B | None:
+        """Take the ready batch back; None if there is none or the engine has begun it."""
         with self._changed:
             batch, self._ready = self._ready, None
             return batch
 
-    def results(self) -> list[R]:
-        """Collect what has been computed since the last call."""
+    def take_results(self) -> list[R]:
+        """Return what has been computed since the last call."""
         with self._changed:
             found, self._results = self._results, []
             return found
 
-    def wait(self, *, until_wants: bool) -> None:
-        """Wait for a result; with `until_wants` also for room for a ready batch; not when nothing is out, and not once abandoned."""
+    def wait_for_result(self, *, or_room: bool) -> None:
+        """Wait for a result, with `or_room` also for room; returns at once if no batch is out, or when closed or abandoned."""
         with self._changed:
             while not self._results and not self._closed and (self._in_work or self._ready is not None):
-                if until_wants and self._ready is None:
+                if or_room and self._ready is None:
                     return
                 self._changed.wait()
 
@@ -81,15 +81,15 @@ class BatchHandoff(Generic[B, R]):
             self._changed.notify_all()
 
     def abandon(self) -> None:
-        """Close, and forget the ready batch: its receipts stay open."""
+        """Close, and drop the ready batch: its receipts stay open."""
         with self._changed:
             self._closed = True
             self._ready = None
             self._changed.notify_all()
-        self._ring()
+        self._wake_embed()
 
-    def next(self, *, wait: bool = True) -> B | None:
-        """Begin the ready batch; waits for one. None when closed and none is ready, or without `wait` when none is ready."""
+    def begin_batch(self, *, wait: bool = True) -> B | None:
+        """Take the ready batch to compute it; waits for one unless told not to. None when closed without a ready batch."""
         with self._changed:
             while wait and self._ready is None and not self._closed:
                 self._changed.wait()
@@ -97,13 +97,13 @@ class BatchHandoff(Generic[B, R]):
             self._in_work = batch is not None
             self._changed.notify_all()
         if batch is not None:
-            self._ring()
+            self._wake_embed()
         return batch
 
-    def done(self, result: R) -> None:
-        """Hand over the result of the batch that `next` gave."""
+    def finish_batch(self, result: R) -> None:
+        """Hand over the result of the batch that `begin_batch` returned."""
         with self._changed:
             self._in_work = False
             self._results.append(result)
             self._changed.notify_all()
-        self._ring()
+        self._wake_embed()

@@ -1,6 +1,6 @@
-"""A model that is loaded, checked and ready: prepared files, embedding space, engine, golden vectors.
+"""Loads and checks the model at every start: prepared files, embedding space, engine, golden vectors.
 
-Made once at every start, before anything is read or created. Whatever the user must change is a ModelError, one line.
+This happens before anything is read or created. Whatever the user must change is a ModelError of one line.
 """
 
 import functools
@@ -24,31 +24,31 @@ from worker.settings.settings import Settings
 from worker.settings.tables import EngineTable
 
 _LEAST_ROOM_TOKENS = 6
-"""One character can be several tokens; a text is split down to its characters, but no further."""
+"""One character can be several tokens, and texts are split down to single characters at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedModel:
-    """Engine and tokenizer agree with the model's own files.
+    """A model whose engine and tokenizer agree with its own files.
 
-    Thread: main makes it; the engine stage owns `engine`.
+    Thread: main loads it; the engine stage owns `engine`.
     """
 
     prepared: PreparedModel
-    """Its `dim` is the model's own; what is stored has `space.dim` components."""
+    """Its `dim` is the model's own; stored vectors have `space.dim` components."""
     space: EmbeddingSpace
     engine: Engine
     golden: Golden
     new_engine: Callable[[], Engine]
-    """Makes another engine like the one that was loaded; raises ModelError."""
+    """Loads another engine like `engine`; raises ModelError."""
 
     def new_tokenizer(self) -> Tokenizer:
-        """Make a tokenizer for one thread."""
+        """Return a new tokenizer, for one thread."""
         return Tokenizer(self.prepared)
 
 
 def model_of(settings: Settings) -> PreparedModel:
-    """Prepare the model that the settings name, or find it prepared. Raises ModelError."""
+    """Return the prepared model that the settings name; prepares it if needed. Raises ModelError."""
     table = settings.model
     folder = table.folder.expanduser() if table.folder is not None else None
     prepared = prepare_model(folder, table.cache.expanduser(), pooling=table.pooling, normalize=table.normalize)
@@ -66,7 +66,7 @@ def model_of(settings: Settings) -> PreparedModel:
 
 
 def space_of(model: PreparedModel, dims: int | None = None) -> EmbeddingSpace:
-    """Return the embedding space of a prepared model, whose vectors are cut to `dims` components if given."""
+    """Return the embedding space of a prepared model whose vectors are cut to `dims` components, if given."""
     return EmbeddingSpace(
         weights_sha256=model.weights_sha256,
         tokenizer_sha256=model.tokenizer_sha256,
@@ -79,7 +79,7 @@ def space_of(model: PreparedModel, dims: int | None = None) -> EmbeddingSpace:
 
 
 def load_model(settings: Settings) -> LoadedModel:
-    """Load everything and compare: tokenizer parity on a sample, room beside the prefixes, golden vectors. Raises ModelError."""
+    """Load the model; check tokenizer parity on a sample, room beside the prefixes, and golden vectors. Raises ModelError."""
     prepared = model_of(settings)
     tokenizer = Tokenizer(prepared)
     try:
@@ -88,7 +88,7 @@ def load_model(settings: Settings) -> LoadedModel:
     finally:
         tokenizer.close()
     space = space_of(prepared, settings.model.dims)
-    _say_what_is_unusual(prepared, space.dim)
+    _warn_of_unusual(prepared, space.dim)
     golden = load_golden(prepared.golden)
     if space.dim < prepared.dim:
         golden = golden._replace(vectors=truncated(golden.vectors, space.dim))
@@ -99,7 +99,7 @@ def load_model(settings: Settings) -> LoadedModel:
 
 
 def chosen_engine(settings: EngineTable) -> Literal["vllm", "llama"]:
-    """Return which engine the settings choose on this machine."""
+    """Return the engine that the settings choose on this machine."""
     if settings.name != "auto":
         return settings.name
     return "vllm" if _vllm_is_installed() else "llama"
@@ -117,7 +117,7 @@ def open_engine(settings: EngineTable, model: PreparedModel, dim: int) -> Engine
 
 
 def _vllm_is_installed() -> bool:
-    """Whether there is a package of that name, and not only a folder."""
+    """Whether a package of that name exists, and not only a folder."""
     spec = importlib.util.find_spec("vllm")
     return spec is not None and spec.origin is not None
 
@@ -149,7 +149,7 @@ def _check_golden(engine: Engine, golden: Golden) -> None:
         raise ModelError(f"{engine.name} gives wrong vectors for the golden texts (cosine {worst:.4f}, at least {WORST_ALLOWED_COSINE})")
 
 
-def _say_what_is_unusual(model: PreparedModel, dim: int) -> None:
+def _warn_of_unusual(model: PreparedModel, dim: int) -> None:
     if model.tokenizer_family != "wordpiece":
         warn("llama.cpp does not tokenize like this model; the model's own tokenizer does all of it, more slowly", model=model.name)
     if dim < model.dim and dim not in model.matryoshka:

@@ -1,6 +1,6 @@
-"""How fast the engine is here: a moment of work on texts of the user's own, in batches as the embed stage makes them.
+"""Measures the engine's speed on this machine: it embeds the user's own texts for a moment, in batches as the embed step forms them.
 
-`vectail estimate` calls it with the kinds of its sample. Pure but for the engine: the clock is handed in.
+`vectail estimate` calls it with the templates of its sample. Pure apart from the engine: the clock is a parameter.
 """
 
 from collections import deque
@@ -13,10 +13,7 @@ from worker.embedding.model.vectors import TokenIds
 
 
 class EngineMeasurement(NamedTuple):
-    """What the engine did.
-
-    Thread: any.
-    """
+    """What the engine did."""
 
     tokens: int
     seconds: float
@@ -24,20 +21,20 @@ class EngineMeasurement(NamedTuple):
 
     @property
     def tokens_per_s(self) -> float | None:
-        """None where it computed nothing."""
+        """None if it computed nothing."""
         return self.tokens / self.seconds if self.tokens and self.seconds > 0 else None
 
 
 class _Text(NamedTuple):
-    """What the batcher takes."""
+    """An entry of the batcher."""
 
     ids: TokenIds
 
 
-def try_engine(engine: Engine, texts: Sequence[TokenIds], *, clock: Callable[[], float], least_s: float) -> EngineMeasurement:
-    """Embed the texts, again and again if they are few, until the engine has worked for `least_s` seconds.
+def measure_engine(engine: Engine, texts: Sequence[TokenIds], *, clock: Callable[[], float], least_s: float) -> EngineMeasurement:
+    """Embed the texts, repeatedly if they are few, until the engine has worked for `least_s` seconds.
 
-    The first batch is not counted: engines make room then. A batch that fails is not counted, and not tried again.
+    The first batch is not counted: engines allocate memory then. A batch that fails is not counted and not repeated.
     """
     tokens = failed = 0
     seconds = 0.0
@@ -45,23 +42,23 @@ def try_engine(engine: Engine, texts: Sequence[TokenIds], *, clock: Callable[[],
     is_warm = False
     while batches and seconds < least_s:
         batch = batches.popleft()
-        begun_s = clock()
+        started_s = clock()
         try:
             engine.embed(batch)
         except (RuntimeError, ValueError):
             failed += 1
             continue
-        taken_s = clock() - begun_s
+        elapsed_s = clock() - started_s
         batches.append(batch)
         if is_warm:
             tokens += sum(map(len, batch))
-            seconds += taken_s
+            seconds += elapsed_s
         is_warm = True
     return EngineMeasurement(tokens, seconds, failed)
 
 
 def _batches(engine: Engine, texts: Sequence[TokenIds]) -> Iterator[list[TokenIds]]:
-    """Fill batches as the embed stage does."""
+    """Form batches as the embed step does."""
     budget = engine.batch_tokens
     batcher: Batcher[_Text, _Text] = Batcher(budget_tokens=budget, log_floor_tokens=budget)
     batcher.add_logs(_Text(ids) for ids in texts if len(ids) <= budget)

@@ -1,9 +1,9 @@
-"""Which lines of the files `vectail estimate` looks at: all of them, or short stretches spread over the files.
+"""Chooses the lines that `vectail estimate` reads: all of them, or short stretches spread over the files.
 
-Logs come in bursts and change with time: the beginning of a file says little about its end, and lines drawn one by one tear apart what
-belongs together. A line is taken when it *begins* in one of many windows all over the file, so long and short lines are as likely to be
-taken, nothing is taken twice, and of a file of any size only the windows are read and held. What cannot be sought (standard input, a
-pipe) gives its first lines.
+Logs come in bursts and change over time: the beginning of a file says little about its end, and single lines drawn at random lose the
+bursts. A line is taken if it *begins* in one of many windows spread over the file, so long and short lines are equally likely, no line is
+taken twice, and only the windows of a file are read and held, however large it is. Input that cannot be sought (standard input, a pipe)
+gives its first lines.
 """
 
 import stat
@@ -16,57 +16,55 @@ from typing import BinaryIO, Literal, NamedTuple
 from producers.lines import STDIN, FileUnreadable
 
 Basis = Literal["all", "sample", "first"]
-"""`first`: the first lines of standard input or of a pipe; more may follow, and nobody knows how many."""
+"""`first`: the first lines of standard input or of a pipe; an unknown number of lines may follow."""
 Line = bytes | None
-"""A line without its end; None for one above the limit."""
+"""A line without its end; None if it is above the limit."""
 
 STRETCH_LINES = 10
-"""About so many lines in a stretch. Longer ones mean fewer places, and foretell worse (`worker.estimate.extrapolation`)."""
+"""Approximate lines per stretch. Longer stretches mean fewer places and worse predictions (`worker.estimate.extrapolation`)."""
 _LEAST_STRETCHES = 10
 _GOLDEN = (5**0.5 - 1) / 2
-"""Its multiples, without what stands before the point, are spread evenly: where each window lies in its part of the file, so that what
-comes at even distances itself (a report every hour) is met as often as it should be."""
+"""Fractional parts of its multiples are equidistributed. They place each window within its part of the file, which avoids aliasing with
+periodic lines (a report every hour)."""
 _PROBES = 64
 _PROBE_BYTES = 1 << 16
 _BLOCK_BYTES = 1 << 20
 _LIST_LINES = 500
 _LIST_BYTES = 1 << 22
-"""Lines of a file that is read whole come in lists of so many, or of so many bytes."""
+"""A file that is read whole comes in lists of at most this many lines or bytes."""
 
 
-class Stretch(NamedTuple):
-    """Consecutive lines, and the bytes that they take in their file, with their ends.
-
-    Thread: any.
-    """
+class LineStretch(NamedTuple):
+    """Consecutive lines of a file."""
 
     lines: list[Line]
     size_bytes: int
+    """In the file, line ends included."""
 
 
 class Sample:
-    """About `sample_lines` lines of the files; all of them if there are no more.
+    """About `sample_lines` lines of the files, or all of them if there are no more.
 
     Thread: one.
     """
 
     def __init__(self, files: Sequence[str], *, sample_lines: int, max_record_bytes: int) -> None:
-        """Look at the sizes; `-` is standard input. Raises FileUnreadable."""
+        """Reads the sizes; `-` is standard input. Raises FileUnreadable."""
         self._files = files
         self._sample_lines = sample_lines
         self._max_record_bytes = max_record_bytes
         self.basis: Basis = "all"
-        """Final when everything is read."""
+        """Final once everything is read."""
         self.total_bytes: int | None = None
-        """Of all files; None where one cannot be sought."""
+        """Of all files; None if one of them cannot be sought."""
         sizes = [_size_bytes(file) for file in files]
         if None not in sizes:
             self.total_bytes = sum(size or 0 for size in sizes)
             self.basis = "sample" if _has_more_lines(files, sample_lines) else "all"
 
-    def lists(self) -> Iterator[list[Stretch]]:
-        """Read, once; stretches come in lists of some hundred lines, because masks work best on those. Raises FileUnreadable."""
-        waiting: list[Stretch] = []
+    def lists(self) -> Iterator[list[LineStretch]]:
+        """Read the sample, once; stretches come in lists of some hundred lines, on which masks are fastest. Raises FileUnreadable."""
+        waiting: list[LineStretch] = []
         lines = size_bytes = 0
         for stretch in self.stretches():
             waiting.append(stretch)
@@ -78,8 +76,8 @@ class Sample:
         if waiting:
             yield waiting
 
-    def stretches(self) -> Iterator[Stretch]:
-        """Read, once. Raises FileUnreadable."""
+    def stretches(self) -> Iterator[LineStretch]:
+        """Read the sample, once. Raises FileUnreadable."""
         share = self._share() if self.basis == "sample" else 1.0
         left = self._sample_lines
         for file in self._files:
@@ -95,7 +93,7 @@ class Sample:
                 return
 
     def _share(self) -> float:
-        """Return the part of all bytes in which the lines must begin, from the density of line ends at even distances."""
+        """Return the share of all bytes that the windows cover, from the density of line ends at even distances."""
         lines = seen_bytes = 0
         for file in self._files:
             size_bytes = _size_bytes(file) or 0
@@ -105,11 +103,11 @@ class Sample:
                     block = source.read(min(_PROBE_BYTES, size_bytes // _PROBES + 1))
                     lines += block.count(b"\n")
                     seen_bytes += len(block)
-        foreseen = lines * (self.total_bytes or 0) / max(seen_bytes, 1)
-        return min(self._sample_lines / max(foreseen, 1.0), 1.0)
+        expected_lines = lines * (self.total_bytes or 0) / max(seen_bytes, 1)
+        return min(self._sample_lines / max(expected_lines, 1.0), 1.0)
 
-    def _windows(self, source: BinaryIO, size_bytes: int, share: float) -> Iterator[Stretch]:
-        """Yield the lines that begin in windows all over the file, which has its part of all windows."""
+    def _windows(self, source: BinaryIO, size_bytes: int, share: float) -> Iterator[LineStretch]:
+        """Yield the lines that begin in windows spread over the file; a file gets windows in proportion to its size."""
         wanted = max(self._sample_lines // STRETCH_LINES, min(self._sample_lines, _LEAST_STRETCHES))
         windows = max(round(wanted * size_bytes / max(self.total_bytes or 0, 1)), 1)
         distance = size_bytes / windows
@@ -130,27 +128,27 @@ class Sample:
                 lines.append(line)
                 reached += line_bytes
             if lines:
-                yield Stretch(lines, reached - begin)
+                yield LineStretch(lines, reached - begin)
 
-    def _lists(self, source: BinaryIO, most_lines: int) -> Iterator[Stretch]:
-        """Yield the lines of a file in order, at most so many of one that cannot be sought."""
+    def _lists(self, source: BinaryIO, most_lines: int) -> Iterator[LineStretch]:
+        """Yield the lines of a file in order; at most `most_lines` if it cannot be sought."""
         found = iter(lambda: _next_line(source, self._max_record_bytes), (b"", 0))
         if self.total_bytes is None:
-            found = islice(found, most_lines)  # and not one more, for which a silent pipe would be waited for
+            found = islice(found, most_lines)  # not one more: on a silent pipe that would block
         lines: list[Line] = []
         size_bytes = 0
         for line, line_bytes in found:
             lines.append(line)
             size_bytes += line_bytes
             if len(lines) >= _LIST_LINES or size_bytes >= _LIST_BYTES:
-                yield Stretch(lines, size_bytes)
+                yield LineStretch(lines, size_bytes)
                 lines, size_bytes = [], 0
         if lines:
-            yield Stretch(lines, size_bytes)
+            yield LineStretch(lines, size_bytes)
 
 
 def _next_line(source: BinaryIO, max_record_bytes: int) -> tuple[Line, int]:
-    r"""Return the next line, and its bytes with its end: 0 at the end of the file. As `producers.lines` reads them."""
+    r"""Return the next line and its bytes with the line end, 0 at the end of the file. Splits lines as `producers.lines` does."""
     raw = source.readline(max_record_bytes + 2)
     if not raw.endswith(b"\n"):
         rest_bytes = _rest_of_line_bytes(source) if len(raw) == max_record_bytes + 2 else 0
@@ -160,7 +158,7 @@ def _next_line(source: BinaryIO, max_record_bytes: int) -> tuple[Line, int]:
 
 
 def _rest_of_line_bytes(source: BinaryIO) -> int:
-    """Read to the end of a line, however long; returns the bytes of it."""
+    """Skip to the end of the line; return the number of bytes skipped."""
     size_bytes = 0
     while block := source.readline(_BLOCK_BYTES):
         size_bytes += len(block)
@@ -170,7 +168,7 @@ def _rest_of_line_bytes(source: BinaryIO) -> int:
 
 
 def _has_more_lines(files: Sequence[str], lines: int) -> bool:
-    """Whether there are more lines than that; reads no further than it must."""
+    """Whether the files have more than `lines` lines; reads no further than needed."""
     for file in files:
         with _opened(file) as source:
             last = b"\n"
@@ -184,7 +182,7 @@ def _has_more_lines(files: Sequence[str], lines: int) -> bool:
 
 
 def _size_bytes(file: str) -> int | None:
-    """Return the size of a file that can be sought, else None. Raises FileUnreadable."""
+    """Return the size of a file, None if it cannot be sought. Raises FileUnreadable."""
     if file == STDIN:
         return None
     try:

@@ -1,1 +1,1 @@
-"""Where a consumer group stands in its topics, how far behind that is, and moving it. For the tools; a worker commits by itself."""
+"""Consumer groups as the tools see them: where a group stands, how far behind it is, and how to move it."""

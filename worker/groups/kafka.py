@@ -1,35 +1,29 @@
-"""What Kafka knows of a group: its members, what it has committed, what its partitions hold. The one importer of the client here.
+"""What Kafka knows of a group: its members, what it has committed, and what the partitions of its topics hold.
 
-`worker.groups.offsets` and `worker.groups.lag` ask it. It joins no group, so that it disturbs no worker; the broker itself
-refuses to move a group that is active.
+`worker.groups.offsets` and `worker.groups.lag` ask it. It joins no group, so it never disturbs a worker; the broker itself refuses to
+move a group that is active. The one importer of the client here.
 """
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Any, Final, NamedTuple, Self
 
-from confluent_kafka import (
-    TIMESTAMP_NOT_AVAILABLE,
-    Consumer,
-    ConsumerGroupTopicPartitions,
-    KafkaError,
-    KafkaException,
-    Message,
-    TopicPartition,
-)
-from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined] # it is public, but for the stubs
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
 
+from consumers.groupless.reader import GrouplessReader, OffsetRange, RangeUnreadable
 from consumers.kafka.settings import SourceMisconfigured, groupless_properties
 from consumers.kafka.source import consumer_of
 from consumers.record import Partition
-from worker.runtime.kafka_admin import SOON_BACK, KafkaRefused, failure_of, new_admin
+from consumers.source import KafkaRefused
+from worker.runtime.kafka_admin import SOON_BACK, failure_of, new_admin
 from worker.settings.tables import KafkaTable
 
 ANSWER_S: Final = 5.0
 """How long Kafka may take for one answer."""
-_LITTLE_BYTES: Final = "16384"
-_NEWER_NONE: Final = -1
+_FETCH_LITTLE: Final = {"queued.min.messages": "1", "max.partition.fetch.bytes": "16384", "fetch.queue.backoff.ms": "20"}
+"""For a reader that needs only the first record of each partition."""
 _AGAIN_S: Final = 0.2
 _NOT_YET: Final = frozenset({KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.COORDINATOR_LOAD_IN_PROGRESS, KafkaError.NOT_COORDINATOR})
 
@@ -54,13 +48,6 @@ class GroupState(NamedTuple):
     members: list[Member]
 
 
-class OffsetRange(NamedTuple):
-    """What a partition holds now."""
-
-    first_offset: int
-    end_offset: int
-
-
 class KafkaPositions:
     """Every call is bounded, and raises BrokerAway or KafkaRefused.
 
@@ -73,9 +60,14 @@ class KafkaPositions:
         self._admin = new_admin(kafka.bootstrap_servers, kafka.librdkafka)
         self._properties = groupless_properties(kafka.bootstrap_servers, kafka.librdkafka) | SOON_BACK
         self._groups: dict[str, Consumer] = {}
-        little = {"queued.min.messages": "1", "max.partition.fetch.bytes": _LITTLE_BYTES, "fetch.queue.backoff.ms": "20"}
         try:
-            self._reader = consumer_of(self._properties | little)
+            self._reader = GrouplessReader(
+                kafka.bootstrap_servers,
+                kafka.librdkafka,
+                tuning=SOON_BACK | _FETCH_LITTLE,
+                admin=self._admin,
+                include_open_transactions=True,
+            )
         except SourceMisconfigured as error:
             raise KafkaRefused(str(error)) from None
 
@@ -87,19 +79,14 @@ class KafkaPositions:
 
     def close(self) -> None:
         """Let go of all connections."""
-        for client in (self._reader, *self._groups.values()):
-            client.close()
+        self._reader.close()
+        for consumer in self._groups.values():
+            consumer.close()
 
     def partitions(self, topics: Collection[str]) -> list[Partition]:
-        """Return the partitions of these topics, in order. A topic that does not exist is refused."""
-        try:
-            found = self._admin.list_topics(timeout=self._answer_s).topics
-        except KafkaException as error:
-            raise failure_of(error) from None
-        for topic in topics:
-            if topic not in found or not found[topic].partitions:
-                raise KafkaRefused(f"topic {topic} does not exist (`vectail topics init` creates it)")
-        return [Partition(topic, number) for topic in topics for number in sorted(found[topic].partitions)]
+        """Return the partitions of these topics, in order. Raises TopicUnknown too."""
+        with _failures():
+            return self._reader.partitions(topics, self._answer_s)
 
     def state(self, group: str) -> GroupState:
         """Say who reads with a group."""
@@ -125,45 +112,26 @@ class KafkaPositions:
         A consumer asks that joins nothing: what administrators ask of a group ends the whole process when the connection breaks at the
         wrong moment (librdkafka's pull request 5397), and workers ask all the time.
         """
-        try:
-            places = self._of(group).committed([TopicPartition(*partition) for partition in partitions], timeout=self._answer_s)
-        except KafkaException as error:
-            raise failure_of(error) from None
+        with _failures():
+            places = self._consumer_in(group).committed([TopicPartition(*partition) for partition in partitions], timeout=self._answer_s)
         for place in places:
             if place.error is not None:
                 raise failure_of(KafkaException(place.error))
         return {_named(place): place.offset if place.offset >= 0 else None for place in places}
 
-    def bounds(self, partitions: Sequence[Partition]) -> dict[Partition, OffsetRange]:
-        """Return which offsets each partition holds now."""
-        spec: Any = OffsetSpec  # its methods have no types
-        first, end = self._offsets(partitions, spec.earliest()), self._offsets(partitions, spec.latest())
-        return {partition: OffsetRange(first[partition], end[partition]) for partition in partitions}
+    def offset_ranges(self, partitions: Sequence[Partition]) -> dict[Partition, OffsetRange]:
+        """Return the offsets that each partition holds now."""
+        with _failures():
+            return self._reader.offset_ranges(partitions, self._answer_s)
 
     def offsets_at(self, partitions: Sequence[Partition], time_ms: int) -> dict[Partition, int | None]:
-        """Return the offset of the first record of each partition that is not older than `time_ms`; None where there is none."""
-        found = self._offsets(partitions, OffsetSpec.for_timestamp(time_ms))
-        return {partition: None if offset == _NEWER_NONE else offset for partition, offset in found.items()}
+        """Return each partition's first offset with a time of at least `time_ms`; None: no such record."""
+        with _failures():
+            return self._reader.offsets_at(partitions, time_ms, self._answer_s)
 
-    def times_at(self, places: Mapping[Partition, int]) -> dict[Partition, int]:
-        """Return the time (ms since 1970) of the first record at or after each offset; left out where there is none, or no answer."""
-        if not places:
-            return {}
-        self._reader.assign([TopicPartition(*partition, offset) for partition, offset in places.items()])
-        waiting = set(places)
-        times: dict[Partition, int] = {}
-        until_s = time.monotonic() + self._answer_s
-        while waiting and (left_s := until_s - time.monotonic()) > 0:
-            message = self._reader.poll(left_s)
-            if message is None or message.topic() is None:  # an error of the client as a whole; it may pass
-                continue
-            partition = Partition(str(message.topic()), int(message.partition() or 0))
-            if partition in waiting:
-                waiting.discard(partition)
-                if (time_ms := _time_of(message)) is not None:
-                    times[partition] = time_ms
-        self._reader.unassign()
-        return times
+    def times_at(self, offsets: Mapping[Partition, int]) -> dict[Partition, int]:
+        """Return the time (ms since 1970) of the first record at or after each offset; omits a partition without one or without answer."""
+        return self._reader.times_at(offsets, self._answer_s)
 
     def commit(self, group: str, next_offsets: Mapping[Partition, int]) -> None:
         """Move a group that nobody reads with. Raises GroupActive too."""
@@ -190,28 +158,25 @@ class KafkaPositions:
                     raise
             time.sleep(_AGAIN_S)
 
-    def _of(self, group: str) -> Consumer:
+    def _consumer_in(self, group: str) -> Consumer:
         if group not in self._groups:
             self._groups[group] = consumer_of(self._properties | {"group.id": group})
         return self._groups[group]
 
-    def _offsets(self, partitions: Sequence[Partition], spec: OffsetSpec) -> dict[Partition, int]:
-        asked = self._admin.list_offsets({TopicPartition(*partition): spec for partition in partitions}, request_timeout=self._answer_s)
-        return {_named(place): _answer(answer).offset for place, answer in asked.items()}
+
+@contextmanager
+def _failures() -> Iterator[None]:
+    """Raise BrokerAway or KafkaRefused for an error of the client."""
+    try:
+        yield
+    except (KafkaException, RangeUnreadable) as error:
+        raise failure_of(error) from None
 
 
 def _answer(asked: Future[Any]) -> Any:  # noqa: ANN401 - the client's answers have no types
-    try:
+    with _failures():
         return asked.result()
-    except KafkaException as error:
-        raise failure_of(error) from None
 
 
 def _named(place: TopicPartition) -> Partition:
     return Partition(place.topic, place.partition)
-
-
-def _time_of(message: Message) -> int | None:
-    """Return the message's time, if it is a record and has one."""
-    kind, time_ms = message.timestamp()
-    return None if message.error() is not None or kind == TIMESTAMP_NOT_AVAILABLE else time_ms

@@ -1,6 +1,6 @@
-"""Where a group goes on in each partition, and what moving it would mean. Pure, but for what it asks Kafka.
+"""Where a group resumes in each partition, and what moving it would change.
 
-`vectail offsets` shows and moves with it, `vectail run --from` moves, `vectail lag` compares two looks.
+`vectail offsets`, `vectail run --from` and `vectail lag` use it. Everything but `read_positions` and `plan_moves` is pure.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,32 +9,29 @@ from typing import Literal, NamedTuple
 
 from consumers.kafka.offset_reset import StartPolicy
 from consumers.record import Partition
+from consumers.source import KafkaRefused
 from worker.groups.kafka import GroupActive, GroupState, KafkaPositions
-from worker.runtime.kafka_admin import KafkaRefused
 from worker.settings.tables import KafkaTable
 
 
-class GroupTopics(NamedTuple):
-    """A group, what it reads, and where it begins."""
+class ConsumerGroup(NamedTuple):
+    """A consumer group: its name, its topics, and where it begins without a committed offset."""
 
-    group: str
+    name: str
     topics: tuple[str, ...]
     start: StartPolicy
 
 
-def group_topics(kafka: KafkaTable, *, queries: bool) -> GroupTopics:
+def consumer_group(kafka: KafkaTable, *, queries: bool) -> ConsumerGroup:
     """Return the log group, or the query group."""
     if queries:
-        return GroupTopics(kafka.query_group, (kafka.query_topic,), "earliest")
-    return GroupTopics(kafka.group, kafka.topics, kafka.offset_reset)
+        return ConsumerGroup(kafka.query_group, (kafka.query_topic,), "earliest")
+    return ConsumerGroup(kafka.group, kafka.topics, kafka.offset_reset)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupPosition:
-    """Where a group stands in one partition.
-
-    Thread: any.
-    """
+    """Where a group stands in one partition."""
 
     partition: Partition
     committed: int | None
@@ -45,29 +42,29 @@ class GroupPosition:
 
     @property
     def next_offset(self) -> int:
-        """The next record that is there for the group."""
+        """The offset at which the group resumes."""
         if self.committed is None:
             return self.first_offset if self.start == "earliest" else self.end_offset
         return min(max(self.committed, self.first_offset), self.end_offset)
 
     @property
     def lag_records(self) -> int:
-        """How many records are there that the group has not committed."""
+        """Records that the partition holds and the group has not committed."""
         return self.end_offset - self.next_offset
 
     @property
     def lost_records(self) -> int:
-        """How many records were gone before the group had committed them."""
+        """Records that expired before the group committed them."""
         return 0 if self.committed is None else max(self.first_offset - self.committed, 0)
 
     @property
     def is_beyond_end(self) -> bool:
-        """Whether the group has committed what is not there yet: the topic was cut or made anew."""
+        """Whether the group has committed past the end: the topic was truncated or created again."""
         return self.committed is not None and self.committed > self.end_offset
 
 
 class Target(NamedTuple):
-    """Where a group shall go on."""
+    """Where to move a group."""
 
     kind: Literal["earliest", "latest", "time", "offset"]
     number: int = 0
@@ -76,71 +73,75 @@ class Target(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """What a reset changes in one partition.
+    """What a reset changes in one partition."""
 
-    Thread: any.
-    """
-
-    place: GroupPosition
+    position: GroupPosition
+    """Before the move."""
     after: int
+    """The next offset after the move."""
 
     @property
     def again_records(self) -> int:
-        """How many records will be read again."""
-        return max(self.place.next_offset - self.after, 0)
+        """Records that will be read again."""
+        return max(self.position.next_offset - self.after, 0)
 
     @property
     def skipped_records(self) -> int:
-        """How many records will never be read."""
-        return max(self.after - self.place.next_offset, 0)
+        """Records that will never be read."""
+        return max(self.after - self.position.next_offset, 0)
 
 
-def look(kafka: KafkaPositions, readers: GroupTopics, chosen: Callable[[Partition], bool] = lambda _partition: True) -> list[GroupPosition]:
-    """Return where the group stands in each chosen partition. Raises BrokerAway, KafkaRefused."""
-    partitions = [partition for partition in kafka.partitions(readers.topics) if chosen(partition)]
+def read_positions(
+    kafka: KafkaPositions, group: ConsumerGroup, chosen: Callable[[Partition], bool] = lambda _partition: True
+) -> list[GroupPosition]:
+    """Return the group's position in each chosen partition. Raises BrokerAway, KafkaRefused."""
+    partitions = [partition for partition in kafka.partitions(group.topics) if chosen(partition)]
     if not partitions:
-        raise KafkaRefused(f"there is no such partition in {', '.join(readers.topics)}")
-    committed = kafka.committed(readers.group, partitions)  # before the bounds: the end is never behind it
-    bounds = kafka.bounds(partitions)
+        raise KafkaRefused(f"there is no such partition in {', '.join(group.topics)}")
+    committed = kafka.committed(group.name, partitions)  # before the ranges, so that no end is older than it
+    ranges = kafka.offset_ranges(partitions)
     return [
         GroupPosition(
             partition=partition,
             committed=committed[partition],
-            first_offset=bounds[partition].first_offset,
-            end_offset=bounds[partition].end_offset,
-            start=readers.start,
+            first_offset=ranges[partition].first_offset,
+            end_offset=ranges[partition].end_offset,
+            start=group.start,
         )
         for partition in partitions
     ]
 
 
-def check_at_rest(group: str, found: GroupState) -> None:
-    """Raise GroupActive if anybody reads with the group."""
+def check_inactive(group: str, found: GroupState) -> None:
+    """Raise GroupActive if the group has members."""
     if found.members:
         members = ", ".join(f"{member.client} at {member.host} ({_shown(member.partitions)})" for member in found.members)
         raise GroupActive(f"group {group} is active: {members}; stop its workers first (one that was killed leaves after a while)")
 
 
-def plan_moves(kafka: KafkaPositions, places: Sequence[GroupPosition], target: Target) -> list[Move]:
-    """Return what a reset would change, partition by partition. Raises BrokerAway; KafkaRefused for an offset that is not there."""
+def plan_moves(kafka: KafkaPositions, positions: Sequence[GroupPosition], target: Target) -> list[Move]:
+    """Return what a reset would change in each partition. Raises BrokerAway; KafkaRefused for an offset that is not held."""
     if target.kind == "time":
-        found = kafka.offsets_at([place.partition for place in places], target.number)
-        at = (found[place.partition] for place in places)
-        return [Move(place=place, after=place.end_offset if offset is None else offset) for place, offset in zip(places, at, strict=True)]
-    return [Move(place=place, after=_after(place, target)) for place in places]
+        found = kafka.offsets_at([position.partition for position in positions], target.number)
+        at = (found[position.partition] for position in positions)
+        return [
+            Move(position=position, after=position.end_offset if offset is None else offset)
+            for position, offset in zip(positions, at, strict=True)
+        ]
+    return [Move(position=position, after=_after(position, target)) for position in positions]
 
 
-def _after(place: GroupPosition, target: Target) -> int:
+def _after(position: GroupPosition, target: Target) -> int:
     if target.kind == "earliest":
-        return place.first_offset
+        return position.first_offset
     if target.kind == "latest":
-        return place.end_offset
-    if place.first_offset <= target.number <= place.end_offset:
+        return position.end_offset
+    if position.first_offset <= target.number <= position.end_offset:
         return target.number
-    held = f"it holds {place.first_offset} to {place.end_offset - 1}" if place.end_offset > place.first_offset else "it is empty"
-    raise KafkaRefused(
-        f"offset {target.number} is not in {place.partition.topic}/{place.partition.partition}: {held}, its end is {place.end_offset}"
+    held = (
+        f"it holds {position.first_offset} to {position.end_offset - 1}" if position.end_offset > position.first_offset else "it is empty"
     )
+    raise KafkaRefused(f"offset {target.number} is not in {_shown([position.partition])}: {held}, its end is {position.end_offset}")
 
 
 def _shown(partitions: Sequence[Partition]) -> str:

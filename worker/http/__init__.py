@@ -1,1 +1,1 @@
-"""What the worker answers over HTTP. `worker.service` opens and ends it; only `server` and `api` load the libraries for it."""
+"""What the worker answers over HTTP. `worker.service` starts and ends it; only `server` and `api` load the libraries it needs."""

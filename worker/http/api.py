@@ -1,8 +1,8 @@
 """The app: paths, and what each answers. The only file that knows Starlette.
 
-`POST /api/search` takes a query as JSON, the value of a Kafka request, and answers with the same reply; errors are the same object
-everywhere. Nothing of a query is read here: the query lane does that, so that an error is the same over HTTP and over Kafka. The pages
-(`/healthz`, `/readyz`, `/metrics`) are handed in, and need no token.
+`POST /api/search` takes the JSON that a Kafka request has as its value, and answers with the JSON of the Kafka reply. The body is not
+parsed here: the query stages do that, so that errors are the same over HTTP and Kafka. The pages (`/healthz`, `/readyz`, `/metrics`)
+are passed in and need no token.
 """
 
 import asyncio
@@ -21,7 +21,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from worker.http.pending_queries import PendingQueries
 from worker.http.request_checks import check_host, check_length, check_token, check_type, too_long
-from worker.http.responses import HttpError, Page, error_value, status_of
+from worker.http.responses import HttpError, Page, status_of
+from worker.query import error_document
 
 _JSON = "application/json"
 _CODE_OF = {404: "not_found", 405: "wrong_method"}
@@ -29,50 +30,47 @@ _CODE_OF = {404: "not_found", 405: "wrong_method"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestRules:
-    """What a request must keep to.
-
-    Thread: any.
-    """
+    """What a request must satisfy."""
 
     token: str
-    """Empty: none is asked for."""
-    own_names_only: bool
-    """Whether it must call us localhost, or by an address."""
+    """Empty: none is required."""
+    checks_host: bool
+    """Whether `Host` must be localhost or an IP address."""
     max_body_bytes: int
     body_s: float
 
 
-def new_app(asking: PendingQueries, rules: RequestRules, say: Callable[[str], None], pages: Mapping[str, Page]) -> ASGIApp:
-    """Make the app. A request that fails as nobody expected is answered 500 and said; it stops nothing.
+def new_app(queries: PendingQueries, rules: RequestRules, say: Callable[[str], None], pages: Mapping[str, Page]) -> ASGIApp:
+    """Return the app. A request that fails unexpectedly is answered 500 and logged, and the service goes on.
 
-    Other stages stop the service then, because nobody knows what they have settled. A request settles nothing, and no stranger may
-    stop a worker with one that a library does not expect.
+    An unexpected failure in another stage stops the service, because what it has settled is then unknown. A request settles nothing,
+    and a client must not be able to stop a worker with bytes that a library does not expect.
     """
 
     async def search(request: Request) -> Response:
         check_token(request.headers.get("authorization"), rules.token)
         check_type(request.headers.get("content-type"))
         check_length(request.headers.get("content-length"), rules.max_body_bytes)
-        reply = await asking.ask(await _body(request, rules))
-        status, headers = status_of(reply)
-        return Response(reply, status, headers, _JSON)
+        reply = await queries.reply_to(await _body(request, rules))
+        status, headers = status_of(reply.code)
+        return Response(reply.value, status, headers, _JSON)
 
     async def failed(_request: Request, error: Exception) -> Response:
         *_, where = traceback.extract_tb(error.__traceback__)
         say(f"http: a request failed and was answered 500: {type(error).__name__} at {Path(where.filename).name}:{where.lineno}")
-        return Response(error_value("internal", "a fault of the worker's own; its log says where"), 500, media_type=_JSON)
+        return Response(error_document("internal", "a fault of the worker's own; its log says where"), 500, media_type=_JSON)
 
     app = Starlette(
         routes=[Route("/api/search", search, methods=["POST"]), *(Route(path, _endpoint(page)) for path, page in pages.items())],
-        middleware=[Middleware(_HostCheck)] if rules.own_names_only else [],
-        exception_handlers={HTTPException: _unknown, HttpError: _refused, ClientDisconnect: _gone, Exception: failed},
+        middleware=[Middleware(_HostCheck)] if rules.checks_host else [],
+        exception_handlers={HTTPException: _not_routed, HttpError: _refused, ClientDisconnect: _disconnected, Exception: failed},
     )
-    app.router.redirect_slashes = False  # the address in a redirect would be the sender's own word
+    app.router.redirect_slashes = False  # a redirect would repeat the `Host` that the client sent
     return app
 
 
 def _endpoint(page: Page) -> Callable[[Request], Response]:
-    """Not a coroutine, so that it runs beside the event loop: a scrape reads all of the service."""
+    """Return a plain function, which Starlette runs on another thread: rendering metrics must not block the event loop."""
 
     def answer(request: Request) -> Response:
         found = page(request.headers.get("accept", ""))
@@ -82,10 +80,7 @@ def _endpoint(page: Page) -> Callable[[Request], Response]:
 
 
 class _HostCheck:
-    """Lets only requests through that call us localhost, or by an address.
-
-    Thread: the event loop.
-    """
+    """Passes only requests on whose `Host` is localhost or an IP address."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -100,12 +95,12 @@ class _HostCheck:
 
 
 async def _body(request: Request, rules: RequestRules) -> bytes:
-    """Read the body; of one that is too long no more than shows it, of one that is too slow no longer. Raises HttpError."""
+    """Read the body until it exceeds the limit in bytes or in seconds. Raises HttpError."""
     body = bytearray()
     try:
         async with asyncio.timeout(rules.body_s):
-            async for piece in request.stream():
-                body += piece
+            async for part in request.stream():
+                body += part
                 if len(body) > rules.max_body_bytes:
                     raise too_long(rules.max_body_bytes)
     except TimeoutError:
@@ -115,7 +110,7 @@ async def _body(request: Request, rules: RequestRules) -> bytes:
 
 
 def _answer(refused: HttpError) -> Response:
-    return Response(refused.value, refused.status, refused.headers, _JSON)
+    return Response(refused.body, refused.status, refused.headers, _JSON)
 
 
 async def _refused(_request: Request, error: Exception) -> Response:
@@ -124,14 +119,14 @@ async def _refused(_request: Request, error: Exception) -> Response:
     return _answer(error)
 
 
-async def _unknown(_request: Request, error: Exception) -> Response:
-    """Answer what the router refuses."""
+async def _not_routed(_request: Request, error: Exception) -> Response:
+    """Answer a request for an unknown path or with a wrong method."""
     if not isinstance(error, HTTPException):
         raise TypeError("only for HTTPException")
     code = _CODE_OF.get(error.status_code, "bad_request")
-    return Response(error_value(code, error.detail), error.status_code, error.headers, _JSON)
+    return Response(error_document(code, error.detail), error.status_code, error.headers, _JSON)
 
 
-async def _gone(_request: Request, _error: Exception) -> Response:
-    """Nobody reads it: the client hung up while it sent the body."""
+async def _disconnected(_request: Request, _error: Exception) -> Response:
+    """Return any response: the client hung up while it sent the body."""
     return Response(status_code=400)

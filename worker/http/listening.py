@@ -1,6 +1,6 @@
-"""Takes the port before anything else starts, so that a port in use is told at once and in one line.
+"""Opens the port before anything else starts, so that a port in use is reported at once and in one line.
 
-No library is needed for it; what comes in before the server runs waits in the socket's queue.
+This loads no server library. Connections that arrive before the server runs wait in the socket's backlog.
 """
 
 import ipaddress
@@ -8,30 +8,27 @@ import os
 import socket
 from dataclasses import dataclass
 
-from worker.settings.status_table import HttpTable
+from worker.settings.service_tables import HttpTable
 
 _BACKLOG = 128
 
 
 class HttpRefused(Exception):
-    """The user must change where we listen; the message is one line."""
+    """The address cannot be listened on; the message is one line that names the settings to change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """A socket that listens; whoever serves it closes it.
-
-    Thread: any.
-    """
+    """A socket that listens; the server that uses it closes it."""
 
     socket: socket.socket
     host: str
-    """The address, not the name."""
+    """An IP address, never a name."""
     port: int
 
     @property
     def url(self) -> str:
-        """Where to ask."""
+        """The base URL."""
         return f"http://[{self.host}]:{self.port}" if ":" in self.host else f"http://{self.host}:{self.port}"
 
     @property
@@ -41,12 +38,12 @@ class Listening:
 
 
 def listen(table: HttpTable) -> Listening:
-    """Listen where the table says. Raises HttpRefused."""
+    """Listen on the configured address. Raises HttpRefused."""
     try:
         family, _, _, _, address = socket.getaddrinfo(table.host, table.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        # it listens at once, because two that are only bound may have the same port
+        # listen at once: two sockets may be bound to one port, but only one of them can listen
         listener = socket.create_server(address[:2], family=family, backlog=_BACKLOG)
-        # for what is accepted, too: an answer's body would wait 40 ms for the acknowledgement of its head
+        # accepted connections inherit it; without it a body waits 40 ms for the acknowledgement of its head
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except (socket.gaierror, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)

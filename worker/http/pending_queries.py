@@ -1,7 +1,7 @@
-"""Between HTTP and the query lane: what is open, how much of it, and whether any more may come in.
+"""The queries over HTTP that have no reply so far: how many there may be, how long each waits, and when no more are accepted.
 
-The app asks; the answer step replies from its own thread. At most `most_open` questions wait for a reply, each at most `timeout_s`.
-After `stop_intake` not one more gets into the lane, so that it can be closed; after `give_up` nobody waits any more.
+The app calls `reply_to`; the answer step replies from its own thread. After `stop_intake` nothing more enters the query lane, so that
+it can be closed; after `give_up` nothing waits any more.
 """
 
 import asyncio
@@ -10,86 +10,82 @@ import threading
 import time
 from collections.abc import Callable
 
-from worker.http.responses import LATER_S, SOON_S, HttpError, error_value, retry_after
-from worker.query import QueryRequest, Requester
+from worker.http.responses import BUSY_RETRY_S, OUTAGE_RETRY_S, HttpError, retry_after
+from worker.query import QueryReply, QueryRequest, Requester, error_reply
 
-Take = Callable[[QueryRequest], bool]
-"""Puts a question into the query lane, never blocks; False when it cannot be taken now."""
+TakeRequest = Callable[[QueryRequest], bool]
+"""Puts a request into the query lane, never blocks; False if it cannot be taken now."""
 
 
-class _Waiting:
-    """One question's asker, who waits on the event loop.
+class _PendingReply:
+    """A reply that the event loop waits for.
 
-    Thread: `reply` from any.
+    Thread: `resolve` from any, the rest on the event loop.
     """
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self.answered: asyncio.Future[bytes] = self._loop.create_future()
+        self.future: asyncio.Future[QueryReply] = self._loop.create_future()
 
-    def reply(self, value: bytes, *, deadline_s: float | None = None) -> None:  # noqa: ARG002 - who asks over HTTP waits as long as it likes
-        with contextlib.suppress(RuntimeError):  # the loop has ended, and with it the connection
-            self._loop.call_soon_threadsafe(self._resolve, value)
+    def resolve(self, reply: QueryReply, *, deadline_s: float | None = None) -> None:  # noqa: ARG002 - the client waits as long as it likes
+        with contextlib.suppress(RuntimeError):  # the loop has ended, and the connection with it
+            self._loop.call_soon_threadsafe(self._set, reply)
 
-    def _resolve(self, value: bytes) -> None:
-        if not self.answered.done():  # it is when time was up
-            self.answered.set_result(value)
+    def _set(self, reply: QueryReply) -> None:
+        if not self.future.done():  # it is done after a timeout
+            self.future.set_result(reply)
 
 
 class PendingQueries:
-    """Each question is put into the lane once or refused; its place is free again when it was answered or its time was up.
+    """At most `max_open` requests wait for a reply, each at most `timeout_s`; one that is not accepted never enters the lane.
 
-    Thread: `ask` on the event loop, the rest from any.
+    Thread: `reply_to` on the event loop, the rest from any.
     """
 
-    def __init__(self, take: Take, *, most_open: int, timeout_s: float) -> None:
-        self._take = take
-        self._most_open = most_open
+    def __init__(self, take_request: TakeRequest, *, max_open: int, timeout_s: float) -> None:
+        self._take_request = take_request
+        self._max_open = max_open
         self._timeout_s = timeout_s
-        self._gate = threading.Lock()
-        self._open: set[_Waiting] = set()
-        self._is_ended = False
+        self._lock = threading.Lock()
+        """Held while a request is put into the lane, so that `stop_intake` returns after it."""
+        self._open: set[_PendingReply] = set()
+        self._is_stopped = False
 
-    async def ask(self, value: bytes) -> bytes:
-        """Return the reply (JSON) to a request's value, as it came. Raises HttpError: too many are open, not now, or no reply in time."""
-        waiting = _Waiting()
-        question = QueryRequest(value, Requester(waiting.reply, time.monotonic()))
-        with self._gate:
-            if self._is_ended:
-                raise _not_now()
-            if len(self._open) >= self._most_open:
-                reason = f"{self._most_open} queries are open already (http.max_open_queries)"
-                raise HttpError(429, "too_many", reason, headers=retry_after(SOON_S))
-            if not self._take(question):
-                raise _not_now()
-            self._open.add(waiting)
+    async def reply_to(self, value: bytes) -> QueryReply:
+        """Put a request (its body) into the lane and return its reply. Raises HttpError: too many open, not accepting, or timed out."""
+        pending = _PendingReply()
+        request = QueryRequest(value, Requester(pending.resolve, time.monotonic()))
+        with self._lock:
+            if self._is_stopped:
+                raise _not_accepting()
+            if len(self._open) >= self._max_open:
+                reason = f"{self._max_open} queries are open already (http.max_open_queries)"
+                raise HttpError(429, "too_many", reason, headers=retry_after(BUSY_RETRY_S))
+            if not self._take_request(request):
+                raise _not_accepting()
+            self._open.add(pending)
         try:
             async with asyncio.timeout(self._timeout_s):
-                return await waiting.answered
+                return await pending.future
         except TimeoutError:
             raise HttpError(504, "expired", f"not answered within {self._timeout_s:g} s (http.timeout_s)") from None
         finally:
-            with self._gate:
-                self._open.discard(waiting)
+            with self._lock:
+                self._open.discard(pending)
 
     def stop_intake(self) -> None:
-        """From when this returns, nothing more is put into the lane; what is open may still be answered."""
-        with self._gate:
-            self._is_ended = True
+        """From when this returns nothing more enters the lane; open requests may still be answered."""
+        with self._lock:
+            self._is_stopped = True
 
     def give_up(self) -> None:
-        """Stop the intake and answer everything that is open: nobody else will any more."""
-        with self._gate:
-            self._is_ended = True
+        """Stop the intake and answer everything that is open: the answer step has ended."""
+        with self._lock:
+            self._is_stopped = True
             left = list(self._open)
-        for waiting in left:
-            waiting.reply(error_value("unavailable", "the worker stops before this query is answered"))
-
-    @property
-    def open(self) -> int:
-        """How many questions wait for a reply."""
-        return len(self._open)
+        for pending in left:
+            pending.resolve(error_reply("unavailable", "the worker stops before this query is answered"))
 
 
-def _not_now() -> HttpError:
-    return HttpError(503, "unavailable", "the worker is starting or stopping", headers=retry_after(LATER_S))
+def _not_accepting() -> HttpError:
+    return HttpError(503, "unavailable", "the worker is starting or stopping", headers=retry_after(OUTAGE_RETRY_S))

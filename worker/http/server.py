@@ -1,14 +1,14 @@
-"""The HTTP server: an event loop on a thread of its own. The only file that knows uvicorn.
+"""The HTTP server: an event loop on its own thread. The only file that imports uvicorn.
 
 Theory of operation
-1. The socket listens already (`worker.http.listening`). `start` begins to answer, `stop_intake` refuses what is new, `close` ends.
-2. What a stranger can hold is bounded (`ServerLimits`): connections; the life of one on which no request is being answered, be it silent,
-   sending a head slowly or not reading its answer; a head (16 KiB, h11's own bound); a body in bytes (`http.max_body_bytes`) and
-   seconds; what still arrives of one that was refused (`MOST_UNASKED_BYTES`); open queries (`http.max_open_queries`) and how long each
-   waits (`http.timeout_s`).
-3. Nothing waits for it: the thread is a daemon, and `close` returns in time whatever clients do.
+1. The socket listens already (`worker.http.listening`). `start` begins to answer, `stop_intake` refuses new queries, `close` ends.
+2. Everything a client can occupy is bounded (`ServerLimits`): the number of connections; how long a connection lives while no request on
+   it is being answered, whether it is silent, sends a head slowly or does not read its answer; the size of a head (16 KiB, h11's
+   limit); the size (`http.max_body_bytes`) and duration of a body; what arrives of a refused body (`MAX_IDLE_BYTES`); the number of open
+   queries (`http.max_open_queries`) and how long each waits (`http.timeout_s`).
+3. Shutdown never waits for it: the thread is a daemon, and `close` returns in time whatever clients do.
 
-Not taken: uvicorn's `limit_concurrency`, which counts connections only when one of them has sent a whole head, and never closes any.
+Not taken: uvicorn's `limit_concurrency`. It counts a connection only once a whole head has arrived, and never closes one.
 """
 
 import asyncio
@@ -24,69 +24,67 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from worker.http.api import RequestRules, new_app
 from worker.http.listening import Listening
-from worker.http.pending_queries import PendingQueries, Take
+from worker.http.pending_queries import PendingQueries, TakeRequest
 from worker.http.responses import Page
 from worker.runtime.stage import Crash, Stage
-from worker.settings.status_table import HttpTable
+from worker.settings.service_tables import HttpTable
 
-MOST_UNASKED_BYTES = 1024 * 1024
-"""So much of a body that was refused is taken and forgotten, so that its sender reads why; then the connection is cut off."""
+MAX_IDLE_BYTES = 1024 * 1024
+"""Read and discarded while no request is being answered. The sender of a refused body can then read the refusal; after more, the
+connection is cut off."""
 _KEEP_ALIVE_S = 5
 _END_S = 2.0
-"""How long answers that are being sent may take once the server ends."""
+"""How long sending the last answers may take at shutdown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerLimits:
-    """What strangers may hold.
+    """What clients may occupy."""
 
-    Thread: any.
-    """
-
-    most_connections: int = 512
-    """The next are cut off."""
-    lull_s: float = 60.0
-    """How long a connection lives on which no request is being answered; enough to read the longest answer over a slow line."""
+    max_connections: int = 512
+    """Further connections are cut off."""
+    idle_s: float = 60.0
+    """How long a connection lives while no request on it is being answered; enough to read the longest answer over a slow line."""
     body_s: float = 10.0
     """How long a body may take to arrive."""
 
 
 class HttpServer:
-    """Answers what comes in at a socket, from `start` until `close`.
+    """Answers requests at a socket, from `start` until `close`.
 
-    Thread: main; the app runs on a thread of its own.
+    Thread: main; the app runs on its own thread.
     """
 
     def __init__(
         self,
         listening: Listening,
         table: HttpTable,
-        take: Take,
+        take_request: TakeRequest,
         *,
         say: Callable[[str], None],
         on_crash: Crash,
         pages: Mapping[str, Page] = MappingProxyType({}),
-        bounds: ServerLimits | None = None,
+        limits: ServerLimits | None = None,
     ) -> None:
-        """`take` puts a question into the query lane, on the server's thread; `on_crash` is told when that ends by itself."""
+        """`take_request` puts a query into the query lane, on the server's thread; `on_crash` is called if that thread fails."""
         self.listening = listening
         self._say = say
-        self._asking = PendingQueries(take, most_open=table.max_open_queries, timeout_s=table.timeout_s)
+        self._queries = PendingQueries(take_request, max_open=table.max_open_queries, timeout_s=table.timeout_s)
         token = table.token.get_secret_value()
-        own_names_only = listening.is_loopback and not token
-        bounds = bounds or ServerLimits()
-        rules = RequestRules(token=token, own_names_only=own_names_only, max_body_bytes=table.max_body_bytes, body_s=bounds.body_s)
+        limits = limits or ServerLimits()
+        checks_host = listening.is_loopback and not token
+        rules = RequestRules(token=token, checks_host=checks_host, max_body_bytes=table.max_body_bytes, body_s=limits.body_s)
         if not listening.is_loopback and not token:
-            say(f"http listens on {listening.host} without a token: whoever reaches it can search the logs; set http.token")
+            say(f"http listens on {listening.host} without a token: everyone who can reach it can search the logs; set http.token")
         self._server = uvicorn.Server(
             uvicorn.Config(
-                new_app(self._asking, rules, say, pages),
-                http=_bounded(bounds),
+                new_app(self._queries, rules, say, pages),
+                http=_protocol_with(limits),
                 ws="none",
                 lifespan="off",
                 workers=1,
                 log_config=None,
-                log_level=logging.CRITICAL,  # a request that is no HTTP is its sender's fault, and no line in our log
+                log_level=logging.CRITICAL,  # malformed HTTP is the client's fault and must not fill our log
                 access_log=False,
                 proxy_headers=False,
                 server_header=False,
@@ -102,12 +100,12 @@ class HttpServer:
         self._stage.start()
 
     def stop_intake(self) -> None:
-        """From when this returns, nothing more is put into the query lane; what is open may still be answered."""
-        self._asking.stop_intake()
+        """From when this returns nothing more enters the query lane; open queries may still be answered."""
+        self._queries.stop_intake()
 
     def close(self, timeout_s: float) -> None:
-        """Answer what is open, 503 if nobody else has, and end; returns after `timeout_s` at the latest."""
-        self._asking.give_up()
+        """Answer open queries with 503 and end; returns after `timeout_s` at the latest."""
+        self._queries.give_up()
         self._server.should_exit = True
         if self._stage.ident is None:
             self.listening.socket.close()
@@ -116,7 +114,7 @@ class HttpServer:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the thread runs."""
+        """Whether the server's thread runs."""
         return self._stage.is_alive()
 
     @property
@@ -126,79 +124,83 @@ class HttpServer:
 
     def _body(self) -> None:
         with asyncio.Runner() as runner:
-            runner.get_loop().set_exception_handler(self._tell)
+            runner.get_loop().set_exception_handler(self._say_loop_error)
             runner.run(self._serve())
 
     async def _serve(self) -> None:
         await self._server.serve(sockets=[self.listening.socket])
         for connection in list(self._server.server_state.connections):
             connection.transport.abort()
-        await asyncio.sleep(0)  # one turn of the loop, in which they close
+        await asyncio.sleep(0)  # lets the loop close them
 
-    def _tell(self, _loop: asyncio.AbstractEventLoop, facts: dict[str, Any]) -> None:
-        """Say what went wrong outside of any request: no more descriptors, a connection that broke."""
-        error = facts.get("exception")
-        self._say(f"http: {facts['message']}" + (f" ({type(error).__name__})" if error is not None else ""))
+    def _say_loop_error(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Log an error outside of any request, such as no file descriptors left or a broken connection."""
+        error = context.get("exception")
+        self._say(f"http: {context['message']}" + (f" ({type(error).__name__})" if error is not None else ""))
 
 
-class _Bounded(H11Protocol):
-    """One connection, bounded where uvicorn leaves it to the other side.
+class _BoundedConnection(H11Protocol):
+    """One connection, cut off when it has been idle for too long or has sent too much while idle; uvicorn has no such limits.
+
+    It overrides methods that are not uvicorn's public API, so pyproject.toml allows no untried minor version.
 
     Thread: the event loop.
     """
 
-    bounds: ServerLimits
+    limits: ServerLimits
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as in uvicorn
         super().connection_made(transport)
-        self._lull: asyncio.TimerHandle | None = None
-        self._begin_lull()
-        if len(self.connections) > self.bounds.most_connections:
+        self._idle_timer: asyncio.TimerHandle | None = None
+        self._begin_idle()
+        if len(self.connections) > self.limits.max_connections:
             transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._end_lull()
+        self._end_idle()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
         if self._is_answering():
-            self._end_lull()
+            self._end_idle()
             return
-        self._unasked_bytes += len(data)
-        if self._unasked_bytes > MOST_UNASKED_BYTES:
+        self._idle_bytes += len(data)
+        if self._idle_bytes > MAX_IDLE_BYTES:
             self.transport.abort()
 
     def send_400_response(self, msg: str) -> None:
         super().send_400_response(msg)
-        if self._is_answering():  # uvicorn would let the app answer, too, and h11 would not
+        if self._is_answering():  # the app must not answer as well: h11 would refuse to send it
             self.cycle.disconnected = True
             self.cycle.message_event.set()
 
     def on_response_complete(self) -> None:
-        self._begin_lull()
-        super().on_response_complete()  # takes the next request if it is here already
+        self._begin_idle()
+        super().on_response_complete()  # starts the next request if it has arrived
         if self._is_answering():
-            self._end_lull()
+            self._end_idle()
 
     def _is_answering(self) -> bool:
         cycle = cast("RequestResponseCycle | None", self.cycle)  # None before the first request
         is_open = cycle is not None and not cycle.response_complete and not cycle.disconnected
-        return is_open and not self.transport.get_write_buffer_size()  # else the answer before it is not read yet
+        return is_open and not self.transport.get_write_buffer_size()  # else the previous answer is not read yet
 
-    def _begin_lull(self) -> None:
-        self._end_lull()
-        self._unasked_bytes = 0
-        self._lull = self.loop.call_later(self.bounds.lull_s, self.transport.abort)
+    def _begin_idle(self) -> None:
+        self._end_idle()
+        self._idle_bytes = 0
+        self._idle_timer = self.loop.call_later(self.limits.idle_s, self.transport.abort)
 
-    def _end_lull(self) -> None:
-        if self._lull is not None:
-            self._lull.cancel()
-            self._lull = None
+    def _end_idle(self) -> None:
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+            self._idle_timer = None
 
 
-def _bounded(limits: ServerLimits) -> type[asyncio.Protocol]:
-    class Bounded(_Bounded):
-        bounds = limits
+def _protocol_with(server_limits: ServerLimits) -> type[asyncio.Protocol]:
+    """Return the class of connections with these limits; uvicorn makes the instances."""
 
-    return Bounded
+    class BoundedConnection(_BoundedConnection):
+        limits = server_limits
+
+    return BoundedConnection

@@ -1,1 +1,1 @@
-"""Where a line is indexed: records in, rows acknowledged, every template embedded once."""
+"""Where a line is indexed: records in, acknowledged rows out, each template embedded once."""

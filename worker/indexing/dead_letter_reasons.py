@@ -1,19 +1,33 @@
-"""From a record that cannot be indexed to its dead letter: the stream makes them, and `vectail verify --repair` those that are missing."""
+"""Why the worker rejects records and pieces, and the dead letters that say so.
 
-from collections.abc import Sequence
+The stream makes them, and so does `vectail verify --repair` for those that are missing.
+"""
+
+from collections.abc import Mapping, Sequence
 
 from consumers.record import Record
-from producers.envelope import DeadLetter
-from worker.indexing.pieces import TOO_MANY_CHUNKS
+from consumers.rejection import RejectedPiece, RejectingStage, Rejection
+from producers.envelope import DeadLetter, ListedPiece
+from sinks.sink import SinkRejected
 
-KINDS = {"decode": ("undecodable", "too_large"), "chunk": (TOO_MANY_CHUNKS,), "embed": ("rejected",), "store": ("refused",)}
-"""Stages that give a record up, and in a word each why: what is counted."""
-REFUSED_BY_SINK = "refused by the sink: "
-"""How the reason of a row begins that the sink refuses alone."""
+REJECTION_KINDS: Mapping[RejectingStage, tuple[str, ...]] = {
+    "decode": ("undecodable", "too_large"),
+    "chunk": ("too_many_chunks",),
+    "embed": ("rejected",),
+    "store": ("refused",),
+}
+"""The kinds of rejection that each stage makes: the label values that the metric shows from the start."""
+TOO_MANY_CHUNKS = Rejection("chunk", "too_many_chunks", "too_many_chunks")
+"""Rejects an entry as piece (sub, 0) of its record."""
 
 
-def letter_of(record: Record, reason: str, pieces: Sequence[tuple[int, int, str]]) -> DeadLetter:
-    """Make the dead letter of a record; `pieces` are (sub, chunk, reason) of those that were rejected, none: the whole record is bad."""
+def refused_by_sink(error: SinkRejected) -> Rejection:
+    """Reject the one row of a write that the sink refused."""
+    return Rejection("store", "refused", f"refused by the sink: {error}")
+
+
+def letter_of(record: Record, rejection: Rejection, pieces: Sequence[RejectedPiece]) -> DeadLetter:
+    """Make the dead letter of a record for its first rejection; without `pieces` the whole record is rejected."""
     return DeadLetter(
         topic=record.topic,
         partition=record.partition,
@@ -23,20 +37,7 @@ def letter_of(record: Record, reason: str, pieces: Sequence[tuple[int, int, str]
         key=record.key,
         value=record.value,
         headers=record.headers,
-        stage=_stage_of(reason) if pieces else "decode",
-        reason=reason,
-        pieces=pieces,
+        stage=rejection.stage,
+        reason=rejection.reason,
+        pieces=[ListedPiece(sub, chunk, why.reason) for sub, chunk, why in pieces],
     )
-
-
-def _stage_of(reason: str) -> str:
-    """Say which stage gives a reason; what neither chunking nor the sink says is the engine's."""
-    if reason == TOO_MANY_CHUNKS:
-        return "chunk"
-    return "store" if reason.startswith(REFUSED_BY_SINK) else "embed"
-
-
-def kind_of(letter: DeadLetter) -> tuple[str, str]:
-    """Return the stage that gave a record up and why, in the words of `KINDS`: a few, whatever the reason says."""
-    kinds = KINDS[letter.stage]
-    return letter.stage, next((kind for kind in kinds if letter.reason.startswith(kind)), kinds[0])

@@ -22,9 +22,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from consumers.rejection import Rejection
 from worker.embedding.model.space import words_of
 from worker.indexing.known_templates import KnownTemplates
-from worker.indexing.savings import Savings, together
+from worker.indexing.savings import Savings, merge_savings
 from worker.messages import Chunk, Source
 
 
@@ -34,7 +35,7 @@ class JoinResult(NamedTuple):
     known: list[Chunk]
     mine: list[Chunk]
     """One chunk for each flight that this call began; it is parked too."""
-    rejected: list[tuple[Chunk, str]]
+    rejected: list[tuple[Chunk, Rejection]]
 
 
 class Completed(NamedTuple):
@@ -67,7 +68,7 @@ class Flights:
         self._parked: dict[str, list[Chunk]] = {}
         self._keep_s = keep_s
         self._known = KnownTemplates(most=most_known)
-        self._rejected: dict[str, str] = {}
+        self._rejected: dict[str, Rejection] = {}
         self._most_rejected = most_rejected
         self._savings: dict[str, Savings] = {}
 
@@ -80,13 +81,13 @@ class Flights:
         with self._lock:
             self._known.keep_s = keep_s
             topics: dict[str, list[int]] = {}
-            for i, (chunk, tokens) in enumerate(zip(chunks, self._known.find(templates, words, self._clock()), strict=True)):
+            for i, (chunk, tokens) in enumerate(zip(chunks, self._known.find_tokens(templates, words, self._clock()), strict=True)):
                 topic = chunk.receipt.record.topic
                 topics.setdefault(topic, []).append(i)
                 self._place(chunk, tokens, boarding, self._of(topic))
             for topic, places in topics.items():
                 self._of(topic).chunks += len(places)
-                self._of(topic).distinct.add(words[np.array(places)])
+                self._of(topic).distinct.add_digests(words[np.array(places)])
         return boarding
 
     def land(self, landings: Iterable[Completed]) -> list[Chunk]:
@@ -96,15 +97,15 @@ class Flights:
             now_s = self._clock()
             for landing in landings:
                 parked = self._parked.pop(landing.template, [])
-                self._known.add(landing.template, landing.tokens, now_s)
+                self._known.add_template(landing.template, landing.tokens, now_s)
                 self._count_landed(landing, parked)
                 freed += parked
         return freed
 
-    def fail(self, template: str, reason: str) -> list[Chunk]:
+    def fail(self, template: str, rejection: Rejection) -> list[Chunk]:
         """Remember a template that can never be stored; return the chunks that were parked with it."""
         with self._lock:
-            self._rejected[template] = reason
+            self._rejected[template] = rejection
             if len(self._rejected) > self._most_rejected:
                 del self._rejected[next(iter(self._rejected))]
             parked = self._parked.pop(template, [])
@@ -122,7 +123,7 @@ class Flights:
     def total(self) -> Savings:
         """Return what was saved so far, all topics together."""
         with self._lock:
-            return together(self._savings.values())
+            return merge_savings(self._savings.values())
 
     def _of(self, topic: str) -> Savings:
         savings = self._savings.get(topic)

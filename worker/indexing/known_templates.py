@@ -1,10 +1,10 @@
-"""Templates whose rows this process has seen acknowledged: 28 bytes each, however many there are.
+"""Templates whose rows this process has seen acknowledged, at 28 bytes each.
 
-Flights ask for a list of templates at a time and hold their own lock meanwhile. A template that is not found costs one look into the
-cache; one that is found goes past everything, so nothing is found here that was not added.
+Flights look up a list of templates at a time, under their own lock. A template that is missing here costs one cache lookup; one that is
+found skips embedding and storing, so a false hit must be impossible: both halves of the digest are compared.
 
-What was added last stands in a dict; when that is full it is folded into sorted columns, which are searched by the first half of the
-digest and compared in both. A dict of all of them would take 180 bytes each.
+Recent templates are in a dict. When it is full they are merged into sorted columns, which are searched by the first half of the digest.
+A dict of all templates would take 180 bytes each.
 """
 
 import math
@@ -18,7 +18,8 @@ from worker.embedding.model.space import words_of
 
 _RECENT = 4096
 _RECENT_SHARE = 64
-"""Templates in the dict at most: so many, or this part of all. Folding moves every column once (0.2 s at five million)."""
+"""The dict holds at most `_RECENT` templates, or 1/`_RECENT_SHARE` of all if that is more. A merge copies every column once (0.2 s at
+five million templates)."""
 _NS = 1_000_000_000
 
 
@@ -28,20 +29,20 @@ class _Recent(NamedTuple):
 
 
 class _Columns(NamedTuple):
-    """Templates in the order of `high`; row i of every column is template i's."""
+    """Templates sorted by `high`; row i of every column belongs to template i."""
 
     high: NDArray[np.uint64]
     """The first half of the digest."""
     low: NDArray[np.uint64]
     added_ns: NDArray[np.int64]
-    """On the clock of the caller; no two alike, so that the oldest are known."""
+    """On the caller's clock; unique, so that the oldest n are defined."""
     tokens: NDArray[np.uint32]
 
-    def only(self, keep: NDArray[np.bool_]) -> "_Columns":
+    def select(self, keep: NDArray[np.bool_]) -> "_Columns":
         return _Columns._make(column[keep] for column in self)
 
-    def places(self, words: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """Return where each digest of uint64[n, 2] stands, and whether it does."""
+    def locate(self, words: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """Return for each digest of uint64[n, 2] its row, and whether it is there at all."""
         if not len(self.high):
             return np.zeros(len(words), np.intp), np.zeros(len(words), np.bool_)
         at = np.minimum(np.searchsorted(self.high, words[:, 0]), len(self.high) - 1)
@@ -53,7 +54,7 @@ def _empty() -> _Columns:
 
 
 class KnownTemplates:
-    """At most `most` templates, each for at most `keep_s` seconds (which may change) after it was added last; the oldest go first.
+    """At most `most` templates, each for at most `keep_s` seconds after it was last added; the oldest go first. `keep_s` may change.
 
     Thread: one at a time; flights hold their lock.
     """
@@ -65,17 +66,17 @@ class KnownTemplates:
         self._columns = _empty()
         self._last_ns = 0
 
-    def add(self, template: str, tokens: int, now_s: float) -> None:
-        """Know a template from now on; `tokens` is what its text costs. A template is 32 hex digits."""
+    def add_template(self, template: str, tokens: int, now_s: float) -> None:
+        """Add a template (32 hex digits), or renew it; `tokens` is the length of the model's input for it."""
         if len(self._recent) >= self._most_recent(len(self._columns.high)) and template not in self._recent:
-            self._fold(now_s)
+            self._merge_recent(now_s)
         self._last_ns = max(int(now_s * _NS), self._last_ns + 1)
         self._recent[template] = _Recent(tokens, self._last_ns)
 
-    def find(self, templates: Sequence[str], words: NDArray[np.uint64], now_s: float) -> list[int]:
-        """Return the tokens of each template, -1 for one that is not known; `words` is `words_of(templates)`."""
+    def find_tokens(self, templates: Sequence[str], words: NDArray[np.uint64], now_s: float) -> list[int]:
+        """Return the tokens of each template, -1 if it is not known; `words` is `words_of(templates)`."""
         oldest_ns = self._oldest_ns(now_s)
-        at, there = self._columns.places(words)
+        at, there = self._columns.locate(words)
         found = np.full(len(templates), -1, np.int64)
         if there.any():
             there &= self._columns.added_ns[at] >= oldest_ns
@@ -93,22 +94,22 @@ class KnownTemplates:
     def _oldest_ns(self, now_s: float) -> float:
         return (now_s - self.keep_s) * _NS
 
-    def _fold(self, now_s: float) -> None:
-        """Move what is recent into the columns; what is too old leaves, and then the oldest that are too many."""
+    def _merge_recent(self, now_s: float) -> None:
+        """Move the dict into the columns; drop what is older than `keep_s`, then the oldest beyond `most`."""
         words = words_of(list(self._recent))
         added = np.array([recent.added_ns for recent in self._recent.values()], np.int64)
         tokens = np.array([recent.tokens for recent in self._recent.values()], np.uint32)
         self._recent = {}
         order = np.argsort(words[:, 0], kind="stable")
         fresh = _Columns(words[order, 0], words[order, 1], added[order], tokens[order])
-        at, there = self._columns.places(words)
+        at, there = self._columns.locate(words)
         keep = self._columns.added_ns >= self._oldest_ns(now_s)
-        keep[at[there]] = False  # added anew
-        old = self._columns.only(keep)
+        keep[at[there]] = False  # added again since
+        old = self._columns.select(keep)
         before = np.searchsorted(old.high, fresh.high)
         columns: list[tuple[NDArray[Any], NDArray[Any]]] = list(zip(old, fresh, strict=True))
         merged = _Columns._make(np.insert(there, before, new) for there, new in columns)
         too_many = len(merged.high) - (self._most - self._most_recent(len(merged.high)))
         if too_many > 0:
-            merged = merged.only(merged.added_ns > np.partition(merged.added_ns, too_many - 1)[too_many - 1])
+            merged = merged.select(merged.added_ns > np.partition(merged.added_ns, too_many - 1)[too_many - 1])
         self._columns = merged

@@ -1,6 +1,6 @@
-"""From log entries to chunks, as the settings say: the one place where it is decided which pieces a line has and what they are.
+"""Splits log entries into pieces as configured: the only place that decides which rows an entry becomes.
 
-Prepare makes the index with it, `vectail estimate` foretells one, and `worker.audit` says what a record must have left there.
+Prepare builds the index with it, `vectail estimate` predicts an index, and `worker.audit` computes the rows that a record must have.
 """
 
 from collections.abc import Sequence
@@ -16,23 +16,21 @@ from worker.embedding.model.space import Digester
 from worker.embedding.tokenizer import Tokenizer
 from worker.settings.tables import DecodeTable, MaskTable, new_masker
 
-TOO_MANY_CHUNKS = "too_many_chunks"
-"""Why an entry becomes a dead letter: piece (sub, 0) of its record."""
 ENTRY_BYTES = 120
-"""What a LogEntry takes besides its texts (seen with tracemalloc, CPython 3.11)."""
+"""Memory of a LogEntry besides its texts (measured with tracemalloc, CPython 3.11)."""
 CHUNK_BYTES = 864
-"""What a Chunk takes besides its texts: 150 bytes and its digest in the flights, and, as if it were the first of its kind, what that grows
-to while the sink is away: token ids, then a vector."""
+"""Memory of a Chunk besides its texts and the numbers of its vector: 150 bytes, its digest in the flights, and what the first chunk of a
+template grows to while the sink is down (token ids, later a vector). Every chunk is counted as a first one."""
 _NUMBER_BYTES = 4
 
 
 def new_decoder(table: DecodeTable) -> Decoder:
-    """Make the decoder that the settings name."""
+    """Return a decoder as configured."""
     return Decoder(form=table.format, strict=table.errors == "strict", max_record_bytes=table.max_record_bytes)
 
 
 def new_chunker(mask: MaskTable, decode: DecodeTable, model: PreparedModel, tokenizer: Tokenizer) -> Chunker:
-    """Make the chunker that the settings name; `tokenizer` becomes its thread's."""
+    """Return a chunker as configured; it may be used only on the thread of `tokenizer`."""
     prefix = model.document_prefix
     return Chunker(
         mask=new_masker(mask).mask,
@@ -45,20 +43,21 @@ def new_chunker(mask: MaskTable, decode: DecodeTable, model: PreparedModel, toke
 
 
 class TemplatedPiece(NamedTuple):
-    """A piece of a log entry: which one of how many, its raw and its masked text, and the digest of the masked one.
-
-    Thread: any.
-    """
+    """A piece of a log entry: what becomes a `Chunk` once it has a receipt."""
 
     chunk: int
+    """Which piece of the entry, from 0."""
     chunks: int
+    """How many pieces the entry has."""
     text: str
+    """Raw, redacted."""
     masked: str
     template: str
+    """Digest of `masked`."""
 
 
 def split_entries(entries: Sequence[LogEntry], *, redactor: Redactor, chunker: Chunker, digester: Digester) -> list[list[TemplatedPiece]]:
-    """Redact, split and mask n entries: the pieces of each; an entry of more than `decode.max_chunks` has none."""
+    """Redact, split and mask n entries. Returns n lists of pieces, empty for an entry of more than `decode.max_chunks` pieces."""
     texts = redactor.redact([entry.text for entry in entries])
     return [
         [TemplatedPiece(index, len(pieces), piece.text, piece.masked, digester.digest(piece.masked)) for index, piece in enumerate(pieces)]
@@ -67,7 +66,7 @@ def split_entries(entries: Sequence[LogEntry], *, redactor: Redactor, chunker: C
 
 
 def held_bytes(entry: LogEntry, pieces: Sequence[TemplatedPiece], *, dim: int) -> int:
-    """Return what one entry and its pieces take in memory until the last of them is stored, each with a vector of `dim` numbers."""
+    """Return the memory, in bytes, of an entry and its pieces until all are stored, each piece with a vector of `dim` float32."""
     held = ENTRY_BYTES + getsizeof(entry.text) + len(entry.service) + len(entry.level)
     for piece in pieces:
         held += CHUNK_BYTES + _NUMBER_BYTES * dim + getsizeof(piece.masked)

@@ -9,20 +9,22 @@ from dataclasses import dataclass
 
 from consumers.decode.decoder import Decoder, LogEntry, Undecodable
 from consumers.ledger import Ledger, Receipt
+from consumers.rejection import Rejection
 from consumers.text.chunk import Chunker
 from consumers.text.redact import Redactor
 from worker.embedding.cache.levels import Levels
 from worker.embedding.model.space import Digester
 from worker.embedding.tokenizer import Tokenizer
+from worker.indexing.dead_letter_reasons import TOO_MANY_CHUNKS
 from worker.indexing.flights import Completed, Flights
-from worker.indexing.pieces import ENTRY_BYTES, TOO_MANY_CHUNKS, TemplatedPiece, held_bytes, split_entries
+from worker.indexing.pieces import ENTRY_BYTES, TemplatedPiece, held_bytes, split_entries
 from worker.messages import Chunk, EmbeddedChunk, EncodedChunk, StoreItem
 from worker.runtime.lane import Outlet
 from worker.runtime.limits import FaultLimit
 
 GROUP_BYTES = 1024 * 1024
 """Decoded bytes that prepare holds back at most before it sends them on: texts, and a constant for each entry."""
-Decoded = list[LogEntry] | str
+Decoded = list[LogEntry] | Rejection
 """The entries of a record, or why it has none."""
 _WAIT_S = 0.1
 
@@ -107,7 +109,7 @@ class Prepare:
         try:
             entries = self._decoder.decode(receipt.record)
         except Undecodable as error:
-            return error.reason
+            return error.rejection
         if not entries:
             receipt.drop("tombstone" if receipt.record.value is None else "empty")
         return entries
@@ -118,8 +120,8 @@ class Prepare:
         chunks = self._chunk(group)
         self._fail_point("decoded")
         boarding = self._flights.board(chunks)
-        for chunk, reason in boarding.rejected:
-            chunk.receipt.reject(chunk.entry.sub, chunk.chunk, reason)
+        for chunk, rejection in boarding.rejected:
+            chunk.receipt.reject(chunk.entry.sub, chunk.chunk, rejection)
         self._outlets.store.put(boarding.known)
         if boarding.mine:
             self._take_off(boarding.mine)
@@ -130,9 +132,9 @@ class Prepare:
         split = iter(split_entries(entries, redactor=self._redactor, chunker=self._chunker, digester=self._digester))
         chunks: list[Chunk] = []
         for receipt, decoded in group:
-            if isinstance(decoded, str):
+            if isinstance(decoded, Rejection):
                 receipt.refuse(decoded)
-                self._undecodable.fault(decoded)
+                self._undecodable.fault(decoded.reason)
             else:
                 chunks += self._expect(receipt, decoded, split)
         return chunks
@@ -152,7 +154,7 @@ class Prepare:
         for entry in too_long:
             receipt.reject(entry.sub, 0, TOO_MANY_CHUNKS)
         if too_long:
-            self._undecodable.fault(TOO_MANY_CHUNKS)
+            self._undecodable.fault(TOO_MANY_CHUNKS.reason)
         else:
             self._undecodable.good()
         return chunks

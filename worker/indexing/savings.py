@@ -1,6 +1,6 @@
-"""What the steps before the engine saved, counted for each topic.
+"""What the steps before the engine save, counted per topic.
 
-Flights count, under their own lock, what became of every chunk; `demo`, the log of `run` and the metrics read it.
+`worker.indexing.flights` counts under its lock what becomes of every chunk; `demo`, the log of `run` and the metrics read it.
 """
 
 from collections import Counter
@@ -14,29 +14,30 @@ from worker.messages import SOURCES, Source
 
 @dataclass(slots=True)
 class Savings:
-    """Of one topic, or of several together; `chunks` is the sum of known, collapsed, rejected, what flies, and every source.
+    """Counters of one topic or of several: `chunks` = known + collapsed + rejected + all sources + chunks whose flight is not finished.
 
-    Thread: written under the lock of the flights, read by anyone.
+    Thread: written under the lock of the flights, read by any.
     """
 
     chunks: int = 0
-    """Lines, or chunks of long lines."""
+    """A line, or each part of a long one."""
     known: int = 0
-    """Went past everything: their template's row was acknowledged before."""
+    """Went straight to the store: the row of their template was acknowledged before."""
     collapsed: int = 0
-    """Waited for a template that another line had begun."""
+    """Waited for a new template that an earlier chunk had brought."""
     rejected: int = 0
-    """Of a template that failed alone before, or while they waited for it."""
+    """Had a template that cannot be embedded or stored."""
     sources: Counter[Source] = field(default_factory=Counter)
-    """Chunks that began a flight, by who had the vector."""
+    """Chunks that brought a new template, by where its vector came from."""
     tokens_embedded: int = 0
+    """Computed by the engine; special tokens and prefix included, as in `tokens_saved`."""
     tokens_saved: int = 0
-    """Of chunks whose template the engine did not compute for them; special tokens and prefix included."""
+    """Of chunks that the engine did not compute."""
     distinct: HyperLogLog = field(default_factory=HyperLogLog)
-    """Different templates."""
+    """Distinct templates, estimated."""
 
     def facts(self) -> dict[str, Any]:
-        """Return the figures by name, as `--json` and the log show them."""
+        """Return the counters by name, as `--json` and the log show them."""
         tokens = self.tokens_embedded + self.tokens_saved
         return {
             "chunks": self.chunks,
@@ -51,8 +52,8 @@ class Savings:
         }
 
 
-def together(savings: Iterable[Savings]) -> Savings:
-    """Add up several topics; a template of two topics is one."""
+def merge_savings(savings: Iterable[Savings]) -> Savings:
+    """Return the sum over several topics; a template that is in two of them counts once in `distinct`."""
     total = Savings()
     for one in savings:
         total.chunks += one.chunks

@@ -16,15 +16,16 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from consumers.decode.decoder import LogEntry
+from consumers.rejection import Rejection
 from sinks.row import LEVEL_BYTES, SERVICE_BYTES, LineRow, TemplateRow, row_id
 from sinks.sink import Sink, SinkBusy, SinkRejected
-from worker.indexing.dead_letter_reasons import REFUSED_BY_SINK
+from worker.indexing.dead_letter_reasons import refused_by_sink
 from worker.indexing.flights import Completed, Flights
 from worker.indexing.pieces import TemplatedPiece
 from worker.messages import Chunk, EmbeddedChunk, StoreItem
 from worker.runtime.histogram import LONG_SECONDS, Histogram
 from worker.runtime.limits import FaultLimit
-from worker.runtime.retry import BACK_OFF_S, Outage
+from worker.runtime.retry import BACK_OFF_S, SinkRetry
 from worker.runtime.stage import Abandoned
 
 __all__ = ["BACK_OFF_S", "Store", "StoreTally", "line_row"]
@@ -84,13 +85,13 @@ class Store:
     """So many lines, or templates, may be refused in a row: among those sent to the sink, in any batches."""
     fail_point: Callable[[str], None] = lambda _point: None
     tally: StoreTally = field(default_factory=StoreTally)
-    outage: Outage = field(init=False)
+    retry: SinkRetry = field(init=False)
     _refused_lines: FaultLimit = field(init=False)
     _refused_templates: FaultLimit = field(init=False)
     """A limit of their own: templates that are stored say nothing about lines."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "outage", Outage(say=self.say))
+        object.__setattr__(self, "retry", SinkRetry(say=self.say))
         for kind in ("lines", "templates"):
             object.__setattr__(self, f"_refused_{kind}", FaultLimit(f"{kind} that the sink refuses", most=self.most_refused))
 
@@ -115,9 +116,9 @@ class Store:
         refused = self._write("templates", rows, self.sink.upsert_templates, self._refused_templates)
         self.fail_point("after_templates")
         self.tally.add(templates=len(rows) - len(refused))
-        for template, reason in refused.items():
-            for parked in self.flights.fail(template, reason):
-                parked.receipt.reject(parked.entry.sub, parked.chunk, reason)
+        for template, rejection in refused.items():
+            for parked in self.flights.fail(template, rejection):
+                parked.receipt.reject(parked.entry.sub, parked.chunk, rejection)
         landed = [Completed(c.template, c.tokens, c.source) for c in embedded if c.template not in refused]
         freed = self.flights.land(landed)
         self.fail_point("landed")
@@ -131,23 +132,23 @@ class Store:
         self.tally.add(lines=len(rows) - len(refused))
         self._note_ages(chunks)
         for chunk, row in zip(chunks, rows, strict=True):
-            reason = refused.get(row.id)
-            if reason is None:
+            rejection = refused.get(row.id)
+            if rejection is None:
                 chunk.receipt.settle()
             else:
-                chunk.receipt.reject(chunk.entry.sub, chunk.chunk, reason)
+                chunk.receipt.reject(chunk.entry.sub, chunk.chunk, rejection)
 
     def _note_ages(self, chunks: Sequence[Chunk]) -> None:
         """Note how old the lines are; a clock that is behind the producer's gives none below nought."""
         times_ms = np.array([chunk.entry.time_ms for chunk in chunks], dtype=np.float64)
         self.tally.searchable.add_many(np.maximum(self.wall_ms() - times_ms[times_ms > 0], 0.0) / 1000)
 
-    def _write(self, kind: Kind, rows: Sequence[Row], upsert: Callable[[Sequence[Row]], None], limit: FaultLimit) -> dict[str, str]:
-        """Write all rows, in their order; return key and reason of those that the sink refuses alone.
+    def _write(self, kind: Kind, rows: Sequence[Row], upsert: Callable[[Sequence[Row]], None], limit: FaultLimit) -> dict[str, Rejection]:
+        """Write all rows, in their order; return those that the sink refuses alone, by key.
 
         At the limit nothing of these rows is settled and none is blamed: they are read again, under other settings.
         """
-        refused: dict[str, str] = {}
+        refused: dict[str, Rejection] = {}
         todo: list[Sequence[Row]] = [rows]
         while todo:
             part = todo.pop()
@@ -156,7 +157,7 @@ class Store:
             except SinkRejected as error:
                 self.tally.failed("rejected")
                 if len(part) == 1:
-                    refused[part[0][0]] = f"{REFUSED_BY_SINK}{error}"
+                    refused[part[0][0]] = refused_by_sink(error)
                     limit.fault(str(error))
                 else:
                     middle = len(part) // 2
@@ -172,15 +173,15 @@ class Store:
                 upsert(rows)
             except SinkBusy as error:
                 self.tally.failed("busy")
-                self.outage.refused(str(error), len(rows), self.clock())
-                if self.pause(self.outage.pause_s(attempt)):
+                self.retry.refused(str(error), len(rows), self.clock())
+                if self.pause(self.retry.pause_s(attempt)):
                     raise Abandoned from error
             else:
                 seconds = self.clock() - started_s
                 self.tally.add(seconds=seconds)
                 self.tally.writes[kind].add(seconds)
                 if attempt:
-                    self.outage.taken(self.clock())
+                    self.retry.taken(self.clock())
                 return
 
 

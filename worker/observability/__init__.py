@@ -1,1 +1,1 @@
-"""Whether the worker is alive and ready, how far behind it is, and what it has done: what its pages and its metrics say."""
+"""Status pages and metrics: whether the worker is alive and ready, how far behind it is, and what it has done."""

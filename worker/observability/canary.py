@@ -1,7 +1,7 @@
-"""A line of our own, now and then, searched for until it is found: how long a line really takes until a search shows it.
+"""The canary: a line of our own, sent at intervals and searched for until it is found, to measure how long a line takes end to end.
 
-It goes the whole way that a user's line goes, from the log topic into the index, and the question goes the way of a user's question.
-All canaries have one template; their lines stay in the index until its retention takes them.
+It goes through the log topic like any line, and its query goes through the query lane like any query. All canaries have one template;
+their lines stay in the index until retention removes them.
 """
 
 import json
@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from producers.kafka import KafkaProducer, ProducerBroken, QueueFull
-from worker.query import QueryRequest, Requester
+from worker.query import QueryReply, QueryRequest, Requester
 from worker.runtime.histogram import LONG_SECONDS, Histogram
 
 LOST_S: Final = 60.0
-"""A line that no search has found after so long counts as lost; one under a lag that is longer, too."""
-_AGAIN_S: Final = 0.25
+"""A line that no search has found after this long counts as lost, also when the lag alone is longer."""
+_RETRY_S: Final = 0.25
 _ANSWER_S: Final = 5.0
 _MOST_AT_ONCE: Final = 100
 
@@ -28,17 +28,17 @@ _MOST_AT_ONCE: Final = 100
 class CanaryTally:
     """What became of the canaries.
 
-    Thread: written by the canary's, read by anyone.
+    Thread: written by the canary's, read from any.
     """
 
     results: Counter[str] = field(default_factory=Counter)
     """`found` or `lost`."""
     seconds: Histogram = field(default_factory=lambda: Histogram(LONG_SECONDS))
-    """From sending to finding."""
+    """Seconds from sending to finding."""
 
 
 class Canary:
-    """One line at a time.
+    """At most one line is on its way.
 
     Thread: `body` its own; `stop` and the tally from any.
     """
@@ -47,17 +47,17 @@ class Canary:
         self,
         producer: KafkaProducer | None,
         topic: str,
-        ask: Callable[[QueryRequest], bool],
+        take_request: Callable[[QueryRequest], bool],
         *,
         every_s: float | None,
         lost_s: float = LOST_S,
         clock: Callable[[], float] = time.monotonic,
         wall_ms: Callable[[], float] = lambda: time.time() * 1000,
     ) -> None:
-        """`ask` puts a question into the query lane; False when it cannot be taken now. Without a producer, or a pace, nothing is sent."""
+        """`take_request` puts a query into the query lane, False if it cannot now. Without a producer or a pace nothing is sent."""
         self._producer = producer
         self._topic = topic
-        self._ask = ask
+        self._take_request = take_request
         self._every_s = every_s
         self._lost_s = lost_s
         self._clock = clock
@@ -67,16 +67,16 @@ class Canary:
         self.tally = CanaryTally()
 
     def body(self) -> None:
-        """Send and look for canaries until `stop`."""
+        """Send canaries and search for them until `stop`."""
         while self._producer is not None and self._every_s is not None and not self._stopped.wait(self._every_s):
-            self.turn(self._producer)
+            self.send_and_find(self._producer)
 
     def stop(self) -> None:
-        """Send no more, and look for the last one no longer."""
+        """Send no more, and give up the current one."""
         self._stopped.set()
 
-    def turn(self, producer: KafkaProducer) -> None:
-        """Send one and look for it; one that Kafka does not take in time is lost, too."""
+    def send_and_find(self, producer: KafkaProducer) -> None:
+        """Send one and search for it. One that Kafka does not accept counts as lost."""
         number = f"{self._numbers.randrange(10**8):08d}"
         sent_s, since_ms = self._clock(), int(self._wall_ms()) - 1
         is_sent = threading.Event()
@@ -91,7 +91,7 @@ class Canary:
             self.tally.results["lost"] += 1
             return
         while self._clock() - sent_s < self._lost_s:
-            if self._stopped.wait(_AGAIN_S):
+            if self._stopped.wait(_RETRY_S):
                 return
             if is_sent.is_set() and self._is_found(number, since_ms):
                 self.tally.seconds.add(self._clock() - sent_s)
@@ -100,7 +100,7 @@ class Canary:
         self.tally.results["lost"] += 1
 
     def _is_found(self, number: str, since_ms: int) -> bool:
-        """Ask once. Clocks of Kafka and of this machine may differ a little: the time that it asks for begins early."""
+        """Search once. The filter begins a minute early, because Kafka's clock and this machine's may differ."""
         query = {
             "text": f"vectail canary {number}",
             "mode": "dense",
@@ -109,13 +109,14 @@ class Canary:
             "filters": {"since_ms": since_ms - 60_000, "topic": [self._topic]},
             "deadline_ms": int(_ANSWER_S * 1000),
         }
-        answers: list[bytes] = []
+        replies: list[QueryReply] = []
         has_come = threading.Event()
 
-        def reply(value: bytes, *, deadline_s: float | None) -> None:  # noqa: ARG001 - we wait for as long as we like
-            answers.append(value)
+        def take_reply(reply: QueryReply, *, deadline_s: float | None) -> None:  # noqa: ARG001 - we wait for as long as we like
+            replies.append(reply)
             has_come.set()
 
-        if not self._ask(QueryRequest(json.dumps(query).encode(), Requester(reply, self._clock()))) or not has_come.wait(2 * _ANSWER_S):
+        request = QueryRequest(json.dumps(query).encode(), Requester(take_reply, self._clock()))
+        if not self._take_request(request) or not has_come.wait(2 * _ANSWER_S):
             return False
-        return any(number in hit["text"] for hit in json.loads(answers[0]).get("hits", ()))
+        return any(number in hit["text"] for hit in json.loads(replies[0].value).get("hits", ()))

@@ -1,7 +1,7 @@
-"""The figures as Prometheus reads them. The only file that knows its client.
+"""The metrics in the formats of Prometheus. The only file that imports its client.
 
-Nothing is kept here: a scrape reads `worker.observability.samples`. Memory, processor time and open files of the process come from the
-client itself.
+Nothing is stored here: each scrape reads `worker.observability.samples`. Memory, processor time and open files of the process come from
+the client itself.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -19,52 +19,55 @@ from worker.runtime.histogram import HistogramSnapshot
 
 
 class Exposition:
-    """Every scrape is of one moment, part by part.
+    """Every scrape reads the current values.
 
     Thread: any.
     """
 
-    def __init__(self, figures: Callable[[], Iterable[Sample]]) -> None:
-        """`figures` returns all values; those of one metric stand together or not."""
+    def __init__(self, read_samples: Callable[[], Iterable[Sample]]) -> None:
+        """`read_samples` returns all samples, in any order."""
         self._registry = CollectorRegistry(auto_describe=False)
-        self._registry.register(_Figures(figures))
+        self._registry.register(_SampleCollector(read_samples))
         ProcessCollector(registry=self._registry)
         GCCollector(registry=self._registry)
 
     def text(self, accept: str = "") -> tuple[bytes, str]:
-        """Return what a scrape gets and its content type, in the format that `accept`, an HTTP header, asks for."""
+        """Return the body of a scrape and its content type, in the format that the HTTP header `accept` asks for."""
         encode, content_type = choose_encoder(accept)
         return encode(self._registry), content_type
 
 
-class _Figures(Collector):
-    """Makes families of figures. Thread: any."""
+class _SampleCollector(Collector):
+    """Groups samples by metric.
 
-    def __init__(self, figures: Callable[[], Iterable[Sample]]) -> None:
-        self._figures = figures
+    Thread: any.
+    """
+
+    def __init__(self, read_samples: Callable[[], Iterable[Sample]]) -> None:
+        self._read_samples = read_samples
 
     def collect(self) -> Iterator[Metric]:
-        found = sorted(self._figures(), key=attrgetter("metric.name"))
+        found = sorted(self._read_samples(), key=attrgetter("metric.name"))
         for _, together in groupby(found, key=attrgetter("metric.name")):
             yield _family(list(together))
 
 
-def _family(figures: list[Sample]) -> Metric:
-    metric = figures[0].metric
-    if metric.kind == "histogram":
-        histogram = HistogramMetricFamily(metric.name, metric.meaning, labels=metric.labels)
-        for figure in figures:
-            if isinstance(figure.value, HistogramSnapshot):
-                buckets = [(_bound(bound), float(count)) for bound, count in figure.value.buckets]
-                histogram.add_metric(figure.labels, buckets, figure.value.total)
+def _family(samples: list[Sample]) -> Metric:
+    metric = samples[0].metric
+    if metric.type == "histogram":
+        histogram = HistogramMetricFamily(metric.name, metric.help, labels=metric.labels)
+        for sample in samples:
+            if isinstance(sample.value, HistogramSnapshot):
+                buckets = [(_bound(bound), float(count)) for bound, count in sample.value.buckets]
+                histogram.add_metric(sample.labels, buckets, sample.value.total)
         return histogram
-    family = (CounterMetricFamily if metric.kind == "counter" else GaugeMetricFamily)(metric.name, metric.meaning, labels=metric.labels)
-    for figure in figures:
-        if not isinstance(figure.value, HistogramSnapshot):
-            family.add_metric(figure.labels, figure.value)
+    family = (CounterMetricFamily if metric.type == "counter" else GaugeMetricFamily)(metric.name, metric.help, labels=metric.labels)
+    for sample in samples:
+        if not isinstance(sample.value, HistogramSnapshot):
+            family.add_metric(sample.labels, sample.value)
     return family
 
 
 def _bound(bound: float) -> str:
-    """Write a bucket's bound as Go does."""
+    """Return a bucket's bound in Go's notation, as Prometheus expects."""
     return str(floatToGoString(bound))  # type: ignore[no-untyped-call] # it has no types

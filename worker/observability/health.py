@@ -1,7 +1,7 @@
-"""Two questions about a worker: does it live, and is it ready. Pure: it reads what others note, and waits for nobody.
+"""Whether a worker is alive and whether it is ready. Pure: it reads what others record and never waits.
 
-Alive is about this process alone: whether a restart would help. It never depends on Kafka, the index or Redis: a supervisor that restarts
-workers because Milvus is away makes an outage worse. Ready is about what the worker stands on, by name.
+Alive is about this process only: would a restart help? It never depends on Kafka, the index or Redis, because a supervisor that restarts
+workers while Milvus is down makes the outage worse. Ready is about the dependencies, each by name.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,24 +10,23 @@ from typing import Final, Literal, NamedTuple, Protocol
 from worker.observability.probe import Probe
 
 _MOST_GAP_SHARE: Final = 1 / 3
-"""Of the time after which Kafka takes the partitions away from a consumer that does not poll."""
+"""Of `kafka.max_poll_interval_s`, after which Kafka takes the partitions from a consumer that does not poll."""
 _LEAST_GAP_S: Final = 10.0
 DEGRADING: Final = ("redis",)
-"""What the worker goes on without, only slower."""
-
+"""Dependencies without which the worker is only slower."""
 
 Phase = Literal["starting", "running", "stopping"]
-"""A worker runs once the index was opened and polling has begun."""
+"""A worker is running once the index is open and polling has begun."""
 
 
 class PollingLoop(Protocol):
-    """A poller, as far as it is looked at."""
+    """A poller, as far as health reads it."""
 
     last_poll_s: float
 
 
 class RunningStage(Protocol):
-    """A stage, as far as it is looked at."""
+    """A stage, as far as health reads it."""
 
     name: str
 
@@ -36,21 +35,21 @@ class RunningStage(Protocol):
 
 
 class Verdict(NamedTuple):
-    """What a page says."""
+    """The content of a page."""
 
     status: str
     """`alive` or `dead`; `ready`, `degraded` or `not_ready`."""
     checks: Mapping[str, str]
-    """What was looked at, each `ok` or what is wrong, in one line."""
+    """Each check by name: `ok`, or what is wrong in one line."""
 
     @property
     def is_good(self) -> bool:
-        """Whether whoever asks may count on this worker."""
+        """Whether the page answers 200."""
         return self.status in ("alive", "ready", "degraded")
 
 
 class Health:
-    """What it says is of now.
+    """Every verdict is computed when it is asked for.
 
     Thread: any.
     """
@@ -67,7 +66,7 @@ class Health:
         max_poll_interval_s: float,
         clock: Callable[[], float],
     ) -> None:
-        """`has_joined`: both groups have given us our partitions, or none."""
+        """`has_joined`: whether both groups have assigned partitions, possibly none."""
         self._pollers = pollers
         self._stages = stages
         self._probes = probes
@@ -78,7 +77,7 @@ class Health:
         self._clock = clock
 
     def alive(self) -> Verdict:
-        """Say whether the poll loops and the stages run; while it starts or stops there is nothing to complain about."""
+        """Return whether the poll loops and the stages run; always alive while the worker starts or stops."""
         phase = self._phase()
         if phase != "running":
             return Verdict("alive", {"worker": phase})
@@ -92,8 +91,8 @@ class Health:
         return Verdict("alive" if set(checks.values()) == {"ok"} else "dead", checks)
 
     def ready(self) -> Verdict:
-        """Say whether lines are indexed and queries answered now, and if not, for what it waits."""
-        checks = {probe.name: probe.complaint() or "ok" for probe in self._probes}
+        """Return whether lines are indexed and queries answered now, and if not, what is missing."""
+        checks = {probe.name: probe.error_line() or "ok" for probe in self._probes}
         phase = self._phase()
         if phase == "starting":
             checks["index"] = checks["index"] if checks["index"] != "ok" else "not open yet"
@@ -101,5 +100,5 @@ class Health:
         checks["assignment"] = "ok" if self._has_joined() else "waiting for the groups to assign partitions"
         if phase == "stopping":
             checks["worker"] = phase
-        bad = {name for name, said in checks.items() if said != "ok"}
+        bad = {name for name, result in checks.items() if result != "ok"}
         return Verdict("not_ready" if bad - set(DEGRADING) else "degraded" if bad else "ready", checks)

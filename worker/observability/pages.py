@@ -1,4 +1,4 @@
-"""The pages that anybody may read who reaches the port: `/healthz`, `/readyz`, `/metrics`. They hold no line of anybody's logs."""
+"""The pages that need no token: `/healthz`, `/readyz`, `/metrics`. They show no log line."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ def pages_of(health: Health, exposition: Exposition) -> Mapping[str, Page]:
 
 
 def _page_of(verdict_now: Callable[[], Verdict]) -> Page:
-    """PageResponse 200 or 503, and what was looked at."""
+    """Return a page that answers 200 or 503, with all checks."""
 
     def page(_accept: str) -> PageResponse:
         verdict = verdict_now()

@@ -1,63 +1,63 @@
-"""Asks one thing that the worker stands on, again and again, whether it answers.
+"""Checks at intervals whether one dependency answers.
 
-`worker.observability.status` has one for Kafka, one for the index, one for Redis, each on a thread of its own: one that hangs holds up
-no other, and no page waits for any of them.
+`worker.observability.status` has one each for Kafka, the index and Redis, on threads of their own: a check that hangs delays no other,
+and no page waits for any of them.
 """
 
 import threading
 from collections.abc import Callable
 from typing import Final
 
-PATIENCE_S: Final = 3.0
-"""A question that is open for longer counts as not answered, however long the client itself goes on waiting."""
+ANSWER_LIMIT_S: Final = 3.0
+"""A check that is still open after this long counts as unanswered, however long the client itself goes on waiting."""
 
 
 class ProbeFailed(Exception):
-    """It does not answer, or says no; one line."""
+    """The dependency does not answer, or answers with an error; one line."""
 
 
 class Probe:
-    """What it says is never older than its pace and its patience.
+    """Its result is never older than `every_s` and `ANSWER_LIMIT_S` together.
 
     Thread: `body` its own; the rest from any.
     """
 
-    def __init__(self, name: str, ask: Callable[[], None], *, every_s: float, clock: Callable[[], float]) -> None:
-        """`ask` returns when all is well. Raises ProbeFailed."""
+    def __init__(self, name: str, check: Callable[[], None], *, every_s: float, clock: Callable[[], float]) -> None:
+        """`check` asks the dependency, and raises ProbeFailed unless it answers well."""
         self.name = name
-        self._ask = ask
+        self._check = check
         self._every_s = every_s
         self._clock = clock
         self._stopped = threading.Event()
         self._asked_s: float | None = None
-        """Since when a question is open; None while none is."""
-        self._complaint = "not asked yet"
+        """Since when a check is open; None while none is."""
+        self._error = "not asked yet"
 
     def body(self) -> None:
-        """Ask until `stop`."""
+        """Check until `stop`."""
         while True:
-            self.turn()
+            self.check_once()
             if self._stopped.wait(self._every_s):
                 return
 
-    def turn(self) -> None:
-        """Ask once."""
+    def check_once(self) -> None:
+        """Check now."""
         self._asked_s = self._clock()
         try:
-            self._ask()
+            self._check()
         except ProbeFailed as error:
-            self._complaint = str(error) or "no reason given"
+            self._error = str(error) or "no reason given"
         else:
-            self._complaint = ""
+            self._error = ""
         self._asked_s = None
 
     def stop(self) -> None:
-        """Ask no more; a question that is open is not waited for."""
+        """Start no further check, without waiting for an open one."""
         self._stopped.set()
 
-    def complaint(self) -> str:
-        """Return what is wrong, in one line; empty when it has answered well."""
+    def error_line(self) -> str:
+        """Return what is wrong, in one line; empty if the dependency answers."""
         asked_s = self._asked_s
-        if not self._complaint and asked_s is not None and self._clock() - asked_s > PATIENCE_S:
+        if not self._error and asked_s is not None and self._clock() - asked_s > ANSWER_LIMIT_S:
             return f"no answer for {self._clock() - asked_s:.0f} s"
-        return self._complaint
+        return self._error

@@ -1,4 +1,4 @@
-"""Says what was saved, topic by topic, and what Redis did for it: now and then while lines come, and once more at the end."""
+"""Logs how much work was saved in each topic, and what Redis contributed: once a minute while lines arrive, and once at the end."""
 
 from collections.abc import Callable, Mapping
 
@@ -9,7 +9,7 @@ EVERY_S = 60.0
 
 
 class Report:
-    """What has no news is not mentioned again.
+    """A topic is logged only when its numbers have changed.
 
     Thread: main.
     """
@@ -22,27 +22,27 @@ class Report:
         now_s: float,
         say: Callable[..., None] = inform,
     ) -> None:
-        """`redis` returns counters by name, nothing without one; `say` takes what happened and the figures by name."""
+        """`redis` returns counters by name, none without Redis; `say` takes an event and its numbers by name."""
         self._savings = savings
         self._redis = redis
         self._say = say
         self._next_s = now_s + EVERY_S
-        self._told: dict[str, int] = {}
-        self._redis_told: Mapping[str, int] = {}
+        self._logged_chunks: dict[str, int] = {}
+        self._logged_redis: Mapping[str, int] = {}
 
     def tick(self, now_s: float) -> None:
-        """Say it when it is time."""
+        """Log it if it is time."""
         if now_s >= self._next_s:
             self._next_s = now_s + EVERY_S
             self.say()
 
     def say(self) -> None:
-        """Say it now."""
+        """Log it now."""
         for topic, savings in sorted(self._savings().items()):
-            if self._told.get(topic) != savings.chunks:
-                self._told[topic] = savings.chunks
+            if self._logged_chunks.get(topic) != savings.chunks:
+                self._logged_chunks[topic] = savings.chunks
                 self._say("work saved", topic=topic, **savings.facts())
         facts = self._redis()
-        if facts != self._redis_told:
-            self._redis_told = facts
+        if facts != self._logged_redis:
+            self._logged_redis = facts
             self._say("redis", **facts)

@@ -1,4 +1,4 @@
-"""The value of every metric now, read from the parts of a running parts. Nothing is counted here.
+"""Current value of every metric, read from a running service. Nothing is counted here.
 
 `worker.observability.exposition` asks for them when somebody scrapes. Where a label's values are known beforehand, each of them has a
 figure from the start, so that a rate over it is nought and not absent.
@@ -7,24 +7,24 @@ figure from the start, so that a rate over it is nought and not absent.
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from consumers.kafka.source import KafkaSource
 from consumers.ledger import Ledger
 from consumers.poller import Poller
 from worker.connections import Connections
 from worker.embedding.cache.redis_cache import RedisCache
-from worker.embedding.cache.tally import Tally
-from worker.indexing.dead_letter_reasons import KINDS
+from worker.embedding.cache.tally import CacheTally
+from worker.indexing.dead_letter_reasons import REJECTION_KINDS
 from worker.messages import SOURCES
 from worker.observability import metrics as m
 from worker.observability.status import Status
 from worker.pipeline import Pipeline
 from worker.querying.answer import STAGES
 from worker.runtime.histogram import HistogramSnapshot
-from worker.runtime.logs import lines_lost
-from worker.runtime.version import VERSION
+from worker.runtime.logs import dropped_lines
+from worker.runtime.process import vectail_version
+from worker.settings.settings import Settings
 
 OUTCOMES = ("indexed", "dead_letter", "tombstone", "empty", "revoked", "abandoned")
 _QUERY_OUTCOMES = ("answered", "bad_query", "expired", "unavailable")
@@ -42,53 +42,48 @@ class Sample(NamedTuple):
     """Values, in the order of the metric's labels."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
-    """What a service consists of.
+class RunningService(Protocol):
+    """The service, as far as metrics read it."""
 
-    Thread: any.
-    """
-
+    settings: Settings
+    connections: Connections
+    redis: RedisCache | None
     pipeline: Pipeline
     logs: Poller
     queries: Poller
     log_source: KafkaSource
     query_source: KafkaSource
-    topics: tuple[str, ...]
-    """Of the logs."""
-    outside: Connections
-    redis: RedisCache | None
     status: Status
 
 
-def samples(parts: Parts, now_s: float) -> Iterator[Sample]:
+def samples(service: RunningService, now_s: float) -> Iterator[Sample]:
     """Return all of them."""
-    yield from _build(parts)
-    yield from _lag(parts, now_s)
-    yield from _records(parts, now_s)
-    yield from _decoding(parts)
-    yield from _savings(parts)
-    yield from _cache(parts)
-    yield from _engine(parts)
-    yield from _stages(parts)
-    yield from _sink(parts)
-    yield from _queries(parts)
-    yield from _health(parts)
+    yield from _build(service)
+    yield from _lag(service, now_s)
+    yield from _records(service, now_s)
+    yield from _decoding(service)
+    yield from _savings(service)
+    yield from _cache(service)
+    yield from _engine(service)
+    yield from _stages(service)
+    yield from _sink(service)
+    yield from _queries(service)
+    yield from _health(service)
 
 
-def _build(parts: Parts) -> Iterator[Sample]:
-    model = parts.outside.model
-    yield Sample(m.BUILD_INFO, 1, (VERSION, model.engine.name, model.prepared.name, model.space.id))
-    yield Sample(m.SEARCHABLE_SECONDS, parts.pipeline.store.tally.searchable.seen())
-    canary = parts.status.canary.tally
+def _build(service: RunningService) -> Iterator[Sample]:
+    model = service.connections.model
+    yield Sample(m.BUILD_INFO, 1, (vectail_version(), model.engine.name, model.prepared.name, model.space.id))
+    yield Sample(m.SEARCHABLE_SECONDS, service.pipeline.store.tally.searchable.seen())
+    canary = service.status.canary.tally
     yield Sample(m.CANARY_SECONDS, canary.seconds.seen())
     for result in ("found", "lost"):
         yield Sample(m.CANARY_TOTAL, canary.results[result], (result,))
 
 
-def _lag(parts: Parts, now_s: float) -> Iterator[Sample]:
-    lag = parts.status.lag
-    for (topic, partition), (place, behind) in lag.standings.items():
+def _lag(service: RunningService, now_s: float) -> Iterator[Sample]:
+    lag = service.status.lag
+    for (topic, partition), (place, behind) in lag.by_partition.items():
         labels = (topic, str(partition))
         yield Sample(m.LAG_RECORDS, behind.records, labels)
         if behind.seconds is not None:
@@ -99,23 +94,23 @@ def _lag(parts: Parts, now_s: float) -> Iterator[Sample]:
             yield Sample(m.COMMITTED_OFFSET, place.committed, labels)
         yield Sample(m.FIRST_OFFSET, place.first_offset, labels)
         yield Sample(m.END_OFFSET, place.end_offset, labels)
-    if lag.looked_s is not None:
-        yield Sample(m.LAG_AGE_SECONDS, now_s - lag.looked_s)
-    for topic in parts.topics:
-        yield Sample(m.EXPIRED_TOTAL, parts.log_source.expired_records.get(topic, 0), (topic,))
+    if lag.read_s is not None:
+        yield Sample(m.LAG_AGE_SECONDS, now_s - lag.read_s)
+    for topic in service.settings.kafka.topics:
+        yield Sample(m.EXPIRED_TOTAL, service.log_source.expired_records.get(topic, 0), (topic,))
 
 
-def _records(parts: Parts, now_s: float) -> Iterator[Sample]:
-    pipeline = parts.pipeline
-    for topic in parts.topics:
+def _records(service: RunningService, now_s: float) -> Iterator[Sample]:
+    pipeline = service.pipeline
+    for topic in service.settings.kafka.topics:
         yield from _outcomes(topic, pipeline.log_ledger.outcomes().get(topic, Counter()), OUTCOMES)
     for topic, tally in pipeline.query_ledger.outcomes().items():
         yield from _outcomes(topic, tally, ("indexed", "unanswerable", "revoked", "abandoned"))
-    groups = (("logs", parts.logs, pipeline.log_ledger), ("queries", parts.queries, pipeline.query_ledger))
+    groups = (("logs", service.logs, pipeline.log_ledger), ("queries", service.queries, pipeline.query_ledger))
     for group, poller, ledger in groups:
         yield from _group(group, poller, ledger, now_s)
-    yield Sample(m.PAUSED_PARTITIONS, parts.log_source.paused_partitions, ("logs",))
-    yield Sample(m.PAUSED_PARTITIONS, parts.query_source.paused_partitions, ("queries",))
+    yield Sample(m.PAUSED_PARTITIONS, service.log_source.paused_partitions, ("logs",))
+    yield Sample(m.PAUSED_PARTITIONS, service.query_source.paused_partitions, ("queries",))
 
 
 def _outcomes(topic: str, tally: Mapping[str, int], always: Iterable[str]) -> Iterator[Sample]:
@@ -145,26 +140,26 @@ def _group(group: str, poller: Poller, ledger: Ledger, now_s: float) -> Iterator
         yield Sample(m.COMMITS_TOTAL, poller.commits[result], (group, result))
 
 
-def _decoding(parts: Parts) -> Iterator[Sample]:
-    pipeline = parts.pipeline
+def _decoding(service: RunningService) -> Iterator[Sample]:
+    pipeline = service.pipeline
     decoders = pipeline.decoders
     yield Sample(m.DECODE_TOTAL, sum(one.text_records for one in decoders), ("text",))
     yield Sample(m.DECODE_TOTAL, sum(one.json_records for one in decoders), ("json",))
     yield Sample(m.DECODE_TOTAL, sum(one.refused_records for one in decoders), ("none",))
     yield Sample(m.INVALID_UTF8_TOTAL, sum(one.replaced_records for one in decoders))
-    yield Sample(m.WITHOUT_HEADERS_TOTAL, parts.log_source.records_without_headers + parts.query_source.records_without_headers)
+    yield Sample(m.WITHOUT_HEADERS_TOTAL, service.log_source.records_without_headers + service.query_source.records_without_headers)
     rules = sorted({rule for redactor in pipeline.redactors for rule in redactor.counts})
     for rule in rules:
         yield Sample(m.REDACTIONS_TOTAL, sum(redactor.counts[rule] for redactor in pipeline.redactors), (rule,))
-    for stage, kinds in KINDS.items():
+    for stage, kinds in REJECTION_KINDS.items():
         for kind in kinds:
-            yield Sample(m.DLQ_TOTAL, pipeline.letters_delivered[stage, kind], (stage, kind))
-    yield Sample(m.DLQ_OPEN, parts.outside.letters.open_letters)
+            yield Sample(m.DLQ_TOTAL, pipeline.dead_letters_delivered[stage, kind], (stage, kind))
+    yield Sample(m.DLQ_OPEN, service.connections.dead_letters.open_letters)
 
 
-def _savings(parts: Parts) -> Iterator[Sample]:
-    savings = parts.pipeline.flights.savings()
-    for topic in parts.topics:
+def _savings(service: RunningService) -> Iterator[Sample]:
+    savings = service.pipeline.flights.savings()
+    for topic in service.settings.kafka.topics:
         one = savings.get(topic)
         ways = {"known": 0, "collapsed": 0, "rejected": 0} | dict.fromkeys(SOURCES, 0)
         if one is not None:
@@ -176,32 +171,32 @@ def _savings(parts: Parts) -> Iterator[Sample]:
         yield Sample(m.TEMPLATES, 0 if one is None else int(one.distinct), (topic,))
 
 
-def _cache(parts: Parts) -> Iterator[Sample]:
-    levels = parts.pipeline.levels
+def _cache(service: RunningService) -> Iterator[Sample]:
+    levels = service.pipeline.levels
     for level, tally in levels.tallies.items():
         yield Sample(m.CACHE_TOTAL, tally.hits, (level, "hit"))
         yield Sample(m.CACHE_TOTAL, tally.misses, (level, "miss"))
-    redis = Tally() if parts.redis is None else parts.redis.tally
+    redis = CacheTally() if service.redis is None else service.redis.tally
     yield Sample(m.CACHE_TOTAL, redis.late + redis.skipped, ("redis", "error"))
     yield Sample(m.CACHE_TOTAL, redis.corrupt, ("redis", "corrupt"))
 
 
-def _engine(parts: Parts) -> Iterator[Sample]:
-    pipeline = parts.pipeline
-    tally, judge = pipeline.embed.tally, pipeline.judge
+def _engine(service: RunningService) -> Iterator[Sample]:
+    pipeline = service.pipeline
+    tally, engine = pipeline.embed.tally, pipeline.guarded_engine
     yield Sample(m.BATCH_SIZE, tally.sizes.seen())
     yield Sample(m.BATCH_TOKENS, tally.batch_tokens.seen())
     yield Sample(m.BATCH_WAIT_SECONDS, tally.waits.seen())
     yield Sample(m.EMBED_SECONDS, tally.batch_seconds.seen())
-    yield Sample(m.ENGINE_UP, float(judge.is_up))
-    yield Sample(m.ENGINE_RESTARTS_TOTAL, judge.restarts)
+    yield Sample(m.ENGINE_UP, float(engine.is_up))
+    yield Sample(m.ENGINE_RESTARTS_TOTAL, engine.restarts)
     yield Sample(m.ENGINE_BUSY_TOTAL, tally.seconds)
     batcher = pipeline.embed.batcher
-    yield Sample(m.BATCH_LIMIT_TOKENS, min(batcher.capped_tokens, judge.limit_tokens) if batcher.queries_arrive else judge.limit_tokens)
+    yield Sample(m.BATCH_LIMIT_TOKENS, min(batcher.capped_tokens, engine.limit_tokens) if batcher.queries_arrive else engine.limit_tokens)
 
 
-def _stages(parts: Parts) -> Iterator[Sample]:
-    pipeline = parts.pipeline
+def _stages(service: RunningService) -> Iterator[Sample]:
+    pipeline = service.pipeline
     for lane in (pipeline.prepare_lane, pipeline.query_lane, pipeline.embed_lane, pipeline.store_lane, pipeline.answer_lane):
         yield Sample(m.LANE_ENTRIES, len(lane), (lane.name,))
         yield Sample(m.STAGE_WAIT_SECONDS, lane.waits.seen(), (lane.name,))
@@ -210,8 +205,8 @@ def _stages(parts: Parts) -> Iterator[Sample]:
     yield Sample(m.STAGE_BUSY_TOTAL, pipeline.embed.tally.seconds, ("engine",))
 
 
-def _sink(parts: Parts) -> Iterator[Sample]:
-    tally = parts.pipeline.store.tally
+def _sink(service: RunningService) -> Iterator[Sample]:
+    tally = service.pipeline.store.tally
     for op, rows in (("lines", tally.lines), ("templates", tally.templates)):
         yield Sample(m.SINK_ROWS_TOTAL, rows, (op,))
     for op, writes in tally.writes.items():
@@ -220,19 +215,19 @@ def _sink(parts: Parts) -> Iterator[Sample]:
         yield Sample(m.SINK_ERRORS_TOTAL, tally.errors[kind], (kind,))
 
 
-def _queries(parts: Parts) -> Iterator[Sample]:
-    tally = parts.pipeline.answer.tally
+def _queries(service: RunningService) -> Iterator[Sample]:
+    tally = service.pipeline.answer.tally
     for stage in (*STAGES, "total"):
         yield Sample(m.QUERY_SECONDS, tally.seconds[stage].seen(), (stage,))
     for outcome in _QUERY_OUTCOMES:
         yield Sample(m.QUERIES_TOTAL, tally.outcomes[outcome], (outcome,))
-    yield Sample(m.QUERIES_TOTAL, parts.pipeline.query_tally.unanswerable, ("unanswerable",))
+    yield Sample(m.QUERIES_TOTAL, service.pipeline.query_tally.unanswerable, ("unanswerable",))
     yield Sample(m.QUERY_EXPIRED_TOTAL, tally.outcomes["expired"])
-    yield Sample(m.REPLIES_LOST_TOTAL, parts.outside.replies.undelivered)
+    yield Sample(m.REPLIES_LOST_TOTAL, service.connections.replies.undelivered)
 
 
-def _health(parts: Parts) -> Iterator[Sample]:
-    for probe in parts.status.probes:
-        yield Sample(m.DEPENDENCY_UP, float(not probe.complaint()), (probe.name,))
-    yield Sample(m.LOG_LINES_DROPPED_TOTAL, lines_lost())
-    yield Sample(m.READY, float(parts.status.health.ready().is_good))
+def _health(service: RunningService) -> Iterator[Sample]:
+    for probe in service.status.probes:
+        yield Sample(m.DEPENDENCY_UP, float(not probe.error_line()), (probe.name,))
+    yield Sample(m.LOG_LINES_DROPPED_TOTAL, dropped_lines())
+    yield Sample(m.READY, float(service.status.health.ready().is_good))

@@ -1,6 +1,6 @@
-"""What watches a service and tells others: probes, the lag, the canary, the heartbeat. `worker.service` starts it first and ends it last.
+"""What watches a service: probes, the lag, the canary, the heartbeat. `worker.service` starts it first and stops it last.
 
-Nothing of the service waits for any of it: each part has a thread of its own, a daemon, and only reads what the stages note.
+The service waits for none of it: each part has its own daemon thread and only reads what the stages record.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from sinks.sink import Sink, SinkBroken, SinkBusy
 from worker.embedding.cache.redis_cache import RedisCache
 from worker.embedding.cache.redis_client import RedisFailed
 from worker.groups.kafka import KafkaPositions
-from worker.groups.offsets import group_topics
+from worker.groups.offsets import consumer_group
 from worker.observability.canary import Canary
 from worker.observability.health import Health
 from worker.observability.lag_watch import LagWatch
@@ -27,14 +27,14 @@ from worker.runtime.stage import Crash, Stage
 from worker.settings.settings import Settings
 
 _ANSWER_S: Final = 2.5
-"""For one answer of Kafka's: less than the patience of a probe."""
+"""For one answer of Kafka; less than a probe's `ANSWER_LIMIT_S`."""
 _END_S: Final = 0.5
 
 
 class Status:
-    """Reads the service, and changes nothing of it.
+    """Reads the service and never changes it.
 
-    Thread: main starts and stops it; what it shows is for any.
+    Thread: main starts and stops it; the rest from any.
     """
 
     def __init__(
@@ -46,10 +46,10 @@ class Status:
         health: Callable[[Sequence[Probe]], Health],
         *,
         canary: KafkaProducer | None,
-        take_question: Callable[[QueryRequest], bool],
+        take_request: Callable[[QueryRequest], bool],
         on_crash: Crash,
     ) -> None:
-        """`health` is told of the probes; `canary` sends lines of our own, None if none shall be sent."""
+        """`health` is built from the probes; `canary` sends the canary lines, None if there are none."""
         table = settings.status
         self._settings = settings
         self._file = table.heartbeat_file
@@ -57,27 +57,27 @@ class Status:
         self._stopped = threading.Event()
         self.lag = LagWatch(
             lambda: KafkaPositions(settings.kafka, answer_s=_ANSWER_S),
-            [group_topics(settings.kafka, queries=False), group_topics(settings.kafka, queries=True)],
+            [consumer_group(settings.kafka, queries=False), consumer_group(settings.kafka, queries=True)],
             owned=lambda: [partition for ledger in ledgers for partition in ledger.owned()],
             clock=time.monotonic,
             wall_ms=lambda: time.time() * 1000,
         )
-        self.probes = [self._probe("kafka", self.lag.ask), self._probe("index", partial(_ask_index, sink))]
+        self.probes = [self._probe("kafka", self.lag.read), self._probe("index", partial(_check_index, sink))]
         if redis is not None:
-            self.probes.append(self._probe("redis", partial(_ask_redis, redis)))
+            self.probes.append(self._probe("redis", partial(_check_redis, redis)))
         self.health = health(self.probes)
-        self.canary = Canary(canary, settings.kafka.topics[0], take_question, every_s=table.canary_interval_s)
+        self.canary = Canary(canary, settings.kafka.topics[0], take_request, every_s=table.canary_interval_s)
         bodies = {f"probe-{probe.name}": probe.body for probe in self.probes[1:]}
         bodies |= {"probe-kafka": self._watch_kafka, "heartbeat": self._beat, "canary": self.canary.body}
         self._stages = [Stage(name, body, on_crash) for name, body in bodies.items()]
 
     def start(self) -> None:
-        """Begin to watch."""
+        """Start all threads."""
         for stage in self._stages:
             stage.start()
 
     def stop(self) -> None:
-        """Watch no more; who is in the middle of a question is left behind."""
+        """Stop all threads; one whose check does not return is abandoned."""
         self._stopped.set()
         for probe in self.probes:
             probe.stop()
@@ -87,33 +87,33 @@ class Status:
             if stage.ident is not None:
                 stage.join(max(until_s - time.monotonic(), 0.0))
 
-    def _probe(self, name: str, ask: Callable[[], None]) -> Probe:
-        return Probe(name, ask, every_s=self._every_s, clock=time.monotonic)
+    def _probe(self, name: str, check: Callable[[], None]) -> Probe:
+        return Probe(name, check, every_s=self._every_s, clock=time.monotonic)
 
     def _watch_kafka(self) -> None:
-        """The probe's thread, which owns the connection, also ends it."""
+        """Probe Kafka, then close the connection on the thread that owns it."""
         self.probes[0].body()
         self.lag.close()
 
     def _beat(self) -> None:
-        """Touch the heartbeat's file while the worker is alive."""
+        """Touch the heartbeat file while the worker is alive."""
         while self._file is not None:
             if self.health.alive().is_good:
-                with contextlib.suppress(OSError):  # a disk that is full must not end the worker; the file's age says it
+                with contextlib.suppress(OSError):  # a full disk must not end the worker; the probe sees the file's age
                     self._file.touch()
                     os.utime(self._file)
             if self._stopped.wait(self._every_s):
                 return
 
 
-def _ask_index(sink: Sink) -> None:
+def _check_index(sink: Sink) -> None:
     try:
         sink.ping()
     except (SinkBusy, SinkBroken) as error:
         raise ProbeFailed(str(error)) from None
 
 
-def _ask_redis(redis: RedisCache) -> None:
+def _check_redis(redis: RedisCache) -> None:
     try:
         redis.ping()
     except RedisFailed as error:

@@ -1,1 +1,1 @@
-"""Where a question is answered: a query in, one reply out."""
+"""Where queries are answered: requests in, one reply each."""

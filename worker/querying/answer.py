@@ -1,8 +1,8 @@
-"""The answer step: searches with a query's vector and words, and replies to whoever asked.
+"""The answer step: searches the index with a query's vector and words, and sends the reply.
 
-One thread, on which nobody waits for somebody else's index: refusals go first, then searches; of listings, which read many lines, one
-at a time; and a query that found the index busy is tried again beside those that come after it. A query past its deadline is answered
-`expired` and not computed. What came as a Kafka record settles when the reply is delivered, or when nobody can be waiting for it.
+It runs on one thread, so no query may hold up the others: errors go out at once, then searches; listings, which read many lines, run
+one per turn; a query that finds the index busy is tried again in the next turn, beside newer ones. A query past its deadline is
+answered `expired` without a search. One that came as a Kafka record settles when its reply is delivered or can no longer be in time.
 """
 
 from collections import Counter, deque
@@ -14,8 +14,8 @@ import numpy as np
 
 from sinks.sink import Sink, SinkBusy, TemplateHit
 from worker.messages import Answerable, FailedQuery, ReadyQuery
-from worker.query import Requester, is_late
-from worker.querying.documents import bounded_json, error_document, shown_line
+from worker.query import QueryReply, Requester, error_reply, is_late
+from worker.querying.documents import bounded_json, shown_line
 from worker.querying.search.around import lines_around
 from worker.querying.search.dense import MOST_TEMPLATES
 from worker.querying.search.search import PreparedQuery, mode_of, search
@@ -25,175 +25,181 @@ from worker.runtime.lane import Lane
 from worker.runtime.stage import Abandoned
 
 _AT_ONCE = 64
+"""Queries taken from the lane in one turn."""
 RETRY_S = 0.2
+"""Pause before a retry when nothing else waits."""
 _SLOW_S = 1.0
 _MOST_SLOW_FAILURES = 1
-"""A query on which the index has worked so long in vain is tried once more, but not for ever: others wait meanwhile."""
+"""A query whose search took longer than `_SLOW_S` and failed is tried once more and then given up, since others wait meanwhile."""
 _SEND_SHARE, _SEND_S = 0.1, 0.5
-"""Of its time a query keeps so much, and so long at most, for its answer to travel: one that is cut short must still arrive."""
+"""A search ends before the deadline by this share of the query's time, but at most by this many seconds, so that the reply arrives."""
 COUNT_S = 3.0
-"""How long the lines of one listing are counted: other queries wait behind it."""
+"""Longest count of the lines of one listing; other queries wait behind it."""
 PATIENCE_S = 30.0
-"""How long a query without a deadline is worked on, from when it was taken."""
-
+"""How long a query without a deadline is worked on, from its arrival."""
 
 STAGES = ("wait", "embed", "search")
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerTally:
-    """What was answered, and how long it took.
-
-    Thread: written by the answer thread, read by anyone.
-    """
-
-    outcomes: Counter[str] = field(default_factory=Counter)
-    """Queries by `answered`, or the code of their error."""
-    seconds: dict[str, Histogram] = field(default_factory=lambda: {stage: Histogram() for stage in (*STAGES, "total")})
-    """Of those that were answered, by where the time went."""
+"""Where the time of a query goes; the keys of `seconds` in a reply."""
 
 
 @dataclass(slots=True)
-class _Open:
-    """A query that is not answered yet. Thread: the answer thread."""
+class AnswerTally:
+    """What was answered, and how long it took.
+
+    Thread: written by the answer thread, read by any.
+    """
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    """Queries by the code of their reply."""
+    seconds: dict[str, Histogram] = field(default_factory=lambda: {stage: Histogram() for stage in (*STAGES, "total")})
+    """Of answered queries, by stage."""
+
+
+@dataclass(slots=True)
+class _OpenQuery:
+    """A query without a reply so far. Thread: the answer thread."""
 
     ready: ReadyQuery
     near: list[TemplateHit] | None = None
-    """The nearest templates, if they were read together with those of others."""
+    """The nearest templates, if they were read together with those of other queries."""
     slow_failures: int = 0
     reason: str = ""
-    """Why it is still open."""
+    """Why the last try failed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """Each query gets one reply.
+    """Every query gets exactly one reply, unless the service stops hard.
 
-    Thread: one, the answer thread; the receipt settles on the delivery thread.
+    Thread: one, the answer thread; receipts settle on the delivery thread.
     """
 
-    sink: Sink
-    clock: Callable[[], float]
-    pause: Callable[[float], bool]
-    """Waits so many seconds; True when the service stops hard."""
-    tally: AnswerTally = field(default_factory=AnswerTally)
-    _listings: deque[_Open] = field(default_factory=deque)
-    _again: deque[_Open] = field(default_factory=deque)
-    """Those that found the index busy."""
+    def __init__(self, *, sink: Sink, clock: Callable[[], float], pause: Callable[[float], bool]) -> None:
+        """`pause` waits for some seconds and returns True when the service stops hard."""
+        self.tally = AnswerTally()
+        self._sink = sink
+        self._clock = clock
+        self._pause = pause
+        self._listings: deque[_OpenQuery] = deque()
+        self._retries: deque[_OpenQuery] = deque()
+        """Queries that found the index busy."""
 
     def body(self, inlet: Lane[Answerable]) -> None:
         """Run until the inlet is closed and every query is answered, or until it is abandoned.
 
-        Raises Abandoned, the producer's ProducerBroken, and the sink's own SinkBroken.
+        Raises Abandoned, the producer's ProducerBroken, and the sink's SinkBroken.
         """
-        while (taken := inlet.take(_AT_ONCE, wait=not self._waits)) is not None or self._waits:
+        while (taken := inlet.take(_AT_ONCE, wait=not self._has_open)) is not None or self._has_open:
             if inlet.is_abandoned:
                 return
             self.turn(taken or ())
 
     def step(self, answerables: Sequence[Answerable]) -> None:
-        """Answer a list of queries, and all that wait. Raises as `body` does."""
+        """Answer a list of queries, and all that are open. Raises as `body` does."""
         self.turn(answerables)
-        while self._waits:
+        while self._has_open:
             self.turn(())
 
     def turn(self, answerables: Sequence[Answerable]) -> None:
-        """Answer what is quick; then one listing; and try those again that found the index busy. Raises as `body` does."""
-        searches: list[_Open] = []
-        for one in answerables:
-            if isinstance(one, FailedQuery):
-                self._refuse(one)
-            elif _is_slow(one):
-                self._listings.append(_Open(one))
+        """Send the errors, search for the rest, answer one listing, and retry what found the index busy. Raises as `body` does."""
+        searches: list[_OpenQuery] = []
+        for answerable in answerables:
+            if isinstance(answerable, FailedQuery):
+                self._refuse(answerable)
+            elif _is_slow(answerable):
+                self._listings.append(_OpenQuery(answerable))
             else:
-                searches.append(_Open(one))
+                searches.append(_OpenQuery(answerable))
         is_idle = not searches and not self._listings
-        again = [self._again.popleft() for _ in range(len(self._again))]
-        if is_idle and again and self.pause(RETRY_S):
+        retries = [self._retries.popleft() for _ in range(len(self._retries))]
+        if is_idle and retries and self._pause(RETRY_S):
             raise Abandoned
         self._read_nearest(searches)
         for query in searches:
             self._answer(query)
         if self._listings:
             self._answer(self._listings.popleft())
-        for query in again:
+        for query in retries:
             self._answer(query)
 
     @property
-    def _waits(self) -> bool:
-        return bool(self._listings or self._again)
+    def _has_open(self) -> bool:
+        return bool(self._listings or self._retries)
 
-    def _read_nearest(self, searches: Sequence[_Open]) -> None:
-        """Read the nearest templates of several queries at once, where the index is not busy."""
-        now_s = self.clock()
-        asked = [(one, one.ready.vector) for one in searches if one.ready.vector is not None and not is_late(one.ready.asked, now_s)]
-        asked = [(one, vector) for one, vector in asked if one.ready.query.k <= MOST_TEMPLATES]
-        if len(asked) <= 1:
+    def _read_nearest(self, searches: Sequence[_OpenQuery]) -> None:
+        """Read the nearest templates of several queries in one call; if the index is busy, each reads its own later."""
+        now_s = self._clock()
+        together = [
+            (query, query.ready.vector)
+            for query in searches
+            if query.ready.vector is not None and query.ready.query.k <= MOST_TEMPLATES and not is_late(query.ready.requester, now_s)
+        ]
+        if len(together) <= 1:
             return
-        is_deep = self.sink.has_bm25 and any(one.ready.query.mode != "dense" for one, _ in asked)
-        limit = MOST_TEMPLATES if is_deep else max(one.ready.query.k for one, _ in asked)
+        is_deep = self._sink.has_bm25 and any(query.ready.query.mode != "dense" for query, _ in together)
+        limit = MOST_TEMPLATES if is_deep else max(query.ready.query.k for query, _ in together)
         try:
-            found = self.sink.nearest_templates(np.stack([vector for _, vector in asked]), limit)
+            found = self._sink.nearest_templates(np.stack([vector for _, vector in together]), limit)
         except SinkBusy:
             return
-        for (one, _), near in zip(asked, found, strict=True):
-            one.near = near
+        for (query, _), near in zip(together, found, strict=True):
+            query.near = near
 
-    def _answer(self, query: _Open) -> None:
-        """Answer a query, or have it tried again."""
+    def _answer(self, query: _OpenQuery) -> None:
+        """Answer a query, give it up, or keep it for a retry."""
         ready = query.ready
-        asked, started_s = ready.asked, self.clock()
-        deadline_s = asked.deadline_s
-        give_up_s = asked.taken_s + PATIENCE_S if deadline_s is None else deadline_s
+        requester, started_s = ready.requester, self._clock()
+        give_up_s = requester.taken_s + PATIENCE_S if requester.deadline_s is None else requester.deadline_s
         if started_s >= give_up_s or query.slow_failures > _MOST_SLOW_FAILURES:
             self._give_up(query)
             return
-        enough_s = give_up_s - min((give_up_s - asked.taken_s) * _SEND_SHARE, _SEND_S)
+        stop_s = give_up_s - min((give_up_s - requester.taken_s) * _SEND_SHARE, _SEND_S)
         try:
-            found = self._found(ready, query.near, enough_s)
+            document = self._search(ready, query.near, stop_s)
         except SinkBusy as error:
-            query.slow_failures += self.clock() - started_s > _SLOW_S
+            query.slow_failures += self._clock() - started_s > _SLOW_S
             query.reason = f"the index does not answer: {error}"
-            self._again.append(query)
+            self._retries.append(query)
             return
-        search_s = self.clock() - asked.taken_s - ready.wait_s - ready.embed_s  # from when it was ready: others may have been before it
+        search_s = self._clock() - requester.taken_s - ready.wait_s - ready.embed_s  # includes the wait behind other queries
         times = {"wait": ready.wait_s, "embed": ready.embed_s, "search": max(search_s, 0.0)}
-        self.tally.outcomes["answered"] += 1
         for stage, seconds in times.items():
             self.tally.seconds[stage].add(seconds)
         self.tally.seconds["total"].add(sum(times.values()))
-        self._reply(asked, found | {"seconds": times})
+        self._reply(requester, QueryReply(bounded_json(document | {"seconds": times}), "answered"))
 
-    def _give_up(self, query: _Open) -> None:
-        asked = query.ready.asked
-        is_late_now = is_late(asked, self.clock())
-        reason = query.reason or ("the deadline has passed" if is_late_now else f"not answered within {PATIENCE_S:g} s")
-        code, field_name = ("expired", "deadline_ms") if is_late_now else ("unavailable", "")
-        self._refuse(FailedQuery(asked, code, field_name, reason))
+    def _give_up(self, query: _OpenQuery) -> None:
+        requester = query.ready.requester
+        if is_late(requester, self._clock()):
+            failed = FailedQuery(requester, "expired", "deadline_ms", query.reason or "the deadline has passed")
+        else:
+            failed = FailedQuery(requester, "unavailable", "", query.reason or f"not answered within {PATIENCE_S:g} s")
+        self._refuse(failed)
 
-    def _found(self, ready: ReadyQuery, near: list[TemplateHit] | None, enough_s: float) -> dict[str, Any]:
+    def _search(self, ready: ReadyQuery, near: list[TemplateHit] | None, stop_s: float) -> dict[str, Any]:
+        """Return what the reply holds; the search ends at `stop_s`, complete or not. Raises SinkBusy."""
+
         def deadline_passed() -> bool:
-            return self.clock() >= enough_s
+            return self._clock() >= stop_s
 
         query = ready.query
         if query.around is not None:
-            around = lines_around(self.sink, query.around, deadline_passed)
+            around = lines_around(self._sink, query.around, deadline_passed)
             return {"hits": [shown_line(line) for line in around.lines], "complete": around.complete}
-        sought = PreparedQuery(query, ready.vector, ready.is_exact, near)
-        mode = {} if query.text is None else {"mode": mode_of(sought, self.sink)}
+        prepared = PreparedQuery(query, ready.vector, ready.is_exact, near)
+        mode = {} if query.text is None else {"mode": mode_of(prepared, self._sink)}
         if query.form == "templates":
-            counted_s = self.clock() + COUNT_S
-            enough = StopWhen(counted=lambda: self.clock() >= counted_s or deadline_passed(), all=deadline_passed)
-            return templates_document(find_templates(self.sink, sought, enough)) | mode
-        found = search(self.sink, sought, deadline_passed=deadline_passed)
+            counted_s = self._clock() + COUNT_S
+            stop_when = StopWhen(counted=lambda: self._clock() >= counted_s or deadline_passed(), all=deadline_passed)
+            return templates_document(find_templates(self._sink, prepared, stop_when)) | mode
+        found = search(self._sink, prepared, deadline_passed=deadline_passed)
         return {"hits": [{"score": round(hit.score, 6), **shown_line(hit.line)} for hit in found.hits], "complete": found.complete} | mode
 
     def _refuse(self, failed: FailedQuery) -> None:
-        self.tally.outcomes[failed.code] += 1
-        self._reply(failed.asked, error_document(failed.code, failed.field, failed.reason))
+        self._reply(failed.requester, error_reply(failed.code, failed.reason, field=failed.field))
 
-    def _reply(self, asked: Requester, document: dict[str, Any]) -> None:
-        asked.reply(bounded_json(document), deadline_s=asked.deadline_s)
+    def _reply(self, requester: Requester, reply: QueryReply) -> None:
+        self.tally.outcomes[reply.code] += 1
+        requester.reply(reply, deadline_s=requester.deadline_s)
 
 
 def _is_slow(ready: ReadyQuery) -> bool:

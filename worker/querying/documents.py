@@ -1,6 +1,6 @@
-"""What a reply holds: lines, an error, and no more bytes than a Kafka record takes.
+"""What a reply shows of a line, and how large a reply may be.
 
-The answer step makes its replies of these; what a kind of lines looks like is in `worker.querying.search.templates`.
+The answer step builds its replies of these; errors are in `worker.query`, listings of templates in `worker.querying.search.templates`.
 """
 
 import json
@@ -11,25 +11,18 @@ import numpy as np
 from sinks.row import LineRow
 
 MOST_REPLY_BYTES = 900_000
-"""Kafka takes no larger record, unless its operator says so: hits that do not fit are left out."""
-
-
-def error_document(code: str, field: str, reason: str) -> dict[str, Any]:
-    """Return what an asker gets whose query is not answered."""
-    return {"error": {"code": code, "field": field, "reason": reason}}
+"""Below Kafka's default limit for a record (1 MB)."""
 
 
 def bounded_json(document: dict[str, Any]) -> bytes:
-    """Return a document as JSON, without the last of its hits where it would be too large."""
+    """Return a document as JSON of at most `MOST_REPLY_BYTES`: hits that do not fit are left out, and it says that it is not complete."""
     value = _json(document)
     if len(value) <= MOST_REPLY_BYTES:
         return value
-    kinds = "hits" if "hits" in document else "templates"
-    if kinds not in document:
-        return value
-    sizes = np.cumsum([len(_json(one)) + 2 for one in document[kinds]])
+    key = "hits" if "hits" in document else "templates"
+    sizes = np.cumsum([len(_json(hit)) + 2 for hit in document[key]])
     room = MOST_REPLY_BYTES - (len(value) - int(sizes[-1]))
-    return _json(document | {kinds: document[kinds][: int(np.searchsorted(sizes, room, side="right"))], "complete": False})
+    return _json(document | {key: document[key][: int(np.searchsorted(sizes, room, side="right"))], "complete": False})
 
 
 def _json(document: dict[str, Any]) -> bytes:
@@ -37,7 +30,7 @@ def _json(document: dict[str, Any]) -> bytes:
 
 
 def shown_line(line: LineRow) -> dict[str, Any]:
-    """Return a line as an answer shows it."""
+    """Return a line as a reply shows it."""
     return {
         "text": line.text,
         "template": line.template,

@@ -1,7 +1,7 @@
-"""The prepare step for queries: parsed, masked like a line, and past the engine when the vector is cached.
+"""The prepare step for queries: parse, check, redact and mask the text, and skip the engine where the vector is cached.
 
-One thread of its own, so that no flood of logs is in front of it. A query takes vectors from the cache and nothing else: it
-never joins or begins a flight, is never known, never becomes a template.
+It has a thread of its own, so that log lines never delay a query. A query reads vectors from the cache and leaves nothing behind: it
+starts no flight, joins none, and never becomes a template.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -10,17 +10,18 @@ from typing import Protocol
 
 from producers.replies import Reply
 from worker.embedding.cache.vector_cache import VectorCache
-from worker.messages import Answerable, Arrival, EncodedChunk, EncodedQuery, FailedQuery, ReadyQuery
+from worker.messages import Answerable, EncodedChunk, EncodedQuery, FailedQuery, KafkaRequest, ReadyQuery
 from worker.query import (
     CORRELATION_HEADER,
     REPLY_TOPIC_HEADER,
     BadQuery,
     Query,
+    QueryReply,
     QueryRequest,
     Requester,
-    deadline_s,
     header_of,
     is_late,
+    monotonic_deadline_s,
     parse_query,
 )
 from worker.querying.query_text import QueryEncoder
@@ -29,122 +30,132 @@ from worker.runtime.lane import Lane
 
 
 class SendToTopic(Protocol):
-    """Sends a reply to a topic; never blocks.
-
-    Thread: any.
-    """
+    """Sends a reply to a topic; never blocks."""
 
     def __call__(self, reply: Reply, *, deadline_s: float | None, settled: Callable[[bool], None]) -> None:
-        """`settled` is called once: delivered, or given up."""
+        """`settled` is called once: True when the reply is delivered, False when it is given up."""
 
 
 @dataclass(slots=True)
 class QueryTally:
-    """Counters, written by the query thread, read by anyone."""
+    """Counters of requests. Thread: written by the query prepare thread, read by any."""
 
-    asked: int = 0
+    received: int = 0
     unanswerable: int = 0
-    """No reply topic, or one that is not on the list."""
+    """Without a reply topic, or with one that is not allowed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PrepareQueries:
-    """Every request is answered, or counted as unanswerable and settled.
+    """Every request goes on to be answered, or is settled: counted as unanswerable, or dropped because its partition was revoked.
 
     Thread: one, the query prepare thread.
     """
 
-    encoder: QueryEncoder
-    reply_topics: Collection[str]
-    has_bm25: Callable[[], bool]
-    """Whether the index can be searched by words."""
-    cache: VectorCache
-    embed: Lane[EncodedChunk | EncodedQuery]
-    answer: Lane[Answerable]
-    send: SendToTopic
-    clock: Callable[[], float]
-    wall_ms: Callable[[], float]
-    """Milliseconds since 1970."""
-    say: Callable[[str], None]
-    tally: QueryTally
+    def __init__(  # noqa: PLR0913 - what it is wired to, each by name
+        self,
+        *,
+        encoder: QueryEncoder,
+        reply_topics: Collection[str],
+        has_bm25: Callable[[], bool],
+        cache: VectorCache,
+        embed: Lane[EncodedChunk | EncodedQuery],
+        answer: Lane[Answerable],
+        send: SendToTopic,
+        clock: Callable[[], float],
+        wall_ms: Callable[[], float],
+        say: Callable[[str], None],
+    ) -> None:
+        """`has_bm25` says whether the index can be searched by words; `wall_ms` gives milliseconds since 1970."""
+        self.tally = QueryTally()
+        self._encoder = encoder
+        self._reply_topics = reply_topics
+        self._has_bm25 = has_bm25
+        self._cache = cache
+        self._embed = embed
+        self._answer = answer
+        self._send = send
+        self._clock = clock
+        self._wall_ms = wall_ms
+        self._say = say
 
-    def step(self, requests: Sequence[Arrival | QueryRequest]) -> None:
-        """Work a list of requests."""
-        taken: list[tuple[Requester, Query]] = []
-        for request in requests:
-            question = request if isinstance(request, QueryRequest) else self._question(request)
-            if question is not None:
-                self.tally.asked += 1
-                taken += self._read(question)
-        self._send_on(taken)
+    def step(self, requests: Sequence[KafkaRequest | QueryRequest]) -> None:
+        """Prepare a list of requests."""
+        valid: list[tuple[Requester, Query]] = []
+        for one in requests:
+            request = one if isinstance(one, QueryRequest) else self._accept(one)
+            if request is not None:
+                self.tally.received += 1
+                valid += self._parse(request)
+        self._send_on(valid)
 
-    def _question(self, arrival: Arrival) -> QueryRequest | None:
-        """Take a receipt on; None if nobody can or need be answered."""
-        receipt = arrival.receipt
+    def _accept(self, kafka_request: KafkaRequest) -> QueryRequest | None:
+        """Tie a Kafka record's receipt to its reply; settle it and return None if it cannot or need not be answered."""
+        receipt = kafka_request.receipt
         if not receipt.is_alive:
             receipt.drop("revoked")
             return None
         headers = receipt.record.headers
         topic = (header_of(headers, REPLY_TOPIC_HEADER) or b"").decode("utf-8", "replace")
-        if topic not in self.reply_topics:
-            self.tally.asked += 1
-            self._tell_unanswerable()
+        if topic not in self._reply_topics:
+            self.tally.received += 1
+            self._count_unanswerable()
             receipt.drop("unanswerable")
             return None
         receipt.expect(1, decoded_bytes=0)
         correlation_id = header_of(headers, CORRELATION_HEADER) or b""
 
-        def reply(value: bytes, *, deadline_s: float | None) -> None:
-            self.send(Reply(topic, correlation_id, value), deadline_s=deadline_s, settled=lambda _delivered: receipt.settle())
+        def send_reply(reply: QueryReply, *, deadline_s: float | None) -> None:
+            self._send(Reply(topic, correlation_id, reply.value), deadline_s=deadline_s, settled=lambda _delivered: receipt.settle())
 
-        return QueryRequest(receipt.record.value, Requester(reply, arrival.taken_s), receipt.record.time_ms)
+        return QueryRequest(receipt.record.value, Requester(send_reply, kafka_request.polled_s), receipt.record.time_ms)
 
-    def _tell_unanswerable(self) -> None:
+    def _count_unanswerable(self) -> None:
         self.tally.unanswerable += 1
-        if self.tally.unanswerable.bit_count() == 1:  # the first, the second, the fourth …: whoever may ask must not fill our log
+        if self.tally.unanswerable.bit_count() == 1:  # at 1, 2, 4, 8 …: senders must not be able to flood our log
             so_far = f" ({self.tally.unanswerable:,} so far)" if self.tally.unanswerable > 1 else ""
-            self.say(f"a query names no reply topic that is on the list (query.reply_topics); it is dropped{so_far}")
+            self._say(f"a query names no reply topic that is on the list (query.reply_topics); it is dropped{so_far}")
 
-    def _read(self, question: QueryRequest) -> list[tuple[Requester, Query]]:
-        """Return the query, or nothing if it is answered already."""
-        asked = question.asked
+    def _parse(self, request: QueryRequest) -> list[tuple[Requester, Query]]:
+        """Return the valid query and its requester with the deadline; an empty list if it is answered with an error."""
+        requester = request.requester
         try:
-            query = parse_query(question.value)
+            query = parse_query(request.value)
             self._check_mode(query)
         except BadQuery as error:
-            self.answer.put([FailedQuery(asked, "bad_query", error.field, error.reason)])
+            self._answer.put([FailedQuery(requester, "bad_query", error.field, error.reason)])
             return []
-        until_s = deadline_s(query, sent_ms=question.sent_ms, now_s=asked.taken_s, wall_ms=self.wall_ms())
-        asked = asked._replace(deadline_s=until_s)
-        if is_late(asked, self.clock()):
-            self.answer.put([FailedQuery(asked, "expired", "deadline_ms", "the deadline had passed when the query arrived")])
+        until_s = monotonic_deadline_s(query, sent_ms=request.sent_ms, now_s=requester.taken_s, wall_ms=self._wall_ms())
+        requester = requester._replace(deadline_s=until_s)
+        if is_late(requester, self._clock()):
+            self._answer.put([FailedQuery(requester, "expired", "deadline_ms", "the deadline had passed when the query arrived")])
             return []
-        return [(asked, query)]
+        return [(requester, query)]
 
     def _check_mode(self, query: Query) -> None:
-        if query.mode in ("bm25", "hybrid") and not self.has_bm25():
+        if query.mode in ("bm25", "hybrid") and not self._has_bm25():
             raise BadQuery("mode", f"the index has no column for full-text search (milvus.bm25), {query.mode} needs one")
 
-    def _send_on(self, taken: list[tuple[Requester, Query]]) -> None:
-        """Send each where its vector is computed, or straight to the answer stage if it needs none or the cache has it.
+    def _send_on(self, valid: Sequence[tuple[Requester, Query]]) -> None:
+        """Send each query to the embed stage, or straight to the answer stage if it needs no vector or the cache has it.
 
-        A text that means nothing (identifiers, or what the masks leave nothing of) is looked for by its words, unless it must be `dense`.
+        A text of identifiers only, or without a letter left after masking, has no meaning to embed: it is searched by words, unless the
+        query asks for `dense`.
         """
-        treated = iter(self.encoder.treat([query.text for _, query in taken if query.text is not None]))
-        texts = [None if query.text is None else next(treated) for _, query in taken]
-        found = self.cache.get_many([text.digest for text in texts if text is not None])
+        treated = iter(self._encoder.treat([query.text for _, query in valid if query.text is not None]))
+        texts = [None if query.text is None else next(treated) for _, query in valid]
+        found = self._cache.get_many([text.digest for text in texts if text is not None])
         ready: list[Answerable] = []
         encoded: list[EncodedChunk | EncodedQuery] = []
-        now_s = self.clock()
-        for (asked, query), text in zip(taken, texts, strict=True):
+        now_s = self._clock()
+        for (requester, query), text in zip(valid, texts, strict=True):
             is_exact = words_of(query.text or "").is_exact
             is_empty = text is not None and not any(character.isalpha() for character in text.masked)
-            by_words = query.mode == "bm25" or (query.mode != "dense" and (is_exact or is_empty) and self.has_bm25())
+            by_words = query.mode == "bm25" or (query.mode != "dense" and (is_exact or is_empty) and self._has_bm25())
             if text is None or by_words or text.digest in found:
                 vector = None if text is None or by_words else found[text.digest]
-                ready.append(ReadyQuery(asked, query, vector, now_s - asked.taken_s, 0.0, is_exact))
+                ready.append(ReadyQuery(requester, query, vector, now_s - requester.taken_s, 0.0, is_exact))
             else:
-                ids = self.encoder.encode(text)
-                encoded.append(EncodedQuery(asked, query, text.digest if ids.is_whole else None, ids.ids))
-        self.answer.put(ready)
-        self.embed.put(encoded, urgent=True)
+                ids = self._encoder.encode(text)
+                encoded.append(EncodedQuery(requester, query, text.digest if ids.is_whole else None, ids.ids))
+        self._answer.put(ready)
+        self._embed.put(encoded, urgent=True)

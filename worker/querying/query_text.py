@@ -1,4 +1,4 @@
-"""A query's text as the model gets it: treated like a line, behind the prefix of queries, cut where the model reads no further."""
+"""Prepares a query text: redacted and masked like a line, prefixed, truncated to the model's limit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,31 +15,26 @@ from worker.settings.tables import new_masker, new_redactor
 
 
 class QueryText(NamedTuple):
-    """What is embedded, and what it is called in the cache.
-
-    Thread: any.
-    """
+    """A redacted and masked query text."""
 
     masked: str
     digest: str
+    """The cache key of its vector."""
 
 
 class QueryIds(NamedTuple):
-    """A query's text as the engine gets it.
-
-    Thread: any.
-    """
+    """A query text as token ids."""
 
     ids: TokenIds
     is_whole: bool
-    """False when the model reads no further: the vector is that of the beginning, and the digest names the whole."""
+    """False if the text was truncated: its vector is that of its beginning and must not be cached under the digest of the whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryEncoder:
     """The same text has the same digest and ids in every worker with the same settings.
 
-    Thread: one; the tokenizer belongs to a thread.
+    Thread: one, because a tokenizer belongs to one thread.
     """
 
     redactor: Redactor
@@ -50,11 +45,11 @@ class QueryEncoder:
     max_tokens: int
 
     def treat(self, texts: Sequence[str]) -> list[QueryText]:
-        """Redact and mask texts; a list takes hardly longer than one of them."""
+        """Redact and mask texts. One call for a list costs hardly more than a call for one text."""
         return [QueryText(masked, self.digester.digest(masked)) for masked in self.masker.mask(self.redactor.redact(texts))]
 
     def encode(self, text: QueryText) -> QueryIds:
-        """Return its ids, int32[at most max_tokens]; the last id closes the sequence."""
+        """Return the token ids, int32[n] with n <= max_tokens; a truncated text ends with the closing special token too."""
         ids = self.tokenizer.encode([self.prefix + text.masked]).text(0)
         if len(ids) <= self.max_tokens:
             return QueryIds(ids, is_whole=True)
@@ -64,7 +59,7 @@ class QueryEncoder:
 
 
 def new_query_encoder(settings: Settings, model: LoadedModel) -> QueryEncoder:
-    """Make the encoder of one thread; its tokenizer is the caller's to close."""
+    """Return an encoder for one thread; the caller closes its tokenizer."""
     prefix = model.prepared.query_prefix
     return QueryEncoder(
         redactor=new_redactor(settings.redact),

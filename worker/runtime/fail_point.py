@@ -1,8 +1,7 @@
-"""Fail points: the fault tests end the process at named moments, as a power cut would.
+"""Fail points: fault tests end the process at named moments, as a power cut would.
 
-A no-op unless the setting `fail_point` is `POINT:N` or `POINT:N:SECONDS`; the leaves get only the callable, and pass a point once
-a list, never once a record. With seconds, the thread stands still for so long at every passing, while the others go on: what they
-do too early is then seen.
+`worker.settings` reads which one from a variable of the tests; without it every point is a no-op. The stages get only the callable and
+pass a point once per list, never once per record.
 """
 
 import itertools
@@ -12,51 +11,54 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from worker.settings.settings import SettingsError
-
 KILLED = 137
 """Exit status of a process that SIGKILL ended."""
 
 POINTS: Final = (
-    "polled",  # records have their receipts, nobody else knows them
-    "decoded",  # records are chunks, expected by their receipts; nothing is sent on
-    "cache_read",  # all levels were asked, the index too
-    "cache_written",  # vectors are in memory, and on their way to Redis
-    "engine_asked",  # a batch is formed and begun
-    "engine_answered",  # its vectors are there and nobody has them
+    "polled",  # records have receipts; no stage has seen them
+    "decoded",  # records are split into chunks that their receipts expect; nothing is passed on
+    "cache_read",  # all cache levels and the index have been asked
+    "cache_written",  # vectors are in memory and queued for Redis
+    "engine_asked",  # a batch is formed and started
+    "engine_answered",  # its vectors are back and not yet passed on
     "before_templates",
-    "after_templates",  # acknowledged, and not yet known
-    "landed",  # templates are known, none of the lines that waited for them is written
+    "after_templates",  # acknowledged, not yet remembered as known
+    "landed",  # templates are known; the lines that waited for them are not written
     "before_upsert",  # of lines
-    "after_upsert",  # acknowledged, and not settled
+    "after_upsert",  # acknowledged, not settled
     "before_commit",
-    "after_commit",  # accepted, and not noted
-    "revoke",  # partitions are being taken away, nothing is committed for them yet
-    "letter_sent",  # a dead letter is with the client, its acknowledgement is not
+    "after_commit",  # accepted, not recorded
+    "revoke",  # partitions are being revoked; nothing is committed for them yet
+    "letter_sent",  # the client has the dead letter, the broker has not acknowledged it
     "letter_acknowledged",  # the broker has it, its record is not settled
 )
-"""Every point there is, in the order in which a record meets them."""
+"""Every fail point, in the order in which a record passes them."""
 
 
-def fail_point(setting: str) -> Callable[[str], None]:
-    """Return `at(point)`: ends the process without any clean-up at the N-th passing of the point that the setting names.
+class UnknownFailPoint(Exception):
+    """The text names no fail point; one line."""
 
-    Raises SettingsError for a setting that is not understood, or a point that there is not.
+
+def fail_point(text: str) -> Callable[[str], None]:
+    """Return `at(point)`, a no-op for an empty text.
+
+    `POINT:N` ends the process without any clean-up when it passes that point for the N-th time. `POINT:N:SECONDS` also makes the thread
+    sleep each time, so that a test sees what other threads do too early. Raises UnknownFailPoint.
     """
-    if not setting:
+    if not text:
         return _pass_by
-    understood = re.fullmatch(r"(\w+):(\d+)(?::(\d+))?", setting)
-    if understood is None:
-        raise SettingsError(f"setting fail_point: {setting!r} is not POINT:N or POINT:N:SECONDS")
-    name, last, stand_s, passings = understood[1], int(understood[2]), int(understood[3] or 0), itertools.count(1)
+    parsed = re.fullmatch(r"(\w+):([1-9]\d*)(?::(\d+))?", text)
+    if parsed is None:
+        raise UnknownFailPoint(f"{text!r} is not POINT:N or POINT:N:SECONDS")
+    name, last, sleep_s, passes = parsed[1], int(parsed[2]), int(parsed[3] or 0), itertools.count(1)
     if name not in POINTS:
-        raise SettingsError(f"setting fail_point: there is no point {name!r}; there are {', '.join(POINTS)}")
+        raise UnknownFailPoint(f"there is no point {name!r}; there are {', '.join(POINTS)}")
 
     def at(point: str) -> None:
         if point != name:
             return
-        time.sleep(stand_s)
-        if next(passings) == last:
+        time.sleep(sleep_s)
+        if next(passes) == last:
             os._exit(KILLED)
 
     return at

@@ -1,7 +1,7 @@
-"""Kafka as an administrator sees it: which topics there are, and making those that are missing.
+"""A Kafka admin client that lists topics and creates missing ones.
 
-`vectail topics init` calls it; `worker.groups` shares its connection and its two kinds of failure. A broker that is away is told
-apart from one that refuses: `BrokerAway` may be tried again, what `KafkaRefused` says is for the user to change.
+`vectail topics init` uses it; `worker.groups` shares the client and its two failures: after `BrokerAway` a call may be tried again, what
+`KafkaRefused` says is for the user to change.
 """
 
 from collections.abc import Mapping
@@ -12,12 +12,13 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from consumers.kafka.settings import admin_properties
+from consumers.source import KafkaRefused
 
 BROKERS_DEFAULT: Final = -1
-"""In place of a number of partitions or replicas: what the broker is set to."""
+"""In place of a number of partitions or replicas: the broker's default."""
 
 SOON_BACK: Final = {"reconnect.backoff.max.ms": "1000"}
-"""A broker that was away is found again within a second or so, and not within ten."""
+"""Reconnects to a broker within about a second, instead of the client's ten."""
 _CREATE_S = 30.0
 _AWAY: Final = frozenset(
     {
@@ -40,34 +41,30 @@ class BrokerAway(Exception):
     """No broker answered in time; one line."""
 
 
-class KafkaRefused(Exception):
-    """The broker does not do it, or the client cannot be made with these properties; one line for the user."""
-
-
 class TopicRefused(KafkaRefused):
-    """The broker does not make this topic."""
+    """The broker does not create this topic."""
 
 
 class KafkaAdmin:
-    """A client that only asks about topics and makes them.
+    """Lists and creates topics, and does nothing else.
 
     Thread: one.
     """
 
     def __init__(self, bootstrap_servers: str, librdkafka: Mapping[str, str]) -> None:
-        """Of the user's properties only those that secure the connection count. Raises KafkaRefused."""
+        """Of the user's properties only those that secure the connection apply. Raises KafkaRefused."""
         self._client = new_admin(bootstrap_servers, librdkafka)
 
     def partition_counts(self, timeout_s: float) -> dict[str, int]:
-        """Return every topic that we may see, with its number of partitions. Raises BrokerAway."""
+        """Return every topic that is visible to us, with its number of partitions. Raises BrokerAway."""
         try:
             found = self._client.list_topics(timeout=timeout_s).topics
         except KafkaException as error:
             raise BrokerAway(_reason(error)) from None
         return {name: len(topic.partitions) for name, topic in found.items()}
 
-    def create(self, topic: str, *, partitions: int, replication_factor: int) -> bool:
-        """Make a topic; False when somebody else has just made it. Raises TopicRefused or BrokerAway."""
+    def create_topic(self, topic: str, *, partitions: int, replication_factor: int) -> bool:
+        """Create a topic; False if it exists already. Raises TopicRefused or BrokerAway."""
         wanted = NewTopic(topic, num_partitions=partitions, replication_factor=replication_factor)
         try:
             self._client.create_topics([wanted], operation_timeout=_CREATE_S, request_timeout=_CREATE_S)[topic].result()
@@ -80,7 +77,7 @@ class KafkaAdmin:
 
 
 def new_admin(bootstrap_servers: str, librdkafka: Mapping[str, str]) -> AdminClient:
-    """Make a client of librdkafka for an administrator. Raises KafkaRefused."""
+    """Return an admin client. Raises KafkaRefused."""
     try:
         return AdminClient({**admin_properties(bootstrap_servers, librdkafka), **SOON_BACK, "log_level": 0})
     except (KafkaException, ValueError) as error:
@@ -88,14 +85,14 @@ def new_admin(bootstrap_servers: str, librdkafka: Mapping[str, str]) -> AdminCli
 
 
 def failure_of(error: Exception) -> BrokerAway | KafkaRefused:
-    """Return what a failure of the client means for the user."""
+    """Return the client's failure as one of ours."""
     cause = error.args[0] if error.args else None
     is_away = isinstance(cause, KafkaError) and cause.code() in _AWAY
     return BrokerAway(_reason(error)) if is_away else KafkaRefused(_reason(error))
 
 
 def librdkafka_version() -> str:
-    """Return the version of the C library below the client."""
+    """Return the version of librdkafka, the C library below the client."""
     return libversion()[0]
 
 

@@ -1,7 +1,7 @@
-"""Lanes: where lists wait between two stages, urgent ones first.
+"""Lanes: queues between two stages, urgent entries first.
 
-`put` never blocks: everything inside carries an open receipt, and the ledger caps those. A lane is emptied by one stage
-(prepare: by several threads of it). It ends in one of two ways: closed (what is inside is still taken) or abandoned.
+`put` never blocks: every entry carries an open receipt, and the ledger caps those. One stage empties a lane (prepare: several of its
+threads). A lane ends in one of two ways: closed (what is inside is still taken) or abandoned (it is dropped).
 """
 
 import threading
@@ -20,7 +20,7 @@ class Outlet(Protocol[T_contra]):
     """The end of a lane that a stage puts into."""
 
     def put(self, entries: Sequence[T_contra], *, urgent: bool = False) -> None:
-        """Add a list; never blocks."""
+        """Add entries; never blocks."""
 
 
 class Inlet(Protocol):
@@ -31,7 +31,7 @@ class Inlet(Protocol):
 
 
 class Lane(Generic[T]):
-    """What was put in is taken out once, in order within its urgency.
+    """Every entry is taken once; urgent and usual entries each keep their order.
 
     Thread: any.
     """
@@ -39,19 +39,19 @@ class Lane(Generic[T]):
     def __init__(self, name: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.name = name
         self.waits = Histogram()
-        """Seconds: how long the first usual entry of each list that was taken had been inside."""
+        """Seconds that the first usual entry of each list taken had waited."""
         self._clock = clock
         self._ready = threading.Condition()
         self._urgent: deque[T] = deque()
         self._usual: deque[T] = deque()
         self._ages = QueueAges()
         """Of the usual entries."""
-        self._rung = False
+        self._woken = False
         self._closed = False
         self._abandoned = False
 
     def put(self, entries: Sequence[T], *, urgent: bool = False) -> None:
-        """Add a list; never blocks. After `close` that is an error; after `abandon` it is forgotten."""
+        """Add entries; never blocks. Raises RuntimeError once closed; drops them once abandoned."""
         if not entries:
             return
         with self._ready:
@@ -62,36 +62,36 @@ class Lane(Generic[T]):
                 raise RuntimeError(message)
             (self._urgent if urgent else self._usual).extend(entries)
             if not urgent:
-                self._ages.came(len(entries), self._clock())
+                self._ages.arrived(len(entries), self._clock())
             self._ready.notify()
 
     def take(self, most: int, *, wait: bool = True) -> list[T] | None:
-        """Return up to `most` entries, urgent ones first; [] only without `wait` or when rung for; None when closed and empty."""
+        """Return up to `most` entries, urgent ones first; [] only without `wait` or after `wake`; None when closed and empty."""
         with self._ready:
-            while wait and not (self._urgent or self._usual or self._closed or self._rung):
+            while wait and not (self._urgent or self._usual or self._closed or self._woken):
                 self._ready.wait()
-            self._rung = False
+            self._woken = False
             taken = [self._urgent.popleft() for _ in range(min(most, len(self._urgent)))]
             usual = min(most - len(taken), len(self._usual))
             taken += [self._usual.popleft() for _ in range(usual)]
             if usual:
-                self.waits.add(self._clock() - self._ages.gone(usual))
+                self.waits.add(self._clock() - self._ages.left(usual))
             return taken if taken or not self._closed else None
 
-    def ring(self) -> None:
-        """Let the stage that takes from here return from its wait, or not begin the next: it has something else to do."""
+    def wake(self) -> None:
+        """End the current wait in `take`, or else the next one: the stage has something else to do."""
         with self._ready:
-            self._rung = True
+            self._woken = True
             self._ready.notify()
 
     def close(self) -> None:
-        """Nothing more will be put; whoever takes gets the rest, then None."""
+        """Nothing more will be put; `take` returns the rest, then None."""
         with self._ready:
             self._closed = True
             self._ready.notify_all()
 
     def abandon(self) -> None:
-        """Close and forget what is inside: its receipts stay open, so nothing of it is committed."""
+        """Close and drop what is inside: its receipts stay open, so nothing of it is committed."""
         with self._ready:
             self._closed = self._abandoned = True
             self._urgent.clear()
@@ -101,7 +101,7 @@ class Lane(Generic[T]):
 
     @property
     def is_abandoned(self) -> bool:
-        """Whether what was inside is forgotten: the stage may forget what it holds, too."""
+        """Whether the entries were dropped; then the stage may drop what it holds, too."""
         return self._abandoned
 
     def __len__(self) -> int:
@@ -109,30 +109,30 @@ class Lane(Generic[T]):
 
 
 class QueueAges:
-    """Entries leave in the order in which they came.
+    """When the first entry of a queue arrived, kept per list and not per entry.
 
-    Thread: one at a time; its owner's lock.
+    Thread: one at a time, under its owner's lock.
     """
 
     def __init__(self) -> None:
-        self._came: deque[tuple[int, float]] = deque()
-        """How many are left of each list, and since when."""
+        self._arrived: deque[tuple[int, float]] = deque()
+        """By list: how many of its entries are left, and when they arrived."""
 
-    def came(self, entries: int, now_s: float) -> None:
-        """A list has come."""
+    def arrived(self, entries: int, now_s: float) -> None:
+        """Add entries at the end of the queue."""
         if entries:
-            self._came.append((entries, now_s))
+            self._arrived.append((entries, now_s))
 
-    def gone(self, entries: int) -> float:
-        """Let so many go, at least one; return since when the first of them was there."""
-        first_s = self._came[0][1]
+    def left(self, entries: int) -> float:
+        """Remove the first `entries`, at least one; return when the first of them arrived."""
+        first_s = self._arrived[0][1]
         while entries:
-            left, since_s = self._came.popleft()
-            if left > entries:
-                self._came.appendleft((left - entries, since_s))
-            entries -= min(left, entries)
+            remaining, since_s = self._arrived.popleft()
+            if remaining > entries:
+                self._arrived.appendleft((remaining - entries, since_s))
+            entries -= min(remaining, entries)
         return first_s
 
     def clear(self) -> None:
-        """Nothing is there any more."""
-        self._came.clear()
+        """Remove all entries."""
+        self._arrived.clear()

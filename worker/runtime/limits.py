@@ -1,6 +1,6 @@
-"""Limits that stop a bad deploy from emptying a topic into the dead letters.
+"""Limits that stop a bad deployment from turning a whole topic into dead letters (design: errors).
 
-Each counts faults in a row; one good outcome of the same kind begins the count anew (design: errors).
+Each counts faults in a row; a good outcome of the same kind resets the count.
 """
 
 import threading
@@ -11,20 +11,20 @@ class LimitReached(Exception):
 
 
 class FaultLimit:
-    """At most `most` faults in a row; known lines and cached vectors are not asked, so they reset nothing.
+    """At most `most` faults in a row. Lines of known templates and cached vectors were not checked, so they reset nothing.
 
     Thread: any.
     """
 
     def __init__(self, what: str, *, most: int) -> None:
-        """`what` names the faults in the plural, for the message."""
+        """`what` names the faults, in the plural, for the message."""
         self._lock = threading.Lock()
         self._what = what
         self._most = most
         self._in_a_row = 0
 
     def fault(self, reason: str = "") -> None:
-        """Count one; raises LimitReached, which names the last one's reason, when it was one too many."""
+        """Count one fault. Raises LimitReached, with the reason of this one, when it is one too many."""
         with self._lock:
             self._in_a_row += 1
             if self._in_a_row > self._most:
@@ -34,5 +34,5 @@ class FaultLimit:
                 )
 
     def good(self) -> None:
-        """Begin anew."""
+        """Reset the count."""
         self._in_a_row = 0

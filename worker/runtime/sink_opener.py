@@ -1,7 +1,7 @@
-"""Opens the index before anything is polled, and waits for one that is away.
+"""Opens the index before anything is polled, and waits while it is unavailable.
 
-`worker.service` begins it and waits for its end. It has a thread of its own, because a client may hang in it, and the end of a service
-does not wait for that.
+`worker.service` starts it and waits for the result. It runs on its own thread, because a client may hang while it connects, and a service
+that stops does not wait for that.
 """
 
 import threading
@@ -16,13 +16,13 @@ _LOOK_S = 0.2
 
 
 class SinkOpener:
-    """The sink is open once `wait` has said so, and not before.
+    """The sink is open once `wait` has returned True, and not before.
 
     Thread: main; `stage` is its own.
     """
 
     def __init__(self, sink: Sink, stop: threading.Event, *, say: Callable[[str], None], on_crash: Crash) -> None:
-        """`stop`: the service ends, open or not."""
+        """`stop` ends the attempts."""
         self._sink = sink
         self._stop = stop
         self._say = say
@@ -30,7 +30,7 @@ class SinkOpener:
         self.stage = Stage("open", self._body, on_crash)
 
     def wait(self, until_s: Callable[[], float]) -> bool:
-        """Begin, and wait until it is open; False when that was not to be. `until_s` says how long after `stop` it may still take."""
+        """Start and wait; False if stopped before the sink opened. `until_s` returns how long an attempt may last after `stop`."""
         self.stage.start()
         while self.stage.is_alive() and not self._stop.is_set():
             self.stage.join(_LOOK_S)

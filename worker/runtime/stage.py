@@ -1,7 +1,7 @@
-"""A stage: a named thread with one step, and the only place where any exception is caught.
+"""A stage: a named thread that runs one step, and the only place that catches every exception.
 
-`worker.service` starts one for every poller and every step. An exception that a step did not expect is ours: it is handed to
-the service, which stops everything and commits nothing more.
+`worker.service` starts one for each poller and each step. An exception that a step does not expect is a bug of ours: it is handed to the
+service, which stops everything and commits nothing more.
 """
 
 import threading
@@ -15,17 +15,17 @@ T = TypeVar("T")
 
 
 class Abandoned(Exception):
-    """The service stops hard: what a step holds stays unsettled and will be read again."""
+    """The service stops without draining: what a step holds stays unsettled and is read again later."""
 
 
 Crash = Callable[[str, Exception], None]
-"""Takes the stage's name and what it raised; called on the stage's own thread."""
+"""Takes the stage's name and its exception; called on the stage's own thread."""
 
 
 class Stage(threading.Thread):
     """Runs `body` once; whatever it raises reaches `on_crash`.
 
-    Thread: itself. A daemon, so that a second SIGTERM can leave at once.
+    Thread: itself, a daemon, so that a second SIGTERM can exit at once.
     """
 
     def __init__(self, name: str, body: Callable[[], None], on_crash: Crash) -> None:
@@ -33,10 +33,10 @@ class Stage(threading.Thread):
         self._body = body
         self._on_crash = on_crash
         self.cpu_s = 0.0
-        """Processor time that the body took on this thread; known once it has ended."""
+        """Processor time of the body, known once it has ended."""
 
     def run(self) -> None:
-        """Run the body to its end."""
+        """Run the body."""
         try:
             self._body()
         except Exception as error:  # the one place: the first unexpected exception stops the service
@@ -45,7 +45,7 @@ class Stage(threading.Thread):
 
 
 class Meter:
-    """Adds up the time that the threads of one stage spend in its step.
+    """The time that all threads of one stage have spent in its step.
 
     Thread: any.
     """
@@ -55,13 +55,13 @@ class Meter:
         self.seconds = 0.0
 
     def add(self, seconds: float) -> None:
-        """Count what one step took."""
+        """Add the time of one step."""
         with self._lock:
             self.seconds += seconds
 
 
 def empty(lane: Lane[T], step: Callable[[list[T]], None], *, most: int, meter: Meter | None = None) -> Callable[[], None]:
-    """Return a stage's body: take lists of up to `most` from the lane and step, until the lane is closed and empty."""
+    """Return a stage's body: take lists of up to `most` entries and step, until the lane is closed and empty."""
     busy = meter or Meter()
 
     def body() -> None:

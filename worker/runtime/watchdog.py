@@ -1,8 +1,8 @@
-"""The watchdog: an engine that no longer answers ends the worker instead of holding every record for ever.
+"""The watchdog: an engine that no longer answers ends the worker, so that records are not held for ever.
 
-The service asks it a few times a second. A native call that hangs cannot be ended from outside, and a GPU that hangs does not come
-back by asking again; a new process can help, so the worker leaves and its supervisor starts it anew. A process that stood still as a
-whole (frozen, or on a machine that was asleep) has not seen its engine hang: only time in which the watchdog itself was asked counts.
+The service calls it a few times a second. A native call that hangs cannot be ended from outside, and a hung GPU does not recover by
+trying again; a new process can help, so the worker exits and its supervisor restarts it. When the whole process stood still (frozen, or
+on a machine that slept), the engine did not hang: only time in which the watchdog itself was called counts.
 """
 
 import faulthandler
@@ -10,11 +10,11 @@ import sys
 from collections.abc import Callable
 
 _MOST_A_CHECK_S = 1.0
-"""What one check counts at most; the service asks five times as often."""
+"""Most seconds that one check counts; the service checks five times as often."""
 
 
 class EngineHangs(Exception):
-    """Ours: a batch is in the engine for longer than any batch takes."""
+    """A batch has been in the engine for longer than `engine.watchdog_s`."""
 
 
 class Watchdog:
@@ -24,16 +24,16 @@ class Watchdog:
     """
 
     def __init__(self, busy_since_s: Callable[[], float | None], *, watchdog_s: float) -> None:
-        """`busy_since_s` says when the engine began with what it works on, None while it rests."""
+        """`busy_since_s` returns when the engine began its current batch, None while it is idle."""
         self._busy_since_s = busy_since_s
         self._watchdog_s = watchdog_s
         self._since_s: float | None = None
-        """When what is watched now began."""
+        """When the watched batch began."""
         self._watched_s = 0.0
         self._last_s: float | None = None
 
     def check(self, now_s: float) -> None:
-        """Raise EngineHangs, after the stacks of all threads were written to standard error."""
+        """Raise EngineHangs if the batch takes too long, after writing the stacks of all threads to standard error."""
         since_s, last_s = self._busy_since_s(), self._last_s
         self._last_s = now_s
         if since_s != self._since_s:

@@ -1,1 +1,1 @@
-"""Every setting: its table, its default, its bounds, and where it is read from."""
+"""The settings: tables with types, defaults and bounds, and reading them from file, environment and flags."""

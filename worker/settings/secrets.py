@@ -1,7 +1,6 @@
-"""Which words of the settings nobody may read, in every form in which a library could write them.
+"""Finds the secrets in the settings, in every form in which a library could print them.
 
-`worker.settings` leaves them out of what it shows; `worker.runtime.logs` takes them out of everything that goes to standard error, whoever
-writes it: our log, a client's complaint, the traceback of a crash.
+`worker.runtime.logs` replaces them in everything that goes to standard error: our log, the output of client libraries, tracebacks.
 """
 
 import json
@@ -11,10 +10,9 @@ from urllib.parse import quote, unquote
 
 from pydantic import BaseModel, SecretStr
 
-HIDDEN: Final = "**********"
 _SECRET_WORDS: Final = ("password", "secret", "token", "key", "sasl.jaas", "oauthbearer.config")
 _LEAST_CHARACTERS: Final = 4
-"""A shorter one hides nothing, and would tear holes into every line."""
+"""A shorter word protects nothing, and replacing it would garble every line."""
 
 
 def is_secret(name: str) -> bool:
@@ -23,7 +21,7 @@ def is_secret(name: str) -> bool:
 
 
 def secrets_of(settings: BaseModel) -> frozenset[str]:
-    """Return every secret, also as it stands in JSON and in an address; those of addresses (`scheme://user:password@host`) too."""
+    """Return every secret, passwords in addresses (`scheme://user:password@host`) included, also as JSON and as URLs write it."""
     forms: set[str] = set()
     for secret in _found(settings):
         if len(secret) >= _LEAST_CHARACTERS:

@@ -1,57 +1,56 @@
-"""Every setting, in one place: one TOML file, the environment over it, flags over both.
+"""Reads all settings: one TOML file, which the environment overrides, and flags, which override both.
 
-The only module that reads the environment. Names follow the file's tables: `[kafka] bootstrap_servers` is
-`VECTAIL_KAFKA__BOOTSTRAP_SERVERS`. An unknown key is refused with the nearest name there is. A secret may stand in a file of its own,
-as Docker and Kubernetes hand them out: `VECTAIL_HTTP__TOKEN_FILE` names it.
+The only module that reads the environment. Names follow the tables: `[kafka] bootstrap_servers` is `VECTAIL_KAFKA__BOOTSTRAP_SERVERS`.
+An unknown key is refused with the nearest existing name. A secret may be in a file of its own, as Docker and Kubernetes provide them:
+`VECTAIL_HTTP__TOKEN_FILE` names that file.
 """
 
 import difflib
 import json
 import os
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_origin
 
-from pydantic import BaseModel, Field, SecretStr, ValidationError
+from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 
-from worker.settings.milvus_table import MilvusTable
-from worker.settings.secrets import HIDDEN, is_secret
-from worker.settings.status_table import HttpTable, StatusTable
+from sinks.milvus.settings import MilvusSettings
+from worker.runtime.fail_point import UnknownFailPoint, fail_point
+from worker.runtime.logs import REDACTED
+from worker.settings.secrets import is_secret
+from worker.settings.service_tables import HttpTable, LimitTable, QueryTable, StatusTable
 from worker.settings.tables import (
     CacheTable,
     DecodeTable,
     EngineTable,
     KafkaTable,
-    LimitTable,
     MaskTable,
     ModelTable,
-    QueryTable,
     RedactTable,
     RedisTable,
     Table,
 )
 
 PREFIX = "VECTAIL_"
+FAIL_POINT_VARIABLE = "VECTAIL_TEST_FAIL_POINT"
+"""For fault tests only, so it is not a setting: `POINT:N` or `POINT:N:SECONDS`, see `worker.runtime.fail_point`."""
 _RESERVED = ("VECTAIL_TEST_", "VECTAIL_CONFIG")
-"""Names of the tests and of the command line, not settings."""
+"""Variables of the tests and of the command line, which are not settings."""
 _LIBRDKAFKA = f"{PREFIX}KAFKA__LIBRDKAFKA__"
-"""What follows is a client property with underscores for its dots: `…__SASL_PASSWORD` is `sasl.password`."""
+"""Followed by a client property with underscores in place of dots: `…__SASL_PASSWORD` is `sasl.password`."""
 _FILE = "_FILE"
 _IN_A_FILE = ("_PASSWORD", "_PASSPHRASE", "_SECRET", "_PEM", "_OAUTHBEARER_CONFIG")
-"""How the client properties end that may stand in a file; the client's own ones that end in `.file` are left to it."""
+"""Endings of client properties that may be in a file. Properties of the client that end in `.file` themselves are passed through."""
 
 
 class SettingsError(Exception):
-    """The user must change a setting; the message is one line and names it."""
+    """The user must change a setting; one line that names it."""
 
 
 class Settings(Table):
-    """All settings; frozen.
-
-    Thread: any.
-    """
+    """All settings, by table."""
 
     kafka: KafkaTable = KafkaTable()
     decode: DecodeTable = DecodeTable()
@@ -61,24 +60,22 @@ class Settings(Table):
     engine: EngineTable = EngineTable()
     cache: CacheTable = CacheTable()
     redis: RedisTable = RedisTable()
-    milvus: MilvusTable = MilvusTable()
+    milvus: MilvusSettings = MilvusSettings()
     query: QueryTable = QueryTable()
     http: HttpTable = HttpTable()
     status: StatusTable = StatusTable()
     limits: LimitTable = LimitTable()
-    fail_point: str = Field(default="", pattern=r"^([a-z_]+:[1-9][0-9]*(:[0-9]+)?)?$")
-    """For fault tests: `POINT:N` ends the process at the N-th passing of that point, `POINT:N:SECONDS` also slows each down."""
 
 
 def load_settings(file: Path | None, flags: Mapping[str, Mapping[str, Any]] | None = None) -> Settings:
-    """Read file and environment; `flags` (table → key → value) stand over both. Raises SettingsError, one line.
+    """Read file and environment; `flags` (table → key → value) override both. Raises SettingsError, one line.
 
-    An empty variable counts as not set. A list in the environment is JSON, or its elements with commas between them. Of a secret's
-    file the line end at its end is not part of the secret.
+    An empty variable counts as not set. A list in the environment is JSON, or its elements with commas between them. A line end at the
+    end of a secret's file is not part of the secret.
     """
     document = _read_toml(file) if file is not None else {}
     _refuse_unknown(document, str(file))
-    merged = _laid_over(_laid_over(document, _read_environment(), levels=3), flags or {}, levels=2)
+    merged = _merged(_merged(document, _read_environment(), levels=3), flags or {}, levels=2)
     try:
         return Settings(**merged)
     except ValidationError as error:
@@ -87,13 +84,21 @@ def load_settings(file: Path | None, flags: Mapping[str, Mapping[str, Any]] | No
         raise SettingsError(f"setting {'.'.join(str(part) for part in first['loc'])}: {reason}") from None
 
 
+def fail_point_of_tests() -> Callable[[str], None]:
+    """Return the fail point that a fault test set in the environment, else a no-op. Raises SettingsError, one line."""
+    try:
+        return fail_point(os.environ.get(FAIL_POINT_VARIABLE, ""))
+    except UnknownFailPoint as error:
+        raise SettingsError(f"environment variable {FAIL_POINT_VARIABLE}: {error}") from None
+
+
 def redacted(settings: Settings) -> dict[str, Any]:
     """Return all settings as plain values, secrets as `**********`."""
     shown: dict[str, Any] = settings.model_dump(mode="json")
     librdkafka = shown["kafka"]["librdkafka"]
     for name in librdkafka:
         if is_secret(name):
-            librdkafka[name] = HIDDEN
+            librdkafka[name] = REDACTED
     for table, name in (("milvus", "uri"), ("redis", "url")):
         scheme, separator, place = shown[table][name].rpartition("://")
         shown[table][name] = f"{scheme}{separator}{_without_user(place) if separator else place}"
@@ -102,16 +107,16 @@ def redacted(settings: Settings) -> dict[str, Any]:
 
 def _without_user(place: str) -> str:
     user, at, host = place.rpartition("@")
-    return f"{HIDDEN}{at}{host}" if user else place
+    return f"{REDACTED}{at}{host}" if user else place
 
 
-def _laid_over(lower: Mapping[str, Any], upper: Mapping[str, Any], *, levels: int) -> dict[str, Any]:
-    """Merge nested names, the upper's winning; below so many levels a whole value replaces another."""
+def _merged(lower: Mapping[str, Any], upper: Mapping[str, Any], *, levels: int) -> dict[str, Any]:
+    """Merge nested tables, `upper` winning; below `levels` levels a value replaces the other as a whole."""
     merged = dict(lower)
     for name, value in upper.items():
         below = merged.get(name)
         if levels > 1 and isinstance(below, Mapping) and isinstance(value, Mapping):
-            merged[name] = _laid_over(below, value, levels=levels - 1)
+            merged[name] = _merged(below, value, levels=levels - 1)
         else:
             merged[name] = value
     return merged
@@ -127,9 +132,9 @@ def _read_toml(file: Path) -> dict[str, Any]:
 
 
 def _read_environment() -> dict[str, Any]:
-    """Return what the environment sets, in the shape of the file. Raises SettingsError for a name that is no setting."""
+    """Return the settings of the environment in the shape of the file. Raises SettingsError for an unknown name."""
     fields = dict(_fields())
-    names = {PREFIX + "__".join(name).upper(): name for name in fields}
+    names = {variable_of(*name): name for name in fields}
     secrets = {variable for variable, name in names.items() if fields[name].annotation is SecretStr}
     document: dict[str, Any] = {}
     for variable, text in _with_secrets(secrets):
@@ -146,12 +151,12 @@ def _read_environment() -> dict[str, Any]:
         nested: dict[str, Any] = {name[-1]: value}
         for part in reversed(name[:-1]):
             nested = {part: nested}
-        document = _laid_over(document, nested, levels=3)
+        document = _merged(document, nested, levels=3)
     return document
 
 
 def _with_secrets(secrets: set[str]) -> Iterator[tuple[str, str]]:
-    """Return our variables in order of their names, and in place of one that names a secret's file the variable with the secret."""
+    """Yield our variables in order of their names, a variable that names a secret's file replaced by that of the secret."""
     ours = {
         variable: text
         for variable, text in sorted(os.environ.items())
@@ -169,7 +174,7 @@ def _with_secrets(secrets: set[str]) -> Iterator[tuple[str, str]]:
 
 
 def _read_secret(variable: str, file: Path) -> str:
-    """Read a secret from its file. An empty one is refused: for some settings that would mean that nobody need know it."""
+    """Read a secret from its file. An empty one is refused, because for some settings it would switch the protection off."""
     try:
         secret = file.read_text(encoding="utf-8")
     except OSError as error:
@@ -192,26 +197,34 @@ def _parsed(variable: str, text: str, field: FieldInfo) -> object:
         raise SettingsError(f"environment variable {variable} is not valid JSON: {error}") from None
 
 
-def _fields() -> Iterator[tuple[tuple[str, ...], FieldInfo]]:
-    """Return every setting's name with what it may be."""
-    for table, field in Settings.model_fields.items():
+def tables() -> Iterator[tuple[str, type[BaseModel]]]:
+    """Return every table with its name, in the order of the settings file."""
+    for name, field in Settings.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            for key, inner in field.annotation.model_fields.items():
-                yield (table, key), inner
-        else:
-            yield (table,), field
+            yield name, field.annotation
+
+
+def variable_of(table: str, key: str) -> str:
+    """Return the name of the environment variable for a setting."""
+    return f"{PREFIX}{table}__{key}".upper()
+
+
+def _fields() -> Iterator[tuple[tuple[str, str], FieldInfo]]:
+    """Return every setting: its table and key, and its field."""
+    for name, table in tables():
+        for key, field in table.model_fields.items():
+            yield (name, key), field
 
 
 def _refuse_unknown(document: Mapping[str, Any], where: str) -> None:
-    known = {name for name, _ in _fields()}
-    tables = {name[0] for name in known}
-    for table, content in document.items():
-        if table not in tables:
-            raise SettingsError(f"{where}: unknown table or setting {table!r}{_nearest(table, tables)}")
-        keys = {name[1] for name in known if len(name) > 1 and name[0] == table}
+    known = dict(tables())
+    for name, content in document.items():
+        if name not in known:
+            raise SettingsError(f"{where}: unknown table or setting {name!r}{_nearest(name, set(known))}")
+        keys = set(known[name].model_fields)
         for key in content if isinstance(content, dict) else ():
             if key not in keys:
-                raise SettingsError(f"{where}: unknown setting {table}.{key}{_nearest(key, keys)}")
+                raise SettingsError(f"{where}: unknown setting {name}.{key}{_nearest(key, keys)}")
 
 
 def _nearest(name: str, names: set[str]) -> str:

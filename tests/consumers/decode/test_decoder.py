@@ -1,4 +1,4 @@
-"""Decoding: a table of what comes out of topics, good and bad; nothing but `Undecodable` ever comes back."""
+"""Decoding: good and bad records as found in topics; the only exception is `Undecodable`."""
 
 import json
 from itertools import pairwise
@@ -258,7 +258,7 @@ def test_a_value_above_the_limit_is_refused_before_it_is_looked_at_and_one_at_th
     decoder = Decoder(form=form, strict=True, max_record_bytes=20)
     with pytest.raises(TooLarge) as refused:
         decoder.decode(record(value=b"\xff" * 21))
-    assert refused.value.reason == "too_large: 21 bytes, 20 are allowed"
+    assert refused.value.rejection.reason == "too_large: 21 bytes, 20 are allowed"
     fits = b'{"msg": "disk full"}'
     assert len(fits) == 20
     assert len(decoder.decode(record(value=fits))) == 1
@@ -267,4 +267,4 @@ def test_a_value_above_the_limit_is_refused_before_it_is_looked_at_and_one_at_th
 def test_the_reason_of_what_cannot_be_decoded_says_so() -> None:
     with pytest.raises(Undecodable) as refused:
         decode(b"\xff", strict=True)
-    assert refused.value.reason == "undecodable: not valid UTF-8"
+    assert refused.value.rejection.reason == "undecodable: not valid UTF-8"

@@ -1,1 +1,1 @@
-"""Unit tests of consumers/loose."""
+"""Tests; they mirror the source."""

@@ -1,4 +1,4 @@
-"""The reader without a group: what a partition holds, and all records of a range, whatever the log looks like inside."""
+"""The reader without a group: what a partition holds, and every record of a range, with gaps and transactions."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -76,17 +76,18 @@ def test_a_range_beyond_the_end_is_not_waited_for_for_ever(mock_kafka: MockKafka
 
 def test_partitions_bounds_and_times_are_told(mock_kafka: MockKafka, reader: GrouplessReader) -> None:
     send(mock_kafka.bootstrap, LOGS, 5)
-    assert reader.partitions("logs", WAIT_S) == [Partition("logs", number) for number in range(PARTITIONS)]
-    assert reader.bounds(LOGS, WAIT_S) == OffsetRange(0, 5)
-    assert reader.bounds(Partition("logs", 1), WAIT_S) == OffsetRange(0, 0)
+    assert reader.partitions(["logs"], WAIT_S) == [Partition("logs", number) for number in range(PARTITIONS)]
+    ranges = reader.offset_ranges([LOGS, Partition("logs", 1)], WAIT_S)
+    assert ranges == {LOGS: OffsetRange(0, 5), Partition("logs", 1): OffsetRange(0, 0)}
 
 
 def test_a_time_is_an_offset(kafka: KafkaServer, real: GrouplessReader, unique: Unique) -> None:
     place = Partition(unique("times"), 0)
     kafka.create_topic(place.topic, 2)
     send(kafka.bootstrap, place, 5)
-    assert [real.offset_at(place, time_ms, WAIT_S) for time_ms in (0, 1_000, 1_001, 1_004, 1_005)] == [0, 0, 1, 4, 5]
-    assert real.offset_at(Partition(place.topic, 1), 0, WAIT_S) == 0
+    empty = Partition(place.topic, 1)
+    for time_ms, offset in ((0, 0), (1_000, 0), (1_001, 1), (1_004, 4), (1_005, None)):
+        assert real.offsets_at([place, empty], time_ms, WAIT_S) == {place: offset, empty: None}
 
 
 def test_what_a_transaction_leaves_between_records_is_stepped_over(kafka: KafkaServer, real: GrouplessReader, unique: Unique) -> None:
@@ -100,10 +101,27 @@ def test_what_a_transaction_leaves_between_records_is_stepped_over(kafka: KafkaS
         producer.produce(place.topic, b"two", partition=0)
         assert producer.flush(WAIT_S) == 0
         end(WAIT_S)
-    bounds = real.bounds(place, WAIT_S)
-    assert bounds == OffsetRange(0, 9), "each transaction ends with a marker"
-    assert [record.offset for record in read(real, place, *bounds)] == [0, 1, 6, 7]
+    held = real.offset_ranges([place], WAIT_S)[place]
+    assert held == OffsetRange(0, 9), "each transaction ends with a marker"
+    assert [record.offset for record in read(real, place, *held)] == [0, 1, 6, 7]
     assert [record.offset for record in read(real, place, 2, 6)] == []
+
+
+def test_the_end_excludes_an_open_transaction_unless_it_is_asked_for(kafka: KafkaServer, real: GrouplessReader, unique: Unique) -> None:
+    place = Partition(unique("transactions"), 0)
+    kafka.create_topic(place.topic)
+    send(kafka.bootstrap, place, 2)
+    producer = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": place.topic, "log_level": 0})
+    producer.init_transactions(WAIT_S)
+    producer.begin_transaction()
+    producer.produce(place.topic, b"open", partition=0, timestamp=5_000)
+    assert producer.flush(WAIT_S) == 0
+    lag = GrouplessReader(kafka.bootstrap, {}, include_open_transactions=True)
+    for reader, end_offset, offset in ((real, 2, None), (lag, 3, 2)):
+        assert reader.offset_ranges([place], WAIT_S) == {place: OffsetRange(0, end_offset)}
+        assert reader.offsets_at([place], 4_000, WAIT_S) == {place: offset}
+    producer.abort_transaction(WAIT_S)
+    lag.close()
 
 
 def test_records_that_are_gone_are_an_error_and_not_a_jump(kafka: KafkaServer, real: GrouplessReader, unique: Unique) -> None:
@@ -113,7 +131,7 @@ def test_records_that_are_gone_are_an_error_and_not_a_jump(kafka: KafkaServer, r
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
     (removed,) = admin.delete_records([TopicPartition(*place, 6)]).values()
     removed.result(WAIT_S)
-    assert real.bounds(place, WAIT_S) == OffsetRange(6, 10)
+    assert real.offset_ranges([place], WAIT_S) == {place: OffsetRange(6, 10)}
     with pytest.raises(RangeUnreadable):
         read(real, place, 5, 10, timeout_s=5.0)
     assert [record.offset for record in read(real, place, 6, 10)] == [6, 7, 8, 9]
@@ -146,23 +164,23 @@ def test_whether_a_topic_is_compacted_is_told(kafka: KafkaServer, real: Grouples
         assert real.is_compacted(name, WAIT_S) is wanted
     assert real.is_compacted(unique("nowhere"), WAIT_S) is None
     reader = GrouplessReader(mock_kafka.bootstrap, {})
-    assert reader.is_compacted("logs", 0.5) is None, "that broker has no such call"
+    assert reader.is_compacted("logs", 0.5) is None, "the mock does not support the request"
     reader.close()
 
 
 def test_a_topic_that_is_not_there_is_the_users_to_change(kafka: KafkaServer, real: GrouplessReader, unique: Unique) -> None:
     del kafka
     with pytest.raises(TopicUnknown, match="does not exist"):
-        real.partitions(unique("nowhere"), WAIT_S)
+        real.partitions([unique("nowhere")], WAIT_S)
 
 
 def test_a_broker_that_is_away_is_one_line() -> None:
     reader = GrouplessReader(f"127.0.0.1:{free_port()}", {})
     started_s = time.monotonic()
     for ask in (
-        lambda: reader.partitions("logs", 0.3),
-        lambda: reader.bounds(LOGS, 0.3),
-        lambda: reader.offset_at(LOGS, 0, 0.3),
+        lambda: reader.partitions(["logs"], 0.3),
+        lambda: reader.offset_ranges([LOGS], 0.3),
+        lambda: reader.offsets_at([LOGS], 0, 0.3),
         lambda: read(reader, LOGS, 0, 1, timeout_s=0.3),
     ):
         with pytest.raises(RangeUnreadable) as failed:

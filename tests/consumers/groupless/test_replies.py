@@ -1,4 +1,4 @@
-"""The client's reader: it stands at the end, sees every later reply once, and finds its own."""
+"""The reader of replies: it starts at the end, reads every later reply once, and finds its own."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ class Replies:
 
     def __init__(self, bootstrap: str) -> None:
         self._producer = Producer({"bootstrap.servers": bootstrap, "log_level": 0, "linger.ms": 0})
-        self._producer.list_topics("replies", timeout=WAIT_S)  # makes it
+        self._producer.list_topics("replies", timeout=WAIT_S)  # creates the topic
 
     def send(self, correlation_id: bytes, value: bytes | None, *, partition: int = 0) -> None:
         self._producer.produce("replies", value, headers=[(HEADER, correlation_id)], partition=partition)

@@ -1,4 +1,4 @@
-"""Produces a record with a header whose name is not UTF-8, which the Python client refuses to do: straight through its C library."""
+"""Produces a record with a header whose name is not UTF-8 through the C library, as the Python client refuses to."""
 
 import ctypes
 from pathlib import Path
@@ -20,7 +20,7 @@ def _library() -> ctypes.CDLL:
 
 
 def produce_with_header(bootstrap: str, topic: str, value: bytes, *names: bytes, time_ms: int = 0) -> None:
-    """Produce one record to partition 0 and return when the broker has it; at 0 its time is now."""
+    """Produce one record to partition 0 and return once the broker has it; a time of 0 means now."""
     library = _library()
     error = ctypes.create_string_buffer(512)
     library.rd_kafka_conf_new.restype = library.rd_kafka_new.restype = library.rd_kafka_headers_new.restype = ctypes.c_void_p

@@ -1,4 +1,4 @@
-"""Whether a broker answers: what is said of it, and when it was away for too long."""
+"""How long no broker has answered: the lines for the user, and the limit."""
 
 import pytest
 
@@ -11,69 +11,69 @@ REFUSED = (
 )
 
 
-def new_contact(down_exit_s: float | None = None, librdkafka: dict[str, str] | None = None) -> BrokerConnectivity:
+def new_connectivity(down_exit_s: float | None = None, librdkafka: dict[str, str] | None = None) -> BrokerConnectivity:
     return BrokerConnectivity("broker:9092", librdkafka or {}, down_exit_s=down_exit_s)
 
 
-def poll(contact: BrokerConnectivity, *, from_s: int, to_s: int) -> None:
+def poll(connectivity: BrokerConnectivity, *, from_s: int, to_s: int) -> None:
     for now_s in range(from_s, to_s + 1):
-        contact.polled(float(now_s))
+        connectivity.on_poll(float(now_s))
 
 
 def test_a_broker_that_is_away_is_waited_for_for_ever() -> None:
-    poll(new_contact(), from_s=0, to_s=10_000)
+    poll(new_connectivity(), from_s=0, to_s=10_000)
 
 
 def test_after_so_long_without_an_answer_it_is_over() -> None:
-    contact = new_contact(60.0)
-    poll(contact, from_s=0, to_s=60)
-    contact.heard()
-    poll(contact, from_s=61, to_s=121)
+    connectivity = new_connectivity(60.0)
+    poll(connectivity, from_s=0, to_s=60)
+    connectivity.on_response()
+    poll(connectivity, from_s=61, to_s=121)
     with pytest.raises(SourceAway, match=r"no broker of kafka at broker:9092 has answered for 60 s \(kafka.down_exit_s\)"):
-        poll(contact, from_s=122, to_s=122)
+        poll(connectivity, from_s=122, to_s=122)
 
 
 def test_a_poll_that_took_long_and_brought_an_answer_was_no_silence() -> None:
-    contact = new_contact(0.5)
+    connectivity = new_connectivity(0.5)
     for now_s in range(100):
-        contact.heard()
-        contact.polled(float(now_s))
+        connectivity.on_response()
+        connectivity.on_poll(float(now_s))
 
 
 def test_time_in_which_nobody_polled_does_not_count() -> None:
-    contact = new_contact(60.0)
-    poll(contact, from_s=0, to_s=10)
-    contact.polled(1_000_000.0)
+    connectivity = new_connectivity(60.0)
+    poll(connectivity, from_s=0, to_s=10)
+    connectivity.on_poll(1_000_000.0)
 
 
 def test_a_sign_is_asked_for_in_time_and_only_where_it_decides() -> None:
-    contact, patient = new_contact(60.0), new_contact()
-    assert not contact.needs_probe()
-    poll(contact, from_s=0, to_s=20)
+    connectivity, patient = new_connectivity(60.0), new_connectivity()
+    assert not connectivity.needs_probe()
+    poll(connectivity, from_s=0, to_s=20)
     poll(patient, from_s=0, to_s=20)
-    assert contact.needs_probe()
+    assert connectivity.needs_probe()
     assert not patient.needs_probe()
 
 
 def test_credentials_that_are_refused_are_said_once_and_not_as_a_broker_that_is_away() -> None:
-    contact = new_contact()
-    assert contact.complaint("_AUTHENTICATION", REFUSED) == (
+    connectivity = new_connectivity()
+    assert connectivity.error_line("_AUTHENTICATION", REFUSED) == (
         "kafka at broker:9092 does not accept our credentials "
         "(SASL PLAIN authentication failed: Authentication failed: Invalid username or password); trying again"
     )
-    assert contact.complaint("_ALL_BROKERS_DOWN", "1/1 brokers are down") is None
-    contact.heard()
-    assert contact.complaint("_ALL_BROKERS_DOWN", "1/1 brokers are down") == "kafka at broker:9092 is away; waiting for it"
+    assert connectivity.error_line("_ALL_BROKERS_DOWN", "1/1 brokers are down") is None
+    connectivity.on_response()
+    assert connectivity.error_line("_ALL_BROKERS_DOWN", "1/1 brokers are down") == "kafka at broker:9092 is away; waiting for it"
 
 
 def test_no_secret_is_said() -> None:
-    contact = new_contact(librdkafka={"sasl.password": "hunter2", "ssl.key.password": "hunter3", "sasl.username": "me"})
-    line = contact.complaint("_AUTHENTICATION", "me with hunter2 and hunter3 is nobody") or ""
+    connectivity = new_connectivity(librdkafka={"sasl.password": "hunter2", "ssl.key.password": "hunter3", "sasl.username": "me"})
+    line = connectivity.error_line("_AUTHENTICATION", "me with hunter2 and hunter3 is nobody") or ""
     assert "me with *** and *** is nobody" in line
 
 
 def test_other_errors_of_connections_are_not_worth_a_line() -> None:
-    assert new_contact().complaint("_TRANSPORT", "Connection refused") is None
+    assert new_connectivity().error_line("_TRANSPORT", "Connection refused") is None
 
 
 def test_who_finds_its_static_id_taken_is_told_when_to_start_again() -> None:

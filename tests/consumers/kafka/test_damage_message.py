@@ -1,4 +1,4 @@
-"""A place that comes damaged every time: said in a line that names it, and what ends it."""
+"""Data that arrives damaged every time: one line names the offset and the remedy."""
 
 import time
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from confluent_kafka import Producer
 
-from consumers.kafka.fetch_position import DEFAULT_MOST_BYTES, WIRE_TRIES, damage_message
+from consumers.kafka.fetch_position import DEFAULT_MAX_MESSAGE_BYTES, MAX_WIRE_TRIES, damage_message
 from consumers.kafka.settings import KafkaSourceSettings
 from consumers.kafka.source import KafkaSource
 from consumers.record import Partition
@@ -15,23 +15,23 @@ from tests.services.kafka import KafkaServer
 
 LOGS = Partition("logs", 3)
 UNZIP = "Decompression (codec 0x4) of message at 7 of 3384 bytes failed: Local: Invalid compressed data"
-STANDS = "logs/3 stands still: what stands at offset 7 comes damaged every time"
-WAY_OUT = "`vectail offsets reset --to OFFSET --topic logs --partition 3` passes over it"
+BLOCKED = "logs/3 is blocked: the data at offset 7 arrives damaged every time"
+WAY_OUT = "`vectail offsets reset --to OFFSET --topic logs --partition 3` skips it"
 LARGE_BYTES, MOST_BYTES = 3_000_000, "1000000"
 
 
 def said(reason: str, tries: int, next_offset: int | None = 7) -> str:
-    return damage_message(LOGS, next_offset, reason, tries=tries, most_bytes=DEFAULT_MOST_BYTES)
+    return damage_message(LOGS, next_offset, reason, tries=tries, max_message_bytes=DEFAULT_MAX_MESSAGE_BYTES)
 
 
 def test_what_a_bad_wire_does_is_one_line_whatever_it_hits() -> None:
-    lines = {said(f"CRC at offset {tries}", tries) for tries in range(1, WIRE_TRIES + 1)}
-    assert lines == {"logs/3: what came is damaged; fetching it again"}
+    lines = {said(f"CRC at offset {tries}", tries) for tries in range(1, MAX_WIRE_TRIES + 1)}
+    assert lines == {"logs/3: damaged data received; fetching it again"}
 
 
-@pytest.mark.parametrize(("next_offset", "place"), [(7, "what stands at offset 7"), (None, "what is next")])
+@pytest.mark.parametrize(("next_offset", "place"), [(7, "the data at offset 7"), (None, "the next data")])
 def test_a_place_that_is_damaged_every_time_is_named_with_the_way_out(next_offset: int | None, place: str) -> None:
-    lines = {said("CRC", tries, next_offset) for tries in range(WIRE_TRIES + 1, 100)}
+    lines = {said("CRC", tries, next_offset) for tries in range(MAX_WIRE_TRIES + 1, 100)}
     assert len(lines) == 1, "each of them would be said"
     [line] = lines
     assert place in line
@@ -40,8 +40,8 @@ def test_a_place_that_is_damaged_every_time_is_named_with_the_way_out(next_offse
 
 
 def test_a_batch_that_is_too_large_to_unpack_may_be_allowed() -> None:
-    line = said(UNZIP, WIRE_TRIES + 1)
-    assert line.startswith(STANDS)
+    line = said(UNZIP, MAX_WIRE_TRIES + 1)
+    assert line.startswith(BLOCKED)
     assert UNZIP in line
     assert "larger than 100000000 bytes, allow more in kafka.librdkafka (receive.message.max.bytes)" in line
     assert line.endswith(WAY_OUT)
@@ -67,10 +67,10 @@ def test_a_real_zstd_batch_that_is_too_large_holds_its_partition_and_is_read_onc
         return Member(KafkaSource(source, say=lines.append))
 
     first = join(receive_message_max_bytes=MOST_BYTES, fetch_max_bytes="100000", message_max_bytes="1000")
-    poll_until(lambda: any("stands still" in line for line in lines), first)
-    stands = next(line for line in lines if "stands still" in line)
-    assert stands.startswith(f"{topic}/0 stands still: what stands at offset 1 comes damaged every time (Decompression")
-    assert f"larger than {MOST_BYTES} bytes" in stands
+    poll_until(lambda: any("is blocked" in line for line in lines), first)
+    blocked = next(line for line in lines if "is blocked" in line)
+    assert blocked.startswith(f"{topic}/0 is blocked: the data at offset 1 arrives damaged every time (Decompression")
+    assert f"larger than {MOST_BYTES} bytes" in blocked
     assert (first.offsets(0), first.offsets(1)) == ([0], [0])
     first.close()
     began_s = time.monotonic()

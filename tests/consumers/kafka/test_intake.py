@@ -1,11 +1,11 @@
-"""What leaves the intake: one portion of records at a time, in order; and up to where a partition is read to its end."""
+"""What the intake returns: one budget of records at a time, in order; and the ends that partitions have been read to."""
 
 from typing import Any
 
 import pytest
 
 from consumers.kafka.intake import Client, Intake
-from consumers.kafka.poll_budget import MOST_BYTES
+from consumers.kafka.poll_budget import BUDGET_BYTES
 from consumers.kafka.settings import KafkaSourceSettings
 from consumers.record import HEADER_BYTES, Partition, Record
 from tests.consumers.records import LOGS_0, LOGS_1
@@ -32,7 +32,7 @@ class Error:
 
 
 class Message:
-    """A record as the client gives it: small, but for its headers."""
+    """A record as the client returns it: small except for its headers."""
 
     def __init__(self, partition: Partition, offset: int, headers: int = 0, *, error: str = "") -> None:
         self._partition, self._offset, self._headers = partition, offset, headers
@@ -66,7 +66,7 @@ class Message:
 @pytest.fixture
 def intake() -> Intake:
     client = Client(
-        ask_topic_ids=lambda _topics: {}, ask_standing=lambda _partition: None, end_of=lambda _partition: -1, move=lambda *_place: True
+        ask_topic_ids=lambda _topics: {}, ask_state=lambda _partition: None, end_of=lambda _partition: -1, move=lambda *_place: True
     )
     settings = KafkaSourceSettings(bootstrap_servers="nowhere:1", group="g", topics=("logs",), topic_epoch="e")
     made = Intake(settings, client, say=lambda _line: None)
@@ -79,7 +79,7 @@ def test_records_of_many_headers_leave_a_portion_at_a_time_and_in_order(intake: 
     offsets: list[int] = []
     while intake.waiting_topics():
         placed = intake.place(0.0, is_stopped=False)
-        assert 0 < sum(record.size_bytes() for record in placed) < MOST_BYTES + RECORD_BYTES
+        assert 0 < sum(record.size_bytes() for record in placed) < BUDGET_BYTES + RECORD_BYTES
         offsets += [record.offset for record in placed]
     assert offsets == list(range(RECORDS))
 
@@ -87,7 +87,7 @@ def test_records_of_many_headers_leave_a_portion_at_a_time_and_in_order(intake: 
 def test_while_it_is_stopped_no_more_leaves_than_one_portion_and_what_is_revoked_meanwhile_never_does(intake: Intake) -> None:
     intake.take([Message(partition, offset, HEADERS) for offset in range(RECORDS) for partition in (LOGS_0, LOGS_1)], 0.0)
     placed = [record for _ in range(RECORDS) for record in intake.place(0.0, is_stopped=True)]
-    assert 0 < sum(record.size_bytes() for record in placed) < MOST_BYTES + RECORD_BYTES
+    assert 0 < sum(record.size_bytes() for record in placed) < BUDGET_BYTES + RECORD_BYTES
     intake.end([LOGS_0])
     left: list[Record] = []
     while intake.waiting_topics():

@@ -1,8 +1,8 @@
-"""Where a partition without a position goes on: what each setting decides, what it says, and what waits for an answer."""
+"""Where a partition without a usable position resumes: the decision and message of each setting, and waiting for answers."""
 
 import pytest
 
-from consumers.kafka.offset_reset import ExpiredPolicy, OffsetReset, PartitionState, StartPolicy, decide
+from consumers.kafka.offset_reset import ExpiredPolicy, OffsetReset, PartitionState, StartPolicy, choose_resume_point
 from consumers.record import Partition
 from consumers.source import SourceExpired
 from tests.consumers.scene import Scene
@@ -12,155 +12,155 @@ OTHER = Partition("logs", 4)
 
 
 class Client:
-    """What the source would do: answers from a dictionary, notes every move.
+    """Stands in for the source: answers from a dictionary, records every resumption.
 
     Thread: the test's.
     """
 
     def __init__(self, *, start: StartPolicy = "earliest", expired: ExpiredPolicy = "stop") -> None:
-        self.found: dict[Partition, PartitionState | None] = {}
-        self.moves: list[tuple[Partition, int, bool]] = []
+        self.states: dict[Partition, PartitionState | None] = {}
+        self.resumed: list[tuple[Partition, int, bool]] = []
         self.said: list[str] = []
-        self.can_move = True
-        self.displaced = OffsetReset(start=start, expired=expired, ask=self.found.get, move=self.move, say=self.said.append)
+        self.can_resume = True
+        self.reset = OffsetReset(start=start, expired=expired, ask_state=self.states.get, resume_at=self.resume_at, say=self.said.append)
 
-    def move(self, partition: Partition, offset: int, commit_it: bool) -> bool:  # noqa: FBT001 - as consumers.kafka.offset_reset.Move
-        self.moves.append((partition, offset, commit_it))
-        return self.can_move
+    def resume_at(self, partition: Partition, offset: int, commit_it: bool) -> bool:  # noqa: FBT001 - as consumers.kafka.offset_reset.ResumeAt
+        self.resumed.append((partition, offset, commit_it))
+        return self.can_resume
 
-    def stand(self, partition: Partition, stood_at: int | None, found: PartitionState | None) -> None:
-        self.found[partition] = found
-        self.displaced.note(partition, stood_at)
+    def stand(self, partition: Partition, next_offset: int | None, state: PartitionState | None) -> None:
+        self.states[partition] = state
+        self.reset.note_offset_gone(partition, next_offset)
 
-    def place(self) -> None:
-        self.displaced.place({LOGS, OTHER})
+    def resume(self) -> None:
+        self.reset.resume_partitions({LOGS, OTHER})
 
 
 @pytest.mark.parametrize(
     ("start", "offset", "part"),
     [
         ("earliest", 2, None),
-        ("latest", 9, "logs/3: nothing was committed yet; starting at 9, behind 7 records (kafka.offset_reset = latest)"),
+        ("latest", 9, "logs/3: nothing committed yet; starting at 9, skipping 7 records (kafka.offset_reset = latest)"),
     ],
 )
 def test_a_new_group_begins_where_the_setting_says_and_says_what_it_leaves_out(start: StartPolicy, offset: int, part: str | None) -> None:
-    decision = decide(LOGS, PartitionState(None, 2, 9), start=start, expired="stop")
-    assert (decision.offset, decision.said) == (offset, part or "")
+    point = choose_resume_point(LOGS, PartitionState(None, 2, 9), start=start, expired="stop")
+    assert (point.offset, point.message) == (offset, part or "")
 
 
 def test_the_latest_of_an_empty_partition_leaves_nothing_out() -> None:
-    assert decide(LOGS, PartitionState(None, 7, 7), start="latest", expired="stop") == (7, "", 0)
+    assert choose_resume_point(LOGS, PartitionState(None, 7, 7), start="latest", expired="stop") == (7, "", 0)
 
 
 @pytest.mark.parametrize("committed", [2, 5, 9])
 def test_a_committed_offset_that_is_there_stays(committed: int) -> None:
-    assert decide(LOGS, PartitionState(committed, 2, 9), start="latest", expired="latest") == (committed, "", 0)
+    assert choose_resume_point(LOGS, PartitionState(committed, 2, 9), start="latest", expired="latest") == (committed, "", 0)
 
 
 def test_stop_names_the_partition_what_was_committed_what_is_there_and_the_way_out() -> None:
     with pytest.raises(SourceExpired) as stopped:
-        decide(LOGS, PartitionState(400, 1_650, 2_000), start="earliest", expired="stop")
+        choose_resume_point(LOGS, PartitionState(400, 1_650, 2_000), start="earliest", expired="stop")
     assert str(stopped.value) == (
-        "logs/3: offset 400 is next, but the first that is there is 1650: 1,250 records not indexed and gone; "
-        "`vectail offsets reset --to earliest --topic logs --partition 3` goes on with what is there "
-        "(kafka.on_expired_offset decides it for every time)"
+        "logs/3: offset 400 is next, but the oldest record left is 1650: 1,250 records expired before they were indexed; "
+        "`vectail offsets reset --to earliest --topic logs --partition 3` continues with the oldest record left "
+        "(kafka.on_expired_offset decides it in future)"
     )
 
 
 def test_stop_tells_a_topic_that_was_cut_from_one_that_retention_has_emptied() -> None:
-    with pytest.raises(SourceExpired, match=r"logs/3: offset 50 is next, but the topic ends at 10: it was cut or made anew"):
-        decide(LOGS, PartitionState(50, 0, 10), start="earliest", expired="stop")
+    with pytest.raises(SourceExpired, match=r"logs/3: offset 50 is next, but the topic was truncated or re-created: it .* ends at 10"):
+        choose_resume_point(LOGS, PartitionState(50, 0, 10), start="earliest", expired="stop")
 
 
-@pytest.mark.parametrize(("expired", "offset", "also"), [("earliest", 6, ""), ("latest", 10, ", behind 4 records more")])
+@pytest.mark.parametrize(("expired", "offset", "also"), [("earliest", 6, ""), ("latest", 10, ", skipping 4 more")])
 @pytest.mark.parametrize("committed", [5, 11])
 def test_the_setting_lets_it_go_on_and_what_is_gone_is_said(expired: ExpiredPolicy, offset: int, also: str, committed: int) -> None:
-    decision = decide(LOGS, PartitionState(committed, 6, 10), start="earliest", expired=expired)
-    assert decision.offset == offset
-    assert decision.said.endswith(f"; going on at {offset}{also} (kafka.on_expired_offset = {expired})")
-    assert ("1 record not indexed and gone" in decision.said) == (committed == 5)
-    assert decision.gone == (committed == 5) + (4 if expired == "latest" else 0)
+    point = choose_resume_point(LOGS, PartitionState(committed, 6, 10), start="earliest", expired=expired)
+    assert point.offset == offset
+    assert point.message.endswith(f"; resuming at {offset}{also} (kafka.on_expired_offset = {expired})")
+    assert ("1 record expired before they were indexed" in point.message) == (committed == 5)
+    assert point.expired_records == (committed == 5) + (4 if expired == "latest" else 0)
 
 
 def test_a_beginning_that_leaves_nothing_out_is_not_committed() -> None:
     client = Client()
     client.stand(LOGS, None, PartitionState(None, 2, 9))
-    client.place()
-    client.place()
-    assert client.moves == [(LOGS, 2, False)]
+    client.resume()
+    client.resume()
+    assert client.resumed == [(LOGS, 2, False)]
     assert client.said == []
 
 
 def test_one_that_skips_is_committed_at_once_and_said() -> None:
     client = Client(start="latest")
     client.stand(LOGS, None, PartitionState(None, 2, 9))
-    client.place()
-    assert client.moves == [(LOGS, 9, True)]
+    client.resume()
+    assert client.resumed == [(LOGS, 9, True)]
     assert len(client.said) == 1
 
 
 def test_with_records_of_it_open_nothing_is_committed_past_them() -> None:
     client = Client(expired="earliest")
-    client.displaced.delivered(LOGS)
+    client.reset.note_delivered(LOGS)
     client.stand(LOGS, 5, PartitionState(None, 7, 9))
-    client.place()
-    assert client.moves == [(LOGS, 7, False)]
-    assert "offset 5 is next, but the first that is there is 7: 2 records" in client.said[0]
+    client.resume()
+    assert client.resumed == [(LOGS, 7, False)]
+    assert "offset 5 is next, but the oldest record left is 7: 2 records" in client.said[0]
 
 
 def test_where_the_client_stood_counts_and_not_what_was_committed_before() -> None:
     client = Client(expired="earliest")
     client.stand(LOGS, 5, PartitionState(1, 7, 9))
-    client.place()
+    client.resume()
     assert "offset 5 is next" in client.said[0]
 
 
 def test_a_first_record_that_went_before_it_was_fetched_is_a_beginning_and_no_loss() -> None:
     client = Client()
     client.stand(LOGS, 0, PartitionState(None, 3, 9))
-    client.place()
-    assert client.moves == [(LOGS, 3, False)]
+    client.resume()
+    assert client.resumed == [(LOGS, 3, False)]
 
 
 def test_without_an_answer_it_waits_for_the_next_call() -> None:
     client = Client()
     client.stand(LOGS, None, None)
-    client.place()
-    assert client.moves == []
-    client.found[LOGS] = PartitionState(None, 2, 9)
-    client.place()
-    assert client.moves == [(LOGS, 2, False)]
+    client.resume()
+    assert client.resumed == []
+    client.states[LOGS] = PartitionState(None, 2, 9)
+    client.resume()
+    assert client.resumed == [(LOGS, 2, False)]
 
 
 def test_a_move_that_fails_is_tried_again() -> None:
     client = Client()
     client.stand(LOGS, None, PartitionState(None, 2, 9))
-    client.can_move = False
-    client.place()
-    client.can_move = True
-    client.place()
-    client.place()
-    assert client.moves == [(LOGS, 2, False)] * 2
-    assert client.said == ["logs/3 cannot go on at 2 yet; trying again"]
+    client.can_resume = False
+    client.resume()
+    client.can_resume = True
+    client.resume()
+    client.resume()
+    assert client.resumed == [(LOGS, 2, False)] * 2
+    assert client.said == ["logs/3 cannot resume at 2 yet; trying again"]
 
 
 def test_what_is_not_ours_any_more_is_not_moved() -> None:
     client = Client(expired="earliest")
     client.stand(LOGS, 5, PartitionState(5, 7, 9))
-    client.displaced.forget([LOGS])
+    client.reset.end_assignment([LOGS])
     client.stand(OTHER, 5, PartitionState(5, 7, 9))
-    client.displaced.place({LOGS})
-    client.place()
-    assert client.moves == []
+    client.reset.resume_partitions({LOGS})
+    client.resume()
+    assert client.resumed == []
 
 
 def test_a_new_assignment_has_delivered_nothing_yet() -> None:
     client = Client(expired="earliest")
-    client.displaced.delivered(LOGS)
-    client.displaced.forget([LOGS])
+    client.reset.note_delivered(LOGS)
+    client.reset.end_assignment([LOGS])
     client.stand(LOGS, 5, PartitionState(5, 7, 9))
-    client.place()
-    assert client.moves == [(LOGS, 7, True)]
+    client.resume()
+    assert client.resumed == [(LOGS, 7, True)]
 
 
 def test_a_position_that_is_gone_ends_the_loop_and_commits_what_is_settled() -> None:

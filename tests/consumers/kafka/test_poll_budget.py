@@ -1,4 +1,4 @@
-"""How much one poll takes: little more than a portion of bytes, all that is asked for of small records, everything in its order."""
+"""How much one poll takes: little more than its budget of bytes, or as many small records as asked for, in order."""
 
 from typing import Any
 
@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from consumers.kafka.poll_budget import MOST_BYTES, PollBudget
+from consumers.kafka.poll_budget import BUDGET_BYTES, PollBudget
 
 MOST_MESSAGES = 500
-SHARED = memoryview(bytes(2 * MOST_BYTES))
+SHARED = memoryview(bytes(2 * BUDGET_BYTES))
 
 
 class Message:
-    """What the client gives, as far as its size goes."""
+    """A message of the client, with a size only."""
 
     def __init__(self, number: int, size_bytes: int) -> None:
         self.number, self.size_bytes = number, size_bytes
@@ -37,39 +37,39 @@ class Queue:
         given, self.left = self.left[:most], self.left[most:]
         return given
 
-    def poll(self, portions: PollBudget, most_messages: int = MOST_MESSAGES) -> list[Any]:
-        return portions.take(self.more(1)[0], most_messages, self.more)
+    def poll(self, budget: PollBudget, most_messages: int = MOST_MESSAGES) -> list[Any]:
+        return budget.collect_messages(self.more(1)[0], most_messages, self.more)
 
 
 def total_bytes(messages: list[Any]) -> int:
     return sum(message.size_bytes for message in messages)
 
 
-@given(sizes=st.lists(st.sampled_from([0, 100, 10_000, 1_000_000, MOST_BYTES, 2 * MOST_BYTES]), min_size=1), most=st.integers(1, 40))
+@given(sizes=st.lists(st.sampled_from([0, 100, 10_000, 1_000_000, BUDGET_BYTES, 2 * BUDGET_BYTES]), min_size=1), most=st.integers(1, 40))
 def test_everything_comes_once_and_in_order_and_never_more_than_asked_for(sizes: list[int], most: int) -> None:
-    queue, portions = Queue(sizes), PollBudget()
+    queue, budget = Queue(sizes), PollBudget()
     taken: list[Any] = []
     while queue.left:
-        portion = queue.poll(portions, most)
-        assert 1 <= len(portion) <= most
-        taken += portion
+        polled = queue.poll(budget, most)
+        assert 1 <= len(polled) <= most
+        taken += polled
     assert [message.number for message in taken] == list(range(len(sizes)))
 
 
-@pytest.mark.parametrize("size_bytes", [0, 100, 10_000, 300_000, 1_000_000, 2 * MOST_BYTES])
+@pytest.mark.parametrize("size_bytes", [0, 100, 10_000, 300_000, 1_000_000, 2 * BUDGET_BYTES])
 def test_of_records_of_one_size_a_portion_is_full_or_has_what_was_asked_for(size_bytes: int) -> None:
     queue = Queue([size_bytes] * 1_000)
-    portion = queue.poll(PollBudget())
-    assert len(portion) == MOST_MESSAGES or MOST_BYTES <= total_bytes(portion) <= MOST_BYTES + size_bytes
+    polled = queue.poll(PollBudget())
+    assert len(polled) == MOST_MESSAGES or BUDGET_BYTES <= total_bytes(polled) <= BUDGET_BYTES + size_bytes
 
 
 def test_after_large_records_a_portion_begins_carefully() -> None:
-    queue, portions = Queue([1_000_000] * 10 + [10, *[1_000_000] * 10, *[10] * 2_000]), PollBudget()
-    for most_bytes in [MOST_BYTES + 1_000_000] * 4:
-        assert total_bytes(queue.poll(portions)) <= most_bytes
-    while total_bytes(queue.poll(portions)) > MOST_MESSAGES * 10:
+    queue, budget = Queue([1_000_000] * 10 + [10, *[1_000_000] * 10, *[10] * 2_000]), PollBudget()
+    for most_bytes in [BUDGET_BYTES + 1_000_000] * 4:
+        assert total_bytes(queue.poll(budget)) <= most_bytes
+    while total_bytes(queue.poll(budget)) > MOST_MESSAGES * 10:
         pass
-    assert len(queue.poll(portions)) == MOST_MESSAGES, "one small portion is enough to forget it"
+    assert len(queue.poll(budget)) == MOST_MESSAGES, "one poll of small records is enough to forget it"
 
 
 def test_records_that_grow_within_a_portion_are_found_soon() -> None:

@@ -1,8 +1,8 @@
-"""Client properties: ours hold the promise, the user's own reach the client."""
+"""Client properties: those that the promise rests on are set, and the user's own reach the client."""
 
 import pytest
 
-from consumers.kafka.settings import PROTECTED, KafkaSourceSettings, admin_properties, client_properties
+from consumers.kafka.settings import PROTECTED, GroupProtocol, KafkaSourceSettings, admin_properties, client_properties
 
 SETTINGS = KafkaSourceSettings(bootstrap_servers="127.0.0.1:1", group="g", topics=("logs",))
 
@@ -20,7 +20,7 @@ def test_nothing_is_committed_behind_our_back_and_nothing_skipped() -> None:
     ("protocol", "name", "other"),
     [("classic", "partition.assignment.strategy", "group.protocol"), ("consumer", "group.protocol", "partition.assignment.strategy")],
 )
-def test_each_protocol_gets_its_own_property_and_not_the_others(protocol: str, name: str, other: str) -> None:
+def test_each_protocol_gets_its_own_property_and_not_the_others(protocol: GroupProtocol, name: str, other: str) -> None:
     properties = client_properties(KafkaSourceSettings(bootstrap_servers="a:1", group="g", topics=("t",), group_protocol=protocol))
     assert properties[name] in ("cooperative-sticky", "consumer")
     assert other not in properties

@@ -1,4 +1,4 @@
-"""The real source where no fake can stand in: topic ids, faults of the world, fatal errors, callbacks that raise."""
+"""The real source, where a fake is not enough: topic ids, external faults, fatal errors, callbacks that raise."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
-from consumers.kafka.settings import KafkaSourceSettings
+from consumers.kafka.settings import GroupProtocol, KafkaSourceSettings
 from consumers.kafka.source import KafkaSource
 from consumers.record import Partition
 from consumers.source import SourceFatal
@@ -20,7 +20,7 @@ NewMember = Callable[..., Member]
 
 
 class Said(list[str]):
-    """Collects what a user would read."""
+    """Collects the lines for the user."""
 
     def has(self, part: str) -> bool:
         return any(part in line for line in self)
@@ -38,7 +38,7 @@ def new_member(said: Said, unique: Unique) -> Iterator[NewMember]:
     group = unique("group")
 
     def join(
-        bootstrap: str, topics: Sequence[str], *, protocol: str = "consumer", topic_epoch: str | None = None, **librdkafka: str
+        bootstrap: str, topics: Sequence[str], *, protocol: GroupProtocol = "consumer", topic_epoch: str | None = None, **librdkafka: str
     ) -> Member:
         own = {name.replace("_", "."): value for name, value in librdkafka.items()}
         settings = KafkaSourceSettings(
@@ -138,7 +138,7 @@ def test_after_a_broker_was_killed_records_and_commits_go_on(kafka: KafkaServer,
     poll_until(lambda: said.has("is away; waiting for it"), member)
     kafka.start()
     produce(kafka.bootstrap, topic, [b"b"] * 3)
-    poll_until(lambda: 5 in member.offsets(0), member)  # a member that is not back in its session begins again: nothing is committed
+    poll_until(lambda: 5 in member.offsets(0), member)  # a member whose session has expired begins again, as nothing is committed
     assert member.offsets(0) in (list(range(6)), [0, 1, 2, *range(6)])
     poll_until(lambda: member.commit({Partition(topic, 0): 6}) == {}, member)
 

@@ -1,4 +1,4 @@
-"""Batches that come damaged, through a proxy before a real Kafka: fetched again, nothing skipped, nothing stored at a wrong place."""
+"""Damaged batches, through a proxy before a real Kafka: fetched again, with nothing skipped and no wrong offset."""
 
 from collections.abc import Callable, Iterator
 
@@ -14,7 +14,7 @@ from tests.services.kafka import KafkaServer
 from tests.services.proxy import Proxy, kafka_proxy
 
 RECORDS, BATCH = 60, 10
-DAMAGED = "what came is damaged"
+DAMAGED = "damaged data received"
 
 
 class Wire:

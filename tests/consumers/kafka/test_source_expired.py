@@ -1,4 +1,4 @@
-"""Strict positions on a real Kafka: new groups, and committed offsets that retention has overtaken or that are beyond the end."""
+"""Positions that do not exist, on a real Kafka: new groups, and committed offsets that have expired or are beyond the end."""
 
 from collections.abc import Callable, Iterator
 
@@ -7,7 +7,7 @@ from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, To
 from confluent_kafka.admin import AdminClient
 
 from consumers.kafka.offset_reset import ExpiredPolicy, StartPolicy
-from consumers.kafka.settings import KafkaSourceSettings
+from consumers.kafka.settings import GroupProtocol, KafkaSourceSettings
 from consumers.kafka.source import KafkaSource
 from consumers.source import SourceExpired
 from tests.contracts.groups import WAIT_S, Member, poll_until
@@ -60,7 +60,7 @@ class Topic:
         *,
         start: StartPolicy = "earliest",
         expired: ExpiredPolicy = "stop",
-        protocol: str = "consumer",
+        protocol: GroupProtocol = "consumer",
         little: dict[str, str] | None = None,
     ) -> Member:
         settings = KafkaSourceSettings(
@@ -100,26 +100,26 @@ def topic(new_topic: Callable[..., Topic]) -> Topic:
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_a_committed_offset_that_retention_has_overtaken_stops_and_nothing_comes(topic: Topic, protocol: str) -> None:
+def test_a_committed_offset_that_retention_has_overtaken_stops_and_nothing_comes(topic: Topic, protocol: GroupProtocol) -> None:
     topic.produce(10)
     topic.commit(4)
     topic.delete_before(6)
     member = topic.join(protocol=protocol)
-    with pytest.raises(SourceExpired, match=rf"{topic.name}/0: offset 4 is next, but the first that is there is 6: 2 records"):
+    with pytest.raises(SourceExpired, match=rf"{topic.name}/0: offset 4 is next, but the oldest record left is 6: 2 records"):
         poll_until(lambda: False, member)
     assert member.records == []
     assert topic.committed() == 4
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_earliest_goes_on_with_the_first_that_is_there_and_says_what_is_lost(topic: Topic, protocol: str) -> None:
+def test_earliest_goes_on_with_the_first_that_is_there_and_says_what_is_lost(topic: Topic, protocol: GroupProtocol) -> None:
     topic.produce(10)
     topic.commit(4)
     topic.delete_before(6)
     member = topic.join(protocol=protocol, expired="earliest")
     poll_until(lambda: len(member.records) >= 4, member)
     assert member.offsets(0) == [6, 7, 8, 9]
-    assert [line for line in topic.said if "2 records not indexed and gone; going on at 6" in line] == topic.said
+    assert [line for line in topic.said if "2 records expired before they were indexed; resuming at 6" in line] == topic.said
     poll_until(lambda: topic.committed() == 6, member)
 
 
@@ -129,7 +129,7 @@ def test_latest_goes_on_with_what_comes_and_a_restart_skips_no_more(topic: Topic
     topic.delete_before(6)
     member = topic.join(expired="latest")
     poll_until(lambda: bool(topic.said), member)
-    assert "going on at 10, behind 4 records more" in topic.said[0]
+    assert "resuming at 10, skipping 4 more" in topic.said[0]
     member.close()
     topic.produce(2)
     again = topic.join(expired="latest")
@@ -142,7 +142,7 @@ def test_a_committed_offset_beyond_the_end_stops(topic: Topic) -> None:
     topic.produce(10)
     topic.commit(50)
     member = topic.join()
-    with pytest.raises(SourceExpired, match="offset 50 is next, but the topic ends at 10"):
+    with pytest.raises(SourceExpired, match=r"offset 50 is next, but the topic was truncated or re-created: it .* ends at 10"):
         poll_until(lambda: False, member)
 
 
@@ -169,11 +169,11 @@ def test_records_that_go_while_it_runs_stop_it_where_it_stood(topic: Topic) -> N
         poll_until(lambda: False, member)
     taken = len(member.records)
     assert taken < 80
-    assert f"offset {taken} is next, but the first that is there is 80: {80 - taken} records" in str(stopped.value)
+    assert f"offset {taken} is next, but the oldest record left is 80: {80 - taken} records" in str(stopped.value)
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_records_that_go_while_it_runs_are_said_and_it_goes_on_even_paused(topic: Topic, protocol: str) -> None:
+def test_records_that_go_while_it_runs_are_said_and_it_goes_on_even_paused(topic: Topic, protocol: GroupProtocol) -> None:
     topic.produce(100, value=b"a" * 500)
     member = topic.join(expired="earliest", protocol=protocol, little=_LITTLE)
     poll_until(lambda: bool(member.records), member)
@@ -188,7 +188,7 @@ def test_records_that_go_while_it_runs_are_said_and_it_goes_on_even_paused(topic
     moved = len(member.records)
 
     def brings_more() -> bool:
-        member.source.pause()  # at the cap again, before its first record: a pause now could lose its place, so it waits for that
+        member.source.pause()  # before its first record: a pause now could lose its position, so it waits for that
         return len(member.records) > moved
 
     poll_until(brings_more, member)
@@ -207,7 +207,7 @@ def test_a_new_group_that_starts_at_the_latest_says_what_it_leaves_out_and_keeps
     topic.produce(5)
     member = topic.join(start="latest")
     poll_until(lambda: bool(topic.said), member)
-    assert "starting at 5, behind 5 records (kafka.offset_reset = latest)" in topic.said[0]
+    assert "starting at 5, skipping 5 records (kafka.offset_reset = latest)" in topic.said[0]
     poll_until(lambda: topic.committed() == 5, member)
     member.close()
     topic.produce(2)
@@ -217,7 +217,7 @@ def test_a_new_group_that_starts_at_the_latest_says_what_it_leaves_out_and_keeps
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_two_members_each_decide_for_their_own_partitions(new_topic: Callable[..., Topic], protocol: str) -> None:
+def test_two_members_each_decide_for_their_own_partitions(new_topic: Callable[..., Topic], protocol: GroupProtocol) -> None:
     topic = new_topic(partitions=4)
     for partition in range(4):
         topic.produce(10, partition=partition)

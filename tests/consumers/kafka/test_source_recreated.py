@@ -1,4 +1,4 @@
-"""A topic that is deleted and made anew under a group that reads it, on a real Kafka: running, frozen, shorter, longer."""
+"""A topic that is re-created while a group reads it, on a real Kafka: with a running or a frozen member, shorter or longer than before."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from consumers.kafka.settings import KafkaSourceSettings
+from consumers.kafka.settings import GroupProtocol, KafkaSourceSettings
 from consumers.kafka.source import KafkaSource
 from consumers.record import Partition
 from tests.contracts.groups import WAIT_S, KafkaWorld, Member, poll_until
@@ -15,7 +15,7 @@ from tests.services.kafka import KafkaServer
 
 Unique = Callable[[str], str]
 PARTITIONS = 2
-ANEW = "was deleted and made anew"
+RECREATED = "was deleted and made anew"
 
 
 class Topic:
@@ -41,7 +41,7 @@ class Topic:
             for number in range(records):
                 self.world.produce(partition, b"%s %d" % (word, number))
 
-    def make_anew(self) -> None:
+    def recreate(self) -> None:
         self._admin.delete_topics([self.name], operation_timeout=WAIT_S)[self.name].result()
         deadline_s = time.monotonic() + WAIT_S
         while self.name in self._admin.list_topics(timeout=WAIT_S).topics:
@@ -49,7 +49,7 @@ class Topic:
         self._kafka.create_topic(self.name, partitions=PARTITIONS)
         self.world = self._new_world()
 
-    def new_source(self, protocol: str) -> KafkaSource:
+    def new_source(self, protocol: GroupProtocol) -> KafkaSource:
         settings = KafkaSourceSettings(
             bootstrap_servers=self._kafka.bootstrap,
             group=self.group,
@@ -75,7 +75,7 @@ def topic(kafka: KafkaServer, unique: Unique) -> Topic:
 def new_member(topic: Topic) -> Iterator[Callable[..., Member]]:
     members: list[Member] = []
 
-    def join(protocol: str = "consumer") -> Member:
+    def join(protocol: GroupProtocol = "consumer") -> Member:
         members.append(Member(topic.new_source(protocol)))
         return members[-1]
 
@@ -84,16 +84,16 @@ def new_member(topic: Topic) -> Iterator[Callable[..., Member]]:
         member.close()
 
 
-@pytest.mark.parametrize("records", [3, 40])  # shorter than what was read, and longer: then the client just goes on in the middle
+@pytest.mark.parametrize("records", [3, 40])  # fewer than were read, and more: then the client continues in the middle
 def test_nobody_polled_meanwhile_and_all_of_the_new_topic_comes_under_its_own_epoch(
     topic: Topic, new_member: Callable[..., Member], records: int
 ) -> None:
     topic.fill(10, b"old")
-    member = new_member("classic")  # brokers tell members of the other kind, sooner or later
+    member = new_member("classic")  # under the other protocol, brokers notify members sooner or later
     poll_until(lambda: len(member.records) == 10 * PARTITIONS, member)
     assert member.commit(topic.named(10)) == {}
     (old,) = {record.epoch for record in member.records}
-    topic.make_anew()
+    topic.recreate()
     topic.fill(records, b"new")
     before = len(member.records)
     poll_until(lambda: len(member.records) >= before + records * PARTITIONS, member)
@@ -102,7 +102,7 @@ def test_nobody_polled_meanwhile_and_all_of_the_new_topic_comes_under_its_own_ep
     for partition in range(PARTITIONS):
         assert [record.value for record in fresh if record.partition == partition] == [b"new %d" % n for n in range(records)]
     assert [what for what, _ in member.events] == ["assign", "lost", "assign"]
-    assert len([line for line in topic.said if ANEW in line]) == 1
+    assert len([line for line in topic.said if RECREATED in line]) == 1
     poll_until(lambda: topic.committed() == [0, 0], member)
 
 
@@ -111,7 +111,7 @@ def test_while_it_polls_no_record_of_the_new_topic_comes_under_the_old_epoch(top
     member = new_member()
     poll_until(lambda: len(member.records) == 5 * PARTITIONS, member)
     old = member.records[0].epoch
-    topic.make_anew()
+    topic.recreate()
     topic.fill(30, b"new")
     poll_until(lambda: len({record.value for record in member.records if record.epoch != old}) == 30, member)
     assert {(record.value or b"")[:3] for record in member.records if record.epoch == old} == {b"old"}
@@ -127,20 +127,22 @@ def test_an_idle_partition_does_not_begin_in_the_middle_of_the_new_topic(topic: 
     poll_until(lambda: len(idle.owned) == PARTITIONS, idle)
     for _ in range(20):
         assert idle.fetch() == []
-    topic.make_anew()
+    topic.recreate()
     topic.fill(15, b"new")
     poll_until(lambda: all(14 in idle.offsets(partition) for partition in range(PARTITIONS)), idle)
-    for partition in range(PARTITIONS):  # whenever the group assigns it anew, it begins again: nothing is committed
+    for partition in range(PARTITIONS):  # after each new assignment it begins again, as nothing is committed
         offsets = idle.offsets(partition)
         assert all(offset in (0, before + 1) for before, offset in pairwise([-1, *offsets])), offsets
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_no_offset_of_the_old_topic_is_committed_in_the_new_one(topic: Topic, new_member: Callable[..., Member], protocol: str) -> None:
+def test_no_offset_of_the_old_topic_is_committed_in_the_new_one(
+    topic: Topic, new_member: Callable[..., Member], protocol: GroupProtocol
+) -> None:
     topic.fill(10, b"old")
     member = new_member(protocol)
     poll_until(lambda: len(member.records) == 10 * PARTITIONS, member)
-    topic.make_anew()
+    topic.recreate()
     topic.fill(20, b"new")
     assert member.source.commit(topic.named(10), is_last=True) == {}
     assert topic.committed() == [None, None]

@@ -1,4 +1,4 @@
-"""What the world does to a source on a real Kafka: brokers that do not answer, headers and transactions, a rebalance at a bad moment."""
+"""External faults of a source on a real Kafka: brokers that do not answer, bad headers, transactions, a badly timed rebalance."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Message, Producer
 
-from consumers.kafka.settings import KafkaSourceSettings
+from consumers.kafka.settings import GroupProtocol, KafkaSourceSettings
 from consumers.kafka.source import KafkaSource
 from consumers.record import Partition
 from consumers.source import SourceAway
@@ -32,7 +32,12 @@ class Place:
         self.members: list[Member] = []
 
     def join(
-        self, *, bootstrap: str | None = None, protocol: str = "consumer", down_exit_s: float | None = None, topic_epoch: str | None = None
+        self,
+        *,
+        bootstrap: str | None = None,
+        protocol: GroupProtocol = "consumer",
+        down_exit_s: float | None = None,
+        topic_epoch: str | None = None,
     ) -> Member:
         settings = KafkaSourceSettings(
             bootstrap_servers=bootstrap or self.bootstrap,
@@ -64,7 +69,9 @@ def place(kafka: KafkaServer, unique: Unique) -> Iterator[Place]:
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 @pytest.mark.parametrize("fault", ["silence", "refuse"])
-def test_while_a_commit_has_no_answer_polling_goes_on_and_the_outcome_comes_later(place: Place, protocol: str, fault: str) -> None:
+def test_while_a_commit_has_no_answer_polling_goes_on_and_the_outcome_comes_later(
+    place: Place, protocol: GroupProtocol, fault: str
+) -> None:
     place.produce([b"a"] * 3)
     with kafka_proxy(place.bootstrap) as proxy:
         member = place.join(bootstrap=f"127.0.0.1:{proxy.port}", protocol=protocol)
@@ -135,7 +142,7 @@ def test_a_broker_with_nothing_to_say_is_not_away(place: Place) -> None:
 
 
 class Late:
-    """The client of a member, into whose next `consume` a rebalance is made to fall, after records of every partition were polled.
+    """Wraps the client of a member: a rebalance happens in its next `consume`, after records of every partition were polled.
 
     Thread: the test's.
     """
@@ -171,7 +178,7 @@ def test_what_was_polled_before_a_rebalance_inside_the_same_fetch_is_not_deliver
         poll_until(lambda come=come: len(first.records) >= come, first)  # type: ignore[misc]
 
     def other_member_comes() -> None:
-        """Not before `consume`: a rebalance inside `poll` would take partitions before their records were polled."""
+        """Poll the other member, before `consume`: in `poll`, a rebalance would take partitions before their records were polled."""
         (place.join() if len(place.members) == 1 else place.members[1]).fetch()
 
     source = first.source

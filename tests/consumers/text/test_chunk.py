@@ -1,4 +1,4 @@
-"""Chunking by example; `tests/properties/test_chunker.py` says what holds for any text."""
+"""Chunking by example; `tests/properties/test_chunker.py` tests any text."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -19,7 +19,7 @@ def as_it_is(texts: Sequence[str]) -> list[str]:
 def new_chunker(
     *, count: Count = bytes_each, mask: MaskTexts = as_it_is, limit: int = LIMIT, text_bytes: int = 1000, max_chunks: int = 256
 ) -> Chunker:
-    """Make a chunker whose pieces have at most `limit` tokens without the special ones."""
+    """Make a chunker whose pieces have at most `limit` tokens, not counting special tokens."""
     return Chunker(
         mask=mask,
         count_tokens=count_all(count),

@@ -1,4 +1,4 @@
-"""Columns: searched, taken apart and put together, wherever in Arrow's memory they begin."""
+"""Columns: searched, split and joined, also when they begin in the middle of Arrow's memory."""
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -10,7 +10,7 @@ few = settings(deadline=None, max_examples=100)
 
 
 def sliced(texts: list[str]) -> regex.Column:
-    """Make a column that begins in the middle of a longer one."""
+    """Make a column that is a slice of a longer one."""
     return regex.as_column(["before::@", *texts, "a::@ after"]).slice(1, len(texts))
 
 
@@ -20,8 +20,8 @@ def sliced(texts: list[str]) -> regex.Column:
 @example(texts=["", ""])
 def test_finds_the_texts_that_contain_something_and_hardly_another(texts: list[str]) -> None:
     for column in (regex.as_column(texts), sliced(texts)):
-        assert regex.containing(column, "@").tolist() == [i for i, text in enumerate(texts) if "@" in text]
-        found = set(regex.containing(column, "::").tolist())
+        assert regex.find_containing(column, "@").tolist() == [i for i, text in enumerate(texts) if "@" in text]
+        found = set(regex.find_containing(column, "::").tolist())
         assert found >= {i for i, text in enumerate(texts) if "::" in text}
         assert all(":" in texts[i] for i in found)
 
@@ -30,14 +30,14 @@ def test_finds_the_texts_that_contain_something_and_hardly_another(texts: list[s
 @given(texts=texts_of)
 def test_finds_the_texts_that_begin_with_something(texts: list[str]) -> None:
     for column in (regex.as_column(texts), sliced(texts)):
-        assert regex.beginning(column, "b@").tolist() == [i for i, text in enumerate(texts) if text[:1] in {"b", "@"}]
+        assert regex.find_starting(column, "b@").tolist() == [i for i, text in enumerate(texts) if text[:1] in {"b", "@"}]
 
 
 def test_finds_what_lies_far_into_a_column_and_across_its_blocks() -> None:
     many = 100_000
     texts = ["a" * (many + n) + "::" for n in range(-8, 8)]
     column = regex.as_column(["", *texts, "a" * many, ":"])
-    assert regex.containing(column, "::").tolist() == list(range(1, len(texts) + 1))
+    assert regex.find_containing(column, "::").tolist() == list(range(1, len(texts) + 1))
 
 
 @few
@@ -45,9 +45,9 @@ def test_finds_what_lies_far_into_a_column_and_across_its_blocks() -> None:
 def test_replaces_at_some_places_and_leaves_the_others(texts: list[str], chosen: set[int]) -> None:
     places = sorted(place for place in chosen if place < len(texts))
     for column in (regex.as_column(texts), sliced(texts)):
-        replaced = regex.replaced_at(column, places, "a+", "<a>")
+        replaced = regex.replace_matches_at(column, places, "a+", "<a>")
         assert regex.as_texts(replaced) == [
-            text if i not in places else regex.as_texts(regex.replaced(regex.as_column([text]), "a+", "<a>"))[0]
+            text if i not in places else regex.as_texts(regex.replace_matches(regex.as_column([text]), "a+", "<a>"))[0]
             for i, text in enumerate(texts)
         ]
 
@@ -56,9 +56,9 @@ def test_replaces_at_some_places_and_leaves_the_others(texts: list[str], chosen:
 @given(texts=texts_of)
 def test_the_different_texts_of_a_column_and_where_they_stand(texts: list[str]) -> None:
     for column in (regex.as_column(texts), sliced(texts)):
-        kinds, places = regex.unique_texts(column)
-        assert [kinds[place] for place in places] == texts
-        assert sorted(kinds) == sorted(set(texts))
+        distinct, places = regex.unique_texts(column)
+        assert [distinct[place] for place in places] == texts
+        assert sorted(distinct) == sorted(set(texts))
 
 
 @few
@@ -67,6 +67,6 @@ def test_the_different_texts_of_a_column_and_where_they_stand(texts: list[str]) 
 @example(texts=["", "\n", "a\nb", "\r\n"])
 def test_texts_become_lines_and_lines_texts(texts: list[str]) -> None:
     for column in (regex.as_column(texts), sliced(texts)):
-        joined = regex.joined(column)
+        joined = regex.join_lines(column)
         assert regex.as_texts(joined) == ["".join(text.replace("\n", "\r") + "\n" for text in texts)]
-        assert regex.as_texts(regex.from_lines(regex.as_bytes(joined))) == [text.replace("\n", "\r").strip() for text in texts]
+        assert regex.as_texts(regex.split_lines(regex.as_bytes(joined))) == [text.replace("\n", "\r").strip() for text in texts]

@@ -1,1 +1,1 @@
-"""Tests of what happened to any record."""
+"""Tests; they mirror the source."""

@@ -1,16 +1,16 @@
-"""What tests of the accounts share: books that nobody has written into yet."""
+"""An empty index to audit."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from tests.worker.audit.books import Books
+from tests.worker.audit.audited_index import AuditedIndex
 from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.tokenizer import Tokenizer
 
 
 @pytest.fixture
-def books(prepared_model: PreparedModel, words: Tokenizer) -> Iterator[Books]:
-    books = Books(prepared_model, words)
-    yield books
-    books.mender.close()
+def audited(prepared_model: PreparedModel, words: Tokenizer) -> Iterator[AuditedIndex]:
+    audited = AuditedIndex(prepared_model, words)
+    yield audited
+    audited.repairer.close()

@@ -1,15 +1,17 @@
-"""What records owe is what the worker makes of them: the same rows, the same dead letters."""
+"""What is expected of records is what the worker makes of them: the same rows, the same dead letters."""
 
 import json
 
 import pytest
 
+from consumers.rejection import Rejection
 from sinks.row import LineRow
-from tests.worker.audit.books import Books, rows_of
+from tests.worker.audit.audited_index import AuditedIndex, rows_of
 from tests.worker.chain import Chain, record
 from tests.worker.conftest import NewChain
 from worker.audit.expected import Expected
 
+NOT_UTF8 = Rejection("decode", "undecodable", "undecodable: not valid UTF-8")
 LONG = " ".join(f"word{n} is, not at all, like word{n * 7}." for n in range(400))
 VALUES: tuple[bytes | None, ...] = (
     b"disk sda1 is 91 % full\r\n",
@@ -31,40 +33,40 @@ def stored_by(chain: Chain) -> list[LineRow]:
 
 
 @pytest.mark.parametrize("redact", [(), ("email",)])
-def test_what_is_owed_is_what_the_worker_stores(new_chain: NewChain, books: Books, redact: tuple[str, ...]) -> None:
+def test_what_is_expected_is_what_the_worker_stores(new_chain: NewChain, audited: AuditedIndex, redact: tuple[str, ...]) -> None:
     chain = new_chain(max_chunks=30, redact=redact)
     stored = stored_by(chain)
     receipts = sorted(chain.letters.posted, key=lambda posted: posted[0].record.offset)
     records = [record(offset, value) for offset, value in enumerate(VALUES)]
-    owed = books.maker_of(max_chunks=30, redact=redact).owed(records)
-    assert sorted(rows_of(owed)) == stored
+    expected = audited.expected_rows_of(max_chunks=30, redact=redact).compute_expected(records)
+    assert sorted(rows_of(expected)) == stored
     assert len(stored) > 20
-    assert {piece.row.template: piece.masked for debt in owed for piece in debt.pieces} == {
+    assert {piece.row.template: piece.masked for one in expected for piece in one.pieces} == {
         row.digest: row.text for row in chain.sink.templates.values()
     }
-    assert [(debt.record.offset, debt.rejects) for debt in owed if debt.rejects] == [
-        (receipt.record.offset, tuple(tuple(reject) for reject in rejects)) for receipt, _, rejects in receipts
+    assert [(one.record.offset, one.rejects) for one in expected if one.rejects] == [
+        (receipt.record.offset, tuple(rejects)) for receipt, _, rejects in receipts
     ]
-    assert [debt.record.offset for debt in owed if debt.is_nothing] == [2, 3]
+    assert [one.record.offset for one in expected if not one.pieces and one.rejection is None] == [2, 3]
 
 
-def test_a_record_that_cannot_be_decoded_is_owed_to_the_dead_letters(new_chain: NewChain, books: Books) -> None:
+def test_a_record_that_cannot_be_decoded_is_expected_among_the_dead_letters(new_chain: NewChain, audited: AuditedIndex) -> None:
     chain = new_chain(strict=True, max_chunks=30)
     stored_by(chain)
     records = [record(offset, value) for offset, value in enumerate(VALUES)]
-    owed = books.maker_of(errors="strict", max_chunks=30).owed(records)
-    refused = [(debt.record.offset, debt.refusal) for debt in owed if debt.refusal]
-    assert refused == [(1, "undecodable: not valid UTF-8")]
-    assert refused == [(receipt.record.offset, reason) for receipt, reason, rejects in chain.letters.posted if not rejects]
-    assert owed[1] == Expected(records[1], (), refusal="undecodable: not valid UTF-8")
+    expected = audited.expected_rows_of(errors="strict", max_chunks=30).compute_expected(records)
+    refused = [(one.record.offset, one.refusal) for one in expected if one.refusal is not None]
+    assert refused == [(1, NOT_UTF8)]
+    assert refused == [(receipt.record.offset, rejection) for receipt, rejection, rejects in chain.letters.posted if not rejects]
+    assert expected[1] == Expected(records[1], (), refusal=NOT_UTF8)
 
 
-def test_nothing_is_owed_for_no_records(books: Books) -> None:
-    assert books.maker.owed([]) == []
+def test_nothing_is_expected_of_no_records(audited: AuditedIndex) -> None:
+    assert audited.expected_rows.compute_expected([]) == []
 
 
-def test_many_records_are_owed_in_their_order(books: Books) -> None:
+def test_many_records_are_expected_in_their_order(audited: AuditedIndex) -> None:
     records = [record(offset, b"line %d" % offset) for offset in range(3_000)]
-    owed = books.maker.owed(records)
-    assert [debt.record for debt in owed] == records
-    assert [row.text for row in rows_of(owed)] == [f"line {offset}" for offset in range(3_000)]
+    expected = audited.expected_rows.compute_expected(records)
+    assert [one.record for one in expected] == records
+    assert [row.text for row in rows_of(expected)] == [f"line {offset}" for offset in range(3_000)]

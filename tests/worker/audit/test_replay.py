@@ -1,4 +1,4 @@
-"""A replay stores exactly what the dead letters lack, marks what is stored, and leaves what is bad still; on a real worker at last."""
+"""A replay stores exactly the pieces that are missing, marks the letters, and leaves what still fails; once on a real worker."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -9,19 +9,20 @@ import pytest
 from consumers.groupless.reader import GrouplessReader
 from consumers.record import Header, Record
 from producers.dead_letters import DeadLetter, envelope
-from producers.envelope import mark_headers
+from producers.envelope import ListedPiece, mark_headers
 from producers.lines import TooLarge
 from tests.model_fixture import CACHE
-from tests.worker.audit.books import Books, record, rows_of
+from tests.worker.audit.audited_index import AuditedIndex, dead_letter, record, rows_of
 from tests.worker.running import WAIT_S, World, wait_until
-from worker.audit.dead_letter_index import CUT, NO_RECORD, DeadLetterIndex, DeadLetters, StoredDeadLetter, buried_of
+from worker.audit.dead_letter_index import DeadLetterIndex
+from worker.audit.dead_letter_producer import DeadLetterProducer
 from worker.audit.expected import ExpectedRows, open_expected_rows
-from worker.audit.marks import Marker, NotMarked, Pieces, mark_of
 from worker.audit.repair import Repairer
 from worker.audit.replay import NO_ENTRY, Replayed, Replayer
+from worker.audit.replay_marks import ListedPieces, ReplayMarker, ReplayMarkUndelivered, read_replay_mark
+from worker.audit.stored_dead_letters import CUT, NO_RECORD, DeadLetters, StoredDeadLetter, read_dead_letter
 from worker.embedding.loaded import LoadedModel
-from worker.indexing.dead_letter_reasons import letter_of
-from worker.indexing.pieces import TOO_MANY_CHUNKS
+from worker.indexing.dead_letter_reasons import TOO_MANY_CHUNKS
 from worker.settings.tables import KafkaTable, ModelTable
 
 LONG = " ".join(f"word{n} is not at all like it." for n in range(200))
@@ -30,133 +31,138 @@ WAIT_FOR_KAFKA_S = 30.0
 
 
 class Desk:
-    """Replays letters with the books' sink and keeps the marks; `work` reads letters as the marks have left them.
+    """Replays letters into the audited index and keeps the marks; `work` reads letters as the marks have left them.
 
     Thread: the test's.
     """
 
-    def __init__(self, books: Books) -> None:
-        self.books = books
+    def __init__(self, audited: AuditedIndex) -> None:
+        self.audited = audited
         self.letters: list[StoredDeadLetter] = []
-        self.marks: list[tuple[Record, Pieces]] = []
+        self.marks: list[tuple[Record, ListedPieces]] = []
         self.fails = False
         """Whether marking fails, after the rows are stored."""
 
-    def write_dead_letters(
+    def post_letter_of(
         self, one: Record, reason: str, pieces: Sequence[tuple[int, int, str]] = (), *, max_bytes: int = 1_000_000
     ) -> StoredDeadLetter:
         """Make the dead letter of a record as it comes back from Kafka."""
-        return self.post(letter_of(one, reason, pieces), max_bytes=max_bytes)
+        return self.post(dead_letter(one, reason, pieces), max_bytes=max_bytes)
 
     def post(self, letter: DeadLetter, *, max_bytes: int = 1_000_000) -> StoredDeadLetter:
         shaped = envelope(letter, version="1", max_bytes=max_bytes)
-        buried = buried_of(Record("dead", 0, len(self.letters), "", 5, shaped.key, shaped.value, tuple(shaped.headers)))
-        assert buried is not None
-        self.letters.append(buried)
-        return buried
+        stored = read_dead_letter(Record("dead", 0, len(self.letters), "", 5, shaped.key, shaped.value, tuple(shaped.headers)))
+        assert stored is not None
+        self.letters.append(stored)
+        return stored
 
-    def work(self, maker: ExpectedRows | None = None, *, window_records: int = 2_000) -> Replayed:
-        replayer = Replayer(maker=maker or self.books.maker, mender=self.books.mender, mark=self._mark, window_records=window_records)
-        return replayer.work(self.letters)
+    def work(self, expected_rows: ExpectedRows | None = None, *, window_records: int = 2_000) -> Replayed:
+        replayer = Replayer(
+            expected_rows=expected_rows or self.audited.expected_rows,
+            repairer=self.audited.repairer,
+            mark=self._mark,
+            window_records=window_records,
+        )
+        return replayer.replay_letters(self.letters)
 
-    def _mark(self, letters: Sequence[tuple[Record, Pieces]]) -> None:
+    def _mark(self, letters: Sequence[tuple[Record, ListedPieces]]) -> None:
         if self.fails:
-            raise NotMarked("told to fail")
+            raise ReplayMarkUndelivered("told to fail")
         for letter, left in letters:
-            mark = mark_of(Record("dead", 0, 0, "", 0, None, None, tuple(mark_headers(0, letter.offset, left, version="1"))))
-            self.letters[letter.offset] = self.letters[letter.offset].marked(mark)
+            mark = read_replay_mark(Record("dead", 0, 0, "", 0, None, None, tuple(mark_headers(0, letter.offset, left, version="1"))))
+            self.letters[letter.offset] = self.letters[letter.offset].after_replay(mark)
         self.marks += letters
 
 
 @pytest.fixture
-def desk(books: Books) -> Desk:
-    return Desk(books)
+def desk(audited: AuditedIndex) -> Desk:
+    return Desk(audited)
 
 
-def texts(books: Books) -> list[str]:
-    return [row.text for row in sorted(books.sink.lines.values(), key=lambda row: (row.offset, row.sub, row.chunk))]
+def texts(audited: AuditedIndex) -> list[str]:
+    return [row.text for row in sorted(audited.sink.lines.values(), key=lambda row: (row.offset, row.sub, row.chunk))]
 
 
-def test_the_listed_pieces_are_stored_in_place_and_no_others(desk: Desk, books: Books) -> None:
-    books.sink.lines.clear()
-    owed = books.maker.owed([record(7, THREE)])
-    desk.write_dead_letters(record(7, THREE), "poison", [(0, 0, "poison"), (2, 0, "poison")])
+def test_the_listed_pieces_are_stored_in_place_and_no_others(desk: Desk, audited: AuditedIndex) -> None:
+    audited.sink.lines.clear()
+    expected = audited.expected_rows.compute_expected([record(7, THREE)])
+    desk.post_letter_of(record(7, THREE), "poison", [(0, 0, "poison"), (2, 0, "poison")])
     replayed = desk.work()
-    assert sorted(books.sink.lines.values()) == sorted([rows_of(owed)[0], rows_of(owed)[2]])
+    assert sorted(audited.sink.lines.values()) == sorted([rows_of(expected)[0], rows_of(expected)[2]])
     assert (replayed.letters, replayed.done, replayed.left, replayed.rows, replayed.templates) == (1, 1, 0, 2, 2)
     assert [(letter.offset, left) for letter, left in desk.marks] == [(0, ())]
 
 
-def test_what_was_replayed_is_not_taken_again(desk: Desk, books: Books) -> None:
-    desk.write_dead_letters(record(1, THREE), "poison", [(0, 0, "poison")])
+def test_what_was_replayed_is_not_taken_again(desk: Desk, audited: AuditedIndex) -> None:
+    desk.post_letter_of(record(1, THREE), "poison", [(0, 0, "poison")])
     desk.work()
-    books.sink.lines.clear()
+    audited.sink.lines.clear()
     assert desk.work() == Replayed()
-    assert not books.sink.lines
+    assert not audited.sink.lines
 
 
-def test_a_record_that_was_bad_as_a_whole_is_replayed_with_all_its_pieces(desk: Desk, books: Books) -> None:
+def test_a_record_that_was_bad_as_a_whole_is_replayed_with_all_its_pieces(desk: Desk, audited: AuditedIndex) -> None:
     one = record(3, b"caf\xe9")._replace(headers=(("a", b"1"), ("__connect.errors.topic", b"forged")))
-    desk.write_dead_letters(one, "undecodable: not valid UTF-8")
+    desk.post_letter_of(one, "undecodable: not valid UTF-8")
     replayed = desk.work()
-    assert rows_of(books.maker.owed([one])) == list(books.sink.lines.values())
+    assert rows_of(audited.expected_rows.compute_expected([one])) == list(audited.sink.lines.values())
     assert (replayed.done, replayed.rows) == (1, 1)
     assert desk.letters[0].record == one
 
 
-def test_a_record_that_is_refused_again_as_a_whole_stays_with_the_reason_of_now(desk: Desk, books: Books) -> None:
-    desk.write_dead_letters(record(3, b"\xff"), "undecodable: of long ago")
-    replayed = desk.work(books.maker_of(errors="strict"))
+def test_a_record_that_is_refused_again_as_a_whole_stays_with_the_reason_of_now(desk: Desk, audited: AuditedIndex) -> None:
+    desk.post_letter_of(record(3, b"\xff"), "undecodable: of long ago")
+    replayed = desk.work(audited.expected_rows_of(errors="strict"))
     assert (replayed.done, replayed.partly, replayed.left, replayed.rows) == (0, 0, 1, 0)
-    assert replayed.told[0].reason.startswith("undecodable: ")
-    assert replayed.told[0].reason != "undecodable: of long ago"
+    assert replayed.unresolved[0].reason.startswith("undecodable: ")
+    assert replayed.unresolved[0].reason != "undecodable: of long ago"
     assert (desk.marks, desk.letters[0].is_replayed) == ([], False)
 
 
-def test_an_entry_that_had_too_many_chunks_is_stored_whole(desk: Desk, books: Books) -> None:
+def test_an_entry_that_had_too_many_chunks_is_stored_whole(desk: Desk, audited: AuditedIndex) -> None:
     value = json.dumps([{"message": "short"}, {"message": LONG}])
-    desk.write_dead_letters(record(3, value), TOO_MANY_CHUNKS, [(1, 0, TOO_MANY_CHUNKS)])
-    (debt,) = books.maker.owed([record(3, value)])
-    assert desk.work().rows == len(debt.pieces) - 1 > 3
-    assert sorted(books.sink.lines.values()) == sorted(piece.row for piece in debt.pieces[1:])
+    desk.post_letter_of(record(3, value), TOO_MANY_CHUNKS.reason, [(1, 0, TOO_MANY_CHUNKS.reason)])
+    (one,) = audited.expected_rows.compute_expected([record(3, value)])
+    assert desk.work().rows == len(one.pieces) - 1 > 3
+    assert sorted(audited.sink.lines.values()) == sorted(piece.row for piece in one.pieces[1:])
 
 
-def test_an_entry_with_too_many_chunks_still_stays(desk: Desk, books: Books) -> None:
+def test_an_entry_with_too_many_chunks_still_stays(desk: Desk, audited: AuditedIndex) -> None:
     value = json.dumps([{"message": "short"}, {"message": LONG}])
-    desk.write_dead_letters(record(3, value), TOO_MANY_CHUNKS, [(1, 0, TOO_MANY_CHUNKS)])
-    replayed = desk.work(books.maker_of(max_chunks=2))
+    desk.post_letter_of(record(3, value), TOO_MANY_CHUNKS.reason, [(1, 0, TOO_MANY_CHUNKS.reason)])
+    replayed = desk.work(audited.expected_rows_of(max_chunks=2))
     assert (replayed.done, replayed.left, replayed.rows, desk.marks) == (0, 1, 0, [])
-    assert replayed.told[0].pieces == ((1, 0, TOO_MANY_CHUNKS),)
+    assert replayed.unresolved[0].pieces == ((1, 0, TOO_MANY_CHUNKS.reason),)
 
 
-def test_only_the_listed_chunk_of_a_long_line_is_stored(desk: Desk, books: Books) -> None:
-    desk.write_dead_letters(record(3, LONG), "poison", [(0, 2, "poison")])
+def test_only_the_listed_chunk_of_a_long_line_is_stored(desk: Desk, audited: AuditedIndex) -> None:
+    desk.post_letter_of(record(3, LONG), "poison", [(0, 2, "poison")])
     assert desk.work().rows == 1
-    assert [row.chunk for row in books.sink.lines.values()] == [2]
+    assert [row.chunk for row in audited.sink.lines.values()] == [2]
 
 
-def test_an_entry_that_is_cut_otherwise_now_is_stored_whole(desk: Desk, books: Books) -> None:
-    desk.write_dead_letters(record(3, LONG), "poison", [(0, 90, "poison")])
+def test_an_entry_that_is_cut_otherwise_now_is_stored_whole(desk: Desk, audited: AuditedIndex) -> None:
+    desk.post_letter_of(record(3, LONG), "poison", [(0, 90, "poison")])
     desk.work()
-    assert sorted(books.sink.lines.values()) == sorted(rows_of(books.maker.owed([record(3, LONG)])))
+    assert sorted(audited.sink.lines.values()) == sorted(rows_of(audited.expected_rows.compute_expected([record(3, LONG)])))
 
 
-def test_an_entry_that_the_record_no_longer_has_stays(desk: Desk, books: Books) -> None:
-    desk.write_dead_letters(record(3, THREE), "poison", [(0, 0, "poison"), (2, 0, "poison")])
-    replayed = desk.work(books.maker_of(format="text"))
-    assert (replayed.done, replayed.partly, replayed.told[0].pieces) == (0, 1, ((2, 0, NO_ENTRY),))
+def test_an_entry_that_the_record_no_longer_has_stays(desk: Desk, audited: AuditedIndex) -> None:
+    desk.post_letter_of(record(3, THREE), "poison", [(0, 0, "poison"), (2, 0, "poison")])
+    replayed = desk.work(audited.expected_rows_of(format="text"))
+    assert (replayed.done, replayed.partly, replayed.unresolved[0].pieces) == (0, 1, ((2, 0, NO_ENTRY),))
 
 
-def test_pieces_that_were_too_many_to_list_mean_all_of_the_record(desk: Desk, books: Books) -> None:
+def test_pieces_that_were_too_many_to_list_mean_all_of_the_record(desk: Desk, audited: AuditedIndex) -> None:
     many = [(n, 0, f"reason {n}" * 9) for n in range(5000)]
-    assert desk.write_dead_letters(record(3, THREE), "r", many).unlisted_pieces == 5000
+    assert desk.post_letter_of(record(3, THREE), "r", many).unlisted_pieces == 5000
     assert desk.work().rows == 3
-    assert texts(books) == ["one", "two", "three"]
+    assert texts(audited) == ["one", "two", "three"]
 
 
-def test_pieces_that_are_refused_again_stay_and_only_they_are_taken_the_next_time(desk: Desk, books: Books) -> None:
-    desk.write_dead_letters(record(3, THREE), "poison", [(n, 0, "poison") for n in range(3)])
-    books.sink.rejected_texts = {"two"}
+def test_pieces_that_are_refused_again_stay_and_only_they_are_taken_the_next_time(desk: Desk, audited: AuditedIndex) -> None:
+    desk.post_letter_of(record(3, THREE), "poison", [(n, 0, "poison") for n in range(3)])
+    audited.sink.rejected_texts = {"two"}
     replayed = desk.work()
     assert (replayed.done, replayed.partly, replayed.left, replayed.rows) == (0, 1, 1, 2)
     ((_, left),) = desk.marks
@@ -164,96 +170,94 @@ def test_pieces_that_are_refused_again_stay_and_only_they_are_taken_the_next_tim
     assert desk.letters[0].is_partly_replayed
     assert "told to reject" in desk.letters[0].reason
 
-    books.sink.rejected_texts = set()
-    books.sink.lines.clear()
+    audited.sink.rejected_texts = set()
+    audited.sink.lines.clear()
     assert desk.work().done == 1
-    assert texts(books) == ["two"]
+    assert texts(audited) == ["two"]
     assert desk.letters[0].is_replayed
 
 
-def test_a_letter_of_which_nothing_could_be_stored_is_not_marked(desk: Desk, books: Books) -> None:
-    desk.write_dead_letters(record(3, "poison"), "poison", [(0, 0, "poison")])
-    books.engine.raises_on = {books.words.encode(["poison"]).text(0).tolist()[1]}
+def test_a_letter_of_which_nothing_could_be_stored_is_not_marked(desk: Desk, audited: AuditedIndex) -> None:
+    desk.post_letter_of(record(3, "poison"), "poison", [(0, 0, "poison")])
+    audited.engine.raises_on = {audited.words.encode(["poison"]).text(0).tolist()[1]}
     replayed = desk.work()
     assert (replayed.left, replayed.partly, desk.marks) == (1, 0, [])
-    assert replayed.told[0].reason == "the engine fails on this text: asked to fail on this text"
+    assert replayed.unresolved[0].reason == "the engine fails on this text: asked to fail on this text"
 
 
-def test_a_replay_that_dies_before_it_marks_is_made_up_for_and_stores_nothing_twice(desk: Desk, books: Books) -> None:
-    desk.write_dead_letters(record(3, THREE), "poison", [(n, 0, "poison") for n in range(3)])
+def test_a_replay_that_dies_before_it_marks_is_made_up_for_and_stores_nothing_twice(desk: Desk, audited: AuditedIndex) -> None:
+    desk.post_letter_of(record(3, THREE), "poison", [(n, 0, "poison") for n in range(3)])
     desk.fails = True
-    with pytest.raises(NotMarked):
+    with pytest.raises(ReplayMarkUndelivered):
         desk.work()
-    before = books.snapshot()
+    before = audited.snapshot()
     assert (len(before[0]), desk.letters[0].is_replayed) == (3, False)
     desk.fails = False
     assert desk.work().done == 1
-    assert books.snapshot()[0] == before[0]
-    assert books.snapshot()[1].keys() == before[1].keys()
+    assert audited.snapshot()[0] == before[0]
+    assert audited.snapshot()[1].keys() == before[1].keys()
 
 
-def test_rows_are_stored_before_they_are_marked(desk: Desk, books: Books) -> None:
-    desk.write_dead_letters(record(3, THREE), "poison", [(0, 0, "poison")])
-    books.sink.broken = "told to break"
+def test_rows_are_stored_before_they_are_marked(desk: Desk, audited: AuditedIndex) -> None:
+    desk.post_letter_of(record(3, THREE), "poison", [(0, 0, "poison")])
+    audited.sink.broken = "told to break"
     with pytest.raises(Exception, match="told to break"):
         desk.work()
     assert desk.marks == []
-    books.sink.broken = ""
+    audited.sink.broken = ""
 
 
-def test_several_letters_of_one_record_store_each_row_once_in_a_batch(desk: Desk, books: Books) -> None:
+def test_several_letters_of_one_record_store_each_row_once_in_a_batch(desk: Desk, audited: AuditedIndex) -> None:
     for _ in range(3):
-        desk.write_dead_letters(record(3, THREE), "poison", [(0, 0, "poison"), (1, 0, "poison")])
+        desk.post_letter_of(record(3, THREE), "poison", [(0, 0, "poison"), (1, 0, "poison")])
     written: list[str] = []
-    books.sink.on_upsert = lambda rows: written.extend(row[0] for row in rows if hasattr(row, "offset"))
+    audited.sink.on_upsert = lambda rows: written.extend(row[0] for row in rows if hasattr(row, "offset"))
     replayed = desk.work()
     assert (replayed.done, replayed.rows, len(desk.marks)) == (3, 2, 3)
     assert len(written) == len(set(written)) == 2
 
 
-def test_rows_belong_to_the_letter_s_epoch(desk: Desk, books: Books) -> None:
-    desk.write_dead_letters(record(3, "disk full")._replace(epoch="older"), "r")
+def test_rows_belong_to_the_letter_s_epoch(desk: Desk, audited: AuditedIndex) -> None:
+    desk.post_letter_of(record(3, "disk full")._replace(epoch="older"), "r")
     desk.work()
-    assert list(books.sink.lines) == ["logs@older/0/3/0/0"]
+    assert list(audited.sink.lines) == ["logs@older/0/3/0/0"]
 
 
-def test_letters_without_their_record_are_counted_and_left(desk: Desk, books: Books) -> None:
-    desk.write_dead_letters(record(1, "x" * 100_000), "undecodable: r", max_bytes=1_000)
+def test_letters_without_their_record_are_counted_and_left(desk: Desk, audited: AuditedIndex) -> None:
+    desk.post_letter_of(record(1, "x" * 100_000), "undecodable: r", max_bytes=1_000)
     desk.post(DeadLetter.too_large(TooLarge(file="a", number=1, size_bytes=9, sha256="", head=b"x"), topic="logs", time_ms=1))
-    desk.write_dead_letters(
-        record(2, "disk full")._replace(key=b"k" * 2_000), "r", max_bytes=1_000
-    )  # marked as cut, but its value is whole
+    desk.post_letter_of(record(2, "disk full")._replace(key=b"k" * 2_000), "r", max_bytes=1_000)  # marked as cut, but its value is whole
     replayed = desk.work()
-    assert replayed.impossible == {CUT: 1, NO_RECORD: 1}
-    assert (replayed.letters, replayed.done, texts(books)) == (3, 1, ["disk full"])
+    assert replayed.unreplayable == {CUT: 1, NO_RECORD: 1}
+    assert (replayed.letters, replayed.done, texts(audited)) == (3, 1, ["disk full"])
 
 
-def test_a_record_that_holds_nothing_now_is_done(desk: Desk, books: Books) -> None:
-    desk.write_dead_letters(record(1, ""), "undecodable: r")
+def test_a_record_that_holds_nothing_now_is_done(desk: Desk, audited: AuditedIndex) -> None:
+    desk.post_letter_of(record(1, ""), "undecodable: r")
     assert desk.work().done == 1
-    assert (len(desk.marks), len(books.sink.lines)) == (1, 0)
+    assert (len(desk.marks), len(audited.sink.lines)) == (1, 0)
 
 
-def test_letters_are_worked_a_window_at_a_time(desk: Desk, books: Books) -> None:
+def test_letters_are_worked_a_window_at_a_time(desk: Desk, audited: AuditedIndex) -> None:
     for offset in range(10):
-        desk.write_dead_letters(record(offset, f"disk {offset} full"), "r")
-    books.sink.calls.clear()
+        desk.post_letter_of(record(offset, f"disk {offset} full"), "r")
+    audited.sink.calls.clear()
     assert desk.work(window_records=4).rows == 10
-    assert books.sink.calls.count("upsert_lines") == 3
+    assert audited.sink.calls.count("upsert_lines") == 3
     assert [one.letter.offset for one in desk.letters if not one.is_replayed] == []
 
 
-def test_a_replayed_letter_excuses_nothing_any_more_and_one_in_part_what_is_left(desk: Desk, books: Books) -> None:
-    desk.write_dead_letters(record(3, THREE), "poison", [(n, 0, "poison") for n in range(3)])
-    desk.write_dead_letters(record(4, "disk full"), "undecodable: r")
-    books.sink.rejected_texts = {"two"}
+def test_a_replayed_letter_excuses_nothing_any_more_and_one_in_part_what_is_left(desk: Desk, audited: AuditedIndex) -> None:
+    desk.post_letter_of(record(3, THREE), "poison", [(n, 0, "poison") for n in range(3)])
+    desk.post_letter_of(record(4, "disk full"), "undecodable: r")
+    audited.sink.rejected_texts = {"two"}
     desk.work()
-    graveyard = DeadLetterIndex({"logs": "e1"})
+    index = DeadLetterIndex({"logs": "e1"})
     for letter in desk.letters:
-        graveyard.add(letter)
-    graves = graveyard.of("logs")
-    assert graves.keys() == {(0, 3)}
-    assert [graves[0, 3].excuses(n, 0) for n in range(3)] == [False, True, False]
+        index.add_letter(letter)
+    dead_letters = index.excused_records("logs")
+    assert dead_letters.keys() == {(0, 3)}
+    assert [dead_letters[0, 3].excuses(n, 0) for n in range(3)] == [False, True, False]
 
 
 @pytest.mark.parametrize(
@@ -269,28 +273,14 @@ def test_a_replayed_letter_excuses_nothing_any_more_and_one_in_part_what_is_left
     ],
 )
 def test_what_is_no_mark_of_its_partition_is_none(headers: tuple[Header, ...], value: bytes | None) -> None:
-    assert mark_of(Record("dead", 0, 9, "", 0, None, value, headers)) is None
-
-
-@pytest.mark.parametrize(
-    ("reason", "pieces", "stage"),
-    [
-        ("undecodable: not valid UTF-8", 0, "decode"),
-        (TOO_MANY_CHUNKS, 1, "chunk"),
-        ("the engine fails on this text: no", 1, "embed"),
-        ("longer than the model's limit", 1, "embed"),
-        ("refused by the sink: no", 1, "store"),
-    ],
-)
-def test_a_letter_says_at_which_stage_its_record_failed(reason: str, pieces: int, stage: str) -> None:
-    assert letter_of(record(1, "x"), reason, [(0, 0, reason)] * pieces).stage == stage
+    assert read_replay_mark(Record("dead", 0, 9, "", 0, None, value, headers)) is None
 
 
 @pytest.fixture
-def marker(world: World) -> Iterator[Marker]:
-    marker = Marker(world.kafka, limit_s=WAIT_FOR_KAFKA_S, say=world.said.append)
-    yield marker
-    marker.close()
+def marker(world: World) -> Iterator[ReplayMarker]:
+    producer = DeadLetterProducer(world.kafka, say=world.said.append)
+    yield ReplayMarker(producer, limit_s=WAIT_FOR_KAFKA_S)
+    producer.close()
 
 
 def read_letters(world: World) -> list[StoredDeadLetter]:
@@ -298,7 +288,9 @@ def read_letters(world: World) -> list[StoredDeadLetter]:
         return list(DeadLetters(reader, world.kafka.dead_letter_topic, timeout_s=WAIT_S))
 
 
-def test_three_of_two_thousand_entries_are_one_letter_and_their_replay_adds_three_rows(world: World, books: Books, marker: Marker) -> None:
+def test_three_of_two_thousand_entries_are_one_letter_and_their_replay_adds_three_rows(
+    world: World, audited: AuditedIndex, marker: ReplayMarker
+) -> None:
     settings = world.settings(model=ModelTable(cache=CACHE))
     bad = {f"entry {n} of many is bad" for n in (7, 500, 1999)}
     entries = [f"entry {n} of many is bad" if n in (7, 500, 1999) else f"entry {n} of many" for n in range(2000)]
@@ -314,44 +306,45 @@ def test_three_of_two_thousand_entries_are_one_letter_and_their_replay_adds_thre
     before = dict(world.fake_sink.lines)
     world.fake_sink.rejected_texts = set()
     world.fake_sink.open()
-    mender = Repairer(sink=world.fake_sink, load=_no_model, patience=books.patience)  # the templates are there
-    maker = open_expected_rows(settings)
-    replayer = Replayer(maker=maker, mender=mender, mark=marker.mark)
-    replayed = replayer.work([letter])
+    repairer = Repairer(sink=world.fake_sink, load=_no_model, busy_retry=audited.busy_retry)  # the templates are there
+    expected_rows = open_expected_rows(settings)
+    replayer = Replayer(expected_rows=expected_rows, repairer=repairer, mark=marker.mark_letters)
+    replayed = replayer.replay_letters([letter])
     assert (replayed.done, replayed.rows) == (1, 3)
     assert {row.text for id_, row in world.fake_sink.lines.items() if id_ not in before} == bad
     assert len(world.fake_sink.lines) == 2000
     assert world.stored() == entries
     (marked,) = read_letters(world)
     assert marked.is_replayed
-    assert replayer.work([marked]) == Replayed()
-    maker.close()
+    assert replayer.replay_letters([marked]) == Replayed()
+    expected_rows.close()
 
 
 def _no_model() -> LoadedModel:
     raise AssertionError
 
 
-def test_the_last_mark_holds_but_done_stays_done(world: World, marker: Marker) -> None:
-    letter = letter_of(record(3, THREE), "poison", [(0, 0, "poison"), (1, 0, "poison")])
-    outside = world.outside(world.settings())
+def test_the_last_mark_holds_but_done_stays_done(world: World, marker: ReplayMarker) -> None:
+    letter = dead_letter(record(3, THREE), "poison", [(0, 0, "poison"), (1, 0, "poison")])
+    connections = world.connections(world.settings())
     try:
         for _ in range(2):
-            outside.letters.send(letter, delivered=lambda: None)
-        wait_until(lambda: not outside.letters.open_letters, "two letters")
+            connections.dead_letters.send(letter, delivered=lambda: None)
+        wait_until(lambda: not connections.dead_letters.open_letters, "two letters")
         first, second = read_letters(world)
-        marker.mark([(first.letter, ((0, 0, "a"), (1, 0, "a"))), (second.letter, ())])
-        marker.mark([(first.letter, ((1, 0, "b"),)), (second.letter, ((1, 0, "b"),))])
+        marker.mark_letters([(first.letter, (ListedPiece(0, 0, "a"), ListedPiece(1, 0, "a"))), (second.letter, ())])
+        marker.mark_letters([(first.letter, (ListedPiece(1, 0, "b"),)), (second.letter, (ListedPiece(1, 0, "b"),))])
     finally:
-        outside.letter_producer.close(1.0)
-        outside.reply_producer.close(1.0)
+        connections.dead_letter_producer.close(1.0)
+        connections.reply_producer.close(1.0)
     again, done = read_letters(world)
     assert (again.pieces, again.reason, again.is_replayed, again.is_partly_replayed) == (((1, 0, "b"),), "b", False, True)
     assert (done.is_replayed, done.pieces) == (True, second.pieces)
 
 
 def test_a_topic_that_takes_no_mark_is_said_and_what_that_means() -> None:
-    marker = Marker(KafkaTable(bootstrap_servers="127.0.0.1:1"), limit_s=0.2, say=lambda _line: None)
-    with pytest.raises(NotMarked, match=r"took no mark for 0\.2 s; what was replayed is stored, but not marked"):
-        marker.mark([(record(1, None), ())])
-    marker.close()
+    producer = DeadLetterProducer(KafkaTable(bootstrap_servers="127.0.0.1:1"), say=lambda _line: None)
+    marker = ReplayMarker(producer, limit_s=0.2)
+    with pytest.raises(ReplayMarkUndelivered, match=r"took no mark for 0\.2 s; what was replayed is stored, but not marked"):
+        marker.mark_letters([(record(1, None), ())])
+    producer.close()

@@ -1,1 +1,1 @@
-"""Tests of the command line: most run the real program as a child process and judge it by what its user sees."""
+"""Tests of the command line: most run the real program as a child process and check what its user sees."""

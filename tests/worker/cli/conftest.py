@@ -1,4 +1,4 @@
-"""What tests of the command line share: the model prepared before any child needs it, a broker, and a screen that can be read."""
+"""Fixtures for the command line: a prepared model, an embedded broker, a screen whose output can be read."""
 
 import io
 import os
@@ -12,7 +12,7 @@ from rich.console import Console
 
 from producers.kafka import EmbeddedBroker
 from tests.model_fixture import CACHE
-from tests.worker.cli.console import Ended
+from tests.worker.cli.console import EndedVerb
 from worker.cli.app import run_app
 from worker.cli.screen import Screen
 from worker.embedding.model.prepared import PreparedModel
@@ -22,12 +22,12 @@ PARTITIONS = 4
 """Of every topic of the embedded broker."""
 
 ReadTopic = Callable[[str, str, int], list[Message]]
-RunHere = Callable[..., Ended]
+RunHere = Callable[..., EndedVerb]
 NewScreen = Callable[[int], tuple[Screen, io.StringIO]]
 
 
 def new_topic(broker: EmbeddedBroker, name: str) -> str:
-    """Make a topic: the embedded broker does so when a producer asks for it. Returns its name."""
+    """Create a topic, which the embedded broker does when a producer asks for it, and return its name."""
     found = Producer({"bootstrap.servers": broker.bootstrap_servers, "log_level": 0}).list_topics(name, timeout=WAIT_S)
     assert len(found.topics[name].partitions) == PARTITIONS
     return name
@@ -44,20 +44,20 @@ def _own_settings(monkeypatch: pytest.MonkeyPatch) -> None:
         if name.startswith("VECTAIL_"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("VECTAIL_MODEL__CACHE", str(CACHE))
-    monkeypatch.setenv("VECTAIL_ENGINE__NAME", "llama")  # where vLLM is installed too, every start would take 20 s
-    monkeypatch.setenv("VECTAIL_HTTP__PORT", "0")  # tests run side by side
+    monkeypatch.setenv("VECTAIL_ENGINE__NAME", "llama")  # with vLLM, every start would take 20 s
+    monkeypatch.setenv("VECTAIL_HTTP__PORT", "0")  # any free port: tests run in parallel
 
 
 @pytest.fixture
 def run_here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[RunHere]:
-    """Run a verb in this process, where the libraries are loaded only once; takes the words after `vectail`."""
+    """Run a verb in this process, which loads the libraries only once; takes the words after `vectail`."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
-    def run(*words: str) -> Ended:
+    def run(*words: str) -> EndedVerb:
         monkeypatch.setattr(sys, "argv", ["vectail", *words])
         exit_code = run_app()
         out, err = capsys.readouterr()
-        return Ended(exit_code, out, err)
+        return EndedVerb(exit_code, out, err)
 
     yield run
     for number, taken in before.items():
@@ -79,7 +79,7 @@ def topic(broker: EmbeddedBroker, unique: Callable[[str], str]) -> str:
 
 @pytest.fixture
 def new_screen() -> NewScreen:
-    """Make a screen of so many columns, and what it has written."""
+    """Return a function that makes a screen of the given width and the stream that it writes to."""
 
     def make(width: int) -> tuple[Screen, io.StringIO]:
         written = io.StringIO()

@@ -1,6 +1,6 @@
-"""`vectail` as its user runs it: a child process, with what it wrote and how it ended.
+"""`vectail` as its user runs it: a child process, its output and its exit code.
 
-`vectail(…)` runs a verb to its end; `Running` is one that goes on until it is told to stop.
+`vectail(…)` runs a verb to its end; `RunningVerb` is one that runs until it is told to stop.
 """
 
 import os
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[3]
 WAIT_S = 90.0
 
 
-class Ended(NamedTuple):
+class EndedVerb(NamedTuple):
     """A verb that has ended."""
 
     exit_code: int
@@ -27,13 +27,13 @@ class Ended(NamedTuple):
 
 
 def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the environment of every child: the cache of the prepared model, the engine that loads at once, and 80 columns."""
+    """Return the environment of every child: the prepared model, the engine that loads fastest, and 80 columns."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("VECTAIL_")}
     own = {"VECTAIL_MODEL__CACHE": str(CACHE), "VECTAIL_ENGINE__NAME": "llama", "VECTAIL_HTTP__PORT": "0", "COLUMNS": "80"}
     return inherited | own | dict(more or {})
 
 
-def vectail(*words: str, given: bytes = b"", env: Mapping[str, str] | None = None) -> Ended:
+def vectail(*words: str, given: bytes = b"", env: Mapping[str, str] | None = None) -> EndedVerb:
     """Run a verb to its end."""
     ended = subprocess.run(
         [sys.executable, "-m", "worker", *words],
@@ -44,21 +44,21 @@ def vectail(*words: str, given: bytes = b"", env: Mapping[str, str] | None = Non
         timeout=WAIT_S,
         check=False,
     )
-    return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+    return EndedVerb(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
 
 
-def in_one_line(ended: Ended) -> str:
-    """Return the one line on standard error that a failure is, and see that there is nothing else."""
+def in_one_line(ended: EndedVerb) -> str:
+    """Return the one line on standard error, and check that there is nothing else."""
     assert "Traceback" not in ended.err
     assert ended.err.startswith("vectail: ")
     assert ended.err.count("\n") == 1, ended.err
     return ended.err.removeprefix("vectail: ").rstrip("\n")
 
 
-class Running:
-    """A verb that goes on; ended by its process id, whatever the test did.
+class RunningVerb:
+    """A verb in a child process; `close` ends the process, whatever the test did.
 
-    Thread: the test's; two threads of its own read what the child writes.
+    Thread: the test's; two threads of its own read the child's output.
     """
 
     def __init__(self, words: Sequence[str], *, stdin: int = subprocess.DEVNULL) -> None:
@@ -82,16 +82,16 @@ class Running:
 
     @property
     def out(self) -> str:
-        """What it has written to standard output so far."""
+        """Standard output so far."""
         return self._written["out"].decode()
 
     @property
     def err(self) -> str:
-        """What it has written to standard error so far."""
+        """Standard error so far."""
         return self._written["err"].decode()
 
     def wait_for(self, part: str) -> None:
-        """Wait until it has written that."""
+        """Wait until the output contains `part`."""
         with self._more:
             assert self._more.wait_for(lambda: self._was_said(part) or self.process.poll() is not None, WAIT_S), (self.out, self.err)
         assert self._was_said(part), (self.out, self.err)
@@ -100,15 +100,15 @@ class Running:
         """Send a signal; does not wait."""
         os.kill(self.process.pid, number)
 
-    def end(self) -> Ended:
-        """Wait for its end."""
+    def end(self) -> EndedVerb:
+        """Wait until the process has ended."""
         exit_code = self.process.wait(WAIT_S)
         for reader in self._readers:
             reader.join(WAIT_S)
-        return Ended(exit_code, self.out, self.err)
+        return EndedVerb(exit_code, self.out, self.err)
 
     def close(self) -> None:
-        """End it, if it has not ended."""
+        """Kill the process if it still runs."""
         if self.process.poll() is None:
             os.kill(self.process.pid, signal.SIGKILL)
         self.end()

@@ -1,4 +1,4 @@
-"""Whatever is wrong with what the user gave is one line on standard error, exit code 2, and never a traceback."""
+"""Every user error is one line on standard error with exit code 2, never a traceback."""
 
 import os
 import socket
@@ -69,7 +69,7 @@ BAD: list[tuple[str, str]] = [
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with everything that a user may name by mistake."""
+    """A folder with every file that a user may name by mistake."""
     folder = tmp_path_factory.mktemp("bad")
     for name in ("folder", "other", "miscounted"):
         (folder / name).mkdir()
@@ -79,7 +79,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "broken.toml").write_text("[kafka\n")
     (folder / "latin1.toml").write_bytes(b'[kafka]\ngroup = "caf\xe9"\n')
     (folder / "redis.toml").write_text('[redis]\nurl = "http://redis"\n')
-    (folder / "masks.toml").write_text('[mask]\noff = ["dates"]\n')
+    (folder / "masks.toml").write_text('[mask]\ndisabled = ["dates"]\n')
     (folder / "rules.toml").write_text('[redact]\nrules = ["emai"]\n')
     (folder / "wrong.toml").write_text('[kafka]\nbootstrap_server = "127.0.0.1:1"\n')
     (folder / "nomodel.toml").write_text(f'[model]\nfolder = "{folder}/folder"\n')
@@ -89,7 +89,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def words_in(place: Path, line: str) -> list[str]:
-    """Return the words of a command line, those that name something in the place with its path."""
+    """Return the words of a command line; names of files in the folder become their paths."""
     return [str(place / word) if (place / word).exists() or word.startswith("missing") else word for word in line.split(" ")]
 
 

@@ -1,4 +1,4 @@
-"""`vectail config`: what it says is what counts, and no secret among it."""
+"""`vectail config`: shows the settings in effect, and no secret."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""An index that one engine began is continued by the other, and by no other space: the demo, twice on one folder."""
+"""An index that one engine began can be continued by the other engine, but not in another space: two demos on one folder."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.worker.cli.conftest import RunHere
-from worker.runtime.exit_codes import DRAINED, USER_ERROR
+from worker.runtime.process import DRAINED, USER_ERROR
 
 LINES = [
     f"{word} {verb} after {number} tries" for number, word in enumerate(("disk", "network", "login")) for verb in ("failed", "recovered")

@@ -1,6 +1,6 @@
-"""`vectail demo --json`, the real program on a file with all that is difficult in it; then the index as it lies on disk.
+"""`vectail demo --json`: the real program on a file of difficult lines, then the index on disk; and the folder of `--data`.
 
-The first run is given the file twice; the second run is given it once more, on the same data.
+The first run gets the file twice; the second run gets it once more, on the same data.
 """
 
 import json
@@ -14,7 +14,8 @@ from producers.log_feed import EXAMPLE_QUERIES
 from tests.faults.index import Index, read_index
 from tests.worker.cli.conftest import NewScreen
 from tests.worker.cli.console import vectail
-from worker.cli.demo import DemoOptions, demo
+from worker.cli.demo import DemoOptions, demo, next_run_epoch
+from worker.cli.exits import CommandFailed
 
 PLAIN = [b"2024-05-01 10:00:%02d INFO request %d of user-%d was served in %d ms" % (n % 60, n, n % 7, n * 7 % 90) for n in range(200)]
 JSON = [b'{"level": "ERROR", "service": "payments", "message": "card %d was declined by the bank"}' % n for n in range(20)]
@@ -45,7 +46,7 @@ HIT_FIELDS = ["score", "text", "template", "id", "topic", "partition", "offset",
 
 
 class Runs(NamedTuple):
-    """What two runs on the same data said, and what they left."""
+    """What two runs on the same data printed, and the index that they left."""
 
     first: dict[str, Any]
     second: dict[str, Any]
@@ -67,7 +68,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
 
 
 def texts_of(index: Index, run: str) -> dict[int, str]:
-    """Return the lines of a run by the number of the record that they came in, each joined from its chunks."""
+    """Return the lines of a run by the number of their record, each joined from its chunks."""
     texts: dict[int, str] = {}
     for line in sorted((line for line in index.lines if line.id.startswith(f"logs@{run}/")), key=lambda line: line.chunk):
         number = line.offset * 4 + line.partition
@@ -167,3 +168,38 @@ def test_without_files_a_made_up_stream_is_searched_and_shown_and_nothing_is_lef
     assert [query["text"] for query in result["queries"]] == list(EXAMPLE_QUERIES)
     assert told.count("score") == len(EXAMPLE_QUERIES)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_every_run_in_a_folder_has_an_epoch_of_its_own(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "index"
+
+    assert [next_run_epoch(folder) for _ in range(3)] == ["run1", "run2", "run3"]
+
+
+def test_an_empty_folder_may_be_used(tmp_path: Path) -> None:
+    assert next_run_epoch(tmp_path) == "run1"
+
+
+def test_a_folder_with_other_things_stays_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "letters.txt").write_text("dear …")
+
+    with pytest.raises(CommandFailed, match="holds other things already"):
+        next_run_epoch(tmp_path)
+
+    assert [file.name for file in tmp_path.iterdir()] == ["letters.txt"]
+
+
+def test_a_count_that_is_none_is_refused_and_kept(tmp_path: Path) -> None:
+    (tmp_path / "runs").write_bytes(b"\xff")
+
+    with pytest.raises(CommandFailed, match="does not hold a number"):
+        next_run_epoch(tmp_path)
+
+    assert (tmp_path / "runs").read_bytes() == b"\xff"
+
+
+def test_a_count_that_a_killed_run_left_half_written_does_no_harm(tmp_path: Path) -> None:
+    next_run_epoch(tmp_path)
+    (tmp_path / "runs.partial").write_text("")
+
+    assert next_run_epoch(tmp_path) == "run2"

@@ -12,27 +12,30 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
+from consumers.decode.decoder import Undecodable
 from consumers.record import Record
+from consumers.rejection import RejectedPiece, Rejection
 from producers.dead_letters import DeadLetter, envelope
 from producers.envelope import mark_headers
 from producers.lines import TooLarge
 from sinks.milvus.lite import LocalMilvus
+from sinks.milvus.settings import MilvusSettings
 from sinks.milvus.sink import MilvusSink
 from sinks.row import LineRow
+from sinks.sink import SinkRejected
 from tests.model_fixture import CACHE
 from tests.services.kafka import KafkaServer
 from tests.services.ports import free_port
-from tests.worker.cli.console import Ended, in_one_line
-from worker.audit.dead_letter_index import buried_of
+from tests.worker.cli.console import EndedVerb, in_one_line
+from worker.audit.stored_dead_letters import read_dead_letter
 from worker.cli.app import run_app
-from worker.cli.dlq import Choice, Which, read_which
-from worker.cli.dlq_verbs import dlq_app
+from worker.cli.dlq import LetterFilter, LetterSelector, read_selector
+from worker.cli.dlq_commands import dlq_app
 from worker.cli.exits import CommandFailed
-from worker.connections import milvus_settings
+from worker.connections import vector_space
 from worker.embedding.loaded import space_of
 from worker.embedding.model.prepared import PreparedModel
-from worker.indexing.dead_letter_reasons import letter_of
-from worker.settings.milvus_table import MilvusTable
+from worker.indexing.dead_letter_reasons import TOO_MANY_CHUNKS, letter_of, refused_by_sink
 from worker.settings.settings import Settings
 from worker.settings.tables import EngineTable, ModelTable
 
@@ -40,24 +43,25 @@ NOW_MS = int(time.time() * 1000)
 HOUR_MS = 3_600_000
 THREE = b'[{"message": "one"}, {"message": "two"}, {"message": "three"}]'
 NASTY = "\x1b[31mred\x07 \u202eback\x9b1m\rover\ttab\nsecond line".encode() + b"\xff\x1b"
-Dlq = Callable[..., Ended]
+Dlq = Callable[..., EndedVerb]
 
 
 def before_now(*, minutes: int) -> str:
-    """Return a time so long before `NOW_MS`, however long ago that was."""
+    """Return the time this many minutes before `NOW_MS`, in ISO 8601."""
     return datetime.fromtimestamp(NOW_MS / 1000 - 60 * minutes, UTC).isoformat()
 
 
 def letters() -> list[tuple[int, int, DeadLetter]]:
-    """Return partition, hours ago and letter of each, in order: offsets 0 to 2 of partition 0, and 0 to 1 of partition 1."""
+    """Return partition, age in hours and letter, in order: offsets 0 to 2 of partition 0, then 0 and 1 of partition 1."""
     cut = TooLarge(file="big.log", number=3, size_bytes=2_000_000, sha256="00", head=b"head of it")
     forged = (("\x1b]0;title\x07", NASTY), ("vectail.reason", b"forged"), ("none", None))
+    refused, poison = refused_by_sink(SinkRejected("no")), Rejection("embed", "rejected", "poison")
     return [
-        (0, 5, letter_of(_record("logs", 3, b"caf\xe9 closed"), "undecodable: not valid UTF-8", ())),
-        (0, 4, letter_of(_record("logs", 5, THREE), "refused by the sink: no", [(0, 0, "refused by the sink: no"), (2, 0, "poison")])),
+        (0, 5, letter_of(_record("logs", 3, b"caf\xe9 closed"), Undecodable("not valid UTF-8").rejection, ())),
+        (0, 4, letter_of(_record("logs", 5, THREE), refused, [RejectedPiece(0, 0, refused), RejectedPiece(2, 0, poison)])),
         (0, 3, DeadLetter.too_large(cut, topic="logs", time_ms=NOW_MS)),
-        (1, 2, letter_of(_record("other", 8, NASTY)._replace(headers=forged, key=b"\x1b[2J"), "undecodable: \x1b[31mred", ())),
-        (1, 1, letter_of(_record("logs", 4, b"done"), "too_many_chunks", [(0, 0, "too_many_chunks")])),
+        (1, 2, letter_of(_record("other", 8, NASTY)._replace(headers=forged, key=b"\x1b[2J"), Undecodable("\x1b[31mred").rejection, ())),
+        (1, 1, letter_of(_record("logs", 4, b"done"), TOO_MANY_CHUNKS, [RejectedPiece(0, 0, TOO_MANY_CHUNKS)])),
     ]
 
 
@@ -98,10 +102,10 @@ def dlq(
     config = tmp_path / "vectail.toml"
     config.write_text(f'[kafka]\nbootstrap_servers = "{kafka.bootstrap}"\ndead_letter_topic = "{topic}"\n[milvus]\nuri = "{folder}"\n')
 
-    def run(*words: str) -> Ended:
+    def run(*words: str) -> EndedVerb:
         monkeypatch.setattr(sys, "argv", ["vectail", *words, "-c", str(config)])
         exit_code = run_app(dlq_app)
-        return Ended(exit_code, *capsys.readouterr())
+        return EndedVerb(exit_code, *capsys.readouterr())
 
     return run
 
@@ -114,11 +118,11 @@ def own_letters(kafka: KafkaServer, unique: Callable[[str], str], monkeypatch: p
 
 @pytest.fixture
 def index(folder: Path, prepared_model: PreparedModel) -> Callable[[], MilvusSink]:
-    """Make an empty index; gives a callable that opens it."""
-    settings = Settings(milvus=MilvusTable(uri=str(folder)), model=ModelTable(cache=CACHE), engine=EngineTable(name="llama"))
+    """Make an empty index and return a function that opens it."""
+    settings = Settings(milvus=MilvusSettings(uri=str(folder)), model=ModelTable(cache=CACHE), engine=EngineTable(name="llama"))
 
     def opened() -> MilvusSink:
-        sink = MilvusSink(milvus_settings(settings, space_of(prepared_model)))
+        sink = MilvusSink(settings.milvus, vector_space(space_of(prepared_model)))
         sink.open()
         return sink
 
@@ -150,14 +154,14 @@ def test_letters_are_counted_by_reason_and_topic_and_the_newest_come_first(dlq: 
     found = listed(dlq)
     assert (found["topic"], found["letters"], found["replayed"]) == (topic, 4, 1)
     assert which(found) == ["1/0", "0/2", "0/1", "0/0"]
-    assert {(kind["reason"], kind["topic"]): kind["letters"] for kind in found["kinds"]} == {
+    assert {(group["reason"], group["topic"]): group["letters"] for group in found["kinds"]} == {
         ("undecodable", "logs"): 1,
         ("undecodable", "other"): 1,
         ("too_large", "logs"): 1,
         ("refused by the sink", "logs"): 1,
     }
-    (kind,) = (kind for kind in found["kinds"] if kind["topic"] == "other")
-    assert (kind["first"], kind["last"]) == (NOW_MS - 2 * HOUR_MS,) * 2
+    (group,) = (group for group in found["kinds"] if group["topic"] == "other")
+    assert (group["first"], group["last"]) == (NOW_MS - 2 * HOUR_MS,) * 2
     two_pieces = found["newest"][2]
     assert (two_pieces["stage"], two_pieces["pieces"], two_pieces["bytes"], two_pieces["replayed"]) == ("store", 2, len(THREE), False)
     assert two_pieces["time"] == NOW_MS - 4 * HOUR_MS
@@ -167,24 +171,24 @@ def test_letters_are_counted_by_reason_and_topic_and_the_newest_come_first(dlq: 
 
 
 @pytest.mark.parametrize(
-    ("choice", "wanted"),
+    ("letter_filter", "wanted"),
     [
-        (Choice(), [0, 1, 2, 3, 4]),
-        (Choice(reason="UNDECOD"), [0, 3]),
-        (Choice(reason="poison"), [1]),
-        (Choice(topic="other"), [3]),
-        (Choice(topic="logs", reason="undecodable"), [0]),
-        (Choice(which=(Which(None, 0, 1), Which("logs", 1, 4))), [1, 4]),
-        (Choice(which=(Which(None, 0, 1),), reason="undecodable"), []),
+        (LetterFilter(), [0, 1, 2, 3, 4]),
+        (LetterFilter(reason="UNDECOD"), [0, 3]),
+        (LetterFilter(reason="poison"), [1]),
+        (LetterFilter(topic="other"), [3]),
+        (LetterFilter(topic="logs", reason="undecodable"), [0]),
+        (LetterFilter(selectors=(LetterSelector(None, 0, 1), LetterSelector("logs", 1, 4))), [1, 4]),
+        (LetterFilter(selectors=(LetterSelector(None, 0, 1),), reason="undecodable"), []),
     ],
 )
-def test_letters_are_chosen_by_all_that_is_given(choice: Choice, wanted: list[int]) -> None:
+def test_letters_are_chosen_by_all_that_is_given(letter_filter: LetterFilter, wanted: list[int]) -> None:
     chosen = []
     for n, (partition, _, letter) in enumerate(letters()):
         shaped = envelope(letter, version="1", max_bytes=1_000_000)
-        buried = buried_of(Record("dead", partition, n % 3, "", 0, shaped.key, shaped.value, tuple(shaped.headers)))
-        assert buried is not None
-        chosen += [n] if choice.means(buried) else []
+        stored = read_dead_letter(Record("dead", partition, n % 3, "", 0, shaped.key, shaped.value, tuple(shaped.headers)))
+        assert stored is not None
+        chosen += [n] if letter_filter.matches(stored) else []
     assert chosen == wanted
 
 
@@ -192,7 +196,7 @@ def test_those_of_a_span_are_listed_and_the_newest_of_them_shown(dlq: Dlq) -> No
     assert which(listed(dlq, "--since", before_now(minutes=210), "--topic", "logs")) == ["0/2"]
     found = listed(dlq, "--since", before_now(minutes=270), "--all", "-k", "2")
     assert which(found) == ["1/1", "1/0"]
-    assert sum(kind["letters"] for kind in found["kinds"]) == 4
+    assert sum(group["letters"] for group in found["kinds"]) == 4
 
 
 def no_control_character(out: str) -> bool:
@@ -228,7 +232,7 @@ def test_one_letter_is_shown_whole_and_nothing_of_it_moves_the_cursor(dlq: Dlq) 
 
 def test_pieces_of_a_letter_are_shown(dlq: Dlq) -> None:
     ended = dlq("show", "logs/1/5")
-    assert "2 pieces are bad:\n  entry 0 chunk 0  refused by the sink: no\n  entry 2 chunk 0  poison\n" in ended.out
+    assert "2 pieces were rejected:\n  entry 0 chunk 0  refused by the sink: no\n  entry 2 chunk 0  poison\n" in ended.out
 
 
 @pytest.mark.parametrize("named", ["1/0", "other/1/8"])
@@ -285,7 +289,7 @@ def test_nothing_is_replayed_unless_that_is_confirmed(dlq: Dlq) -> None:
     ended = dlq("replay")
     assert ended.exit_code == 2
     assert ended.out.splitlines() == [
-        "1 letter of topics that these settings do not read: left alone (--topic takes them)",
+        "1 letter of topics that these settings do not read: not replayed (--topic replays them)",
         "3 dead letters would be replayed (1 replayed already).",
     ]
     assert "--yes" in in_one_line(ended)
@@ -321,7 +325,7 @@ def test_a_replay_stores_what_can_be_stored_and_leaves_the_rest(dlq: Dlq, index:
     assert which(listed(dlq)) == ["1/0", "0/2"]
     second = dlq("replay", "--yes")
     assert second.exit_code == 0
-    assert "1 letter of topics that these settings do not read: left alone" in second.out
+    assert "1 letter of topics that these settings do not read: not replayed" in second.out
     assert "0 of 1 dead letter replayed (3 replayed already): 0 rows and 0 templates stored." in second.out
     assert "1 letter cannot be replayed: a line that never became a record: feed it again" in second.out
     named = dlq("replay", "0/2", "--yes")
@@ -345,12 +349,15 @@ def test_what_is_refused_again_is_told_and_stays(dlq: Dlq, index: Callable[[], M
     assert [row.text for row in rows_of(index, "logs")] == ["one", "three"]
 
 
-@pytest.mark.parametrize(("text", "wanted"), [("0/17", Which(None, 0, 17)), (" a.b/3@4 ", Which("a.b", 3, 4)), ("a/3/4", Which("a", 3, 4))])
-def test_a_letter_can_be_named_in_two_ways(text: str, wanted: Which) -> None:
-    assert read_which(text) == wanted
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [("0/17", LetterSelector(None, 0, 17)), (" a.b/3@4 ", LetterSelector("a.b", 3, 4)), ("a/3/4", LetterSelector("a", 3, 4))],
+)
+def test_a_letter_can_be_named_in_two_ways(text: str, wanted: LetterSelector) -> None:
+    assert read_selector(text) == wanted
 
 
 @pytest.mark.parametrize("text", ["", "17", "a/b", "-1/2", "0/1/2/3", "0/1\n0/2"])
 def test_what_names_no_letter_is_refused(text: str) -> None:
     with pytest.raises(CommandFailed, match="PARTITION/OFFSET"):
-        read_which(text)
+        read_selector(text)

@@ -19,10 +19,11 @@ from worker.settings.settings import load_settings
 Estimate = Callable[..., dict[str, Any]]
 
 MODE_KEYS = {
-    "kinds_sampled", "kinds", "kinds_low", "kinds_high", "entries_without_embedding_share", "tokens_without_embedding_share",
-    "tokens_per_entry_mean", "tokens_per_entry_p50", "tokens_per_entry_p99", "tokens_per_entry_max", "chunked_entries",
-    "too_many_chunks_entries", "tokens", "tokens_to_embed", "needed_tokens_per_s", "engine_s", "engine_lines_per_s", "redis_bytes",
-    "memory_bytes", "milvus_line_rows", "milvus_line_bytes", "milvus_template_rows", "milvus_template_bytes", "milvus_lite_disk_bytes",
+    "templates_sampled", "templates", "templates_low", "templates_high", "entries_without_embedding_share",
+    "tokens_without_embedding_share", "tokens_per_entry_mean", "tokens_per_entry_p50", "tokens_per_entry_p99", "tokens_per_entry_max",
+    "chunked_entries", "too_many_chunks_entries", "tokens", "tokens_to_embed", "needed_tokens_per_s", "engine_s", "engine_lines_per_s",
+    "redis_bytes", "memory_bytes", "milvus_line_rows", "milvus_line_bytes", "milvus_template_rows", "milvus_template_bytes",
+    "milvus_lite_disk_bytes",
 }  # fmt: skip
 
 
@@ -56,7 +57,7 @@ def standard_input() -> Iterator[Callable[[bytes], None]]:
 
 
 def written(file: Path, lines: int) -> Path:
-    """Write lines of a few dozen kinds with a time and a number in each."""
+    """Write lines of a few dozen templates with a time and a number in each."""
     rng = random.Random(3)
     words = [f"{verb} {noun}" for verb in ("opened", "closed", "lost", "found", "sent", "read") for noun in ("port", "disk", "key", "row")]
     with file.open("w", encoding="utf-8") as out:
@@ -74,14 +75,14 @@ def test_the_figures_of_files_that_are_read_whole_are_exact(estimate: Estimate, 
     assert (facts["basis"], facts["files"], facts["lines"], facts["entries"]) == ("all", 1, 2_000, 2_000)
     assert facts["bytes"] == facts["sampled"]["bytes"] == log.stat().st_size
     template, exact = facts["template"], facts["exact"]
-    assert (template["kinds"], template["kinds_low"], template["kinds_high"]) == (24, 24, 24)
+    assert (template["templates"], template["templates_low"], template["templates_high"]) == (24, 24, 24)
     assert template["entries_without_embedding_share"] == 1 - 24 / 2_000
-    assert (exact["kinds"], exact["entries_without_embedding_share"]) == (2_000, 0.0)
+    assert (exact["templates"], exact["entries_without_embedding_share"]) == (2_000, 0.0)
     assert template["milvus_line_rows"] == exact["milvus_line_rows"] == 2_000
     assert exact["tokens_to_embed"] == exact["tokens"]
 
 
-def test_a_sample_foretells_the_whole(estimate: Estimate, tmp_path: Path) -> None:
+def test_a_sample_predicts_the_whole(estimate: Estimate, tmp_path: Path) -> None:
     log = written(tmp_path / "app.log", 8_000)
 
     facts, truth = estimate(log, sample_lines=1_000), estimate(log)
@@ -89,8 +90,8 @@ def test_a_sample_foretells_the_whole(estimate: Estimate, tmp_path: Path) -> Non
     assert facts["basis"] == "sample"
     assert facts["sampled"]["lines"] == pytest.approx(1_000, rel=0.05)
     assert facts["lines"] == pytest.approx(8_000, rel=0.02)
-    assert facts["template"]["kinds"] == truth["template"]["kinds"] == 24
-    assert facts["exact"]["kinds"] == pytest.approx(8_000, rel=0.02)
+    assert facts["template"]["templates"] == truth["template"]["templates"] == 24
+    assert facts["exact"]["templates"] == pytest.approx(8_000, rel=0.02)
     for mode in ("template", "exact"):
         for key in ("tokens", "tokens_to_embed", "milvus_line_bytes", "milvus_template_bytes", "redis_bytes", "milvus_lite_disk_bytes"):
             assert facts[mode][key] == pytest.approx(truth[mode][key], rel=0.05), (mode, key)
@@ -112,7 +113,7 @@ def test_an_empty_file_is_estimated_honestly(estimate: Estimate, tmp_path: Path)
 
     facts = estimate(tmp_path / "empty")
 
-    assert (facts["lines"], facts["bytes"], facts["template"]["kinds"], facts["exact"]["redis_bytes"]) == (0, 0, 0, 0)
+    assert (facts["lines"], facts["bytes"], facts["template"]["templates"], facts["exact"]["redis_bytes"]) == (0, 0, 0, 0)
     assert facts["template"]["entries_without_embedding_share"] is None
     assert facts["engine"]["tokens_per_s"] is None
 
@@ -131,8 +132,8 @@ def test_json_lines_are_estimated_by_their_message(estimate: Estimate, tmp_path:
 
     facts = estimate(file)
 
-    assert (facts["template"]["kinds"], facts["exact"]["kinds"]) == (1, 1)
-    assert estimate(file, decode={"format": "text"})["exact"]["kinds"] == 50
+    assert (facts["template"]["templates"], facts["exact"]["templates"]) == (1, 1)
+    assert estimate(file, decode={"format": "text"})["exact"]["templates"] == 50
 
 
 def test_a_line_above_the_limit_is_counted_and_not_embedded(estimate: Estimate, tmp_path: Path) -> None:
@@ -141,7 +142,7 @@ def test_a_line_above_the_limit_is_counted_and_not_embedded(estimate: Estimate, 
     facts = estimate(tmp_path / "log", decode={"max_record_bytes": 2_000})
 
     assert (facts["lines"], facts["entries"], facts["sampled"]["too_large_lines"]) == (3, 2, 1)
-    assert facts["exact"]["kinds"] == 1
+    assert facts["exact"]["templates"] == 1
 
 
 def test_a_binary_file_is_told_by_its_bytes(estimate: Estimate, tmp_path: Path) -> None:

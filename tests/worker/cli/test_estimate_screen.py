@@ -1,4 +1,4 @@
-"""What `vectail estimate` shows a person."""
+"""The text that `vectail estimate` prints."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from worker.settings.settings import load_settings
 
 @pytest.fixture(scope="module")
 def facts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Facts about 1,000 lines of two kinds."""
+    """Facts about 1,000 lines of two templates."""
     file = tmp_path_factory.mktemp("screen") / "log"
     file.write_text("".join(f"door {n} {'open' if n % 3 else 'shut'}\n" for n in range(1_000)))
     return facts_of(file)
@@ -28,8 +28,8 @@ def facts_of(*files: Path, sample_lines: int = 20_000) -> dict[str, Any]:
 
 def test_it_ends_in_a_sentence_that_a_newcomer_understands(facts: dict[str, Any]) -> None:
     assert shown_estimate(facts).endswith(
-        "Of 1,000 lines, 998 need no embedding: a line of their kind came before.\n"
-        "In mode exact it is 0. The second time, none of them needs any."
+        "Of 1,000 lines, 998 need no embedding: their template came before.\n"
+        "In mode exact it is 0. When the same lines come again, none does."
     )
 
 
@@ -40,13 +40,13 @@ def test_the_mode_of_the_settings_comes_first(facts: dict[str, Any]) -> None:
 def test_both_modes_stand_side_by_side_with_what_each_figure_rests_on(facts: dict[str, Any]) -> None:
     rows = {line[:37].strip(): line[37:].split() for line in shown_estimate(facts).splitlines()}
 
-    assert rows["kinds of lines"] == ["2", "1,000", "counted"]
+    assert rows["templates"] == ["2", "1,000", "counted"]
     assert rows["lines that need no embedding"] == ["99.8", "%", "0.0", "%", "counted"]
-    assert rows["Milvus: rows of lines"] == ["1,000", "1,000", "counted"]
+    assert rows["Milvus: line rows"] == ["1,000", "1,000", "counted"]
     assert "at least" not in rows
 
 
-def test_foretold_figures_are_called_so_and_have_bounds(facts: dict[str, Any], tmp_path: Path) -> None:
+def test_predicted_figures_are_called_so_and_have_bounds(facts: dict[str, Any], tmp_path: Path) -> None:
     file = tmp_path / "log"
     file.write_text("".join(f"door {n} open\n" for n in range(3_000)))
     shown = shown_estimate(facts_of(file, sample_lines=300)).splitlines()
@@ -54,7 +54,7 @@ def test_foretold_figures_are_called_so_and_have_bounds(facts: dict[str, Any], t
     rows = {line[:37].strip(): line[37:].split() for line in shown}
     assert "about " in shown[0]
     assert " were read, in " in shown[0]
-    assert rows["kinds of lines"][2] == "foretold"
+    assert rows["templates"][2] == "predicted"
     assert int(rows["at least"][1].replace(",", "")) <= int(rows["at most"][1].replace(",", ""))
     assert "Of 1,000 lines, about " in shown[-2]
     assert facts["basis"] == "all"

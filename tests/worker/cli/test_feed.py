@@ -1,4 +1,4 @@
-"""`vectail feed`: every line arrives as it is, or the user is told in one line why not."""
+"""`vectail feed`: every line arrives unchanged, or one line of output says why not."""
 
 import json
 import signal
@@ -14,11 +14,11 @@ from tests.services.kafka import KafkaServer
 from tests.services.ports import free_port
 from tests.services.proxy import Proxy
 from tests.worker.cli.conftest import ReadTopic, RunHere, new_topic
-from tests.worker.cli.console import Running, in_one_line
+from tests.worker.cli.console import RunningVerb, in_one_line
 
 
 def values(records: list[Message]) -> list[bytes | str | None]:
-    """Return what was sent, in the order in which it was."""
+    """Return the values in the order in which they were sent."""
     return [record.value() for record in sorted(records, key=lambda one: (one.offset() or 0, one.partition() or 0))]
 
 
@@ -81,7 +81,7 @@ def test_a_topic_that_is_not_there_is_one_line(kafka: KafkaServer, run_here: Run
 def test_a_broker_that_is_away_is_waited_for_and_said_so(broker: EmbeddedBroker, topic: str, read_topic: ReadTopic, tmp_path: Path) -> None:
     file, port = tmp_path / "app.log", free_port()
     file.write_text("patience\n")
-    running = Running(["feed", str(file), "--topic", topic, "--bootstrap-servers", f"127.0.0.1:{port}"])
+    running = RunningVerb(["feed", str(file), "--topic", topic, "--bootstrap-servers", f"127.0.0.1:{port}"])
     try:
         running.wait_for("trying again")
         with Proxy(int(broker.bootstrap_servers.rpartition(":")[2]), at=port):
@@ -98,7 +98,7 @@ def test_a_broker_that_is_away_is_waited_for_and_said_so(broker: EmbeddedBroker,
 def test_ctrl_c_on_a_silent_pipe_delivers_what_was_read(
     broker: EmbeddedBroker, topic: str, read_topic: ReadTopic, number: signal.Signals
 ) -> None:
-    running = Running(["feed", "-", "--topic", topic, "--bootstrap-servers", broker.bootstrap_servers], stdin=subprocess.PIPE)
+    running = RunningVerb(["feed", "-", "--topic", topic, "--bootstrap-servers", broker.bootstrap_servers], stdin=subprocess.PIPE)
     try:
         assert running.process.stdin is not None
         running.process.stdin.write(b"one\ntwo\nthree has no end yet")
@@ -116,7 +116,7 @@ def test_ctrl_c_on_a_silent_pipe_delivers_what_was_read(
 def test_ctrl_c_in_an_endless_stream_delivers_what_was_sent(broker: EmbeddedBroker, topic: str, read_topic: ReadTopic) -> None:
     endless = subprocess.Popen(["yes"], stdout=subprocess.PIPE)
     assert endless.stdout is not None
-    running = Running(
+    running = RunningVerb(
         ["feed", "-", "--json", "--topic", topic, "--bootstrap-servers", broker.bootstrap_servers], stdin=endless.stdout.fileno()
     )
     try:
@@ -135,7 +135,7 @@ def test_ctrl_c_in_an_endless_stream_delivers_what_was_sent(broker: EmbeddedBrok
 def test_ctrl_c_while_the_broker_is_away_ends_it(tmp_path: Path) -> None:
     file = tmp_path / "app.log"
     file.write_text("one\n")
-    running = Running(["feed", str(file), "--bootstrap-servers", f"127.0.0.1:{free_port()}"])
+    running = RunningVerb(["feed", str(file), "--bootstrap-servers", f"127.0.0.1:{free_port()}"])
     try:
         running.wait_for("trying again")
         running.send(signal.SIGINT)
@@ -158,7 +158,7 @@ def test_a_rate_is_kept(broker: EmbeddedBroker, topic: str, run_here: RunHere, t
 
 
 def test_made_up_lines_come_without_end_until_it_is_stopped(broker: EmbeddedBroker, topic: str, read_topic: ReadTopic) -> None:
-    running = Running(["feed", "--synthetic", "--rate", "500", "--topic", topic, "--bootstrap-servers", broker.bootstrap_servers])
+    running = RunningVerb(["feed", "--synthetic", "--rate", "500", "--topic", topic, "--bootstrap-servers", broker.bootstrap_servers])
     try:
         found = values(read_topic(broker.bootstrap_servers, topic, 150))
         running.send(signal.SIGINT)

@@ -47,14 +47,15 @@ def test_the_program_names_every_verb_and_the_exit_codes() -> None:
         assert meaning in ended.out
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_a_verb_explains_itself_and_its_options(run_here: RunHere, verb: str) -> None:
-    ended = run_here(*verb.split(), "--help")
+def test_a_verb_explains_itself_and_its_options(run_here: RunHere, subtests: pytest.Subtests) -> None:
+    for verb, names in VERBS.items():
+        with subtests.test(verb):
+            ended = run_here(*verb.split(), "--help")
 
-    assert (ended.exit_code, ended.err) == (0, "")
-    assert ended.out.startswith(f"Usage: vectail {verb} ")
-    for name in VERBS[verb]:
-        assert name in ended.out
+            assert (ended.exit_code, ended.err) == (0, "")
+            assert ended.out.startswith(f"Usage: vectail {verb} ")
+            for name in names:
+                assert name in ended.out
 
 
 def test_no_summary_in_the_list_of_verbs_is_cut_off(run_here: RunHere) -> None:
@@ -62,12 +63,13 @@ def test_no_summary_in_the_list_of_verbs_is_cut_off(run_here: RunHere) -> None:
         assert "..." not in run_here(*words, "--help").out.partition("Commands:")[2]
 
 
-@pytest.mark.parametrize("words", GROUPS)
-def test_without_a_verb_the_help_is_shown(run_here: RunHere, words: tuple[str, ...]) -> None:
-    ended = run_here(*words)
+def test_without_a_verb_the_help_is_shown(run_here: RunHere, subtests: pytest.Subtests) -> None:
+    for words in GROUPS:
+        with subtests.test(" ".join(words)):
+            ended = run_here(*words)
 
-    assert (ended.exit_code, ended.out) == (2, "")
-    assert ended.err.startswith("Usage: vectail ")
+            assert (ended.exit_code, ended.out) == (2, "")
+            assert ended.err.startswith("Usage: vectail ")
 
 
 def test_help_and_version_do_not_wait_for_large_libraries() -> None:

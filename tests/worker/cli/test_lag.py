@@ -1,4 +1,4 @@
-"""`vectail lag` on a real Kafka: how far behind a group is, whether or not anybody reads."""
+"""`vectail lag` on a real Kafka: how far behind a group is, with and without members."""
 
 import json
 import signal
@@ -16,11 +16,12 @@ from tests.services.kafka import KafkaServer
 from tests.services.mock_kafka import MockKafka
 from tests.services.ports import free_port
 from tests.worker.cli.conftest import WAIT_S
-from tests.worker.cli.console import Ended
+from tests.worker.cli.console import EndedVerb
 from worker.cli.app import run_app
 from worker.cli.exits import CommandFailed
 from worker.cli.lag import LagOptions, show_lag
-from worker.cli.offsets_verbs import positions_app
+from worker.cli.offsets_commands import positions_app
+from worker.cli.screen import Screen
 from worker.settings.settings import load_settings
 from worker.settings.tables import KafkaTable
 
@@ -28,7 +29,7 @@ OLD_MS = 1_700_000_000_000
 
 
 class Group:
-    """A topic with two partitions and a group, at whose offsets and records a test turns.
+    """A topic with two partitions and a group whose offsets and records the test changes.
 
     Thread: the test's.
     """
@@ -54,7 +55,7 @@ class Group:
 
 
 class Pauses(threading.Event):
-    """A stop signal that does something at each wait instead of waiting long, and is set after the last.
+    """A stop event that calls a function at each wait instead of waiting, and is set after the last one.
 
     Thread: the test's.
     """
@@ -84,17 +85,17 @@ def looks(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
 
 @pytest.fixture(autouse=True)
 def _own_signals() -> Iterator[None]:
-    """The verb takes the signals; they are given back."""
+    """Restore the signal handlers that the verb replaces."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
     for number, taken in before.items():
         signal.signal(number, taken)
 
 
-def run_lag(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> Ended:
+def run_lag(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> EndedVerb:
     monkeypatch.setattr(sys, "argv", ["vectail", "lag", *words])
     exit_code = run_app(positions_app)
-    return Ended(exit_code, *capsys.readouterr())
+    return EndedVerb(exit_code, *capsys.readouterr())
 
 
 def test_a_group_that_never_committed_says_so_and_has_a_rate_of_0(
@@ -129,7 +130,7 @@ def test_watching_it_sees_what_is_committed_and_produced_between_two_looks(group
         group.produce(1)
 
     stop = Pauses(lambda: group.commit(4), lambda: group.produce(3), both, lambda: group.commit(14))
-    show_lag(group.table, options, stop)
+    show_lag(group.table, options, Screen(silent=True), stop)
     totals = [look["total"] for look in looks(capsys)]
     assert [total["lag_records"] for total in totals] == [10, 6, 9, 5, 0]
     assert (totals[0]["rate"], totals[0]["drain_s"], totals[0]["never"]) == (None, None, False)
@@ -145,7 +146,12 @@ def test_a_broker_that_goes_away_while_watching_is_said_once_and_waited_for(
 ) -> None:
     Producer({"bootstrap.servers": mock_kafka.bootstrap, "log_level": 0}).list_topics("logs", timeout=WAIT_S)
     options = LagOptions(watch=True, interval_s=1.0, queries=False, as_json=True, answer_s=3.0)
-    show_lag(KafkaTable(bootstrap_servers=mock_kafka.bootstrap), options, Pauses(mock_kafka.close, lambda: None, lambda: None))
+    show_lag(
+        KafkaTable(bootstrap_servers=mock_kafka.bootstrap),
+        options,
+        Screen(silent=True),
+        Pauses(mock_kafka.close, lambda: None, lambda: None),
+    )
     written = capsys.readouterr()
     assert [json.loads(line)["total"]["lag_records"] for line in written.out.splitlines()] == [0]
     assert written.err.startswith(f"vectail: kafka at {mock_kafka.bootstrap} is away (")
@@ -157,5 +163,5 @@ def test_a_broker_that_is_away_from_the_beginning_ends_it() -> None:
     options = LagOptions(watch=True, interval_s=1.0, queries=False, as_json=True, answer_s=0.3)
     address = f"127.0.0.1:{free_port()}"
     with pytest.raises(CommandFailed, match=f"kafka at {address} is away") as failed:
-        show_lag(KafkaTable(bootstrap_servers=address), options, Pauses())
+        show_lag(KafkaTable(bootstrap_servers=address), options, Screen(silent=True), Pauses())
     assert failed.value.exit_code == 1

@@ -12,25 +12,25 @@ from confluent_kafka import Consumer, Producer
 from tests.services.kafka import KafkaServer
 from tests.services.ports import free_port
 from tests.worker.cli.conftest import WAIT_S
-from tests.worker.cli.console import Ended, in_one_line
+from tests.worker.cli.console import EndedVerb, in_one_line
 from worker.cli.app import run_app
 from worker.cli.exits import CommandFailed
 from worker.cli.offsets import open_positions, read_target
-from worker.cli.offsets_verbs import positions_app
-from worker.cli.run import begin_at
+from worker.cli.offsets_commands import positions_app
+from worker.cli.run import move_log_group
 from worker.groups.offsets import Target
 from worker.runtime.logs import configure_logs
 from worker.settings.settings import load_settings
 
-Verb = Callable[..., Ended]
+Verb = Callable[..., EndedVerb]
 
 
 @pytest.fixture
 def run_verb(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], config: Path) -> Verb:
-    def run(*words: str) -> Ended:
+    def run(*words: str) -> EndedVerb:
         monkeypatch.setattr(sys, "argv", ["vectail", *words, "-c", str(config)])
         exit_code = run_app(positions_app)
-        return Ended(exit_code, *capsys.readouterr())
+        return EndedVerb(exit_code, *capsys.readouterr())
 
     return run
 
@@ -58,7 +58,7 @@ def config(kafka: KafkaServer, topic: str, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def reader(kafka: KafkaServer, topic: str) -> Iterator[Consumer]:
-    """Somebody who reads with the group."""
+    """A member of the group."""
     consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": topic, "client.id": "reader", "log_level": 0})
     consumer.subscribe([topic])
     while not consumer.assignment():
@@ -125,7 +125,7 @@ def test_reset_takes_a_time_or_the_end(run_verb: Verb, topic: str, to: str, afte
 def test_without_yes_and_without_a_terminal_nothing_is_changed(run_verb: Verb, as_json: tuple[str, ...]) -> None:
     ended = run_verb("offsets", "reset", "--to", "latest", *as_json)
     assert ended.exit_code == 2
-    assert in_one_line(ended) == "nothing was changed: --yes changes it without a question"
+    assert in_one_line(ended) == "nothing was changed: --yes makes the change without asking"
     assert ended.out
     assert committed(run_verb) == [None, None]
 
@@ -176,7 +176,7 @@ def test_a_target_is_a_word_an_offset_or_a_time(text: str, target: Target) -> No
 
 def test_run_from_moves_the_group_and_logs_each_move(config: Path, topic: str, run_verb: Verb, capsys: pytest.CaptureFixture[str]) -> None:
     configure_logs()
-    begin_at(load_settings(config).kafka, Target("latest"), threading.Event())
+    move_log_group(load_settings(config).kafka, Target("latest"), threading.Event())
     logged = capsys.readouterr().err
     assert logged.count("moved by --from") == 2
     assert topic in logged
@@ -186,12 +186,12 @@ def test_run_from_moves_the_group_and_logs_each_move(config: Path, topic: str, r
 def test_run_from_is_refused_while_somebody_reads(config: Path, topic: str, reader: Consumer) -> None:
     assert reader.assignment()
     with pytest.raises(CommandFailed, match=f"group {topic} is active: reader at 127.0.0.1") as failed:
-        begin_at(load_settings(config).kafka, Target("latest"), threading.Event())
+        move_log_group(load_settings(config).kafka, Target("latest"), threading.Event())
     assert failed.value.exit_code == 2
 
 
 def test_run_from_ends_with_a_stop_that_came_before(config: Path, run_verb: Verb) -> None:
     stop = threading.Event()
     stop.set()
-    begin_at(load_settings(config).kafka, Target("latest"), stop)
+    move_log_group(load_settings(config).kafka, Target("latest"), stop)
     assert committed(run_verb) == [None, None]

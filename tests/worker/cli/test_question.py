@@ -1,14 +1,14 @@
-"""The options of `vectail search` put together: a query on the wire, or one line about what contradicts."""
+"""The options of `vectail search` become a query on the wire, or one line that says which of them contradict each other."""
 
 from typing import Any
 
 import pytest
 
 from worker.cli.exits import CommandFailed
-from worker.cli.question import Place, SearchQuestion, read_place
+from worker.cli.question import RecordCoordinates, SearchQuestion, read_coordinates
 from worker.query import MAX_AROUND, Query
 
-PLACE = Place("logs", 0, 123)
+PLACE = RecordCoordinates("logs", 0, 123)
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,8 @@ def test_what_was_given_is_asked_and_nothing_else(given: dict[str, Any], request
         ({"around": PLACE, "levels": ("a",)}, "leave --level out"),
         ({"around": PLACE, "topics": ("a",)}, "leave --topic out"),
         ({"text": "disk", "neighbours": 3}, "it needs --around"),
-        ({"text": "disk", "form": "templates", "per_template": 2}, "--per-template is about lines"),
-        ({"text": "disk", "since_ms": 7, "until_ms": 7}, "no time is after --since and before --until"),
+        ({"text": "disk", "form": "templates", "per_template": 2}, "--per-template limits lines"),
+        ({"text": "disk", "since_ms": 7, "until_ms": 7}, "--since is not before --until"),
     ],
 )
 def test_what_contradicts_is_refused_by_name(given: dict[str, Any], said: str) -> None:
@@ -72,7 +72,7 @@ def test_what_contradicts_is_refused_by_name(given: dict[str, Any], said: str) -
 @pytest.mark.parametrize(
     ("given", "advice"),
     [
-        ({}, "`vectail templates --since all` lists the kinds of lines there are."),
+        ({}, "`vectail templates --since all` lists all templates."),
         ({"levels": ("WARN",)}, "Try it without --level."),
         (
             {"services": ("a",), "topics": ("b",), "since_ms": 1},
@@ -85,9 +85,9 @@ def test_what_to_try_is_what_was_narrowed(given: dict[str, Any], advice: str) ->
     assert SearchQuestion(text="disk", **given).advice() == advice
 
 
-@pytest.mark.parametrize("place", [PLACE, Place("a.b_c-d", 15, 10**17)])
-def test_a_place_is_read_as_it_is_written(place: Place) -> None:
-    assert read_place(str(place)) == place
+@pytest.mark.parametrize("place", [PLACE, RecordCoordinates("a.b_c-d", 15, 10**17)])
+def test_a_place_is_read_as_it_is_written(place: RecordCoordinates) -> None:
+    assert read_coordinates(str(place)) == place
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_place_is_read_as_it_is_written(place: Place) -> None:
 )
 def test_anything_else_is_no_place(text: str) -> None:
     with pytest.raises(CommandFailed, match=r"^--around .* logs/0@123$") as failed:
-        read_place(text)
+        read_coordinates(text)
     assert failed.value.exit_code == 2
 
 

@@ -1,4 +1,4 @@
-"""What Screen does with what it is given: control characters stay out, figures stand in place, a silent one is silent."""
+"""`Screen`: escapes control characters, shows figures in place, and writes only warnings if silent."""
 
 import io
 
@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from tests.worker.cli.conftest import NewScreen
-from worker.cli.screen import Column, Screen, shown_text, shown_times
+from worker.cli.screen import Screen, TableColumn, shown_text, shown_times
 
 NOON_MS = 1_714_564_800_000
 
@@ -59,10 +59,10 @@ def test_a_silent_screen_writes_warnings_only(capsys: pytest.CaptureFixture[str]
     screen = Screen(silent=True)
 
     screen.say("hello")
-    screen.table([Column("one", is_wide=True)], [[[("a line", "")]]])
+    screen.table([TableColumn("one", is_wide=True)], [[[("a line", "")]]])
     with screen.progress() as show:
         show({"records": 1})
-    screen.tell("what you need")
+    screen.say_always("what you need")
     screen.warn("kafka is away")
 
     out, err = capsys.readouterr()

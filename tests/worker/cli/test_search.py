@@ -1,4 +1,4 @@
-"""`vectail search` when nobody answers, or somebody says no; the answers of a real worker are in `test_serve.py`."""
+"""`vectail search` without an answer or with a refusal; the answers of a real worker are in `test_serve.py`."""
 
 import json
 import threading
@@ -31,7 +31,7 @@ PLAIN_HIT = {
     "chunks": 1,
 }
 HIT = {"score": 0.5, **PLAIN_HIT}
-KIND = {"template": "t" * 32, "text": "the disk is full", "lines": 2, "first": 0, "last": 1000, "example": None, "score": 0.5}
+TEMPLATE = {"template": "t" * 32, "text": "the disk is full", "lines": 2, "first": 0, "last": 1000, "example": None, "score": 0.5}
 
 
 def answer(mode: str = "dense", **found: Any) -> dict[str, Any]:  # noqa: ANN401 - as JSON has it
@@ -50,7 +50,7 @@ def config(broker: EmbeddedBroker, unique: Callable[[str], str], tmp_path: Path)
 
 @contextmanager
 def answering(address: str, topic: str, reply_value: Mapping[str, Any], asked: list[Any]) -> Iterator[None]:
-    """Give the next query in a topic that answer, as a worker would; the query goes into `asked`."""
+    """Answer the next query in a topic, as a worker would, and append the query to `asked`."""
 
     def reply() -> None:
         consumer = Consumer({"bootstrap.servers": address, "group.id": "answering", "auto.offset.reset": "earliest", "log_level": 0})
@@ -105,7 +105,7 @@ def test_the_words_are_one_question_and_the_worker_knows_how_long_somebody_waits
 
     assert asked == [{"text": "disk is full", "k": 3, "deadline_ms": 30_000}]
     assert ended.exit_code == 0
-    assert ended.out.endswith("No lines found. `vectail templates --since all` lists the kinds of lines there are.\n")
+    assert ended.out.endswith("No lines found. `vectail templates --since all` lists all templates.\n")
 
 
 def test_every_option_reaches_the_worker(broker: EmbeddedBroker, config: Path, run_here: RunHere) -> None:
@@ -152,7 +152,7 @@ def test_hits_are_a_table_below_the_question_and_its_mode(broker: EmbeddedBroker
     assert "--around" not in ended.out
 
 
-@pytest.mark.parametrize(("form", "name", "found"), [("lines", "hits", [HIT]), ("templates", "templates", [KIND])])
+@pytest.mark.parametrize(("form", "name", "found"), [("lines", "hits", [HIT]), ("templates", "templates", [TEMPLATE])])
 def test_as_json_the_answer_is_one_object(
     broker: EmbeddedBroker, config: Path, run_here: RunHere, form: str, name: str, found: list[Any]
 ) -> None:
@@ -166,8 +166,8 @@ def test_as_json_the_answer_is_one_object(
     assert (shown["text"], shown["mode"], shown["complete"], shown[name]) == ("disk", "dense", True, found)
 
 
-def test_templates_are_shown_as_kinds(broker: EmbeddedBroker, config: Path, run_here: RunHere) -> None:
-    with answering(broker.bootstrap_servers, query_topic(config), answer("dense", templates=[KIND]), []):
+def test_templates_are_shown_with_their_counts(broker: EmbeddedBroker, config: Path, run_here: RunHere) -> None:
+    with answering(broker.bootstrap_servers, query_topic(config), answer("dense", templates=[TEMPLATE]), []):
         ended = run_here("search", "disk", "--as", "templates", "-c", str(config), "--timeout", "30")
 
     assert (ended.exit_code, ended.err) == (0, "")
@@ -201,13 +201,13 @@ def test_around_a_place_as_json_is_one_object(broker: EmbeddedBroker, config: Pa
     [
         ("", "say what to look for"),
         ("disk --around logs/0@1", "leave TEXT out"),
-        ("--around nowhere", "give a topic, a partition and an offset"),
+        ("--around nowhere", "give topic, partition and offset"),
         ("disk -C 3", "it needs --around"),
         ("disk --mode exact", "--mode"),
         ("disk --as table", "--as"),
         ("disk --since soon", "--since 'soon'"),
         ("disk --until all", "--until 'all'"),
-        ("disk --since 1h --until 2h", "no time is after --since"),
+        ("disk --since 1h --until 2h", "--since is not before --until"),
         ("--around logs/0@1 -C 501", "--context"),
     ],
 )
@@ -231,7 +231,7 @@ def test_without_one_of_the_topics_it_says_which_and_what_makes_it(
 ) -> None:
     monkeypatch.setenv(f"VECTAIL_KAFKA__{missing.upper()}", "nowhere")
 
-    for _ in range(2):  # to ask does not make it
+    for _ in range(2):  # asking does not create it
         ended = run_here("search", "disk", "-c", str(config), "--timeout", "30")
         assert ended.exit_code == 2
         said = "topic nowhere does not exist (`vectail topics init` creates it)"
@@ -246,5 +246,5 @@ def test_without_a_broker_it_says_why_and_gives_up_in_time(run_here: RunHere) ->
     assert (ended.exit_code, ended.out) == (1, "")
     assert in_one_line(ended) == (
         f"kafka at {address} is away (Connect to ipv4#{address} failed: Connection refused); "
-        "does it run, and is that its address (--bootstrap-servers)?"
+        "is it running, and is its address right (--bootstrap-servers)?"
     )

@@ -1,4 +1,4 @@
-"""`vectail search` and a worker that answers: every way to ask reaches it, and its answers are shown. Engine and sink are fakes."""
+"""`vectail search` with a worker that answers: every option reaches the worker, and its answers are shown. Engine and sink are fakes."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ def noon(seconds: int) -> str:
 
 @pytest.fixture(scope="module")
 def answered(prepared_model: PreparedModel) -> Iterator[World]:
-    """A worker that has indexed the lines, in one partition and in their order; its index has words."""
+    """A worker that has indexed the lines, in order and in one partition; its index has full-text search."""
     words = Tokenizer(prepared_model)
     world = World(prepared_model, words)
     world.sink = FakeSink(has_bm25=True)
@@ -49,7 +49,7 @@ def answered(prepared_model: PreparedModel) -> Iterator[World]:
 
 @pytest.fixture
 def ask(answered: World, run_here: RunHere, tmp_path: Path) -> Ask:
-    """Run `vectail search` with these words; the answer's object, or what was said where it is none."""
+    """Run `vectail search` with these words; returns the answer as an object, or the output if it is not JSON."""
     file = tmp_path / "vectail.toml"
     kafka = answered.kafka
     topics = f'query_topic = "{kafka.query_topic}"\nreply_topic = "{kafka.reply_topic}"\n'
@@ -70,21 +70,21 @@ def messages(answer: dict[str, Any]) -> list[str]:
     return [hit["text"] for hit in answer["hits"]]
 
 
-def test_the_hits_are_one_line_of_each_kind(ask: Ask) -> None:
+def test_the_hits_are_one_line_of_each_template(ask: Ask) -> None:
     answer = ask("disk 3 failed")
     assert answer["mode"] == "hybrid"
     assert answer["complete"] is True
     assert len({hit["template"] for hit in answer["hits"]}) == len(answer["hits"]) == 3
 
 
-def test_more_lines_of_a_kind_come_if_they_are_wanted(ask: Ask) -> None:
+def test_more_lines_of_a_template_come_if_they_are_wanted(ask: Ask) -> None:
     answer = ask("disk 3 failed", "--mode", "dense", "--per-template", "4", "-k", "4")
     assert messages(answer) == ["disk 4 failed", "disk 3 failed", "disk 2 failed", "disk 1 failed"]
     assert answer["hits"][0]["score"] == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
-    ("filters", "kinds"),
+    ("filters", "first_words"),
     [
         (("--level", "ERROR"), {"network"}),
         (("--level", "ERROR", "--level", "INFO"), {"network", "request"}),
@@ -97,8 +97,8 @@ def test_more_lines_of_a_kind_come_if_they_are_wanted(ask: Ask) -> None:
         (("--topic", "another"), set()),
     ],
 )
-def test_filters_say_which_lines_may_be_hits(ask: Ask, filters: tuple[str, ...], kinds: set[str]) -> None:
-    assert {text.split()[0] for text in messages(ask("something failed", *filters))} == kinds
+def test_filters_say_which_lines_may_be_hits(ask: Ask, filters: tuple[str, ...], first_words: set[str]) -> None:
+    assert {text.split()[0] for text in messages(ask("something failed", *filters))} == first_words
 
 
 def test_what_was_not_found_says_which_filter_to_drop(ask: Ask) -> None:
@@ -110,10 +110,10 @@ def test_an_identifier_alone_finds_the_lines_that_have_it(ask: Ask) -> None:
     assert messages(ask("req-7f3a91", "--mode", "bm25")) == ["request req-7f3a91 done"]
 
 
-def test_kinds_of_lines_come_with_their_counts(ask: Ask) -> None:
+def test_templates_come_with_their_counts(ask: Ask) -> None:
     answer = ask("disk 3 failed", "--as", "templates", "-k", "1")
-    (kind,) = answer["templates"]
-    assert (kind["lines"], kind["example"], kind["last"] - kind["first"]) == (5, "disk 4 failed", 4_000)
+    (template,) = answer["templates"]
+    assert (template["lines"], template["example"], template["last"] - template["first"]) == (5, "disk 4 failed", 4_000)
     assert "disk 4 failed" in ask("disk 3 failed", "--as", "templates", as_json=False)
 
 
@@ -132,7 +132,7 @@ def test_the_place_of_a_hit_shows_what_stands_around_it(ask: Ask) -> None:
 
 def test_a_place_that_nothing_is_at_is_said(ask: Ask, answered: World) -> None:
     assert ask("--around", f"{answered.topic}/3@7", as_json=False).endswith(
-        f"Neither {answered.topic}/3@7 nor what stands around it is in the index; -C looks further.\n"
+        f"Neither {answered.topic}/3@7 nor the lines around it are in the index; -C looks further.\n"
     )
 
 

@@ -1,7 +1,4 @@
-"""`vectail demo --serve` and its clients, each in a process of its own; the last test ends it.
-
-All of it is the real program: what one terminal sees of another.
-"""
+"""`vectail demo --serve` and its clients, run as a user runs them in two terminals; the last test of the demo ends it."""
 
 import json
 import signal
@@ -13,7 +10,7 @@ import pytest
 
 from tests.faults.index import read_index
 from tests.worker.cli.conftest import ReadTopic, RunHere
-from tests.worker.cli.console import Running, in_one_line
+from tests.worker.cli.console import RunningVerb, in_one_line
 
 LINES = [f"Nov 21 06:33:54 node-{n} kubelet[{n}]: filesystem /data is {90 + n}% full" for n in range(5)]
 
@@ -25,7 +22,7 @@ class Served:
         self.data = folder / "data"
         file = folder / "app.log"
         file.write_text("\n".join(LINES))
-        self.running = Running(["demo", str(file), "--data", str(self.data), "--serve", "--json"])
+        self.running = RunningVerb(["demo", str(file), "--data", str(self.data), "--serve", "--json"])
         self.running.wait_for("Ctrl-C ends it.")
         self.running.wait_for('"queries": []}\n')
         self.address = self.running.err.partition("--bootstrap-servers ")[2].split()[0]
@@ -75,9 +72,9 @@ def test_templates_like_a_text_as_json_are_one_object(served: Served, run_here: 
     answer = json.loads(ended.out)
     assert (ended.exit_code, ended.err) == (0, "")
     assert list(answer) == ["like", "since_ms", "seconds", "complete", "templates"]
-    (kind,) = answer["templates"]
-    assert list(kind) == ["template", "text", "lines", "first", "last", "example", "score"]
-    assert (kind["lines"], kind["example"] in LINES) == (len(LINES), True)
+    (template,) = answer["templates"]
+    assert list(template) == ["template", "text", "lines", "first", "last", "example", "score"]
+    assert (template["lines"], template["example"] in LINES) == (len(LINES), True)
     assert answer["complete"] is True
 
 
@@ -140,7 +137,7 @@ def test_ctrl_c_ends_it_in_order_and_the_index_is_whole(served: Served, tmp_path
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_demo_that_is_interrupted_leaves_nothing_behind(number: signal.Signals, tmp_path: Path) -> None:
-    running = Running(["demo", "-", "--data", str(tmp_path / "data")], stdin=subprocess.PIPE)
+    running = RunningVerb(["demo", "-", "--data", str(tmp_path / "data")], stdin=subprocess.PIPE)
     try:
         running.wait_for("Loading the model")
         running.send(number)

@@ -1,4 +1,4 @@
-"""`vectail templates --direct`: straight from a Milvus server, without worker and Kafka. Through a worker: `test_serve.py`."""
+"""`vectail templates --direct`: reads a Milvus server without worker and Kafka. Through a worker: `test_serve.py`."""
 
 import json
 import time
@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from sinks.milvus.settings import MilvusSettings
 from sinks.milvus.sink import MilvusSink
 from sinks.row import LineRow, TemplateRow
 from tests.model_fixture import CACHE
@@ -13,49 +14,48 @@ from tests.services.milvus import MilvusServer, drop, rows_there
 from tests.services.ports import free_port
 from tests.worker.cli.conftest import RunHere
 from tests.worker.cli.console import in_one_line
-from worker.connections import milvus_settings
+from worker.connections import vector_space
 from worker.embedding.loaded import load_model
 from worker.querying.query_text import new_query_encoder
-from worker.settings.milvus_table import MilvusTable
 from worker.settings.settings import Settings
 from worker.settings.tables import EngineTable, ModelTable
 
-KINDS = {"disk full": 3, "user logged in": 2, "network unreachable": 1}
+TEMPLATES = {"disk full": 3, "user logged in": 2, "network unreachable": 1}
 
 
 @pytest.fixture(scope="module")
 def filled(milvus: MilvusServer) -> Iterator[str]:
-    """Return the name of a collection with these kinds, an hour old and less."""
+    """Return the name of a collection with these templates, at most an hour old."""
     name = f"templates_{time.time_ns()}"
     settings = Settings(
-        milvus=MilvusTable(uri=milvus.uri, collection=name), model=ModelTable(cache=CACHE), engine=EngineTable(name="llama")
+        milvus=MilvusSettings(uri=milvus.uri, collection=name), model=ModelTable(cache=CACHE), engine=EngineTable(name="llama")
     )
     model = load_model(settings)
     encoder = new_query_encoder(settings, model)
-    texts = encoder.treat(list(KINDS))
+    texts = encoder.treat(list(TEMPLATES))
     vectors = model.engine.embed([encoder.encode(text).ids for text in texts])
     encoder.tokenizer.close()
     model.engine.close()
-    sink = MilvusSink(milvus_settings(settings, model.space))
+    sink = MilvusSink(settings.milvus, vector_space(model.space))
     sink.open()
     now_ms = int(time.time() * 1000)
     sink.upsert_templates([TemplateRow(text.digest, vector, text.masked) for text, vector in zip(texts, vectors, strict=True)])
     sink.upsert_lines(
         [
             LineRow(f"{text.masked}/{n}", text.digest, f"{text.masked} {n}", now_ms - 600_000 * n, "", "", "logs", 0, n, 0, 0, 1)
-            for text, lines in zip(texts, KINDS.values(), strict=True)
+            for text, lines in zip(texts, TEMPLATES.values(), strict=True)
             for n in range(lines)
         ]
     )
     sink.close()
-    assert (rows_there(milvus.uri, f"{name}_templates"), rows_there(milvus.uri, name)) == (len(KINDS), sum(KINDS.values()))
+    assert (rows_there(milvus.uri, f"{name}_templates"), rows_there(milvus.uri, name)) == (len(TEMPLATES), sum(TEMPLATES.values()))
     yield name
     drop(milvus.uri, name, f"{name}_templates")
 
 
 @pytest.fixture
 def named(filled: str, milvus: MilvusServer, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Let the settings name the server and the collection, or another one."""
+    """Make the settings name the server and this collection."""
 
     def name(collection: str = filled) -> None:
         monkeypatch.setenv("VECTAIL_MILVUS__URI", milvus.uri)
@@ -70,7 +70,7 @@ def test_the_most_frequent_come_first_with_first_last_and_example(run_here: RunH
     ended = run_here("templates", "--direct", "--json")
     assert (ended.exit_code, ended.err) == (0, "")
     answer = json.loads(ended.out)
-    assert {kind["text"]: kind["lines"] for kind in answer["templates"]} == KINDS
+    assert {template["text"]: template["lines"] for template in answer["templates"]} == TEMPLATES
     first = answer["templates"][0]
     assert (first["example"], first["last"] - first["first"]) == ("disk full 0", 1_200_000)
     assert answer["complete"] is True
@@ -79,7 +79,7 @@ def test_the_most_frequent_come_first_with_first_last_and_example(run_here: RunH
 @pytest.mark.usefixtures("named")
 def test_a_shorter_span_counts_fewer_lines(run_here: RunHere) -> None:
     ended = run_here("templates", "--direct", "--since", "15m", "--json")
-    assert {kind["text"]: kind["lines"] for kind in json.loads(ended.out)["templates"]} == KINDS | {"disk full": 2}
+    assert {template["text"]: template["lines"] for template in json.loads(ended.out)["templates"]} == TEMPLATES | {"disk full": 2}
 
 
 @pytest.mark.usefixtures("named")

@@ -1,4 +1,4 @@
-"""What we write as TOML, the standard library reads back as the same."""
+"""The standard library reads our TOML back as the same document."""
 
 import tomllib
 

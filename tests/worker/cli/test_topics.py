@@ -1,4 +1,4 @@
-"""`vectail topics init`, against a real Kafka: what is missing is made, what is there stays as it is."""
+"""`vectail topics init`, against a real Kafka: missing topics are created, existing ones are not changed."""
 
 import json
 from collections.abc import Callable
@@ -45,7 +45,7 @@ def test_all_four_are_made_and_the_second_time_left_alone(
     wanted = {names["logs"]: 3, names["queries"]: 3, names["replies"]: 1, names["letters"]: 1}
     assert (first.exit_code, first.err) == (second.exit_code, second.err) == (0, "")
     assert first.out == "".join(f"{topic}: created (partitions: {count})\n" for topic, count in wanted.items())
-    assert second.out == "".join(f"{topic}: exists already, left as it is (partitions: {count})\n" for topic, count in wanted.items())
+    assert second.out == "".join(f"{topic}: exists already, not changed (partitions: {count})\n" for topic, count in wanted.items())
     assert {topic: partitions(kafka, topic) for topic in wanted} == wanted
 
 
@@ -63,7 +63,7 @@ def test_where_all_are_there_nothing_is_made(broker: EmbeddedBroker, run_here: R
     ended = run_here("topics", "init", "--bootstrap-servers", broker.bootstrap_servers)  # which cannot make any
 
     assert (ended.exit_code, ended.err) == (0, "")
-    assert ended.out.count("exists already, left as it is (partitions: 4)") == 4
+    assert ended.out.count("exists already, not changed (partitions: 4)") == 4
 
 
 def test_what_the_broker_refuses_is_one_line(config: Path, run_here: RunHere, names: dict[str, str]) -> None:
@@ -76,8 +76,8 @@ def test_what_the_broker_refuses_is_one_line(config: Path, run_here: RunHere, na
 def test_a_topic_that_somebody_else_has_just_made_is_not_made_again(kafka: KafkaServer, unique: Callable[[str], str]) -> None:
     admin, topic = KafkaAdmin(kafka.bootstrap, {}), unique("logs")
 
-    assert admin.create(topic, partitions=2, replication_factor=1)
-    assert not admin.create(topic, partitions=2, replication_factor=1)
+    assert admin.create_topic(topic, partitions=2, replication_factor=1)
+    assert not admin.create_topic(topic, partitions=2, replication_factor=1)
 
 
 class _EnoughOfWaitingError(Exception):
@@ -94,7 +94,7 @@ def test_a_broker_that_is_away_is_waited_for_and_said_so_once(new_screen: NewScr
 
     kafka = KafkaTable(bootstrap_servers=f"127.0.0.1:{free_port()}")
     with pytest.raises(_EnoughOfWaitingError):
-        init_topics(kafka, new_screen(80)[0], partitions=1, replication_factor=None, pause=pause, ask_s=0.2)
+        init_topics(kafka, new_screen(80)[0], partitions=1, replication_factor=None, pause=pause, answer_s=0.2)
 
     assert len(waits) == 2
     err = capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`vectail verify` on an index that a real worker made in a Milvus Lite folder: each test does its own damage, and has it repaired."""
+"""`vectail verify` on an index that a real worker wrote to a Milvus Lite folder: each test damages the index, then repairs it."""
 
 import json
 import sys
@@ -12,46 +12,46 @@ import typer
 
 from sinks.milvus.client import Client
 from sinks.milvus.lite import LocalMilvus
+from sinks.milvus.settings import MilvusSettings
 from sinks.milvus.sink import MilvusSink
 from sinks.row import LineRow, row_id
 from tests.model_fixture import CACHE
 from tests.worker.cli.conftest import NewScreen
-from tests.worker.cli.console import Ended, in_one_line
+from tests.worker.cli.console import EndedVerb, in_one_line
 from tests.worker.running import World, wait_until
 from worker.cli.app import run_app
-from worker.cli.options import PLAIN
+from worker.cli.options import TYPER_SETTINGS
+from worker.cli.verify_commands import verify_app
 from worker.cli.verify_screen import show_verified
-from worker.cli.verify_verbs import verify_app
-from worker.connections import milvus_settings
+from worker.connections import vector_space
 from worker.embedding.loaded import space_of
 from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.tokenizer import Tokenizer
-from worker.settings.milvus_table import MilvusTable
 from worker.settings.tables import DecodeTable, EngineTable, ModelTable
 
 LONG = " ".join(f"word{n} is not at all like it." for n in range(200))
 ENTRIES = '[{"message": "one"}, {"message": "two"}, {"message": "three"}]'
 LINES = [f"disk {n} is full" if n % 2 else f"login of {n} failed" for n in range(60)]
 """In partition 0; in partition 1 are a long line, an array, a record that is not UTF-8, an empty one and `printer on fire`."""
-Verify = Callable[..., Ended]
+Verify = Callable[..., EndedVerb]
 
 
 class Indexed:
-    """What a worker has indexed and left: its broker still runs, the folder is nobody's."""
+    """The index and broker of a worker that has ended: the broker still runs, the folder is unlocked."""
 
     def __init__(self, world: World, folder: Path, model: PreparedModel) -> None:
         self.world = world
         self.uri = str(folder / "milvus")
         self.settings = world.settings(
-            milvus=MilvusTable(uri=self.uri),
+            milvus=MilvusSettings(uri=self.uri),
             model=ModelTable(cache=CACHE),
             engine=EngineTable(name="llama"),
             decode=DecodeTable(errors="strict"),
         )
-        self._sink_settings = milvus_settings(self.settings, space_of(model))
+        self._space = vector_space(space_of(model))
         world.send(LINES)
         world.send([LONG, ENTRIES, b"\xff", b"", "printer on fire"], partition=1)
-        world.sink = MilvusSink(self._sink_settings)
+        world.sink = MilvusSink(self.settings.milvus, self._space)
         running = world.start(self.settings)
         ledger = running.service.pipeline.log_ledger
         wait_until(lambda: sum(ledger.committed().values()) == 65, "all to be committed")
@@ -78,8 +78,8 @@ class Indexed:
 
     @contextmanager
     def sink(self) -> Iterator[MilvusSink]:
-        """Lend the index, to damage it."""
-        sink = MilvusSink(self._sink_settings)
+        """Yield the index for the test to damage."""
+        sink = MilvusSink(self.settings.milvus, self._space)
         sink.open()
         try:
             yield sink
@@ -87,7 +87,7 @@ class Indexed:
             sink.close()
 
     def drop_template(self, digest: str) -> None:
-        """Remove a template, which no sink can."""
+        """Remove a template, which the sink itself cannot do."""
         local = LocalMilvus(Path(self.uri))
         client = Client(local.address, token="", db="", timeout_s=30.0, write_timeout_s=60.0, consistency="Strong")
         client.load("vectail_templates")
@@ -109,21 +109,21 @@ def indexed(prepared_model: PreparedModel, words: Tokenizer, tmp_path_factory: p
 @pytest.fixture
 def verify(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], indexed: Indexed) -> Verify:
     """Run the verb on the index; takes the words after it."""
-    own = typer.Typer(**PLAIN)
+    own = typer.Typer(**TYPER_SETTINGS)
     own.callback()(lambda: None)
     own.add_typer(verify_app)
 
-    def run(*words: str) -> Ended:
+    def run(*words: str) -> EndedVerb:
         monkeypatch.setattr(sys, "argv", ["vectail", "verify", "--config", str(indexed.config), *words])
         exit_code = run_app(own)
         out, err = capsys.readouterr()
-        return Ended(exit_code, out, err)
+        return EndedVerb(exit_code, out, err)
 
     return run
 
 
-def found(ended: Ended, exit_code: int = 1) -> dict[str, Any]:
-    """Return what `--json` printed, and under `kinds` how many problems there are of each kind that there is."""
+def found(ended: EndedVerb, exit_code: int = 1) -> dict[str, Any]:
+    """Return what `--json` printed, with the number of problems of each kind found under `kinds`."""
     assert ended.exit_code == exit_code, ended
     result: dict[str, Any] = json.loads(ended.out)
     assert result["complete"] is (exit_code == 0)
@@ -135,10 +135,10 @@ def places(result: Mapping[str, Any]) -> list[tuple[Any, ...]]:
 
 
 def repaired(verify: Verify, kinds: Mapping[str, int]) -> None:
-    """Repair, and see that this was repaired and that all is well then."""
-    mended = found(verify("--repair", "--json"), 0)
-    assert mended["kinds"] == kinds
-    assert all(one["repaired"] for one in mended["findings"])
+    """Repair, check that exactly these problems were repaired, and that the next run finds none."""
+    repair = found(verify("--repair", "--json"), 0)
+    assert repair["kinds"] == kinds
+    assert all(one["repaired"] for one in repair["findings"])
     again = found(verify("--json"), 0)
     assert again["kinds"] == {}
     assert again["rows"] == again["sound_rows"]
@@ -181,7 +181,7 @@ def test_a_changed_text_is_found_told_and_written_again(verify: Verify, indexed:
     assert "1 rows that differ from what their record says:" in ended.out
     assert f"{indexed.world.topic}/0@3 entry 0 chunk 0  differs in text, level" in ended.out
     assert "Not complete: 1 problem in 65 records" in ended.out
-    assert in_one_line(ended) == "1 problem; --repair mends what it can"
+    assert in_one_line(ended) == "1 problem; --repair repairs what it can"
     repaired(verify, {"changed": 1})
 
 

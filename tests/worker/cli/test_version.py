@@ -4,7 +4,7 @@ import json
 import platform
 
 from tests.worker.cli.conftest import RunHere
-from worker.runtime.version import VERSION
+from worker.runtime.process import vectail_version
 
 NAMES = ["vectail", "python", "librdkafka", "confluent-kafka", "pymilvus", "milvus-lite", "llama-cpp-python"]
 
@@ -13,7 +13,7 @@ def test_every_library_that_matters_is_named(run_here: RunHere) -> None:
     lines = run_here("version").out.splitlines()
 
     assert [line.split()[0] for line in lines] == NAMES
-    assert lines[0].split() == ["vectail", VERSION]
+    assert lines[0].split() == ["vectail", vectail_version()]
 
 
 def test_as_json_it_is_one_object(run_here: RunHere) -> None:

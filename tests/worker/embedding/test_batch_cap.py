@@ -1,4 +1,4 @@
-"""The law of the batch cap: what it learns from which batch, how fast, and what it ignores."""
+"""The batch cap: what it learns from a batch, how fast, and what it ignores."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ def new_cap(*, budget: int = 640, least: int = 40, target_s: float = 0.1) -> Bat
 
 
 def after(cap: BatchCap, *observed: tuple[int, float]) -> list[int]:
-    """Return the cap after each batch of so many tokens in so many seconds."""
+    """Return the cap after each batch of (tokens, seconds)."""
     found = []
     for tokens, seconds in observed:
         cap.observe(tokens, seconds)
@@ -48,7 +48,7 @@ def test_a_slow_batch_by_itself_changes_nothing() -> None:
 
 
 def test_what_says_nothing_between_two_slow_batches_does_not_excuse_them() -> None:
-    """As a batch with queries between two of logs."""
+    """Like a batch of queries between two of logs."""
     assert after(new_cap(), (640, 0.2), (100, 0.05), (640, 0.2)) == [640, 640, 320]
 
 
@@ -58,7 +58,7 @@ def test_a_batch_of_less_than_half_the_cap_says_nothing_when_it_is_slow() -> Non
 
 
 def test_a_batch_that_says_neither_slow_nor_short_changes_nothing() -> None:
-    """600 tokens in 0.12 s: 300 would take 0.06 s at this pace, or 0.12 s if it were all for the start."""
+    """600 tokens in 0.12 s: 300 would take 0.06 s at this pace, or 0.12 s if the time were all start-up."""
     cap = new_cap()
     assert after(cap, (640, 0.2), (640, 0.2)) == [640, 320]
     assert after(cap, *[(600, 0.12), (200, 0.09)] * 5) == [320] * 10
@@ -83,7 +83,7 @@ def test_batches_of_nothing_or_in_no_time_teach_nothing() -> None:
 
 def test_without_a_target_it_is_always_the_budget() -> None:
     cap = new_cap(target_s=math.inf)
-    cap.query_came()
+    cap.query_arrived()
     assert after(cap, *[(640, 1e9)] * 3) == [640] * 3
 
 
@@ -91,18 +91,18 @@ def test_it_holds_while_queries_arrive_and_ten_seconds_of_work_longer() -> None:
     cap = new_cap()
     after(cap, (640, 0.2), (640, 0.2))
     held = [cap.tokens]
-    cap.query_came()
+    cap.query_arrived()
     for seconds in (0.0, 9.5, 0.25, 0.25):
         cap.observe(50, seconds)
         held.append(cap.tokens)
     assert held == [640, 320, 320, 320, 640]
-    cap.query_came()
+    cap.query_arrived()
     cap.observe(50, 9.5)
-    cap.query_came()
+    cap.query_arrived()
     cap.observe(50, 9.5)
     assert cap.queries_arrive
     cap.observe(0, 0.5)
-    assert not cap.queries_arrive, "an engine made anew for nothing is time, too"
+    assert not cap.queries_arrive, "the time of a needless engine restart counts, too"
 
 
 def test_after_a_shrink_it_never_goes_above_again() -> None:
@@ -134,7 +134,7 @@ def test_telling_it_the_same_budget_again_forgets_nothing() -> None:
 def test_on_a_linear_engine_it_approaches_what_fits_and_never_crosses_it(
     start_s: float, token_s: float, budget: int, sizes: Sequence[float]
 ) -> None:
-    """Whatever sizes the batches have: each change goes towards what fits, none beyond."""
+    """For batches of any size, each change moves the cap towards what fits, never beyond."""
     cap = new_cap(budget=budget, least=1)
     fits = min((0.1 - start_s) / token_s, budget)
     for size in sizes:
@@ -152,7 +152,7 @@ def test_on_a_linear_engine_it_approaches_what_fits_and_never_crosses_it(
 @settings(max_examples=200, deadline=None)
 @given(st.floats(0, 0.05), st.floats(1e-6, 0.01), st.integers(1, 20_000))
 def test_full_batches_on_a_linear_engine_bring_it_to_what_fits_in_a_bounded_number(start_s: float, token_s: float, budget: int) -> None:
-    """Two batches a cut; each cut halves it, or divides its distance from what fits by at least two as a start takes half the target."""
+    """Two batches per cut. A cut halves the cap, or at least halves its distance from what fits: the start-up takes half the target."""
     cap = new_cap(budget=budget, least=1)
     fits = (0.1 - start_s) / token_s
     for _ in range(2 * (2 * math.ceil(math.log2(budget) + 1) + 1)):

@@ -1,4 +1,4 @@
-"""What goes into a batch, by example; `tests/properties/test_batcher.py` has the rules."""
+"""Batches by example; `tests/properties/test_batcher.py` has the rules."""
 
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ def tokens(batch: list[Text]) -> list[int]:
 
 
 def new_batcher(*, fitting: int = 100) -> Batcher[Text, Text]:
-    """Return one that has learned that an engine computes `fitting` of 100 tokens in the target of a second."""
+    """Return a batcher that has learned that `fitting` of 100 tokens take the target of one second."""
     batcher: Batcher[Text, Text] = Batcher(budget_tokens=100, log_floor_tokens=10, target_s=1.0)
     while batcher.capped_tokens > fitting:
         batcher.observe(100, 100 / fitting)
@@ -32,7 +32,7 @@ def new_batcher(*, fitting: int = 100) -> Batcher[Text, Text]:
 
 
 def next_tokens(batcher: Batcher[Text, Text]) -> tuple[list[int], list[int]]:
-    """Return tokens of the next batch's queries and logs."""
+    """Return the tokens of the next batch's queries and logs."""
     batch = batcher.next_batch()
     return tokens(batch.queries), tokens(batch.logs)
 

@@ -1,4 +1,4 @@
-"""The compute step: what a batch becomes on the engine's thread."""
+"""The compute step: how a batch is computed on the engine's thread."""
 
 import numpy as np
 import pytest
@@ -8,6 +8,7 @@ from tests.worker.chain import Chain
 from worker.embedding.batcher import Batch
 from worker.embedding.compute import Computed, EmbedBatch
 from worker.embedding.guarded_engine import EngineFailed
+from worker.embedding.model.vectors import EmbeddingFailed
 from worker.messages import EncodedChunk, EncodedQuery
 from worker.runtime.stage import Stage
 
@@ -15,16 +16,16 @@ WAIT_S = 20.0
 
 
 def waiting(chain: Chain) -> EmbedBatch:
-    """Return all that waits for the engine as one batch."""
+    """Return all texts that wait for the engine as one batch."""
     taken = chain.embed_lane.take(1000, wait=False) or []
     queries = [entry for entry in taken if isinstance(entry, EncodedQuery)]
     return Batch(queries, [entry for entry in taken if isinstance(entry, EncodedChunk)])
 
 
 def computed(chain: Chain, batch: EmbedBatch) -> Computed:
-    chain.ahead.offer(batch)
+    chain.handoff.offer_batch(batch)
     assert chain.compute_step.turn(wait=False)
-    (result,) = chain.ahead.results()
+    (result,) = chain.handoff.take_results()
     return result
 
 
@@ -39,7 +40,7 @@ def test_outcomes_are_the_queries_then_the_logs(chain: Chain) -> None:
     texts = [query.ids for query in batch.queries] + [log.ids for log in batch.logs]
     assert len(texts) == len(result.outcomes) == 4
     for ids, outcome in zip(texts, result.outcomes, strict=True):
-        assert not isinstance(outcome, str)
+        assert not isinstance(outcome, EmbeddingFailed)
         assert np.array_equal(outcome, chain.engine.embed([ids])[0])
 
 
@@ -47,7 +48,7 @@ def test_a_text_that_is_blamed_has_its_reason_in_its_place(chain: Chain) -> None
     chain.engine.raises_on = {chain.id_of("poison")}
     chain.feed("disk full", "poison", "network down")
     result = computed(chain, waiting(chain))
-    assert [isinstance(outcome, str) for outcome in result.outcomes] == [False, True, False]
+    assert [isinstance(outcome, EmbeddingFailed) for outcome in result.outcomes] == [False, True, False]
 
 
 def test_a_query_that_came_too_late_is_left_out_of_the_batch_and_of_the_engine(chain: Chain) -> None:
@@ -91,17 +92,17 @@ def test_how_large_the_next_batch_may_be_comes_back_with_the_outcomes(chain: Cha
 
 def test_without_a_batch_there_is_nothing_to_compute(chain: Chain) -> None:
     assert not chain.compute_step.turn(wait=False)
-    assert chain.ahead.results() == []
+    assert chain.handoff.take_results() == []
 
 
 def test_an_engine_that_cannot_be_repaired_gives_nothing_back(chain: Chain) -> None:
     chain.engine.dead = True
     chain.feed("disk full")
-    chain.ahead.offer(waiting(chain))
+    chain.handoff.offer_batch(waiting(chain))
     with pytest.raises(EngineFailed):
         chain.compute_step.turn(wait=False)
-    assert not chain.ahead.has_results
-    assert not chain.ahead.is_idle
+    assert not chain.handoff.has_results
+    assert not chain.handoff.is_idle
 
 
 def test_the_stage_computes_until_nothing_more_will_come(chain: Chain) -> None:
@@ -109,9 +110,9 @@ def test_the_stage_computes_until_nothing_more_will_come(chain: Chain) -> None:
     stage.start()
     for line in ("disk full", "network down", "login refused"):
         chain.feed(line)
-        chain.ahead.offer(waiting(chain))
-        chain.ahead.wait(until_wants=False)
-    chain.ahead.close()
+        chain.handoff.offer_batch(waiting(chain))
+        chain.handoff.wait_for_result(or_room=False)
+    chain.handoff.close()
     stage.join(WAIT_S)
     assert not stage.is_alive()
-    assert [len(result.outcomes) for result in chain.ahead.results()] == [1, 1, 1]
+    assert [len(result.outcomes) for result in chain.handoff.take_results()] == [1, 1, 1]

@@ -1,4 +1,4 @@
-"""The embed step with a fake engine: vectors, failing texts, limits, queries and the stage's end."""
+"""The embed step with a fake engine: vectors, failing texts, limits, queries and the end of the stage."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ WAIT_S = 20.0
 
 
 def ignore(_stage: str, _error: Exception) -> None:
-    """The test looks at what is left instead."""
+    """The test checks what is left instead."""
 
 
 def test_every_template_leaves_with_its_own_vector(chain: Chain) -> None:
@@ -219,7 +219,7 @@ def test_the_stage_leaves_what_it_holds_when_its_lane_is_abandoned(chain: Chain)
     chain.embed_step.turn()
     assert len(chain.embed_step.batcher) > 0
     chain.embed_lane.abandon()
-    chain.ahead.abandon()
+    chain.handoff.abandon()
     chain.embed_step.body()
     chain.compute_step.body()
     assert chain.engine.calls == []

@@ -1,7 +1,6 @@
-"""The embed step and the batch cap: how long each batch took reaches the law, and what it says reaches the engine."""
+"""The embed step and the batch cap: the cap learns the time of each batch, and limits those that reach the engine."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
@@ -12,11 +11,11 @@ from worker.embedding.compute import Compute
 from worker.embedding.embed import Embed
 
 WORDS = ("disk", "network", "water", "memory", "battery", "garden", "camera")
-"""Of one token each."""
+"""Words of one token each."""
 
 
 class Timed:
-    """A chain whose engine takes what `took_s` says for each batch in turn, and then nothing.
+    """A chain whose engine takes `took_s` for each batch in turn, then no time.
 
     Thread: the test's.
     """
@@ -24,13 +23,14 @@ class Timed:
     def __init__(self, chain: Chain, took_s: Sequence[float]) -> None:
         self.chain = chain
         self._steps_s = [step_s for one_s in took_s for step_s in (0.0, one_s)]
-        """What passes before each look at the clock: one when a batch begins, one when it ends."""
-        self.compute: Compute = replace(chain.compute_step, clock=self._clock)
+        """Seconds that pass before each reading of the clock: one when a batch begins, one when it ends."""
+        self.compute = Compute(handoff=chain.handoff, engine=chain.guarded_engine, clock=self._clock)
         batcher = Batcher(budget_tokens=512, log_floor_tokens=64, target_s=0.5)  # type: ignore[var-annotated]
-        self.embed: Embed = replace(chain.embed_step, batcher=batcher)
+        self.embed: Embed = chain.embed_step
+        self.embed.batcher = batcher
 
     def batches(self, count: int) -> list[int]:
-        """Let the engine compute so many; returns the tokens of each."""
+        """Let the engine compute `count` batches; returns the tokens of each."""
         calls = len(self.chain.engine.calls)
         for _ in range(count):
             self._embed()
@@ -41,7 +41,7 @@ class Timed:
     def _embed(self) -> None:
         """Let the embed stage do what it can without waiting."""
         chain = self.chain
-        while len(chain.embed_lane) or chain.ahead.has_results or (len(self.embed.batcher) and chain.ahead.wants):
+        while len(chain.embed_lane) or chain.handoff.has_results or (len(self.embed.batcher) and chain.handoff.has_room):
             self.embed.turn()
 
     def _clock(self) -> float:
@@ -57,7 +57,7 @@ def lines(count: int) -> list[str]:
 def test_a_query_is_followed_by_batches_that_take_the_target_as_the_ones_before_it_taught(chain: Chain) -> None:
     timed = Timed(chain, [1.0, 1.0])
     chain.feed(*lines(80))
-    assert timed.batches(3) == [468] * 3, "nobody asks"
+    assert timed.batches(3) == [468] * 3, "no queries"
     assert timed.embed.batcher.capped_tokens == 256
     chain.ask({"text": "what is slow"})
     asked = chain.tokens("what is slow")
@@ -85,7 +85,7 @@ def test_an_engine_that_is_made_anew_in_one_batch_does_not_shrink_those_after_it
 
 
 def test_a_query_that_came_too_late_teaches_nothing(chain: Chain) -> None:
-    """Its tokens were never in the engine: without them the batches are too small to say that they were slow."""
+    """Its tokens were never in the engine: without them the batches are too small to count as slow."""
     timed = Timed(chain, [1.0, 1.0])
     for line, deadline_ms in zip(lines(2), (2000, 4500), strict=True):
         chain.ask({"text": " ".join(WORDS * 34), "deadline_ms": deadline_ms})

@@ -1,4 +1,4 @@
-"""Whose fault a failed batch is."""
+"""Whether a failed batch is the fault of a text or of the engine."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from tests.fakes.engine import FakeEngine
 from worker.embedding.guarded_engine import EngineFailed, GuardedEngine
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.golden import Golden
-from worker.embedding.model.vectors import TokenIds, Vectors
+from worker.embedding.model.vectors import EmbeddingFailed, TokenIds, Vectors
 
 BAD = 7
 WAIT_S = 20.0
@@ -26,7 +26,7 @@ def engine() -> FakeEngine:
 
 
 class Bench:
-    """A judge over a fake engine, what it said, and the engines that stand by.
+    """A guarded fake engine, what it said, and the spare engines.
 
     Thread: the test's.
     """
@@ -40,10 +40,10 @@ class Bench:
         ids = [text(500), text(501, 502)]
         golden = Golden(ids, engine.embed(ids))
         engine.calls.clear()
-        self.judge = GuardedEngine(engine, golden, new_engine=self._new_engine, say=self.said.append, clock=lambda: self.now_s)
+        self.guarded = GuardedEngine(engine, golden, new_engine=self._new_engine, say=self.said.append, clock=lambda: self.now_s)
 
     def _new_engine(self) -> FakeEngine:
-        self.busy_while_made.append(self.judge.busy_since_s)
+        self.busy_while_made.append(self.guarded.busy_since_s)
         if not self.spare:
             raise ModelError("no other engine can be made")
         self.made.append(self.spare.pop(0))
@@ -51,7 +51,7 @@ class Bench:
 
 
 def engines(count: int, **switches: object) -> list[FakeEngine]:
-    """Return engines like the one of the tests, with the same switches set."""
+    """Return fake engines with these switches set."""
     made = [FakeEngine(dim=8) for _ in range(count)]
     for engine in made:
         for name, value in switches.items():
@@ -60,7 +60,7 @@ def engines(count: int, **switches: object) -> list[FakeEngine]:
 
 
 def assert_right(outcomes: Sequence[object], batch: Sequence[TokenIds]) -> None:
-    """Every text has its own vector."""
+    """Check that every text has its own vector."""
     right = FakeEngine(dim=8)
     assert len(outcomes) == len(batch)
     for outcome, ids in zip(outcomes, batch, strict=True):
@@ -73,12 +73,12 @@ def bench(engine: FakeEngine) -> Bench:
 
 
 @pytest.fixture
-def judge(bench: Bench) -> GuardedEngine:
-    return bench.judge
+def guarded(bench: Bench) -> GuardedEngine:
+    return bench.guarded
 
 
-class Squeezed(FakeEngine):
-    """Gives vectors of length 0 where it is told to, or of another dimension."""
+class WrongShape(FakeEngine):
+    """Returns vectors of length 0, or of another dimension, when told to."""
 
     zero = False
     narrow = False
@@ -90,68 +90,68 @@ class Squeezed(FakeEngine):
         return vectors[:, :-1] if self.narrow else vectors
 
 
-def test_a_sound_batch_is_one_call(judge: GuardedEngine, engine: FakeEngine) -> None:
+def test_a_sound_batch_is_one_call(guarded: GuardedEngine, engine: FakeEngine) -> None:
     batch = [text(1), text(2, 3), text(4)]
-    vectors = judge.embed(batch)
+    vectors = guarded.embed(batch)
     assert engine.calls == [[3, 4, 3]]
     for ids, vector in zip(batch, vectors, strict=True):
-        assert not isinstance(vector, str)
+        assert not isinstance(vector, EmbeddingFailed)
         assert vector.tolist() == engine.embed([ids])[0].tolist()
 
 
 @pytest.mark.parametrize("place", range(5))
-def test_one_text_without_a_finite_vector_is_blamed_alone(judge: GuardedEngine, engine: FakeEngine, place: int) -> None:
+def test_one_text_without_a_finite_vector_is_blamed_alone(guarded: GuardedEngine, engine: FakeEngine, place: int) -> None:
     engine.nan_on = {BAD}
     batch = [text(number + 10) for number in range(5)]
     batch[place] = text(BAD)
-    outcomes = judge.embed(batch)
-    assert [isinstance(outcome, str) for outcome in outcomes] == [number == place for number in range(5)]
-    assert "no finite vector" in str(outcomes[place])
+    outcomes = guarded.embed(batch)
+    assert [isinstance(outcome, EmbeddingFailed) for outcome in outcomes] == [number == place for number in range(5)]
+    assert outcomes[place] == EmbeddingFailed("the engine gives no finite vector for this text")
     assert all(
         np.array_equal(outcome, engine.embed([ids])[0])
         for outcome, ids in zip(outcomes, batch, strict=True)
-        if not isinstance(outcome, str)
+        if not isinstance(outcome, EmbeddingFailed)
     )
 
 
 @pytest.mark.parametrize("places", [{0}, {4}, {1, 3}, {0, 1, 2, 3, 4}])
-def test_texts_on_which_the_engine_raises_are_blamed_and_no_others(judge: GuardedEngine, engine: FakeEngine, places: set[int]) -> None:
+def test_texts_on_which_the_engine_raises_are_blamed_and_no_others(guarded: GuardedEngine, engine: FakeEngine, places: set[int]) -> None:
     engine.raises_on = {BAD}
-    outcomes = judge.embed([text(BAD if number in places else number + 10) for number in range(5)])
-    assert {number for number, outcome in enumerate(outcomes) if isinstance(outcome, str)} == places
-    assert all(outcomes[place] == "the engine fails on this text: asked to fail on this text" for place in places)
+    outcomes = guarded.embed([text(BAD if number in places else number + 10) for number in range(5)])
+    assert {number for number, outcome in enumerate(outcomes) if isinstance(outcome, EmbeddingFailed)} == places
+    assert all(outcomes[place] == EmbeddingFailed("the engine fails on this text: asked to fail on this text") for place in places)
 
 
 def test_a_vector_of_length_0_is_no_vector() -> None:
-    engine = Squeezed(dim=8)
-    judge = Bench(engine).judge
+    engine = WrongShape(dim=8)
+    guarded = Bench(engine).guarded
     engine.zero = True
-    outcomes = judge.embed([text(1), text(BAD)])
-    assert [isinstance(outcome, str) for outcome in outcomes] == [False, True]
+    outcomes = guarded.embed([text(1), text(BAD)])
+    assert [isinstance(outcome, EmbeddingFailed) for outcome in outcomes] == [False, True]
 
 
-def test_a_text_above_the_models_limit_says_so(judge: GuardedEngine, engine: FakeEngine) -> None:
+def test_a_text_above_the_models_limit_says_so(guarded: GuardedEngine, engine: FakeEngine) -> None:
     engine.max_tokens = 10
-    outcomes = judge.embed([text(*range(20)), text(1)])
-    assert outcomes[0] == "longer than the model's limit"
-    assert not isinstance(outcomes[1], str)
+    outcomes = guarded.embed([text(*range(20)), text(1)])
+    assert outcomes[0] == EmbeddingFailed("longer than the model's limit")
+    assert not isinstance(outcomes[1], EmbeddingFailed)
 
 
-def test_a_batch_that_only_fails_together_blames_nobody(judge: GuardedEngine, engine: FakeEngine) -> None:
-    engine.batch_tokens = 10  # more than that together raises, as a native call without memory would
-    assert not any(isinstance(outcome, str) for outcome in judge.embed([text(number) for number in range(8)]))
+def test_a_batch_that_only_fails_together_blames_nobody(guarded: GuardedEngine, engine: FakeEngine) -> None:
+    engine.batch_tokens = 10  # a larger batch raises, as a native call without memory would
+    assert not any(isinstance(outcome, EmbeddingFailed) for outcome in guarded.embed([text(number) for number in range(8)]))
 
 
 @pytest.mark.parametrize("fault", ["nan_on", "raises_on"])
-def test_nobody_is_blamed_while_the_golden_texts_fail_too(judge: GuardedEngine, engine: FakeEngine, fault: str) -> None:
+def test_nobody_is_blamed_while_the_golden_texts_fail_too(guarded: GuardedEngine, engine: FakeEngine, fault: str) -> None:
     setattr(engine, fault, {BAD, 501})
     with pytest.raises(EngineFailed, match="golden texts"):
-        judge.embed([text(1), text(BAD)])
+        guarded.embed([text(1), text(BAD)])
 
 
-def test_the_golden_texts_are_asked_after_the_text_that_fails(judge: GuardedEngine, engine: FakeEngine) -> None:
+def test_the_golden_texts_are_asked_after_the_text_that_fails(guarded: GuardedEngine, engine: FakeEngine) -> None:
     engine.nan_on = {BAD}
-    judge.embed([text(BAD)])
+    guarded.embed([text(BAD)])
     assert engine.calls == [[3], [3, 4]]
 
 
@@ -160,42 +160,42 @@ def test_fewer_vectors_than_texts_is_the_engines_fault_and_it_is_replaced(bench:
     engine.vectors_missing = missing
     bench.spare = engines(1)
     batch = [text(1), text(2)]
-    assert_right(bench.judge.embed(batch), batch)
+    assert_right(bench.guarded.embed(batch), batch)
     assert engine.closed
     bench.made[0].vectors_missing = missing
     with pytest.raises(EngineFailed, match=r"numbers for 2 texts of 8 dimensions"):
-        bench.judge.embed(batch)
+        bench.guarded.embed(batch)
 
 
 def test_vectors_of_another_dimension_are_the_engines_fault_and_it_is_replaced() -> None:
-    engine = Squeezed(dim=8)
+    engine = WrongShape(dim=8)
     bench = Bench(engine)
     engine.narrow = True
     bench.spare = engines(1)
-    assert_right(bench.judge.embed([text(1)]), [text(1)])
+    assert_right(bench.guarded.embed([text(1)]), [text(1)])
     assert bench.said == ["the engine gave (1, 7) numbers for 1 texts of 8 dimensions; making a new engine (1 of 3)"]
     assert engine.closed
 
 
-def test_the_start_check_passes_a_sound_engine_and_stops_another_model(judge: GuardedEngine, engine: FakeEngine) -> None:
-    judge.check_engine()
+def test_the_start_check_passes_a_sound_engine_and_stops_another_model(guarded: GuardedEngine, engine: FakeEngine) -> None:
+    guarded.check_engine()
     engine.wrong = True
     with pytest.raises(EngineFailed, match=r"wrong \(cosine"):
-        judge.check_engine()
+        guarded.check_engine()
 
 
-def test_a_batch_on_which_the_engine_raises_is_cut_in_halves_until_one_text_is_left(judge: GuardedEngine, engine: FakeEngine) -> None:
+def test_a_batch_on_which_the_engine_raises_is_cut_in_halves_until_one_text_is_left(guarded: GuardedEngine, engine: FakeEngine) -> None:
     engine.raises_on = {BAD}
-    judge.embed([text(10), text(11), text(12), text(BAD)])
+    guarded.embed([text(10), text(11), text(12), text(BAD)])
     assert engine.calls == [[3] * 4, [3] * 2, [3] * 2, [3], [3], [3, 4]], "all, halves, each of the second half, the golden texts"
 
 
 def test_lack_of_memory_halves_the_batch_and_those_after_it_and_blames_nobody(bench: Bench, engine: FakeEngine) -> None:
     engine.max_tokens, engine.memory_tokens = 20, 60
     batch = [text(*range(10, 18)) for _ in range(10)]
-    assert_right(bench.judge.embed(batch), batch)
+    assert_right(bench.guarded.embed(batch), batch)
     assert engine.calls == [[10] * 10, [10] * 5, [10] * 5]
-    assert bench.judge.limit_tokens == 50
+    assert bench.guarded.limit_tokens == 50
     assert bench.said == [
         "the engine's memory is too small for a batch (no memory for 100 tokens); batches have at most 50 tokens from now on"
     ]
@@ -206,43 +206,45 @@ def test_every_shrink_is_said_once_and_never_goes_below_the_longest_text(bench: 
     engine.max_tokens, engine.memory_tokens = 20, 15
     batch = [text(*range(10, 18)) for _ in range(16)]
     for _ in range(3):
-        assert_right(bench.judge.embed(batch), batch)
-    assert bench.judge.limit_tokens == 20
+        assert_right(bench.guarded.embed(batch), batch)
+    assert bench.guarded.limit_tokens == 20
     assert [line.rpartition("; ")[2] for line in bench.said] == [f"batches have at most {n} tokens from now on" for n in (80, 40, 20)]
-    assert all(isinstance(outcome, np.ndarray) for outcome in bench.judge.embed(batch[:2]))
+    assert all(isinstance(outcome, np.ndarray) for outcome in bench.guarded.embed(batch[:2]))
 
 
 def test_a_smaller_batch_that_lacks_memory_does_not_make_the_limit_larger(bench: Bench, engine: FakeEngine) -> None:
     engine.max_tokens, engine.memory_tokens = 20, 30
-    bench.judge.embed([text(*range(10, 18)) for _ in range(4)])
-    assert bench.judge.limit_tokens == 20
+    bench.guarded.embed([text(*range(10, 18)) for _ in range(4)])
+    assert bench.guarded.limit_tokens == 20
     engine.max_tokens = 40
-    bench.judge.embed([text(*range(10, 18)) for _ in range(10)])
-    assert bench.judge.limit_tokens == 20
+    bench.guarded.embed([text(*range(10, 18)) for _ in range(10)])
+    assert bench.guarded.limit_tokens == 20
     assert len(bench.said) == 1
 
 
 def test_after_a_batch_that_lacked_memory_a_bad_text_is_still_found_alone(bench: Bench, engine: FakeEngine) -> None:
     engine.memory_tokens, engine.raises_on = 10, {BAD}
     batch = [text(1), text(2), text(BAD), text(3)]
-    outcomes = bench.judge.embed(batch)
-    assert [isinstance(outcome, str) for outcome in outcomes] == [False, False, True, False]
+    outcomes = bench.guarded.embed(batch)
+    assert [isinstance(outcome, EmbeddingFailed) for outcome in outcomes] == [False, False, True, False]
 
 
 def test_the_golden_texts_go_in_smaller_batches_too_once_memory_was_short(bench: Bench, engine: FakeEngine) -> None:
-    """All golden texts together would not fit: that must not count as a broken engine."""
+    """All golden texts together do not fit: that must not count as a broken engine."""
     engine.max_tokens, engine.memory_tokens, engine.raises_on = 4, 5, {BAD}
-    outcomes = bench.judge.embed([text(1), text(2), text(BAD), text(3)])
-    assert [isinstance(outcome, str) for outcome in outcomes] == [False, False, True, False]
-    assert bench.judge.limit_tokens == 4
+    outcomes = bench.guarded.embed([text(1), text(2), text(BAD), text(3)])
+    assert [isinstance(outcome, EmbeddingFailed) for outcome in outcomes] == [False, False, True, False]
+    assert bench.guarded.limit_tokens == 4
     assert bench.made == []
 
 
 def test_a_single_text_that_memory_does_not_hold_ends_with_new_engines_and_no_blame(bench: Bench, engine: FakeEngine) -> None:
     engine.memory_tokens = 8
     bench.spare = engines(5, memory_tokens=8)
-    with pytest.raises(EngineFailed, match=r"^the memory does not even hold one text: no memory for 9 tokens; 3 new engines did not help$"):
-        bench.judge.embed([text(1), text(*range(10, 17))])
+    with pytest.raises(
+        EngineFailed, match=r"^one text alone does not fit into memory: no memory for 9 tokens; 3 new engines did not help$"
+    ):
+        bench.guarded.embed([text(1), text(*range(10, 17))])
     assert len(bench.made) == 3
 
 
@@ -250,19 +252,19 @@ def test_a_new_engine_with_memory_takes_the_text_that_the_old_one_had_no_room_fo
     engine.memory_tokens = 8
     bench.spare = engines(1)
     batch = [text(1), text(*range(10, 17))]
-    assert_right(bench.judge.embed(batch), batch)
+    assert_right(bench.guarded.embed(batch), batch)
 
 
 def test_an_engine_that_dies_once_is_replaced_and_the_same_batch_gets_its_vectors(bench: Bench, engine: FakeEngine) -> None:
     engine.dead = True
     bench.spare = engines(3)
     batch = [text(number + 10) for number in range(5)]
-    assert_right(bench.judge.embed(batch), batch)
+    assert_right(bench.guarded.embed(batch), batch)
     assert len(bench.made) == 1
     assert engine.closed
     assert bench.made[0].calls == [[3, 4], [3] * 5], "the golden texts, then the whole batch"
     assert bench.said == ["the engine is told to be dead; making a new engine (1 of 3)"]
-    bench.judge.close()
+    bench.guarded.close()
     assert bench.made[0].closed
 
 
@@ -271,7 +273,7 @@ def test_an_engine_that_dies_over_one_half_begins_the_whole_batch_anew(bench: Be
     engine.batch_tokens = 10  # so that the whole batch fails before it can kill the engine
     bench.spare = engines(1)
     batch = [text(number) for number in (10, 11, 12, 13)]
-    assert_right(bench.judge.embed(batch), batch)
+    assert_right(bench.guarded.embed(batch), batch)
     assert engine.calls == [[3] * 2, [3] * 2]
     assert bench.made[0].calls == [[3, 4], [3] * 4]
 
@@ -280,7 +282,7 @@ def test_every_engine_dies_and_after_three_new_ones_it_is_over(bench: Bench, eng
     engine.dies_on = {BAD}
     bench.spare = engines(5, dies_on={BAD})
     with pytest.raises(EngineFailed, match=r"^the engine is told to be dead; 3 new engines did not help$"):
-        bench.judge.embed([text(1), text(BAD)])
+        bench.guarded.embed([text(1), text(BAD)])
     assert len(bench.made) == 3
     assert [line.rpartition("; ")[2] for line in bench.said] == [f"making a new engine ({n} of 3)" for n in (1, 2, 3)]
     assert all(made.closed for made in bench.made[:2])
@@ -291,7 +293,7 @@ def test_a_good_batch_in_between_begins_the_count_anew(bench: Bench, engine: Fak
     bench.spare = engines(10)
     for number in range(10):
         batch = [text(number + 10)]
-        assert_right(bench.judge.embed(batch), batch)
+        assert_right(bench.guarded.embed(batch), batch)
         assert len(bench.made) == number + 1
         bench.made[-1].dead = True
     assert {line.rpartition("; ")[2] for line in bench.said} == {"making a new engine (1 of 3)"}
@@ -304,7 +306,7 @@ def test_a_new_engine_that_fails_the_golden_texts_is_tried_again(bench: Bench, e
     engine.dead = True
     bench.spare = [*engines(2, **fault), *engines(1)]
     batch = [text(1), text(2)]
-    assert_right(bench.judge.embed(batch), batch)
+    assert_right(bench.guarded.embed(batch), batch)
     assert len(bench.made) == 3
     assert [made.closed for made in bench.made] == [True, True, False]
     assert sum("golden texts" in line for line in bench.said) == 2
@@ -313,7 +315,7 @@ def test_a_new_engine_that_fails_the_golden_texts_is_tried_again(bench: Bench, e
 def test_an_engine_that_cannot_be_made_is_tried_three_times(bench: Bench, engine: FakeEngine) -> None:
     engine.dead = True
     with pytest.raises(EngineFailed, match="3 new engines did not help") as failed:
-        bench.judge.embed([text(1)])
+        bench.guarded.embed([text(1)])
     assert isinstance(failed.value.__cause__, ModelError)
     assert bench.said[1:] == [f"no other engine can be made; making a new engine ({n} of 3)" for n in (2, 3)]
 
@@ -322,39 +324,41 @@ def test_when_everything_fails_nobody_is_blamed(bench: Bench, engine: FakeEngine
     engine.raises_on = {101}
     bench.spare = engines(5, raises_on={101})
     with pytest.raises(EngineFailed, match=r"^the engine fails on the golden texts: .*; 3 new engines did not help$"):
-        bench.judge.embed([text(1), text(2)])
+        bench.guarded.embed([text(1), text(2)])
 
 
 def test_the_limit_stays_when_the_engine_is_replaced(bench: Bench, engine: FakeEngine) -> None:
     engine.max_tokens, engine.memory_tokens = 20, 60
-    bench.judge.embed([text(*range(10, 18)) for _ in range(10)])
+    bench.guarded.embed([text(*range(10, 18)) for _ in range(10)])
     engine.dead = True
     bench.spare = engines(1)
-    bench.judge.embed([text(1)])
-    assert bench.judge.limit_tokens == 50
+    bench.guarded.embed([text(1)])
+    assert bench.guarded.limit_tokens == 50
 
 
-@pytest.mark.parametrize("call", [lambda judge: judge.embed([text(1)]), lambda judge: judge.check_engine()], ids=["batch", "golden"])
+@pytest.mark.parametrize(
+    "call", [lambda guarded: guarded.embed([text(1)]), lambda guarded: guarded.check_engine()], ids=["batch", "golden"]
+)
 def test_it_is_busy_since_the_engine_was_given_something_until_it_answers(
     bench: Bench, engine: FakeEngine, call: Callable[[GuardedEngine], object]
 ) -> None:
     engine.gate = threading.Event()
-    thread = threading.Thread(target=call, args=(bench.judge,), daemon=True)
-    seen = [bench.judge.busy_since_s]
+    thread = threading.Thread(target=call, args=(bench.guarded,), daemon=True)
+    seen = [bench.guarded.busy_since_s]
     engine.entered.clear()
     bench.now_s = 6.0
     thread.start()
     assert engine.entered.wait(WAIT_S)
     bench.now_s = 7.0
-    seen.append(bench.judge.busy_since_s)
+    seen.append(bench.guarded.busy_since_s)
     engine.gate.set()
     thread.join(WAIT_S)
-    assert [*seen, bench.judge.busy_since_s] == [None, 6.0, None]
+    assert [*seen, bench.guarded.busy_since_s] == [None, 6.0, None]
 
 
 def test_it_is_busy_while_an_engine_is_made_but_not_after_a_call_that_failed(bench: Bench, engine: FakeEngine) -> None:
     engine.dead = True
     with pytest.raises(EngineFailed):
-        bench.judge.embed([text(1)])
-    assert bench.judge.busy_since_s is None
+        bench.guarded.embed([text(1)])
+    assert bench.guarded.busy_since_s is None
     assert bench.busy_while_made == [bench.now_s] * 3

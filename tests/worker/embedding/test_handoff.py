@@ -1,4 +1,4 @@
-"""One batch ahead, by example: who waits for what, who is woken, and the two ends. `tests/properties/test_ahead.py` has the rules."""
+"""The handoff by example: waits, wakes and the two ends; `tests/properties/test_handoff.py` has the rules."""
 
 import threading
 from collections.abc import Callable
@@ -15,31 +15,31 @@ Between = BatchHandoff[str, str]
 Act = Callable[[Between], object]
 
 
-class Bell:
-    """Counts how often it was rung.
+class Waker:
+    """Counts how often it woke the embed stage.
 
     Thread: any.
     """
 
     def __init__(self) -> None:
-        self.rung = 0
+        self.wakes = 0
 
     def __call__(self) -> None:
-        self.rung += 1
+        self.wakes += 1
 
 
 @pytest.fixture
-def bell() -> Bell:
-    return Bell()
+def waker() -> Waker:
+    return Waker()
 
 
 @pytest.fixture
-def ahead(bell: Bell) -> Between:
-    return BatchHandoff(bell)
+def handoff(waker: Waker) -> Between:
+    return BatchHandoff(waker)
 
 
 class Waiting(threading.Thread):
-    """Calls something that waits, on a thread of its own.
+    """Makes a call that waits, on its own thread.
 
     Thread: itself.
     """
@@ -64,206 +64,210 @@ class Waiting(threading.Thread):
         return self.is_alive()
 
 
-def begun(ahead: Between, batch: str) -> None:
+def begun(handoff: Between, batch: str) -> None:
     """Offer a batch and let the engine begin it."""
-    ahead.offer(batch)
-    assert ahead.next(wait=False) == batch
+    handoff.offer_batch(batch)
+    assert handoff.begin_batch(wait=False) == batch
 
 
-def test_a_batch_that_was_offered_is_begun_computed_and_collected(ahead: Between) -> None:
-    assert (ahead.wants, ahead.is_idle) == (True, True)
-    ahead.offer("batch")
-    assert (ahead.wants, ahead.has_results, ahead.is_idle) == (False, False, False)
-    assert ahead.next() == "batch"
-    assert (ahead.wants, ahead.has_results, ahead.is_idle) == (True, False, False)
-    ahead.done("result")
-    assert (ahead.wants, ahead.has_results, ahead.is_idle) == (True, True, False)
-    assert ahead.results() == ["result"]
-    assert (ahead.wants, ahead.has_results, ahead.is_idle) == (True, False, True)
-    assert ahead.results() == []
+def test_a_batch_that_was_offered_is_begun_computed_and_collected(handoff: Between) -> None:
+    assert (handoff.has_room, handoff.is_idle) == (True, True)
+    handoff.offer_batch("batch")
+    assert (handoff.has_room, handoff.has_results, handoff.is_idle) == (False, False, False)
+    assert handoff.begin_batch() == "batch"
+    assert (handoff.has_room, handoff.has_results, handoff.is_idle) == (True, False, False)
+    handoff.finish_batch("result")
+    assert (handoff.has_room, handoff.has_results, handoff.is_idle) == (True, True, False)
+    assert handoff.take_results() == ["result"]
+    assert (handoff.has_room, handoff.has_results, handoff.is_idle) == (True, False, True)
+    assert handoff.take_results() == []
 
 
-def test_results_come_in_the_order_of_the_batches(ahead: Between) -> None:
+def test_results_come_in_the_order_of_the_batches(handoff: Between) -> None:
     for batch in ("first", "second", "third"):
-        begun(ahead, batch)
-        ahead.done(f"of {batch}")
-    assert ahead.results() == ["of first", "of second", "of third"]
+        begun(handoff, batch)
+        handoff.finish_batch(f"of {batch}")
+    assert handoff.take_results() == ["of first", "of second", "of third"]
 
 
-def test_a_second_ready_batch_is_refused_and_the_first_stays(ahead: Between) -> None:
-    ahead.offer("first")
-    with pytest.raises(RuntimeError, match="stands ready already"):
-        ahead.offer("second")
-    assert ahead.next() == "first"
+def test_a_second_ready_batch_is_refused_and_the_first_stays(handoff: Between) -> None:
+    handoff.offer_batch("first")
+    with pytest.raises(RuntimeError, match="already ready"):
+        handoff.offer_batch("second")
+    assert handoff.begin_batch() == "first"
 
 
-def test_a_batch_that_was_taken_back_is_not_computed(ahead: Between) -> None:
-    ahead.offer("first")
-    assert ahead.take_back() == "first"
-    assert ahead.take_back() is None
-    assert ahead.next(wait=False) is None
-    assert (ahead.wants, ahead.is_idle) == (True, True)
+def test_a_withdrawn_batch_is_not_computed(handoff: Between) -> None:
+    handoff.offer_batch("first")
+    assert handoff.withdraw_batch() == "first"
+    assert handoff.withdraw_batch() is None
+    assert handoff.begin_batch(wait=False) is None
+    assert (handoff.has_room, handoff.is_idle) == (True, True)
 
 
-def test_a_batch_that_has_begun_cannot_be_taken_back(ahead: Between) -> None:
-    begun(ahead, "first")
-    assert ahead.take_back() is None
-    assert not ahead.is_idle
+def test_a_batch_that_has_begun_cannot_be_withdrawn(handoff: Between) -> None:
+    begun(handoff, "first")
+    assert handoff.withdraw_batch() is None
+    assert not handoff.is_idle
 
 
-def test_the_embed_stage_is_rung_for_when_a_batch_is_begun_and_when_a_result_is_there(ahead: Between, bell: Bell) -> None:
-    assert ahead.next(wait=False) is None
-    ahead.offer("first")
-    ahead.take_back()
-    ahead.offer("first")
-    assert bell.rung == 0
-    ahead.next()
-    assert bell.rung == 1
-    ahead.done("result")
-    assert bell.rung == 2
+def test_the_embed_stage_is_woken_when_a_batch_is_begun_and_when_a_result_is_there(handoff: Between, waker: Waker) -> None:
+    assert handoff.begin_batch(wait=False) is None
+    handoff.offer_batch("first")
+    handoff.withdraw_batch()
+    handoff.offer_batch("first")
+    assert waker.wakes == 0
+    handoff.begin_batch()
+    assert waker.wakes == 1
+    handoff.finish_batch("result")
+    assert waker.wakes == 2
 
 
-def test_the_bell_is_rung_when_the_news_can_be_seen_and_without_the_lock() -> None:
-    """Whoever answers the bell on another thread must not find the lock held, nor the old state."""
+def test_the_embed_stage_is_woken_after_the_change_and_without_the_lock() -> None:
+    """The woken thread must not find the lock held, nor the old state."""
     seen: list[object] = []
 
     def look() -> None:
-        seen.append(Waiting(lambda: (rung_for.wants, rung_for.has_results, rung_for.is_idle)).returns())
+        seen.append(Waiting(lambda: (watched.has_room, watched.has_results, watched.is_idle)).returns())
 
-    rung_for: Between = BatchHandoff(look)
-    begun(rung_for, "first")
-    rung_for.done("result")
-    rung_for.abandon()
+    watched: Between = BatchHandoff(look)
+    begun(watched, "first")
+    watched.finish_batch("result")
+    watched.abandon()
     assert seen == [(True, False, False), (True, True, False), (False, True, False)]
 
 
 @pytest.mark.parametrize(
     ("wake", "returned"),
-    [(lambda ahead: ahead.offer("batch"), "batch"), (lambda ahead: ahead.close(), None), (lambda ahead: ahead.abandon(), None)],
+    [
+        (lambda handoff: handoff.offer_batch("batch"), "batch"),
+        (lambda handoff: handoff.close(), None),
+        (lambda handoff: handoff.abandon(), None),
+    ],
     ids=["offer", "close", "abandon"],
 )
-def test_the_engine_stage_waits_for_a_batch_or_the_end(ahead: Between, wake: Act, returned: str | None) -> None:
-    engine = Waiting(ahead.next)
+def test_the_engine_stage_waits_for_a_batch_or_the_end(handoff: Between, wake: Act, returned: str | None) -> None:
+    engine = Waiting(handoff.begin_batch)
     assert engine.still_waits()
-    wake(ahead)
+    wake(handoff)
     assert engine.returns() == returned
 
 
-def test_closed_means_that_the_ready_batch_is_still_computed(ahead: Between) -> None:
-    begun(ahead, "first")
-    ahead.offer("second")
-    ahead.close()
-    ahead.done("of first")
-    assert ahead.next() == "second"
-    ahead.done("of second")
-    assert ahead.next() is None
-    assert ahead.results() == ["of first", "of second"]
-    assert (ahead.is_idle, ahead.wants) == (True, False)
+def test_closed_means_that_the_ready_batch_is_still_computed(handoff: Between) -> None:
+    begun(handoff, "first")
+    handoff.offer_batch("second")
+    handoff.close()
+    handoff.finish_batch("of first")
+    assert handoff.begin_batch() == "second"
+    handoff.finish_batch("of second")
+    assert handoff.begin_batch() is None
+    assert handoff.take_results() == ["of first", "of second"]
+    assert (handoff.is_idle, handoff.has_room) == (True, False)
 
 
-def test_abandoned_means_that_the_ready_batch_is_forgotten(ahead: Between, bell: Bell) -> None:
-    begun(ahead, "first")
-    ahead.offer("second")
-    ahead.abandon()
-    assert bell.rung == 2, "once for the first batch, once because it was abandoned"
-    ahead.done("of first")
-    assert ahead.next() is None
-    assert ahead.take_back() is None
-    assert not ahead.wants
+def test_abandoned_means_that_the_ready_batch_is_forgotten(handoff: Between, waker: Waker) -> None:
+    begun(handoff, "first")
+    handoff.offer_batch("second")
+    handoff.abandon()
+    assert waker.wakes == 2, "once for the first batch, once because it was abandoned"
+    handoff.finish_batch("of first")
+    assert handoff.begin_batch() is None
+    assert handoff.withdraw_batch() is None
+    assert not handoff.has_room
 
 
-def test_what_was_closed_can_still_be_abandoned(ahead: Between) -> None:
-    ahead.offer("first")
-    ahead.close()
-    ahead.abandon()
-    assert ahead.next() is None
+def test_what_was_closed_can_still_be_abandoned(handoff: Between) -> None:
+    handoff.offer_batch("first")
+    handoff.close()
+    handoff.abandon()
+    assert handoff.begin_batch() is None
 
 
 def nothing_out(_ahead: Between) -> None:
-    """Leave it as it is."""
+    """Arrange nothing."""
 
 
-def one_ready(ahead: Between) -> None:
-    ahead.offer("first")
+def one_ready(handoff: Between) -> None:
+    handoff.offer_batch("first")
 
 
-def one_in_work(ahead: Between) -> None:
-    begun(ahead, "first")
+def one_in_work(handoff: Between) -> None:
+    begun(handoff, "first")
 
 
-def both_out(ahead: Between) -> None:
-    begun(ahead, "first")
-    ahead.offer("second")
+def both_out(handoff: Between) -> None:
+    begun(handoff, "first")
+    handoff.offer_batch("second")
 
 
-def one_result(ahead: Between) -> None:
-    both_out(ahead)
-    ahead.done("of first")
+def one_result(handoff: Between) -> None:
+    both_out(handoff)
+    handoff.finish_batch("of first")
 
 
-def abandoned(ahead: Between) -> None:
-    both_out(ahead)
-    ahead.abandon()
+def abandoned(handoff: Between) -> None:
+    both_out(handoff)
+    handoff.abandon()
 
 
-@pytest.mark.parametrize("until_wants", [False, True])
+@pytest.mark.parametrize("or_room", [False, True])
 @pytest.mark.parametrize("arrange", [nothing_out, one_result, abandoned])
-def test_there_is_no_wait_for_what_will_not_come_or_is_there(ahead: Between, arrange: Act, *, until_wants: bool) -> None:
-    arrange(ahead)
-    Waiting(lambda: ahead.wait(until_wants=until_wants)).returns()
+def test_there_is_no_wait_for_what_will_not_come_or_is_there(handoff: Between, arrange: Act, *, or_room: bool) -> None:
+    arrange(handoff)
+    Waiting(lambda: handoff.wait_for_result(or_room=or_room)).returns()
 
 
-def test_there_is_no_wait_for_room_where_there_is_room(ahead: Between) -> None:
-    one_in_work(ahead)
-    Waiting(lambda: ahead.wait(until_wants=True)).returns()
+def test_there_is_no_wait_for_room_where_there_is_room(handoff: Between) -> None:
+    one_in_work(handoff)
+    Waiting(lambda: handoff.wait_for_result(or_room=True)).returns()
 
 
 @pytest.mark.parametrize(
-    ("arrange", "until_wants", "too_little", "wake"),
+    ("arrange", "or_room", "too_little", "wake"),
     [
-        (one_in_work, False, nothing_out, lambda ahead: ahead.done("of first")),
-        (both_out, False, nothing_out, lambda ahead: ahead.done("of first")),
-        (both_out, True, nothing_out, lambda ahead: ahead.done("of first")),
-        (one_ready, False, lambda ahead: ahead.next(), lambda ahead: ahead.done("of first")),
-        (one_ready, True, nothing_out, lambda ahead: ahead.next()),
-        (one_ready, True, nothing_out, lambda ahead: ahead.abandon()),
-        (both_out, False, nothing_out, lambda ahead: ahead.abandon()),
+        (one_in_work, False, nothing_out, lambda handoff: handoff.finish_batch("of first")),
+        (both_out, False, nothing_out, lambda handoff: handoff.finish_batch("of first")),
+        (both_out, True, nothing_out, lambda handoff: handoff.finish_batch("of first")),
+        (one_ready, False, lambda handoff: handoff.begin_batch(), lambda handoff: handoff.finish_batch("of first")),
+        (one_ready, True, nothing_out, lambda handoff: handoff.begin_batch()),
+        (one_ready, True, nothing_out, lambda handoff: handoff.abandon()),
+        (both_out, False, nothing_out, lambda handoff: handoff.abandon()),
     ],
     ids=["in work", "both", "both, for room", "ready", "ready, for room", "ready, abandoned", "both, abandoned"],
 )
 def test_the_embed_stage_waits_for_a_result_for_room_or_for_the_end(
-    ahead: Between, arrange: Act, too_little: Act, wake: Act, *, until_wants: bool
+    handoff: Between, arrange: Act, too_little: Act, wake: Act, *, or_room: bool
 ) -> None:
-    arrange(ahead)
-    stage = Waiting(lambda: ahead.wait(until_wants=until_wants))
-    too_little(ahead)
+    arrange(handoff)
+    stage = Waiting(lambda: handoff.wait_for_result(or_room=or_room))
+    too_little(handoff)
     assert stage.still_waits()
-    wake(ahead)
+    wake(handoff)
     stage.returns()
 
 
-def test_two_threads_compute_everything_once_in_order(bell: Bell) -> None:
-    """One offers and now and then takes back, the other computes; nobody waits for the other's clock."""
-    ahead: BatchHandoff[int, int] = BatchHandoff(bell)
+def test_two_threads_compute_everything_once_in_order(waker: Waker) -> None:
+    """One thread offers and sometimes withdraws, the other computes."""
+    handoff: BatchHandoff[int, int] = BatchHandoff(waker)
     count = 5_000
 
     def compute() -> None:
-        while (number := ahead.next()) is not None:
-            ahead.done(number)
+        while (number := handoff.begin_batch()) is not None:
+            handoff.finish_batch(number)
 
     engine = threading.Thread(target=compute, daemon=True)
     engine.start()
     collected: list[int] = []
     waiting = list(range(count))[::-1]
-    while waiting or not ahead.is_idle:
-        if waiting and ahead.wants:
-            ahead.offer(waiting.pop())
-        if len(waiting) % 3 == 0 and (back := ahead.take_back()) is not None:
+    while waiting or not handoff.is_idle:
+        if waiting and handoff.has_room:
+            handoff.offer_batch(waiting.pop())
+        if len(waiting) % 3 == 0 and (back := handoff.withdraw_batch()) is not None:
             waiting.append(back)
-            ahead.offer(waiting.pop())
-        ahead.wait(until_wants=bool(waiting))
-        collected += ahead.results()
-    ahead.close()
+            handoff.offer_batch(waiting.pop())
+        handoff.wait_for_result(or_room=bool(waiting))
+        collected += handoff.take_results()
+    handoff.close()
     engine.join(WAIT_S)
     assert not engine.is_alive()
     assert collected == list(range(count))

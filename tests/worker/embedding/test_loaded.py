@@ -1,4 +1,4 @@
-"""What is checked before anything is read or created, and what the user is told."""
+"""What is checked before anything is read or created, and the messages for the user."""
 
 import sys
 from importlib.machinery import ModuleSpec
@@ -24,7 +24,7 @@ from worker.settings.tables import EngineTable, ModelTable
 
 @pytest.fixture(autouse=True)
 def _logs() -> None:
-    """The log goes to the standard error of this test, not to that of one that ran before."""
+    """Log to the standard error of this test, not to that of an earlier one."""
     configure_logs()
 
 
@@ -34,7 +34,7 @@ def settings(**model: Any) -> Settings:  # noqa: ANN401 - as ModelTable takes th
 
 @pytest.fixture
 def without_vllm(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing named vllm can be imported, whether or not it is installed."""
+    """Make `vllm` impossible to import, whether or not it is installed."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "vllm"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "vllm", None)
@@ -173,7 +173,7 @@ def test_a_tokenizer_that_llama_cpp_cannot_match_is_said_once_at_the_start(tmp_p
     model.engine.close()
     assert [line["event"].startswith("llama.cpp does not tokenize like this model") for line in logs] == ([True] if unigram else [])
     words = model.new_tokenizer()
-    assert words.native is not unigram
+    assert words.uses_llama is not unigram
     assert words.count(["disk full"])[0] > 2
     words.close()
 
@@ -195,7 +195,7 @@ def test_pooling_and_normalisation_that_are_set_reach_the_model_its_space_and_it
 
 
 def test_an_engine_that_fails_the_golden_texts_is_refused_and_closed(tmp_path: Path) -> None:
-    """A folder whose golden vectors are another model's: as an engine that computes wrongly would."""
+    """Golden vectors of another model have the same effect as an engine that computes wrong ones."""
     by_mean = model_of(settings(folder=make_folder(tmp_path / "mean", Tiny(pooling="mean")), cache=tmp_path / "cache"))
     by_cls = model_of(settings(folder=make_folder(tmp_path / "cls", Tiny(pooling="cls")), cache=tmp_path / "cache"))
     by_mean.golden.write_bytes(by_cls.golden.read_bytes())

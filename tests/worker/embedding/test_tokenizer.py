@@ -1,4 +1,4 @@
-"""Ids equal the model's own tokenizer on every input, whichever of the two tokenizers a text goes to."""
+"""Ids equal those of the model's own tokenizer on every input, whichever tokenizer a text goes to."""
 
 import json
 import threading
@@ -15,10 +15,10 @@ from tests.worker.embedding.model.tiny import Tiny, make_folder
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.prepared import PreparedModel, prepare_model
 from worker.embedding.model.reference_tokenizer import ReferenceTokenizer
-from worker.embedding.parity import SAMPLE
+from worker.embedding.parity_sample import SAMPLE
 from worker.embedding.tokenizer import Encoded, Tokenizer
 
-# Pieces that meet every rule on which tokenizers disagree: frames, word limits, accents, scripts, controls, odd spaces.
+# Pieces on which tokenizers disagree: frames, word limits, accents, scripts, controls, odd spaces.
 SPECIAL = ["[SEP]", "[CLS]", "[MASK]", "[PAD]", "[UNK]", "[sep]", "[", "]", "##ing", "\u2581the", "[unused7]", "SEP]"]
 LONG = ["w" * 99, "w" * 100, "w" * 101, "7" * 400, "=" * 255, "ab" * 50 + "c", "blk_-1234567890123456789", "0x7f1ba5f4e68b"]
 SCRIPTS = ["é", "Å", "ß", "İ", "ﬁ", "e\u0301", "中", "日志", "エラー", "오류", "σφάλμα", "\U0001f4a5"]
@@ -65,31 +65,31 @@ def test_ids_equal_the_models_own_on_every_pair_of_ascii_characters(tokenizer: T
     "text",
     ["a [SEP] b", "a [sep] b", "[CLS][MASK][PAD][UNK]", "x" * 101, "naïve", "中", "\U0001f4a5", "nul\x00nul", "\x0b", "\x7f", "end\u2028"],
 )
-def test_a_text_outside_the_proven_set_goes_to_the_models_own_tokenizer(tokenizer: Tokenizer, text: str) -> None:
-    before = tokenizer.foreign_texts
+def test_a_fallback_text_goes_to_the_models_own_tokenizer(tokenizer: Tokenizer, text: str) -> None:
+    before = tokenizer.fallback_texts
     tokenizer.encode(["plain", text, "plain"])
-    assert tokenizer.foreign_texts == before + 1
+    assert tokenizer.fallback_texts == before + 1
 
 
 @pytest.mark.parametrize("text", ["", "plain", "x" * 100, "=" * 255, "\t\r\n", "[SE P] SEP] [SEP", "~`^|{}", "a" * 100 + "-" + "b" * 100])
-def test_an_ordinary_text_does_not(tokenizer: Tokenizer, text: str) -> None:
-    before = tokenizer.foreign_texts
+def test_an_ordinary_text_goes_to_llama(tokenizer: Tokenizer, text: str) -> None:
+    before = tokenizer.fallback_texts
     tokenizer.encode(["é", text, "é"])
-    assert tokenizer.foreign_texts == before + 2
+    assert tokenizer.fallback_texts == before + 2
 
 
 def test_neighbours_in_a_list_do_not_join(tokenizer: Tokenizer) -> None:
-    before = tokenizer.foreign_texts
+    before = tokenizer.fallback_texts
     encoded = tokenizer.encode(["x" * 60, "x" * 60, "[SE", "P]", ""])
-    assert tokenizer.foreign_texts == before
+    assert tokenizer.fallback_texts == before
     assert ids_of(encoded)[2:] == [ids_of(tokenizer.encode([text]))[0] for text in ("[SE", "P]", "")]
 
 
 def test_several_reasons_in_one_text_count_it_once(tokenizer: Tokenizer, own: ReferenceTokenizer) -> None:
     texts = ["é [SEP] \x00 " + "x" * 200 + " é", "plain", "[SEP][SEP]", "é"]
-    before = tokenizer.foreign_texts
+    before = tokenizer.fallback_texts
     assert ids_of(tokenizer.encode(texts)) == right_ids(own, texts)
-    assert tokenizer.foreign_texts == before + 3
+    assert tokenizer.fallback_texts == before + 3
 
 
 def test_special_tokens_frame_every_text(tokenizer: Tokenizer) -> None:
@@ -157,6 +157,7 @@ def test_the_start_check_names_the_first_text_that_differs(prepared_model: Prepa
     tokenizer.close()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("tiny", [Tiny(), Tiny(lowercase=False), Tiny(vocab_txt_only=True), Tiny(vocab_txt_only=True, lowercase=False)])
 def test_other_vocabularies_agree_too(tiny: Tiny, tmp_path: Path) -> None:
     model = prepare_model(make_folder(tmp_path / "hf", tiny), tmp_path / "cache")

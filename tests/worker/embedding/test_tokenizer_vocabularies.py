@@ -1,4 +1,4 @@
-"""Vocabularies other than the usual one: ids equal the model's own tokenizer, natively where that is proven, else through `tokenizers`."""
+"""Other vocabularies: ids equal those of the model's own tokenizer, through llama.cpp if it supports them, else through `tokenizers`."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -17,12 +17,12 @@ from worker.embedding.tokenizer import Tokenizer
 
 Changed = Callable[[dict[str, Any]], None]
 FREE = len(tokenizer_json()["model"]["vocab"])
-"""The first of three ids that the tiny models have and their vocabulary has not."""
+"""The first of three ids that the tiny models have but their vocabulary does not."""
 
 
-def assert_equal_ids(model: PreparedModel, texts: Sequence[str], *, native: bool) -> Tokenizer:
+def assert_equal_ids(model: PreparedModel, texts: Sequence[str], *, uses_llama: bool) -> Tokenizer:
     tokenizer = Tokenizer(model)
-    assert tokenizer.native is native
+    assert tokenizer.uses_llama is uses_llama
     try:
         encoded = tokenizer.encode(texts)
         right = ReferenceTokenizer(model.tokenizer_json.read_text(encoding="utf-8")).encode([clean(text) for text in texts])
@@ -39,7 +39,7 @@ def clean(text: str) -> str:
 
 
 def texts_for(parsed: dict[str, Any]) -> list[str]:
-    """Lines full of this vocabulary's own tokens: in any case, cut, joined, and with other spaces in them."""
+    """Lines of this vocabulary's own tokens: in any case, cut, joined, and with other spaces."""
     random = Random(7)
     pieces = [*parsed["model"]["vocab"], *(entry["content"] for entry in parsed["added_tokens"])]
     added = [entry["content"] for entry in parsed["added_tokens"]]
@@ -89,7 +89,7 @@ def longest_word(characters: int) -> Changed:
 
 
 def other_ids(parsed: dict[str, Any]) -> None:
-    """Turn all ids round, so that no special token has its usual one."""
+    """Reverse all ids, so that no special token has its usual one."""
     last = FREE - 1
     vocabulary = parsed["model"]["vocab"]
     vocabulary.update({token: last - token_id for token, token_id in vocabulary.items()})
@@ -111,7 +111,7 @@ def unknown_begins(parsed: dict[str, Any]) -> None:
 
 
 def lone_mark(parsed: dict[str, Any]) -> None:
-    """The mark that llama.cpp puts before every word, and no word that begins with a q."""
+    """A token that is the mark that llama.cpp puts before every word, in place of `q`."""
     token_id = parsed["model"]["vocab"].pop("q")
     added("\u2581", token_id)(parsed)
 
@@ -141,7 +141,7 @@ NATIVE: dict[str, Changed] = {
     "words of other scripts": word("ñandú"),
     "a whole word with a mark": word("x-y"),
 }
-FOREIGN: dict[str, Changed] = {
+FALLBACK: dict[str, Changed] = {
     "a special token that is a continuation, too": added("ing"),
     "a special token of one letter": added("q", special=False),
     "a special token that begins every word": lone_mark,
@@ -158,21 +158,21 @@ FOREIGN: dict[str, Changed] = {
 
 @pytest.mark.parametrize("lowercase", [True, False])
 @pytest.mark.parametrize("name", NATIVE)
-def test_a_proven_vocabulary_has_equal_ids(name: str, tmp_path: Path, *, lowercase: bool) -> None:
+def test_a_supported_vocabulary_has_equal_ids(name: str, tmp_path: Path, *, lowercase: bool) -> None:
     model, texts = prepared_with(tmp_path, NATIVE[name], lowercase=lowercase)
-    tokenizer = assert_equal_ids(model, texts, native=True)
-    assert 0.1 < tokenizer.foreign_texts / tokenizer.texts < 0.9
+    tokenizer = assert_equal_ids(model, texts, uses_llama=True)
+    assert 0.1 < tokenizer.fallback_texts / tokenizer.texts < 0.9
 
 
 @pytest.mark.parametrize("lowercase", [True, False])
-@pytest.mark.parametrize("name", FOREIGN)
-def test_an_unprovable_vocabulary_goes_to_its_own_tokenizer(name: str, tmp_path: Path, *, lowercase: bool) -> None:
-    model, texts = prepared_with(tmp_path, FOREIGN[name], lowercase=lowercase)
-    tokenizer = assert_equal_ids(model, texts, native=False)
-    assert tokenizer.foreign_texts == tokenizer.texts
+@pytest.mark.parametrize("name", FALLBACK)
+def test_an_unsupported_vocabulary_goes_to_its_own_tokenizer(name: str, tmp_path: Path, *, lowercase: bool) -> None:
+    model, texts = prepared_with(tmp_path, FALLBACK[name], lowercase=lowercase)
+    tokenizer = assert_equal_ids(model, texts, uses_llama=False)
+    assert tokenizer.fallback_texts == tokenizer.texts
 
 
 def test_a_model_of_another_family_goes_to_its_own_tokenizer(tmp_path: Path) -> None:
     model, texts = prepared_with(tmp_path, lambda _parsed: None)
-    tokenizer = assert_equal_ids(replace(model, tokenizer_family="other"), texts, native=False)
-    assert tokenizer.foreign_texts == tokenizer.texts
+    tokenizer = assert_equal_ids(replace(model, tokenizer_family="other"), texts, uses_llama=False)
+    assert tokenizer.fallback_texts == tokenizer.texts

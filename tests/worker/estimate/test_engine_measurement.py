@@ -1,4 +1,4 @@
-"""How fast the engine is, measured on a user's texts."""
+"""The engine's speed, measured on the user's texts."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from tests.fakes.engine import FakeEngine
 from worker.embedding.model.vectors import TokenIds
-from worker.estimate.engine_measurement import try_engine
+from worker.estimate.engine_measurement import measure_engine
 
 
 def texts(*lengths: int, first: int = 7) -> list[TokenIds]:
@@ -14,7 +14,7 @@ def texts(*lengths: int, first: int = 7) -> list[TokenIds]:
 
 
 def ticking(step_s: float) -> Callable[[], float]:
-    """Return a clock on which that much passes from one look to the next."""
+    """Return a clock that advances by `step_s` with each call."""
     looks = iter(range(1_000_000))
     return lambda: next(looks) * step_s
 
@@ -22,41 +22,41 @@ def ticking(step_s: float) -> Callable[[], float]:
 def test_batches_are_filled_by_tokens_and_the_first_one_is_not_counted() -> None:
     engine = FakeEngine(batch_tokens=512)
 
-    trial = try_engine(engine, texts(*[128] * 8), clock=ticking(0.5), least_s=1.0)
+    measurement = measure_engine(engine, texts(*[128] * 8), clock=ticking(0.5), least_s=1.0)
 
     assert engine.calls == [[128] * 4] * 3
-    assert (trial.tokens, trial.seconds, trial.failed_batches) == (1024, 1.0, 0)
-    assert trial.tokens_per_s == 1024
+    assert (measurement.tokens, measurement.seconds, measurement.failed_batches) == (1024, 1.0, 0)
+    assert measurement.tokens_per_s == 1024
 
 
 def test_few_texts_are_embedded_again_until_the_time_is_up() -> None:
     engine = FakeEngine()
 
-    trial = try_engine(engine, texts(10), clock=ticking(0.1), least_s=0.95)
+    measurement = measure_engine(engine, texts(10), clock=ticking(0.1), least_s=0.95)
 
-    assert (len(engine.calls), trial.tokens) == (11, 100)
+    assert (len(engine.calls), measurement.tokens) == (11, 100)
 
 
 def test_a_batch_that_fails_is_not_counted_and_not_tried_again() -> None:
     engine = FakeEngine(batch_tokens=256)
     engine.raises_on = {8}
 
-    trial = try_engine(engine, texts(200, 200, 200), clock=ticking(1.0), least_s=4.0)
+    measurement = measure_engine(engine, texts(200, 200, 200), clock=ticking(1.0), least_s=4.0)
 
-    assert (trial.failed_batches, trial.tokens, trial.seconds) == (1, 800, 4.0)
+    assert (measurement.failed_batches, measurement.tokens, measurement.seconds) == (1, 800, 4.0)
 
 
 def test_an_engine_that_fails_on_everything_has_no_speed() -> None:
     engine = FakeEngine()
     engine.raises_on = {7}
 
-    trial = try_engine(engine, texts(10), clock=ticking(1.0), least_s=4.0)
+    measurement = measure_engine(engine, texts(10), clock=ticking(1.0), least_s=4.0)
 
-    assert (trial.tokens_per_s, trial.failed_batches) == (None, 1)
+    assert (measurement.tokens_per_s, measurement.failed_batches) == (None, 1)
 
 
 def test_without_texts_the_engine_is_not_asked() -> None:
     engine = FakeEngine()
 
-    assert try_engine(engine, [], clock=ticking(1.0), least_s=4.0).tokens_per_s is None
+    assert measure_engine(engine, [], clock=ticking(1.0), least_s=4.0).tokens_per_s is None
     assert engine.calls == []

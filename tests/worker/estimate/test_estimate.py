@@ -1,4 +1,4 @@
-"""From the figures of a sample to bytes, seconds and rates."""
+"""From the counts of a sample to bytes, seconds and rates."""
 
 from collections import Counter
 from dataclasses import asdict, replace
@@ -6,10 +6,10 @@ from dataclasses import asdict, replace
 import pytest
 
 from sinks.row import LineRow, TemplateRow
-from worker.estimate.estimate import EstimateInputs, ModeEstimate, Scale, allocated_bytes, estimate_mode, quantile, redis_bytes
-from worker.estimate.survey import ModeSurvey
+from worker.estimate.estimate import EstimateInputs, ModeEstimate, SampleScale, allocated_bytes, estimate_mode, quantile, redis_bytes
+from worker.estimate.sample_tally import ModeTally
 
-AROUND = EstimateInputs(
+INPUTS = EstimateInputs(
     dim=384,
     redis_key_bytes=57,
     redis_value_bytes=780,
@@ -18,75 +18,83 @@ AROUND = EstimateInputs(
     rate_lines_per_s=1_000.0,
     engine_tokens_per_s=500.0,
 )
-ALL = Scale(factor=1.0, lines=1_000, entries=1_000, stretches=2)
+ALL = SampleScale(factor=1.0, lines=1_000, entries=1_000, stretches=2)
 
 
-class Known(ModeSurvey):
-    """A survey with so many kinds, all of them met in one stretch only."""
+class Known(ModeTally):
+    """A tally that says how many templates it has, each of them in `met` stretches."""
 
     number = 0
     met = 1
 
     @property
-    def kinds(self) -> int:
+    def templates(self) -> int:
         return self.number
 
-    def met_in(self) -> Counter[int]:
+    def templates_by_stretches(self) -> Counter[int]:
         return Counter({self.met: self.number} if self.number else {})
 
 
-def survey(kinds: int, *, met: int = 1, tokens_per_kind: int = 30) -> ModeSurvey:
-    """Return a survey of 1,000 entries of 20 tokens each."""
-    made = Known(rows=1_000, new_entries=kinds, tokens=20_000, kind_tokens=tokens_per_kind * kinds, kind_text_bytes=100 * kinds)
+def tally(templates: int, *, met: int = 1, tokens_per_template: int = 30) -> ModeTally:
+    """Return a tally of 1,000 entries of 20 tokens each."""
+    made = Known(
+        rows=1_000,
+        new_entries=templates,
+        tokens=20_000,
+        template_tokens=tokens_per_template * templates,
+        template_text_bytes=100 * templates,
+    )
     made.entry_tokens[20] = 1_000
-    made.number, made.met = kinds, met
+    made.number, made.met = templates, met
     return made
 
 
-def estimated(found: ModeSurvey, scale: Scale = ALL, around: EstimateInputs = AROUND) -> ModeEstimate:
-    return estimate_mode(found, scale, around, text_bytes=150_000, label_bytes=0)
+def estimated(found: ModeTally, scale: SampleScale = ALL, inputs: EstimateInputs = INPUTS) -> ModeEstimate:
+    return estimate_mode(found, scale, inputs, text_bytes=150_000, label_bytes=0)
 
 
-def test_what_was_read_whole_is_counted_and_not_foretold() -> None:
-    estimate = estimated(survey(100))
+def test_what_was_read_whole_is_counted_and_not_predicted() -> None:
+    estimate = estimated(tally(100))
 
-    assert (estimate.kinds_sampled, estimate.kinds, estimate.kinds_low, estimate.kinds_high) == (100, 100, 100, 100)
+    assert (estimate.templates_sampled, estimate.templates, estimate.templates_low, estimate.templates_high) == (100, 100, 100, 100)
     assert estimate.entries_without_embedding_share == 0.9
     assert (estimate.tokens, estimate.tokens_to_embed) == (20_000, 3_000)
     assert estimate.tokens_without_embedding_share == 0.85
     assert (estimate.milvus_line_rows, estimate.milvus_template_rows) == (1_000, 100)
 
 
-def test_rates_and_seconds_follow_from_the_tokens_of_the_kinds() -> None:
-    estimate = estimated(survey(100))
+def test_rates_and_seconds_follow_from_the_tokens_of_the_templates() -> None:
+    estimate = estimated(tally(100))
 
     assert estimate.needed_tokens_per_s == 3_000.0
     assert estimate.engine_s == 6.0
     assert estimate.engine_lines_per_s == 166.7
-    assert estimated(survey(100), around=replace(AROUND, rate_lines_per_s=10.0)).needed_tokens_per_s == 30.0
+    assert estimated(tally(100), inputs=replace(INPUTS, rate_lines_per_s=10.0)).needed_tokens_per_s == 30.0
 
 
-def test_a_sample_is_scaled_and_kinds_grow_less_than_lines() -> None:
-    scale = Scale(factor=10.0, lines=10_000, entries=10_000, stretches=100)
-    known_kinds, new_kinds = estimated(survey(100, met=100), scale), estimated(survey(100, met=1), scale)
+def test_a_sample_is_scaled_and_templates_grow_less_than_lines() -> None:
+    scale = SampleScale(factor=10.0, lines=10_000, entries=10_000, stretches=100)
+    known, new = estimated(tally(100, met=100), scale), estimated(tally(100, met=1), scale)
 
-    assert (known_kinds.kinds, known_kinds.tokens, known_kinds.tokens_to_embed) == (100, 200_000, 3_000)
-    assert known_kinds.entries_without_embedding_share == 0.99
-    assert 900 < new_kinds.kinds <= 1_000
-    assert new_kinds.kinds_low <= new_kinds.kinds <= new_kinds.kinds_high
-    assert new_kinds.tokens_to_embed == pytest.approx(30 * new_kinds.kinds, rel=0.01)
-    assert new_kinds.milvus_template_bytes == pytest.approx(new_kinds.kinds * (32 + 1_536 + 100), rel=0.01)
+    assert (known.templates, known.tokens, known.tokens_to_embed) == (100, 200_000, 3_000)
+    assert known.entries_without_embedding_share == 0.99
+    assert 900 < new.templates <= 1_000
+    assert new.templates_low <= new.templates <= new.templates_high
+    assert new.tokens_to_embed == pytest.approx(30 * new.templates, rel=0.01)
+    assert new.milvus_template_bytes == pytest.approx(new.templates * (32 + 1_536 + 100), rel=0.01)
 
 
 def test_no_more_is_embedded_than_there_is() -> None:
-    estimate = estimated(survey(1_000, tokens_per_kind=50), Scale(factor=10.0, lines=9_900, entries=9_900, stretches=100))
+    estimate = estimated(tally(1_000, tokens_per_template=50), SampleScale(factor=10.0, lines=9_900, entries=9_900, stretches=100))
 
     assert estimate.tokens_to_embed == estimate.tokens == 200_000
     assert (estimate.tokens_without_embedding_share, estimate.entries_without_embedding_share) == (0.0, 0.0)
 
 
 def test_of_nothing_there_are_no_shares_and_nothing_is_divided_by_zero() -> None:
-    estimate = asdict(estimate_mode(ModeSurvey(), Scale(factor=1.0, lines=0, entries=0, stretches=0), AROUND, text_bytes=0, label_bytes=0))
+    estimate = asdict(
+        estimate_mode(ModeTally(), SampleScale(factor=1.0, lines=0, entries=0, stretches=0), INPUTS, text_bytes=0, label_bytes=0)
+    )
 
     unknown = {name for name, value in estimate.items() if value is None}
     assert {name for name in estimate if name.endswith("_share") or name.startswith("tokens_per_entry")} <= unknown
@@ -94,7 +102,7 @@ def test_of_nothing_there_are_no_shares_and_nothing_is_divided_by_zero() -> None
 
 
 def test_without_a_speed_there_are_no_seconds() -> None:
-    estimate = estimated(survey(100), around=replace(AROUND, engine_tokens_per_s=None))
+    estimate = estimated(tally(100), inputs=replace(INPUTS, engine_tokens_per_s=None))
 
     assert (estimate.engine_s, estimate.engine_lines_per_s, estimate.needed_tokens_per_s) == (None, None, 3_000.0)
 
@@ -114,8 +122,8 @@ def test_sizes_are_those_of_the_allocator() -> None:
     assert all(allocated_bytes(size) >= size for size in range(1, 2049))
 
 
-def test_every_column_of_the_rows_is_reckoned_with() -> None:
-    line = estimated(survey(1), around=replace(AROUND, topic="t" * 10)).milvus_line_bytes
+def test_every_column_of_the_rows_is_counted() -> None:
+    line = estimated(tally(1), inputs=replace(INPUTS, topic="t" * 10)).milvus_line_bytes
     numbers = 6
     assert LineRow._fields == (
         "id", "template", "text", "time", "service", "level", "topic", "partition", "offset", "sub", "chunk", "chunks",

@@ -1,4 +1,4 @@
-"""Which lines of the files an estimate looks at."""
+"""The lines that an estimate reads."""
 
 import os
 import random
@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from producers.lines import FileUnreadable, TooLarge, read_files
-from worker.estimate.sampling import STRETCH_LINES, Line, Sample, Stretch
+from worker.estimate.sampling import STRETCH_LINES, Line, LineStretch, Sample
 
 
-def sampled(*files: Path, lines: int, most_bytes: int = 1_000_000) -> tuple[Sample, list[Stretch]]:
+def sampled(*files: Path, lines: int, most_bytes: int = 1_000_000) -> tuple[Sample, list[LineStretch]]:
     sample = Sample([str(file) for file in files], sample_lines=lines, max_record_bytes=most_bytes)
     return sample, [stretch for stretches in sample.lists() for stretch in stretches]
 
 
-def lines_of(stretches: list[Stretch]) -> list[Line]:
+def lines_of(stretches: list[LineStretch]) -> list[Line]:
     return [line for stretch in stretches for line in stretch.lines]
 
 
@@ -67,7 +67,7 @@ def test_a_sample_is_about_as_many_lines_in_short_stretches_all_over_the_file(tm
 
 
 def test_lines_are_taken_as_often_whether_they_are_long_or_short(tmp_path: Path) -> None:
-    # A random run of short lines, then one of lines twenty times as long, and so on.
+    # Random runs of short lines alternate with runs of lines twenty times as long.
     rng = random.Random(5)
     written = [line for _ in range(400) for line in [b"s" * 10] * rng.randint(20, 80) + [b"l" * 200] * rng.randint(20, 80)]
     (tmp_path / "log").write_bytes(b"\n".join(written) + b"\n")

@@ -1,32 +1,30 @@
-"""Lag, rates and the time to drain, reckoned from two looks; and how they are shown."""
-
-import io
+"""Lag, rates and the time to drain, computed from two looks."""
 
 import pytest
-from rich.console import Console
 
 from consumers.record import Partition
 from worker.groups.kafka import GroupState
 from worker.groups.lag import LagSnapshot, lag_by_partition, total_lag
 from worker.groups.offsets import GroupPosition
-from worker.groups.shown import Positions, shown_span
 
 ONE, TWO = Partition("logs", 0), Partition("logs", 1)
 AT_REST = GroupState("empty", [])
 
 
-def look(at_s: float, committed: int | None, end_offset: int, *, first_offset: int = 0, oldest_ms: int | None = None) -> LagSnapshot:
-    place = GroupPosition(partition=ONE, committed=committed, first_offset=first_offset, end_offset=end_offset, start="earliest")
-    return LagSnapshot(at_s=at_s, at_ms=100_000, state=AT_REST, places=[place], oldest_ms={} if oldest_ms is None else {ONE: oldest_ms})
+def snapshot(at_s: float, committed: int | None, end_offset: int, *, first_offset: int = 0, oldest_ms: int | None = None) -> LagSnapshot:
+    position = GroupPosition(partition=ONE, committed=committed, first_offset=first_offset, end_offset=end_offset, start="earliest")
+    return LagSnapshot(
+        at_s=at_s, at_ms=100_000, state=AT_REST, positions=[position], oldest_ms={} if oldest_ms is None else {ONE: oldest_ms}
+    )
 
 
 def test_after_one_look_no_rate_is_known() -> None:
-    lag = lag_by_partition(None, look(0, 40, 100, oldest_ms=97_500))[ONE]
+    lag = lag_by_partition(None, snapshot(0, 40, 100, oldest_ms=97_500))[ONE]
     assert (lag.records, lag.seconds, lag.rate, lag.growth, lag.drain_s, lag.is_never_drained) == (60, 2.5, None, None, None, False)
 
 
 def test_the_time_to_drain_is_what_is_left_at_the_net_rate() -> None:
-    lag = lag_by_partition(look(10, 100, 1_000), look(12, 300, 1_100))[ONE]
+    lag = lag_by_partition(snapshot(10, 100, 1_000), snapshot(12, 300, 1_100))[ONE]
     assert (lag.records, lag.rate, lag.growth) == (800, 100.0, 50.0)
     assert lag.drain_s == 16.0
     assert not lag.is_never_drained
@@ -34,71 +32,41 @@ def test_the_time_to_drain_is_what_is_left_at_the_net_rate() -> None:
 
 @pytest.mark.parametrize(("committed", "end_offset"), [(100, 1_000), (150, 1_050), (150, 1_100)])
 def test_what_does_not_shrink_is_never_drained(committed: int, end_offset: int) -> None:
-    lag = lag_by_partition(look(10, 100, 1_000), look(12, committed, end_offset))[ONE]
+    lag = lag_by_partition(snapshot(10, 100, 1_000), snapshot(12, committed, end_offset))[ONE]
     assert lag.is_never_drained
     assert lag.drain_s is None
 
 
 def test_where_nothing_is_left_the_age_and_the_time_to_drain_are_0() -> None:
-    lag = lag_by_partition(look(10, 100, 100), look(12, 200, 200, oldest_ms=1))[ONE]
+    lag = lag_by_partition(snapshot(10, 100, 100), snapshot(12, 200, 200, oldest_ms=1))[ONE]
     assert (lag.records, lag.seconds, lag.rate, lag.drain_s, lag.is_never_drained) == (0, 0.0, 50.0, 0.0, False)
 
 
 def test_a_record_without_a_time_has_no_age_and_one_from_the_future_is_0_old() -> None:
-    assert lag_by_partition(None, look(0, 40, 100))[ONE].seconds is None
-    assert lag_by_partition(None, look(0, 40, 100, oldest_ms=200_000))[ONE].seconds == 0.0
+    assert lag_by_partition(None, snapshot(0, 40, 100))[ONE].seconds is None
+    assert lag_by_partition(None, snapshot(0, 40, 100, oldest_ms=200_000))[ONE].seconds == 0.0
 
 
 def test_what_retention_has_removed_was_not_committed() -> None:
-    lag = lag_by_partition(look(10, 100, 1_000), look(12, 100, 1_000, first_offset=600))[ONE]
+    lag = lag_by_partition(snapshot(10, 100, 1_000), snapshot(12, 100, 1_000, first_offset=600))[ONE]
     assert (lag.records, lag.rate) == (400, 0.0)
-    assert lag_by_partition(look(10, None, 1_000), look(12, None, 1_000, first_offset=600))[ONE].rate == 0.0
+    assert lag_by_partition(snapshot(10, None, 1_000), snapshot(12, None, 1_000, first_offset=600))[ONE].rate == 0.0
 
 
 def test_the_first_commit_of_a_group_counts_from_where_it_began_and_a_reset_backwards_counts_nothing() -> None:
-    assert lag_by_partition(look(10, None, 1_000, first_offset=100), look(12, 300, 1_000, first_offset=100))[ONE].rate == 100.0
-    assert lag_by_partition(look(10, 500, 1_000), look(12, 0, 1_000))[ONE].rate == 0.0
+    assert lag_by_partition(snapshot(10, None, 1_000, first_offset=100), snapshot(12, 300, 1_000, first_offset=100))[ONE].rate == 100.0
+    assert lag_by_partition(snapshot(10, 500, 1_000), snapshot(12, 0, 1_000))[ONE].rate == 0.0
 
 
 def test_the_total_adds_up_and_has_the_age_of_the_oldest() -> None:
     def both(at_s: float, committed: tuple[int, int], ends: tuple[int, int]) -> LagSnapshot:
-        places = [
+        positions = [
             GroupPosition(partition=partition, committed=committed[number], first_offset=0, end_offset=ends[number], start="earliest")
             for number, partition in enumerate((ONE, TWO))
         ]
-        return LagSnapshot(at_s=at_s, at_ms=10_000, state=AT_REST, places=places, oldest_ms={ONE: 4_000, TWO: 1_000})
+        return LagSnapshot(at_s=at_s, at_ms=10_000, state=AT_REST, positions=positions, oldest_ms={ONE: 4_000, TWO: 1_000})
 
     total = total_lag(lag_by_partition(both(0, (0, 0), (100, 50)), both(2, (60, 0), (100, 60))))
     assert (total.records, total.seconds, total.rate, total.growth, total.drain_s) == (100, 9.0, 30.0, 5.0, 4.0)
     first = total_lag(lag_by_partition(None, both(0, (0, 0), (100, 50))))
     assert (first.records, first.rate, first.drain_s) == (150, None, None)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "shown"), [(None, "-"), (0.0, "0.0 s"), (59.94, "59.9 s"), (60, "1.0 m"), (5_400, "1.5 h"), (864_000, "10.0 d")]
-)
-def test_a_span_has_the_unit_that_fits(seconds: float | None, shown: str) -> None:
-    assert shown_span(seconds) == shown
-
-
-def draw_twice(console: Console) -> None:
-    with Positions(console).lags() as draw:
-        for rate in (200, 100):
-            lags = lag_by_partition(look(10, 100, 1_000), look(12, rate, 1_000))
-            draw("vectail", lags, total_lag(lags), "nobody reads")
-
-
-def test_on_a_terminal_the_table_is_redrawn_in_place() -> None:
-    written = io.StringIO()
-    draw_twice(Console(file=written, force_terminal=True, width=100, _environ={"TERM": "xterm"}))
-    assert "\x1b[1A" in written.getvalue()
-    assert "16.0 s" in written.getvalue()
-    assert "never" in written.getvalue()
-
-
-def test_elsewhere_one_table_follows_the_other() -> None:
-    written = io.StringIO()
-    draw_twice(Console(file=written, width=100))
-    assert "\x1b" not in written.getvalue()
-    assert written.getvalue().count("drained in") == 2
-    assert written.getvalue().count("group vectail: nobody reads\n") == 2

@@ -7,14 +7,16 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from consumers.groupless.reader import OffsetRange
 from consumers.kafka.offset_reset import StartPolicy
 from consumers.record import Partition
+from consumers.source import KafkaRefused
 from tests.services.kafka import KafkaServer
 from tests.services.mock_kafka import MockKafka
 from tests.services.ports import free_port
-from worker.groups.kafka import GroupActive, GroupState, KafkaPositions, Member, OffsetRange
-from worker.groups.offsets import GroupPosition, GroupTopics, Move, Target, check_at_rest, look, plan_moves
-from worker.runtime.kafka_admin import BrokerAway, KafkaRefused
+from worker.groups.kafka import GroupActive, GroupState, KafkaPositions, Member
+from worker.groups.offsets import ConsumerGroup, GroupPosition, Move, Target, check_inactive, plan_moves, read_positions
+from worker.runtime.kafka_admin import BrokerAway
 from worker.settings.tables import KafkaTable
 
 Unique = Callable[[str], str]
@@ -22,7 +24,7 @@ WAIT_S = 30.0
 LOGS = Partition("logs", 0)
 
 
-def place(committed: int | None, *, start: StartPolicy = "earliest") -> GroupPosition:
+def position_at(committed: int | None, *, start: StartPolicy = "earliest") -> GroupPosition:
     return GroupPosition(partition=LOGS, committed=committed, first_offset=10, end_offset=50, start=start)
 
 
@@ -30,32 +32,32 @@ def place(committed: int | None, *, start: StartPolicy = "earliest") -> GroupPos
     ("committed", "next_offset", "lag", "lost"), [(30, 30, 20, 0), (10, 10, 40, 0), (4, 10, 40, 6), (50, 50, 0, 0), (60, 50, 0, 0)]
 )
 def test_the_lag_is_what_is_there_and_not_committed(committed: int, next_offset: int, lag: int, lost: int) -> None:
-    found = place(committed)
+    found = position_at(committed)
     assert (found.next_offset, found.lag_records, found.lost_records) == (next_offset, lag, lost)
     assert found.is_beyond_end == (committed == 60)
 
 
 def test_a_group_that_never_committed_lags_by_what_it_would_read() -> None:
-    assert place(None).lag_records == 40
-    assert place(None, start="latest").lag_records == 0
+    assert position_at(None).lag_records == 40
+    assert position_at(None, start="latest").lag_records == 0
 
 
 @pytest.mark.parametrize(
     ("committed", "after", "again", "skipped"), [(30, 20, 10, 0), (30, 45, 0, 15), (30, 30, 0, 0), (4, 12, 0, 2), (60, 45, 5, 0)]
 )
 def test_a_move_says_what_is_read_again_and_what_is_skipped(committed: int, after: int, again: int, skipped: int) -> None:
-    move = Move(place=place(committed), after=after)
+    move = Move(position=position_at(committed), after=after)
     assert (move.again_records, move.skipped_records) == (again, skipped)
 
 
 def test_a_group_at_rest_may_be_moved_and_one_with_members_not() -> None:
-    check_at_rest("g", GroupState("empty", []))
-    check_at_rest("g", GroupState("none", []))
+    check_inactive("g", GroupState("empty", []))
+    check_inactive("g", GroupState("none", []))
     members = [Member("vectail", "10.0.0.7", [LOGS, Partition("logs", 2)]), Member("other", "10.0.0.8", [])]
     with pytest.raises(
         GroupActive, match=r"group g is active: vectail at 10.0.0.7 \(logs/0, logs/2\), other at 10.0.0.8 \(no partition\); stop"
     ):
-        check_at_rest("g", GroupState("stable", members))
+        check_inactive("g", GroupState("stable", members))
 
 
 class Topic:
@@ -67,7 +69,7 @@ class Topic:
     def __init__(self, kafka: KafkaServer, unique: Unique) -> None:
         self.name, self.group = unique("logs"), unique("group")
         self.table = KafkaTable(bootstrap_servers=kafka.bootstrap, topics=(self.name,), group=self.group)
-        self.readers = GroupTopics(self.group, (self.name,), "earliest")
+        self.consumer_group = ConsumerGroup(self.group, (self.name,), "earliest")
         kafka.create_topic(self.name, partitions=2)
         producer = Producer({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
         for number in range(10):
@@ -91,13 +93,16 @@ def positions(topic: Topic) -> Iterator[KafkaPositions]:
 
 def test_a_new_group_does_not_exist_and_has_committed_nothing(topic: Topic, positions: KafkaPositions) -> None:
     assert positions.state(topic.group) == GroupState("none", [])
-    assert [(one.committed, one.first_offset, one.end_offset) for one in look(positions, topic.readers)] == [(None, 0, 10), (None, 0, 0)]
+    assert [(one.committed, one.first_offset, one.end_offset) for one in read_positions(positions, topic.consumer_group)] == [
+        (None, 0, 10),
+        (None, 0, 0),
+    ]
 
 
 def test_what_is_committed_is_seen(topic: Topic, positions: KafkaPositions) -> None:
     positions.commit(topic.group, {topic.at(0): 4})
     assert positions.state(topic.group) == GroupState("empty", [])
-    assert [(one.committed, one.lag_records) for one in look(positions, topic.readers)] == [(4, 6), (None, 0)]
+    assert [(one.committed, one.lag_records) for one in read_positions(positions, topic.consumer_group)] == [(4, 6), (None, 0)]
 
 
 @pytest.mark.parametrize(
@@ -105,21 +110,21 @@ def test_what_is_committed_is_seen(topic: Topic, positions: KafkaPositions) -> N
     [(Target("earliest"), [0, 0]), (Target("latest"), [10, 0]), (Target("time", 1007), [7, 0]), (Target("time", 2000), [10, 0])],
 )
 def test_a_target_means_an_offset_in_each_partition(topic: Topic, positions: KafkaPositions, target: Target, after: list[int]) -> None:
-    assert [move.after for move in plan_moves(positions, look(positions, topic.readers), target)] == after
+    assert [move.after for move in plan_moves(positions, read_positions(positions, topic.consumer_group), target)] == after
 
 
 def test_an_offset_must_be_there_in_each_chosen_partition(topic: Topic, positions: KafkaPositions) -> None:
-    first = look(positions, topic.readers, lambda partition: partition.partition == 0)
+    first = read_positions(positions, topic.consumer_group, lambda partition: partition.partition == 0)
     assert [move.after for move in plan_moves(positions, first, Target("offset", 10))] == [10]
     with pytest.raises(KafkaRefused, match=f"offset 11 is not in {topic.name}/0: it holds 0 to 9, its end is 10"):
         plan_moves(positions, first, Target("offset", 11))
     with pytest.raises(KafkaRefused, match=f"offset 4 is not in {topic.name}/1: it is empty, its end is 0"):
-        plan_moves(positions, look(positions, topic.readers), Target("offset", 4))
+        plan_moves(positions, read_positions(positions, topic.consumer_group), Target("offset", 4))
 
 
 def test_a_choice_that_leaves_nothing_is_refused(topic: Topic, positions: KafkaPositions) -> None:
     with pytest.raises(KafkaRefused, match="there is no such partition"):
-        look(positions, topic.readers, lambda _partition: False)
+        read_positions(positions, topic.consumer_group, lambda _partition: False)
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
@@ -151,7 +156,7 @@ def test_what_retention_has_removed_is_not_there(kafka: KafkaServer, topic: Topi
     where = TopicPartition(topic.name, 0, 6)
     admin.delete_records([where])[where].result()
     positions.commit(topic.group, {topic.at(0): 4})
-    found = look(positions, topic.readers)[0]
+    found = read_positions(positions, topic.consumer_group)[0]
     assert (found.first_offset, found.lag_records, found.lost_records) == (6, 4, 2)
     assert positions.times_at({topic.at(0): found.next_offset}) == {topic.at(0): 1006}
     assert positions.times_at({topic.at(0): 4}) == {}
@@ -170,7 +175,7 @@ def test_a_broker_that_does_not_say_who_reads_can_be_read_all_the_same(mock_kafk
         assert mock.state("vectail") == GroupState("unknown", [])
         mock.commit("vectail", {LOGS: 0})
         assert mock.committed("vectail", [LOGS]) == {LOGS: 0}
-        assert mock.bounds([LOGS]) == {LOGS: OffsetRange(0, 0)}
+        assert mock.offset_ranges([LOGS]) == {LOGS: OffsetRange(0, 0)}
 
 
 def test_a_broker_that_is_away_is_told_apart_from_one_that_refuses() -> None:
@@ -180,7 +185,7 @@ def test_a_broker_that_is_away_is_told_apart_from_one_that_refuses() -> None:
         with pytest.raises(BrokerAway):
             away.committed("g", [LOGS])
         with pytest.raises(BrokerAway):
-            away.bounds([LOGS])
+            away.offset_ranges([LOGS])
         with pytest.raises(BrokerAway):
             away.state("g")
         assert away.times_at({LOGS: 0}) == {}

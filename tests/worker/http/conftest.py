@@ -1,4 +1,4 @@
-"""What the tests of HTTP share: servers that end with their test."""
+"""Servers for the tests of HTTP; each ends with its test."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -12,7 +12,7 @@ Serve = Callable[..., Serving]
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    """Make a server: `serve(concurrency=4, takes=False)`; nothing may have crashed but what the test takes out of `crashes`."""
+    """Make a server: `serve(max_open_queries=4, takes=False)`. At the end `crashes` must be empty; a test removes those it expects."""
     running: list[Serving] = []
 
     def make(**settings: Any) -> Serving:  # noqa: ANN401 - as Serving takes them

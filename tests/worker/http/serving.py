@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from worker.http.listening import listen
 from worker.http.server import HttpServer, ServerLimits
-from worker.query import QueryRequest
-from worker.settings.status_table import HttpTable
+from worker.query import QueryReply, QueryRequest, ReplyCode
+from worker.settings.service_tables import HttpTable
 
 WAIT_S = 20.0
 PATH = "/api/search"
@@ -18,7 +18,7 @@ HEAD = f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/js
 QUERY = HEAD + b"Content-Length: 2\r\n\r\n{}"
 
 
-class Answer(NamedTuple):
+class HttpResponse(NamedTuple):
     """What came back."""
 
     status: int
@@ -27,7 +27,7 @@ class Answer(NamedTuple):
 
     @property
     def error(self) -> dict[str, str]:
-        """The error object; it has all three keys and is called JSON."""
+        """The error object; it has all three keys, and the content type is JSON."""
         assert self.headers["Content-Type"] == "application/json"
         error: dict[str, str] = json.loads(self.value)["error"]
         assert set(error) == {"code", "field", "reason"}
@@ -36,14 +36,14 @@ class Answer(NamedTuple):
 
 
 class Serving:
-    """A server whose questions the test answers itself.
+    """A server whose queries the test answers itself.
 
-    Thread: the test's; `take` is called on the server's.
+    Thread: the test's; `take_request` is called on the server's.
     """
 
-    def __init__(self, *, takes: bool = True, bounds: ServerLimits | None = None, **settings: Any) -> None:  # noqa: ANN401 - HttpTable's
+    def __init__(self, *, takes: bool = True, limits: ServerLimits | None = None, **settings: Any) -> None:  # noqa: ANN401 - HttpTable's
         table = HttpTable(**({"port": 0} | settings))
-        self.questions: queue.Queue[QueryRequest] = queue.Queue()
+        self.requests: queue.Queue[QueryRequest] = queue.Queue()
         self.takes = takes
         self.fault: Exception | None = None
         self.said: list[str] = []
@@ -51,29 +51,29 @@ class Serving:
         self.server = HttpServer(
             listen(table),
             table,
-            self.take,
+            self.take_request,
             say=self.said.append,
             on_crash=lambda name, error: self.crashes.append((name, error)),
-            bounds=bounds,
+            limits=limits,
         )
         self.server.start()
 
-    def take(self, question: QueryRequest) -> bool:
+    def take_request(self, request: QueryRequest) -> bool:
         if self.fault is not None:
             raise self.fault
         if self.takes:
-            self.questions.put(question)
+            self.requests.put(request)
         return self.takes
 
     def taken(self) -> QueryRequest:
-        """Wait for the next question."""
-        return self.questions.get(timeout=WAIT_S)
+        """Wait for the next request in the query lane."""
+        return self.requests.get(timeout=WAIT_S)
 
-    def answer(self, reply: bytes = HITS) -> QueryRequest:
-        """Wait for the next question and reply to it."""
-        question = self.taken()
-        question.asked.reply(reply, deadline_s=None)
-        return question
+    def answer(self, value: bytes = HITS, code: ReplyCode = "answered") -> QueryRequest:
+        """Wait for the next request and reply to it."""
+        request = self.taken()
+        reply_to(request, value, code)
+        return request
 
     def client(self) -> http.client.HTTPConnection:
         listening = self.server.listening
@@ -86,36 +86,41 @@ class Serving:
         client.request(method, path, body, named)
         return client
 
-    def refused(self, body: Any = b"{}", **request: Any) -> Answer:  # noqa: ANN401 - as send
-        """Send a request that reaches no query lane; returns its answer."""
+    def refused(self, body: Any = b"{}", **request: Any) -> HttpResponse:  # noqa: ANN401 - as send
+        """Send a request that does not reach the query lane; returns its response."""
         answer = receive(self.send(body, **request))
-        assert self.questions.empty()
+        assert self.requests.empty()
         return answer
 
     def dial(self, sent: bytes = b"") -> socket.socket:
-        """Open a bare connection and send so much."""
+        """Open a bare connection and send some bytes."""
         listening = self.server.listening
         connection = socket.create_connection((listening.host, listening.port), timeout=WAIT_S)
         connection.sendall(sent)
         return connection
 
     def close(self) -> None:
-        """End; whatever the test did, the thread ends and nothing has crashed unseen."""
+        """End; whatever the test did, the thread ends."""
         self.server.close(WAIT_S)
         assert not self.server.is_alive
 
 
-def receive(client: http.client.HTTPConnection, *, keep: bool = False) -> Answer:
-    """Wait for the answer; hangs up after it unless it is to be kept."""
+def reply_to(request: QueryRequest, value: bytes = HITS, code: ReplyCode = "answered") -> None:
+    """Reply as the answer step does."""
+    request.requester.reply(QueryReply(value, code), deadline_s=None)
+
+
+def receive(client: http.client.HTTPConnection, *, keep: bool = False) -> HttpResponse:
+    """Wait for the response; close the connection after it unless `keep`."""
     response = client.getresponse()
-    answer = Answer(response.status, response.headers, response.read())
+    received = HttpResponse(response.status, response.headers, response.read())
     if not keep:
         client.close()
-    return answer
+    return received
 
 
 def is_cut_off(connection: socket.socket) -> bool:
-    """Wait until the other side closes; what it sends before is forgotten."""
+    """Wait until the other side closes; what it sends before is discarded."""
     try:
         while connection.recv(65_536):
             pass

@@ -1,31 +1,31 @@
-"""What a stranger can hold: connections are few, and without a request that is being answered they do not live long."""
+"""What a client can occupy: few connections, and none for long unless a request on it is being answered."""
 
 import pytest
 
 from tests.worker.http.conftest import Serve
-from tests.worker.http.serving import HEAD, HITS, QUERY, Serving, is_cut_off, receive
+from tests.worker.http.serving import HEAD, QUERY, Serving, is_cut_off, receive, reply_to
 from worker.http.server import ServerLimits
 
-SHORT = ServerLimits(lull_s=0.5)
+SHORT = ServerLimits(idle_s=0.5)
 MORE_THAN_SOCKETS_TAKE = 20_000_000
 
 
-def lulls(serving: Serving) -> None:
-    """Wait longer than any connection lives on which nothing is answered."""
+def wait_idle(serving: Serving) -> None:
+    """Wait longer than an idle connection lives."""
     for _ in range(2):
         assert is_cut_off(serving.dial())
 
 
 def test_a_connection_that_says_nothing_is_cut_off(serve: Serve) -> None:
-    assert is_cut_off(serve(bounds=SHORT).dial())
+    assert is_cut_off(serve(limits=SHORT).dial())
 
 
 def test_a_head_that_does_not_end_is_cut_off(serve: Serve) -> None:
-    assert is_cut_off(serve(bounds=SHORT).dial(HEAD))
+    assert is_cut_off(serve(limits=SHORT).dial(HEAD))
 
 
 def test_a_head_that_does_not_end_after_a_first_request_is_cut_off(serve: Serve) -> None:
-    serving = serve(bounds=SHORT)
+    serving = serve(limits=SHORT)
     connection = serving.dial(QUERY)
     serving.answer()
     assert connection.recv(12) == b"HTTP/1.1 200"
@@ -35,11 +35,11 @@ def test_a_head_that_does_not_end_after_a_first_request_is_cut_off(serve: Serve)
 
 @pytest.mark.parametrize("ahead", [b"", QUERY], ids=["alone", "with-a-query-behind-it"])
 def test_an_answer_that_is_not_read_is_cut_off(serve: Serve, ahead: bytes) -> None:
-    serving = serve(bounds=SHORT)
+    serving = serve(limits=SHORT)
     connection = serving.dial(QUERY + ahead)
     serving.answer(b'{"hits": "%b"}' % (b"x" * MORE_THAN_SOCKETS_TAKE))
     assert connection.recv(12) == b"HTTP/1.1 200"
-    lulls(serving)
+    wait_idle(serving)
     received_bytes = 0
     try:
         while received := connection.recv(1 << 20):
@@ -51,23 +51,23 @@ def test_an_answer_that_is_not_read_is_cut_off(serve: Serve, ahead: bytes) -> No
 
 
 def test_a_query_that_is_being_answered_may_take_longer(serve: Serve) -> None:
-    serving = serve(bounds=SHORT)
+    serving = serve(limits=SHORT)
     connection = serving.dial(QUERY)
-    question = serving.taken()
-    lulls(serving)
-    question.asked.reply(HITS, deadline_s=None)
+    request = serving.taken()
+    wait_idle(serving)
+    reply_to(request)
     assert connection.recv(12) == b"HTTP/1.1 200"
     connection.close()
 
 
 def test_requests_that_are_sent_ahead_are_answered_in_turn(serve: Serve) -> None:
-    serving = serve(bounds=SHORT)
+    serving = serve(limits=SHORT)
     connection = serving.dial(QUERY * 3)
     for _ in range(2):
         serving.answer()
     last = serving.taken()
-    lulls(serving)
-    last.asked.reply(b'{"hits": "the last"}', deadline_s=None)
+    wait_idle(serving)
+    reply_to(last, b'{"hits": "the last"}')
     received = b""
     while b"the last" not in received:
         received += connection.recv(65_536)
@@ -76,11 +76,11 @@ def test_requests_that_are_sent_ahead_are_answered_in_turn(serve: Serve) -> None
 
 
 def test_a_body_that_does_not_arrive_is_refused_and_cut_off(serve: Serve) -> None:
-    serving = serve(bounds=ServerLimits(body_s=0.05))
+    serving = serve(limits=ServerLimits(body_s=0.05))
     connection = serving.dial(HEAD + b"Content-Length: 2\r\n\r\n{")
     assert connection.recv(12) == b"HTTP/1.1 408"
     assert is_cut_off(connection)
-    assert serving.questions.empty()
+    assert serving.requests.empty()
 
 
 def test_a_head_of_any_length_is_not_kept(serve: Serve) -> None:
@@ -90,20 +90,20 @@ def test_a_head_of_any_length_is_not_kept(serve: Serve) -> None:
 
 
 def test_connections_beyond_the_limit_are_cut_off_until_one_of_the_others_leaves(serve: Serve) -> None:
-    serving = serve(bounds=ServerLimits(most_connections=3))
+    serving = serve(limits=ServerLimits(max_connections=3))
     leaving = serving.dial(HEAD + b"Connection: close\r\nContent-Length: 2\r\n\r\n{}")
-    question = serving.taken()
+    request = serving.taken()
     staying = [serving.dial(QUERY) for _ in range(2)]
-    questions = [serving.taken() for _ in staying]
+    requests = [serving.taken() for _ in staying]
     for _ in range(5):
         assert is_cut_off(serving.dial())
-    question.asked.reply(HITS, deadline_s=None)
+    reply_to(request)
     assert is_cut_off(leaving)
     client = serving.send()
     serving.answer()
     assert receive(client).status == 200
-    for question, connection in zip(questions, staying, strict=True):
-        question.asked.reply(HITS, deadline_s=None)
+    for request, connection in zip(requests, staying, strict=True):
+        reply_to(request)
         assert connection.recv(12) == b"HTTP/1.1 200"
         connection.close()
 

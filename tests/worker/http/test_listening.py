@@ -1,4 +1,4 @@
-"""Taking the port: told at once when it cannot be had, in one line that says what to change."""
+"""Opening the port: a failure is reported at once, in one line that says what to change."""
 
 import socket
 import subprocess
@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from worker.http.listening import HttpRefused, listen
-from worker.settings.status_table import HttpTable
+from worker.settings.service_tables import HttpTable
 
 
 def test_any_free_port_is_taken_and_named() -> None:
@@ -46,7 +46,7 @@ def test_what_is_no_address_of_ours_is_refused_in_one_line(host: str) -> None:
 
 
 def test_an_address_that_others_reach_is_no_loopback() -> None:
-    listening = listen(HttpTable(host="0.0.0.0", port=0))  # noqa: S104 - what the test is about
+    listening = listen(HttpTable(host="0.0.0.0", port=0))  # noqa: S104 - the subject of the test
     with listening.socket:
         assert not listening.is_loopback
 
@@ -72,7 +72,10 @@ def test_nobody_sees_the_token() -> None:
     assert "s3cr3t" not in repr(HttpTable.model_validate({"token": "s3cr3t"}))
 
 
+@pytest.mark.process
 def test_who_only_listens_loads_no_server() -> None:
-    program = "import sys, worker.http.listening, worker.settings.status_table; print(sorted({'starlette', 'uvicorn'} & set(sys.modules)))"
+    program = (
+        "import sys, worker.http.listening, worker.settings.service_tables; print(sorted({'starlette', 'uvicorn'} & set(sys.modules)))"
+    )
     found = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True, timeout=60)
     assert found.stdout.strip() == "[]"

@@ -1,4 +1,4 @@
-"""What is refused at the door: each with its status, an error object, and no question in the lane."""
+"""Requests that are refused at once: each gets its status and an error object, and none reaches the query lane."""
 
 from collections.abc import Iterator
 
@@ -41,7 +41,7 @@ def test_a_body_of_pieces_without_end_is_refused_at_the_limit_and_then_cut_off(s
     connection.sendall(piece * 2)
     assert connection.recv(12) == b"HTTP/1.1 413"
     with pytest.raises((ConnectionResetError, BrokenPipeError)):
-        connection.sendall(piece * (50 * 1024))  # fifty times what is forgotten
+        connection.sendall(piece * (50 * 1024))  # fifty times what is read and discarded
     assert is_cut_off(connection)
 
 
@@ -118,7 +118,7 @@ def test_every_other_name_is_somebody_elses(host: str) -> None:
 
 
 def test_on_an_address_that_others_reach_any_name_is_answered_and_a_missing_token_is_said(serve: Serve) -> None:
-    serving = serve(host="0.0.0.0")  # noqa: S104 - what the test is about; it is asked on 127.0.0.1
+    serving = serve(host="0.0.0.0")  # noqa: S104 - the subject of the test; the client connects to 127.0.0.1
     client = serving.send(Host="logs.example.org")
     serving.answer()
     assert receive(client).status == 200

@@ -1,22 +1,22 @@
-"""`POST /api/search`: what is answered, with which status, and what is refused before anybody reads it."""
+"""`POST /api/search`: what is answered, with which status, and what is refused before it is read."""
 
-import json
 import time
 
 import pytest
 
 from tests.worker.http.conftest import Serve
-from tests.worker.http.serving import HITS, PATH, receive
+from tests.worker.http.serving import HITS, PATH, receive, reply_to
+from worker.query import ErrorCode, error_reply
 
 
 def test_a_query_reaches_the_lane_as_it_came_and_its_reply_is_the_answer(serve: Serve) -> None:
     serving = serve()
     before_s = time.monotonic()
     client = serving.send(b'{"text": "disk full"}', Content_Type="Application/JSON; charset=utf-8")
-    question = serving.answer()
+    request = serving.answer()
     answer = receive(client)
-    assert (question.value, question.sent_ms, question.asked.deadline_s) == (b'{"text": "disk full"}', 0, None)
-    assert before_s <= question.asked.taken_s <= time.monotonic()
+    assert (request.value, request.sent_ms, request.requester.deadline_s) == (b'{"text": "disk full"}', 0, None)
+    assert before_s <= request.requester.taken_s <= time.monotonic()
     assert (answer.status, answer.value, answer.headers["Content-Type"]) == (200, HITS, "application/json")
     assert (answer.headers["Cache-Control"], answer.headers["X-Content-Type-Options"]) == ("no-store", "nosniff")
     assert answer.headers["Server"] is None
@@ -24,16 +24,18 @@ def test_a_query_reaches_the_lane_as_it_came_and_its_reply_is_the_answer(serve: 
 
 @pytest.mark.parametrize(
     ("code", "status", "again_s"),
-    [("bad_query", 400, None), ("expired", 504, None), ("unavailable", 503, "5"), ("of a later version", 500, None)],
+    [("bad_query", 400, None), ("expired", 504, None), ("unavailable", 503, "5")],
 )
-def test_an_error_of_the_pipeline_has_its_status_and_stays_as_it_is(serve: Serve, code: str, status: int, again_s: str | None) -> None:
+def test_an_error_of_the_pipeline_has_its_status_and_stays_as_it_is(
+    serve: Serve, code: ErrorCode, status: int, again_s: str | None
+) -> None:
     serving = serve()
-    reply = json.dumps({"error": {"code": code, "field": "k", "reason": "why"}}).encode()
+    reply = error_reply(code, "why", field="k")
     client = serving.send()
-    serving.answer(reply)
+    serving.answer(*reply)
     answer = receive(client)
-    assert (answer.status, answer.value, answer.headers["Retry-After"]) == (status, reply, again_s)
-    assert answer.error["code"] == code
+    assert (answer.status, answer.value, answer.headers["Retry-After"]) == (status, reply.value, again_s)
+    assert answer.error == {"code": code, "field": "k", "reason": "why"}
 
 
 def test_a_reply_that_speaks_of_errors_is_none(serve: Serve) -> None:
@@ -65,19 +67,19 @@ def test_one_connection_serves_many_queries_and_refusals_in_between(serve: Serve
 
 
 def test_of_two_hundred_at_once_four_are_open_and_the_others_are_told_to_come_again(serve: Serve) -> None:
-    serving = serve(concurrency=4)
+    serving = serve(max_open_queries=4)
     clients = {b"%d" % number: serving.send(b"%d" % number) for number in range(200)}
-    opened = {question.value: question for question in (serving.taken() for _ in range(4))}
+    opened = {request.value: request for request in (serving.taken() for _ in range(4))}
     refused = [receive(client) for value, client in clients.items() if value not in opened]
     assert len(refused) == 196
     assert {(answer.status, answer.headers["Retry-After"], answer.error["code"]) for answer in refused} == {(429, "1", "too_many")}
-    for value, question in opened.items():
-        question.asked.reply(b'{"hits": [%b]}' % (value or b""), deadline_s=None)
+    for value, request in opened.items():
+        reply_to(request, b'{"hits": [%b]}' % (value or b""))
     answers = {value: receive(clients[value]) for value in opened if value is not None}
     assert {value: (answer.status, answer.value) for value, answer in answers.items()} == {
         value: (200, b'{"hits": [%b]}' % value) for value in answers
     }
-    assert serving.questions.empty()
+    assert serving.requests.empty()
     again = [serving.send() for _ in range(4)]  # every place is free again
     for _ in again:
         serving.answer()
@@ -85,30 +87,30 @@ def test_of_two_hundred_at_once_four_are_open_and_the_others_are_told_to_come_ag
 
 
 def test_a_query_that_nobody_answers_is_given_up_and_its_place_is_free_again(serve: Serve) -> None:
-    serving = serve(concurrency=1, timeout_s=0.05)
+    serving = serve(max_open_queries=1, timeout_s=0.05)
     answer = receive(serving.send(b"1"))
     assert (answer.status, answer.error["code"]) == (504, "expired")
     late = serving.taken()
     client = serving.send(b"2")
     assert serving.taken().value == b"2"
-    late.asked.reply(b"too late", deadline_s=None)
+    reply_to(late, b"too late")
     assert receive(client).status == 504
     assert serving.said == []
 
 
-def test_a_worker_that_takes_no_questions_yet_says_when_to_ask_again(serve: Serve) -> None:
-    serving = serve(takes=False, concurrency=1)
+def test_a_worker_that_takes_no_queries_yet_says_when_to_ask_again(serve: Serve) -> None:
+    serving = serve(takes=False, max_open_queries=1)
     for _ in range(3):  # what is not taken holds no place
         answer = serving.refused()
         assert (answer.status, answer.headers["Retry-After"], answer.error["code"]) == (503, "5", "unavailable")
 
 
 def test_a_client_that_hangs_up_disturbs_nobody(serve: Serve) -> None:
-    serving = serve(concurrency=1)
+    serving = serve(max_open_queries=1)
     serving.send(b"gone").close()
-    question = serving.taken()
-    assert serving.refused().status == 429  # somebody still works on it
-    question.asked.reply(HITS, deadline_s=None)
+    request = serving.taken()
+    assert serving.refused().status == 429  # a worker thread still works on it
+    reply_to(request)
     client = serving.send(b"here")
     assert serving.answer().value == b"here"
     assert receive(client).status == 200

@@ -1,4 +1,4 @@
-"""A whole service that answers over HTTP: the same answers as over Kafka, and the right words before it is open and while it drains."""
+"""A whole service that answers over HTTP: the same replies as over Kafka, and 503 before it is open and while it drains."""
 
 import http.client
 import json
@@ -10,8 +10,8 @@ import pytest
 
 from tests.worker.running import WAIT_S, World, lines_of, wait_until
 from worker.http.listening import Listening, listen
-from worker.runtime.exit_codes import DRAINED
-from worker.settings.status_table import HttpTable
+from worker.runtime.process import DRAINED
+from worker.settings.service_tables import HttpTable
 
 
 def ask(listening: Listening, request: dict[str, object]) -> tuple[int, dict[str, Any]]:
@@ -42,7 +42,7 @@ def test_over_http_the_answer_is_that_of_kafka(world: World, listening: Listenin
     assert len(answer["hits"]) == 3
     status, refused = ask(listening, {"text": "printer", "k": 0})
     assert (status, refused["error"]["field"]) == (400, "k")
-    assert running.service.pipeline.query_tally.asked == 3
+    assert running.service.pipeline.query_tally.received == 3
     assert running.stop() == DRAINED
 
 

@@ -1,4 +1,4 @@
-"""How a server ends: no new question after the intake is stopped, no answer left open, and what is unexpected stops the service."""
+"""How a server ends: no new query after the intake is stopped, no query left without a reply; a failed thread is a crash."""
 
 import asyncio
 import threading
@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from tests.worker.http.conftest import Serve
-from tests.worker.http.serving import HITS, QUERY, WAIT_S, is_cut_off, receive
+from tests.worker.http.serving import QUERY, WAIT_S, is_cut_off, receive, reply_to
 from worker.http.listening import listen
 from worker.http.pending_queries import PendingQueries
 from worker.http.responses import HttpError
@@ -14,7 +14,7 @@ from worker.http.server import HttpServer
 from worker.query import QueryRequest
 from worker.runtime.lane import Lane
 from worker.runtime.stage import Stage
-from worker.settings.status_table import HttpTable
+from worker.settings.service_tables import HttpTable
 
 MOMENT_S = 0.05
 """Long enough for a thread that does not wait to go on."""
@@ -23,32 +23,32 @@ MOMENT_S = 0.05
 def test_after_the_intake_is_stopped_what_is_open_is_answered_and_nothing_new_is_taken(serve: Serve) -> None:
     serving = serve()
     client = serving.send(b"before")
-    question = serving.taken()
+    request = serving.taken()
     serving.server.stop_intake()
     answer = serving.refused(b"after")
     assert (answer.status, answer.headers["Retry-After"], answer.error["code"]) == (503, "5", "unavailable")
-    question.asked.reply(HITS, deadline_s=None)
+    reply_to(request)
     assert receive(client).status == 200
 
 
-def test_the_intake_is_not_stopped_before_a_question_that_is_being_put_into_the_lane_is_in_it() -> None:
+def test_the_intake_is_not_stopped_before_a_query_that_is_being_put_into_the_lane_is_in_it() -> None:
     lane: Lane[QueryRequest] = Lane("prepare-queries")
     errors: list[Exception] = []
     inside, may_go_on = threading.Event(), threading.Event()
 
-    def take(question: QueryRequest) -> bool:
+    def take_request(request: QueryRequest) -> bool:
         inside.set()
         assert may_go_on.wait(WAIT_S)
-        lane.put([question])  # raises once the lane is closed
+        lane.put([request])  # raises once the lane is closed
         return True
 
-    asking = PendingQueries(take, most_open=1, timeout_s=1e-3)
+    queries = PendingQueries(take_request, max_open=1, timeout_s=1e-3)
 
     def stop_and_close() -> None:
-        asking.stop_intake()
+        queries.stop_intake()
         lane.close()
 
-    asker = Stage("asker", lambda: asyncio.run(_refused(asking, 504)), lambda _name, error: errors.append(error))
+    asker = Stage("asker", lambda: asyncio.run(_refused(queries, 504)), lambda _name, error: errors.append(error))
     stopper = Stage("stopper", stop_and_close, lambda _name, error: errors.append(error))
     asker.start()
     assert inside.wait(WAIT_S)
@@ -59,13 +59,13 @@ def test_the_intake_is_not_stopped_before_a_question_that_is_being_put_into_the_
         stage.join(WAIT_S)
         assert not stage.is_alive()
     assert (errors, len(lane)) == ([], 1)
-    asyncio.run(_refused(asking, 503))
+    asyncio.run(_refused(queries, 503))
     assert len(lane) == 1
 
 
-async def _refused(asking: PendingQueries, status: int) -> None:
+async def _refused(queries: PendingQueries, status: int) -> None:
     with pytest.raises(HttpError) as refused:
-        await asking.ask(b"{}")
+        await queries.reply_to(b"{}")
     assert refused.value.status == status
 
 
@@ -93,9 +93,9 @@ def test_a_reply_given_before_closing_still_arrives(serve: Serve) -> None:
 def test_a_reply_after_the_end_is_forgotten(serve: Serve) -> None:
     serving = serve()
     serving.send().close()
-    question = serving.taken()
+    request = serving.taken()
     serving.server.close(WAIT_S)
-    question.asked.reply(HITS, deadline_s=None)
+    reply_to(request)
 
 
 def test_closing_cuts_off_connections_that_say_nothing_or_read_nothing(serve: Serve) -> None:
@@ -120,21 +120,21 @@ def test_after_closing_nobody_listens(serve: Serve) -> None:
 
 def test_a_server_that_was_never_started_gives_its_port_back() -> None:
     table = HttpTable(port=0)
-    server = HttpServer(listen(table), table, lambda _question: True, say=_silent, on_crash=_crashed)
+    server = HttpServer(listen(table), table, lambda _request: True, say=_silent, on_crash=_crashed)
     server.close(WAIT_S)
     listen(HttpTable(port=server.listening.port)).socket.close()
 
 
 def test_a_server_that_is_closed_at_once_ends() -> None:
     table = HttpTable(port=0)
-    server = HttpServer(listen(table), table, lambda _question: True, say=_silent, on_crash=_crashed)
+    server = HttpServer(listen(table), table, lambda _request: True, say=_silent, on_crash=_crashed)
     server.start()
     server.close(WAIT_S)
     assert not server.is_alive
 
 
 def test_a_request_that_fails_as_nobody_expected_is_answered_and_said_and_stops_nothing(serve: Serve) -> None:
-    serving = serve(concurrency=1)
+    serving = serve(max_open_queries=1)
     serving.fault = KeyError("planted")
     for _ in range(2):
         answer = receive(serving.send())
@@ -152,7 +152,7 @@ def test_a_thread_that_cannot_serve_is_a_crash() -> None:
     crashes: list[tuple[str, Exception]] = []
     table = HttpTable(port=0)
     listening = listen(table)
-    server = HttpServer(listening, table, lambda _question: True, say=_silent, on_crash=lambda name, error: crashes.append((name, error)))
+    server = HttpServer(listening, table, lambda _request: True, say=_silent, on_crash=lambda name, error: crashes.append((name, error)))
     listening.socket.close()
     server.start()
     server.close(WAIT_S)

@@ -1,26 +1,38 @@
-"""Dead letters by stage and kind: a few words, whatever the reason says."""
+"""Every fault gives a dead letter with its stage and its text, and has labels that the metric shows from the start."""
 
 import pytest
 
+from consumers.decode.decoder import TooLarge, Undecodable
 from consumers.record import Record
-from worker.indexing.dead_letter_reasons import KINDS, REFUSED_BY_SINK, kind_of, letter_of
-from worker.indexing.pieces import TOO_MANY_CHUNKS
+from consumers.rejection import RejectedPiece, Rejection
+from sinks.sink import SinkRejected
+from worker.embedding.embed import rejected_text
+from worker.embedding.model.vectors import EmbeddingFailed
+from worker.indexing.dead_letter_reasons import REJECTION_KINDS, TOO_MANY_CHUNKS, letter_of, refused_by_sink
 
 RECORD = Record("logs", 0, 7, "e1", 0, None, b"x", ())
 
 
 @pytest.mark.parametrize(
-    ("reason", "pieces", "kind"),
+    ("rejection", "stage", "kind", "reason"),
     [
-        ("undecodable: not valid UTF-8", [], ("decode", "undecodable")),
-        ("too_large: 5000000 bytes, 1000000 are allowed", [], ("decode", "too_large")),
-        (TOO_MANY_CHUNKS, [(0, 0, TOO_MANY_CHUNKS)], ("chunk", "too_many_chunks")),
-        ("the engine fails on this text: 7 is odd", [(0, 0, "x")], ("embed", "rejected")),
-        (f"{REFUSED_BY_SINK}value too long: 70000", [(0, 0, "x")], ("store", "refused")),
+        (Undecodable("not valid UTF-8").rejection, "decode", "undecodable", "undecodable: not valid UTF-8"),
+        (TooLarge("21 bytes, 20 are allowed").rejection, "decode", "too_large", "too_large: 21 bytes, 20 are allowed"),
+        (TOO_MANY_CHUNKS, "chunk", "too_many_chunks", "too_many_chunks"),
+        (rejected_text(EmbeddingFailed("the engine fails: 7")), "embed", "rejected", "the engine fails: 7"),
+        (refused_by_sink(SinkRejected("too long: 70000")), "store", "refused", "refused by the sink: too long: 70000"),
     ],
+    ids=["undecodable", "too large", "too many chunks", "failed text", "refused row"],
 )
-def test_every_letter_has_a_stage_and_a_kind_that_are_known_beforehand(
-    reason: str, pieces: list[tuple[int, int, str]], kind: tuple[str, str]
-) -> None:
-    assert kind_of(letter_of(RECORD, reason, pieces)) == kind
-    assert kind[1] in KINDS[kind[0]]
+def test_a_fault_says_its_stage_its_kind_and_its_reason(rejection: Rejection, stage: str, kind: str, reason: str) -> None:
+    assert rejection == (stage, kind, reason)
+    assert kind in REJECTION_KINDS[rejection.stage]
+    letter = letter_of(RECORD, rejection, [])
+    assert (letter.stage, letter.reason, letter.pieces) == (stage, reason, [])
+
+
+def test_a_letter_lists_each_rejected_piece_with_its_own_reason() -> None:
+    refused = refused_by_sink(SinkRejected("no"))
+    letter = letter_of(RECORD, TOO_MANY_CHUNKS, [RejectedPiece(1, 0, TOO_MANY_CHUNKS), RejectedPiece(2, 3, refused)])
+    assert (letter.stage, letter.reason) == ("chunk", "too_many_chunks")
+    assert letter.pieces == [(1, 0, "too_many_chunks"), (2, 3, "refused by the sink: no")]

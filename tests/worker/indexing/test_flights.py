@@ -5,6 +5,7 @@ import pytest
 from consumers.decode.decoder import LogEntry
 from consumers.ledger import Ledger
 from consumers.record import Partition
+from tests.consumers.records import rejection
 from tests.worker.chain import LOGS, Letters, record
 from worker.indexing.flights import Completed, Flights
 from worker.messages import Chunk, Source
@@ -72,14 +73,14 @@ def test_landing_twice_hands_nothing_out_twice(flights: Flights, chunks: Chunks)
 def test_a_failed_flight_gives_back_its_lines_and_remembers_why(flights: Flights, chunks: Chunks) -> None:
     first, second, later = chunks("a"), chunks("a"), chunks("a")
     flights.board([first, second])
-    assert flights.fail("a" * 32, "not finite") == [first, second]
-    assert flights.board([later]) == ([], [], [(later, "not finite")])
-    assert flights.fail("a" * 32, "not finite") == []
+    assert flights.fail("a" * 32, rejection("not finite")) == [first, second]
+    assert flights.board([later]) == ([], [], [(later, rejection("not finite"))])
+    assert flights.fail("a" * 32, rejection("not finite")) == []
 
 
 def test_a_rejected_template_does_not_touch_others(flights: Flights, chunks: Chunks) -> None:
     flights.board([chunks("a"), chunks("b")])
-    flights.fail("a" * 32, "bad")
+    flights.fail("a" * 32, rejection("bad"))
     assert len(flights.land([landing("b")])) == 1
 
 
@@ -97,10 +98,10 @@ def test_rejected_templates_are_bounded_and_the_oldest_goes_first(chunks: Chunks
     flights = Flights(most_rejected=2)
     for template in "abc":
         flights.board([chunks(template)])
-        flights.fail(template * 32, f"because {template}")
+        flights.fail(template * 32, rejection(f"because {template}"))
     boarding = flights.board([chunks("a"), chunks("b"), chunks("c")])
     assert [chunk.template[0] for chunk in boarding.mine] == ["a"]
-    assert [reason for _, reason in boarding.rejected] == ["because b", "because c"]
+    assert [why.reason for _, why in boarding.rejected] == ["because b", "because c"]
 
 
 def test_a_template_is_known_no_longer_than_it_may_be(chunks: Chunks) -> None:
@@ -129,7 +130,7 @@ def test_tokens_that_were_not_embedded_again_are_saved(flights: Flights, chunks:
 
 def test_nothing_is_saved_by_a_template_that_failed(flights: Flights, chunks: Chunks) -> None:
     flights.board([chunks("a"), chunks("a")])
-    flights.fail("a" * 32, "bad")
+    flights.fail("a" * 32, rejection("bad"))
     flights.board([chunks("a")])
     assert (flights.total().tokens_saved, flights.total().rejected, flights.total().collapsed) == (0, 3, 0)
 

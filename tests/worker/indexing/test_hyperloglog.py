@@ -14,8 +14,8 @@ def test_digests_are_counted_to_a_few_per_cent_however_often_they_come(number: i
     distinct = HyperLogLog()
     randoms = random.Random(number)
     digests = [randoms.randbytes(16).hex() for _ in range(number)]
-    distinct.add(words_of(digests))
-    distinct.add(words_of(digests[: number // 2]))
+    distinct.add_digests(words_of(digests))
+    distinct.add_digests(words_of(digests[: number // 2]))
     assert abs(int(distinct) - number) <= 0.04 * number  # five standard errors
 
 
@@ -25,7 +25,7 @@ def test_many_counts_are_right_on_average(number: int) -> None:
     counts = []
     for _ in range(24):
         distinct = HyperLogLog()
-        distinct.add(randoms.integers(0, 1 << 64, size=(number, 2), dtype=np.uint64))
+        distinct.add_digests(randoms.integers(0, 1 << 64, size=(number, 2), dtype=np.uint64))
         counts.append(int(distinct))
     assert abs(sum(counts) / 24 - number) <= 0.006 * number  # three and a half standard errors of the mean
 
@@ -34,8 +34,8 @@ def test_two_counts_together_count_what_both_have_once() -> None:
     randoms = random.Random(1_000)
     digests = [randoms.randbytes(16).hex() for _ in range(1_000)]
     left, right = HyperLogLog(), HyperLogLog()
-    left.add(words_of(digests[:600]))
-    right.add(words_of(digests[400:]))
+    left.add_digests(words_of(digests[:600]))
+    right.add_digests(words_of(digests[400:]))
     left.merge(right)
     assert abs(int(left) - 1_000) <= 40
     assert abs(int(right) - 600) <= 24

@@ -11,12 +11,12 @@ A, B, C = "a" * 32, "b" * 32, "c" * 32
 
 
 def found(known: KnownTemplates, *templates: str, now_s: float = 0.0) -> list[int]:
-    return known.find(templates, words_of(templates), now_s)
+    return known.find_tokens(templates, words_of(templates), now_s)
 
 
 def test_what_was_added_is_found_with_its_tokens() -> None:
     known = KnownTemplates(most=10)
-    known.add(A, 7, 0.0)
+    known.add_template(A, 7, 0.0)
     assert found(known, B, A, A) == [-1, 7, 7]
 
 
@@ -24,7 +24,7 @@ def test_what_was_added_long_ago_is_found_in_the_columns() -> None:
     known = KnownTemplates(most=100_000)
     templates = [secrets.token_hex(16) for _ in range(20_000)]
     for number, template in enumerate(templates):
-        known.add(template, number, float(number))
+        known.add_template(template, number, float(number))
     assert found(known, *templates) == list(range(20_000))
     assert found(known, A) == [-1]
 
@@ -32,11 +32,11 @@ def test_what_was_added_long_ago_is_found_in_the_columns() -> None:
 @pytest.mark.parametrize("most", [8, 100_000], ids=["columns", "dict"])
 def test_a_template_is_forgotten_after_its_time_and_may_be_added_anew(most: int) -> None:
     known = KnownTemplates(most=most, keep_s=60.0)
-    known.add(A, 7, 100.0)
-    known.add(B, 8, 130.0)
+    known.add_template(A, 7, 100.0)
+    known.add_template(B, 8, 130.0)
     assert found(known, A, B, now_s=160.0) == [7, 8]
     assert found(known, A, B, now_s=160.1) == [-1, 8]
-    known.add(A, 9, 161.0)
+    known.add_template(A, 9, 161.0)
     assert found(known, A, B, now_s=190.5) == [9, -1]
 
 
@@ -45,7 +45,7 @@ def test_they_are_bounded_and_the_oldest_go_first(most: int) -> None:
     known = KnownTemplates(most=most)
     templates = [f"{number:016x}{0:016x}" for number in range(100)]
     for template in templates:
-        known.add(template, 1, 0.0)
+        known.add_template(template, 1, 0.0)
     there = [template for template, tokens in zip(templates, found(known, *templates), strict=True) if tokens >= 0]
     assert len(there) <= most
     assert there == templates[-len(there) :]
@@ -55,8 +55,8 @@ def test_they_are_bounded_and_the_oldest_go_first(most: int) -> None:
 def test_digests_of_which_only_one_half_is_equal_are_different() -> None:
     halves = ["0" * 16, "1" * 16]
     known = KnownTemplates(most=8)
-    known.add(halves[0] + halves[0], 5, 0.0)
-    known.add(C, 6, 0.0)  # folds the first into the columns
+    known.add_template(halves[0] + halves[0], 5, 0.0)
+    known.add_template(C, 6, 0.0)  # merges the first into the columns
     assert found(known, halves[0] + halves[0], halves[0] + halves[1], halves[1] + halves[0]) == [5, -1, -1]
 
 

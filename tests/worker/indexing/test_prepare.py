@@ -6,9 +6,10 @@ import tracemalloc
 
 import pytest
 
-from consumers.ledger import Reject
+from consumers.rejection import RejectedPiece
 from tests.worker.chain import LOGS, Chain
 from tests.worker.conftest import NewChain
+from worker.indexing.dead_letter_reasons import TOO_MANY_CHUNKS
 from worker.messages import EmbeddedChunk, EncodedChunk
 from worker.runtime.limits import LimitReached
 
@@ -68,7 +69,7 @@ def test_a_cached_vector_goes_to_the_sink_as_a_template(chain: Chain) -> None:
     chain.feed("disk full")
     chain.embed()
     chain.store_lane.take(10)  # as if the process had been restarted with its cache: the row was never written
-    chain.flights.fail(chain.digest("disk full"), "restart")
+    chain.flights.fail(chain.digest("disk full"), TOO_MANY_CHUNKS)
     chain.flights._rejected.clear()  # noqa: SLF001 - the rest of the restart
     chain.feed("disk full")
     waiting = chain.store_lane.take(10)
@@ -176,7 +177,7 @@ def test_an_undecodable_record_is_one_dead_letter_and_its_neighbours_are_stored(
     chain.feed("before", b"\xff\xfe", "after")
     chain.run()
     assert chain.stored() == [(0, "before"), (2, "after")]
-    assert [(receipt.record.offset, reason, pieces) for receipt, reason, pieces in chain.letters.posted] == [
+    assert [(receipt.record.offset, first.reason, pieces) for receipt, first, pieces in chain.letters.posted] == [
         (1, "undecodable: not valid UTF-8", [])
     ]
     assert chain.committable() == 3
@@ -218,7 +219,7 @@ def test_a_record_above_the_limit_is_one_dead_letter_and_its_neighbours_are_stor
     chain.feed("before", LARGE, "after")
     chain.run()
     assert chain.stored() == [(0, "before"), (2, "after")]
-    assert [(receipt.record.offset, reason, pieces) for receipt, reason, pieces in chain.letters.posted] == [
+    assert [(receipt.record.offset, first.reason, pieces) for receipt, first, pieces in chain.letters.posted] == [
         (1, "too_large: 1000001 bytes, 1000000 are allowed", [])
     ]
     assert chain.committable() == 3
@@ -242,7 +243,7 @@ def test_a_piece_of_too_many_chunks_is_rejected_and_the_records_others_are_store
     chain.feed(json.dumps([{"message": "first"}, {"message": LONG}, {"message": "last"}]))
     chain.run()
     assert [(line.sub, line.text) for line in chain.sink.lines.values()] == [(0, "first"), (2, "last")]
-    assert [(reason, pieces) for _, reason, pieces in chain.letters.posted] == [("too_many_chunks", [Reject(1, 0, "too_many_chunks")])]
+    assert [(first, pieces) for _, first, pieces in chain.letters.posted] == [(TOO_MANY_CHUNKS, [RejectedPiece(1, 0, TOO_MANY_CHUNKS)])]
     assert chain.committable() == 1
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from consumers.ledger import Reject
+from consumers.rejection import RejectedPiece
 from sinks.row import LEVEL_BYTES, SERVICE_BYTES, LineRow, TemplateRow
 from sinks.sink import SinkBroken, SinkBusy, SinkRejected
 from tests.worker.chain import LOGS, Chain
@@ -141,7 +141,7 @@ def test_only_lines_that_the_sink_refuses_alone_become_dead_letters(chain: Chain
     chain.feed(*lines)
     chain.run()
     assert chain.letters.offsets() == sorted(bad)
-    assert all(reason.startswith("refused by the sink: ") for _, reason, _ in chain.letters.posted)
+    assert all(first.reason.startswith("refused by the sink: ") for _, first, _ in chain.letters.posted)
     assert chain.stored() == [(number, line) for number, line in enumerate(lines) if number not in bad]
     assert chain.committable() == 7
 
@@ -206,7 +206,7 @@ def test_a_refused_piece_makes_a_dead_letter_of_that_piece_only(chain: Chain) ->
     chain.run()
     assert [(line.sub, line.text) for line in chain.sink.lines.values()] == [(0, "first 1"), (2, "last 3")]
     assert [[(piece.sub, piece.chunk) for piece in pieces] for _, _, pieces in chain.letters.posted] == [[(1, 0)]]
-    assert isinstance(chain.letters.posted[0][2][0], Reject)
+    assert isinstance(chain.letters.posted[0][2][0], RejectedPiece)
 
 
 def test_a_record_with_a_refused_piece_settles_when_its_dead_letter_is_delivered(chain: Chain) -> None:

@@ -8,7 +8,7 @@ import grpc
 import pytest
 from pymilvus import MilvusClient
 
-from sinks.milvus.settings import MilvusSettings
+from sinks.milvus.settings import MilvusSettings, VectorSpace
 from sinks.milvus.sink import MilvusSink
 from tests.sinks.stub_server import StubServer
 from tests.worker.chain import Chain
@@ -27,7 +27,7 @@ def server(tmp_path: Path) -> Iterator[StubServer]:
 
 @pytest.fixture
 def remote(server: StubServer) -> Iterator[MilvusSink]:
-    sink = MilvusSink(MilvusSettings(uri=server.uri, dim=384, space="space-1", timeout_s=PATIENT_S))
+    sink = MilvusSink(MilvusSettings(uri=server.uri, timeout_s=PATIENT_S), VectorSpace(384, "space-1"))
     sink.open()
     yield sink
     sink.close()

@@ -7,13 +7,13 @@ from typing import Any, cast
 
 from producers.kafka import Delivered, KafkaProducer, QueueFull
 from worker.observability.canary import Canary
-from worker.query import QueryRequest
+from worker.query import QueryReply, QueryRequest
 
 LOST_S = 60.0
 
 
 class Line:
-    """The way of a line and of a question, both as the test says.
+    """The log topic, the query lane and the clock of a canary, all under the test's control.
 
     Each reading of the clock takes `step_s`.
     """
@@ -27,7 +27,7 @@ class Line:
         self.is_delivered = True
         self.is_open = True
         self.invisible = 0
-        """So many questions find other canaries only."""
+        """How many queries find other canaries only."""
         self.canary = Canary(
             cast("KafkaProducer", self), "logs", self.ask, every_s=5, lost_s=LOST_S, clock=self.clock, wall_ms=lambda: 1_000_000.0
         )
@@ -43,23 +43,24 @@ class Line:
         self.sent.append((topic, value.decode()))
         delivered(None if self.is_delivered else "no broker")
 
-    def ask(self, question: QueryRequest) -> bool:
+    def ask(self, request: QueryRequest) -> bool:
         if not self.is_open:
             return False
-        self.asked.append(json.loads(question.value or b""))
+        self.asked.append(json.loads(request.value or b""))
         texts = ["vectail canary 99999999x"]
         if self.invisible:
             self.invisible -= 1
         else:
             texts.append(self.sent[-1][1])
         hits = [{"text": text} for text in texts]
-        threading.Thread(target=question.asked.reply, args=(json.dumps({"hits": hits}).encode(),), kwargs={"deadline_s": None}).start()
+        reply = QueryReply(json.dumps({"hits": hits}).encode(), "answered")
+        threading.Thread(target=request.requester.reply, args=(reply,), kwargs={"deadline_s": None}).start()
         return True
 
 
 def test_a_line_that_a_search_shows_is_found() -> None:
     line = Line()
-    line.canary.turn(cast("KafkaProducer", line))
+    line.canary.send_and_find(cast("KafkaProducer", line))
     assert line.canary.tally.results == {"found": 1}
     ((topic, text),) = line.sent
     assert topic == "logs"
@@ -73,7 +74,7 @@ def test_a_line_that_a_search_shows_is_found() -> None:
 def test_it_asks_until_its_own_line_is_there_and_counts_all_of_that_time() -> None:
     line = Line()
     line.invisible = 3
-    line.canary.turn(cast("KafkaProducer", line))
+    line.canary.send_and_find(cast("KafkaProducer", line))
     assert line.canary.tally.results == {"found": 1}
     assert len(line.asked) == 4
     assert line.canary.tally.seconds.seen().total >= 3
@@ -83,7 +84,7 @@ def test_what_nobody_finds_in_time_is_lost() -> None:
     line = Line()
     line.step_s = 10.0
     line.invisible = 10**6
-    line.canary.turn(cast("KafkaProducer", line))
+    line.canary.send_and_find(cast("KafkaProducer", line))
     assert line.canary.tally.results == {"lost": 1}
     assert line.canary.tally.seconds.seen().total == 0.0
 
@@ -92,9 +93,9 @@ def test_what_kafka_does_not_take_is_lost_and_nobody_is_asked() -> None:
     line = Line()
     line.step_s = 10.0
     line.is_delivered = False
-    line.canary.turn(cast("KafkaProducer", line))
+    line.canary.send_and_find(cast("KafkaProducer", line))
     line.is_full = True
-    line.canary.turn(cast("KafkaProducer", line))
+    line.canary.send_and_find(cast("KafkaProducer", line))
     assert line.canary.tally.results == {"lost": 2}
     assert line.asked == []
 
@@ -103,7 +104,7 @@ def test_a_worker_that_takes_no_question_yet_is_asked_again() -> None:
     line = Line()
     line.step_s = 10.0
     line.is_open = False
-    line.canary.turn(cast("KafkaProducer", line))
+    line.canary.send_and_find(cast("KafkaProducer", line))
     assert line.canary.tally.results == {"lost": 1}
 
 
@@ -112,5 +113,5 @@ def test_once_stopped_it_sends_no_more_and_looks_no_longer() -> None:
     line.canary.stop()
     line.canary.body()
     assert line.sent == []
-    line.canary.turn(cast("KafkaProducer", line))
+    line.canary.send_and_find(cast("KafkaProducer", line))
     assert line.canary.tally.results == {}

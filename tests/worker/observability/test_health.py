@@ -55,7 +55,7 @@ class Worker:
 
     def ready(self) -> Verdict:
         for probe in self.probes:
-            probe.turn()
+            probe.check_once()
         return self.health.ready()
 
 

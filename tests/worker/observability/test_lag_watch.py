@@ -4,15 +4,16 @@ from collections.abc import Mapping
 
 import pytest
 
+from consumers.groupless.reader import OffsetRange
 from consumers.record import Partition
-from worker.groups.kafka import OffsetRange
-from worker.groups.offsets import GroupTopics
+from consumers.source import KafkaRefused
+from worker.groups.offsets import ConsumerGroup
 from worker.observability.lag_watch import LagWatch
 from worker.observability.probe import ProbeFailed
-from worker.runtime.kafka_admin import BrokerAway, KafkaRefused
+from worker.runtime.kafka_admin import BrokerAway
 
-LOGS = GroupTopics("vectail", ("logs",), "earliest")
-QUERIES = GroupTopics("vectail-queries", ("queries",), "earliest")
+LOGS = ConsumerGroup("vectail", ("logs",), "earliest")
+QUERIES = ConsumerGroup("vectail-queries", ("queries",), "earliest")
 
 
 class Broker:
@@ -37,7 +38,7 @@ class Broker:
     def committed(self, _group: str, partitions: list[Partition]) -> dict[Partition, int | None]:
         return {partition: self.done.get(partition) for partition in partitions}
 
-    def bounds(self, partitions: list[Partition]) -> dict[Partition, OffsetRange]:
+    def offset_ranges(self, partitions: list[Partition]) -> dict[Partition, OffsetRange]:
         return {partition: OffsetRange(0, self.ends[partition]) for partition in partitions}
 
     def times_at(self, places: Mapping[Partition, int]) -> dict[Partition, int]:
@@ -59,33 +60,33 @@ class Scene:
         )
 
     def lags(self) -> dict[Partition, int]:
-        return {partition: standing.lag.records for partition, standing in self.watch.standings.items()}
+        return {partition: standing.lag.records for partition, standing in self.watch.by_partition.items()}
 
 
 def test_it_shows_what_the_worker_owns_of_both_groups_and_nothing_else() -> None:
     scene = Scene()
-    scene.watch.ask()
+    scene.watch.read()
     assert scene.lags() == {Partition("logs", 0): 60, Partition("logs", 2): 100, Partition("queries", 0): 2}
     assert scene.broker.asked_times == [{Partition("logs", 0): 40, Partition("logs", 2): 0, Partition("queries", 0): 5}]
-    assert scene.watch.standings[Partition("logs", 0)].lag.seconds == 12.0
-    assert scene.watch.looked_s == 10.0
+    assert scene.watch.by_partition[Partition("logs", 0)].lag.seconds == 12.0
+    assert scene.watch.read_s == 10.0
 
 
 def test_after_a_rebalance_the_next_look_shows_the_new_partitions() -> None:
     scene = Scene()
-    scene.watch.ask()
+    scene.watch.read()
     scene.owned = {Partition("logs", 1)}
-    scene.watch.ask()
+    scene.watch.read()
     assert scene.lags() == {Partition("logs", 1): 0}
 
 
 def test_rates_are_of_two_looks() -> None:
     scene = Scene()
-    scene.watch.ask()
+    scene.watch.read()
     scene.now_s = 20.0
     scene.broker.done[Partition("logs", 0)] = 70
-    scene.watch.ask()
-    lag = scene.watch.standings[Partition("logs", 0)].lag
+    scene.watch.read()
+    lag = scene.watch.by_partition[Partition("logs", 0)].lag
     assert (lag.rate, lag.drain_s) == (3.0, 10.0)
     assert scene.broker.connected == 1
 
@@ -93,12 +94,12 @@ def test_rates_are_of_two_looks() -> None:
 @pytest.mark.parametrize("failure", [BrokerAway("no broker"), KafkaRefused("topic logs does not exist")])
 def test_while_kafka_does_not_answer_the_last_look_stays_and_its_age_tells(failure: Exception) -> None:
     scene = Scene()
-    scene.watch.ask()
+    scene.watch.read()
     scene.now_s, scene.broker.failure = 99.0, failure
     with pytest.raises(ProbeFailed, match=str(failure)):
-        scene.watch.ask()
-    assert scene.watch.looked_s == 10.0
+        scene.watch.read()
+    assert scene.watch.read_s == 10.0
     assert scene.lags()
     scene.broker.failure = None
-    scene.watch.ask()
-    assert scene.watch.looked_s == 99.0
+    scene.watch.read()
+    assert scene.watch.read_s == 99.0

@@ -16,7 +16,7 @@ from tests.fakes.sink import FakeSink
 from tests.worker.running import Ended, World, lines_of, wait_until
 from worker.http.listening import listen
 from worker.observability import metrics as m
-from worker.settings.status_table import HttpTable, StatusTable
+from worker.settings.service_tables import HttpTable, StatusTable
 from worker.settings.tables import DecodeTable, RedactTable
 
 LINES = 40
@@ -25,7 +25,7 @@ Values = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
 
 def ask(running: Ended, path: str, accept: str = "") -> tuple[int, str, str]:
-    listening = running.service.outside.http
+    listening = running.service.connections.http
     assert listening is not None
     client = http.client.HTTPConnection(listening.host, listening.port, timeout=30)
     try:
@@ -64,7 +64,7 @@ def value(found: Values, name: str, **labels: str) -> float:
 
 
 def name_of(metric: m.Metric) -> str:
-    return metric.name.removesuffix("_total") if metric.kind == "counter" else metric.name
+    return metric.name.removesuffix("_total") if metric.type == "counter" else metric.name
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_every_metric_is_there_under_its_kind_with_its_labels_and_its_meaning(fe
     found = families(fed)
     for metric in m.METRICS:
         family = found[name_of(metric)]
-        assert (family.type, family.documentation) == (metric.kind, metric.meaning), metric.name
+        assert (family.type, family.documentation) == (metric.type, metric.help), metric.name
         assert family.samples, metric.name
         for sample in family.samples:
             assert set(sample.labels) - {"le"} == set(metric.labels), metric.name

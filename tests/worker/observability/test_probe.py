@@ -2,7 +2,7 @@
 
 import threading
 
-from worker.observability.probe import PATIENCE_S, Probe, ProbeFailed
+from worker.observability.probe import ANSWER_LIMIT_S, Probe, ProbeFailed
 
 WAIT_S = 20.0
 
@@ -28,34 +28,34 @@ class Asked:
 
 
 def test_before_the_first_answer_nothing_is_well() -> None:
-    assert Asked().probe.complaint() == "not asked yet"
+    assert Asked().probe.error_line() == "not asked yet"
 
 
 def test_it_says_what_is_wrong_until_it_is_not_any_more() -> None:
     asked = Asked()
     asked.wrong = "away"
-    asked.probe.turn()
-    assert asked.probe.complaint() == "away"
+    asked.probe.check_once()
+    assert asked.probe.error_line() == "away"
     asked.wrong = ""
-    asked.probe.turn()
-    assert asked.probe.complaint() == ""
+    asked.probe.check_once()
+    assert asked.probe.error_line() == ""
 
 
 def test_a_question_that_stays_open_for_too_long_is_no_answer_and_a_late_one_is() -> None:
     asked = Asked()
-    asked.probe.turn()
+    asked.probe.check_once()
     asked.may_answer.clear()
     asked.has_begun.clear()
-    thread = threading.Thread(target=asked.probe.turn)
+    thread = threading.Thread(target=asked.probe.check_once)
     thread.start()
     assert asked.has_begun.wait(WAIT_S)
-    asked.now_s = PATIENCE_S
-    assert asked.probe.complaint() == ""
-    asked.now_s = PATIENCE_S + 4
-    assert asked.probe.complaint() == "no answer for 7 s"
+    asked.now_s = ANSWER_LIMIT_S
+    assert asked.probe.error_line() == ""
+    asked.now_s = ANSWER_LIMIT_S + 4
+    assert asked.probe.error_line() == "no answer for 7 s"
     asked.may_answer.set()
     thread.join(WAIT_S)
-    assert asked.probe.complaint() == ""
+    assert asked.probe.error_line() == ""
 
 
 def test_it_asks_again_and_again_until_it_is_stopped() -> None:

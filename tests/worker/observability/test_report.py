@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from worker.embedding.cache.tally import Tally
+from worker.embedding.cache.tally import CacheTally
 from worker.indexing.savings import Savings
 from worker.observability.report import EVERY_S, Report
 
@@ -29,12 +29,12 @@ def test_a_topic_without_tokens_saved_nothing() -> None:
 
 
 def test_what_redis_did_is_told_when_it_has_done_something() -> None:
-    tally = Tally()
+    tally = CacheTally()
     told: list[tuple[str, dict[str, Any]]] = []
     report = Report(dict, tally.facts, now_s=0.0, say=lambda event, **facts: told.append((event, facts)))
     report.say()
     tally.add(hits=3, dropped=2)
-    tally.failed("TimeoutError")
+    tally.add_error("TimeoutError")
     for _ in range(2):
         report.say()
     assert told == [("redis", {"hits": 3, "dropped": 2, "error_TimeoutError": 1})]

@@ -1,4 +1,4 @@
-"""What a query gets back, when its receipt settles, and how long a busy sink is waited for."""
+"""What a query gets back, when its receipt settles, and how long a busy sink is retried."""
 
 import json
 from collections.abc import Callable
@@ -69,7 +69,7 @@ def test_a_query_settles_when_its_reply_is_delivered_and_not_before(chain: Chain
     ask_embedded(chain)
     chain.answer()
     assert chain.query_ledger.open_records == 1
-    held[0](True)  # noqa: FBT003 - as ReplySender has it
+    held[0](True)  # noqa: FBT003 - the signature of ReplySender
     assert chain.query_ledger.open_records == 0
 
 
@@ -147,7 +147,7 @@ def test_a_hard_stop_leaves_the_query_open_and_asks_the_sink_no_more(chain: Chai
         chain.answer()
     assert chain.pauses_s == [RETRY_S] * 2
     tried = len(chain.sink.calls)
-    assert tried == 1 + 5 + 5, "all together, then each, twice; after the second pause nobody"
+    assert tried == 1 + 5 + 5, "all together once, then each of them twice; none after the second pause"
     assert (chain.replies, chain.query_ledger.open_records) == ([], 5)
 
 
@@ -222,7 +222,7 @@ def test_the_neighbours_of_a_line_come_in_order_and_without_a_score(chain: Chain
 def test_a_query_that_finds_the_index_busy_holds_nobody_else_up(chain: Chain) -> None:
     chain.feed("disk full")
     chain.run()
-    for deadline_ms in (7_000, 1_500):  # both were sent a second ago
+    for deadline_ms in (7_000, 1_500):  # a chain's records were sent a second ago
         chain.ask({"text": "disk full", "deadline_ms": deadline_ms})
     chain.ask({"text": "disk full", "k": 0})
     chain.sink.busy_calls = 10

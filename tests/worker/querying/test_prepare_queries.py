@@ -1,4 +1,4 @@
-"""The prepare step for queries: what is refused at the door, and which way the rest goes."""
+"""The prepare step for queries: what is refused at once, and where the rest goes."""
 
 import json
 
@@ -7,8 +7,8 @@ import pytest
 
 from tests.worker.chain import QUERIES, REPLIES, Chain, record
 from tests.worker.test_query import BAD
-from worker.messages import Arrival, EncodedQuery, ReadyQuery
-from worker.query import CORRELATION_HEADER, REPLY_TOPIC_HEADER, QueryRequest, Requester
+from worker.messages import EncodedQuery, KafkaRequest, ReadyQuery
+from worker.query import CORRELATION_HEADER, REPLY_TOPIC_HEADER, QueryReply, QueryRequest, Requester
 
 
 def encoded(chain: Chain) -> list[EncodedQuery]:
@@ -44,7 +44,7 @@ def test_a_query_for_another_reply_topic_is_counted_and_settled_but_not_answered
         headers += ((REPLY_TOPIC_HEADER, reply_topic.encode("utf-8", "surrogateescape")),)
     receipt = chain.query_ledger.admit(record(0, b'{"text": "a"}', partition=QUERIES, headers=headers))
     assert receipt is not None
-    chain.prepare_queries.step([Arrival(receipt, chain.now_s)])
+    chain.prepare_queries.step([KafkaRequest(receipt, chain.now_s)])
     assert chain.prepare_queries.tally.unanswerable == 1
     assert chain.query_ledger.tally["dropped:unanswerable"] == 1
     assert chain.query_ledger.committable() == {QUERIES: 1}
@@ -55,7 +55,7 @@ def test_a_query_for_another_reply_topic_is_counted_and_settled_but_not_answered
 def test_a_query_without_a_correlation_id_is_answered_without_one(chain: Chain) -> None:
     receipt = chain.query_ledger.admit(record(0, b"{}", partition=QUERIES, headers=((REPLY_TOPIC_HEADER, REPLIES.encode()),)))
     assert receipt is not None
-    chain.prepare_queries.step([Arrival(receipt, chain.now_s)])
+    chain.prepare_queries.step([KafkaRequest(receipt, chain.now_s)])
     chain.answer()
     assert chain.replies[0].correlation_id == b""
 
@@ -141,7 +141,7 @@ def test_the_vector_of_a_query_that_was_cut_is_not_kept_under_the_digest_of_the_
         chain.ask({"text": text})
     chain.embed()
     assert len(chain.answer()) == 2
-    whole, short = (one.digest for one in chain.prepare_queries.encoder.treat(["disk " * 800, "disk full"]))
+    whole, short = (chain.digest(chain.mask(text)) for text in ("disk " * 800, "disk full"))
     assert list(chain.levels.get_many([whole, short])) == [short]
 
 
@@ -149,8 +149,8 @@ def test_queries_of_a_dead_generation_are_dropped(chain: Chain) -> None:
     receipt = chain.query_ledger.admit(record(0, b'{"text": "a"}', partition=QUERIES, headers=((REPLY_TOPIC_HEADER, REPLIES.encode()),)))
     assert receipt is not None
     chain.query_ledger.revoke([QUERIES])
-    chain.prepare_queries.step([Arrival(receipt, chain.now_s)])
-    assert (chain.prepare_queries.tally.asked, len(chain.embed_lane), len(chain.answer_lane)) == (0, 0, 0)
+    chain.prepare_queries.step([KafkaRequest(receipt, chain.now_s)])
+    assert (chain.prepare_queries.tally.received, len(chain.embed_lane), len(chain.answer_lane)) == (0, 0, 0)
     assert chain.query_ledger.open_bytes == 0
 
 
@@ -164,29 +164,30 @@ def test_odd_texts_are_queries_too(chain: Chain) -> None:
 
 def test_the_wait_counts_from_when_the_request_was_polled(chain: Chain) -> None:
     chain.cache.put_many({chain.digest("disk full"): np.eye(384, dtype=np.float32)[5]})
-    chain.prepare_queries.step([Arrival(chain.query("disk full"), chain.now_s - 0.25)])
+    chain.prepare_queries.step([KafkaRequest(chain.query("disk full"), chain.now_s - 0.25)])
     assert chain.answer()[0]["seconds"] == {"wait": 0.25, "embed": 0.0, "search": 0.0}
 
 
 def test_a_deadline_that_passed_while_the_query_waited_to_be_prepared_counts(chain: Chain) -> None:
-    chain.prepare_queries.step([Arrival(chain.query("disk full", deadline_ms=1_200), chain.now_s - 0.3)])
+    chain.prepare_queries.step([KafkaRequest(chain.query("disk full", deadline_ms=1_200), chain.now_s - 0.3)])
     assert chain.answer()[0]["error"]["code"] == "expired"
 
 
-def test_a_question_that_did_not_come_over_kafka_takes_the_same_way(chain: Chain) -> None:
+def test_a_query_that_did_not_come_over_kafka_takes_the_same_way(chain: Chain) -> None:
     chain.feed("disk full")
     chain.run()
-    got: list[bytes] = []
+    got: list[QueryReply] = []
 
-    def reply(value: bytes, *, deadline_s: float | None) -> None:
-        got.append(value)
+    def reply(reply: QueryReply, *, deadline_s: float | None) -> None:
+        got.append(reply)
         assert deadline_s == chain.now_s + 0.5
 
     chain.prepare_queries.step([QueryRequest(b'{"text": "disk full", "deadline_ms": 500}', Requester(reply, chain.now_s))])
-    assert chain.prepare_queries.tally.asked == 1
+    assert chain.prepare_queries.tally.received == 1
     chain.embed()
     chain.answer()
-    assert [hit["text"] for hit in json.loads(got[0])["hits"]] == ["disk full"]
+    assert [hit["text"] for hit in json.loads(got[0].value)["hits"]] == ["disk full"]
+    assert got[0].code == "answered"
     assert chain.replies == []
 
 
@@ -237,7 +238,7 @@ def test_the_queries_of_a_list_each_go_their_own_way(chain: Chain) -> None:
     chain.cache.put_many({chain.digest("disk full"): vector})
     receipts = [chain.query(text) for text in ("disk full 7", "network down", "login failed")]
     bad = chain.query("login", k=0)
-    chain.prepare_queries.step([Arrival(one, chain.now_s) for one in (receipts[0], bad, *receipts[1:])])
+    chain.prepare_queries.step([KafkaRequest(one, chain.now_s) for one in (receipts[0], bad, *receipts[1:])])
     assert [query.query.text for query in encoded(chain)] == ["network down", "login failed"]
     answerable = chain.answer_lane.take(10) or []
     assert [type(one).__name__ for one in answerable] == ["FailedQuery", "ReadyQuery"]

@@ -1,6 +1,6 @@
-"""Queries flow whatever the logs wait for: the two share the engine and the index, and nothing else.
+"""Queries are answered whatever the logs wait for: the two share the engine and the index, and nothing else.
 
-A whole service on the embedded broker each time. Lines are held up on their way; a query asked meanwhile must be answered.
+Each test runs a whole service on the embedded broker, holds up the lines on their way, and asks a query meanwhile.
 """
 
 import socket
@@ -17,8 +17,9 @@ from tests.worker.running import PARTITIONS, WAIT_S, Ended, World, lines_of, wai
 from worker.embedding.cache.redis_cache import RedisCache
 from worker.embedding.loaded import space_of
 from worker.embedding.model.prepared import PreparedModel
-from worker.runtime.exit_codes import DRAINED
-from worker.settings.tables import LimitTable, RedisTable
+from worker.runtime.process import DRAINED
+from worker.settings.service_tables import LimitTable
+from worker.settings.tables import RedisTable
 
 CAP = 20
 FIRST = "disk failed after 1 s"
@@ -26,7 +27,7 @@ FIRST = "disk failed after 1 s"
 
 @contextmanager
 def writes_held(sink: FakeSink) -> Iterator[threading.Event]:
-    """Let no write end meanwhile; gives an event that is set once one has begun."""
+    """Block every write meanwhile; yields an event that is set once one has begun."""
     begun, free = threading.Event(), threading.Event()
 
     def hold(_rows: object) -> None:
@@ -42,8 +43,8 @@ def writes_held(sink: FakeSink) -> Iterator[threading.Event]:
 
 
 def is_revoking(running: Ended) -> bool:
-    """Whether the log poller is inside `on_revoke` right now."""
-    (poller, _) = running.service._pollers  # noqa: SLF001 - the thread itself: others of its name may be left from other services
+    """Whether the log poller is inside `on_revoke`."""
+    (_, poller), _ = running.service.pollers
     frame = sys._current_frames().get(poller.ident or 0)  # noqa: SLF001 - documented, for debuggers
     return any(one.f_code.co_name == "on_revoke" for one, _ in traceback.walk_stack(frame))
 
@@ -99,12 +100,12 @@ def test_while_redis_takes_connections_and_never_answers(world: World, prepared_
         assert running.stop() == DRAINED
 
 
-def test_while_the_lines_of_its_own_kind_are_in_flight(world: World) -> None:
+def test_while_the_lines_of_its_own_template_are_in_flight(world: World) -> None:
     running = with_one_line(world)
     with writes_held(world.fake_sink) as begun:
         world.send(["payment declined"] * 3)
         assert begun.wait(WAIT_S)
-        assert found(world, "payment declined") == [FIRST], "its own kind is not stored yet, and it does not wait for it"
+        assert found(world, "payment declined") == [FIRST], "its own template is not stored yet, and the query does not wait for it"
     wait_until(lambda: len(world.stored()) == 4, "the lines")
     assert found(world, "payment declined") == ["payment declined"]
     assert running.stop() == DRAINED

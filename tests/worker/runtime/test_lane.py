@@ -1,12 +1,14 @@
-"""Lanes between threads: order, urgency, rings, and the two ways to end."""
+"""Lanes between threads: order, urgency, wakes, the two ways to end, and the ages of what waits."""
 
 import threading
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from worker.runtime.lane import Lane
+from worker.runtime.lane import Lane, QueueAges
 
 WAIT_S = 20.0
 _MOMENT_S = 0.02
@@ -19,7 +21,7 @@ def lane() -> Lane[int]:
 
 
 class Taker(threading.Thread):
-    """Takes once, on a thread of its own."""
+    """Takes once, on its own thread."""
 
     def __init__(self, lane: Lane[int]) -> None:
         super().__init__(daemon=True)
@@ -103,9 +105,9 @@ def test_a_closed_lane_can_still_be_abandoned(lane: Lane[int]) -> None:
         (lambda lane: lane.put([7], urgent=True), [7]),
         (lambda lane: lane.close(), None),
         (lambda lane: lane.abandon(), None),
-        (lambda lane: lane.ring(), []),
+        (lambda lane: lane.wake(), []),
     ],
-    ids=["put", "urgent", "close", "abandon", "ring"],
+    ids=["put", "urgent", "close", "abandon", "wake"],
 )
 def test_whoever_waits_is_woken(lane: Lane[int], wake: Callable[[Lane[int]], None], taken: list[int] | None) -> None:
     taker = Taker(lane)
@@ -114,37 +116,37 @@ def test_whoever_waits_is_woken(lane: Lane[int], wake: Callable[[Lane[int]], Non
     assert taker.taken == taken
 
 
-def test_a_ring_before_the_wait_is_not_lost_and_counts_once(lane: Lane[int]) -> None:
-    lane.ring()
-    lane.ring()
+def test_a_wake_before_the_wait_is_not_lost_and_counts_once(lane: Lane[int]) -> None:
+    lane.wake()
+    lane.wake()
     assert lane.take(10) == []
     taker = Taker(lane)
     taker.join(_MOMENT_S)
-    assert taker.is_alive(), "one ring ends one wait"
+    assert taker.is_alive(), "one wake ends one wait"
     lane.put([1])
     taker.join(WAIT_S)
     assert taker.taken == [1]
 
 
 @pytest.mark.parametrize("wait", [True, False])
-def test_a_ring_takes_nothing_away_and_ends_with_the_next_take(lane: Lane[int], *, wait: bool) -> None:
+def test_a_wake_takes_nothing_away_and_ends_with_the_next_take(lane: Lane[int], *, wait: bool) -> None:
     lane.put([1, 2])
-    lane.ring()
+    lane.wake()
     assert lane.take(10, wait=wait) == [1, 2]
     taker = Taker(lane)
     taker.join(_MOMENT_S)
     assert taker.is_alive()
-    lane.ring()
+    lane.wake()
     taker.join(WAIT_S)
     assert taker.taken == []
 
 
-def test_a_ring_after_the_end_changes_nothing(lane: Lane[int]) -> None:
+def test_a_wake_after_the_end_changes_nothing(lane: Lane[int]) -> None:
     lane.put([1])
     lane.close()
-    lane.ring()
+    lane.wake()
     assert lane.take(10) == [1]
-    lane.ring()
+    lane.wake()
     assert lane.take(10) is None
 
 
@@ -202,3 +204,23 @@ def test_the_wait_that_is_noted_is_that_of_the_first_usual_entry_of_each_list_ta
     lane.put([12], urgent=True)
     assert lane.take(1) == [12]
     assert lane.waits.seen().buckets[-1][1] == 3
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(min_value=0, max_value=7))))
+def test_the_first_to_leave_is_as_old_as_if_each_entry_had_been_noted(steps: list[tuple[bool, int]]) -> None:
+    ages, queue = QueueAges(), deque[float]()
+    for now_s, (is_arrival, count) in enumerate(steps):
+        if is_arrival:
+            ages.arrived(count, now_s)
+            queue.extend([now_s] * count)
+        elif 0 < count <= len(queue):
+            gone = [queue.popleft() for _ in range(count)]
+            assert ages.left(count) == gone[0]
+
+
+def test_cleared_ages_are_forgotten() -> None:
+    ages = QueueAges()
+    ages.arrived(3, 1.0)
+    ages.clear()
+    ages.arrived(1, 5.0)
+    assert ages.left(1) == 5.0

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import structlog
 
-from worker.runtime.logs import AGAIN_S, RateLimitedLog, announcer, configure_logs, inform
+from worker.runtime.logs import REPEAT_S, RateLimitedLog, configure_logs, inform, rate_limited_log
 
 ROOT = Path(__file__).parents[3]
 STANDS_S = 20.0
@@ -39,11 +39,11 @@ def at(moments_s: list[float]) -> Iterator[float]:
 
 
 def test_a_line_is_said_once_and_again_after_a_minute(announced: list[str]) -> None:
-    moments = at([0.0, 1.0, AGAIN_S - 0.1, AGAIN_S, AGAIN_S + 1, 2 * AGAIN_S])
+    moments = at([0.0, 1.0, REPEAT_S - 0.1, REPEAT_S, REPEAT_S + 1, 2 * REPEAT_S])
     one = RateLimitedLog(announced.append, clock=lambda: next(moments))
     counts = []
     for _ in range(6):
-        one.say("kafka is away")
+        one.warn("kafka is away")
         counts.append(len(announced))
     assert counts == [1, 1, 1, 2, 2, 3]
 
@@ -51,29 +51,29 @@ def test_a_line_is_said_once_and_again_after_a_minute(announced: list[str]) -> N
 def test_different_lines_do_not_silence_each_other(announced: list[str]) -> None:
     one = RateLimitedLog(announced.append, clock=lambda: 0.0)
     for line in ("a", "b", "a", "c", "b"):
-        one.say(line)
+        one.warn(line)
     assert announced == ["a", "b", "c"]
 
 
 def test_what_was_said_is_remembered_within_bounds(announced: list[str]) -> None:
     one = RateLimitedLog(announced.append, clock=lambda: 0.0)
     for number in range(5_000):
-        one.say(f"line {number}")
-    one.say("line 4999")
-    one.say("line 0")
+        one.warn(f"line {number}")
+    one.warn("line 4999")
+    one.warn("line 0")
     assert len(announced) == 5_001
     assert announced[-1] == "line 0"
 
 
 @pytest.mark.parametrize("line", ["two\nlines", "a \x1b[31mcolour", "bell\x07", "nul\x00", "right to left \u202e"])
 def test_control_characters_are_escaped(announced: list[str], line: str) -> None:
-    RateLimitedLog(announced.append).say(line)
+    RateLimitedLog(announced.append).warn(line)
     assert announced[0].isprintable()
     assert announced[0].encode().decode("unicode_escape") == line
 
 
 def test_other_scripts_stay_as_they_are(announced: list[str]) -> None:
-    RateLimitedLog(announced.append).say("Größe … 日志")
+    RateLimitedLog(announced.append).warn("Größe … 日志")
     assert announced == ["Größe … 日志"]
 
 
@@ -82,7 +82,7 @@ def test_a_machine_gets_json_on_standard_error(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(sys, "stderr", error)
     configure_logs()
     inform("starting", topics=["logs"])
-    announcer().say("the sink is away")
+    rate_limited_log().warn("the sink is away")
     lines = [json.loads(line) for line in error.getvalue().splitlines()]
     assert [(line["level"], line["event"]) for line in lines] == [("info", "starting"), ("warning", "the sink is away")]
     assert lines[0]["topics"] == ["logs"]
@@ -103,16 +103,16 @@ def test_quiet_keeps_warnings_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", error)
     configure_logs(quiet=True)
     inform("starting")
-    announcer().say("the sink is away")
+    rate_limited_log().warn("the sink is away")
     assert [json.loads(line)["event"] for line in error.getvalue().splitlines()] == ["the sink is away"]
 
 
 SPEAKER = """
 import faulthandler, sys, threading
-from worker.runtime.logs import announcer, configure_logs, non_blocking_stderr, inform, report_crash
+from worker.runtime.logs import rate_limited_log, configure_logs, non_blocking_stderr, inform, report_crash
 sys.stderr = non_blocking_stderr()
 configure_logs()
-say = announcer().say
+say = rate_limited_log().warn
 for number in range(1_000):
     inform("an event", number=number)
     say(f"line {number}")
@@ -132,6 +132,7 @@ def speak(*prefix: str, stderr: int | None = None) -> "subprocess.CompletedProce
     return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=stderr, text=True, timeout=60, check=False)
 
 
+@pytest.mark.process
 def test_a_log_that_nobody_reads_any_more_ends_nothing() -> None:
     read, write = os.pipe()
     os.close(read)
@@ -140,12 +141,14 @@ def test_a_log_that_nobody_reads_any_more_ends_nothing() -> None:
     assert (ended.returncode, ended.stdout) == (0, "done\n")
 
 
+@pytest.mark.process
 def test_a_log_on_a_full_disk_ends_nothing() -> None:
     with Path("/dev/full").open("wb") as full:
         ended = speak(stderr=full.fileno())
     assert (ended.returncode, ended.stdout) == (0, "done\n")
 
 
+@pytest.mark.process
 def test_a_program_that_is_started_without_a_standard_error_says_nothing() -> None:
     """Number 2 must not become a file or a connection of its own, which then would get the log."""
     ended = speak("/bin/sh", "-c", 'exec "$@" 2>&-', "sh")
@@ -166,6 +169,7 @@ inform("the last")
 """
 
 
+@pytest.mark.process
 def test_a_log_whose_reader_stands_still_stops_nothing_and_then_says_how_many_lines_are_missing() -> None:
     command = [sys.executable, "-c", STANDING]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as speaker:
@@ -185,6 +189,7 @@ def test_a_log_whose_reader_stands_still_stops_nothing_and_then_says_how_many_li
     assert took_s < STANDS_S
 
 
+@pytest.mark.process
 def test_a_log_that_is_read_has_every_line() -> None:
     ended = speak(stderr=subprocess.PIPE)
     assert ended.returncode == 0

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from worker.indexing.store import StoreTally
-from worker.runtime.retry import BACK_OFF_S, Outage
+from worker.runtime.retry import BACK_OFF_S, SinkRetry
 
 
-def told(say: Callable[[str], None]) -> Outage:
-    return Outage(say=say, draw=lambda: 1.0)
+def told(say: Callable[[str], None]) -> SinkRetry:
+    return SinkRetry(say=say, draw=lambda: 1.0)
 
 
 def test_two_minutes_are_three_lines() -> None:
@@ -61,10 +61,10 @@ def test_what_fails_and_recovers_in_turns_is_two_lines_a_minute() -> None:
 
 def test_pauses_grow_and_are_cut_by_up_to_half() -> None:
     said: list[str] = []
-    longest, shortest = told(said.append), Outage(say=said.append, draw=lambda: 0.0)
+    longest, shortest = told(said.append), SinkRetry(say=said.append, draw=lambda: 0.0)
     assert [longest.pause_s(attempt) for attempt in range(8)] == [*BACK_OFF_S, BACK_OFF_S[-1], BACK_OFF_S[-1]]
     assert [shortest.pause_s(attempt) for attempt in range(6)] == [pause_s / 2 for pause_s in BACK_OFF_S]
-    drawn = {Outage(say=said.append).pause_s(3) for _ in range(20)}
+    drawn = {SinkRetry(say=said.append).pause_s(3) for _ in range(20)}
     assert len(drawn) > 10
     assert all(0.5 <= pause_s <= 1.0 for pause_s in drawn)
 

@@ -8,7 +8,7 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from consumers.kafka.settings import PROTECTED
-from worker.settings.settings import PREFIX, Settings, SettingsError, load_settings, redacted
+from worker.settings.settings import FAIL_POINT_VARIABLE, PREFIX, Settings, SettingsError, fail_point_of_tests, load_settings, redacted
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +55,6 @@ def test_numbers_lists_and_paths_come_out_of_the_environment(monkeypatch: pytest
         "VECTAIL_MODEL__FOLDER": "/models/own",
         "vectail_engine__threads": "3",
         "VECTAIL_KAFKA__LIBRDKAFKA": '{"session.timeout.ms": "6000"}',
-        "VECTAIL_FAIL_POINT": "before_commit:3",
     }.items():
         monkeypatch.setenv(name, text)
     settings = load_settings(None)
@@ -64,7 +63,6 @@ def test_numbers_lists_and_paths_come_out_of_the_environment(monkeypatch: pytest
     assert (settings.limits.max_in_flight_records, settings.limits.drain_timeout_s, settings.engine.threads) == (17, 2.5, 3)
     assert settings.model.folder == Path("/models/own")
     assert settings.kafka.librdkafka == {"session.timeout.ms": "6000"}
-    assert settings.fail_point == "before_commit:3"
 
 
 def test_an_empty_variable_counts_as_not_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +88,6 @@ def test_client_properties_are_joined_from_file_and_environment(tmp_path: Path, 
     ("text", "said"),
     [
         ("[kafak]\n", "unknown table or setting 'kafak'; did you mean 'kafka'?"),
-        ("fail_pont = 'a:1'", "unknown table or setting 'fail_pont'; did you mean 'fail_point'?"),
         ("[kafka]\ntopic = ['a']", "unknown setting kafka.topic; did you mean 'topics'?"),
         ("[limits]\ndrain = 3", "unknown setting limits.drain; did you mean 'drain_timeout_s'?"),
         ("[cache]\nqqqqqq = 3", "unknown setting cache.qqqqqq; there are: max_known_templates, memory_bytes"),
@@ -106,8 +103,7 @@ def test_client_properties_are_joined_from_file_and_environment(tmp_path: Path, 
         ("[kafka]\nreply_topic = 'logs'", "setting kafka: 'logs' stands twice"),
         ("[kafka]\nquery_group = 'vectail'", "setting kafka: group and query_group must differ"),
         ("[mask]\nmode = 'none'", "setting mask.mode: "),
-        ("fail_point = 'before_commit'", "setting fail_point: "),
-        ("fail_point = 'before_commit:0'", "setting fail_point: "),
+        ("fail_point = 'before_commit:1'", "unknown table or setting 'fail_point'"),
         ("[kafka\n", "is not valid TOML"),
     ],
 )
@@ -264,8 +260,17 @@ def test_settings_are_frozen() -> None:
     settings = Settings()
     with pytest.raises(ValidationError):
         settings.kafka.group = "other"
-    with pytest.raises(ValidationError):
-        settings.fail_point = "a:1"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("before_commit", "'before_commit' is not POINT:N or POINT:N:SECONDS"), ("before_comit:1", "there is no point 'before_comit'")],
+)
+def test_a_wrong_fail_point_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch, text: str, said: str) -> None:
+    monkeypatch.setenv(FAIL_POINT_VARIABLE, text)
+    with pytest.raises(SettingsError, match=re.escape(f"environment variable VECTAIL_TEST_FAIL_POINT: {said}")) as refused:
+        fail_point_of_tests()
+    assert "\n" not in str(refused.value)
 
 
 def test_plain_settings_do_not_read_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

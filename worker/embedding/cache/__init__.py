@@ -1,1 +1,1 @@
-"""The levels that may save embedding: this process's memory, then Redis; each is a `VectorCache`, and may only miss, never be wrong."""
+"""The cache levels that save embedding: memory, Redis, the index. A level may miss but never return a wrong vector."""

@@ -1,10 +1,10 @@
-"""A vector as the bytes that lie in Redis, and back; `worker.embedding.cache.redis_cache` calls it, hundreds at a time.
+"""Encodes vectors as the bytes stored in Redis, and back; `worker.embedding.cache.redis_cache` calls it, hundreds at a time.
 
-A frame is, little-endian: magic `VT`, version (1 byte), number format (1 byte, 1 = float16), dimension (uint32), the components, and
-CRC-32 over the *key* and all before it. The key is covered so that a frame that came to lie under another key, or in another
-embedding space, is a miss like one with flipped bits. zlib's CRC-32 takes 0.6 µs for 780 bytes, and a hash of another library would not
-notice more by chance; neither stands against somebody who may write to Redis and knows this file (hence ACL and TLS).
-Anything that is not exactly a frame is a miss; nothing raises.
+A frame, little-endian: magic `VT`, version (1 byte), number format (1 byte, 1 = float16), dimension (uint32), the components, and a
+CRC-32 over the *key* and everything before it. It covers the key so that a frame under another key, or in another embedding space, is a
+miss like one with flipped bits. zlib's CRC-32 takes 0.6 µs for 780 bytes; another library's hash would not detect more accidental
+damage. Neither protects against an attacker who may write to Redis: that takes ACL and TLS.
+Anything that is not exactly a frame is a miss; decoding never raises.
 """
 
 import zlib
@@ -22,39 +22,36 @@ _FLOAT16 = 1
 _HEADER_BYTES = 8
 _CRC_BYTES = 4
 _INTACT = 0x2144DF1C
-"""CRC-32 of anything followed by its own CRC-32, little-endian, whatever stood before: one call checks a frame without a slice."""
-_UNIT_TAKEN = 0.01
-"""How far from 1 the length of a vector to be encoded may be: engines that compute in bfloat16 are within 0.004."""
-_UNIT_READ = 0.001
-"""The same of a decoded one, whose length was 1 before rounding: float16 moves it by at most 2^-11 = 0.0005."""
+"""CRC-32 of any bytes followed by their own CRC-32, little-endian: one call checks a frame without slicing it."""
+_UNIT_TOLERANCE_ENCODE = 0.01
+"""Largest distance from length 1 of a vector to encode: engines that compute in bfloat16 stay within 0.004."""
+_UNIT_TOLERANCE_DECODE = 0.001
+"""The same for a decoded vector, of length 1 before rounding: float16 moves it by at most 2^-11 = 0.0005."""
 _BEYOND_FLOAT16 = 65536.0
 _SIGN_EXPONENT_FRACTION = np.int32(-0x7000_2000)
-"""0x8FFFE000: shifting has spread the sign over what lies between it and the exponent."""
+"""0x8FFFE000: shifting has spread the sign over the bits between it and the exponent."""
 _EXPONENT = np.float32(2.0**112)
 _ROUNDING = 0.001
-"""Relative error that rounding to float16 may make: twice that of normal numbers. Cosine stays above 1 - 1e-6."""
+"""Largest relative error of rounding to float16: twice that of normal numbers. The cosine stays above 1 - 1e-6."""
 
 
 class DecodedFrame(NamedTuple):
-    """What was in some frames.
-
-    Thread: any.
-    """
+    """The vectors of some frames."""
 
     vectors: list[Vector | None]
-    """One a frame, in order; rows of one array."""
+    """One per frame, in order; rows of one array."""
     corrupt: int
-    """How many were there and are not what was written."""
+    """How many frames were stored but are not what was written."""
 
 
 class FrameCodec:
-    """What it decodes is finite, not zero, of its dimension, of length 1 in a normalised space, and was encoded under the same key.
+    """A decoded vector was encoded under the same key; it is finite, not zero, of the right dimension, and of length 1 if normalised.
 
     Thread: any.
     """
 
     def __init__(self, dim: int, *, normalized: bool) -> None:
-        """Not `normalized`: vectors have any length, and keep it."""
+        """Unless `normalized`, vectors have any length and keep it."""
         self._dim = dim
         self._normalized = normalized
         self._header = _MAGIC + bytes((_VERSION, _FLOAT16)) + dim.to_bytes(4, "little")
@@ -62,7 +59,7 @@ class FrameCodec:
         self.frame_bytes = self._row.itemsize
 
     def encode(self, keys: Sequence[bytes], vectors: Sequence[Vector]) -> list[bytes | None]:
-        """Return a frame for each vector, None for one that float16 cannot hold. Raises ValueError for another dimension."""
+        """Return one frame per vector, None if float16 cannot hold it. Raises ValueError for another dimension."""
         if not vectors:
             return []
         exact = np.stack(vectors)
@@ -73,9 +70,9 @@ class FrameCodec:
             if self._normalized:
                 exact = exact / lengths[:, None]
             halves = exact.astype("<f2")
-            # Written so that NaN is not near anything.
+            # Written so that a NaN fails the comparison.
             kept = np.linalg.norm(halves.astype(np.float32) - exact, axis=1) <= _ROUNDING * np.linalg.norm(exact, axis=1)
-            kept &= self._fits(lengths, _UNIT_TAKEN)
+            kept &= self._fits(lengths, _UNIT_TOLERANCE_ENCODE)
         rows = np.zeros(len(halves), self._row)
         rows["header"] = np.void(self._header)
         rows["vector"] = halves.view("<i2")
@@ -88,7 +85,7 @@ class FrameCodec:
         return frames
 
     def decode(self, keys: Sequence[bytes], values: Sequence[bytes | None]) -> DecodedFrame:
-        """Return the vector of each value, None for one that is missing or wrong; `keys` are what each was asked for under."""
+        """Return one vector per value, None if it is missing or wrong; `keys` are the keys that the values were read from."""
         crc32, wanted_bytes = zlib.crc32, self.frame_bytes
         intact = [
             number
@@ -103,7 +100,7 @@ class FrameCodec:
         vectors = _widened(rows["vector"])
         with np.errstate(all="ignore"):
             lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-            good = self._fits(lengths, _UNIT_READ)
+            good = self._fits(lengths, _UNIT_TOLERANCE_DECODE)
             if not self._normalized:
                 good &= np.abs(vectors).max(axis=1) < _BEYOND_FLOAT16
             if self._normalized:
@@ -120,10 +117,10 @@ class FrameCodec:
 
 
 def _widened(halves: NDArray[np.int16]) -> NDArray[np.float32]:
-    """Return float16, given as their bits, as float32: an eighth of the time of numpy's `astype`, which converts one by one.
+    """Convert float16, given as bits, to float32 in an eighth of the time of numpy's `astype`, which converts one by one.
 
-    Sign and fraction are moved into place and the exponent, too small by 112 then, is put right by a product, which is exact for
-    subnormal numbers too. What was infinite or no number comes out as `_BEYOND_FLOAT16` or more.
+    Sign and fraction are shifted into place; a product corrects the exponent, then too small by 112, exactly and for subnormal numbers
+    too. Infinities and NaN become `_BEYOND_FLOAT16` or more.
     """
     bits = halves.astype(np.int32)
     bits <<= 13

@@ -1,18 +1,18 @@
-"""The index as the lowest level of the cache: vectors of templates that are stored already.
+"""The index as the lowest level of the cache: vectors of templates that are already stored.
 
-A cache may only save embedding. So an index that does not answer is a miss, and one that has failed again and again is left alone for a
-while: its time-out is far longer than the engine takes.
+An index that does not answer is a miss. After repeated failures it is not asked for a while, because its timeout is far longer than
+embedding takes.
 """
 
 from collections.abc import Callable, Collection
 
 from sinks.sink import SinkBusy
-from worker.embedding.cache.breaker import MOST_S, Breaker
+from worker.embedding.cache.breaker import LONGEST_WAIT_S, Breaker
 from worker.embedding.model.vectors import Vector
 
 
 class IndexLevel:
-    """What it returns is stored; it never fails.
+    """Every vector that it returns is stored in the index; a failure is a miss.
 
     Thread: any.
     """
@@ -32,16 +32,18 @@ class IndexLevel:
         self._breaker = Breaker(draw)
 
     def find(self, digests: Collection[str]) -> dict[str, Vector]:
-        """Return the vectors of those that are stored, as far as the index says so now."""
+        """Return the vectors of the stored templates; none if the index does not answer."""
         admission = self._breaker.admit(self._clock())
         if admission is None:
             return {}
         try:
             found = self._read(digests)
         except SinkBusy as error:
-            if self._breaker.failed(admission, self._clock()):
-                self._say(f"the index does not say which templates it has ({error}); they are embedded; asked again within {MOST_S:g} s")
+            if self._breaker.on_failure(admission, self._clock()):
+                self._say(
+                    f"the index does not say which templates it has ({error}); they are embedded; asked again within {LONGEST_WAIT_S:g} s"
+                )
             return {}
-        if self._breaker.succeeded(admission):
+        if self._breaker.on_success(admission):
             self._say("the index says again which templates it has")
         return found

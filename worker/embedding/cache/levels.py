@@ -1,27 +1,27 @@
-"""The levels in a row: this process's memory, then Redis, then the index itself.
+"""The cache levels in order: this process's memory, then Redis, then the index.
 
-Prepare asks for templates that this process does not know yet (`find`); queries ask memory and Redis only (`get_many`). What a
-lower level had is kept in the upper ones. After a restart the index alone is enough: nothing is embedded twice.
+Prepare asks all levels for templates that are new to this process (`find`); queries ask memory and Redis only (`get_many`). A vector
+found in a lower level is copied to the upper ones. After a restart the index alone is enough: nothing is embedded twice.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from worker.embedding.cache.tally import Tally
+from worker.embedding.cache.tally import CacheTally
 from worker.embedding.cache.vector_cache import VectorCache
 from worker.embedding.model.vectors import Vector
 from worker.messages import Source
 
 
 class CachedVector(NamedTuple):
-    """A vector, and which level had it."""
+    """A vector and the level that had it."""
 
     vector: Vector
     source: Source
 
 
 class Levels:
-    """A `VectorCache` of memory and Redis, with the index below it.
+    """A vector that it returns was put or stored under the same digest; it may miss, but never be wrong.
 
     Thread: any.
     """
@@ -34,16 +34,16 @@ class Levels:
         index: Callable[[Collection[str]], dict[str, Vector]],
         fail_point: Callable[[str], None] = lambda _point: None,
     ) -> None:
-        """`index` returns the vectors of stored templates, and nothing when it cannot answer."""
+        """`index` returns the vectors of stored templates, or nothing if it cannot answer."""
         self._memory = memory
         self._redis = redis
         self._index = index
         self._fail_point = fail_point
-        self.tallies = {level: Tally() for level in ("memory", "redis", "index")}
+        self.tallies = {level: CacheTally() for level in ("memory", "redis", "index")}
         """Hits and misses, by level."""
 
     def find(self, digests: Iterable[str]) -> dict[str, CachedVector]:
-        """Return what any level has."""
+        """Return the vectors that any level has."""
         wanted = set(digests)
         found = self._cached(wanted)
         missing = wanted - found.keys()
@@ -56,11 +56,11 @@ class Levels:
         return found
 
     def get_many(self, digests: Iterable[str]) -> dict[str, Vector]:
-        """Return what memory and Redis have."""
+        """Return the vectors that memory or Redis has."""
         return {digest: found.vector for digest, found in self._cached(set(digests)).items()}
 
     def put_many(self, vectors: Mapping[str, Vector]) -> None:
-        """Keep vectors in memory and in Redis."""
+        """Put vectors into memory and Redis."""
         if not vectors:
             return
         self._memory.put_many(vectors)

@@ -1,11 +1,12 @@
-"""The first level: vectors in this process's memory, bounded by bytes.
+"""The first level: vectors in this process's memory, bounded in bytes.
 
-Which ones are kept is decided by W-TinyLFU: a newcomer that is not asked for again soon makes nobody leave who is asked for often. So
-one pass over lines that come once (a replay, a backfill) leaves the busy templates where they are, where an LRU forgets them all.
-The policy is `theine_core` (Rust, typed, BSD-3, wheels for every Python we run on), below theine's own Cache. It takes lists: one lock and
-one call for 500 digests, 1.3 µs a hit. theine's Cache locks twice a key (3.7 µs a hit) and starts a thread when imported; moka-py costs
-1.2 µs, but has no protected part: of the 200 busiest among 1,000 it kept none through a pass over 20,000, where this keeps all.
-Vectors are kept as float32, as they came: float16 would hold twice as many and cost every hit a conversion and a second length check.
+W-TinyLFU decides which ones to keep: a key seen once never evicts one that is used often. So a pass over lines that come once (a
+replay, a backfill) leaves the busy templates in place, whereas an LRU would evict them all.
+The policy is `theine_core` (Rust, typed, BSD-3, wheels for every Python we run on), the layer below theine's own Cache. It takes lists:
+one lock and one call for 500 digests, 1.3 µs per hit. theine's Cache locks twice per key (3.7 µs per hit) and starts a thread when
+imported. moka-py takes 1.2 µs but has no protected segment: of the 200 busiest of 1,000 keys it kept none through a pass over 20,000,
+where this one keeps all.
+Vectors stay float32: float16 would hold twice as many, but cost every hit a conversion and a second length check.
 """
 
 import threading
@@ -16,32 +17,32 @@ from theine_core import TlfuCore
 from worker.embedding.model.vectors import Vector
 
 ENTRY_BYTES = 640
-"""What an entry takes besides the vector's components, as measured: digest, array object, two dictionary entries, the policy's own."""
+"""Measured size of an entry without the vector's components: digest, array object, two dictionary entries, the policy's own."""
 _MOST_ENTRIES = 2**24
-"""36 GB of 384 components each; the policy takes 121 bytes for each at once, and ends the process if it cannot."""
+"""36 GB at 384 components. The policy allocates 121 bytes for each at once, and ends the process if it cannot."""
 _UNSIGNED_64 = 2**64 - 1
 _FOR_EVER = 0
 
 
 class MemoryCache:
-    """At most `cap_bytes` of vectors with all that they take besides; those asked for seldom go first.
+    """At most `cap_bytes` of entries, overhead included; rarely used ones are evicted first.
 
     Thread: any.
     """
 
     def __init__(self, cap_bytes: int) -> None:
-        """0 bytes is a cache that always misses."""
+        """With 0 bytes it always misses."""
         self._cap_bytes = cap_bytes
         self._lock = threading.Lock()
         self._policy: TlfuCore | None = None
         self._components = 0
         self._kept: dict[str, tuple[int, Vector]] = {}
-        """By digest: the number by which the policy knows it, and the vector."""
+        """By digest: the policy's number for it, and the vector."""
         self._digests: dict[int, str] = {}
         """By the policy's number."""
 
     def get_many(self, digests: Iterable[str]) -> dict[str, Vector]:
-        """Return the vectors that are there."""
+        """Return the vectors that it has."""
         found: dict[str, Vector] = {}
         asked: list[int] = []
         with self._lock:
@@ -55,7 +56,7 @@ class MemoryCache:
         return found
 
     def put_many(self, vectors: Mapping[str, Vector]) -> None:
-        """Keep vectors; each is copied, not to keep a batch's array alive for a row of it. Raises ValueError for a second length."""
+        """Keep copies of vectors: a row would keep its batch's array alive. Raises ValueError for a second dimension."""
         with self._lock:
             for digest, vector in vectors.items():
                 if self._policy is None:
@@ -70,7 +71,7 @@ class MemoryCache:
     def _keep(self, policy: TlfuCore, digest: str, vector: Vector) -> None:
         number = hash(digest) & _UNSIGNED_64
         other = self._digests.get(number, digest)
-        if other != digest:  # one number for two: the policy cannot tell them apart
+        if other != digest:  # two digests with one number: the policy cannot tell them apart
             del self._kept[other]
         self._digests[number] = digest
         self._kept[digest] = number, vector

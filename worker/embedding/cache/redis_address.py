@@ -1,7 +1,7 @@
-"""The table `redis` of the settings, checked and taken apart: where the cache is and who we are there.
+"""Checks the settings table `redis` and turns it into an address: where the cache is and how to log in.
 
-What cannot work is refused here, before anything runs, in one line that names the setting. That the server does not answer is no
-reason to refuse: a cache may be away.
+Settings that cannot work are refused here, before anything runs, in one line that names the setting. A server that does not answer is
+not refused: a cache may be away.
 """
 
 import ssl
@@ -17,15 +17,12 @@ _ESCAPED = "in its password / ? # @ : are written %2F %3F %23 %40 %3A (or set re
 
 
 class RedisMisconfigured(ValueError):
-    """A setting that the user must change; one line that names it."""
+    """A setting that the user must change; the message is one line and names it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedisAddress:
-    """Where to connect and how; exactly one of `unix_path`, `sentinels` and `host` leads there.
-
-    Thread: any.
-    """
+    """Where to connect and how: to `sentinels` if there are any, else to `unix_path` if set, else to `host`."""
 
     host: str
     port: int
@@ -44,18 +41,18 @@ class RedisAddress:
     key_file: str | None
 
     def __str__(self) -> str:
-        """Return what a person calls it; never with a password."""
+        """Return the address for log lines; never with a password."""
         if self.sentinels:
             return f"{self.service} of the sentinels {', '.join(f'{host}:{port}' for host, port in self.sentinels)}"
         return self.unix_path or f"{self.host}:{self.port}"
 
 
 def address_of(table: RedisTable) -> RedisAddress:
-    """Check the settings. Raises RedisMisconfigured; nothing is connected or looked up."""
+    """Check the settings. Raises RedisMisconfigured; does not connect or look up names."""
     try:
         url = urlsplit(table.url or "redis:")
         port = url.port
-    except ValueError:  # never shown, nor any part of the address: it may hold the password
+    except ValueError:  # its message is never shown, nor any part of the address: it may hold the password
         raise RedisMisconfigured(f"redis.url is no address with a port that is a number; {_ESCAPED}") from None
     _check_url(url, table)
     _check_tls(table, tls=url.scheme == "rediss")
@@ -120,7 +117,7 @@ def _check_tls(table: RedisTable, *, tls: bool) -> None:
         raise RedisMisconfigured(f"redis.ca_file: {table.ca_file} holds no certificate that can be read ({error})") from error
     try:
         if cert_file := _path(table.cert_file):
-            # A key with a passphrase would be asked for on the terminal.
+            # Without a password OpenSSL would prompt for the passphrase of a key on the terminal.
             context.load_cert_chain(cert_file, _path(table.key_file), password="")
     except OSError as error:
         raise RedisMisconfigured(f"redis.cert_file and redis.key_file are no certificate with its key ({error})") from error

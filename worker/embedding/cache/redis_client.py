@@ -1,8 +1,8 @@
-"""The one place that speaks to redis-py: a connection of one thread's own, to a server, a master behind sentinels, or a cluster.
+"""The only module that uses redis-py: one thread's connection to a server, a master behind sentinels, or a cluster.
 
-`redis_readers` and `redis_writer` give each of their threads one. Whatever the library raises becomes RedisFailed, and after any
-failure the connections are closed: nothing that is still on its way can be taken for the answer to a later question. Only commands
-that Redis and Valkey have in common: MGET, SET, INFO.
+`redis_readers` and `redis_writer` give each of their threads one. Whatever the library raises becomes RedisFailed. After any failure
+the connections are closed, so that a late reply is never taken for the reply to a later command. It uses only commands that Redis and
+Valkey have in common: MGET, SET, INFO.
 """
 
 import threading
@@ -21,26 +21,26 @@ from redis.sentinel import Sentinel
 from worker.embedding.cache.redis_address import RedisAddress
 
 CONNECT_S = 1.0
-"""For each address. Connecting may take longer than an answer: nobody waits for it, and the next question finds it done."""
+"""Per address. Connecting may take longer than the read budget: no caller waits for it, and a later fetch finds it done."""
 _PIECE_KEYS = 512
-"""Keys of one MGET: about what is fastest, and 0.5 ms of the server's only thread; who leaves early takes the pieces that have come."""
-_TEXT = 200
-_LOST_ITS_WAY = (ValueError, LookupError, TypeError, AttributeError, RuntimeError, MemoryError)
-"""What redis-py raises on replies that are not those of a Redis, and when another thread closes its connection under it."""
+"""Keys per MGET: about the fastest, and 0.5 ms of the server's only thread. A caller that leaves early has the pieces received so far."""
+_REASON_CHARACTERS = 200
+_LIBRARY_CONFUSED = (ValueError, LookupError, TypeError, AttributeError, RuntimeError, MemoryError)
+"""What redis-py raises on malformed replies, and when another thread closes the connection that it uses."""
 
 
 class RedisFailed(Exception):
-    """The server did not do what it was asked."""
+    """A command failed; the message is one line."""
 
     def __init__(self, error: Exception) -> None:
-        self.kind = type(error).__name__
-        self.refused = isinstance(error, redis.ResponseError)
-        """It answered, and said no."""
-        super().__init__(f"{self.kind}: {_one_line(error)}")
+        self.name = type(error).__name__
+        self.is_refusal = isinstance(error, redis.ResponseError)
+        """Whether the server replied with an error."""
+        super().__init__(f"{self.name}: {_one_line(error)}")
 
 
 class _Connection(Protocol):
-    """What we ask of redis-py's connections, which are without types."""
+    """The part of redis-py's untyped connections that is used."""
 
     def on_connect(self) -> None: ...
 
@@ -52,13 +52,13 @@ class _Connection(Protocol):
 
 
 class RedisClient:
-    """Connects when first asked and again after each failure; `timeout_s` bounds every wait for a part of an answer.
+    """Connects at first use and again after each failure; `timeout_s` bounds every wait for a part of a reply.
 
     Thread: one; `drop` from any.
     """
 
     def __init__(self, address: RedisAddress, *, name: str, timeout_s: float) -> None:
-        """`name` is what `CLIENT LIST` shows; nothing is connected yet."""
+        """`name` is what `CLIENT LIST` shows; does not connect yet."""
         self._address = address
         self._name = name
         self._timeout_s = timeout_s
@@ -67,9 +67,9 @@ class RedisClient:
         self._open: weakref.WeakSet[_Connection] = weakref.WeakSet()
 
     def connect(self) -> None:
-        """Be connected. Raises RedisFailed."""
+        """Connect unless connected. Raises RedisFailed."""
         if self._server is None:
-            with self._told():
+            with self._translated():
                 server = self._new_server()
                 nodes = map(server.get_redis_connection, server.get_primaries()) if self._address.cluster else [server]
                 for node in nodes:
@@ -81,53 +81,53 @@ class RedisClient:
         for start in range(0, len(keys), _PIECE_KEYS):
             piece = list(keys[start : start + _PIECE_KEYS])
             self.connect()
-            with self._told():
+            with self._translated():
                 values = self._server.mget_nonatomic(piece) if self._address.cluster else self._server.mget(piece)
                 if not isinstance(values, list) or len(values) != len(piece):
                     raise redis.InvalidResponse("MGET was not answered with a value for each key")
             yield [value if isinstance(value, bytes) else None for value in values]
 
     def set(self, frames: Sequence[tuple[bytes, bytes]], ttl_s: float) -> list[RedisFailed | None]:
-        """Store values by key; returns for each what is wrong with it. Raises RedisFailed if nobody knows."""
+        """Store values by key; returns the failure of each, or None. Raises RedisFailed if the outcome is unknown."""
         self.connect()
-        with self._told():
+        with self._translated():
             pipeline = self._server.pipeline() if self._address.cluster else self._server.pipeline(transaction=False)
             for key, frame in frames:
                 pipeline.set(key, frame, px=round(ttl_s * 1000))
             outcomes = pipeline.execute(raise_on_error=False)
         if any(isinstance(outcome, redis.ReadOnlyError) for outcome in outcomes):
-            # Perhaps its name leads to the new master by now.
+            # The address may lead to the new master by now.
             self.close()
         return [RedisFailed(outcome) if isinstance(outcome, Exception) else None for outcome in outcomes]
 
-    def memory(self) -> tuple[int, str] | None:
-        """Return `maxmemory` in bytes (0: unbounded) and its policy; None where that is not to be had. Raises RedisFailed."""
+    def memory_limit(self) -> tuple[int, str] | None:
+        """Return `maxmemory` in bytes (0: unlimited) and its policy; None if the server does not tell. Raises RedisFailed."""
         self.connect()
-        with self._told():
+        with self._translated():
             try:
-                told = self._server.info("memory", **({"target_nodes": RedisCluster.DEFAULT_NODE} if self._address.cluster else {}))
+                info = self._server.info("memory", **({"target_nodes": RedisCluster.DEFAULT_NODE} if self._address.cluster else {}))
             except redis.ResponseError:
                 return None
-        bound, policy = told.get("maxmemory"), told.get("maxmemory_policy")
-        return (bound, str(policy)) if isinstance(bound, int) and policy else None
+        limit, policy = info.get("maxmemory"), info.get("maxmemory_policy")
+        return (limit, str(policy)) if isinstance(limit, int) and policy else None
 
     def drop(self) -> None:
-        """Cut the connections from another thread: whoever waits there fails at once. Does not wait."""
+        """Cut the connections from another thread, so that a wait there fails at once. Never waits."""
         with self._lock:
             connections = list(self._open)
         for connection in connections:
             connection.disconnect()
 
     def close(self) -> None:
-        """Close the connections; the next question opens new ones."""
+        """Close the connections; the next command opens new ones."""
         self.drop()
         self._server = None
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _translated(self) -> Iterator[None]:
         try:
             yield
-        except (redis.RedisError, RedisClusterException, OSError, *_LOST_ITS_WAY) as error:
+        except (redis.RedisError, RedisClusterException, OSError, *_LIBRARY_CONFUSED) as error:
             self.close()
             raise RedisFailed(error) from error
 
@@ -136,10 +136,10 @@ class RedisClient:
         settings |= {"username": address.user, "password": address.password}
         if address.cluster:
             nodes = [ClusterNode(address.host, address.port)]  # type: ignore[no-untyped-call]
-            return RedisCluster(startup_nodes=nodes, require_full_coverage=False, redis_connect_func=self._name_it, **settings)
-        settings |= {"redis_connect_func": self._begin, "db": address.db}
+            return RedisCluster(startup_nodes=nodes, require_full_coverage=False, redis_connect_func=self._set_name, **settings)
+        settings |= {"redis_connect_func": self._on_connect, "db": address.db}
         if address.sentinels:
-            watchers = self._settings() | {"redis_connect_func": self._begin}
+            watchers = self._settings() | {"redis_connect_func": self._on_connect}
             watchers |= {"username": address.sentinel_user, "password": address.sentinel_password}
             sentinel: Any = Sentinel(address.sentinels, sentinel_kwargs=watchers, **settings)  # type: ignore[no-untyped-call]
             return sentinel.master_for(address.service)
@@ -152,7 +152,7 @@ class RedisClient:
         settings: dict[str, Any] = {
             "socket_timeout": self._timeout_s,
             "socket_connect_timeout": CONNECT_S,
-            "protocol": 2,  # 3 would be one more question for each connection, and tells us nothing
+            "protocol": 2,  # 3 would cost one more round trip per connection
             "driver_info": None,
             "retry": Retry(NoBackoff(), 0),  # a miss is cheaper than a second try
         }
@@ -160,24 +160,24 @@ class RedisClient:
             settings |= {"ssl": True, "ssl_ca_certs": address.ca_file, "ssl_certfile": address.cert_file, "ssl_keyfile": address.key_file}
         return settings
 
-    def _begin(self, connection: _Connection) -> None:
-        self._note(connection)
+    def _on_connect(self, connection: _Connection) -> None:
+        self._remember(connection)
         connection.on_connect()
-        self._name_it(connection)
+        self._set_name(connection)
 
-    def _name_it(self, connection: _Connection) -> None:
-        """Say who we are; a user who may not is none the less welcome."""
-        self._note(connection)
+    def _set_name(self, connection: _Connection) -> None:
+        """Set our name; ignored if the user may not."""
+        self._remember(connection)
         connection.send_command("CLIENT", "SETNAME", self._name, check_health=False)
         try:
             connection.read_response()
         except redis.ResponseError:
             return
 
-    def _note(self, connection: _Connection) -> None:
+    def _remember(self, connection: _Connection) -> None:
         with self._lock:
             self._open.add(connection)
 
 
 def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:_TEXT]
+    return " ".join(str(error).split())[:_REASON_CHARACTERS]

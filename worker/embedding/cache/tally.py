@@ -1,4 +1,4 @@
-"""What a level of the cache has done, in numbers that only grow."""
+"""Counters of a cache level; they only grow."""
 
 import threading
 from collections import Counter
@@ -8,30 +8,30 @@ _COUNTS = ("hits", "misses", "corrupt", "late", "skipped", "written", "dropped",
 
 
 @dataclass(slots=True)
-class Tally:
-    """Counted in vectors, but for `errors`; read them at any time.
+class CacheTally:
+    """Counts vectors, and in `errors` failures.
 
     Thread: any.
     """
 
     hits: int = 0
     misses: int = 0
-    """Asked for and not returned, for whatever reason: `corrupt`, `late` and `skipped` are among them."""
+    """Asked for but not returned, for any reason; includes `corrupt`, `late` and `skipped`."""
     corrupt: int = 0
-    """There, but not what was written under this key."""
+    """Stored, but not what was written under this key."""
     late: int = 0
-    """Not there when the time for reading was over."""
+    """Not received within the read budget."""
     skipped: int = 0
-    """Not asked for, because the server has failed and it is not yet time to ask again."""
+    """Not asked for, because the breaker was open."""
     written: int = 0
     dropped: int = 0
-    """Given to be written and never sent: the queue was full, or the server has failed."""
+    """Never sent, because the queue was full or the breaker open."""
     refused: int = 0
-    """Sent, and not taken by the server."""
+    """Sent, but refused by the server."""
     unfit: int = 0
-    """Given to be written, and not to be held in the number format."""
+    """Not sent, because the number format cannot hold them."""
     errors: Counter[str] = field(default_factory=Counter)
-    """Failures by the name of what the client library raised."""
+    """Failures by the name of the client library's exception."""
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def add(self, **counts: int) -> None:
@@ -41,13 +41,13 @@ class Tally:
                 setattr(self, name, getattr(self, name) + count)
 
     def facts(self) -> dict[str, int]:
-        """Return what is not nought, by name; errors by the name of each."""
+        """Return the counters that are not zero, by name; each error as `error_NAME`."""
         with self._lock:
             counts = {name: getattr(self, name) for name in _COUNTS}
-            counts |= {f"error_{kind}": times for kind, times in sorted(self.errors.items())}
+            counts |= {f"error_{name}": times for name, times in sorted(self.errors.items())}
         return {name: count for name, count in counts.items() if count}
 
-    def failed(self, kind: str, times: int = 1) -> None:
-        """Count failures of one kind."""
+    def add_error(self, name: str, times: int = 1) -> None:
+        """Count failures by the name of their exception."""
         with self._lock:
-            self.errors[kind] += times
+            self.errors[name] += times

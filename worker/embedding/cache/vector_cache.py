@@ -1,6 +1,6 @@
-"""What every level of the cache promises: vectors by digest, and a miss is always right.
+"""The contract of a cache level: vectors by digest, and a miss is always allowed.
 
-A cache may only save embedding, never suppress a row. Prepare reads the levels, embed fills them.
+A cache only saves embedding, it never suppresses a row. Prepare reads the levels, embed fills them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,13 +10,13 @@ from worker.embedding.model.vectors import Vector
 
 
 class VectorCache(Protocol):
-    """Vectors by digest.
+    """A vector that it returns was put under the same digest.
 
     Thread: any.
     """
 
     def get_many(self, digests: Iterable[str]) -> dict[str, Vector]:
-        """Return the vectors that are there."""
+        """Return the vectors that it has."""
 
     def put_many(self, vectors: Mapping[str, Vector]) -> None:
-        """Keep vectors, as long as there is room; they belong to the caller, who may write over their array."""
+        """Keep vectors if there is room. Copies them: the caller may overwrite its arrays."""

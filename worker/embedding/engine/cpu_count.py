@@ -1,7 +1,7 @@
-"""How many processors this process may keep busy: what it may run on, and no more than its control group's quota pays for.
+"""Counts the processors that this process may keep busy: its CPU affinity, limited by the quota of its control group.
 
-`worker.embedding.loaded` gives an engine so many threads where `engine.threads` says nothing. In a container the quota is what counts:
-with more threads than it pays for, all of them are stopped for a part of every period.
+`worker.embedding.loaded` gives an engine as many threads unless `engine.threads` is set. In a container the quota decides: with more
+threads than it allows, the kernel stops all of them for a part of every period.
 """
 
 import math
@@ -11,21 +11,21 @@ from pathlib import Path, PurePosixPath
 
 _CGROUPS = "sys/fs/cgroup"
 _V1 = ("cpu,cpuacct", "cpu")
-"""Names under which version 1 mounts the controller."""
+"""Mount names of the controller in version 1."""
 
 
 def cpu_count(root: Path = Path("/"), *, affinity: Callable[[], int] = lambda: len(os.sched_getaffinity(0))) -> int:
-    """Return it, 1 or more; a part of a processor counts as one. Below `root` lie proc and sys, versions 1 and 2 of control groups."""
+    """Return the count, at least 1; a fraction counts as one processor. Reads proc and sys below `root`, control groups v1 and v2."""
     shares = [affinity(), *(math.ceil(share) for share in _shares(root))]
     return max(min(shares), 1)
 
 
 def _shares(root: Path) -> Iterator[float]:
-    """Yield the quotas, in processors, of the process's groups and all above them; a container sees its own group as the topmost."""
+    """Yield the quotas, in processors, of the process's groups and all groups above them; a container's own group is the topmost."""
     for line in _text(root / "proc/self/cgroup").splitlines():
         _, controllers, group = (*line.split(":", 2), "", "")[:3]
-        place = PurePosixPath(group.lstrip("/"))
-        for above in (place, *place.parents):
+        own = PurePosixPath(group.lstrip("/"))
+        for above in (own, *own.parents):
             if not controllers:
                 yield from _share(*_text(root / _CGROUPS / above / "cpu.max").split())
             elif "cpu" in controllers.split(","):
@@ -35,7 +35,7 @@ def _shares(root: Path) -> Iterator[float]:
 
 
 def _share(quota_us: str = "", period_us: str = "") -> Iterator[float]:
-    """Yield quota by period, if there is one: version 2 writes `max` for none, version 1 writes -1."""
+    """Yield quota / period if there is a quota: version 2 writes `max` for none, version 1 writes -1."""
     if quota_us.isdigit() and period_us.isdigit() and int(period_us):
         yield int(quota_us) / int(period_us)
 

@@ -1,6 +1,6 @@
-"""What every engine promises: lists of token ids in, one float32 array out.
+"""The contract of every engine: lists of token ids in, one float32 array out.
 
-The judge holds an `Engine` and never knows which one.
+Only `worker.embedding.loaded` knows which engine it is; `worker.embedding.guarded_engine` holds it.
 """
 
 from collections.abc import Sequence
@@ -17,31 +17,31 @@ class TextTooLong(ValueError):
 
 
 class OutOfMemory(RuntimeError):
-    """The batch does not fit into the memory that is left; half of it may."""
+    """The batch does not fit into memory; half of it may."""
 
 
 class EngineDied(RuntimeError):
-    """The engine computes nothing more; another one must be made."""
+    """The engine has failed for good; a new one is needed."""
 
 
 class Engine(Protocol):
-    """A model that is loaded and ready.
+    """A loaded model; row i of its answer belongs to text i of the batch.
 
-    Thread: one; the engine stage's own.
+    Thread: one, the engine stage's.
     """
 
     name: str
-    """What the user sees: `llama.cpp` or `vllm`."""
+    """As shown to the user: `llama.cpp` or `vllm`."""
     dim: int
     max_tokens: int
     """Longest sequence in tokens, special tokens included."""
     batch_tokens: int
-    """Most tokens that one call takes; the batcher's budget."""
+    """Most tokens per call; the batcher's budget."""
 
     def embed(self, batch: Sequence[TokenIds]) -> Vectors:
-        """Embed one batch: n sequences, together at most `batch_tokens` tokens. Blocks.
+        """Embed one batch: n sequences of at most `batch_tokens` tokens together. Blocks.
 
-        Returns float32[n, dim]: row i belongs to sequence i, of length 1 if the model normalises. Raises TextTooLong, ValueError
+        Returns float32[n, dim]: row i belongs to sequence i and has length 1 if the model normalises. Raises TextTooLong, ValueError
         for a batch that breaks these bounds, OutOfMemory, EngineDied, or RuntimeError with the native code's reason.
         """
 
@@ -50,9 +50,9 @@ class Engine(Protocol):
 
 
 def checked_lengths(batch: Sequence[TokenIds], *, max_tokens: int, batch_tokens: int) -> NDArray[np.int64]:
-    """Return the tokens of each sequence: int64[n]. Raises TextTooLong or ValueError for what no engine takes.
+    """Return the tokens of each sequence: int64[n]. Raises TextTooLong or ValueError for a batch that no engine takes.
 
-    Native code would abort the process for it, or answer wrongly.
+    On such a batch native code would abort the process or compute wrong vectors.
     """
     lengths = np.fromiter(map(len, batch), dtype=np.int64, count=len(batch))
     if (lengths > max_tokens).any():
@@ -65,7 +65,7 @@ def checked_lengths(batch: Sequence[TokenIds], *, max_tokens: int, batch_tokens:
 
 
 def normalized(vectors: Vectors) -> Vectors:
-    """Scale every row to length 1, in place; a row of zeros stays what it is."""
+    """Scale every row to length 1, in place; a row of zeros stays as it is."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     norms[norms == 0] = 1
     vectors /= norms

@@ -1,11 +1,11 @@
-"""llama.cpp in process: the engine that needs nothing but a CPU.
+"""llama.cpp in process: the engine that needs only a CPU.
 
-One call embeds one packed batch: sequences lie one behind the other without padding, and each attends to itself only. The
-attention mask still costs tokens², so a batch has a best size and not "the more, the better".
+One call embeds one packed batch: sequences follow each other without padding, and each attends only to itself. The attention mask
+still costs tokens², so larger batches are not always faster.
 
-Seen on two AVX2 cores (AMD Zen 3), float16, lines of 30 to 60 tokens: 101 lines/s in batches of 512 tokens, 100 at 384, 91 at
-128, 89 at 1,024, 61 at 2,048; half of it with one thread. Flash attention skips what the mask hides: 89 against 56 without it. How many
-sequences a call may hold (8 to 256) made no difference that could be told from noise.
+Measured on two AVX2 cores (AMD Zen 3), float16, lines of 30 to 60 tokens: 101 lines/s in batches of 512 tokens, 100 at 384, 91 at
+128, 89 at 1,024, 61 at 2,048; half of that with one thread. Flash attention skips what the mask hides: 89 lines/s, 56 without it. The
+number of sequences per call (8 to 256) made no difference above noise.
 """
 
 from collections.abc import Sequence
@@ -19,15 +19,15 @@ from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.model.vectors import TokenIds, Vectors
 
 BATCH_TOKENS = 512
-"""Default budget: the fastest that was measured, and short enough (0.1 s) that a query need not wait long for a bulk batch."""
+"""Default budget: the fastest measured, and short enough (0.1 s) that a query does not wait long for a bulk batch."""
 _SEQUENCES = 64
-"""Sequences in one native call; a batch of more, shorter ones is split inside."""
+"""Sequences per native call; a batch of more is split."""
 
 
 class LlamaEngine:
-    """A loaded model with one context; implements `Engine`.
+    """Implements `Engine`: a loaded model with one context.
 
-    Thread: one; the engine stage's own.
+    Thread: one, the engine stage's.
     """
 
     name = "llama.cpp"

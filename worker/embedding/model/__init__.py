@@ -1,1 +1,1 @@
-"""What an embedding model is on disk: its Hugging Face folder, the GGUF made from it, and the golden vectors that judge engines."""
+"""An embedding model on disk: its Hugging Face folder, the GGUF made from it, and the golden vectors that check engines."""

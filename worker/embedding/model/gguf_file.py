@@ -1,11 +1,11 @@
-"""Writes one GGUF with the vocabulary and the weights of a BERT, as llama.cpp's own converter would.
+"""Writes a GGUF with the vocabulary and the weights of a BERT, as llama.cpp's own converter would.
 
-Source of names, token transformation and metadata: `conversion/bert.py` in llama.cpp. The SHA-256 of the weights goes into the
-metadata, so that a GGUF says which weights it was made from. Without a WordPiece vocabulary llama.cpp is told only how many tokens
-there are (`no_vocab`): it then embeds ids and tokenises nothing.
+Source of names, token transformation and metadata: `conversion/bert.py` in llama.cpp. The metadata holds the SHA-256 of the weights, so
+that a GGUF says which weights it was made from. Without a WordPiece vocabulary the GGUF holds only the number of tokens (`no_vocab`):
+llama.cpp then embeds ids but cannot tokenise.
 
-Matrices are float16. Seen on two AVX2 cores (AMD Zen 3) with lines of 30 to 60 tokens: float16 101 lines/s, float32 79, bfloat16
-as slow as float32; lowest cosine to the float32 reference 0.9999986, 0.9999987 and 0.99998. Half the file, too.
+Matrices are float16. Measured on two AVX2 cores (AMD Zen 3) with lines of 30 to 60 tokens: float16 101 lines/s, float32 79, bfloat16
+as slow as float32; lowest cosine to the float32 reference 0.9999986, 0.9999987 and 0.99998. float16 also halves the file.
 """
 
 from pathlib import Path
@@ -39,7 +39,7 @@ def write_gguf(
     weights_sha256: str,
     number_format: NumberFormat = "f16",
 ) -> None:
-    """Write the GGUF; `file` is complete when this returns. Raises ModelError when a weight is missing or has another shape."""
+    """Write the GGUF; `file` is complete on return. Raises ModelError if a weight is missing or has another shape."""
     writer = gguf.GGUFWriter(file, "bert")
     writer.add_name(folder.name)
     writer.add_string(WEIGHTS_SHA256, weights_sha256)
@@ -52,7 +52,7 @@ def write_gguf(
     writer.add_layer_norm_eps(folder.epsilon)
     writer.add_causal_attention(False)  # noqa: FBT003 - the library's signature
     writer.add_pooling_type(_POOLINGS[folder.pooling])
-    writer.add_token_type_count(folder.token_kinds)
+    writer.add_token_type_count(folder.token_types)
     if vocabulary is None:
         writer.add_tokenizer_model("no_vocab")
         writer.add_vocab_size(folder.vocabulary_size)
@@ -67,22 +67,22 @@ def write_gguf(
 
 
 def _add_vocabulary(writer: gguf.GGUFWriter, folder: ModelFolder, vocabulary: WordPiece) -> None:
-    texts, kinds = [], []
+    texts, types = [], []
     for token_id in range(folder.vocabulary_size):
         token = vocabulary.tokens[token_id] if token_id < len(vocabulary.tokens) else ""
         if not token:
             texts.append(f"[PAD{token_id}]")
-            kinds.append(gguf.TokenType.UNUSED)
+            types.append(gguf.TokenType.UNUSED)
         elif token_id in vocabulary.special_ids:
             texts.append(token)
-            kinds.append(gguf.TokenType.CONTROL)
+            types.append(gguf.TokenType.CONTROL)
         else:
             texts.append(token[len(CONTINUES) :] if token.startswith(CONTINUES) else WORD_START + token)
-            kinds.append(gguf.TokenType.NORMAL)
+            types.append(gguf.TokenType.NORMAL)
     writer.add_tokenizer_model("bert")
     writer.add_tokenizer_pre("default")
     writer.add_token_list(texts)
-    writer.add_token_types(kinds)
+    writer.add_token_types(types)
     writer.add_bool("tokenizer.ggml.normalizer.lowercase", vocabulary.lowercase)
     writer.add_bool("tokenizer.ggml.normalizer.strip_accents", vocabulary.strip_accents)
     writer.add_bos_token_id(vocabulary.cls)
@@ -100,7 +100,7 @@ def _checked(weights: Weights, name: str, folder: ModelFolder) -> NDArray[np.flo
         raise ModelError(f"the weights in {folder.path} lack {name}")
     rows = {
         "embeddings.word_embeddings.weight": folder.vocabulary_size,
-        "embeddings.token_type_embeddings.weight": folder.token_kinds,
+        "embeddings.token_type_embeddings.weight": folder.token_types,
         "embeddings.position_embeddings.weight": folder.positions,
     }.get(name, folder.feed_forward if ".intermediate." in name else folder.dim)
     columns = folder.feed_forward if ".output.dense" in name and ".attention." not in name else folder.dim
@@ -111,9 +111,9 @@ def _checked(weights: Weights, name: str, folder: ModelFolder) -> NDArray[np.flo
 
 
 def _add_weight(writer: gguf.GGUFWriter, name: str, weight: NDArray[np.float32], number_format: NumberFormat) -> None:
-    """Biases, norms, positions and token kinds stay float32 in every format, as in llama.cpp's converter."""
+    """Add a weight; biases, norms, positions and token types stay float32 in every format, as in llama.cpp's converter."""
     if number_format == "f32" or weight.ndim == 1 or name.startswith(("position_embd", "token_types")):
         writer.add_tensor(name, weight)
     else:
-        kind = _FORMATS[number_format][0]
-        writer.add_tensor(name, gguf.quants.quantize(weight, kind), raw_dtype=kind)
+        stored_type = _FORMATS[number_format][0]
+        writer.add_tensor(name, gguf.quants.quantize(weight, stored_type), raw_dtype=stored_type)

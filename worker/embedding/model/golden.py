@@ -1,7 +1,7 @@
 """Golden texts: a dozen log lines whose right vectors are computed once, in float32, when a model is prepared.
 
-They judge every engine at its start, and tell a bad text from a broken engine later: a text may be blamed only while the
-golden texts still pass (design: errors). The file carries ids and vectors, so judging needs no tokenizer.
+They check every engine at its start, and later tell a bad text from a broken engine: a text is rejected only if the golden texts
+still pass (design: errors). The file holds ids and vectors, so the check needs no tokenizer.
 """
 
 from pathlib import Path
@@ -35,10 +35,7 @@ TEXTS = (
 
 
 class Golden(NamedTuple):
-    """Token ids of the golden texts and the vectors that a right engine gives.
-
-    Thread: any.
-    """
+    """Token ids of the golden texts, and the vectors that a sound engine returns for them."""
 
     ids: list[NDArray[np.int32]]
     vectors: Vectors
@@ -46,23 +43,23 @@ class Golden(NamedTuple):
 
 
 def compute_golden(tokenizer: ReferenceTokenizer, model: ReferenceModel, max_tokens: int) -> Golden:
-    """Compute the golden vectors; a golden text longer than the model's limit is left out. Raises ModelError."""
+    """Compute the golden vectors; leaves out golden texts longer than the model's limit. Raises ModelError."""
     encoded = tokenizer.encode(TEXTS)
     ids = [text for text in encoded if 0 < len(text) <= max_tokens]
     if not ids:
         shortest = min(map(len, encoded))
-        raise ModelError(f"the model in {model.folder.path} takes {max_tokens} tokens; the shortest text that judges it has {shortest}")
+        raise ModelError(f"the model in {model.folder.path} takes {max_tokens} tokens; the shortest golden text has {shortest}")
     return Golden(ids, np.stack([model.embed(text) for text in ids]))
 
 
 def save_golden(golden: Golden, file: Path) -> None:
-    """Write the file (npz, no pickles)."""
+    """Write the golden file (npz, no pickles)."""
     lengths = np.array([len(ids) for ids in golden.ids], dtype=np.int64)
     np.savez(file, ids=np.concatenate(golden.ids), lengths=lengths, vectors=golden.vectors)
 
 
 def load_golden(file: Path) -> Golden:
-    """Read the file. Raises ModelError."""
+    """Read the golden file. Raises ModelError."""
     try:
         with np.load(file, allow_pickle=False) as stored:
             ids = np.split(stored["ids"], np.cumsum(stored["lengths"])[:-1])

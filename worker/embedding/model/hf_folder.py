@@ -1,7 +1,7 @@
-"""Writes the Hugging Face folder of a prepared model: what vLLM loads.
+"""Writes the Hugging Face folder of a prepared model, which vLLM loads.
 
-`prepared` calls it once. The weights are float32 under `BertModel`'s own names, whatever the source folder stored, and there is
-nothing else in the folder than weights and shape: pooling and the token limit are given to the engine, and it gets token ids.
+`prepared` calls it once. It holds only shape and weights: float32 under `BertModel`'s own names, whatever the source folder stored.
+Pooling and token limit are settings of the engine, which gets token ids and needs no tokenizer.
 """
 
 import json
@@ -13,7 +13,7 @@ from worker.embedding.model.weights import Weights, save_weights
 
 
 def write_hf_folder(target: Path, folder: ModelFolder, weights: Weights) -> None:
-    """Write `config.json` and the weights to a new folder; weights and shape have been checked. Raises OSError."""
+    """Write `config.json` and the weights, both checked before, to a new folder. Raises OSError."""
     target.mkdir()
     (target / "config.json").write_text(json.dumps(_config(folder), indent=2), encoding="utf-8")
     save_weights({name: weights[name] for name in weight_names(folder.layers)}, target / WEIGHTS)
@@ -29,7 +29,7 @@ def _config(folder: ModelFolder) -> dict[str, object]:
         "num_attention_heads": folder.heads,
         "intermediate_size": folder.feed_forward,
         "max_position_embeddings": folder.positions,
-        "type_vocab_size": folder.token_kinds,
+        "type_vocab_size": folder.token_types,
         "vocab_size": folder.vocabulary_size,
         "layer_norm_eps": folder.epsilon,
         "hidden_act": folder.activation,

@@ -1,8 +1,8 @@
-"""Makes a model ready to use, once: from a Hugging Face folder to a folder of the cache that every start reads.
+"""Prepares a model once: from a Hugging Face folder to a folder of the cache that every start reads.
 
 A prepared model is a folder with the GGUF, the Hugging Face folder for vLLM, the tokenizer, the golden vectors and `prepared.json`;
-it needs its source no more. Beside these folders lies one small stamp per source folder (`worker.embedding.model.stamp`), so that a
-start neither hashes nor reads the weights. Everything is made in a folder of one's own and renamed, so two processes may prepare at once.
+it no longer needs its source. The cache also holds one small stamp per source folder (`worker.embedding.model.stamp`), so that a start
+neither hashes nor reads the weights. Every process writes to its own staging folder and renames it, so two may prepare at once.
 """
 
 import hashlib
@@ -14,19 +14,19 @@ from pathlib import Path
 from typing import Any, Literal
 
 from worker.embedding.model.errors import ModelError
+from worker.embedding.model.fallback_texts import supports_llama_tokenizer
 from worker.embedding.model.folder import DEFAULT_NAME, TOKENIZER, ModelFolder, Pooling, default_folder, read_folder, read_json
 from worker.embedding.model.golden import compute_golden, save_golden
 from worker.embedding.model.hf_folder import write_hf_folder
 from worker.embedding.model.reference_model import ReferenceModel
 from worker.embedding.model.reference_tokenizer import ReferenceTokenizer, read_tokenizer_json
-from worker.embedding.model.staging import discard, new_folder, remove_stale
+from worker.embedding.model.staging import discard_folder, remove_abandoned, staging_folder
 from worker.embedding.model.stamp import files_of, read_stamp, stamp_of, write_stamp
-from worker.embedding.model.tokenizer_parity import is_provable
 from worker.embedding.model.weights import read_weights, sha256_of
 from worker.embedding.model.wordpiece import WordPiece, read_wordpiece
 
 FORMAT = 3
-"""Raised whenever the files of a prepared model change in meaning; older ones are then made again."""
+"""Increased whenever the meaning of a prepared file changes; older folders are then prepared again."""
 
 TokenizerFamily = Literal["wordpiece", "other"]
 
@@ -38,27 +38,24 @@ _DESCRIPTION = "prepared.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedModel:
-    """A model that engines and tokenizers can load; all paths exist and belong together.
-
-    Thread: any.
-    """
+    """A model that engines and tokenizers can load; all paths exist and belong together."""
 
     name: str
     folder: Path
-    """Where the files below lie, in the cache."""
+    """Holds the files below."""
     gguf: Path
     hf: Path
-    """The same weights in float32 and the model's shape, as a Hugging Face folder; no tokenizer, no pooling, no token limit."""
+    """Weights in float32 and the model's shape, as a Hugging Face folder; no tokenizer, no pooling, no token limit."""
     tokenizer_json: Path
     golden: Path
     weights_sha256: str
     tokenizer_sha256: str
     tokenizer_family: TokenizerFamily
-    """`wordpiece`: the GGUF has the vocabulary, and llama.cpp's ids are proven equal (`worker.embedding.model.tokenizer_parity`).
-    `other`: only `tokenizers` knows the ids."""
+    """`wordpiece`: the GGUF has the vocabulary, and llama.cpp may tokenise (`worker.embedding.model.fallback_texts`).
+    `other`: only `tokenizers` can."""
     pooling: Pooling
     normalize: bool
-    """Whether vectors are made of length 1; golden vectors always are."""
+    """Whether vectors are scaled to length 1; golden vectors always are."""
     dim: int
     max_tokens: int
     """Longest sequence in tokens, special tokens included."""
@@ -66,14 +63,14 @@ class PreparedModel:
     query_prefix: str
     vocabulary_size: int
     matryoshka: tuple[int, ...]
-    """Dimensions that the model says its vectors may be cut to, ascending; 1 … dim where it says so of all; none if it says nothing."""
+    """Dimensions that vectors may be cut to according to the model, ascending: 1 … dim if any will do, none if it does not say."""
 
 
 def prepare_model(folder: Path | None, cache: Path, *, pooling: Pooling | None = None, normalize: bool | None = None) -> PreparedModel:
-    """Prepare the model in `folder` (None: the one installed with vectail), or find it prepared. Seconds, then milliseconds.
+    """Return the prepared model of `folder` (None: the one installed with vectail): seconds the first time, then milliseconds.
 
-    `pooling` and `normalize` stand over what the folder's own files say. `folder` may also be a prepared model's own folder, of which
-    neither can be changed any more. Raises ModelError.
+    `pooling` and `normalize` override the folder's own files. `folder` may also be a prepared folder, whose pooling and normalisation
+    cannot be changed. Raises ModelError.
     """
     if folder is not None and (folder / _DESCRIPTION).is_file():
         return _unchanged(load_prepared(folder), pooling, normalize)
@@ -85,7 +82,7 @@ def prepare_model(folder: Path | None, cache: Path, *, pooling: Pooling | None =
     described = read_folder(source, "" if folder else DEFAULT_NAME, pooling=pooling, normalize=normalize)
     try:
         cache.mkdir(parents=True, exist_ok=True)
-        remove_stale(cache, now=time.time())
+        remove_abandoned(cache, now=time.time())
         files = files_of(source)
         prepared = _prepare(described, cache)
         write_stamp(stamp, prepared.folder, files)
@@ -95,7 +92,7 @@ def prepare_model(folder: Path | None, cache: Path, *, pooling: Pooling | None =
 
 
 def load_prepared(folder: Path) -> PreparedModel:
-    """Load a prepared model from its own folder. Raises ModelError when it is damaged or of another version."""
+    """Load a prepared model from its folder. Raises ModelError if it is damaged or of another version."""
     description = read_json(folder / _DESCRIPTION)
     if description.get("format") != FORMAT:
         raise ModelError(f"{folder} was prepared by another version; prepare the model again")
@@ -128,7 +125,7 @@ def _unchanged(model: PreparedModel, pooling: Pooling | None, normalize: bool | 
 
 
 def _find_prepared(stamp: Path, source: Path) -> PreparedModel | None:
-    """Find what the stamp points to, if it is sound."""
+    """Return the model that the stamp points to, if it is sound."""
     folder = read_stamp(stamp, source)
     try:
         return None if folder is None else load_prepared(folder)
@@ -137,7 +134,7 @@ def _find_prepared(stamp: Path, source: Path) -> PreparedModel | None:
 
 
 def _prepare(source: ModelFolder, cache: Path) -> PreparedModel:
-    """Make the prepared folder, or use the sound one that is already there under the same key."""
+    """Make the prepared folder, or use a sound one that exists under the same key."""
     tokenizer_json = read_tokenizer_json(source.path)
     tokenizer = ReferenceTokenizer(tokenizer_json, f"{source.path / TOKENIZER}")
     if (largest := tokenizer.largest_id()) >= source.vocabulary_size:
@@ -151,22 +148,22 @@ def _prepare(source: ModelFolder, cache: Path) -> PreparedModel:
         try:
             return load_prepared(target)
         except ModelError:
-            discard(target)
+            discard_folder(target)
     from worker.embedding.model.gguf_file import write_gguf  # noqa: PLC0415 - half a second, only when a model is prepared
 
-    with new_folder(cache) as making:
+    with staging_folder(cache) as staging:
         weights = read_weights(source.weights)
-        write_gguf(making / _GGUF, source, vocabulary, weights, weights_sha256)
-        write_hf_folder(making / _HF, source, weights)
-        (making / TOKENIZER).write_text(tokenizer_json, encoding="utf-8")
+        write_gguf(staging / _GGUF, source, vocabulary, weights, weights_sha256)
+        write_hf_folder(staging / _HF, source, weights)
+        (staging / TOKENIZER).write_text(tokenizer_json, encoding="utf-8")
         golden = compute_golden(tokenizer, ReferenceModel(source, weights), source.max_tokens)
-        save_golden(golden, making / _GOLDEN)
-        files = sorted(file for file in making.rglob("*") if file.is_file())
-        description["sizes"] = {str(file.relative_to(making)): file.stat().st_size for file in files}
-        (making / _DESCRIPTION).write_text(json.dumps(description, indent=2), encoding="utf-8")
-        making.chmod(0o755)
+        save_golden(golden, staging / _GOLDEN)
+        files = sorted(file for file in staging.rglob("*") if file.is_file())
+        description["sizes"] = {str(file.relative_to(staging)): file.stat().st_size for file in files}
+        (staging / _DESCRIPTION).write_text(json.dumps(description, indent=2), encoding="utf-8")
+        staging.chmod(0o755)
         try:
-            making.rename(target)
+            staging.rename(target)
         except OSError:
             if not target.is_dir():
                 raise
@@ -174,12 +171,12 @@ def _prepare(source: ModelFolder, cache: Path) -> PreparedModel:
 
 
 def _read_vocabulary(tokenizer_json: str, ids: Mapping[str, int]) -> WordPiece | None:
-    """Read a vocabulary that llama.cpp's tokenizer can be proven to agree with; None for any other."""
+    """Read a vocabulary that llama.cpp's tokenizer supports; None for any other."""
     try:
         rules = read_wordpiece(tokenizer_json, TOKENIZER)
     except ModelError:
         return None
-    return rules if is_provable(rules, ids) else None
+    return rules if supports_llama_tokenizer(rules, ids) else None
 
 
 def _describe(source: ModelFolder, weights_sha256: str, tokenizer_json: str, tokenizer_family: TokenizerFamily) -> dict[str, object]:
@@ -203,7 +200,7 @@ def _describe(source: ModelFolder, weights_sha256: str, tokenizer_json: str, tok
 
 
 def _tokenizer_sha256(tokenizer_json: str) -> str:
-    """Hash what decides a text's ids: layout, padding and truncation do not."""
+    """Hash the rules that decide a text's ids: not layout, padding or truncation."""
     parsed = json.loads(tokenizer_json)
     rules = {key: value for key, value in parsed.items() if key not in ("padding", "truncation")}
     return hashlib.sha256(json.dumps(rules, sort_keys=True).encode()).hexdigest()

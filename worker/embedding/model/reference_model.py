@@ -1,7 +1,7 @@
-"""A BERT forward pass in NumPy and float32: the independent opinion that golden vectors come from.
+"""A BERT forward pass in NumPy and float32, which computes the golden vectors.
 
-It shares nothing with an engine but the weights. Slow and small on purpose: one text at a time, a dozen texts when a model is
-prepared. Formulas: Devlin et al. 2018; the order of additions and norms follows `transformers`' BertModel.
+It shares nothing with an engine but the weights. It is slow and small on purpose: one text at a time, a dozen texts when a model is
+prepared. Formulas: Devlin et al. 2018; the order of additions and norms follows `BertModel` in `transformers`.
 """
 
 import math
@@ -15,11 +15,13 @@ from worker.embedding.model.weights import Weights
 
 Matrix = NDArray[np.float32]
 
+_erf = np.vectorize(math.erf, otypes=[np.float64])
+
 
 class ReferenceModel:
     """Weights and shape of one BERT.
 
-    Thread: any; nothing is changed after construction.
+    Thread: any; nothing changes after construction.
     """
 
     def __init__(self, folder: ModelFolder, weights: Weights) -> None:
@@ -42,8 +44,8 @@ class ReferenceModel:
         table = self._weights
         words = table["embeddings.word_embeddings.weight"][ids]
         positions = table["embeddings.position_embeddings.weight"][: len(ids)]
-        kind = table["embeddings.token_type_embeddings.weight"][0]
-        return self._norm("embeddings.LayerNorm", words + positions + kind)
+        token_type = table["embeddings.token_type_embeddings.weight"][0]
+        return self._norm("embeddings.LayerNorm", words + positions + token_type)
 
     def _layer(self, name: str, hidden: Matrix) -> Matrix:
         attended = self._linear(name + "attention.output.dense", self._attention(name + "attention.self.", hidden))
@@ -72,14 +74,6 @@ class ReferenceModel:
 
     def _activate(self, rows: Matrix) -> Matrix:
         if self.folder.activation == "gelu":
-            return np.asarray(rows * (1 + erf(rows / math.sqrt(2))) / 2, dtype=np.float32)
+            return np.asarray(rows * (1 + _erf(rows / math.sqrt(2))) / 2, dtype=np.float32)
         inner = math.sqrt(2 / math.pi) * (rows + 0.044715 * rows**3)
         return np.asarray(rows * (1 + np.tanh(inner)) / 2, dtype=np.float32)
-
-
-def erf(values: Matrix) -> NDArray[np.float64]:
-    """Error function of every value, to 1.5e-7: Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.26."""
-    size = np.abs(values.astype(np.float64))
-    t = 1 / (1 + 0.3275911 * size)
-    series = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
-    return np.asarray(np.sign(values) * (1 - series * np.exp(-size * size)), dtype=np.float64)

@@ -1,7 +1,7 @@
-"""The embedding space: which vectors may be compared, and the digest that says what a text is in it.
+"""The embedding space: which vectors may be compared, and the digest of a text in that space.
 
-Masks, redaction, chunk size and token limit are not part of it: they decide which text is embedded, and the digest covers
-that text. Neither is the engine or its number format: golden vectors must agree at start instead.
+Masks, redaction, chunk size and token limit are not part of it: they decide which text is embedded, and the digest covers that text.
+The engine and its number format are not part of it either: instead, golden vectors must agree at start.
 """
 
 import hashlib
@@ -14,10 +14,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingSpace:
-    """All that decides what a vector means.
-
-    Thread: any.
-    """
+    """Everything that decides what a vector means; two spaces with the same `id` are equal."""
 
     weights_sha256: str
     tokenizer_sha256: str
@@ -29,7 +26,7 @@ class EmbeddingSpace:
 
     @property
     def parts(self) -> dict[str, str]:
-        """All that it is made of, by the names that a user knows, in the order in which `id` hashes it."""
+        """Its parts by the names of the settings, in the order in which `id` hashes them."""
         return {
             "weights": self.weights_sha256,
             "tokenizer": self.tokenizer_sha256,
@@ -47,7 +44,7 @@ class EmbeddingSpace:
 
 
 class Digester:
-    """Digest of a text with its prefix in one space: BLAKE2b-128 over length-prefixed parts, 32 hex digits.
+    """Digests texts with a prefix in one space: BLAKE2b-128 over length-prefixed parts, 32 hex digits.
 
     Thread: any.
     """
@@ -58,7 +55,7 @@ class Digester:
         self._begun = _hash([space.id.encode("ascii")], digest_bytes=16)
 
     def digest(self, masked: str) -> str:
-        """Return the template's digest of one masked text."""
+        """Return the digest of one masked text: the id of its template."""
         text = (self._prefix + masked).encode("utf-8")
         hasher = self._begun.copy()
         hasher.update(len(text).to_bytes(8, "little"))
@@ -67,7 +64,7 @@ class Digester:
 
 
 def words_of(digests: Sequence[str]) -> NDArray[np.uint64]:
-    """Return n digests of 32 hex digits as numbers: uint64[n, 2], the first half and the second."""
+    """Return digests of 32 hex digits as numbers: uint64[n, 2], first and second half."""
     return np.frombuffer(bytes.fromhex("".join(digests)), dtype=">u8").astype(np.uint64).reshape(-1, 2)
 
 

@@ -1,9 +1,9 @@
-"""Folders in the making: each belongs to one process, and goes with it.
+"""Staging folders in the model cache: each belongs to one process and is removed with it.
 
-`prepared` makes everything in such a folder and renames what is finished, so nobody sees it half made. A process that is killed
-leaves its folder behind; whoever prepares next removes it. A folder is locked (flock on the folder itself) as long as its process
-lives: the kernel frees the lock whatever the end, and it is seen from other containers that share the cache, where process ids mean
-nothing. Where a file system cannot lock, a folder older than a day is nobody's.
+`prepared` writes everything to a staging folder and renames what is finished, so no reader sees it half written. A killed process
+leaves its folder behind; the next process that prepares a model removes it. A folder is locked (flock on the folder itself) while its
+process lives. The kernel releases the lock however the process ends, also for other containers that share the cache, where process ids
+mean nothing. On a file system without locks, a folder older than a day counts as abandoned.
 """
 
 import contextlib
@@ -14,66 +14,66 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-_PREFIX = ".making-"
+_PREFIX = ".staging-"
 _STALE_S = 24 * 60 * 60
 
 
 @contextlib.contextmanager
-def new_folder(cache: Path) -> Iterator[Path]:
-    """Make a folder of one's own in the cache; it is removed at the end, unless it was renamed. Raises OSError."""
-    making, lock = _make_locked(cache)
+def staging_folder(cache: Path) -> Iterator[Path]:
+    """Make a locked folder in the cache; it is removed at the end, unless it was renamed. Raises OSError."""
+    staging, lock = _make_locked(cache)
     try:
-        yield making
+        yield staging
     finally:
-        shutil.rmtree(making, ignore_errors=True)
+        shutil.rmtree(staging, ignore_errors=True)
         os.close(lock)
 
 
-def remove_stale(cache: Path, *, now: float) -> None:
-    """Remove the folders that killed processes left behind; `now` is the time of day, in seconds. What cannot be removed stays."""
-    for left in cache.glob(_PREFIX + "*"):
+def remove_abandoned(cache: Path, *, now: float) -> None:
+    """Remove the folders of killed processes; `now` is the time of day, in seconds. A folder that cannot be removed stays."""
+    for folder in cache.glob(_PREFIX + "*"):
         with contextlib.suppress(OSError):
-            lock = os.open(left, os.O_RDONLY | os.O_DIRECTORY)
+            lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
             try:
-                if is_nobodys(lock, now):
-                    shutil.rmtree(left, ignore_errors=True)
+                if is_abandoned(lock, now):
+                    shutil.rmtree(folder, ignore_errors=True)
             finally:
                 os.close(lock)
 
 
 def write_whole(file: Path, text: str) -> None:
-    """Write a file of the cache so that it is never seen half written. Raises OSError."""
-    with new_folder(file.parent) as making:
-        (making / file.name).write_text(text, encoding="utf-8")
-        (making / file.name).replace(file)
+    """Write a file of the cache so that no reader sees it half written. Raises OSError."""
+    with staging_folder(file.parent) as staging:
+        (staging / file.name).write_text(text, encoding="utf-8")
+        (staging / file.name).replace(file)
 
 
-def discard(damaged: Path) -> None:
-    """Move a damaged folder aside in one step, then remove it: nobody sees it half removed. Raises OSError."""
-    with new_folder(damaged.parent) as aside, contextlib.suppress(FileNotFoundError):
-        damaged.rename(aside / damaged.name)
+def discard_folder(damaged: Path) -> None:
+    """Rename a damaged folder away, then remove it, so that no reader sees it half removed. Raises OSError."""
+    with staging_folder(damaged.parent) as staging, contextlib.suppress(FileNotFoundError):
+        damaged.rename(staging / damaged.name)
 
 
 def _make_locked(cache: Path) -> tuple[Path, int]:
-    """Make a folder and lock it. Between the two somebody may have taken it for left behind: then another is made."""
+    """Make a folder and lock it; make another if a process took it for abandoned in between."""
     while True:
-        making = Path(tempfile.mkdtemp(dir=cache, prefix=_PREFIX))
+        staging = Path(tempfile.mkdtemp(dir=cache, prefix=_PREFIX))
         with contextlib.suppress(FileNotFoundError):
-            lock = os.open(making, os.O_RDONLY | os.O_DIRECTORY)
+            lock = os.open(staging, os.O_RDONLY | os.O_DIRECTORY)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 os.close(lock)
                 continue
             except OSError:
-                return making, lock  # this file system has no locks: the folder's age protects it
-            if making.is_dir():
-                return making, lock
+                return staging, lock  # this file system has no locks: the folder's age protects it
+            if staging.is_dir():
+                return staging, lock
             os.close(lock)
 
 
-def is_nobodys(lock: int, now: float) -> bool:
-    """Whether the folder that is open as `lock` was left behind; if so, it is locked from here on, so that two do not remove it."""
+def is_abandoned(lock: int, now: float) -> bool:
+    """Whether the folder open as `lock` is abandoned; locks it if so, so that only one process removes it."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

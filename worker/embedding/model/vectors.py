@@ -1,4 +1,6 @@
-"""What a model takes and gives: token ids in, vectors out."""
+"""What an engine takes and returns: token ids in, vectors out."""
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,10 +8,19 @@ from numpy.typing import NDArray
 TokenIds = NDArray[np.int32]
 """int32[n]: one text's token ids, special tokens included."""
 
-
 Vectors = NDArray[np.float32]
-"""float32[n, dim]: one row a text, in the order of the texts."""
-
+"""float32[n, dim]: one row per text, in the order of the texts."""
 
 Vector = NDArray[np.float32]
-"""float32[dim], of length 1."""
+"""float32[dim], of length 1 if the model normalises."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingFailed:
+    """The engine works, but has no vector for this text."""
+
+    reason: str
+
+
+Outcome = Vector | EmbeddingFailed
+"""What embedding one text gives."""

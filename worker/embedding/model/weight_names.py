@@ -1,10 +1,10 @@
-"""What the weights of a BERT are called: by its own model, and by llama.cpp.
+"""Names of a BERT's weights in its own model and in llama.cpp.
 
-Source: `conversion/bert.py` in llama.cpp. Apart from `worker.embedding.model.gguf_file`, because who only reads needs no writer's library.
+Source: `conversion/bert.py` in llama.cpp. Separate from `worker.embedding.model.gguf_file`, because readers need no `gguf` library.
 """
 
 WEIGHTS_SHA256 = "vectail.weights_sha256"
-"""The key in a GGUF's metadata that says which weights it was made from."""
+"""Metadata key of a GGUF: the SHA-256 of the weights that it was made from."""
 
 _EMBEDDINGS = {
     "embeddings.word_embeddings.weight": "token_embd.weight",
@@ -26,7 +26,7 @@ _LAYER = {
 
 
 def weight_names(layers: int) -> dict[str, str]:
-    """Return every weight that sentence vectors need: what BertModel calls it, and what llama.cpp calls it."""
+    """Return every weight that sentence vectors need: its name in `BertModel` → its name in llama.cpp."""
     names = dict(_EMBEDDINGS)
     for layer in range(layers):
         for source, target in _LAYER.items():

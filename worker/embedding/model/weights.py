@@ -1,7 +1,7 @@
-"""Reads the weights of a BERT from its safetensors files, as float32 and under the names that `BertModel` itself gives them.
+"""Reads the weights of a BERT from its safetensors files, as float32 and under `BertModel`'s own names.
 
-`gguf_file`, `hf_folder` and `reference` all see the same arrays. A model is one file or several shards; `worker.embedding.model.folder`
-says which. Pickles are never loaded. Only this file knows the safetensors format.
+`gguf_file`, `hf_folder` and `reference_model` get the same arrays. A model is one file or several shards, listed by
+`worker.embedding.model.folder`. Pickles are never loaded. Only this module knows the safetensors format.
 """
 
 import hashlib
@@ -20,15 +20,15 @@ from worker.embedding.model.errors import ModelError
 Weights = Mapping[str, NDArray[np.float32]]
 
 _UNUSED = ("pooler.", "cls.", "embeddings.position_ids")
-"""Heads of the training task; sentence vectors do not pass through them."""
-_NUMBERS = ("F64", "F32", "F16", "BF16")
-"""What weights may be stored as; anything else is a quantised model, whose scales nobody here would apply."""
+"""Parts that sentence vectors do not use: heads of the training task, and position ids."""
+_NUMBER_FORMATS = ("F64", "F32", "F16", "BF16")
+"""Supported number formats; anything else is a quantised model, whose scales would not be applied."""
 _LENGTH_BYTES = 8
-"""A safetensors file begins with the length of its header."""
+"""Size of the header length, with which a safetensors file begins."""
 
 
 def read_weights(files: Sequence[Path]) -> Weights:
-    """Read all weights that sentence vectors need, from all shards. Raises ModelError."""
+    """Read the weights that sentence vectors need from all shards. Raises ModelError."""
     weights: dict[str, NDArray[np.float32]] = {}
     for file in files:
         try:
@@ -46,16 +46,16 @@ def read_weights(files: Sequence[Path]) -> Weights:
 def save_weights(weights: Weights, file: Path) -> None:
     """Write one safetensors file of float32. Raises OSError."""
     try:
-        save_file(dict(weights), file, metadata={"format": "pt"})  # what Transformers writes, and wants to see
+        save_file(dict(weights), file, metadata={"format": "pt"})  # as Transformers writes and expects
     except SafetensorError as error:
         raise OSError(f"{file} cannot be written: {error}") from error
 
 
 def sha256_of(files: Sequence[Path]) -> str:
-    """SHA-256 that names the weights, in hex: of the file's bytes if there is one.
+    """Return the SHA-256 of the weights, in hex: of a single file, the SHA-256 of its bytes.
 
-    Of several shards it is the SHA-256 of what `sha256sum` prints for them in the order of their names: a line `<hex>  <name>` each.
-    The index file is not part of it: all shards are read, whatever it says lies where. Raises ModelError.
+    For several shards it is the SHA-256 of what `sha256sum` prints for them in the order of their names: one line `<hex>  <name>` each.
+    The index file is left out, because all shards are read in any case. Raises ModelError.
     """
     digests = {file.name: _sha256_of_one(file) for file in sorted(files)}
     if len(digests) == 1:
@@ -73,10 +73,10 @@ def _sha256_of_one(file: Path) -> str:
 
 
 def _read_one(file: Path, stored: Any, name: str) -> NDArray[np.float32]:  # noqa: ANN401 - safe_open's type says less
-    kind = stored.get_slice(name).get_dtype()
-    if kind not in _NUMBERS:
-        raise ModelError(f"{file} stores {name} as {kind}; supported are {', '.join(_NUMBERS)}")
-    weight = _read_bfloat16(file, name) if kind == "BF16" else stored.get_tensor(name)
+    number_format = stored.get_slice(name).get_dtype()
+    if number_format not in _NUMBER_FORMATS:
+        raise ModelError(f"{file} stores {name} as {number_format}; supported are {', '.join(_NUMBER_FORMATS)}")
+    weight = _read_bfloat16(file, name) if number_format == "BF16" else stored.get_tensor(name)
     numbers: NDArray[np.float32] = np.ascontiguousarray(weight, dtype=np.float32)
     if not np.isfinite(numbers).all():
         raise ModelError(f"{file} stores numbers in {name} that are not finite")
@@ -84,7 +84,7 @@ def _read_one(file: Path, stored: Any, name: str) -> NDArray[np.float32]:  # noq
 
 
 def _read_bfloat16(file: Path, name: str) -> NDArray[np.float32]:
-    """Read what NumPy has no type for: a bfloat16 is the upper half of a float32. `safe_open` has checked the header by now."""
+    """Read bfloat16, for which NumPy has no type: the upper half of a float32. `safe_open` has already checked the header."""
     with file.open("rb") as stream:
         header_bytes = int.from_bytes(stream.read(_LENGTH_BYTES), "little")
         entry = json.loads(stream.read(header_bytes))[name]

@@ -1,7 +1,7 @@
-"""Reads a WordPiece vocabulary from tokenizer.json, and says when llama.cpp's tokenizer can be proven to agree with it.
+"""Reads a WordPiece vocabulary and its rules from tokenizer.json.
 
-`gguf_file` writes the vocabulary into the GGUF; `worker.embedding.tokenizer` asks which texts must go to the model's own tokenizer.
-llama.cpp follows BERT's rules (clean, lower case, split at spaces and punctuation, longest match first) with fixed
+`gguf_file` writes the vocabulary into the GGUF; `worker.embedding.tokenizer` uses the rules to find the texts for the model's own
+tokenizer. llama.cpp follows BERT's rules (clean, lower case, split at spaces and punctuation, longest match first) with fixed
 parameters, so a tokenizer.json with other rules is refused.
 """
 
@@ -13,19 +13,16 @@ from worker.embedding.model.errors import ModelError
 
 CONTINUES = "##"
 WORD_START = "\u2581"
-"""How llama.cpp marks a token that begins a word; continuations carry no mark there."""
+"""llama.cpp's mark of a token that begins a word; continuations carry no mark there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordPiece:
-    """A vocabulary and its rules; `tokens[i]` is the text of id i, `""` where an id is unused.
-
-    Thread: any.
-    """
+    """A vocabulary and its rules; `tokens[i]` is the text of id i, `""` for an unused id."""
 
     tokens: tuple[str, ...]
     special_ids: frozenset[int]
-    """Ids of tokens that mean something to the model: its added tokens, and those that frame a text or stand for the unknown."""
+    """Ids of the added tokens, of those that frame a text, and of the unknown token."""
     unk: int
     cls: int
     sep: int
@@ -34,13 +31,13 @@ class WordPiece:
     lowercase: bool
     strip_accents: bool
     longest_word_characters: int
-    """A longer word is one unknown token; llama.cpp has no such limit."""
+    """A longer word becomes one unknown token; llama.cpp has no such limit."""
     special_in_any_case: bool
-    """Some special tokens are searched for in the normalised text."""
+    """Whether some special tokens are searched for in the normalised text."""
 
     @property
     def special(self) -> tuple[str, ...]:
-        """Texts of the special tokens: what a text that holds one of them means, only the model's own tokenizer knows."""
+        """Texts of the special tokens; only the model's own tokenizer encodes a text that holds one of them."""
         return tuple(self.tokens[token_id] for token_id in sorted(self.special_ids))
 
 
@@ -91,7 +88,7 @@ def _read(parsed: dict[str, Any], source: str) -> WordPiece:
 
 
 def _frame(post: dict[str, Any], source: str) -> tuple[int, int]:
-    """Ids that go before and after every text."""
+    """Return the ids that go before and after every text."""
     if post["type"] == "BertProcessing":
         return int(post["cls"][1]), int(post["sep"][1])
     if post["type"] == "TemplateProcessing":

@@ -1,1 +1,1 @@
-"""Search: from a query's vector and words to ranked kinds of lines, and the lines that stand for them."""
+"""Search: from a query's vector and words to ranked templates, and the lines that stand for them."""

@@ -14,10 +14,7 @@ MOST_ROWS = 10_000
 
 
 class Neighbours(NamedTuple):
-    """Lines of one partition, in order.
-
-    Thread: any.
-    """
+    """Lines of one partition, in order."""
 
     lines: list[LineRow]
     complete: bool

@@ -21,10 +21,7 @@ MOST_LINES = 10_000
 
 
 class _Page(NamedTuple):
-    """Templates to be tried together.
-
-    Thread: any.
-    """
+    """Templates to be tried together."""
 
     hits: Sequence[TemplateHit]
     complete: bool
@@ -32,17 +29,17 @@ class _Page(NamedTuple):
 
 
 def rank_by_meaning(sink: Sink, vector: Vector, bounds: SearchBounds, first: Sequence[TemplateHit] | None = None) -> Ranking:
-    """Return the nearest kinds of lines; `first` are the nearest templates of all, if somebody has read them already. Raises SinkBusy."""
-    kinds: list[RankedTemplate] = []
+    """Return the nearest templates; `first` are the nearest templates of all, if they are read already. Raises SinkBusy."""
+    templates: list[RankedTemplate] = []
     complete = True
     for page in _pages(sink, vector, bounds, first):
         if bounds.deadline_passed():
-            return Ranking(kinds, complete=False)
-        kinds += _with_lines(sink, page.hits, bounds)
-        if bounds.is_met_by(kinds):
-            return Ranking(kinds, complete=True)
+            return Ranking(templates, complete=False)
+        templates += _with_lines(sink, page.hits, bounds)
+        if bounds.is_met_by(templates):
+            return Ranking(templates, complete=True)
         complete = page.complete
-    return Ranking(kinds, complete)
+    return Ranking(templates, complete)
 
 
 def _pages(sink: Sink, vector: Vector, bounds: SearchBounds, first: Sequence[TemplateHit] | None) -> Iterator[_Page]:
@@ -77,5 +74,5 @@ def near_among(sink: Sink, vector: Vector, digests: Sequence[str]) -> list[Templ
 def _with_lines(sink: Sink, hits: Sequence[TemplateHit], bounds: SearchBounds) -> list[RankedTemplate]:
     if not hits:
         return []
-    lines = sink.newest_lines([hit.digest for hit in hits], bounds.per_kind, bounds.only)
+    lines = sink.newest_lines([hit.digest for hit in hits], bounds.per_template, bounds.only)
     return [RankedTemplate(hit.digest, hit.score, lines[hit.digest]) for hit in hits if lines.get(hit.digest)]

@@ -16,9 +16,9 @@ _GROWTH = 8
 
 
 def rank_by_words(sink: Sink, words: Words, bounds: SearchBounds, *, grouped: bool = True) -> Ranking:
-    """Return the kinds whose lines match best. Raises SinkBusy.
+    """Return the templates whose lines match best. Raises SinkBusy.
 
-    Not `grouped`, every line is a kind of its own: lines are wanted, and not kinds.
+    Without `grouped`, every line is ranked alone: lines are wanted, not templates.
     """
     if not words.text:
         return Ranking([], complete=True)
@@ -27,17 +27,17 @@ def rank_by_words(sink: Sink, words: Words, bounds: SearchBounds, *, grouped: bo
     while True:
         hits = sink.matching_lines(words.text, limit, bounds.only)
         ranked = _ranked(words, hits, bounds.deadline_passed)
-        kinds = _grouped(ranked) if grouped else [RankedTemplate(hit.line.template, hit.score, [hit.line]) for hit in ranked]
+        templates = _grouped(ranked) if grouped else [RankedTemplate(hit.line.template, hit.score, [hit.line]) for hit in ranked]
         is_cut = bounds.deadline_passed()
-        if bounds.is_met_by(kinds) or (len(hits) < limit and not is_cut):
-            return Ranking(kinds, complete=True)
+        if bounds.is_met_by(templates) or (len(hits) < limit and not is_cut):
+            return Ranking(templates, complete=True)
         if limit >= most or is_cut:
-            return Ranking(kinds, complete=False)
+            return Ranking(templates, complete=False)
         limit = min(_GROWTH * limit, most)
 
 
 def votes_by_words(sink: Sink, words: Words, bounds: SearchBounds, *, least_share: float) -> Ranking:
-    """Return the kinds of the best lines, for a second opinion: lines with an identifier, or such a share of the words. One read."""
+    """Return the templates of the best lines, for a second opinion: lines with an identifier, or such a share of the words. One read."""
     if not words.text:
         return Ranking([], complete=True)
     hits = _ranked(words, sink.matching_lines(words.text, _FIRST_LINES, bounds.only), bounds.deadline_passed, least_share)

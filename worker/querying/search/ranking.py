@@ -1,6 +1,6 @@
-"""What a ranking is: kinds of lines, best first, each with the lines that stand for it.
+"""What a ranking is: templates, best first, each with the lines that stand for it.
 
-`dense` ranks by meaning, `lexical` by words, `fused` puts the two together; `search` takes the hits from it.
+`dense` ranks by meaning, `lexical` by words; `search` fuses the two and takes the hits.
 """
 
 from collections.abc import Callable
@@ -14,10 +14,7 @@ OutOfTime = Callable[[], bool]
 
 
 class RankedTemplate(NamedTuple):
-    """A template that a query found, and lines of it.
-
-    Thread: any.
-    """
+    """A template that a query found, and lines of it."""
 
     digest: str
     score: float
@@ -26,31 +23,25 @@ class RankedTemplate(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """Kinds of lines, best first.
+    """Templates, best first."""
 
-    Thread: any.
-    """
-
-    kinds: list[RankedTemplate]
+    templates: list[RankedTemplate]
     complete: bool
     """False when a bound or the deadline cut it short."""
 
 
 class SearchBounds(NamedTuple):
-    """How much is wanted of a ranking, and under which filters.
-
-    Thread: any.
-    """
+    """How much is wanted of a ranking, and under which filters."""
 
     k: int
-    """So many lines, …"""
-    per_kind: int
-    """… of one kind at most so many."""
+    """How many lines are wanted."""
+    per_template: int
+    """Most lines of one template."""
     only: LineFilter
     deadline_passed: OutOfTime
     deep: bool = False
-    """Whether many kinds are ranked, however few lines are wanted."""
+    """Whether many templates are ranked, however few lines are wanted."""
 
-    def is_met_by(self, kinds: list[RankedTemplate]) -> bool:
+    def is_met_by(self, templates: list[RankedTemplate]) -> bool:
         """Whether these are enough."""
-        return sum(min(len(kind.lines), self.per_kind) for kind in kinds) >= self.k
+        return sum(min(len(template.lines), self.per_template) for template in templates) >= self.k

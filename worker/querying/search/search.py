@@ -1,4 +1,4 @@
-"""Search ranks templates and shows lines: the kinds that fit the query, and of each the line that stands for it.
+"""Search ranks templates and shows lines: those that fit the query, and of each the line that stands for it.
 
 The answer step calls it. Ten copies of the busiest template are not ten answers; only a text of nothing but identifiers is answered
 with every line that has them, for then the lines themselves are wanted.
@@ -22,10 +22,7 @@ LEAST_SHARE = 0.5
 
 
 class Hit(NamedTuple):
-    """A line, and how well it fits.
-
-    Thread: any.
-    """
+    """A line, and how well it fits."""
 
     score: float
     """Cosine similarity of query and template (dense), BM25 score of the line (bm25), or fused ranks (hybrid)."""
@@ -33,10 +30,7 @@ class Hit(NamedTuple):
 
 
 class SearchResult(NamedTuple):
-    """The answer to a query.
-
-    Thread: any.
-    """
+    """The answer to a query."""
 
     hits: list[Hit]
     complete: bool
@@ -44,10 +38,7 @@ class SearchResult(NamedTuple):
 
 
 class PreparedQuery(NamedTuple):
-    """A query that is ready to be searched for.
-
-    Thread: any.
-    """
+    """A query that is ready to be searched for."""
 
     query: Query
     vector: Vector | None
@@ -55,7 +46,7 @@ class PreparedQuery(NamedTuple):
     is_exact: bool = False
     """Its text is identifiers and nothing else."""
     near: Sequence[TemplateHit] | None = None
-    """The nearest templates, if somebody has read them already."""
+    """The nearest templates, if they are read already."""
 
 
 def mode_of(sought: PreparedQuery, sink: Sink) -> Mode:
@@ -69,24 +60,24 @@ def mode_of(sought: PreparedQuery, sink: Sink) -> Mode:
 def search(sink: Sink, sought: PreparedQuery, *, deadline_passed: Callable[[], bool]) -> SearchResult:
     """Find the `k` best lines, best first. Raises SinkBusy."""
     query = sought.query
-    per_kind = query.per_template or PER_TEMPLATE
+    per_template = query.per_template or PER_TEMPLATE
     if sought.vector is None and sought.is_exact and query.per_template is None:
         ranking = rank_by_words(sink, _words(query), _bounds(query, query.k, PER_TEMPLATE, deadline_passed), grouped=False)
     else:
-        ranking = rank(sink, sought, query.k, per_kind, deadline_passed=deadline_passed)
-    hits = [Hit(kind.score, line) for kind in ranking.kinds for line in kind.lines[:per_kind]]
+        ranking = rank(sink, sought, query.k, per_template, deadline_passed=deadline_passed)
+    hits = [Hit(template.score, line) for template in ranking.templates for line in template.lines[:per_template]]
     return SearchResult(hits[: query.k], ranking.complete)
 
 
-def rank(sink: Sink, sought: PreparedQuery, k: int, per_kind: int, *, deadline_passed: Callable[[], bool]) -> Ranking:
-    """Rank the kinds of lines by the query's mode, so many that they have `k` lines."""
+def rank(sink: Sink, sought: PreparedQuery, k: int, per_template: int, *, deadline_passed: Callable[[], bool]) -> Ranking:
+    """Rank templates by the query's mode, enough of them to have `k` lines."""
     query = sought.query
     words = _words(query)
     if sought.vector is None:
-        return rank_by_words(sink, words, _bounds(query, k, per_kind, deadline_passed))
+        return rank_by_words(sink, words, _bounds(query, k, per_template, deadline_passed))
     if mode_of(sought, sink) == "dense":
-        return rank_by_meaning(sink, sought.vector, _bounds(query, k, per_kind, deadline_passed), sought.near)
-    bounds = _bounds(query, k, per_kind, deadline_passed)._replace(deep=True)
+        return rank_by_meaning(sink, sought.vector, _bounds(query, k, per_template, deadline_passed), sought.near)
+    bounds = _bounds(query, k, per_template, deadline_passed)._replace(deep=True)
     by_meaning = rank_by_meaning(sink, sought.vector, bounds, sought.near)
     if deadline_passed():
         return by_meaning._replace(complete=False)
@@ -98,8 +89,8 @@ def _words(query: Query) -> Words:
     return words_of(query.text or "")
 
 
-def _bounds(query: Query, k: int, per_kind: int, deadline_passed: Callable[[], bool]) -> SearchBounds:
-    return SearchBounds(k, per_kind, query.filters.as_line_filter(), deadline_passed)
+def _bounds(query: Query, k: int, per_template: int, deadline_passed: Callable[[], bool]) -> SearchBounds:
+    return SearchBounds(k, per_template, query.filters.as_line_filter(), deadline_passed)
 
 
 _RANK_OFFSET = 60
@@ -107,17 +98,17 @@ _RANK_OFFSET = 60
 
 
 def fuse(by_meaning: Ranking, by_words: Ranking, *, words_first: bool) -> Ranking:
-    """Return the kinds of both; `words_first` decides between equal ones. Of a kind, lines that words found are shown before its newest."""
+    """Return the templates of both; `words_first` decides between equal ones. Lines found by words are shown before the newest."""
     scores: dict[str, float] = {}
     lines: dict[str, dict[str, LineRow]] = {}
     for ranking in (by_words, by_meaning) if words_first else (by_meaning, by_words):
-        for rank, kind in enumerate(ranking.kinds, start=1):
-            scores[kind.digest] = scores.get(kind.digest, 0.0) + 1 / (_RANK_OFFSET + rank)
+        for rank, template in enumerate(ranking.templates, start=1):
+            scores[template.digest] = scores.get(template.digest, 0.0) + 1 / (_RANK_OFFSET + rank)
     for ranking in (by_words, by_meaning):
-        for kind in ranking.kinds:
-            shown = lines.setdefault(kind.digest, {})
-            for line in kind.lines:
+        for template in ranking.templates:
+            shown = lines.setdefault(template.digest, {})
+            for line in template.lines:
                 shown.setdefault(line.id, line)
     best = sorted(scores, key=lambda digest: -scores[digest])
-    kinds = [RankedTemplate(digest, scores[digest], list(lines[digest].values())) for digest in best]
-    return Ranking(kinds, by_meaning.complete and by_words.complete)
+    templates = [RankedTemplate(digest, scores[digest], list(lines[digest].values())) for digest in best]
+    return Ranking(templates, by_meaning.complete and by_words.complete)

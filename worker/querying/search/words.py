@@ -1,7 +1,7 @@
 """The words of a query: what full-text search gets to see, and which of them are identifiers.
 
 BM25 scores every word, and in a question most of them are grammar: "who is trying to …" would find whatever log line holds an "is".
-An identifier (a block, an address, a request) names one thing and no kind of things; whoever types one wants the lines that have it.
+An identifier (a block, an address, a request) names one thing, not a class of things; whoever types one wants the lines that have it.
 """
 
 import re
@@ -26,10 +26,7 @@ _MOST_IDENTIFIERS = 32
 
 
 class Words(NamedTuple):
-    """A query's text, as full-text search sees it.
-
-    Thread: any.
-    """
+    """A query's text, as full-text search sees it."""
 
     text: str
     """Without grammar; empty if nothing else was there."""
@@ -66,5 +63,5 @@ def terms_of(text: str) -> frozenset[str]:
 
 
 def is_identifier(word: str) -> bool:
-    """Whether a word names one thing: it has a digit, and is long or made of several parts. `503`, `s3` and `http2` name kinds."""
+    """Whether a word names one thing: it has a digit, and is long or made of several parts; `503`, `s3` and `http2` do not."""
     return any(character.isdigit() for character in word) and (len(word) >= _LEAST_CHARACTERS or not word.isalnum())

@@ -1,1 +1,1 @@
-"""Tests of the cache's levels."""
+"""Tests of the cache levels."""

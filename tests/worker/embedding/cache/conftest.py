@@ -1,4 +1,4 @@
-"""A Redis that tests of this room share: each writes under an embedding space of its own."""
+"""A Redis that these tests share: each writes under its own embedding space."""
 
 from collections.abc import Iterator
 

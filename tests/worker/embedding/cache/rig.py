@@ -1,4 +1,4 @@
-"""A `RedisCache` with a clock that the test moves, and what it said; used wherever a real Redis is."""
+"""A `RedisCache` on a real Redis, with a clock that the test moves, and the lines that it said."""
 
 import hashlib
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from tests.worker.running import wait_until
-from worker.embedding.cache.breaker import MOST_S
+from worker.embedding.cache.breaker import LONGEST_WAIT_S
 from worker.embedding.cache.redis_cache import RedisCache
 from worker.embedding.model.space import EmbeddingSpace
 from worker.embedding.model.vectors import Vector
@@ -15,7 +15,7 @@ from worker.settings.tables import RedisTable
 
 DIM = 384
 PATIENT_S = 5.0
-"""A read budget that a busy machine keeps."""
+"""A read budget that is enough on a busy machine."""
 
 
 def space_of(*, dim: int = DIM, normalize: bool = True, weights: str = "0") -> EmbeddingSpace:
@@ -29,7 +29,7 @@ def digest_of(number: int) -> str:
 
 
 def vector_of(number: int, dim: int = DIM) -> Vector:
-    """Return a vector of length 1 that is far from that of every other number."""
+    """Return a vector of length 1, far from that of any other number."""
     vector = np.random.default_rng(number).standard_normal(dim)
     return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)
 
@@ -61,18 +61,18 @@ class Rig:
         self.tally = self.cache.tally
 
     def put(self, numbers: Iterable[int]) -> None:
-        """Hand vectors over and wait until each was written, refused or dropped."""
+        """Put vectors and wait until each is written, refused, dropped or unfit."""
         self.hand_over(vectors_of(numbers))
         tally = self.tally
         wait_until(lambda: tally.written + tally.refused + tally.dropped + tally.unfit == self._handed_over, "writes")
 
     def hand_over(self, vectors: dict[str, Vector]) -> None:
-        """Hand vectors over and wait for nothing."""
+        """Put vectors without waiting."""
         self._handed_over += len(vectors)
         self.cache.put_many(vectors)
 
     def found(self, numbers: Iterable[int]) -> set[int]:
-        """Ask; returns whose vectors came, each of which is seen to be the right one."""
+        """Read; return the numbers whose vectors were found, after checking that each is the right one."""
         asked = list(numbers)
         vectors = self.cache.get_many([digest_of(number) for number in asked])
         for number in asked:
@@ -81,8 +81,8 @@ class Rig:
         return {number for number in asked if digest_of(number) in vectors}
 
     def time_passes(self) -> None:
-        """Let so much time pass that a failed server is asked again."""
-        self.now_s += MOST_S
+        """Move the clock until a failed server is asked again."""
+        self.now_s += LONGEST_WAIT_S
 
     def said_like(self, *parts: str) -> list[str]:
         return [line for line in self.said if all(part in line for part in parts)]

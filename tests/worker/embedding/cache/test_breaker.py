@@ -2,7 +2,7 @@
 
 import pytest
 
-from worker.embedding.cache.breaker import FAILURES, FIRST_S, MOST_S, Breaker
+from worker.embedding.cache.breaker import FAILURES, FIRST_WAIT_S, LONGEST_WAIT_S, Breaker
 
 
 def opened(draw: float = 1.0) -> Breaker:
@@ -16,20 +16,20 @@ def opened(draw: float = 1.0) -> Breaker:
 def fail(breaker: Breaker, now: float) -> bool:
     admission = breaker.admit(now)
     assert admission is not None
-    return breaker.failed(admission, now)
+    return breaker.on_failure(admission, now)
 
 
 def succeed(breaker: Breaker, now: float) -> bool:
     admission = breaker.admit(now)
     assert admission is not None
-    return breaker.succeeded(admission)
+    return breaker.on_success(admission)
 
 
 def test_a_few_failures_in_a_row_open_it_and_it_says_so_once() -> None:
     breaker = Breaker(lambda: 1.0)
     assert [fail(breaker, 0.0) for _ in range(FAILURES)] == [False] * (FAILURES - 1) + [True]
     assert breaker.is_open
-    assert breaker.shut(0.0)
+    assert breaker.would_reject(0.0)
     assert breaker.admit(0.0) is None
 
 
@@ -43,50 +43,50 @@ def test_failures_apart_do_not_open_it() -> None:
 
 def test_half_open_exactly_one_is_admitted() -> None:
     breaker = opened()
-    assert breaker.admit(FIRST_S - 0.001) is None
-    assert not breaker.shut(FIRST_S)
-    assert breaker.admit(FIRST_S) is not None
-    assert [breaker.admit(FIRST_S + later) for later in range(100)] == [None] * 100
-    assert breaker.shut(FIRST_S + 100)
+    assert breaker.admit(FIRST_WAIT_S - 0.001) is None
+    assert not breaker.would_reject(FIRST_WAIT_S)
+    assert breaker.admit(FIRST_WAIT_S) is not None
+    assert [breaker.admit(FIRST_WAIT_S + later) for later in range(100)] == [None] * 100
+    assert breaker.would_reject(FIRST_WAIT_S + 100)
 
 
 def test_a_probe_that_succeeds_closes_it_and_says_so_once() -> None:
     breaker = opened()
-    assert succeed(breaker, FIRST_S)
+    assert succeed(breaker, FIRST_WAIT_S)
     assert not breaker.is_open
-    assert not succeed(breaker, FIRST_S)
-    assert [fail(breaker, FIRST_S) for _ in range(FAILURES)] == [False] * (FAILURES - 1) + [True]
+    assert not succeed(breaker, FIRST_WAIT_S)
+    assert [fail(breaker, FIRST_WAIT_S) for _ in range(FAILURES)] == [False] * (FAILURES - 1) + [True]
 
 
 def test_a_probe_that_fails_opens_it_for_twice_as_long_up_to_a_bound() -> None:
     breaker = opened()
-    now, waits = FIRST_S, []
+    now, waits = FIRST_WAIT_S, []
     for _ in range(10):
         assert not fail(breaker, now)
         low, high = 0.0, 100.0
         while high - low > 1e-6:
             middle = (low + high) / 2
-            low, high = (middle, high) if breaker.shut(now + middle) else (low, middle)
+            low, high = (middle, high) if breaker.would_reject(now + middle) else (low, middle)
         waits.append(high)
         now += high
-    assert waits[:3] == pytest.approx([2 * FIRST_S, 4 * FIRST_S, 8 * FIRST_S], abs=1e-4)
-    assert waits[-3:] == pytest.approx([MOST_S] * 3, abs=1e-4)
+    assert waits[:3] == pytest.approx([2 * FIRST_WAIT_S, 4 * FIRST_WAIT_S, 8 * FIRST_WAIT_S], abs=1e-4)
+    assert waits[-3:] == pytest.approx([LONGEST_WAIT_S] * 3, abs=1e-4)
 
 
 def test_once_closed_it_begins_with_short_waits_again() -> None:
     breaker = opened()
-    fail(breaker, FIRST_S)
+    fail(breaker, FIRST_WAIT_S)
     succeed(breaker, 100.0)
     for _ in range(FAILURES):
         fail(breaker, 100.0)
-    assert not breaker.shut(100.0 + FIRST_S)
+    assert not breaker.would_reject(100.0 + FIRST_WAIT_S)
 
 
 @pytest.mark.parametrize(("draw", "share"), [(0.0, 0.5), (0.5, 0.75), (1.0, 1.0)])
 def test_waits_are_spread_over_their_upper_half(draw: float, share: float) -> None:
     breaker = opened(draw)
-    assert breaker.shut(FIRST_S * share - 0.001)
-    assert not breaker.shut(FIRST_S * share)
+    assert breaker.would_reject(FIRST_WAIT_S * share - 0.001)
+    assert not breaker.would_reject(FIRST_WAIT_S * share)
 
 
 def test_what_was_admitted_before_it_opened_decides_nothing() -> None:
@@ -95,19 +95,19 @@ def test_what_was_admitted_before_it_opened_decides_nothing() -> None:
     assert early is not None
     for _ in range(FAILURES):
         fail(breaker, 0.0)
-    assert not breaker.succeeded(early)
-    assert breaker.shut(0.0)
-    probe = breaker.admit(FIRST_S)
+    assert not breaker.on_success(early)
+    assert breaker.would_reject(0.0)
+    probe = breaker.admit(FIRST_WAIT_S)
     assert probe is not None
-    assert not breaker.failed(early, FIRST_S)
-    assert breaker.succeeded(probe)
-    assert not breaker.failed(early, FIRST_S)
+    assert not breaker.on_failure(early, FIRST_WAIT_S)
+    assert breaker.on_success(probe)
+    assert not breaker.on_failure(early, FIRST_WAIT_S)
     assert not breaker.is_open
 
 
 def test_after_years_of_failures_the_wait_is_still_a_number() -> None:
     breaker, now = opened(), 0.0
     for _ in range(3000):
-        now += MOST_S
+        now += LONGEST_WAIT_S
         fail(breaker, now)
-    assert not breaker.shut(now + MOST_S)
+    assert not breaker.would_reject(now + LONGEST_WAIT_S)

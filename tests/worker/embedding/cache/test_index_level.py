@@ -5,7 +5,7 @@ from collections.abc import Collection
 import numpy as np
 
 from sinks.sink import SinkBusy
-from worker.embedding.cache.breaker import FAILURES, MOST_S
+from worker.embedding.cache.breaker import FAILURES, LONGEST_WAIT_S
 from worker.embedding.cache.index_level import IndexLevel
 from worker.embedding.model.vectors import Vector
 
@@ -13,7 +13,7 @@ STORED = {"a": np.ones(2, np.float32)}
 
 
 class Index:
-    """An index that answers or not.
+    """An index that answers unless told to be busy.
 
     Thread: the test's.
     """
@@ -46,7 +46,7 @@ def test_an_index_that_failed_again_and_again_is_left_alone_until_its_time_has_c
     assert "away" in index.said[0]
     index.answers = True
     assert index.level.find(["a"]) == {}
-    index.now_s += MOST_S
+    index.now_s += LONGEST_WAIT_S
     assert list(index.level.find(["a"])) == ["a"]
     assert index.said[1:] == ["the index says again which templates it has"]
 

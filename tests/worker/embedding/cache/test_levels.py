@@ -1,4 +1,4 @@
-"""The levels in a row: who is asked, and who learns."""
+"""The levels in order: which ones are asked, and which ones keep what was found."""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -13,7 +13,7 @@ TWO = np.array([0.0, 1.0], np.float32)
 
 
 class DictCache:
-    """A cache without bounds that remembers what it was asked.
+    """An unbounded cache that records what it was asked.
 
     Thread: the test's.
     """

@@ -1,4 +1,4 @@
-"""The cache in memory: bounded, copied, safe between threads, and not emptied by a pass over what comes once."""
+"""The cache in memory: bounded, copied, thread-safe, and not emptied by a pass over keys that come once."""
 
 import random
 import threading
@@ -102,7 +102,7 @@ class Kept(Protocol):
 
 
 class PlainLru:
-    """What a plain LRU of as many entries would do."""
+    """Return the hit ratio of a plain LRU with as many entries."""
 
     def __init__(self, entries: int) -> None:
         self._kept: LRUCache[str, Vector] = LRUCache(entries)
@@ -115,7 +115,7 @@ class PlainLru:
 
 
 def ask(cache: Kept, digests: list[str]) -> float:
-    """Ask as prepare does and put what was missing, as embed does; returns the share that was there."""
+    """Read as prepare does and put the misses, as embed does; returns the hit ratio."""
     found = cache.get_many(digests)
     cache.put_many({digest: vector(0) for digest in digests if digest not in found})
     return sum(digest in found for digest in digests) / len(digests)
@@ -126,7 +126,7 @@ def busy_lists(draw: random.Random, lists: int) -> list[list[str]]:
 
 
 def scan(cache: Kept) -> tuple[float, float]:
-    """Busy lines, then a pass over 20 times as many as there is room for; returns the hit ratio after it and the busiest still there."""
+    """Busy lines, then a pass over 20 times the capacity; returns the hit ratio after it and the busiest digests still kept."""
     draw = random.Random(5)
     for digests in busy_lists(draw, 60):
         ask(cache, digests)
@@ -151,7 +151,7 @@ def test_on_busy_lines_alone_it_hits_at_least_as_often_as_an_lru() -> None:
 
 
 def test_new_lines_that_come_often_find_room() -> None:
-    """After a deployment everything is new: the old must go."""
+    """After a deployment all templates are new: the old ones must be evicted."""
     cache, draw = MemoryCache(ENTRIES * ONE_BYTES), random.Random(8)
     for digests in busy_lists(draw, 30):
         ask(cache, digests)

@@ -1,4 +1,4 @@
-"""Settings of Redis that cannot work are refused before anything runs, in one line that names the setting."""
+"""Redis settings that cannot work are refused before anything runs, in one line that names the setting."""
 
 import subprocess
 from pathlib import Path
@@ -90,6 +90,7 @@ def test_a_unix_socket_is_a_path() -> None:
     assert address(url="unix:///run/redis/a%20b.sock").unix_path == "/run/redis/a b.sock"
 
 
+@pytest.mark.process
 def test_a_certificate_needs_its_own_key(tmp_path: Path) -> None:
     for name in ("one", "other"):
         make = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=x", "-days", "2"]

@@ -1,4 +1,4 @@
-"""The cache in Redis, against a real one: what workers share, how it is stored, what is said about the server."""
+"""The cache in a real Redis: what workers share, how it is stored, what is said about the server."""
 
 import threading
 import uuid
@@ -14,6 +14,8 @@ from tests.worker.running import wait_until
 from worker.embedding.cache.redis_cache import RedisCache
 from worker.embedding.model.space import EmbeddingSpace
 from worker.settings.tables import RedisTable
+
+pytestmark = pytest.mark.process
 
 
 @pytest.fixture
@@ -86,7 +88,7 @@ def test_what_is_beyond_the_queue_is_dropped_and_counted_and_nobody_waits(redis_
     with Proxy(port_of(redis_url)) as proxy, Rig(f"redis://127.0.0.1:{proxy.port}", space=space, queue_bytes=room) as rig:
         proxy.hold()
         rig.hand_over(vectors_of([0]))
-        assert proxy.held.wait(10)  # the writer is out of the way, with the first
+        assert proxy.held.wait(10)  # the writer waits with the first
         rig.hand_over(vectors_of(range(1, 26)))
         assert rig.tally.dropped == 15
         assert proxy.held.is_set()

@@ -1,4 +1,4 @@
-"""Where a Redis may be besides one open port: behind sentinels, spread over a cluster, behind TLS; real processes each."""
+"""Redis behind sentinels, as a cluster and behind TLS; all real processes."""
 
 import subprocess
 from collections.abc import Iterator
@@ -13,6 +13,8 @@ from tests.services.redis import LocalRedis, local_redis, run_cli
 from tests.worker.embedding.cache.rig import Rig
 from tests.worker.running import wait_until
 
+pytestmark = pytest.mark.process
+
 SLOTS = 16384
 
 
@@ -26,12 +28,15 @@ def test_sentinels_lead_to_the_master_and_to_the_next_one(tmp_path: Path) -> Non
             "sentinel down-after-milliseconds cache 300\nsentinel failover-timeout cache 3000\n"
         )
         wait_until(lambda: second.admin().info("replication")["master_link_status"] == "up", "the replica")
-        sentinels = (f"127.0.0.1:{free_port()}", f"127.0.0.1:{port}")  # the first is away
-        with local_redis(str(settings), "--sentinel", sentinel=True, port=port), Rig("", sentinels=sentinels, service="cache") as rig:
+        sentinels = (f"127.0.0.1:{free_port()}", f"127.0.0.1:{port}")  # the first is down
+        with (
+            local_redis(str(settings), "--sentinel", sentinel=True, port=port),
+            Rig("", sentinels=sentinels, sentinel_master="cache") as rig,
+        ):
             wait_until(lambda: "status=ok" in (told := run_cli(port, "info", "sentinel")) and "slaves=1" in told, "the sentinel")
 
             def is_stored() -> bool:
-                rig.time_passes()  # a sentinel that is just up, on a busy machine, may think for a moment that its master is down
+                rig.time_passes()  # on a busy machine a sentinel that has just started may think that its master is down
                 rig.put(range(5))
                 return rig.found(range(9)) == set(range(5))
 
@@ -43,7 +48,7 @@ def test_sentinels_lead_to_the_master_and_to_the_next_one(tmp_path: Path) -> Non
             def is_promoted() -> bool:
                 try:
                     return bool(second.admin().info("replication")["role"] == "master")
-                except redis.ConnectionError:  # a sentinel cuts everybody off when it promotes
+                except redis.ConnectionError:  # a sentinel cuts all connections when it promotes
                     return False
 
             wait_until(is_promoted, "the next master")
@@ -64,8 +69,8 @@ def test_sentinels_lead_to_the_master_and_to_the_next_one(tmp_path: Path) -> Non
 
 @pytest.fixture
 def cluster() -> Iterator[tuple[LocalRedis, LocalRedis]]:
-    """Two nodes with half of the slots each."""
-    # Their own talk would be 10,000 above: among the ports from which the system takes those of outgoing connections.
+    """Two nodes, each with half of the slots."""
+    # The default cluster port is 10,000 above, in the range of ephemeral ports.
     mine, others = ((*("--cluster-enabled", "yes", "--cluster-port"), str(free_port())) for _ in range(2))
     with local_redis(*mine) as one, local_redis(*others) as other:
         run_cli(one.port, "cluster", "addslotsrange", "0", str(SLOTS // 2 - 1))
@@ -103,18 +108,18 @@ def test_tls_with_certificates_on_both_sides(tmp_path: Path) -> None:
         with Rig(f"rediss://127.0.0.1:{port}", ca_file=ca, cert_file=ca, key_file=key) as rig:
             rig.put(range(5))
             assert rig.found(range(9)) == set(range(5))
-        with Rig(f"rediss://127.0.0.1:{port}", cert_file=ca, key_file=key) as rig:  # nobody vouches for the server
+        with Rig(f"rediss://127.0.0.1:{port}", cert_file=ca, key_file=key) as rig:  # no CA vouches for the server
             for _ in range(5):
                 assert rig.found([1]) == set()
             assert rig.said_like("is away", "certificate verify failed")
-        with Rig(f"rediss://localhost:{port}", ca_file=ca, cert_file=ca, key_file=key) as rig:  # its certificate has another name
+        with Rig(f"rediss://localhost:{port}", ca_file=ca, cert_file=ca, key_file=key) as rig:  # its certificate is for another name
             for _ in range(5):
                 assert rig.found([1]) == set()
             assert rig.said_like("is away", "Hostname mismatch")
 
 
 def certificate(folder: Path) -> tuple[str, str]:
-    """Make a certificate that vouches for itself, for 127.0.0.1; returns it and its key."""
+    """Make a self-signed certificate for 127.0.0.1; returns it and its key."""
     ca, key = str(folder / "ca.pem"), str(folder / "ca.key")
     make = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
     subprocess.run(

@@ -1,1 +1,1 @@
-"""Tests of engines beyond the contract that all of them share."""
+"""Tests of the engines beyond their common contract."""

@@ -1,4 +1,4 @@
-"""How many processors count, as files of both versions of control groups say it."""
+"""The processor count from the files of both versions of control groups."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What every engine checks before native code sees a batch, and how it makes vectors of length 1."""
+"""The checks of every engine before native code sees a batch, and scaling to length 1."""
 
 import numpy as np
 import pytest

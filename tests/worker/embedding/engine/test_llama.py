@@ -73,6 +73,7 @@ def test_a_gguf_of_another_model_is_refused(prepared_model: PreparedModel, chang
         LlamaEngine(replace(prepared_model, **changes), threads=1)  # type: ignore[arg-type]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("tiny", [Tiny(pooling="cls"), Tiny(pooling="mean", lowercase=False, layers=3, dim=96, activation="gelu_new")])
 def test_other_bert_models_load_and_match_the_reference(tiny: Tiny, tmp_path: Path) -> None:
     model = prepare_model(make_folder(tmp_path / "hf", tiny), tmp_path / "cache")
@@ -84,6 +85,7 @@ def test_other_bert_models_load_and_match_the_reference(tiny: Tiny, tmp_path: Pa
     engine.close()
 
 
+@pytest.mark.process
 def test_cls_and_mean_pooling_are_told_apart(tmp_path: Path) -> None:
     by_mean = prepare_model(make_folder(tmp_path / "mean", Tiny(pooling="mean")), tmp_path / "cache")
     by_cls = prepare_model(make_folder(tmp_path / "cls", Tiny(pooling="cls")), tmp_path / "cache")

@@ -18,7 +18,7 @@ def text(*ids: int) -> TokenIds:
 
 
 class Odd(FakeEngine):
-    """Gives whatever it is told to.
+    """Returns the vectors that it is given.
 
     Thread: the test's.
     """
@@ -42,7 +42,7 @@ def test_the_first_components_are_kept_and_scaled_to_length_1(rows: int, dims: i
 
 @pytest.mark.parametrize("rows", [1, 2])
 def test_the_vectors_that_were_given_stay_as_they_are(rows: int) -> None:
-    """They may be a view of the engine's own memory, or not writable at all."""
+    """They may be a view of the engine's own memory, or read-only."""
     vectors = np.random.default_rng(1).standard_normal((rows, 16)).astype(np.float32)
     before = vectors.copy()
     vectors.flags.writeable = False

@@ -1,4 +1,4 @@
-"""vLLM beyond the contract, on the CPU: right vectors in every number format, errors that leave it usable, and its own process."""
+"""vLLM beyond the contract, on the CPU: right vectors in every number format, errors that leave it usable, and a separate process."""
 
 import os
 import random
@@ -20,7 +20,7 @@ from worker.embedding.guarded_engine import GuardedEngine, worst_cosine
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.golden import load_golden
 from worker.embedding.model.prepared import PreparedModel, prepare_model
-from worker.embedding.model.vectors import TokenIds, Vectors
+from worker.embedding.model.vectors import EmbeddingFailed, TokenIds, Vectors
 
 if TYPE_CHECKING:
     from worker.embedding.engine.vllm import VllmEngine
@@ -88,7 +88,7 @@ def test_both_engines_give_the_vectors_of_transformers(prepared_model: PreparedM
 @pytest.mark.long
 @pytest.mark.usefixtures("transformers_installed")
 def test_both_engines_give_the_vectors_of_transformers_at_every_length(tmp_path: Path, new_engine: NewEngine) -> None:
-    """What a length can break (packing, positions, the attention kernel, the edges of a batch) does not depend on the weights."""
+    """What depends on the length (packing, positions, the attention kernel, the edges of a batch) does not depend on the weights."""
     model = prepare_model(make_folder(tmp_path / "hf", Tiny(positions=LIMIT, most_tokens=LIMIT)), tmp_path / "cache")
     lengths = list(range(1, LIMIT + 1))
     random.Random(3).shuffle(lengths)
@@ -141,7 +141,7 @@ def test_an_id_outside_the_vocabulary_is_an_error_with_a_reason_and_the_engine_l
 
 
 def test_a_shape_that_vllm_cannot_compute_is_refused_with_its_reason(tmp_path: Path, new_engine: NewEngine) -> None:
-    """On a CPU vLLM has no attention for heads of 16; it says so at the first batch."""
+    """On a CPU vLLM has no attention for heads of 16, and fails at the first batch."""
     model = prepare_model(make_folder(tmp_path / "hf", Tiny(heads=4)), tmp_path / "cache")
     with pytest.raises((RuntimeError, ModelError), match="head_dim=16"):
         new_engine(model).embed(texts_of([5], model.vocabulary_size))
@@ -154,7 +154,7 @@ def test_weights_that_are_not_there_are_refused_in_one_line(prepared_model: Prep
 
 
 class Confused:
-    """A vLLM engine whose answers are changed on their way: `confuse` gets what one step gave.
+    """A vLLM engine whose answers are changed: `confuse` gets the outputs of one step.
 
     Thread: the test's.
     """
@@ -171,7 +171,7 @@ class Confused:
 
 
 def exchanged(outputs: list[Any]) -> list[Any]:
-    """Give the first answer the last one's name, and the other way round."""
+    """Swap the request ids of the first and the last answer."""
     if len(outputs) > 1:
         outputs[0].request_id, outputs[-1].request_id = outputs[-1].request_id, outputs[0].request_id
     return outputs
@@ -185,11 +185,11 @@ def test_an_answer_that_is_not_about_its_text_is_a_broken_engine_and_no_text_is_
     broken = new_engine(model)
     texts = texts_of([5, 7, 9], model.vocabulary_size)
     right = broken.embed(texts)
-    broken._engine = Confused(broken._engine, confuse)  # noqa: SLF001 - what vLLM would have to get wrong by itself
+    broken._engine = Confused(broken._engine, confuse)  # noqa: SLF001 - vLLM does not do this by itself
     said: list[str] = []
-    judge = GuardedEngine(broken, load_golden(model.golden), new_engine=lambda: new_engine(model), say=said.append, clock=time.monotonic)
-    outcomes = judge.embed(texts)
-    assert worst(np.stack([outcome for outcome in outcomes if not isinstance(outcome, str)]), right) > 0.99999
+    guarded = GuardedEngine(broken, load_golden(model.golden), new_engine=lambda: new_engine(model), say=said.append, clock=time.monotonic)
+    outcomes = guarded.embed(texts)
+    assert worst(np.stack([outcome for outcome in outcomes if not isinstance(outcome, EmbeddingFailed)]), right) > 0.99999
     assert reason in said[0]
 
 
@@ -211,16 +211,16 @@ def main():
         made.append(VllmEngine(model, threads=2, own_process=True))
         return made[-1]
     said = []
-    judge = GuardedEngine(new_engine(), load_golden(model.golden), new_engine=new_engine, say=said.append, clock=time.monotonic)
-    judge.check_engine()
-    before = np.stack(judge.embed(texts))
+    guarded = GuardedEngine(new_engine(), load_golden(model.golden), new_engine=new_engine, say=said.append, clock=time.monotonic)
+    guarded.check_engine()
+    before = np.stack(guarded.embed(texts))
     for child in psutil.Process().children(recursive=True):
         child.kill()
-    after = np.stack(judge.embed(texts))
+    after = np.stack(guarded.embed(texts))
     assert (before * after).sum(axis=1).min() > 0.9999
     assert len(made) == 2, made
     assert "making a new engine (1 of 3)" in said[0], said
-    judge.close()
+    guarded.close()
     print("lived")
 
 if __name__ == "__main__":
@@ -236,23 +236,24 @@ from worker.embedding.engine.vllm import VllmEngine
 from worker.embedding.guarded_engine import GuardedEngine
 from worker.embedding.model.golden import load_golden
 from worker.embedding.model.prepared import load_prepared
+from worker.embedding.model.vectors import EmbeddingFailed
 
 def main():
     model = load_prepared(Path(sys.argv[1]))
     said = []
     engine = VllmEngine(model, threads=2, batch_tokens=16384)
-    judge = GuardedEngine(engine, load_golden(model.golden), new_engine=lambda: engine, say=said.append, clock=time.monotonic)
-    judge.check_engine()
+    guarded = GuardedEngine(engine, load_golden(model.golden), new_engine=lambda: engine, say=said.append, clock=time.monotonic)
+    guarded.check_engine()
     texts = [np.arange(2000, 2254, dtype=np.int32) + row for row in range(32)]
     right = np.concatenate([engine.embed(texts[:2]), engine.embed(texts[2:4])])
     print("quiet", file=sys.stderr, flush=True)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + 48 * 1024 * 1024, resource.RLIM_INFINITY))
-    vectors = judge.embed(texts)
-    assert not any(isinstance(vector, str) for vector in vectors), "a text was blamed"
+    vectors = guarded.embed(texts)
+    assert not any(isinstance(vector, EmbeddingFailed) for vector in vectors), "a text was blamed"
     assert (np.stack(vectors[:4]) * right).sum(axis=1).min() > 0.9999
     assert "too small for a batch" in said[0], said
-    assert 254 <= judge.limit_tokens <= 16 * 254, judge.limit_tokens
+    assert 254 <= guarded.limit_tokens <= 16 * 254, guarded.limit_tokens
     print("lived")
 
 if __name__ == "__main__":
@@ -261,7 +262,7 @@ if __name__ == "__main__":
 
 
 def run_script(text: str, model: PreparedModel, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a program in a process of its own; it gets the prepared model's folder."""
+    """Run a program in its own process, with the prepared model's folder as argument."""
     script = folder / "script.py"
     script.write_text(text, encoding="utf-8")
     return subprocess.run(
@@ -275,7 +276,7 @@ def run_script(text: str, model: PreparedModel, folder: Path) -> subprocess.Comp
 
 
 @pytest.mark.long
-@pytest.mark.timeout(600)  # two starts of vLLM, each in a process of its own
+@pytest.mark.timeout(600)  # two starts of vLLM, each in its own process
 def test_an_engine_in_its_own_process_that_is_killed_is_replaced(tmp_path: Path) -> None:
     model = prepare_model(make_folder(tmp_path / "hf"), tmp_path / "cache")
     ended = run_script(OWN_PROCESS, model, tmp_path)
@@ -287,7 +288,7 @@ def test_an_engine_in_its_own_process_that_is_killed_is_replaced(tmp_path: Path)
 def test_it_prints_nothing_and_without_memory_for_a_batch_that_is_halved_and_nobody_is_blamed(
     tmp_path: Path, prepared_model: PreparedModel
 ) -> None:
-    """What the process may still take is limited once the engine is loaded."""
+    """The process's memory is limited once the engine is loaded."""
     ended = run_script(NO_MEMORY, prepared_model, tmp_path)
     assert (ended.returncode, ended.stdout) == (0, "lived\n"), ended.stderr
     assert ended.stderr.startswith("quiet\n"), ended.stderr

@@ -1,4 +1,4 @@
-"""What vLLM raises, sorted and in one line; and an installation that is broken, which is the user's to mend."""
+"""vLLM's errors, classified and in one line; and a broken installation, which the user must repair."""
 
 import os
 import subprocess

@@ -1,1 +1,1 @@
-"""Tests of what a model is on disk; `tiny` makes small folders to try it on."""
+"""Tests of a model's files; `tiny` makes small model folders."""

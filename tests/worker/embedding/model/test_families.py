@@ -1,4 +1,4 @@
-"""Any BERT folder loads: both what engines are given and the golden vectors are those of the folder, whatever it looks like."""
+"""Any BERT folder loads, and engines and golden vectors agree with it."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ FAMILIES = {
     "no modules": Tiny(modules=False, weight_prefix=""),
     "prompts, as e5": Tiny(prompts={"query": "query: ", "passage": "passage: "}),
     "few positions": Tiny(positions=16),
-    "one kind of tokens": Tiny(token_kinds=1),
+    "one token type": Tiny(token_types=1),
     "another gelu": Tiny(activation="gelu_new"),
     "bfloat16": Tiny(number_format="BF16"),
     "float16": Tiny(number_format="F16"),

@@ -95,7 +95,7 @@ def test_a_folder_without_a_vocabulary_is_refused(folder: Path) -> None:
         ({"hidden_size": None}, "config.json is not usable"),
         ({"is_decoder": True}, "is a decoder"),
         ({"num_attention_heads": 0}, "config.json is not usable: 0 heads"),
-        ({"type_vocab_size": -1}, "config.json is not usable: -1 token kinds"),
+        ({"type_vocab_size": -1}, "config.json is not usable: -1 token types"),
         ({"num_attention_heads": 5}, "64 dimensions cannot be shared by 5 heads"),
         ({"matryoshka_dimensions": 32}, "config.json is not usable"),
     ],

@@ -1,4 +1,4 @@
-"""The GGUF holds the vocabulary as llama.cpp wants it, the weights, and which weights they were."""
+"""The GGUF holds the vocabulary in llama.cpp's form, the weights, and their SHA-256."""
 
 from pathlib import Path
 from typing import Any
@@ -43,8 +43,8 @@ def test_the_vocabulary_is_marked_as_llama_cpp_wants_it(tmp_path: Path, parts: P
     assert tokens[VOCABULARY.index("error")] == "\u2581error"
     assert tokens[VOCABULARY.index("##ing")] == "ing"
     assert tokens[len(VOCABULARY) :] == [f"[PAD{len(VOCABULARY) + extra}]" for extra in range(3)]
-    kinds = value(reader, "tokenizer.ggml.token_type")
-    assert (kinds[0], kinds[VOCABULARY.index("error")], kinds[-1]) == (3, 1, 5)
+    types = value(reader, "tokenizer.ggml.token_type")
+    assert (types[0], types[VOCABULARY.index("error")], types[-1]) == (3, 1, 5)
     ids = [value(reader, f"tokenizer.ggml.{name}_token_id") for name in ("bos", "seperator", "unknown", "padding", "mask")]
     assert ids == [2, 3, 1, 0, 4]
 

@@ -1,4 +1,4 @@
-"""Golden vectors judge an engine: right ones pass, every kind of wrong one fails."""
+"""Golden vectors check an engine: a right one passes, any wrong one fails."""
 
 from pathlib import Path
 
@@ -90,5 +90,5 @@ def test_the_default_model_carries_all_golden_texts(prepared_model: PreparedMode
 
 
 def test_a_model_too_short_for_every_golden_text_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"the model in .*hf takes 2 tokens; the shortest text that judges it has 3"):
+    with pytest.raises(ModelError, match=r"the model in .*hf takes 2 tokens; the shortest golden text has 3"):
         prepare_model(make_folder(tmp_path / "hf", Tiny(positions=2)), tmp_path / "cache")

@@ -1,4 +1,4 @@
-"""Preparing happens once, is complete or not at all, and outlives the folder that it came from."""
+"""A model is prepared once, completely or not at all, and outlives its source folder."""
 
 import json
 import os
@@ -225,6 +225,7 @@ def test_a_link_that_leads_nowhere_is_an_error_and_no_crash(source: Path, cache:
         prepare_model(source, cache)
 
 
+@pytest.mark.process
 def test_processes_that_prepare_at_once_all_get_the_same_sound_model(source: Path, cache: Path) -> None:
     program = "import sys; from pathlib import Path; from worker.embedding.model.prepared import prepare_model; "
     program += "print('ready', flush=True); input(); "

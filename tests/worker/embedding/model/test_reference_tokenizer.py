@@ -1,4 +1,4 @@
-"""The model's own tokenizer is loaded from what the folder has, whatever its family, or refused with the file's name."""
+"""The model's own tokenizer loads from the folder, whatever its family, or is refused with the file's name."""
 
 import json
 from pathlib import Path

@@ -36,7 +36,7 @@ def test_everything_that_decides_what_a_vector_means_makes_another_space(changes
 
 @pytest.mark.parametrize("name", [field.name for field in fields(EmbeddingSpace)])
 def test_no_part_is_left_out_of_the_id(name: str) -> None:
-    """A part that is added one day must be hashed, too, or vectors of two kinds would meet in one index."""
+    """A part added later must be hashed, too, or one index would mix vectors of two spaces."""
     value: Any = getattr(SPACE, name)
     other: Any = not value if isinstance(value, bool) else value + type(value)("1")
     assert replace(SPACE, **{name: other}).id != SPACE.id

@@ -1,4 +1,4 @@
-"""What a killed process leaves behind is removed by the next one, and what a living one makes never is."""
+"""The next process removes the folder of a killed one, but never that of a living one."""
 
 import os
 import subprocess
@@ -9,17 +9,17 @@ import pytest
 
 from tests.worker.embedding.model.tiny import make_folder
 from worker.embedding.model.prepared import prepare_model
-from worker.embedding.model.staging import discard, is_nobodys, new_folder, remove_stale, write_whole
+from worker.embedding.model.staging import discard_folder, is_abandoned, remove_abandoned, staging_folder, write_whole
 
 NOW = 1_000_000.0
-"""A time of day long before every folder here: none is old enough to go for its age."""
-MAKER = """
+"""A time of day before every folder here, so that none is removed for its age."""
+STAGER = """
 import sys
 from pathlib import Path
-from worker.embedding.model.staging import new_folder
-with new_folder(Path(sys.argv[1])) as making:
-    (making / "half").write_text("half")
-    print(making.name, flush=True)
+from worker.embedding.model.staging import staging_folder
+with staging_folder(Path(sys.argv[1])) as staging:
+    (staging / "half").write_text("half")
+    print(staging.name, flush=True)
     sys.stdin.read()
 """
 
@@ -31,47 +31,49 @@ def cache(tmp_path: Path) -> Path:
     return folder
 
 
-def start_maker(cache: Path) -> tuple[subprocess.Popen[str], Path]:
-    """Start a process that makes a folder until its input ends; returns when it has the folder."""
+def start_stager(cache: Path) -> tuple[subprocess.Popen[str], Path]:
+    """Start a process that holds a staging folder until its input ends; returns when it has the folder."""
     pipe = subprocess.PIPE
-    process = subprocess.Popen([sys.executable, "-c", MAKER, cache], stdin=pipe, stdout=pipe, text=True, cwd=Path(__file__).parents[4])
+    process = subprocess.Popen([sys.executable, "-c", STAGER, cache], stdin=pipe, stdout=pipe, text=True, cwd=Path(__file__).parents[4])
     assert process.stdout
     return process, cache / process.stdout.readline().strip()
 
 
 def test_a_folder_is_gone_at_the_end_unless_it_was_renamed(cache: Path) -> None:
-    with new_folder(cache) as making:
-        (making / "file").touch()
+    with staging_folder(cache) as staging:
+        (staging / "file").touch()
     assert list(cache.iterdir()) == []
-    with new_folder(cache) as making:
-        making.rename(cache / "made")
+    with staging_folder(cache) as staging:
+        staging.rename(cache / "made")
     assert [file.name for file in cache.iterdir()] == ["made"]
 
 
 def test_a_folder_is_gone_after_an_error(cache: Path) -> None:
-    with pytest.raises(ValueError, match="no"), new_folder(cache):
+    with pytest.raises(ValueError, match="no"), staging_folder(cache):
         raise ValueError("no")
     assert list(cache.iterdir()) == []
 
 
+@pytest.mark.process
 def test_what_a_living_process_makes_stays_and_what_a_killed_one_left_goes(cache: Path) -> None:
-    process, making = start_maker(cache)
+    process, staging = start_stager(cache)
     with process:
-        remove_stale(cache, now=NOW)
-        assert (making / "half").is_file()
+        remove_abandoned(cache, now=NOW)
+        assert (staging / "half").is_file()
         process.kill()
         process.wait()
-        assert (making / "half").is_file()
-        remove_stale(cache, now=NOW)
+        assert (staging / "half").is_file()
+        remove_abandoned(cache, now=NOW)
         assert list(cache.iterdir()) == []
 
 
+@pytest.mark.process
 def test_a_living_process_keeps_its_folder_however_long_it_takes(cache: Path) -> None:
-    process, making = start_maker(cache)
+    process, staging = start_stager(cache)
     with process:
-        os.utime(making, (0, 0))
-        remove_stale(cache, now=NOW)
-        assert making.is_dir()
+        os.utime(staging, (0, 0))
+        remove_abandoned(cache, now=NOW)
+        assert staging.is_dir()
         process.communicate("")
     assert list(cache.iterdir()) == []
 
@@ -80,39 +82,40 @@ def test_a_living_process_keeps_its_folder_however_long_it_takes(cache: Path) ->
 def test_where_nothing_can_be_locked_a_days_age_decides(cache: Path) -> None:
     folder = os.open(cache, os.O_PATH)
     os.utime(cache, (NOW, NOW))
-    assert is_nobodys(folder, NOW + 86_401)
-    assert not is_nobodys(folder, NOW + 86_399)
+    assert is_abandoned(folder, NOW + 86_401)
+    assert not is_abandoned(folder, NOW + 86_399)
     os.close(folder)
 
 
 def test_other_files_of_the_cache_stay(cache: Path) -> None:
     (cache / "model-abc").mkdir()
-    (cache / ".making-file").touch()
-    remove_stale(cache, now=NOW)
-    assert sorted(file.name for file in cache.iterdir()) == [".making-file", "model-abc"]
+    (cache / ".staging-file").touch()
+    remove_abandoned(cache, now=NOW)
+    assert sorted(file.name for file in cache.iterdir()) == [".staging-file", "model-abc"]
 
 
 def test_the_next_prepare_removes_what_was_left(cache: Path, tmp_path: Path) -> None:
-    (cache / ".making-left").mkdir()
-    (cache / ".making-left" / "model.gguf").touch()
+    (cache / ".staging-left").mkdir()
+    (cache / ".staging-left" / "model.gguf").touch()
     model = prepare_model(make_folder(tmp_path / "hf"), cache)
     assert {file.name for file in cache.iterdir() if file.suffix != ".stamp"} == {model.folder.name}
 
 
+@pytest.mark.process
 def test_makers_and_removers_at_once_never_take_each_others_folders(cache: Path) -> None:
-    """Each process makes and fills folders while it removes what it takes for left behind; a stolen one is an error."""
+    """Each process fills folders while it removes those that it takes for abandoned; a stolen folder is an error."""
     program = """
 import sys
 from pathlib import Path
-from worker.embedding.model.staging import new_folder, remove_stale
+from worker.embedding.model.staging import staging_folder, remove_abandoned
 cache = Path(sys.argv[1])
 input()
 for _ in range(150):
-    with new_folder(cache) as making:
-        remove_stale(cache, now=0.0)
-        (making / "file").write_text("whole")
-        remove_stale(cache, now=0.0)
-        assert (making / "file").read_text() == "whole"
+    with staging_folder(cache) as staging:
+        remove_abandoned(cache, now=0.0)
+        (staging / "file").write_text("whole")
+        remove_abandoned(cache, now=0.0)
+        assert (staging / "file").read_text() == "whole"
 """
     command = [sys.executable, "-c", program, str(cache)]
     running = [subprocess.Popen(command, stdin=subprocess.PIPE, text=True, cwd=Path(__file__).parents[4]) for _ in range(4)]
@@ -136,6 +139,6 @@ def test_a_file_is_replaced_as_a_whole(cache: Path) -> None:
 def test_a_damaged_folder_goes_and_one_that_has_gone_is_no_error(cache: Path) -> None:
     (cache / "damaged").mkdir()
     (cache / "damaged" / "file").touch()
-    discard(cache / "damaged")
-    discard(cache / "damaged")
+    discard_folder(cache / "damaged")
+    discard_folder(cache / "damaged")
     assert list(cache.iterdir()) == []

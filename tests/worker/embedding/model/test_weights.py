@@ -1,4 +1,4 @@
-"""Weights are read as float32 under BertModel's own names, whatever they were saved as."""
+"""Weights are read as float32 under BertModel's own names, however they were saved."""
 
 import hashlib
 import subprocess
@@ -72,6 +72,7 @@ def test_a_weight_that_is_not_finite_is_refused(tmp_path: Path, number_format: s
         read_weights([tmp_path / "m.safetensors"])
 
 
+@pytest.mark.process
 def test_shards_are_one_model_and_their_hash_is_that_of_sha256sums_list(tmp_path: Path) -> None:
     whole = read_folder(make_folder(tmp_path / "whole")).weights
     shards = read_folder(make_folder(tmp_path / "shards", Tiny(shards=3))).weights

@@ -1,4 +1,4 @@
-"""A vocabulary is read with its rules, and refused when llama.cpp would follow other ones."""
+"""A vocabulary is read with its rules, and refused if llama.cpp would follow others."""
 
 import json
 from typing import Any
@@ -15,7 +15,7 @@ def read(parsed: object) -> WordPiece:
 
 
 def changed(path: str, value: object) -> dict[str, Any]:
-    """Change one place of a sound tokenizer.json: `model.vocab`."""
+    """Change one entry of a sound tokenizer.json; a path is written `model.vocab`."""
     parsed = tokenizer_json()
     *parents, last = path.split(".")
     place = parsed

@@ -1,4 +1,4 @@
-"""Makes small BERT folders with random weights, in the layout of Hugging Face: real in everything but size."""
+"""Makes small BERT folders with random weights in the layout of Hugging Face."""
 
 import json
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from tests.worker.embedding.model.tiny_weights import random_weights, save_weigh
 __all__ = ["SPARE_IDS", "SPECIAL", "VOCABULARY", "Tiny", "make_folder", "tokenizer_json", "write_json"]
 
 SPARE_IDS = 3
-"""Rows of the model's table that its tokenizer has no token for, as in many published models."""
+"""Rows of the embedding table without a token, as in many published models."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tiny:
-    """What may differ between the folders."""
+    """The settings of a folder."""
 
     pooling: str = "mean"
     normalize: bool = True
@@ -26,15 +26,15 @@ class Tiny:
     dim: int = 64
     heads: int = 2
     feed_forward: int | None = None
-    """Twice `dim` when it is not given."""
+    """Default: twice `dim`."""
     positions: int = 64
     most_tokens: int = 48
-    """What its `sentence_bert_config.json` says."""
-    token_kinds: int = 2
+    """In `sentence_bert_config.json`."""
+    token_types: int = 2
     modules: bool = True
-    """Whether sentence-transformers saved it, with `modules.json` and what that names."""
+    """Whether it has the files of sentence-transformers: `modules.json` and those that it names."""
     unigram: bool = False
-    """Whether the tokenizer is one of XLM-R's kind."""
+    """Whether the tokenizer is a Unigram, like XLM-R's."""
     vocab_txt_only: bool = False
     prompts: dict[str, str] | None = None
     number_format: str = "F32"
@@ -46,7 +46,7 @@ class Tiny:
 
 
 def make_folder(folder: Path, tiny: Tiny = Tiny()) -> Path:
-    """Write a folder; two with the same settings are equal."""
+    """Write a folder; equal settings give equal folders."""
     folder.mkdir(parents=True)
     tokenizer = unigram_json() if tiny.unigram else tokenizer_json(lowercase=tiny.lowercase)
     config = {
@@ -56,7 +56,7 @@ def make_folder(folder: Path, tiny: Tiny = Tiny()) -> Path:
         "num_attention_heads": tiny.heads,
         "intermediate_size": tiny.feed_forward or 2 * tiny.dim,
         "max_position_embeddings": tiny.positions,
-        "type_vocab_size": tiny.token_kinds,
+        "type_vocab_size": tiny.token_types,
         "vocab_size": len(tokenizer["model"]["vocab"]) + SPARE_IDS,
         "layer_norm_eps": 1e-12,
         "hidden_act": tiny.activation,
@@ -81,11 +81,11 @@ def write_json(file: Path, content: object) -> None:
 
 
 def _write_modules(folder: Path, tiny: Tiny) -> None:
-    """Write what sentence-transformers saves beside the model."""
+    """Write the files that sentence-transformers adds."""
     write_json(folder / "sentence_bert_config.json", {"max_seq_length": tiny.most_tokens, "do_lower_case": False})
-    kinds = ["Transformer", "Pooling", *(["Normalize"] if tiny.normalize else [])]
+    types = ["Transformer", "Pooling", *(["Normalize"] if tiny.normalize else [])]
     paths = {"Transformer": "", "Pooling": "1_Pooling", "Normalize": "2_Normalize"}
-    write_json(folder / "modules.json", [{"path": paths[kind], "type": f"sentence_transformers.models.{kind}"} for kind in kinds])
+    write_json(folder / "modules.json", [{"path": paths[name], "type": f"sentence_transformers.models.{name}"} for name in types])
     modes: dict[str, Any] = {"pooling_mode_cls_token": tiny.pooling == "cls", "pooling_mode_mean_tokens": tiny.pooling == "mean"}
     write_json(folder / "1_Pooling" / "config.json", {"word_embedding_dimension": tiny.dim, **modes})
     write_json(folder / "config_sentence_transformers.json", {"prompts": tiny.prompts} if tiny.prompts else {})

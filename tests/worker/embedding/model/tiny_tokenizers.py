@@ -1,4 +1,4 @@
-"""The tokenizers of small models: a WordPiece of a hundred tokens, and a Unigram such as XLM-R's."""
+"""Tokenizers of small models: a WordPiece of a hundred tokens, and a Unigram like XLM-R's."""
 
 import json
 from typing import Any
@@ -52,7 +52,7 @@ def tokenizer_json(*, lowercase: bool = True) -> dict[str, Any]:
 
 
 def unigram_json() -> dict[str, Any]:
-    """Make a tokenizer.json of XLM-R's kind: pieces with likelihoods, and `<s>` and `</s>` around a text."""
+    """Make a tokenizer.json like XLM-R's: pieces with likelihoods, and `<s>` and `</s>` around a text."""
     frame = ("<s>", "<pad>", "</s>", "<unk>")
     pieces = [
         _WORD_START,

@@ -1,4 +1,4 @@
-"""Random weights for small BERT models, and the ways in which published ones store them."""
+"""Random weights for small BERT models, stored in the ways of published models."""
 
 import json
 import struct
@@ -13,7 +13,7 @@ Weights = dict[str, NDArray[np.float32]]
 
 
 def random_weights(config: Mapping[str, Any]) -> Weights:
-    """Make the weights of the shape that `config.json` asks for, a pooler included; equal for equal shapes."""
+    """Make weights in the shapes of `config.json`, with a pooler; equal shapes give equal weights."""
     random = np.random.default_rng(7)
     dim, wide = config["hidden_size"], config["intermediate_size"]
 
@@ -36,7 +36,7 @@ def random_weights(config: Mapping[str, Any]) -> Weights:
     for layer in range(config["num_hidden_layers"]):
         name = f"encoder.layer.{layer}."
         for part in ("query", "key", "value"):
-            weights |= linear(f"{name}attention.self.{part}", dim, dim, 2.0)  # attention that chooses
+            weights |= linear(f"{name}attention.self.{part}", dim, dim, 2.0)  # sharp attention
         weights |= linear(f"{name}attention.output.dense", dim, dim, 0.5) | norm(f"{name}attention.output.LayerNorm")
         weights |= linear(f"{name}intermediate.dense", wide, dim) | linear(f"{name}output.dense", dim, wide, 0.3)
         weights |= norm(f"{name}output.LayerNorm")
@@ -44,7 +44,7 @@ def random_weights(config: Mapping[str, Any]) -> Weights:
 
 
 def save_weights(folder: Path, weights: Weights, number_format: str, shards: int) -> None:
-    """Write `model.safetensors` or, of several shards, what Transformers would: an index and numbered files."""
+    """Write `model.safetensors` or, for several shards, an index and numbered files, as Transformers does."""
     if shards == 1:
         save_safetensors(folder / "model.safetensors", weights, number_format)
         return
@@ -57,7 +57,7 @@ def save_weights(folder: Path, weights: Weights, number_format: str, shards: int
 
 
 def save_safetensors(file: Path, weights: Weights, number_format: str) -> None:
-    """Write the format by hand: the library cannot write bfloat16 from NumPy, and need not agree with itself here."""
+    """Write the format by hand: the library cannot write bfloat16 from NumPy, and the test must not depend on it."""
     header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
     stored = bytearray()
     for name, weight in weights.items():
@@ -70,6 +70,6 @@ def save_safetensors(file: Path, weights: Weights, number_format: str) -> None:
 
 
 def _encoded(weight: NDArray[np.float32], number_format: str) -> bytes:
-    if number_format == "BF16":  # to the nearest: half of what is cut off is added first
+    if number_format == "BF16":  # round to nearest: add half of what is cut off
         return ((weight.view(np.uint32) + 0x8000) >> 16).astype("<u2").tobytes()
     return weight.astype({"F32": "<f4", "F16": "<f2", "I8": "<i1"}[number_format]).tobytes()

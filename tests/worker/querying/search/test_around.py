@@ -1,4 +1,4 @@
-"""What stands around a line."""
+"""The lines around a place in a partition."""
 
 import pytest
 

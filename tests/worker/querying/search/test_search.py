@@ -13,7 +13,7 @@ from worker.querying.search.search import PreparedQuery, SearchResult, mode_of, 
 
 @pytest.fixture
 def sink() -> FakeSink:
-    """Three templates, a nearest; of each several lines, the newest with the highest offset."""
+    """Three templates, "a" the nearest, each with several lines; the newest line has the highest offset."""
     sink = FakeSink(dim=DIM)
     sink.open()
     sink.upsert_templates([template("b", unit(1.0, 0.5)), template("a", unit(1.0, 0.1)), template("c", unit(0.0, 1.0))])
@@ -23,7 +23,7 @@ def sink() -> FakeSink:
 
 
 def find(sink: FakeSink, query: Query, *, reads: int = 1000) -> SearchResult:
-    """Search until the time is up, after so many looks at the clock."""
+    """Search until the deadline, which passes after `reads` readings of the clock."""
     left = iter(range(reads))
     return search(sink, PreparedQuery(query, unit(1.0)), deadline_passed=lambda: next(left, None) is None)
 
@@ -33,7 +33,7 @@ def places(found: SearchResult) -> list[tuple[str, int]]:
 
 
 def many(count: int) -> FakeSink:
-    """Return a sink with so many templates, ever farther from the query, without lines."""
+    """Return a sink with `count` templates, each farther from the query than the one before, without lines."""
     sink = FakeSink(dim=DIM)
     sink.open()
     sink.upsert_templates([template(f"t{n:04}", unit(1.0, angle)) for n, angle in enumerate(np.linspace(0.0, 1.0, count).tolist())])
@@ -171,7 +171,7 @@ def test_without_a_wish_both_rankings_count_where_both_are_possible(
     assert mode_of(PreparedQuery(query, unit(1.0) if has_vector else None), sink) == ranked
 
 
-def test_a_line_with_the_words_stands_for_its_kind_and_kinds_that_both_find_come_first(sink: FakeSink) -> None:
+def test_a_line_with_the_words_stands_for_its_template_and_templates_that_both_find_come_first(sink: FakeSink) -> None:
     sink.has_bm25 = True
     sink.upsert_lines([line(90, template="c", text="voucher refused"), line(91, template="c", text="voucher")])
     found = find(sink, Query(text="voucher refused"))
@@ -182,7 +182,7 @@ def test_a_line_with_the_words_stands_for_its_kind_and_kinds_that_both_find_come
     assert scores[0] == pytest.approx(1 / 61 + 1 / 63)
 
 
-def test_both_rankings_give_their_lines_of_a_kind(sink: FakeSink) -> None:
+def test_both_rankings_give_their_lines_of_a_template(sink: FakeSink) -> None:
     sink.has_bm25 = True
     sink.upsert_lines([line(90, template="a", text="voucher"), line(91, template="a", text="nothing"), line(92, template="a", text="else")])
     found = find(sink, Query(text="voucher", per_template=3))

@@ -1,4 +1,4 @@
-"""Kinds of lines: what a query with `as: templates` gets back."""
+"""Listings of templates: what a query with `as: templates` gets back."""
 
 import json
 from typing import Any
@@ -18,7 +18,7 @@ def line(text: str, **fields: str) -> str:
     return json.dumps({"message": text, **fields})
 
 
-def kinds(chain: Chain, **request: object) -> dict[str, Any]:
+def listing(chain: Chain, **request: object) -> dict[str, Any]:
     chain.ask({"as": "templates", **request})
     chain.embed()
     return chain.answer()[-1]
@@ -34,9 +34,9 @@ def filled(chain: Chain) -> Chain:
 
 
 def test_without_a_text_the_most_frequent_come_first(filled: Chain) -> None:
-    reply = kinds(filled)
+    reply = listing(filled)
     assert reply["complete"] is True
-    assert [(kind["lines"], kind["text"], kind["example"]) for kind in reply["templates"]] == [
+    assert [(template["lines"], template["text"], template["example"]) for template in reply["templates"]] == [
         (3, "disk full on", "disk full on 10.0.0.2"),
         (2, "network down", "network down"),
         (1, "login", "login"),
@@ -49,54 +49,54 @@ def test_without_a_text_the_most_frequent_come_first(filled: Chain) -> None:
 
 
 def test_with_a_text_the_nearest_come_first_with_their_score(filled: Chain) -> None:
-    reply = kinds(filled, text="login")
+    reply = listing(filled, text="login")
     assert reply["templates"][0]["text"] == "login"
     assert reply["templates"][0]["score"] == 1.0
-    scores = [kind["score"] for kind in reply["templates"]]
+    scores = [template["score"] for template in reply["templates"]]
     assert scores == sorted(scores, reverse=True)
-    assert {kind["text"]: kind["lines"] for kind in reply["templates"]} == {"disk full on": 3, "network down": 2, "login": 1}
+    assert {template["text"]: template["lines"] for template in reply["templates"]} == {"disk full on": 3, "network down": 2, "login": 1}
 
 
 def test_only_lines_under_the_filters_count(filled: Chain) -> None:
-    reply = kinds(filled, filters={"service": ["web"]})
-    assert [kind["text"] for kind in reply["templates"]] == ["disk full on"]
-    assert kinds(filled, filters={"since_ms": 999_001})["templates"] == []
-    assert kinds(filled, text="login", filters={"service": ["web"]})["templates"][0]["lines"] == 3
+    reply = listing(filled, filters={"service": ["web"]})
+    assert [template["text"] for template in reply["templates"]] == ["disk full on"]
+    assert listing(filled, filters={"since_ms": 999_001})["templates"] == []
+    assert listing(filled, text="login", filters={"service": ["web"]})["templates"][0]["lines"] == 3
 
 
 def test_k_bounds_the_list(filled: Chain) -> None:
-    reply = kinds(filled, k=1)
-    assert [kind["lines"] for kind in reply["templates"]] == [3]
+    reply = listing(filled, k=1)
+    assert [template["lines"] for template in reply["templates"]] == [3]
     assert reply["complete"] is True
 
 
-def test_kinds_under_a_filter_are_found_however_far_they_are_from_the_text(chain: Chain) -> None:
+def test_templates_under_a_filter_are_found_however_far_they_are_from_the_text(chain: Chain) -> None:
     words = ("disk", "network", "login", "memory", "battery", "printer", "camera", "router", "server", "window")
     chain.feed(*(line(f"{left} {right}", service="web" if left == "disk" else "") for left in words for right in words[:8]))
     chain.run()
     assert len(chain.sink.templates) > MOST_TEMPLATES
     for request in ({"text": "window printer"}, {}):
-        reply = kinds(chain, k=40, filters={"service": ["web"]}, **request)
-        assert {kind["text"] for kind in reply["templates"]} == {f"disk {right}" for right in words[:8]}
+        reply = listing(chain, k=40, filters={"service": ["web"]}, **request)
+        assert {template["text"] for template in reply["templates"]} == {f"disk {right}" for right in words[:8]}
         assert reply["complete"] is True
 
 
-def test_kinds_are_ranked_by_words_too(filled: Chain) -> None:
+def test_templates_are_ranked_by_words_too(filled: Chain) -> None:
     filled.sink.has_bm25 = True
-    assert [kind["text"] for kind in kinds(filled, text="network", mode="bm25")["templates"]] == ["network down"]
-    reply = kinds(filled, text="10.0.0.1")
-    assert [(kind["text"], kind["lines"]) for kind in reply["templates"]] == [("disk full on", 3)], "the kind, and all of its lines"
+    assert [template["text"] for template in listing(filled, text="network", mode="bm25")["templates"]] == ["network down"]
+    reply = listing(filled, text="10.0.0.1")
+    assert [(template["text"], template["lines"]) for template in reply["templates"]] == [("disk full on", 3)], "all of its lines"
     assert reply["mode"] == "bm25"
 
 
-def test_the_best_kind_stays_even_if_the_count_did_not_reach_it(filled: Chain) -> None:
+def test_the_best_template_stays_even_if_the_count_did_not_reach_it(filled: Chain) -> None:
     query = Query.model_validate({"as": "templates", "text": "disk full on"})
     vector = filled.engine.embed([filled.words.encode(["disk full on"]).text(0)])[0]
     enough = StopWhen(counted=lambda: False, all=lambda: False)
     found = find_templates(filled.sink, PreparedQuery(query, vector), enough, most_lines=1)
-    assert found.kinds[0].text == "disk full on"
-    assert {kind.text for kind in found.kinds} == {"disk full on", "network down", "login"}
-    assert all(kind.counted.lines >= 1 for kind in found.kinds)
+    assert found.templates[0].text == "disk full on"
+    assert {template.text for template in found.templates} == {"disk full on", "network down", "login"}
+    assert all(template.counted.lines >= 1 for template in found.templates)
     assert found.complete is False
 
 
@@ -108,7 +108,7 @@ def test_a_deadline_that_passes_meanwhile_is_said(filled: Chain) -> None:
 
 def test_a_count_is_cut_short_in_time_for_its_answer_to_arrive(filled: Chain) -> None:
     filled.ask({"as": "templates", "deadline_ms": 2_000})
-    filled.now_s += 0.95  # it was sent a second ago: nobody waits any more after one more
+    filled.now_s += 0.95  # it was sent a second ago, so its deadline is a second from now
     reply = filled.answer()[-1]
     assert (reply["templates"], reply["complete"]) == ([], False)
 
@@ -118,8 +118,8 @@ def test_counting_has_a_bound_of_its_own_and_what_was_counted_has_examples(fille
     sink = filled.sink
     enough = StopWhen(counted=lambda: next(reads, None) is None, all=lambda: False)
     first = find_templates(sink, PreparedQuery(LISTING, None), enough)
-    assert all(kind.example is not None for kind in first.kinds)
-    assert len(first.kinds) == 3
+    assert all(template.example is not None for template in first.templates)
+    assert len(first.templates) == 3
     assert find_templates(sink, PreparedQuery(LISTING, None), enough) == ([], False)
 
 

@@ -40,7 +40,7 @@ def test_grammar_goes_and_identifiers_stay_whole(text: str, words: str) -> None:
         ("user/root", False),
     ],
 )
-def test_short_words_with_a_digit_name_kinds_and_no_single_thing(word: str, names_one_thing: bool) -> None:  # noqa: FBT001
+def test_short_words_with_a_digit_name_no_single_thing(word: str, names_one_thing: bool) -> None:  # noqa: FBT001
     assert is_identifier(word) is names_one_thing
 
 

@@ -1,0 +1,58 @@
+"""What `make quick` runs: every test that needs no server, no model and no process of its own.
+
+A test's fixtures say which servers and models it needs; the mark `process` says it where no fixture does. The marks stay complete
+because a test that starts a process fails under `--quick`.
+"""
+
+import sys
+from collections.abc import Iterator
+
+import hypothesis
+import pytest
+
+SERVERS = frozenset({"kafka", "milvus", "mock_kafka"})
+MODELS = frozenset({"prepared_model", "transformers_installed", "vllm_installed"})
+EXAMPLES = 20
+"""Of each property that sets no number of its own."""
+_STARTS = frozenset({"os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "subprocess.Popen"})
+"""Audit events."""
+
+
+class ProcessStarted(BaseException):
+    """A test that counts as quick has started a process; no test catches this by accident."""
+
+
+class Quick:
+    """Plugin that leaves out what is not quick, and refuses processes during each test."""
+
+    def __init__(self) -> None:
+        self._running = False
+        sys.addaudithook(self._audit)
+        usual = hypothesis.settings.get_profile(hypothesis.settings.get_current_profile_name())
+        hypothesis.settings.register_profile("quick", usual, max_examples=EXAMPLES)
+        hypothesis.settings.load_profile("quick")
+
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Keep the quick tests."""
+        left_out = [item for item in items if not is_quick(item)]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if is_quick(item)]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self) -> Iterator[None]:
+        """Refuse processes in the test and in the set-up and the end of its fixtures."""
+        self._running = True
+        try:
+            return (yield)
+        finally:
+            self._running = False
+
+    def _audit(self, event: str, _: tuple[object, ...]) -> None:
+        if self._running and event in _STARTS:
+            raise ProcessStarted(f"{event}: a quick test starts no process; mark it `process`")
+
+
+def is_quick(item: pytest.Item) -> bool:
+    """Return whether a test needs neither a server nor a model nor a process."""
+    fixtures: list[str] = getattr(item, "fixturenames", [])
+    return item.get_closest_marker("process") is None and not (SERVERS | MODELS) & set(fixtures)

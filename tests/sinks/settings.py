@@ -1,0 +1,18 @@
+"""Sinks on changed settings, with reads that see every write."""
+
+from collections.abc import Callable
+from typing import Any
+
+from sinks.milvus.settings import MilvusSettings, VectorSpace
+from sinks.milvus.sink import MilvusSink
+from tests.sinks.rows import SPACE
+
+
+def with_settings(settings: MilvusSettings, **changes: Any) -> MilvusSettings:  # noqa: ANN401 (values of any setting)
+    """Return other settings, checked as the ones of a file are."""
+    return MilvusSettings.model_validate(settings.model_dump() | changes)
+
+
+def strong_sink(settings: MilvusSettings, space: VectorSpace = SPACE, *, say: Callable[[str], None] = lambda _line: None) -> MilvusSink:
+    """Return a sink that is not open yet."""
+    return MilvusSink(settings, space, consistency="Strong", say=say)

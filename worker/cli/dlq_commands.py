@@ -1,0 +1,126 @@
+"""`vectail dlq`: options and help; the work is in `dlq` and `dlq_replay`."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from worker.cli.exits import failure, user_error
+from worker.cli.options import TYPER_SETTINGS, BootstrapOption, ConfigOption, JsonOption, kafka_flags, settings_or_fail
+from worker.cli.output import counted, print_json
+
+if TYPE_CHECKING:
+    from worker.cli.dlq import LetterFilter
+
+dlq_app = typer.Typer(help="Show dead letters: records that could not be indexed. Replay them.", **TYPER_SETTINGS)
+
+ReasonOption = Annotated[str | None, typer.Option(help="Only letters whose reason contains this.", metavar="TEXT")]
+SinceOption = Annotated[str, typer.Option(help="Only letters of the last 90s, 15m, 1h, 7d, or since a time.", metavar="WHEN")]
+LetterTopicOption = Annotated[str | None, typer.Option(help="Only records of this topic.", metavar="NAME")]
+PatienceOption = Annotated[float, typer.Option(help="Seconds to wait for Kafka, and for Milvus.", min=0.1, max=3600, metavar="N")]
+_WHICH = "PARTITION/OFFSET of a letter, as `dlq ls` shows it, or TOPIC/PARTITION/OFFSET of its record"
+
+
+@dlq_app.command("ls")
+def dlq_ls_verb(
+    *,
+    reason: ReasonOption = None,
+    since: SinceOption = "all",
+    topic: LetterTopicOption = None,
+    k: Annotated[int, typer.Option("-k", help="How many to show, newest first.", min=1, max=100_000, metavar="N")] = 20,
+    replayed_too: Annotated[bool, typer.Option("--all", help="Include letters that were replayed.")] = False,
+    patience: PatienceOption = 60.0,
+    bootstrap_servers: BootstrapOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the dead letters.
+
+    First their number by reason and topic, then the newest letters: where each one is, its record, and why it was not indexed.
+    """
+    from worker.cli.dlq import list_letters
+    from worker.cli.dlq_screen import show_list
+    from worker.cli.screen import Screen
+
+    letter_filter = _letter_filter((), reason, since, topic, patience)
+    found = list_letters(settings_or_fail(config, kafka_flags(bootstrap_servers)).kafka, letter_filter, newest=k, replayed_too=replayed_too)
+    print_json(found) if as_json else show_list(Screen(), found)
+
+
+@dlq_app.command("show")
+def dlq_show_verb(
+    which: Annotated[str, typer.Argument(help=_WHICH, metavar="WHICH")],
+    *,
+    raw: Annotated[bool, typer.Option("--raw", help="Write the record's value to standard output, byte for byte.")] = False,
+    patience: PatienceOption = 60.0,
+    bootstrap_servers: BootstrapOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show everything about one dead letter.
+
+    Coordinates, reason, rejected pieces, all headers and the value. Unprintable characters are escaped.
+    """
+    from worker.cli.dlq import find_letter, whole_letter
+    from worker.cli.dlq_screen import show_letter
+    from worker.cli.screen import Screen
+
+    if raw and as_json:
+        raise user_error("give --raw or --json, not both")
+    letter_filter = _letter_filter((which,), None, "all", None, patience)
+    letter = find_letter(settings_or_fail(config, kafka_flags(bootstrap_servers)).kafka, letter_filter)
+    if raw:
+        sys.stdout.buffer.write(letter.letter.value or b"")
+        sys.stdout.buffer.flush()
+    elif as_json:
+        print_json(whole_letter(letter))
+    else:
+        show_letter(Screen(), letter)
+
+
+@dlq_app.command("replay")
+def dlq_replay_verb(
+    which: Annotated[list[str] | None, typer.Argument(help=f"{_WHICH}. Default: all.", metavar="[WHICH]...")] = None,
+    *,
+    reason: ReasonOption = None,
+    since: SinceOption = "all",
+    topic: LetterTopicOption = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    patience: PatienceOption = 60.0,
+    bootstrap_servers: BootstrapOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Index dead letters again, once their cause is fixed.
+
+    Processes the rejected pieces with the current settings and stores them under the coordinates of their records. A replayed letter
+    is marked and not replayed again; pieces that are rejected again stay dead letters. Letters of topics that the settings do not
+    read are replayed only if the letter or its topic (--topic) is named. A Milvus Lite folder must not be in use.
+
+    Exit codes: 0 everything replayable was replayed; 1 a piece was rejected again, or a named letter cannot be replayed; 2 something
+    must be changed first (the settings, the index), or the replay was not confirmed.
+    """
+    from worker.cli.dlq_replay import replay_letters
+    from worker.cli.dlq_screen import show_replayed
+    from worker.cli.screen import Screen
+
+    letter_filter = _letter_filter(tuple(which or ()), reason, since, topic, patience)
+    screen = Screen(silent=as_json)
+    settings = settings_or_fail(config, kafka_flags(bootstrap_servers))
+    done = replay_letters(settings, letter_filter, screen, yes=yes, may_ask=not as_json)
+    print_json(done) if as_json else show_replayed(screen, done)
+    if not done["changed"]:
+        raise user_error("nothing was changed: --yes replays without asking")
+    impossible = sum(done["not_replayable"].values()) if which else 0
+    if done["left"] or impossible:
+        raise failure(f"{counted(done['left'] + impossible, 'dead letter')} could not be replayed")
+
+
+def _letter_filter(which: tuple[str, ...], reason: str | None, since: str, topic: str | None, patience_s: float) -> "LetterFilter":
+    from time import time
+
+    from worker.cli.dlq import LetterFilter, read_selector
+    from worker.cli.options import since_ms
+
+    begin_ms = since_ms(since, now_ms=round(time() * 1000))
+    return LetterFilter(selectors=tuple(map(read_selector, which)), reason=reason, topic=topic, since_ms=begin_ms, patience_s=patience_s)

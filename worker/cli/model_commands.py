@@ -1,0 +1,77 @@
+"""`vectail model`: options and help; the work is in `model` and `model_check`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from worker.cli.exits import failure
+from worker.cli.options import TYPER_SETTINGS, ConfigOption, Flags, JsonOption, settings_or_fail
+from worker.cli.output import print_facts, print_json
+
+model_app = typer.Typer(help="Prepare the embedding model, show what it is, or check it.", **TYPER_SETTINGS)
+
+CacheOption = Annotated[Path | None, typer.Option(metavar="DIR", help="Where prepared models are kept; overrides model.cache.")]
+
+
+@model_app.command("prepare")
+def model_prepare_verb(
+    folder: Annotated[
+        Path | None, typer.Argument(help="Folder of a Hugging Face model. Default: all-MiniLM-L6-v2.", metavar="HF_DIR")
+    ] = None,
+    *,
+    cache: CacheOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write the files that a model is loaded from.
+
+    Needed once for each model; a worker that does not find them at its start writes them itself. Nothing is downloaded.
+    """
+    _show_model(config, folder, cache, as_json=as_json)
+
+
+@model_app.command("show")
+def model_show_verb(*, cache: CacheOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """Show the model that the settings name.
+
+    Its size and limits, its embedding space, its files. A model that was never prepared is prepared first.
+    """
+    _show_model(config, None, cache, as_json=as_json)
+
+
+@model_app.command("check")
+def model_check_verb(
+    *,
+    sample: Annotated[
+        list[str] | None, typer.Option(metavar="FILE", help="Also compare the lines of this file; `-` for standard input. May be repeated.")
+    ] = None,
+    cache: CacheOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Prove that token ids and vectors are right.
+
+    Compares token ids with those of the model's own tokenizer, on a built-in sample and on every line of your files, as it is and
+    masked. Then compares the vectors of the configured engine with those computed when the model was prepared.
+
+    Exit codes: 0 all equal; 1 ids differ; 2 something must be changed first (a file, the settings, the model).
+    """
+    from worker.cli.model_check import check_model, shown_check, shown_difference
+
+    facts = check_model(settings_or_fail(config, _model_flags(None, cache)), sample or [])
+    print_json(facts) if as_json else print_facts(shown_check(facts))
+    if not facts["equal"]:
+        raise failure(shown_difference(facts["difference"]))
+
+
+def _show_model(config: Path | None, folder: Path | None, cache: Path | None, *, as_json: bool) -> None:
+    from worker.cli.model import model_facts, shown_model
+
+    facts = model_facts(settings_or_fail(config, _model_flags(folder, cache)))
+    print_json(facts) if as_json else print_facts(shown_model(facts))
+
+
+def _model_flags(folder: Path | None, cache: Path | None) -> Flags:
+    given = {"folder": folder, "cache": cache}
+    return {"model": {name: path for name, path in given.items() if path is not None}}

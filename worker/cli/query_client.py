@@ -1,0 +1,92 @@
+"""Asks a running worker over Kafka, as any client would: a request, a reply topic and a correlation id.
+
+`vectail search`, `templates` and `demo` use it. The reply consumer is positioned at the end of the reply topic before the request is
+sent, so it cannot miss the reply; replies to other requests are skipped by their correlation id. The client first checks that the
+topics exist: sending to a missing topic would wait long and report nothing.
+"""
+
+import json
+import re
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from consumers.groupless.reader import RangeUnreadable, TopicUnknown
+from consumers.groupless.replies import ReplyReader
+from producers.kafka import KafkaProducer, ProducerBroken, QueueFull
+from worker.query import CORRELATION_HEADER, REPLY_TOPIC_HEADER
+from worker.settings.tables import KafkaTable
+
+_CONNECTION_ERROR = re.compile(r"Kafka: \S+: (.*); trying again")
+"""What the producer reports about a broker; the group leaves its address out."""
+
+
+class NoReply(Exception):
+    """No reply came in time; the message is one line and says what to do."""
+
+
+class QueryTopicMissing(NoReply):
+    """The query topic or the reply topic does not exist, so no reply can come until the user creates it."""
+
+
+class QueryClient:
+    """A client of the query topic; each `ask` returns its own reply or raises NoReply.
+
+    Thread: one.
+    """
+
+    def __init__(self, kafka: KafkaTable) -> None:
+        self._kafka = kafka
+        self._connection_errors: list[str] = []
+        properties = {**kafka.librdkafka, "linger.ms": "0"}
+        self._producer = KafkaProducer(kafka.bootstrap_servers, properties, say=self._connection_errors.append)
+        self._replies = ReplyReader(kafka.bootstrap_servers, kafka.reply_topic, kafka.librdkafka)
+        self._has_topics = False
+
+    def ask(self, request: Mapping[str, object], *, timeout_s: float) -> dict[str, Any]:
+        """Send one request and wait for its reply. Raises NoReply."""
+        correlation_id = uuid.uuid4().bytes
+        self._seek_reply_topic(timeout_s)
+        errors: list[str] = []
+        try:
+            self._producer.send(
+                self._kafka.query_topic,
+                value=json.dumps(request).encode("utf-8"),
+                headers=[(REPLY_TOPIC_HEADER, self._kafka.reply_topic.encode("utf-8")), (CORRELATION_HEADER, correlation_id)],
+                delivered=lambda reason: errors.append(reason) if reason is not None else None,
+                wait_s=timeout_s,
+            )
+        except (QueueFull, ProducerBroken) as error:
+            raise NoReply(f"the query could not be sent: {error}") from error
+        value = self._replies.wait_for(CORRELATION_HEADER, correlation_id, timeout_s=timeout_s, give_up=lambda: bool(errors))
+        if errors:
+            raise NoReply(f"the query could not be sent: {errors[0]}")
+        if value is None:
+            raise NoReply(f"no worker answered on {self._kafka.query_topic} within {timeout_s:g} s; is `vectail run` running?")
+        answer: dict[str, Any] = json.loads(value)
+        return answer
+
+    def close(self) -> None:
+        """Close both connections."""
+        self._replies.close()
+        self._producer.close(1.0)
+
+    def _seek_reply_topic(self, timeout_s: float) -> None:
+        """Check that both topics exist, then go to the end of the reply topic. Raises NoReply."""
+        address = self._kafka.bootstrap_servers
+        try:
+            for topic in () if self._has_topics else (self._kafka.query_topic, self._kafka.reply_topic):
+                self._replies.check_topic(topic, timeout_s)
+        except TopicUnknown as error:
+            raise QueryTopicMissing(f"kafka at {address}: {error}") from error
+        except RangeUnreadable as error:
+            raise NoReply(self._unreachable(str(error))) from error
+        self._has_topics = True
+        reason = self._replies.seek_to_end(timeout_s)
+        if reason is not None:
+            raise NoReply(self._unreachable(reason))
+
+    def _unreachable(self, reason: str) -> str:
+        found = _CONNECTION_ERROR.fullmatch(self._connection_errors[-1]) if self._connection_errors else None
+        cause = reason if found is None else found[1]  # more exact than the reader's: connection refused, or host unknown
+        return f"kafka at {self._kafka.bootstrap_servers} is away ({cause}); is it running, and is its address right (--bootstrap-servers)?"

@@ -1,0 +1,139 @@
+"""`vectail search` and `vectail templates`: questions to a running worker. Options and help; the work is in `search` and `templates`."""
+
+from typing import Annotated, Literal
+
+import typer
+
+from worker.cli.options import (
+    TYPER_SETTINGS,
+    BootstrapOption,
+    ConfigOption,
+    JsonOption,
+    kafka_flags,
+    settings_or_fail,
+    since_ms,
+    until_ms,
+)
+from worker.cli.output import print_json
+
+search_app = typer.Typer(**TYPER_SETTINGS)
+
+ModeOption = Annotated[
+    Literal["dense", "bm25", "hybrid"] | None,
+    typer.Option(help="Search by meaning, by words, or by both. Default: both if the index has full-text search."),
+]
+ResultOption = Annotated[
+    Literal["lines", "templates"] | None, typer.Option("--as", help="Show lines, or templates with their counts. Default: lines.")
+]
+ServiceOption = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only lines of this service; may be repeated.")]
+LevelOption = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only lines of this level; may be repeated.")]
+TopicOption = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only lines of this topic; may be repeated.")]
+AroundOption = Annotated[
+    str | None,
+    typer.Option(help="Instead of TEXT: show the records around a hit, given as in the column `where`.", metavar="TOPIC/PARTITION@OFFSET"),
+]
+NeighboursOption = Annotated[
+    int | None,
+    typer.Option("--context", "-C", help="With --around: how many records before and after it. Default: 5.", min=0, max=500, metavar="N"),
+]
+
+
+@search_app.command("search")
+def search_verb(
+    text: Annotated[list[str] | None, typer.Argument(help="What to look for, in your own words.", metavar="TEXT")] = None,
+    *,
+    k: Annotated[int | None, typer.Option("-k", help="How many hits. Default: 10.", min=1, max=1000, metavar="N")] = None,
+    mode: ModeOption = None,
+    form: ResultOption = None,
+    per_template: Annotated[
+        int | None,
+        typer.Option(help="At most this many lines per template. Default: 1; all if TEXT is just an id.", min=1, max=100, metavar="N"),
+    ] = None,
+    since: Annotated[str | None, typer.Option(help="Only lines of the last 90s, 15m, 1h, 7d, or since a time.", metavar="WHEN")] = None,
+    until: Annotated[
+        str | None, typer.Option(help="Only lines older than 90s, 15m, 1h, 7d, or from before a time.", metavar="WHEN")
+    ] = None,
+    service: ServiceOption = None,
+    level: LevelOption = None,
+    topic: TopicOption = None,
+    around: AroundOption = None,
+    neighbours: NeighboursOption = None,
+    timeout: Annotated[float, typer.Option(help="Seconds to wait for an answer.", min=0.1, max=600, metavar="N")] = 15.0,
+    bootstrap_servers: BootstrapOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask a running worker which lines fit a question.
+
+    The worker is `vectail run` or `vectail demo --serve`; question and answer travel over Kafka. By default each hit has a different
+    template. --around asks no question: it shows the lines before and after a hit, as `grep -C` does.
+    """
+    from time import time
+
+    from worker.cli.question import SearchQuestion, read_coordinates
+    from worker.cli.screen import Screen
+    from worker.cli.search import as_text, checked_text, search_once
+    from worker.cli.search_screen import show_around, show_hits, show_templates_like
+
+    now_ms = round(time() * 1000)
+    question = SearchQuestion(
+        text=checked_text(" ".join(text)) if text else None,
+        around=None if around is None else read_coordinates(around),
+        neighbours=neighbours,
+        k=k,
+        mode=mode,
+        form=form,
+        per_template=per_template,
+        since_ms=None if since is None else since_ms(since, now_ms=now_ms),
+        until_ms=None if until is None else until_ms(until, now_ms=now_ms),
+        services=tuple(map(as_text, service or ())),
+        levels=tuple(map(as_text, level or ())),
+        topics=tuple(map(as_text, topic or ())),
+    ).checked()
+    settings = settings_or_fail(config, kafka_flags(bootstrap_servers))
+    answer = search_once(settings.kafka, question, timeout_s=timeout)
+    if as_json:
+        print_json(answer)
+    elif question.around is not None:
+        show_around(Screen(), answer)
+    elif question.form == "templates":
+        show_templates_like(Screen(), answer, advice=question.advice())
+    else:
+        show_hits(Screen(), answer, advice=question.advice(), offers_neighbours=True)
+
+
+@search_app.command("templates")
+def templates_verb(
+    *,
+    like: Annotated[
+        str | None, typer.Option(help="Show the templates whose meaning is nearest to this, nearest first.", metavar="TEXT")
+    ] = None,
+    since: Annotated[str, typer.Option(help="Count the lines of the last 90s, 15m, 1h, 7d, since a time, or all.", metavar="WHEN")] = "1h",
+    k: Annotated[int, typer.Option("-k", help="How many templates.", min=1, max=1000, metavar="N")] = 20,
+    timeout: Annotated[float, typer.Option(help="Seconds to wait for an answer.", min=0.1, max=600, metavar="N")] = 60.0,
+    direct: Annotated[
+        bool, typer.Option("--direct", help="Read the index on a Milvus server directly; needs no worker and no Kafka.")
+    ] = False,
+    bootstrap_servers: BootstrapOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the templates in the index, most frequent first.
+
+    For each: the number of its lines in the span, when the first and the last came, and an example. Asks a running worker, over Kafka.
+    """
+    from time import time
+
+    from worker.cli.screen import Screen
+    from worker.cli.search import checked_text
+    from worker.cli.search_screen import show_templates
+    from worker.cli.templates import TemplatesOptions, list_templates
+
+    begin_ms = since_ms(since, now_ms=round(time() * 1000))
+    text = None if like is None else checked_text(like)
+    settings = settings_or_fail(config, kafka_flags(bootstrap_servers))
+    answer = list_templates(settings, TemplatesOptions(like=text, since_ms=begin_ms, k=k, timeout_s=timeout, direct=direct))
+    if as_json:
+        print_json(answer)
+    else:
+        show_templates(Screen(), answer)

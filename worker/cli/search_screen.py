@@ -1,0 +1,189 @@
+"""What a person sees of `vectail search`, `templates` and `demo`: hits, the lines around one, templates, and the figures of a demo.
+
+Control characters in log lines are shown escaped.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from worker.cli.output import counted
+from worker.cli.screen import Screen, StyledText, TableColumn, shown_text, shown_times, shown_word
+from worker.querying.search.words import is_identifier, terms_of, words_of
+
+_LINE_SHARE = 0.55
+"""The least share of the width that lines get; with less left, the details of a hit are shown below its line, not beside it."""
+_DECIMALS = {"bm25": 2, "hybrid": 4}
+"""Decimals of a score, by mode: `hybrid` adds small reciprocal ranks, BM25 has no upper bound; cosines (other modes) get three."""
+_SCORE = TableColumn("score", "green", is_right=True)
+_MATCH = "bold red"
+"""Style of the query's words, as in grep."""
+_CUT = "The search was cut short by a limit or its deadline; there may be more."
+
+HitDocument = Mapping[str, Any]
+
+
+class HitDetail(NamedTuple):
+    """One detail of every hit, shown as a column beside the lines or as text below them."""
+
+    title: str
+    style: str
+    values: Sequence[str]
+
+    def width(self) -> int:
+        """Return the characters it takes per line, with its margin."""
+        return max(len(one) for one in (self.title, *self.values)) + 2
+
+
+def show_demo(screen: Screen, result: Mapping[str, Any]) -> None:
+    """Show the figures of a demo, then each query with its hits."""
+    total = result["tokens_embedded"] + result["tokens_saved"]
+    share = 100 * result["tokens_saved"] / total if total else 0.0
+    rate = result["records"] / result["seconds"] if result["seconds"] else 0.0
+    screen.say("")
+    screen.say(f"{counted(result['records'], 'line')} in {result['seconds']:.1f} s ({rate:,.0f} a second) on {result['engine']}.")
+    screen.say(
+        f"In the index: {counted(result['rows'], 'row')} of {counted(result['templates'], 'template')}; "
+        f"dead letters: {result['dead_letters']:,}; dropped: {result['dropped']:,}."
+    )
+    screen.say(f"{share:.1f} % of the tokens did not have to be embedded.")
+    for answer in result["queries"]:
+        show_hits(screen, answer)
+
+
+def show_hits(screen: Screen, answer: Mapping[str, Any], *, advice: str = "", offers_neighbours: bool = False) -> None:
+    """Show the answer to a query (`text`, `mode`, `seconds`, `complete`, `hits`); `advice` is shown if there are no hits."""
+    hits: Sequence[HitDocument] = answer["hits"]
+    day, times = shown_times([hit["time"] for hit in hits])
+    _show_head(screen, answer["text"], answer, day)
+    if hits:
+        decimals = _DECIMALS.get(answer.get("mode") or "", 3)
+        scores = [f"{hit['score']:.{decimals}f}" for hit in hits]
+        _show_table(screen, hits, times, _SCORE, scores, matching(answer["text"]))
+    else:
+        screen.say(f"No lines found. {advice}".rstrip())
+    if not answer["complete"]:
+        screen.say(_CUT)
+    if hits and offers_neighbours and screen.is_terminal:
+        screen.write((f"Lines around the first: vectail search --around {coordinates_of(hits[0])}", "dim"))
+
+
+def show_around(screen: Screen, answer: Mapping[str, Any]) -> None:
+    """Show the lines around one (`around`, `seconds`, `complete`, `hits`) in their order, with that one marked."""
+    hits: Sequence[HitDocument] = answer["hits"]
+    place = answer["around"]
+    day, times = shown_times([hit["time"] for hit in hits])
+    _show_head(screen, f"around {place}", answer, day)
+    marks = [">" if coordinates_of(hit) == place else "" for hit in hits]
+    if hits:
+        _show_table(screen, hits, times, TableColumn("", "bold green"), marks, None)
+        if ">" not in marks:
+            screen.say(f"{place} itself is not in the index.")
+    else:
+        screen.say(f"Neither {place} nor the lines around it are in the index; -C looks further.")
+    if not answer["complete"]:
+        screen.say(_CUT)
+
+
+def show_templates_like(screen: Screen, answer: Mapping[str, Any], *, advice: str) -> None:
+    """Show the templates that fit a query (an answer as for `show_hits`, with `templates` instead of `hits`)."""
+    _show_head(screen, answer["text"], answer, "")
+    show_templates(screen, answer, nothing=f"No lines found. {advice}".rstrip(), pattern=matching(answer["text"]))
+
+
+def show_templates(
+    screen: Screen,
+    answer: Mapping[str, Any],
+    *,
+    nothing: str = "No lines in this span; `--since all` looks at all of them.",
+    pattern: re.Pattern[str] | None = None,
+) -> None:
+    """Show templates (`templates`, `complete`), each with its figures and an example."""
+    templates: Sequence[Mapping[str, Any]] = answer["templates"]
+    if not templates and answer["complete"]:
+        screen.say(nothing)
+    elif templates:
+        day, times = shown_times([template[end] for template in templates for end in ("first", "last")])
+        if day:
+            screen.write((day, "dim"))
+        has_score = "score" in templates[0]
+        decimals = _DECIMALS.get(answer.get("mode") or "", 3)
+        rows: list[list[Sequence[StyledText]]] = []
+        for row, template in enumerate(templates):
+            example = template["text"] if template["example"] is None else template["example"]
+            score = [f"{template['score']:.{decimals}f}"] if has_score else []
+            figures = (*score, f"{template['lines']:,}", times[2 * row], times[2 * row + 1])
+            rows.append([*([(figure, "")] for figure in figures), _line(example, pattern)])
+        figures_of = (TableColumn("lines", "cyan", is_right=True), TableColumn("first", "dim"), TableColumn("last", "dim"))
+        screen.table([*((_SCORE,) if has_score else ()), *figures_of, TableColumn("example", is_wide=True)], rows)
+    if not answer["complete"]:
+        screen.say("The count is incomplete: a limit or the time-out cut it short.")
+
+
+def coordinates_of(hit: HitDocument) -> str:
+    """Return the coordinates of a hit's record, as `--around` reads them."""
+    return f"{hit['topic']}/{hit['partition']}@{hit['offset']}"
+
+
+def _show_head(screen: Screen, asked: str, answer: Mapping[str, Any], day: str) -> None:
+    about = " · ".join(part for part in (answer.get("mode") or "", f"{answer['seconds'] * 1000:.0f} ms", day) if part)
+    screen.say("")
+    screen.write((shown_word(asked), "bold cyan"), (f"  · {about}", "dim"))
+
+
+def _show_table(
+    screen: Screen,
+    hits: Sequence[HitDocument],
+    times: Sequence[str],
+    first: TableColumn,
+    firsts: Sequence[str],
+    pattern: re.Pattern[str] | None,
+) -> None:
+    details = [
+        HitDetail("time", "dim", times),
+        HitDetail("service", "magenta", [shown_word(hit["service"]) for hit in hits]),
+        HitDetail("level", "yellow", [shown_word(hit["level"]) for hit in hits]),
+        HitDetail("piece", "dim", [_piece(hit) for hit in hits]),
+        HitDetail("where", "dim", [coordinates_of(hit) for hit in hits]),
+    ]
+    details = [detail for detail in details if any(detail.values)]
+    spare = screen.width - HitDetail(first.title, "", firsts).width() - sum(detail.width() for detail in details)
+    beside = details if spare >= _LINE_SHARE * screen.width else []
+    rows: list[list[Sequence[StyledText]]] = []
+    for row, hit in enumerate(hits):
+        line = _line(hit["text"], pattern)
+        if not beside:
+            under = [(detail.values[row], detail.style) for detail in details if detail.values[row]]
+            line += [("\n", ""), *(part for one in under for part in (one, ("  ", "")))][:-1]
+        rows.append([[(firsts[row], "")], *([(detail.values[row], "")] for detail in beside), line])
+    screen.table([first, *(TableColumn(detail.title, detail.style) for detail in beside), TableColumn("line", is_wide=True)], rows)
+
+
+def _piece(hit: HitDocument) -> str:
+    """Return which part of a long line the hit is; empty for a whole line."""
+    chunks = hit.get("chunks", 1)
+    return f"{hit['chunk'] + 1}/{chunks}" if chunks > 1 else ""
+
+
+def _line(text: str, pattern: re.Pattern[str] | None) -> list[StyledText]:
+    """Return a line for display, with the matches of the pattern in their own style."""
+    shown = shown_text(text)
+    parts: list[StyledText] = []
+    end = 0
+    for match in () if pattern is None else pattern.finditer(shown):
+        parts += [(shown[end : match.start()], ""), (match[0], _MATCH)]
+        end = match.end()
+    return [*parts, (shown[end:], "")]
+
+
+_NOTHING = re.compile(r"(?!)")
+
+
+def matching(text: str) -> re.Pattern[str]:
+    """Return a case-insensitive pattern for a query's words in a line; an identifier matches as a whole only, not in parts."""
+    found = words_of(text)
+    words = terms_of(" ".join(word for word in found.text.split() if not is_identifier(word)))
+    wanted = sorted({*found.identifiers, *words}, key=len, reverse=True)
+    if not wanted:
+        return _NOTHING
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, wanted))})(?!\w)", re.IGNORECASE)

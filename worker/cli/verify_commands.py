@@ -1,0 +1,65 @@
+"""`vectail verify`: options and help; the work is in `verify`."""
+
+from typing import Annotated
+
+import typer
+
+from worker.cli.exits import failure
+from worker.cli.options import TYPER_SETTINGS, BootstrapOption, ConfigOption, JsonOption, kafka_flags, settings_or_fail
+from worker.cli.output import counted, print_json
+
+verify_app = typer.Typer(**TYPER_SETTINGS)
+
+_WHERE = "earliest, latest, a TIME (2026-01-31T12:00, or 90s, 15m, 1h, 7d ago), or an OFFSET, used in each partition"
+
+
+@verify_app.command("verify")
+def verify_verb(
+    *,
+    topic: Annotated[
+        list[str] | None, typer.Option(help="Only this topic; may be repeated. Default: all of kafka.topics.", metavar="NAME")
+    ] = None,
+    begin: Annotated[str, typer.Option("--from", help=f"First record: {_WHERE}.", metavar="WHERE")] = "earliest",
+    to: Annotated[
+        str | None, typer.Option(help="End, given as --from. Default: what the group has committed; never beyond that.", metavar="WHERE")
+    ] = None,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Write rows that are missing, remove rows that should not be there, and check again.")
+    ] = False,
+    patience: Annotated[float, typer.Option(help="Seconds to wait for Kafka, and for Milvus.", min=0.1, max=3600, metavar="N")] = 60.0,
+    bootstrap_servers: BootstrapOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check that every record is accounted for.
+
+    Reads the topics again with the current settings and compares them with Milvus and the dead letters. Finds records that are in
+    neither, rows that are missing, changed, duplicate or belong to no record, and missing templates. A Milvus Lite folder must not be
+    in use.
+
+    Exit codes: 0 complete, or repaired; 1 something is wrong; 2 something must be changed first (a topic, the settings, the index).
+    """
+    from time import time
+
+    from worker.cli.offsets import read_target
+    from worker.cli.screen import Screen
+    from worker.cli.verify import VerifyOptions, verify_topics
+    from worker.cli.verify_screen import show_verified
+
+    options = VerifyOptions(
+        topics=tuple(topic or ()),
+        begin=read_target(begin, option="--from"),
+        end=None if to is None else read_target(to, option="--to"),
+        repair=repair,
+        patience_s=patience,
+        now_ms=round(time() * 1000),
+    )
+    screen = Screen(silent=as_json)
+    result = verify_topics(settings_or_fail(config, kafka_flags(bootstrap_servers)), options, screen)
+    if as_json:
+        print_json(result)
+    else:
+        show_verified(screen, result)
+    if not result["complete"]:
+        advice = "; --repair could not repair that" if repair else "; --repair repairs what it can"
+        raise failure(f"{counted(sum(result['left'].values()), 'problem')}{advice}")

@@ -1,0 +1,79 @@
+"""The tables of the settings file that say how a worker serves: queries, HTTP, status and limits.
+
+`worker.settings.settings` reads them from file, environment and flags. Each setting's docstring is its entry in `docs/settings.md`.
+"""
+
+from pathlib import Path
+
+from pydantic import Field, SecretStr, field_validator
+
+from worker.settings.tables import Table
+
+
+class QueryTable(Table):
+    """Where replies may go, and how queries share the engine with log lines."""
+
+    reply_topics: tuple[str, ...] = ()
+    """Topics that a query may name for its reply, besides `kafka.reply_topic`."""
+    max_in_flight_records: int = Field(default=1_000, ge=1)
+    """Most queries from Kafka in work at once."""
+    target_batch_s: float = Field(default=0.1, ge=0.001, le=60)
+    """While queries arrive, the seconds that a batch of log lines may take, because the next query waits for it. Less costs throughput."""
+
+
+class HttpTable(Table):
+    """The HTTP API and the status pages. There is no TLS: to serve other machines, put a proxy in front."""
+
+    enabled: bool = True
+    """Whether to listen at all."""
+    host: str = Field(default="127.0.0.1", min_length=1)
+    """Name or address to listen on; `0.0.0.0` or `::`: all of this machine's. Then set a token, because hits are lines of your logs."""
+    port: int = Field(default=8790, ge=0, le=65_535)
+    """Port to listen on. 0: any free one, which the log names."""
+    token: SecretStr = SecretStr("")
+    """What callers send as `Authorization: Bearer …`. Empty: whoever reaches the port may ask. Then, on a loopback address, a request must
+    call the worker `localhost` or by an address, so that no web page can make a browser ask in its name."""
+    max_open_queries: int = Field(default=64, ge=1, le=1_000)
+    """Most queries over HTTP in work at once; a further one is answered with 429. Those from Kafka are counted apart."""
+    max_body_bytes: int = Field(default=64 * 1024, ge=1024, le=16 * 1024 * 1024)
+    """Largest request body in bytes."""
+    timeout_s: float = Field(default=60.0, gt=0, le=3_600)
+    """Seconds after which a query is given up, whatever its `deadline_ms`. Keep it above the 30 s after which a query without a deadline
+    expires, so that the answer says why."""
+
+    @field_validator("token")
+    @classmethod
+    def _check_header(cls, token: SecretStr) -> SecretStr:
+        if not all("!" <= character <= "~" for character in token.get_secret_value()):
+            raise ValueError("only printable ASCII without spaces can be sent as a bearer token")
+        return token
+
+
+class StatusTable(Table):
+    """What readiness, liveness and the lag metrics rest on."""
+
+    refresh_s: float = Field(default=5.0, ge=0.5, le=60)
+    """Seconds between two checks that Kafka, the index and Redis answer, and between two readings of the lag."""
+    heartbeat_file: Path | None = None
+    """File to touch every `refresh_s` while the worker is alive, for probes that can only run a command. Its folder must exist. Not set:
+    none."""
+    canary_interval_s: float | None = Field(default=None, ge=5)
+    """Seconds between two canaries: a line sent to the first of `kafka.topics` and searched for until it is found. It stays in the index.
+    Not set: no canaries."""
+
+
+class LimitTable(Table):
+    """How much may be in work at once, and when the worker stops."""
+
+    max_in_flight_records: int = Field(default=20_000, ge=1)
+    """Most log records that are admitted and not settled. Together with `max_in_flight_bytes` it bounds the worker's memory."""
+    max_in_flight_bytes: int = Field(default=64 * 1024 * 1024, ge=1024)
+    """Most bytes of these records as Kafka delivered them, and, counted apart, as they are decoded."""
+    max_consecutive_undecodable: int = Field(default=1_000, ge=1)
+    """Records in a row that may become dead letters before embedding (undecodable, too large, too many chunks). One more ends the
+    worker."""
+    max_consecutive_rejected: int = Field(default=20, ge=1)
+    """Texts in a row that the engine may reject, and, counted apart, lines and templates that the index may refuse. One more ends the
+    worker."""
+    drain_timeout_s: float = Field(default=25.0, gt=0)
+    """Seconds that a worker has to finish its records after SIGTERM. What remains is read again after the next start."""
