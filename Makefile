@@ -1,4 +1,4 @@
-# Two commands for everything: `make demo` and `make test`. Each does all of its own set-up in .venv.
+# Start with `make demo` and `make quick`. Each target does its own set-up in .venv.
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 VENV := .venv
@@ -8,7 +8,7 @@ ARGS ?=
 MINUTES ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help setup vllm vllm-matrix demo test faults soak sabotage check format docs coverage bench bench-deps up down stack stack-down lock clean
+.PHONY: help setup vllm vllm-matrix demo test quick faults soak sabotage check format docs coverage bench bench-deps up down stack stack-down lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -29,16 +29,19 @@ vllm-matrix: $(READY) ## the tests of vLLM under every supported version, on the
 demo: $(READY) ## everything in one process on your own logs: make demo LOGS="app.log other.log" ARGS="--query 'disk full'"
 	@$(VENV)/bin/vectail demo $(ARGS) $(LOGS)
 
-test: $(READY) ## all tests, with real servers: Docker, or Java and Maven, redis-server, and root for Milvus; without, those are skipped
+quick: $(READY) ## the tests that need no server, model or process: more than half of all, in about a minute
+	@$(VENV)/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --quick $(ARGS)
+
+test: $(READY) ## all tests but the `long` ones (see faults), on real servers: Docker, or Java, Maven, redis-server, and root for Milvus; else skipped
 	@$(VENV)/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
-faults: $(READY) ## what `make test` has no time for: faults with more kills, vLLM in its own process, more odd lines
-	@$(VENV)/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --long tests/faults tests/stack tests/properties tests/worker/engine tests/benchmarks/test_gpu.py $(ARGS)
+faults: $(READY) ## the tests that take minutes, marked `long`: faults with more kills, vLLM in its own process, more odd lines
+	@$(VENV)/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --long tests/faults tests/stack tests/properties tests/worker/embedding/engine tests/benchmarks/test_gpu.py $(ARGS)
 
 soak: $(READY) ## a worker under twice its load and random faults for MINUTES (default 30), measured and judged
 	@$(VENV)/bin/python -m tests.soak --minutes $(MINUTES) $(ARGS)
 
-sabotage: $(READY) ## plant each of the bugs of tests/sabotage in a copy: the tests must notice; the table goes to tests/README.md
+sabotage: $(READY) ## plant each bug of tests/sabotage in a copy and check that the tests fail; writes the table of tests/README.md
 	@$(VENV)/bin/python -m tests.sabotage --write $(ARGS)
 
 check: $(READY) ## ruff (lint and format) and mypy --strict, on source and tests
@@ -46,7 +49,7 @@ check: $(READY) ## ruff (lint and format) and mypy --strict, on source and tests
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy
 
-format: $(READY) ## let ruff lay out the source
+format: $(READY) ## format the source with ruff
 	@$(VENV)/bin/ruff format .
 	@$(VENV)/bin/ruff check --fix .
 
@@ -72,7 +75,7 @@ down: ## stop it; the volumes stay
 stack: $(READY) ## the same without Docker, on loopback, with a feed: real servers, Prometheus with our alerts, a worker (ARGS="--rate 200")
 	@$(VENV)/bin/python -m tests.stack up $(ARGS)
 
-stack-down: $(READY) ## end it; nothing stays behind
+stack-down: $(READY) ## stop it and remove its files
 	@$(VENV)/bin/python -m tests.stack down
 
 lock: ## update requirements.lock and deploy/vllm/*.lock (needs uv)

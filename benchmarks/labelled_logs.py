@@ -1,7 +1,7 @@
-"""Log lines whose kinds people have labelled, and questions whose answers are marked by these labels.
+"""Log lines that people have labelled by template, and questions whose answers are marked by these labels.
 
 The collection is LogHub's layout: `NAME.log` with a line each, and `NAME.csv` with a row for each of these lines, of which `EventId` is
-read. `benchmarks.retrieval` calls both readers once. What does not fit together is a Misfit, one line; nothing is guessed.
+read. `benchmarks.retrieval` calls both readers once. Input that does not fit together raises Misfit; nothing is guessed.
 """
 
 import csv
@@ -20,23 +20,23 @@ class Misfit(Exception):
 
 
 class Label(NamedTuple):
-    """A kind of line, as people told them apart."""
+    """A template as people defined it."""
 
     file: str
     """Name of the log without its ending."""
     event: str
-    """`EventId`; it means nothing outside of its file."""
+    """`EventId`; unique within its file only."""
 
 
 class LabelledLine(NamedTuple):
-    """A line as it stands in the log, and its kind."""
+    """A line as it stands in the log, and its label."""
 
     text: str
     label: Label
 
 
 class Question(NamedTuple):
-    """What somebody asks in words of their own, and which kinds of lines answer it."""
+    """A question in our own words, and the labels of the lines that answer it."""
 
     text: str
     relevant: frozenset[Label]

@@ -1,9 +1,9 @@
-"""What counting and scraping cost: the demo on lines whose kinds are known, with metrics scraped every second, and with nothing counted.
+"""What counting and scraping cost: the demo on lines of known templates, with metrics scraped every second, and with nothing counted.
 
     python -m benchmarks.metrics_cost [FILES…] [--quick] [--json]
 
-Caveats first. Known lines are the worst case: 10,000 and more a second, and little else to do for each. "Nothing counted" replaces the
-histograms and meters that the steps fill by empty ones; tallies that the worker needs itself stay. What counts is processor time of the
+Caveats first. Lines of known templates are the worst case: 10,000 and more a second, with little other work. "Nothing counted" replaces the
+steps' histograms and meters by empty ones; tallies that the worker itself needs stay. What counts is processor time of the
 whole process (broker included), because elapsed time on a shared machine says nothing about two per cent. The sides take turns, each
 first in every other round, and the index grows by the same lines each time.
 """
@@ -98,7 +98,7 @@ def main(show: Callable[[str], None] = print) -> None:
     with tempfile.TemporaryDirectory(prefix="vectail-bench-") as name:
         folder = Path(name)
         files = tuple(chosen.files) or (synthetic_file(folder, QUICK_LINES if chosen.quick else LINES),)
-        measure(files, folder, counted=True)  # every kind of line is new here
+        measure(files, folder, counted=True)  # every template is new here
         for number in range(rounds):
             for with_metrics in (number % 2 == 0, number % 2 == 1):
                 (counted if with_metrics else bare).append(measure(files, folder, counted=with_metrics))

@@ -7,7 +7,7 @@ flood as well. Milvus Lite, whose index grows while it is asked. The embedded br
 takes some milliseconds that a real one would not.
 
 - Idle: an index of FILES, or of 16,000 synthetic lines. Two questions a second at Poisson times; none comes twice.
-- Under load: lines of which each is a kind of its own, more of them than the worker takes in. Stretches with two questions a second and
+- Under load: each line has a template of its own, and more lines come than the worker takes in. Stretches with two questions a second and
   stretches without take turns; what the flood loses is taken within a round, less the tokens of the questions themselves.
 - FIFO: questions wait behind the lines that wait; see `benchmarks.query_latency_sides`. It runs after ours and not in turns with it: its
   questions outlast any turn. What is open at its end, `PATIENCE_S` after the last question, counts with its time so far: at least.

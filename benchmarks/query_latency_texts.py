@@ -32,14 +32,14 @@ def words_of(lines: Iterable[str], words: Iterable[str]) -> list[str]:
 
 
 def distinct_lines(words: Sequence[str], seed: int) -> Iterator[bytes]:
-    """Yield lines without end; every one is a kind of its own, so that each costs the engine its tokens."""
+    """Yield lines without end; each has a template of its own, so that it costs the engine its tokens."""
     random = Random(seed)
     while True:
         yield " ".join(random.choices(words, k=LINE_WORDS)).encode()
 
 
 def distinct_questions(words: Sequence[str], seed: int, count: int) -> list[str]:
-    """Return so many questions; none comes twice."""
+    """Return `count` different questions."""
     random = Random(seed)
     asked: dict[str, None] = {}
     while len(asked) < count:

@@ -1,11 +1,11 @@
-"""What masking saves, and whether it costs retrieval: lines of one kind beside each other, and answers to questions.
+"""What masking saves, and whether it costs retrieval: lines of one label as neighbours, and answers to questions.
 
     python -m benchmarks.retrieval [--logs DIR] [--engine auto|vllm|llama] [--quick] [--json]
 
-Caveats first. One collection of logs, 2,000 lines a system, one model. Labels are people's, made on messages without their heads, and some
-tell apart what nobody would, or join what is told apart here. Questions and their answers are ours, marked before anybody saw how they
-fare: a hundred, so the second digit of a ratio is noise. Masks were tuned on some of these files; the table has each file apart. Both modes
-get the same lines, texts of the same chunker, and questions masked as the worker masks them. A line of several chunks stands for its first
+Caveats first. One collection of logs, 2,000 lines a system, one model. People labelled the messages without their heads;
+some labels are finer or coarser than our templates. Questions and their answers are ours, marked before any result was known: about a
+hundred, so the second digit of a ratio is noise. Masks were tuned on some of these files; the table lists each file. Both modes get the
+same lines, texts of the same chunker, and questions masked as the worker masks them. A line of several chunks stands for its first
 one among neighbours, and for all of them among answers. Nothing here depends on the machine's speed.
 """
 
@@ -34,9 +34,9 @@ from worker.settings.settings import load_settings
 from worker.settings.tables import EngineTable
 
 LOGS = Path("../shared/logs")
-"""Beside the checkout; the licence of the collection does not let it be in it."""
+"""Beside the checkout: the licence of the collection does not allow a copy in the repository."""
 SAMPLE_LINES, QUICK_SAMPLE_LINES = 4_000, 800
-QUICK_LINES_OF_A_KIND = 5
+QUICK_LINES_OF_A_LABEL = 5
 _SEED = 7
 
 
@@ -47,8 +47,8 @@ class Choice(NamedTuple):
     answers: list[int]
 
     @classmethod
-    def of(cls, labels: Sequence[Label], sample_lines: int, lines_of_a_kind: int | None) -> "Choice":
-        """Draw as many lines of each file for neighbours; for answers take all lines, or some of each kind."""
+    def of(cls, labels: Sequence[Label], sample_lines: int, lines_of_a_label: int | None) -> "Choice":
+        """Draw as many lines of each file for neighbours; for answers take all lines, or some of each label."""
         random = Random(_SEED)
         by_file: dict[str, list[int]] = {}
         by_label: dict[Label, list[int]] = {}
@@ -57,7 +57,7 @@ class Choice(NamedTuple):
             by_label.setdefault(labels[line], []).append(line)
         each = sample_lines // len(by_file)
         neighbours = (line for lines in by_file.values() for line in lines[:each])
-        answers = (line for lines in by_label.values() for line in lines[:lines_of_a_kind])
+        answers = (line for lines in by_label.values() for line in lines[:lines_of_a_label])
         return cls(sorted(neighbours), sorted(answers))
 
 
@@ -108,7 +108,7 @@ class Reader:
 
 
 def neighbours_of(read: Read, labels: Indices, lines: Sequence[int]) -> dict[int, float]:
-    """Return of each sampled line which share of its ten nearest is of its kind; without lines that are the only one of theirs."""
+    """Return line → share of its ten nearest that have its label; without lines that are alone of their label."""
     firsts = np.array([read.texts[line][0] for line in lines])
     texts, numbers = np.unique(firsts, return_inverse=True)
     shares = neighbour_shares(read.vectors[texts], numbers, labels[list(lines)])
@@ -116,18 +116,19 @@ def neighbours_of(read: Read, labels: Indices, lines: Sequence[int]) -> dict[int
 
 
 def recalls_of(read: Read, labels: Indices, lines: Sequence[int], relevant: Sequence[Sequence[int]]) -> list[float]:
-    """Return of each question which share of its kinds is among the first ten."""
+    """Return for each question the share of its labels among the first ten."""
     pairs = np.array([(text, labels[line]) for line in lines for text in read.texts[line]])
     return [
-        recall(question, read.vectors, pairs[:, 0], pairs[:, 1], kinds) for question, kinds in zip(read.questions, relevant, strict=True)
+        recall(question, read.vectors, pairs[:, 0], pairs[:, 1], labels_of)
+        for question, labels_of in zip(read.questions, relevant, strict=True)
     ]
 
 
 def compare(model: LoadedModel, lines: Sequence[LabelledLine], questions: Sequence[Question], choice: Choice) -> dict[str, Any]:
     """Read all lines in both modes; returns what `--json` prints."""
-    kinds = {label: number for number, label in enumerate(sorted({line.label for line in lines}))}
-    labels = np.array([kinds[line.label] for line in lines])
-    relevant = [[kinds[label] for label in question.relevant] for question in questions]
+    numbers = {label: number for number, label in enumerate(sorted({line.label for line in lines}))}
+    labels = np.array([numbers[line.label] for line in lines])
+    relevant = [[numbers[label] for label in question.relevant] for question in questions]
     with contextlib.closing(model.new_tokenizer()) as tokenizer:
         reads = {
             mode: Reader(model, tokenizer, mode).read([line.text for line in lines], choice, [question.text for question in questions])
@@ -159,7 +160,7 @@ def main(show: Callable[[str], None] = print) -> None:
         "--quick",
         action="store_true",
         help=f"{QUICK_SAMPLE_LINES} lines for neighbours instead of {SAMPLE_LINES}, "
-        f"{QUICK_LINES_OF_A_KIND} lines of a kind for answers instead of all",
+        f"{QUICK_LINES_OF_A_LABEL} lines of a label for answers instead of all",
     )
     parser.add_argument("--json", action="store_true", help="print one object of figures and nothing else")
     chosen = parser.parse_args()
@@ -170,7 +171,7 @@ def main(show: Callable[[str], None] = print) -> None:
         model = load_model(load_settings(None).model_copy(update={"engine": EngineTable(name=chosen.engine)}))
     except (Misfit, ModelError) as error:
         parser.error(str(error))
-    choice = Choice.of(labels, *((QUICK_SAMPLE_LINES, QUICK_LINES_OF_A_KIND) if chosen.quick else (SAMPLE_LINES, None)))
+    choice = Choice.of(labels, *((QUICK_SAMPLE_LINES, QUICK_LINES_OF_A_LABEL) if chosen.quick else (SAMPLE_LINES, None)))
     with contextlib.closing(model.engine):
         figures = compare(model, lines, questions, choice)
     show(json.dumps(figures)) if chosen.json else show_table(figures, show)

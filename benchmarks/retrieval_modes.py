@@ -5,10 +5,10 @@
 Caveats as in `benchmarks.retrieval`, whose questions and labels these are; but here a running worker is asked, so what is compared is
 what a person gets: hits under the bounds of a real search, not scores of all texts.
 
-- recall@10: kinds in the order in which a question's hits show them; relevant ones among the first ten, of ten at most.
-- p@10 of questions: which share of the ten hits is relevant. A hit is a kind of line that the worker tells apart: where few are relevant,
-  ten cannot be.
-- p@10 of lines: lines of the logs asked for as they stand, as many of each file (seeded), ten hits of one kind allowed. Share of the ten
+- recall@10: labels in the order of a question's hits; relevant ones among the first ten, of at most ten.
+- p@10 of questions: share of the ten hits that is relevant. A hit is one of the worker's templates; where fewer than ten are
+  relevant, not all hits can be.
+- p@10 of lines: lines of the logs asked for as they stand, as many of each file (seeded), up to ten hits of one template. Share of the ten
   others with the same label, of as many as there are; a line alone of its label is left out.
 - Found first: share of questions whose first hit is relevant.
 """
@@ -35,7 +35,7 @@ from worker.settings.settings import load_settings
 MODES = ("dense", "hybrid")
 SAMPLE_LINES, QUICK_SAMPLE_LINES = 400, 80
 DEEP = 100
-"""Hits that are looked through for ten kinds."""
+"""Hits that are searched for ten labels."""
 _DIGITS = 4
 
 
@@ -48,14 +48,14 @@ class Scores(NamedTuple):
     lines: list[float]
 
 
-def first_kinds(labels: Sequence[Label]) -> list[Label]:
-    """Return the first ten kinds among the hits' labels."""
+def first_labels(labels: Sequence[Label]) -> list[Label]:
+    """Return the first ten different labels."""
     return list(dict.fromkeys(labels))[:FIRST]
 
 
 def recall_of(labels: Sequence[Label], relevant: frozenset[Label]) -> float:
-    """Return which share of the relevant kinds is among the first ten, of ten at most."""
-    return len(relevant.intersection(first_kinds(labels))) / min(FIRST, len(relevant))
+    """Return the share of the relevant labels among the first ten, of at most ten."""
+    return len(relevant.intersection(first_labels(labels))) / min(FIRST, len(relevant))
 
 
 def precision_of(labels: Sequence[Label], relevant: frozenset[Label]) -> float:

@@ -122,7 +122,7 @@ def show_table(figures: dict[str, Any], show: Callable[[str], None]) -> None:
     show(f"Second pass over the same lines: {figures['tokens_saved_share_second_pass']:.1%} of the tokens saved.")
     asked = figures["questions"]
     show(
-        f"{len(asked)} questions, recall@10 of kinds of lines: `template` {_shown(figures['recall10_template'])}, "
+        f"{len(asked)} questions, recall@10 of labels: `template` {_shown(figures['recall10_template'])}, "
         f"`exact` {_shown(figures['recall10_exact'])}, ratio {_shown(figures['recall10_ratio'])}"
     )
     for better, worse in (("template", "exact"), ("exact", "template")):

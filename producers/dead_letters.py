@@ -73,7 +73,7 @@ class DeadLetterSender:
         self._resend_at_s = 0.0
         self._now_s = 0.0
         self._quiet_since_s = 0.0
-        self._has_complained = False
+        self._has_reported_fault = False
         self.in_client = 0
         """Letters that are sent and not acknowledged."""
         producer.each_tick(self.tick)
@@ -93,7 +93,7 @@ class DeadLetterSender:
         if self.in_client == 0:
             self._quiet_since_s = now
         elif now - self._quiet_since_s >= self._quiet_s:
-            self._complain(f"no acknowledgement for {self._quiet_s:g} s")
+            self._report_fault_once(f"no acknowledgement for {self._quiet_s:g} s")
         for _ in range(len(self._unsent) if now >= self._resend_at_s else 0):
             open_letter = self._unsent.popleft()
             shaped = open_letter.envelope
@@ -117,8 +117,8 @@ class DeadLetterSender:
         if reason is None:
             self._quiet_since_s = self._now_s
             self._failures = 0
-            if self._has_complained:
-                self._has_complained = False
+            if self._has_reported_fault:
+                self._has_reported_fault = False
                 self._say(f"dead letters: {self._topic} takes them again")
             self._fail_point("letter_acknowledged")
             open_letter.delivered()
@@ -138,9 +138,9 @@ class DeadLetterSender:
             return
         self._resend_at_s = self._now_s + _BACK_OFF_S[min(self._failures, len(_BACK_OFF_S) - 1)]
         self._failures += 1
-        self._complain(reason)
+        self._report_fault_once(reason)
 
-    def _complain(self, reason: str) -> None:
-        if not self._has_complained:
-            self._has_complained = True
+    def _report_fault_once(self, reason: str) -> None:
+        if not self._has_reported_fault:
+            self._has_reported_fault = True
             self._say(f"dead letters: {self._topic} does not take them ({reason}); holding {self.open_letters} and trying again")

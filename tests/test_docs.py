@@ -1,4 +1,4 @@
-"""The documentation names what exists: links, anchors, files, headings that the code refers to, and a section for every alert.
+"""The documentation names what exists: links, anchors, files, settings, metrics, headings that the code refers to, and every alert.
 
 Each check is a pure function over a tree of texts and is shown to find a planted violation.
 """
@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[1]
 README_LINES = 200
 ALERT_RULES = "deploy/prometheus/rules/vectail.yml"
 DESIGN, OPERATIONS = "docs/design.md", "docs/operations.md"
+SETTINGS, METRICS = "docs/settings.md", "docs/metrics.md"
 _FOLDERS = ("benchmarks", "consumers", "deploy", "docs", "producers", "sinks", "tests", "worker", ".ci")
 _SOURCES = ("benchmarks", "consumers", "producers", "sinks", "tests", "worker")
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
@@ -92,6 +93,21 @@ def _exists(tree: Tree, page: str, name: str) -> bool:
     return is_word or bool(fnmatch.filter(tree.paths, name)) or normpath(str(PurePosixPath(page).parent / name)) in tree.paths
 
 
+def unknown_names(tree: Tree) -> list[str]:
+    """A setting or metric in backticks is one of the generated pages. The changelog also names those that are gone."""
+    settings = {*re.findall(r"^### `(\w+\.\w+)`", tree.texts[SETTINGS], re.MULTILINE)}
+    metrics = {*re.findall(r"`(vectail_\w+)`", tree.texts[METRICS])}
+    tables = {name.partition(".")[0] for name in settings}
+    return [
+        f"{path} names {name}, which is no {'metric' if name.startswith('vectail_') else 'setting'}"
+        for path, text in tree.pages()
+        if path not in {"CHANGELOG.md", SETTINGS, METRICS}
+        for name in [word for code in _CODE.findall(_FENCE.sub("", text)) for word in code.split()]
+        if (re.fullmatch(r"vectail_\w+", name) and name not in metrics)
+        or (re.fullmatch(r"\w+\.[a-z_]+", name) and name.partition(".")[0] in tables and name not in settings)
+    ]
+
+
 def unknown_references(tree: Tree) -> list[str]:
     """What the code calls "(design: X)" is a heading of the design."""
     there = anchors(tree.texts.get(DESIGN, ""))
@@ -121,6 +137,7 @@ def long_readme(tree: Tree) -> list[str]:
 CHECKS: Mapping[str, Callable[[Tree], list[str]]] = {
     "links": broken_links,
     "paths": unknown_paths,
+    "names": unknown_names,
     "references": unknown_references,
     "alerts": alerts_without_section,
     "readme": long_readme,
@@ -130,7 +147,10 @@ CLEAN = {
     "README.md": "# P\n[d](docs/design.md#row-ids) ![p](deploy/p.png) [o](#p) [w](https://example.com/x)\n```\n[no](link)\n```\n",
     "docs/design.md": "# Design\n## Errors, and more\n### Row ids\n## Sink\n## Sink\n`worker/a.py` `deploy/*.png` [s](#sink-1) `a/b`\n",
     "docs/operations.md": "# O\n### VectailDown\n[up](../README.md) [e](design.md#errors-and-more)\n",
-    "tests/README.md": "`worker/test_a.py`\n",
+    "tests/README.md": '`worker/test_a.py` `kafka.group = "a"` `vectail_ready` `a.b`\n',
+    SETTINGS: "### `kafka.group`\n",
+    METRICS: "| `vectail_ready` |\n",
+    "CHANGELOG.md": "`kafka.start`\n",
     ALERT_RULES: "groups:\n  - rules:\n      - alert: VectailDown\n",
     "worker/a.py": '"""Says where (design: row\nids)."""\n',
     "tests/worker/test_a.py": "",
@@ -148,6 +168,8 @@ PLANTED: Sequence[tuple[str, dict[str, str], str]] = [
     ("paths", {"README.md": "`b.py`"}, "README.md names b.py, which does not exist"),
     ("paths", {"README.md": "`deploy/*.gif`"}, "README.md names deploy/*.gif, which does not exist"),
     ("paths", {"tests/README.md": "`worker/test_b.py`"}, "tests/README.md names worker/test_b.py, which does not exist"),
+    ("names", {"README.md": "`kafka.grop`"}, "README.md names kafka.grop, which is no setting"),
+    ("names", {"README.md": "`vectail_redy > 0`"}, "README.md names vectail_redy, which is no metric"),
     ("references", {"worker/a.py": "# (design: lanes)"}, "worker/a.py refers to (design: lanes), which is no heading of docs/design.md"),
     ("references", {"docs/design.md": "# Design"}, "worker/a.py refers to (design: row\nids), which is no heading of docs/design.md"),
     ("alerts", {ALERT_RULES: f"{CLEAN[ALERT_RULES]}      - alert: VectailSlow\n"}, "VectailSlow has no section in docs/operations.md"),

@@ -1,18 +1,20 @@
-"""A rival in a process of its own: its threads, its memory and what it prints do not disturb the others.
+"""A rival in a process of its own, so that its threads, memory and output do not disturb the others.
 
-It waits on a pipe while others are measured. What it says goes to a file; the last line of that is the reason when it ends
-before its time, whatever ended it.
+It waits on a pipe while others are measured. Its output goes to a file; the last line is the reason when the process ends early.
+The process leads a session. `close` kills every process left in its group: a library may start some that outlive it, as vLLM does with
+its engine core.
 """
 
 import contextlib
 import gc
 import importlib
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
 from multiprocessing import get_context
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,7 +31,7 @@ END_S = 20.0
 
 
 class LeftOut(Exception):
-    """The rival is not installed, or has failed: it is reported, and the others go on."""
+    """The rival is not installed or has failed; the message is the reason that the report gives."""
 
 
 class Turn(NamedTuple):
@@ -37,12 +39,12 @@ class Turn(NamedTuple):
 
     seconds: float
     cpu_s: float
-    """Of this process; a rival's own child processes are not in it."""
+    """Of the rival's process without its children."""
     vectors: Vectors
 
 
 class OwnProcess:
-    """Answers one request at a time; once LeftOut was raised, no more.
+    """Answers one request at a time, and none after LeftOut.
 
     Thread: one.
     """
@@ -59,21 +61,23 @@ class OwnProcess:
         self._answer(LOAD_S)
 
     def embed(self, texts: list[str]) -> Turn:
-        """Embed all texts once; only this is timed, not the way there and back. Raises LeftOut."""
-        with contextlib.suppress(OSError):  # it has ended: the answer says so
+        """Embed all texts once; the transfer to the process and back is not timed. Raises LeftOut."""
+        with contextlib.suppress(OSError):  # the process has ended, and `_answer` raises the reason
             self._connection.send(texts)
         return Turn(*self._answer(TURN_S))
 
     def close(self) -> None:
-        """End the process; safe to call twice."""
-        if not self._connection.closed:
-            with contextlib.suppress(OSError):
-                self._connection.send(None)
-            self._connection.close()
-        self._process.join(END_S)
-        if self._process.is_alive():
-            self._process.kill()
-            self._process.join()
+        """End the process and all that it has started; safe to call twice."""
+        if self._connection.closed:
+            return
+        with contextlib.suppress(OSError):
+            self._connection.send(None)
+        self._connection.close()
+        wait([self._process.sentinel], END_S)
+        with contextlib.suppress(ProcessLookupError):  # it has ended before it could lead a session
+            os.killpg(int(self._process.pid or 0), signal.SIGKILL)  # before `join`: until then the id belongs to this group
+        self._process.kill()
+        self._process.join()
 
     def _answer(self, limit_s: float) -> Any:  # noqa: ANN401 - whatever the other end sends
         try:
@@ -89,7 +93,8 @@ class OwnProcess:
 
 
 def _serve(connection: Connection, log: str, opener: str, arguments: tuple[Any, ...]) -> None:
-    """Run in the process: open, say so, embed until told to end. An error ends it; its traceback is in the log."""
+    """Run in the process: open the rival, report that, and embed until told to end. An error ends it; the log has its traceback."""
+    os.setsid()
     file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     sys.stdout.flush()
     os.dup2(file, 1)
@@ -102,4 +107,4 @@ def _serve(connection: Connection, log: str, opener: str, arguments: tuple[Any, 
         vectors = embed(texts)
         connection.send((time.perf_counter() - began_s, time.process_time() - began_cpu_s, vectors))
     del embed
-    gc.collect()  # whatever the rival holds, processes of its own included, ends here
+    gc.collect()  # lets the rival end its own processes in order

@@ -49,8 +49,8 @@ class BadMask(ValueError):
 class Masker:
     """Masks lists of lines: one masked text for each, in order, never empty, and `mask(mask(x)) == mask(x)`.
 
-    Reunstable a match may join parts to a new one, so a text is masked again until it no longer changes. Masked texts that do not change
-    are remembered (bounded), because the same ones occur again and again; there is no other state.
+    Removing a match may join two parts into a new match, so a text is masked again until it no longer changes. Masked texts that do not
+    change are remembered (bounded), because the same ones occur again and again; there is no other state.
 
     Thread: any.
     """

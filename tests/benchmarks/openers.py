@@ -1,6 +1,8 @@
-"""Rivals for `test_engines.py`: one that works, and two that do not; each runs in a process of its own."""
+"""Rivals for `test_engines.py`, each run in a process of its own."""
 
 import os
+import subprocess
+import time
 from pathlib import Path
 
 import numpy as np
@@ -9,17 +11,26 @@ from benchmarks.rivals.own_process import EmbedTexts, Vectors
 
 
 def open_lengths(_folder: Path, dim: int) -> EmbedTexts:
-    """Embed a text as its length, so many times."""
+    """Embed a text as its length, repeated `dim` times."""
     return lambda texts: np.array([[len(text)] * dim for text in texts], dtype=np.float32)
 
 
+def open_family(pids: Path, _threads: int) -> EmbedTexts:
+    """Start a child that starts another, as vLLM does with its engine core and worker; both outlive their parents."""
+    command = f"sleep 600 & echo $$ $! > {pids}.new; mv {pids}.new {pids}; wait"
+    subprocess.Popen(["sh", "-c", command], stdin=subprocess.DEVNULL)
+    while not pids.exists():
+        time.sleep(0.01)
+    return lambda texts: np.zeros((len(texts), 1), dtype=np.float32)
+
+
 def open_nothing(_folder: Path, _threads: int) -> EmbedTexts:
-    """Find out that the model is not there."""
+    """Fail because the model is missing."""
     raise FileNotFoundError("there is no model")
 
 
 def open_deadly(_folder: Path, _threads: int) -> EmbedTexts:
-    """Open, and end the process at the first text, without a word."""
+    """Open, and end the process at the first text without a message."""
 
     def embed(_texts: list[str]) -> Vectors:
         os._exit(3)

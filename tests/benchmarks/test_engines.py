@@ -1,6 +1,8 @@
-"""`benchmarks.engines` on a few lines: every side gives vectors, ratios are taken within a round, and who fails is left out."""
+"""`benchmarks.engines` on a few lines: every side returns vectors, ratios are taken within a round, and a rival that fails is left out."""
 
 import json
+import os
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 from benchmarks.engines import Race, Rival, compare, synthetic
 from benchmarks.engines_report import BARE, LLM, OURS, SENTENCE, Compared, figures_of, show_table
 from benchmarks.rivals.own_process import LeftOut, OwnProcess, Turn
+from tests.worker.running import wait_until
 from worker.embedding.model.prepared import PreparedModel
 from worker.settings.settings import load_settings
 from worker.settings.tables import EngineTable, ModelTable
@@ -19,6 +22,14 @@ OPENERS = "tests.benchmarks.openers"
 
 def turns(seconds: Sequence[float], vectors: list[list[float]]) -> list[Turn]:
     return [Turn(one, 2 * one, np.array(vectors, dtype=np.float32)) for one in seconds]
+
+
+def runs(pid: int) -> bool:
+    """Whether the process is there and no zombie, which waits only for whoever adopted it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def test_the_stage_and_the_bare_engine_give_the_same_vectors(prepared_model: PreparedModel) -> None:
@@ -82,6 +93,22 @@ def test_a_process_embeds_and_is_closed_twice(tmp_path: Path) -> None:
     assert rival.embed(["a", "bcd"]).vectors.tolist() == [[1.0, 1.0], [3.0, 3.0]]
     rival.close()
     rival.close()
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("is_killed", [False, True], ids=["closed", "killed at work"])
+def test_processes_that_a_rival_has_started_end_with_it(tmp_path: Path, *, is_killed: bool) -> None:
+    pids = tmp_path / "pids"
+    rival = OwnProcess(f"{OPENERS}:open_family", [pids, 1], log=tmp_path / "log")
+    started = [int(pid) for pid in pids.read_text().split()]
+    assert len(started) == 2
+    assert [pid for pid in started if runs(pid)] == started
+    if is_killed:
+        os.kill(os.getpgid(started[0]), signal.SIGKILL)
+        with pytest.raises(LeftOut):
+            rival.embed(["a"])
+    rival.close()
+    wait_until(lambda: not any(map(runs, started)), "the end of both")
 
 
 def test_a_process_that_cannot_open_says_why(tmp_path: Path) -> None:

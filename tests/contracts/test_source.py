@@ -25,11 +25,11 @@ WORLDS = [
 
 @pytest.fixture(params=WORLDS)
 def world(request: pytest.FixtureRequest, unique: Callable[[str], str]) -> World:
-    kind, _, protocol = request.param.partition("-")
-    if kind == "fake":
+    name, _, protocol = request.param.partition("-")
+    if name == "fake":
         return FakeWorld()
     topic, group = unique("logs"), unique("group")
-    if kind == "mock":
+    if name == "mock":
         mock: MockKafka = request.getfixturevalue("mock_kafka")
         return KafkaWorld(mock.bootstrap, topic=topic, group=group, protocol=protocol, topic_epoch="mock")
     kafka: KafkaServer = request.getfixturevalue("kafka")

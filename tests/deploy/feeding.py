@@ -1,4 +1,4 @@
-"""Records and queries that keep a worker busy, from a thread of its own: good lines, bad ones, secrets, and every kind of question."""
+"""A thread that keeps a worker busy with good lines, bad lines, secrets, and queries of every mode."""
 
 import itertools
 import threading
@@ -19,11 +19,11 @@ _QUERIES = (
     b'{"text": "socket", "k": 0}',
     b"",
 )
-"""The third is refused; nobody can be told about the last one's."""
+"""The third is refused; the last one is unanswerable."""
 
 
 class Feeding:
-    """Goes on until the block ends.
+    """Feeds until the block ends.
 
     Thread: one of its own.
     """

@@ -1,4 +1,4 @@
-"""Figures that were recorded, served like an exporter serves them: the first moment for two scrapes, then the next."""
+"""Recorded metrics, served as an exporter does: the first recording for two scrapes, then the next."""
 
 import http.server
 import threading
@@ -17,7 +17,7 @@ class RecordedPage:
     """
 
     def __init__(self, name: str) -> None:
-        """`name`: of a file beside this one."""
+        """`name` is that of a file beside this one."""
         moments = (FOLDER / name).read_text(encoding="utf-8").split(_LATER)
         left = [moment for moment in moments for _ in range(_SCRAPES)]
 

@@ -71,7 +71,7 @@ class Prometheus:
         return [rule for group in self._get("/api/v1/rules")["groups"] for rule in group["rules"]]
 
     def wait_for(self, enough: Callable[[], bool], most_s: float) -> bool:
-        """Look again and again; returns whether it became true in time."""
+        """Poll; returns whether it became true in time."""
         until_s = time.monotonic() + most_s
         while not enough():
             if time.monotonic() > until_s:

@@ -18,12 +18,12 @@ RULES = DEPLOY / "prometheus" / "rules" / "vectail.yml"
 RULE_TESTS = tuple(sorted((DEPLOY / "prometheus" / "tests").glob("*.yml")))
 DASHBOARDS = tuple(sorted((DEPLOY / "grafana" / "dashboards").glob("*.json")))
 SOURCES = {1: "vectail", 2: "kafka_exporter", 3: "kminion"}
-"""Values of the variable `source`, which chooses who is asked for the lag."""
+"""Values of the variable `source`, which chooses where the lag comes from."""
 SCRAPED = frozenset({"job", "instance"})
-"""Labels that every series has from its scrape."""
+"""Labels that the scrape adds to every series."""
 OURS = {metric.name: frozenset(metric.labels) for metric in METRICS}
 _CLIENT = {"python_gc_collections_total": frozenset({"generation"})}
-"""What the client library gives with every process, as far as it has labels."""
+"""Metrics of the client library that have labels."""
 _PARTS = ("_bucket", "_count", "_sum")
 _NAME = re.compile(r"(?<![\w:$])([a-zA-Z_:][\w:]*)\s*(?:\{([^}]*)\})?")
 _LABEL = re.compile(r"(\w+)\s*(?:=~|!~|!=|=)")
@@ -36,7 +36,7 @@ class Selector(NamedTuple):
 
     metric: str
     labels: frozenset[str]
-    """That it is chosen by."""
+    """Labels in its selector."""
 
 
 class Query(NamedTuple):
@@ -50,12 +50,12 @@ class Query(NamedTuple):
 
     @property
     def source(self) -> int:
-        """Who is asked: a value of the variable `source`; the workers unless the query says something else."""
+        """Where the data comes from: a value of the variable `source`; the workers unless the query says otherwise."""
         found = re.search(r"\(vector\(\$source\) == (\d)\)", self.expr)
         return 1 if found is None else int(found[1])
 
     def text(self, source: int | None = None, rate_interval: str = "1m") -> str:
-        """Return what Grafana would ask, with all jobs, workers and topics chosen."""
+        """Return the query that Grafana would send, with all jobs, workers and topics chosen."""
         chosen = {
             "__rate_interval": rate_interval,
             "source": str(self.source if source is None else source),
@@ -76,7 +76,7 @@ def read_dashboard(path: Path) -> dict[str, Any]:
 
 
 def panels(dashboard: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the panels that show something."""
+    """Return the panels that show data."""
     return [panel for panel in dashboard["panels"] if panel["type"] != "row"]
 
 
@@ -96,7 +96,7 @@ def rules() -> list[dict[str, Any]]:
 
 
 def selectors(expr: str) -> Iterator[Selector]:
-    """Yield each metric that is named, with the labels that it is chosen by."""
+    """Yield each metric in the expression, with the labels of its selector."""
     for name, braces in _NAME.findall(re.sub(r'"[^"]*"', '""', expr)):
         if _METRIC.search(name):
             yield Selector(name, frozenset(_LABEL.findall(braces)))
@@ -108,13 +108,13 @@ def groupings(expr: str) -> frozenset[str]:
 
 
 def base(metric: str) -> str:
-    """Return the metric that stands in the list: a histogram's, for its parts."""
+    """Return the metric in our list; for a part of a histogram, the histogram."""
     stem = next((metric.removesuffix(part) for part in _PARTS if metric.endswith(part)), metric)
     return metric if metric in OURS else stem
 
 
 def labels_of(metric: str) -> frozenset[str]:
-    """Return the labels that its series can have. Raises KeyError for a metric of ours that is not there."""
+    """Return the labels that its series can have. Raises KeyError for an unknown metric of ours."""
     if ":" in metric:
         recorded = next(rule for rule in rules() if rule.get("record") == metric)
         return groupings(recorded["expr"]) - {"le"}

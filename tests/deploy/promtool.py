@@ -10,7 +10,7 @@ _WAIT_S = 240.0
 
 
 def promtool(*words: str | Path) -> str:
-    """Run it; returns what it said. Raises AssertionError with that when it complains."""
+    """Run it; returns its output. Raises AssertionError with the output if it fails."""
     binary = shutil.which("promtool")
     if binary is None:
         skip_or_fail("promtool is not installed (Debian's package prometheus has it)")

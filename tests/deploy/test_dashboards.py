@@ -28,12 +28,12 @@ WIDTH = 24
 SCHEMA = 41
 """Of Grafana 12.0 and 12.1."""
 SHOWN = {"stat", "state-timeline", "table", "timeseries"}
-"""Kinds of panels: all come with Grafana."""
+"""Panel types; all come with Grafana."""
 DATASOURCE = yaml.safe_load((DEPLOY / "grafana/provisioning/datasources/prometheus.yml").read_text(encoding="utf-8"))["datasources"][0]
 
 
 def cells(panel: dict[str, Any]) -> set[tuple[int, int]]:
-    """Return what a panel covers of the grid."""
+    """Return the grid cells that a panel covers."""
     at = panel["gridPos"]
     return set(itertools.product(range(at["x"], at["x"] + at["w"]), range(at["y"], at["y"] + at["h"])))
 

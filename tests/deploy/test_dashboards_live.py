@@ -25,7 +25,7 @@ NO_FIGURE = ("Time to drain", "Time to drain by partition")
 
 
 class Watched(NamedTuple):
-    """A worker under load, and who watches it."""
+    """A worker under load, and the Prometheus that scrapes it."""
 
     prometheus: Prometheus
     worker: WorkerProcess
@@ -59,7 +59,7 @@ def has_figure(prometheus: Prometheus, expr: str) -> bool:
 
 
 def has_data(prometheus: Prometheus, query: Query) -> bool:
-    """Whether it returns a finite number, or any series where none is due."""
+    """Whether it returns a finite number, or any series where finite numbers are not expected."""
     return bool(prometheus.query(query.text())) if query.panel in NO_FIGURE else has_figure(prometheus, query.text())
 
 

@@ -79,7 +79,8 @@ class Lives:
         self._judge()
 
     def end(self) -> None:
-        """Let a worker do all that is left and some more, and judge everything, vectors included."""
+        """Let a worker do all that is left and some more, and judge everything, vectors included. At least one must have been killed."""
+        assert self._deaths, "no worker was killed before the end"
         self.scene.topics.send(RECORDS_A_LIFE, _mixed)
         worker = self._begin()
         self.scene.wait_all_committed(worker)

@@ -3,6 +3,8 @@
 import hashlib
 import io
 import os
+import subprocess
+import sys
 import tracemalloc
 from pathlib import Path
 
@@ -11,6 +13,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from producers.lines import HEAD_BYTES, FileUnreadable, TooLarge, check_files, read_files, read_lines
+from tests.unprivileged import unprivileged
+
+ROOT = Path(__file__).parents[2]
 
 
 class Trickle(io.RawIOBase):
@@ -128,10 +133,13 @@ def test_a_file_that_goes_away_is_named_when_it_is_read(tmp_path: Path) -> None:
         list(read_files([str(tmp_path / "absent")]))
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+@pytest.mark.process
 def test_a_file_without_permission_is_named(tmp_path: Path) -> None:
-    (tmp_path / "secret").write_bytes(b"1\n")
-    (tmp_path / "secret").chmod(0)
+    secret = tmp_path / "secret"
+    secret.write_bytes(b"1\n")
+    secret.chmod(0)
+    check = "import sys; from producers.lines import check_files; check_files(sys.argv[1:])"
 
-    with pytest.raises(FileUnreadable, match="no permission"):
-        check_files([str(tmp_path / "secret")])
+    child = subprocess.run(unprivileged([sys.executable, "-c", check, str(secret)]), cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert child.stderr.endswith(f"producers.lines.FileUnreadable: {secret}: no permission to read it\n")

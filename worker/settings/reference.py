@@ -13,7 +13,6 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticUndefined
 
 from worker.settings.settings import tables, variable_of
 
@@ -91,7 +90,7 @@ def _bounds(field: FieldInfo) -> Iterator[str]:
 
 
 def _default(field: FieldInfo) -> str:
-    if field.default is PydanticUndefined:
+    if field.is_required():
         return "required"
     if field.default is None:
         return "not set by default"

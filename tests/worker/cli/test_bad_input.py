@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from producers.kafka import EmbeddedBroker
+from tests.unprivileged import unprivileged
 from tests.worker.cli.conftest import RunHere
-from tests.worker.cli.console import ROOT, environment, in_one_line, vectail
+from tests.worker.cli.console import ROOT, EndedVerb, environment, in_one_line, vectail
 
 NO_FILE = "no such file"
 A_FOLDER = "is a folder, not a file of lines"
@@ -126,16 +127,17 @@ def test_an_unknown_variable_of_ours_is_refused_with_the_nearest_name(run_here: 
     assert "did you mean 'VECTAIL_KAFKA__TOPICS'?" in in_one_line(ended)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
-def test_an_unreadable_file_is_refused_in_one_line(tmp_path: Path, run_here: RunHere) -> None:
+@pytest.mark.process
+def test_an_unreadable_file_is_refused_in_one_line(tmp_path: Path) -> None:
     secret = tmp_path / "secret.log"
     secret.write_text("a line\n")
     secret.chmod(0)
 
     for verb in ("demo", "feed"):
-        ended = run_here(verb, str(secret))
-        assert ended.exit_code == 2
-        assert "no permission to read it" in in_one_line(ended)
+        command = unprivileged([sys.executable, "-m", "worker", verb, str(secret)])
+        child = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=60, check=False)
+        assert child.returncode == 2
+        assert "no permission to read it" in in_one_line(EndedVerb(child.returncode, child.stdout, child.stderr))
 
 
 @pytest.mark.parametrize("verb", ["demo", "feed"])

@@ -1,4 +1,4 @@
-"""Lag, rates and the time to drain, computed from two looks."""
+"""Lag, rates and the time to drain, computed from two snapshots."""
 
 import pytest
 

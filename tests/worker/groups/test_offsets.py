@@ -1,4 +1,4 @@
-"""Where a group stands, and what moving it would mean; on a real Kafka what only Kafka knows."""
+"""Where a group stands and what moving it would change; with a real Kafka for what only Kafka knows."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -1,1 +1,1 @@
-"""The worker's own pages, and what they rest on."""
+"""Tests of worker.observability."""

@@ -1,4 +1,4 @@
-"""Canaries: found, found late, lost, and one whose record Kafka does not take."""
+"""Canaries: found, found late, lost, and one that Kafka does not accept."""
 
 import json
 import threading

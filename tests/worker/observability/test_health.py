@@ -1,4 +1,4 @@
-"""Alive and ready: what each depends on, and what it does not."""
+"""Alive and ready: what each of the two depends on, and what it ignores."""
 
 from collections.abc import Callable
 
@@ -25,7 +25,7 @@ class Stage:
 
 
 class Worker:
-    """A worker that is well, until a test says otherwise."""
+    """A healthy worker, until a test changes it."""
 
     def __init__(self) -> None:
         self.now_s = 1_001.0

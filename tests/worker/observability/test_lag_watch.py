@@ -1,4 +1,4 @@
-"""The lag as the worker sees it: of what it owns, as Kafka says it."""
+"""The worker's lag: of the partitions that it owns, as Kafka reports it."""
 
 from collections.abc import Mapping
 
@@ -17,7 +17,7 @@ QUERIES = ConsumerGroup("vectail-queries", ("queries",), "earliest")
 
 
 class Broker:
-    """What a group sees of Kafka; the parts of `KafkaPositions` that are asked."""
+    """Kafka, as far as `LagWatch` calls `KafkaPositions`."""
 
     def __init__(self) -> None:
         self.ends = {Partition("logs", n): 100 for n in range(3)} | {Partition("queries", 0): 7}

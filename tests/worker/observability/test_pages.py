@@ -1,4 +1,4 @@
-"""The worker's own pages, of a whole service on the embedded broker: what they say, and that every figure is right and named."""
+"""The status pages of a whole service on the embedded broker: their content, and that every metric is right and listed."""
 
 import http.client
 import json
@@ -75,7 +75,7 @@ def world(world: World) -> World:
 
 @pytest.fixture
 def fed(world: World) -> Ended:
-    """A service that has seen a bit of everything."""
+    """A service that has handled every sort of record and query."""
     world.fake_sink.has_bm25 = False
     world.send(lines_of(LINES))
     world.send([b"\xff\xfe", b"", b'{"message": "mail to ann@example.org", "level": "info"}'], partition=1)
@@ -90,7 +90,7 @@ def fed(world: World) -> Ended:
     return running
 
 
-def test_every_metric_is_there_under_its_kind_with_its_labels_and_its_meaning(fed: Ended) -> None:
+def test_every_metric_is_there_with_its_type_labels_and_help(fed: Ended) -> None:
     found = families(fed)
     for metric in m.METRICS:
         family = found[name_of(metric)]

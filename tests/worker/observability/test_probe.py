@@ -1,4 +1,4 @@
-"""Probes: what they say while, before and after they ask."""
+"""Probes: their result before, during and after a check."""
 
 import threading
 
@@ -8,7 +8,7 @@ WAIT_S = 20.0
 
 
 class Asked:
-    """Something that answers as the test says."""
+    """A dependency that answers as the test says."""
 
     def __init__(self) -> None:
         self.now_s = 0.0

@@ -1,4 +1,4 @@
-"""The page of metrics is current and has each metric once, below a heading."""
+"""`docs/metrics.md` is current and has each metric once, below a heading."""
 
 from pathlib import Path
 

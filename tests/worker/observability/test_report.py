@@ -1,4 +1,4 @@
-"""What is said of the work that was saved, and when."""
+"""What is logged about saved work, and when."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Fail points end a process of their own here."""
+"""Fail points; each test runs a process of its own, which they end."""
 
 import re
 import subprocess
@@ -65,7 +65,7 @@ def test_a_worker_with_an_unknown_point_does_not_start_and_says_why() -> None:
 
 
 def test_every_point_is_passed_by_the_code_and_no_other() -> None:
-    """One in the source that is not in the list could never be set; one in the list that is not in the source would end nothing."""
+    """A point that is missing from the list could never be set; one that is missing from the source would never be passed."""
     rooms = ("worker", "consumers", "producers", "sinks")
     sources = "".join(file.read_text() for room in rooms for file in (ROOT / room).rglob("*.py"))
     assert sorted(re.findall(r"fail_point\(\"(\w+)\"\)", sources)) == sorted(POINTS)

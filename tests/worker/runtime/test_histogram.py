@@ -1,4 +1,4 @@
-"""Histograms: against a count by hand, one at a time and many at once."""
+"""Histograms, compared with counting by hand, one value at a time and many at once."""
 
 import numpy as np
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What is said, how often, and in which form."""
+"""What the log contains, how often, and in which format."""
 
 import io
 import json
@@ -15,7 +15,7 @@ from worker.runtime.logs import REPEAT_S, RateLimitedLog, configure_logs, inform
 
 ROOT = Path(__file__).parents[3]
 STANDS_S = 20.0
-"""Far less than a thousand lines would wait for a reader."""
+"""Far less than a thousand lines would take if each waited for the reader."""
 
 
 class Terminal(io.StringIO):
@@ -127,7 +127,7 @@ print("done")
 
 
 def speak(*prefix: str, stderr: int | None = None) -> "subprocess.CompletedProcess[str]":
-    """Run a program that says a lot on standard error."""
+    """Run a program that writes a lot to standard error."""
     command = [*prefix, sys.executable, "-c", SPEAKER]
     return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=stderr, text=True, timeout=60, check=False)
 
@@ -150,7 +150,7 @@ def test_a_log_on_a_full_disk_ends_nothing() -> None:
 
 @pytest.mark.process
 def test_a_program_that_is_started_without_a_standard_error_says_nothing() -> None:
-    """Number 2 must not become a file or a connection of its own, which then would get the log."""
+    """File descriptor 2 must not become a file or a connection, which would then receive the log."""
     ended = speak("/bin/sh", "-c", 'exec "$@" 2>&-', "sh")
     assert (ended.returncode, ended.stdout) == (0, "done\n")
 

@@ -1,4 +1,4 @@
-"""An outage is told once by all store threads together, seldom while it lasts, and once when it is over."""
+"""All store threads together log an outage once, then once a minute, and once when it is over."""
 
 import threading
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The watchdog: how long a batch may take, and what it leaves in the log."""
+"""The watchdog: how long a batch may take, and what it writes to the log."""
 
 import threading
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ TICK_S = 0.25
 
 
 def watched(watchdog: Watchdog, moments_s: Iterable[float]) -> float | None:
-    """Check at each moment; returns the one at which the engine is said to hang."""
+    """Check at each moment; returns the one at which the engine counts as hung."""
     for now_s in moments_s:
         try:
             watchdog.check(now_s)
@@ -48,7 +48,7 @@ def test_every_batch_has_the_whole_time() -> None:
 
 @pytest.mark.parametrize("frozen_s", [11.0, 3_600.0])
 def test_time_in_which_the_whole_process_stood_still_is_not_the_engines(frozen_s: float) -> None:
-    """SIGSTOP in the middle of a batch: after SIGCONT the engine has what was left of its time, less one look."""
+    """SIGSTOP in the middle of a batch: after SIGCONT the engine has the rest of its time, less one check."""
     watchdog = Watchdog(lambda: 100.0, watchdog_s=10.0)
     assert watched(watchdog, every_tick(100.0, 105.0)) is None
     back_s = 105.0 + frozen_s

@@ -1,4 +1,4 @@
-"""The page of settings is current, says something about each of them, and names variables that work."""
+"""`docs/settings.md` is current, describes every setting, and names variables that work."""
 
 from pathlib import Path
 

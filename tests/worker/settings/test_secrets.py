@@ -1,4 +1,4 @@
-"""Secrets: which the settings hold, in which forms they are found, and that a real worker writes none of them anywhere."""
+"""Secrets: which values of the settings are secret, in which forms they are found, and that none of them is ever printed."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""File, environment and flags, and what is refused."""
+"""Settings from file, environment and flags, and what is refused."""
 
 import os
 import re
