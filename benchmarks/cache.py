@@ -92,7 +92,14 @@ def measure_memory(vectors: dict[str, Vector], rounds: int) -> Rates:
 def measure_redis(url: str, vectors: dict[str, Vector], loop_keys: int, rounds: int) -> tuple[Rates, Rates]:
     """Return keys a second of the second level and of a loop of `GET`, in each round, in turns."""
     space = EmbeddingSpace(
-        weights_sha256="benchmark", tokenizer_sha256="", pooling="mean", normalize=True, dim=DIM, document_prefix="", query_prefix=""
+        weights_sha256="benchmark",
+        architecture="",
+        tokenizer_sha256="",
+        pooling="mean",
+        normalize=True,
+        dim=DIM,
+        document_prefix="",
+        query_prefix="",
     )
     table = RedisTable(url=url, ttl_s=_TTL_S, read_budget_s=5.0, queue_bytes=1024**3)
     cache = RedisCache(table, space, say=lambda line: print(line, file=sys.stderr), on_crash=_crash)

@@ -50,7 +50,8 @@ class Truth:
     def digest(self, text: str) -> str:
         """Return the digest of a template's text: BLAKE2b over the space and the text, each behind its length."""
         of = self._model
-        parts = (of.weights_sha256, of.tokenizer_sha256, of.pooling, of.normalize, of.dim, of.document_prefix, of.query_prefix)
+        model = (of.weights_sha256, of.architecture, of.tokenizer_sha256, of.pooling, of.normalize, of.dim)
+        parts = (*model, of.document_prefix, of.query_prefix)
         return _hash((_hash(map(str, parts), 8), self._prefix + text), 16)
 
     def embed(self, texts: list[str]) -> NDArray[np.float32]:

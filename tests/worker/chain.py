@@ -48,7 +48,7 @@ QUERIES = Partition("queries", 0)
 REPLIES = "replies"
 MAX_TOKENS = 256
 SPACE = EmbeddingSpace(
-    weights_sha256="w", tokenizer_sha256="t", pooling="mean", normalize=True, dim=384, document_prefix="", query_prefix=""
+    weights_sha256="w", architecture="a", tokenizer_sha256="t", pooling="mean", normalize=True, dim=384, document_prefix="", query_prefix=""
 )  # fmt: skip
 LATE_MS = 1_000_000.0
 """What the wall clock of a chain says at its moment 0."""

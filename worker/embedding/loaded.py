@@ -69,6 +69,7 @@ def space_of(model: PreparedModel, dims: int | None = None) -> EmbeddingSpace:
     """Return the embedding space of a prepared model whose vectors are cut to `dims` components, if given."""
     return EmbeddingSpace(
         weights_sha256=model.weights_sha256,
+        architecture=model.architecture,
         tokenizer_sha256=model.tokenizer_sha256,
         pooling=model.pooling,
         normalize=model.normalize,

@@ -55,6 +55,14 @@ class ModelFolder:
     """Dimensions that vectors may be cut to, ascending: 1 … `dim` if the model only says that it is a Matryoshka model, none if it
     does not say."""
 
+    @property
+    def architecture(self) -> str:
+        """Everything in `config.json` that changes vectors of the same weights, as one readable line."""
+        return (
+            f"layers={self.layers} heads={self.heads} feed_forward={self.feed_forward} positions={self.positions} "
+            f"token_types={self.token_types} epsilon={self.epsilon:g} activation={self.activation}"
+        )
+
 
 def default_folder() -> Path:
     """Return the folder of the model that is installed with vectail."""

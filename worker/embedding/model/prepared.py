@@ -25,7 +25,7 @@ from worker.embedding.model.stamp import files_of, read_stamp, stamp_of, write_s
 from worker.embedding.model.weights import read_weights, sha256_of
 from worker.embedding.model.wordpiece import WordPiece, read_wordpiece
 
-FORMAT = 3
+FORMAT = 4
 """Increased whenever the meaning of a prepared file changes; older folders are then prepared again."""
 
 TokenizerFamily = Literal["wordpiece", "other"]
@@ -49,6 +49,8 @@ class PreparedModel:
     tokenizer_json: Path
     golden: Path
     weights_sha256: str
+    architecture: str
+    """`ModelFolder.architecture`: the same weights under another `config.json` are another model."""
     tokenizer_sha256: str
     tokenizer_family: TokenizerFamily
     """`wordpiece`: the GGUF has the vocabulary, and llama.cpp may tokenise (`worker.embedding.model.fallback_texts`).
@@ -185,6 +187,7 @@ def _describe(source: ModelFolder, weights_sha256: str, tokenizer_json: str, tok
         "model": {
             "name": source.name,
             "weights_sha256": weights_sha256,
+            "architecture": source.architecture,
             "tokenizer_sha256": _tokenizer_sha256(tokenizer_json),
             "tokenizer_family": tokenizer_family,
             "pooling": source.pooling,

@@ -17,6 +17,8 @@ class EmbeddingSpace:
     """Everything that decides what a vector means; two spaces with the same `id` are equal."""
 
     weights_sha256: str
+    architecture: str
+    """Layers, heads, epsilon, activation and the like: they change what the same weights compute."""
     tokenizer_sha256: str
     pooling: str
     normalize: bool
@@ -29,6 +31,7 @@ class EmbeddingSpace:
         """Its parts by the names of the settings, in the order in which `id` hashes them."""
         return {
             "weights": self.weights_sha256,
+            "architecture": self.architecture,
             "tokenizer": self.tokenizer_sha256,
             "pooling": self.pooling,
             "normalize": str(self.normalize),

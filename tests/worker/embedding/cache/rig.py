@@ -20,7 +20,14 @@ PATIENT_S = 5.0
 
 def space_of(*, dim: int = DIM, normalize: bool = True, weights: str = "0") -> EmbeddingSpace:
     return EmbeddingSpace(
-        weights_sha256=weights, tokenizer_sha256="0", pooling="mean", normalize=normalize, dim=dim, document_prefix="", query_prefix=""
+        weights_sha256=weights,
+        architecture="",
+        tokenizer_sha256="0",
+        pooling="mean",
+        normalize=normalize,
+        dim=dim,
+        document_prefix="",
+        query_prefix="",
     )
 
 

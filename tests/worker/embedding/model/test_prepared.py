@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from tests.worker.embedding.model.tiny import Tiny, make_folder, write_json
 from worker.embedding.engine.llama import LlamaEngine
 from worker.embedding.guarded_engine import worst_cosine
+from worker.embedding.loaded import space_of
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.folder import Pooling
 from worker.embedding.model.golden import load_golden
@@ -78,6 +80,20 @@ def test_changed_weights_make_another_model(source: Path, cache: Path) -> None:
     assert second.weights_sha256 != first.weights_sha256
     assert second.folder != first.folder
     assert load_prepared(first.folder) == first
+
+
+@pytest.mark.parametrize(
+    "change", [{"num_attention_heads": 4}, {"num_hidden_layers": 1}, {"layer_norm_eps": 0.1}, {"hidden_act": "gelu_new"}], ids=str
+)
+def test_an_edited_config_is_noticed_and_is_another_model_in_another_space(source: Path, cache: Path, change: dict[str, Any]) -> None:
+    first = prepare_model(source, cache)
+    config = json.loads((source / "config.json").read_text())
+    assert config | change != config
+    write_json(source / "config.json", config | change)
+    second = prepare_model(source, cache)
+    assert second.weights_sha256 == first.weights_sha256
+    assert second.folder != first.folder
+    assert space_of(second).id != space_of(first).id
 
 
 def test_a_changed_pooling_or_limit_makes_another_model_of_the_same_weights(source: Path, cache: Path) -> None:

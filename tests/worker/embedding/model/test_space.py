@@ -12,17 +12,25 @@ from hypothesis import strategies as st
 from worker.embedding.model.space import Digester, EmbeddingSpace
 
 SPACE = EmbeddingSpace(
-    weights_sha256="aa", tokenizer_sha256="bb", pooling="mean", normalize=True, dim=384, document_prefix="", query_prefix="query: "
+    weights_sha256="aa",
+    architecture="layers=6",
+    tokenizer_sha256="bb",
+    pooling="mean",
+    normalize=True,
+    dim=384,
+    document_prefix="",
+    query_prefix="query: ",
 )
 DIFFERENT: dict[str, dict[str, object]] = {
     "weights": {"weights_sha256": "ab"},
+    "architecture": {"architecture": "layers=3"},
     "tokenizer": {"tokenizer_sha256": "ab"},
     "pooling": {"pooling": "cls"},
     "normalize": {"normalize": False},
     "dim": {"dim": 768},
     "document_prefix": {"document_prefix": "passage: "},
     "query_prefix": {"query_prefix": ""},
-    "a letter that moved over": {"weights_sha256": "aab", "tokenizer_sha256": "b"},
+    "a letter that moved over": {"weights_sha256": "aal", "architecture": "ayers=6"},
     "prefixes exchanged": {"document_prefix": "query: ", "query_prefix": ""},
 }
 
@@ -45,6 +53,7 @@ def test_no_part_is_left_out_of_the_id(name: str) -> None:
 def test_the_parts_have_the_names_that_a_user_knows() -> None:
     assert SPACE.parts == {
         "weights": "aa",
+        "architecture": "layers=6",
         "tokenizer": "bb",
         "pooling": "mean",
         "normalize": "True",
@@ -65,7 +74,7 @@ def _blake2b(*parts: str, size_bytes: int) -> str:
 
 
 def test_ids_are_blake2b_over_length_prefixed_parts_so_a_later_version_finds_its_templates_again() -> None:
-    assert SPACE.id == _blake2b("aa", "bb", "mean", "True", "384", "", "query: ", size_bytes=8)
+    assert SPACE.id == _blake2b("aa", "layers=6", "bb", "mean", "True", "384", "", "query: ", size_bytes=8)
     assert Digester(SPACE, "passage: ").digest("café") == _blake2b(SPACE.id, "passage: café", size_bytes=16)
 
 
