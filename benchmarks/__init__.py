@@ -1,1 +1,1 @@
-"""Measurements that a person runs; nothing here is a test, and nothing here decides whether one passes."""
+"""Measurements that a person runs; no test depends on their figures."""

@@ -1,13 +1,13 @@
-"""What comes before the engine: a hit in memory, vectors from Redis against a loop of `GET`, lines masked.
+"""The steps before the engine: a hit in memory, vectors from Redis against a loop of `GET`, masking of lines.
 
     python -m benchmarks.cache [FILES…] [--quick] [--json] [--redis URL]
 
-Caveats first. Redis runs on the same machine and shares its processors with the client; over a network add what the network takes, once a
-list and once a key. A `redis-server` is started on loopback unless `--redis` names one, which then keeps 100 seconds of vectors. Both sides
-get the same keys and give float32 vectors: ours through the worker's own class (threads, budget, breaker, checksums, lengths), the loop
-with redis-py's `get` and numpy, checking nothing. Figures are medians over the rounds, the worst beside them; a ratio is taken within a
-round. The first level and the masks run on one thread and are given in its processor time, Redis and the loop in time that passes. Masks
-are those that the worker has by default; lines are synthetic and seeded, unless you name files.
+Caveats first. Redis runs on the same machine and shares its processors with the client. Over a network add its latency: once a list for
+ours, once a key for the loop. A `redis-server` is started on loopback unless `--redis` names one, which then keeps the vectors for 100
+seconds. Both sides get the same keys and return float32 vectors: ours through the worker's own class (threads, budget, breaker, checksums,
+lengths), the loop with redis-py's `get` and numpy, without checks. Figures are medians over the rounds, with the worst round beside them;
+a ratio is taken within a round. The first level and the masks run on one thread and are measured in its processor time, Redis and the
+loop in elapsed time. Masks are the worker's defaults; lines are synthetic and seeded, unless you name files.
 """
 
 import argparse
@@ -45,7 +45,7 @@ ROUNDS, QUICK_ROUNDS = 9, 5
 LIST = 500
 """Digests at a time: about what one poll returns."""
 MASKED_LIST = 2_000
-"""Lines at a time: the most that a prepare thread takes at once, as it does when there is much to do."""
+"""Lines at a time: the most that a prepare thread takes at once, as it does under load."""
 _START_S = 10.0
 _TTL_S = 100.0
 _HEADER_BYTES = 8
@@ -63,19 +63,19 @@ def vectors_of(count: int) -> dict[str, Vector]:
 
 
 def lists_of(sequence: Sequence[str], most: int = LIST) -> list[Sequence[str]]:
-    """Return the lists as they would come."""
+    """Return lists of digests as a poll would bring them."""
     return [sequence[start : start + most] for start in range(0, len(sequence), most)]
 
 
 def rate_of(count: int, work: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
-    """Run it once; returns how many a second."""
+    """Run it once; return the rate per second."""
     began = clock()
     work()
     return count / (clock() - began)
 
 
 def measure_memory(vectors: dict[str, Vector], rounds: int) -> Rates:
-    """Return hits of the first level in a second of processor time, in each round."""
+    """Return the first level's hits per second of processor time, by round."""
     cache = MemoryCache(2 * len(vectors) * (4 * DIM + ENTRY_BYTES))
     cache.put_many(vectors)
     lists = lists_of(random.Random(_SEED).sample(list(vectors), len(vectors)))
@@ -90,13 +90,12 @@ def measure_memory(vectors: dict[str, Vector], rounds: int) -> Rates:
 
 
 def measure_redis(url: str, vectors: dict[str, Vector], loop_keys: int, rounds: int) -> tuple[Rates, Rates]:
-    """Return keys a second of the second level and of a loop of `GET`, in each round, in turns."""
+    """Return keys per second of the second level and of a loop of `GET`, by round; they take turns."""
     space = EmbeddingSpace(
         weights_sha256="benchmark",
         architecture="",
         tokenizer_sha256="",
         pooling="mean",
-        normalize=True,
         dim=DIM,
         document_prefix="",
         query_prefix="",
@@ -147,7 +146,7 @@ def _crash(name: str, error: Exception) -> None:
 
 
 def measure_masks(lines: list[str], rounds: int) -> Rates:
-    """Return lines masked in a second of processor time, in each round."""
+    """Return lines masked per second of processor time, by round."""
     masker, lists = Masker(), lists_of(lines, MASKED_LIST)
 
     def mask() -> None:

@@ -2,10 +2,10 @@
 
     python -m benchmarks.engines [--engine vllm|llama] [--alone] [--quick] [--json]
 
-Caveats first. The stage and the bare engine get ready token ids, the libraries get text and tokenise it themselves, as their users
-let them. All get the same texts, in turns, on the same processors; what others do on the machine disturbs them nevertheless, and a
-ratio is taken within a round before the median over the rounds is. A library that is not installed is said to be absent.
-Absolute figures depend on the machine: compare only runs made side by side.
+Caveats first. The stage and the bare engine get ready token ids; the libraries get text and tokenise it themselves, which is how they are
+used. All get the same texts, in turns, on the same processors. Other load on the machine still disturbs them, so a ratio is taken within a
+round, and then the median over the rounds. A library that is not installed is reported as absent. Absolute figures depend on the machine:
+compare only runs made side by side.
 """
 
 import argparse
@@ -39,12 +39,12 @@ _BEGIN_MS = 1_700_000_000_000
 
 
 class Rival(NamedTuple):
-    """Another way to the vectors."""
+    """Another library that computes the vectors."""
 
     opener: str
     libraries: tuple[str, ...]
     instead_of: str = ""
-    """Only opened when that one could not be."""
+    """Opened only if that one could not be."""
 
 
 RIVALS = {
@@ -56,7 +56,7 @@ RIVALS = {
 
 
 class Race:
-    """Everything that is compared; a rival that fails is left out from then on.
+    """All sides of the comparison; a rival that fails is left out from then on.
 
     Thread: main.
     """
@@ -69,7 +69,7 @@ class Race:
         self.left_out: dict[str, str] = {}
 
     def open_rivals(self, scratch: Path, threads: int, number_format: str) -> None:
-        """Start every rival that is installed, one after another: each takes all processors to load."""
+        """Start every installed rival, one after another, because each uses all processors to load."""
         for number, (name, rival) in enumerate(self._wanted.items()):
             missing = [library for library in rival.libraries if find_spec(library) is None]
             if rival.instead_of in self._rivals:
@@ -84,7 +84,7 @@ class Race:
                 self.left_out[name] = str(reason)
 
     def run(self, rounds: int) -> dict[str, list[Turn]]:
-        """Let each run in turns, `rounds` times after one to warm up; another begins every round."""
+        """Run all sides in turns, `rounds` times after a warm-up; each round starts with another side."""
         turns: dict[str, list[Turn]] = {}
         for number in range(rounds + 1):
             names = [*self._own, *self._rivals]
@@ -107,7 +107,7 @@ class Race:
 
 
 def compare(settings: Settings, lines: list[str], rounds: int, rivals: Mapping[str, Rival]) -> Compared:
-    """Load everything, let it run in turns, and end it. Raises ModelError for our own model or engine."""
+    """Load everything, run it in turns, and close it. Raises ModelError for our own model or engine."""
     threads = len(os.sched_getaffinity(0))
     model = load_model(settings)
     number_format = str(getattr(model.engine, "number_format", "float32"))
@@ -134,7 +134,7 @@ def compare(settings: Settings, lines: list[str], rounds: int, rivals: Mapping[s
 
 
 def encoded_chunks(model: LoadedModel, lines: list[str]) -> list[EncodedChunk]:
-    """Return what the prepare stage would hand over for lines that are all new."""
+    """Return the prepare stage's output for lines with new templates only."""
     with contextlib.closing(model.new_tokenizer()) as tokenizer:
         encoded = tokenizer.encode(lines)
         return [EncodedChunk(f"{row:08d}", line, encoded.text(row)) for row, line in enumerate(lines)]
@@ -145,7 +145,7 @@ def own_sides(settings: Settings, model: LoadedModel, chunks: list[EncodedChunk]
     """Start the stage and prepare the bare loop."""
     stage = EmbedStage(settings, model)
     bare = bare_loop(model.engine, chunks)
-    thread = ThreadPoolExecutor(1)  # as the stage has: on the main thread vLLM took 5 % more processor time
+    thread = ThreadPoolExecutor(1)  # like the stage: on the main thread vLLM took 5 % more processor time
     try:
         yield {
             OURS: lambda: _timed(lambda: stage.run(chunks), lambda found: np.stack([chunk.vector for chunk in found])),

@@ -1,6 +1,6 @@
-"""From turns to figures: medians and worst rounds, ratios within a round, vectors compared row by row.
+"""Turns measurements into figures: medians and worst rounds, ratios within a round, vectors compared row by row.
 
-Pure: `benchmarks.engines` gives it what was measured, and prints what it returns.
+Pure: `benchmarks.engines` passes the measurements in and prints the result.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,16 +21,13 @@ _REFERENCES = (SENTENCE, TRANSFORMERS)
 
 
 class Compared(NamedTuple):
-    """What was run.
-
-    Thread: any.
-    """
+    """The measurements of one run."""
 
     about: Mapping[str, Any]
     turns: Mapping[str, Sequence[Turn]]
-    """One a round, by name; equally many for each."""
+    """By name, one for each round; every side has equally many."""
     left_out: Mapping[str, str]
-    """Who has no turns, and why."""
+    """Sides without turns, with the reason."""
 
 
 def figures_of(compared: Compared) -> dict[str, Any]:
@@ -73,17 +70,17 @@ def _side(compared: Compared, name: str, reference: str | None) -> dict[str, flo
 
 
 def _ratios(turns: Mapping[str, Sequence[Turn]], other: str) -> list[float]:
-    """How many times the other's rate ours was, in each round."""
+    """Return our rate divided by the other's, by round."""
     return [theirs.seconds / ours.seconds for ours, theirs in zip(turns[OURS], turns[other], strict=True)]
 
 
 def _cpu_ratios(turns: Mapping[str, Sequence[Turn]]) -> list[float]:
-    """Processor time of the bare engine for one of ours: what others do on the machine moves it less than it moves the rates."""
+    """Return the bare engine's processor time divided by ours, by round: other load disturbs it less than the rates."""
     return [bare.cpu_s / ours.cpu_s for ours, bare in zip(turns[OURS], turns[BARE], strict=True)]
 
 
 def _worst_cosine(turns: Mapping[str, Sequence[Turn]], name: str, reference: str) -> float:
-    """The lowest cosine between equal rows, over all rounds."""
+    """Return the lowest cosine between equal rows, over all rounds."""
     wanted = _unit(turns[reference][0].vectors)
     return round(min(float((_unit(turn.vectors) * wanted).sum(axis=1).min()) for turn in turns[name]), 6)
 

@@ -1,12 +1,12 @@
-"""Exact identifiers: whether whoever types one that the logs have gets the lines that have it.
+"""Exact identifiers: whether a query for an identifier in the logs returns the lines that contain it.
 
     python -m benchmarks.exact_ids [FILES…] [--ids N] [--engine auto|vllm|llama] [--json]
 
-Caveats first. Identifiers are what five patterns find: block ids, IPv4 addresses, UUIDs (with the prefix of a request's), long hexadecimal
-and Hadoop's own. They are drawn evenly over these kinds, seeded, so that rare kinds count as much as frequent ones; within a kind every
-*identifier* is as likely as another, so most of them stand in few lines. Each is asked for alone, in mode hybrid, three hits. It is found
-if all three have it whole, or, where fewer lines have it, if all of those come first. A line has it if nothing around it makes it a longer
-one. Nothing here depends on the machine's speed.
+Caveats first. Five patterns find the identifiers: block ids, IPv4 addresses, UUIDs (with a request's prefix), long hexadecimal numbers
+and Hadoop's own. They are drawn evenly over these patterns, seeded, so that rare ones count as much as frequent ones. Within a pattern
+every *identifier* is equally likely, so most occur in few lines. Each is the whole query, in mode hybrid, with three hits. It counts as
+found if all three lines contain it or, if fewer lines do, if those come first. A line contains it only as a whole, not as a part of a
+longer one. Nothing here depends on the machine's speed.
 """
 
 import argparse
@@ -40,11 +40,11 @@ KINDS: Mapping[str, str] = {
     "hadoop": r"(?:appattempt|attempt|application|container|job|task)_\d{10,}(?:_[0-9mr]+)+",
     "hexadecimal": r"0x[0-9a-f]{8,}",
 }
-"""Kind of identifier → its pattern."""
+"""Name → pattern of an identifier."""
 
 
 class Wanted(NamedTuple):
-    """An identifier, and the lines that have it."""
+    """An identifier, and the lines that contain it."""
 
     text: str
     kind: str
@@ -52,7 +52,7 @@ class Wanted(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """Whether an identifier was found, and the hits that have it, best first."""
+    """Whether an identifier was found, and for each hit, best first, whether it contains it."""
 
     wanted: Wanted
     is_found: bool
@@ -60,7 +60,7 @@ class Verdict(NamedTuple):
 
 
 def whole(pattern: str) -> re.Pattern[str]:
-    """Return a pattern that finds nothing inside of longer words, numbers and addresses."""
+    """Return a pattern that matches nothing inside longer words, numbers and addresses."""
     return re.compile(rf"(?<!\w)(?<!\d\.)(?:{pattern})(?!\w)(?!\.\d)")
 
 
@@ -76,7 +76,7 @@ def identifiers(lines: Sequence[str]) -> list[Wanted]:
 
 
 def draw(wanted: Sequence[Wanted], count: int) -> list[Wanted]:
-    """Draw so many, of each kind as many as of the others, as far as it has them."""
+    """Draw `count` identifiers, evenly over the patterns as far as each has enough."""
     random = Random(_SEED)
     by_kind: dict[str, list[Wanted]] = {}
     for one in random.sample(wanted, len(wanted)):
@@ -88,7 +88,7 @@ def draw(wanted: Sequence[Wanted], count: int) -> list[Wanted]:
 
 
 def judge(wanted: Wanted, hits: Sequence[Mapping[str, Any]]) -> Verdict:
-    """Say whether the first three hits are lines with the identifier, or the first are all of them that there are."""
+    """Judge whether the first three hits contain the identifier or, if fewer lines do, whether those come first."""
     finder = whole(re.escape(wanted.text))
     has = [finder.search(str(hit["text"])) is not None for hit in hits[:K]]
     expected = min(K, len(wanted.lines))

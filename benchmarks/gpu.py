@@ -1,14 +1,14 @@
-"""Tokens embedded per second on an NVIDIA GPU: vLLM as most call it, vLLM as vectail calls it, and replicas that share the card.
+"""Tokens embedded per second on an NVIDIA GPU: vLLM as commonly called, vLLM as vectail calls it, and replicas that share the card.
 
     python -m benchmarks.gpu [--quick] [--json]        (or a copy of this file: it needs nothing but vLLM, torch and numpy)
 
-Caveats first. Weights are random: they cost the same. `default` is `LLM.embed(list[str])`; `ids` are ready token ids by add_request and
-step, converted once a batch, as in `worker/embedding/engine/vllm.py`, so tokenising is in the first and not in the second. All replicas are
-loaded before any is measured, each with its part of the memory; n of them then work at once, and rates are those of the time in which
-all did. Share of the peak counts the layers' multiplications only, against the dense bfloat16 figure of the card's maker.
+Caveats first. Weights are random; their cost is the same. `default` is `LLM.embed(list[str])`; `ids` are ready token ids by add_request
+and step, converted once a batch as in `worker/embedding/engine/vllm.py`, so only the first includes tokenising. All replicas are loaded
+before any is measured, each with its share of the memory; n of them then work at once, and rates cover only the time in which all did.
+The share of the peak counts only the layers' multiplications, against the maker's dense bfloat16 figure.
 
-Every process that loads a model is this file again, with `--replica`: it reads one JSON object a line and answers with one. What fails
-or takes too long is ended and shown as failed, and the others go on. Exit 2: there is no NVIDIA GPU.
+Every process that loads a model runs this file with `--replica`: it reads one JSON object a line and answers with one. A replica that fails
+or takes too long is killed and shown as failed; the others continue. Exit code 2: no NVIDIA GPU.
 """
 
 import argparse
@@ -55,7 +55,7 @@ TINY = (Shape("tiny", 2, 64, 2, (50,)),)
 
 
 class Failed(Exception):
-    """A process has ended, or gave no answer in time."""
+    """A process has ended, or did not answer in time."""
 
 
 # What a replica does
@@ -65,15 +65,15 @@ Embed = Callable[[Sequence[Any]], Iterator[Any]]
 
 
 def say_to_vllm(*, threads: int, own_process: bool = True) -> None:
-    """Write what can be told to vLLM in no other way; before it is imported."""
+    """Set the environment variables that vLLM reads on import and accepts in no other way."""
     os.environ.update(DO_NOT_TRACK="1", HF_HUB_OFFLINE="1", VLLM_HOST_IP="127.0.0.1", VLLM_NO_USAGE_STATS="1")
     os.environ.update(VLLM_ENABLE_V1_MULTIPROCESSING=str(int(own_process)), OMP_NUM_THREADS=str(threads))
 
 
 def replica() -> None:
-    """Import, load, and measure as often as asked; each when the parent says so. Ends with its standard input."""
+    """Import, load and measure, each when the parent says so. Ends with its standard input."""
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what libraries print goes to the log
+    os.dup2(2, 1)  # the output of libraries goes to the log
 
     def answer(**what: Any) -> None:  # noqa: ANN401 - JSON
         answers.write(json.dumps(what) + "\n")
@@ -106,7 +106,7 @@ def replica() -> None:
 
 
 def load_default(plan: Mapping[str, Any]) -> tuple[str, Embed]:
-    """Load `LLM` as its guide shows it. A CPU asks for more: no torch.compile, and a cache that is not all of the memory."""
+    """Load `LLM` as its guide shows it. On a CPU also without torch.compile, and with a cache smaller than the memory."""
     from vllm import LLM  # noqa: PLC0415 - as in `replica`
 
     if plan["cpu"]:
@@ -197,13 +197,13 @@ def made_texts(count: int, tokens: int) -> tuple[list[str], list[Any]]:
     pieces = vocabulary()
     numbers = np.random.default_rng(7)
     ids = numbers.integers(len(SPECIAL), len(SPECIAL) + _WHOLE, size=(count, tokens))
-    ids[:, 2::2] += _WHOLE  # every second piece goes on with the word before it
+    ids[:, 2::2] += _WHOLE  # every second piece continues the previous word
     ids[:, 0], ids[:, -1] = SPECIAL.index("[CLS]"), SPECIAL.index("[SEP]")
     return [" ".join(pieces[one] for one in row[1:-1]).replace(" ##", "") for row in ids], list(ids)
 
 
 def vocabulary() -> list[str]:
-    """Return the special tokens, words of four letters, and the same letters as pieces that go on with a word."""
+    """Return the special tokens, words of four letters, and the same letters as continuations of a word."""
     letters = ["".join(chr(97 + number // 26**place % 26) for place in range(4)) for number in range(_WHOLE + 1)]
     return [*SPECIAL, *letters[:_WHOLE], *(f"##{piece}" for piece in letters)][:VOCABULARY]
 
@@ -300,16 +300,16 @@ def write_weights(shape: Shape, file: Path) -> None:
 
 
 class Replica:
-    """One process with a model; after Failed it is dead, with everything that it started.
+    """One process with a model; after Failed it is dead, with all its children.
 
     Thread: one; a second only reads lines.
     """
 
     def __init__(self, plan: Mapping[str, Any], log: Path) -> None:
-        """Start it; it begins to import at once."""
+        """Start it; it imports its libraries at once."""
         self._log = log
         self._lines: queue.Queue[str | None] = queue.Queue()
-        command = [sys.executable, "-P", __file__, "--replica"]  # -P: what lies beside this file hides no library
+        command = [sys.executable, "-P", __file__, "--replica"]  # -P: files beside this one must not shadow a library
         with log.open("w") as errors:
             self._process = subprocess.Popen(  # noqa: S603 - this file
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True
@@ -320,13 +320,13 @@ class Replica:
             self.say(plan)
 
     def say(self, message: Mapping[str, Any]) -> None:
-        """Send one line. Raises OSError when nobody reads it."""
+        """Send one line. Raises OSError if the process has ended."""
         assert self._process.stdin is not None  # noqa: S101 - it is a pipe
         self._process.stdin.write(json.dumps(message) + "\n")
         self._process.stdin.flush()
 
     def wait(self, limit_s: float) -> dict[str, Any]:
-        """Return its next answer. Raises Failed."""
+        """Return the next answer. Raises Failed."""
         try:
             line = self._lines.get(timeout=limit_s)
         except queue.Empty:
@@ -339,14 +339,14 @@ class Replica:
         return answer
 
     def ask(self, message: Mapping[str, Any], limit_s: float) -> dict[str, Any]:
-        """Say and wait. Raises Failed."""
+        """Send a command and wait for its answer. Raises Failed."""
         with contextlib.suppress(OSError, ValueError):  # as in `__init__`
             self.say(message)
         return self.wait(limit_s)
 
     @property
     def alive(self) -> bool:
-        """Whether it runs."""
+        """Return whether it runs."""
         return self._process.poll() is None
 
     def end(self) -> None:
@@ -357,7 +357,7 @@ class Replica:
         self._reading.join(END_S)
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None and not self._reading.is_alive():
-                with contextlib.suppress(OSError):  # what was not read any more
+                with contextlib.suppress(OSError):  # unread output
                     pipe.close()
 
     def _read(self) -> None:
@@ -367,14 +367,14 @@ class Replica:
         self._lines.put(None)
 
     def _last_words(self) -> str:
-        """Its last error, which engines print long before the end; else its last line."""
+        """Return its last error, which engines print long before the end, or else its last line."""
         lines = [line.strip() for line in self._log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
         errors = [line for line in lines if "Error: " in line]
         return (errors or lines or ["it ended without a word"])[0 if errors else -1][-300:]
 
 
 class Row(NamedTuple):
-    """One measurement, or why there is none."""
+    """One measurement, or the reason why there is none."""
 
     model: str
     tokens: int
@@ -390,7 +390,7 @@ class Row(NamedTuple):
 
 
 class Bench:
-    """Runs all ways of all shapes; a failure costs the rows it concerns.
+    """Measures every way on every shape; a failure costs only its own rows.
 
     Thread: main.
     """
@@ -437,7 +437,7 @@ class Bench:
                 one.end()
 
     def _loaded(self, plan: Mapping[str, Any], count: int) -> tuple[list[tuple[Replica, str]], str]:
-        """Start all, let them load one after another; return those that have with their number format, and the last failure."""
+        """Start all and load them one after another; return those that loaded, their number format, and the last failure."""
         started = []
         for _ in range(count):
             self._started += 1
@@ -454,7 +454,7 @@ class Bench:
         return running, failed
 
     def _measured(self, shape: Shape, tokens: int, way: str, running: list[Replica], number_format: str) -> Row:
-        """Let all warm up, begin at once, and take the rate of the time in which all worked. Raises Failed."""
+        """Warm all up, start them together, and return the rate over the time in which all worked. Raises Failed."""
         seconds = self._chosen.seconds
         texts = max(self._chosen.tokens_a_pass // tokens, SAMPLE)
         ready = answers(running, {"texts": texts, "tokens": tokens}, WARM_S)
@@ -482,7 +482,7 @@ class Bench:
 
 
 def answers(running: list[Replica], message: Mapping[str, Any], limit_s: float) -> list[dict[str, Any]]:
-    """Say the same to all, then collect an answer from each, all of them even if one fails. Raises Failed."""
+    """Send the same command to all, then collect every answer, even if one fails. Raises Failed."""
     for one in running:
         with contextlib.suppress(OSError, ValueError):  # it has ended: `wait` says why
             one.say(message)
@@ -499,7 +499,7 @@ def answers(running: list[Replica], message: Mapping[str, Any], limit_s: float) 
 
 
 def progress(line: str) -> None:
-    """Say on standard error what is going on."""
+    """Report progress on standard error."""
     print(line, file=sys.stderr, flush=True)
 
 
@@ -519,7 +519,7 @@ def table(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def card() -> dict[str, Any] | None:
-    """Ask a process of its own for the card; None if there is none, or no torch or vLLM to use it."""
+    """Return the card, as another process sees it; None without a card, torch or vLLM."""
     asked = subprocess.run(  # noqa: S603 - this file
         [sys.executable, "-P", __file__, "--probe"], capture_output=True, text=True, timeout=IMPORT_S, check=False
     )
@@ -528,7 +528,7 @@ def card() -> dict[str, Any] | None:
 
 
 def main() -> int:
-    """Measure and print; returns the exit code."""
+    """Measure and print; return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="1 and 4 replicas, 4 seconds each")
     parser.add_argument("--json", action="store_true", help="print one object of figures and nothing else")

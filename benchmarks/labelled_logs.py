@@ -1,7 +1,7 @@
-"""Log lines that people have labelled by template, and questions whose answers are marked by these labels.
+"""Log lines that people have labelled by template, and questions whose answers are given as labels.
 
-The collection is LogHub's layout: `NAME.log` with a line each, and `NAME.csv` with a row for each of these lines, of which `EventId` is
-read. `benchmarks.retrieval` calls both readers once. Input that does not fit together raises Misfit; nothing is guessed.
+The layout is LogHub's: `NAME.log` with the lines, and `NAME.csv` with a row for each line, of which only `EventId` is read.
+`benchmarks.retrieval` calls both readers once. Inconsistent input raises Misfit; nothing is guessed.
 """
 
 import csv
@@ -16,20 +16,20 @@ QUESTIONS = Path(__file__).with_name("retrieval_questions.toml")
 
 
 class Misfit(Exception):
-    """Logs, labels and questions do not fit together; the message is one line for the user."""
+    """Logs, labels and questions are inconsistent; the message is one line for the user."""
 
 
 class Label(NamedTuple):
-    """A template as people defined it."""
+    """A template as labelled by people."""
 
     file: str
-    """Name of the log without its ending."""
+    """Name of the log without its suffix."""
     event: str
     """`EventId`; unique within its file only."""
 
 
 class LabelledLine(NamedTuple):
-    """A line as it stands in the log, and its label."""
+    """A line of the log, unchanged, and its label."""
 
     text: str
     label: Label
@@ -70,7 +70,7 @@ def _read_log(labels: Path) -> list[LabelledLine]:
 
 
 def read_questions(labels: Collection[Label], file: Path = QUESTIONS) -> list[Question]:
-    """Read the questions whose answers all lie in files that are there. Raises Misfit for a label that is not."""
+    """Read the questions whose answers all lie in present files. Raises Misfit for an unknown label."""
     there = {label.file for label in labels}
     answers: dict[str, set[Label]] = {}
     for name, asked in tomllib.loads(file.read_text(encoding="utf-8")).items():

@@ -1,11 +1,11 @@
-"""What counting and scraping cost: the demo on lines of known templates, with metrics scraped every second, and with nothing counted.
+"""The cost of metrics: the demo on lines of known templates, with metrics scraped every second, and without counting.
 
     python -m benchmarks.metrics_cost [FILES…] [--quick] [--json]
 
-Caveats first. Lines of known templates are the worst case: 10,000 and more a second, with little other work. "Nothing counted" replaces the
-steps' histograms and meters by empty ones; tallies that the worker itself needs stay. What counts is processor time of the
-whole process (broker included), because elapsed time on a shared machine says nothing about two per cent. The sides take turns, each
-first in every other round, and the index grows by the same lines each time.
+Caveats first. Lines of known templates are the worst case: 10,000 and more a second, with little other work. "Without counting" replaces
+the steps' histograms and meters by empty ones; tallies that the worker itself needs stay. The measure is processor time of the whole
+process (broker included), because elapsed time on a shared machine cannot show two per cent. The sides take turns, each first in every
+other round, and the index grows by the same lines each time.
 """
 
 import argparse
@@ -62,7 +62,7 @@ def nothing_counted() -> Iterator[None]:
 
 
 def measure(files: tuple[str, ...], folder: Path, *, counted: bool) -> Run:
-    """Index the lines once more into `folder`."""
+    """Index the lines again into `folder`."""
     stop = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]

@@ -1,7 +1,7 @@
-"""A Milvus server of a benchmark's own: the one of PyPI's wheel that the tests use, started by a program beside this one.
+"""A Milvus server for one benchmark: the one from PyPI's wheel that the tests use, started by a separate program.
 
-Called by `benchmarks.sink` when no server is named. It listens on loopback and ends with the benchmark, however that ends: it waits for
-the end of what stands at its standard input.
+`benchmarks.sink` uses it when no server is named. It listens on loopback and ends with the benchmark, even a killed one, because it exits
+when its standard input closes.
 """
 
 import subprocess
@@ -27,16 +27,16 @@ _STOP_S = 60.0
 
 
 class Started(NamedTuple):
-    """A server, or why there is none."""
+    """A server, or the reason why there is none."""
 
     uri: str
-    """Empty: there is none."""
+    """Empty if there is none."""
     reason: str = ""
 
 
 @contextmanager
 def own_milvus() -> Iterator[Started]:
-    """Start a server and yield its address; it ends with the `with`."""
+    """Start a server, yield its address, and stop it afterwards."""
     program = subprocess.Popen(  # noqa: S603 - ours
         [sys.executable, "-c", _PROGRAM],
         stdin=subprocess.PIPE,

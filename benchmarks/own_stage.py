@@ -1,7 +1,7 @@
-"""Our embed stage with ready token ids, and the bare engine beneath it: the two whose difference is what the stage costs.
+"""Our embed stage with ready token ids, and the bare engine beneath it; their difference is the cost of the stage.
 
-Both use one loaded engine, so that they differ in nothing else and the weights lie in memory once: the stage through its lanes,
-guarded engine and threads, the bare loop by calling what the adapter calls, with the same texts in the same batches and nothing around it.
+Both use one loaded engine, so that nothing else differs and the weights are in memory once. The stage uses its lanes, guarded engine and
+threads; the bare loop calls what the adapter calls, with the same texts in the same batches.
 """
 
 import time
@@ -30,15 +30,15 @@ _TAKE = 4096
 
 
 class BareResult(NamedTuple):
-    """What the bare engine gave, untouched; `rows` makes float32[n, dim] of it, outside of what is timed."""
+    """The bare engine's unchanged results; `rows` converts them to float32[n, dim], outside the timed part."""
 
     rows: Callable[[], Vectors]
 
 
 class EmbedStage:
-    """The stages `embed` and `engine` with their lanes, as `worker.pipeline` wires them; they run until `close`.
+    """The stages `embed` and `engine` with their lanes, wired as in `worker.pipeline`; they run until `close`.
 
-    Thread: one feeds it; two of its own.
+    Thread: the caller's feeds it; it has two of its own.
     """
 
     def __init__(self, settings: Settings, model: LoadedModel) -> None:
@@ -66,7 +66,7 @@ class EmbedStage:
             stage.start()
 
     def run(self, chunks: Sequence[EncodedChunk]) -> list[EmbeddedChunk]:
-        """Put all chunks at once; return when as many have come out, in their order. Raises RuntimeError if a stage fails."""
+        """Put all chunks at once; return the embedded ones, in the same order. Raises RuntimeError if a stage fails."""
         found: list[EmbeddedChunk] = []
         self._in.put(chunks)
         while len(found) < len(chunks):
@@ -77,7 +77,7 @@ class EmbedStage:
         return found
 
     def close(self) -> None:
-        """Let both threads end."""
+        """End both threads."""
         self._in.close()
         for stage in self._stages:
             stage.join()
@@ -104,7 +104,7 @@ def bare_loop(engine: Engine, chunks: Sequence[EncodedChunk]) -> Callable[[], Ba
 
 
 def _bare_vllm(engine: Any, batches: list[list[TokenIds]]) -> Callable[[], BareResult]:  # noqa: ANN401 - below the adapter
-    """Call vLLM's own add_request and step. Tensors stay as they come: not stacked, not compared with what was sent."""
+    """Call vLLM's own add_request and step. Tensors stay as they are: neither stacked nor checked against the requests."""
     inner, pooling = engine._engine, engine._pooling  # noqa: SLF001 - what is measured lies beneath the adapter
     lists = [[ids.tolist() for ids in batch] for batch in batches]
 
@@ -128,7 +128,7 @@ def _bare_vllm(engine: Any, batches: list[list[TokenIds]]) -> Callable[[], BareR
 
 
 def _bare_llama(engine: Any, batches: list[list[TokenIds]]) -> Callable[[], BareResult]:  # noqa: ANN401 - below the adapter
-    """Call llama.cpp's context: ids into its array, vectors into one of ours, not normalised."""
+    """Call llama.cpp's context: ids into its array, vectors into an array of ours, not normalised."""
     context, most = engine._context, engine._sequences  # noqa: SLF001 - as above
     parts = [batch[start : start + most] for batch in batches for start in range(0, len(batch), most)]
     packed = [(np.concatenate(part), np.array([len(ids) for ids in part], dtype=np.int64)) for part in parts]

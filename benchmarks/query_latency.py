@@ -1,21 +1,21 @@
-"""What a query waits for: idle, while a flood of new lines is indexed, and against the same build with one lane for all.
+"""Query latency: idle, while a flood of new lines is indexed, and against the same build with a single lane (FIFO).
 
     python -m benchmarks.query_latency [FILES…] [--quick] [--json] [--seconds S] [--engine auto|vllm|llama] [--bm25 on] [--plot FILE.png]
 
-Caveats first. One machine: broker, worker, index and the asking process share its cores, so that what a query costs is taken from the
-flood as well. Milvus Lite, whose index grows while it is asked. The embedded broker wakes no reader that waits, so every way through it
-takes some milliseconds that a real one would not.
+Caveats first. Broker, worker, index and client share one machine's cores, so queries also slow the flood down. Milvus Lite's index grows
+during the measurement. The embedded broker does not wake a waiting reader, so each pass through it takes some milliseconds more than with a
+real broker.
 
-- Idle: an index of FILES, or of 16,000 synthetic lines. Two questions a second at Poisson times; none comes twice.
-- Under load: each line has a template of its own, and more lines come than the worker takes in. Stretches with two questions a second and
-  stretches without take turns; what the flood loses is taken within a round, less the tokens of the questions themselves.
-- FIFO: questions wait behind the lines that wait; see `benchmarks.query_latency_sides`. It runs after ours and not in turns with it: its
-  questions outlast any turn. What is open at its end, `PATIENCE_S` after the last question, counts with its time so far: at least.
-- A capped bulk batch: full batches of logs alone, in the stretches with questions, after the first of these. Their p99 is the time of
-  one, because that of the questions is what is compared with it: `p99_over_batch_cap` is (p99 of wait + embed) / (p99 of their times).
-  The worker aims at `query.target_batch_s`, which is shown as `batch_target_ms`.
-- Closed loop: 60 users of the idle index, each asks again as soon as it is answered: other words every time, and then out of 200
-  questions that come again and again, as those of dashboards do.
+- Idle: an index of FILES, or of 16,000 synthetic lines. Two questions a second at Poisson times, none repeated.
+- Under load: each line has its own template, and more lines arrive than the worker can admit. Intervals with two questions a second and
+  intervals without alternate; the loss of the flood is taken within a round, without the tokens of the questions themselves.
+- FIFO: questions queue behind the waiting lines; see `benchmarks.query_latency_sides`. It runs after our side, not in turns with it:
+  its questions outlast any turn. A question still open `PATIENCE_S` after the last one counts with its time so far, a lower bound.
+- A capped bulk batch: full batches of logs alone, in the intervals with questions, after the first question. Both sides of
+  `p99_over_batch_cap` are p99: (p99 of wait + embed) / (p99 of these batches' times). The worker aims at `query.target_batch_s`, shown as
+  `batch_target_ms`.
+- Closed loop: 60 users of the idle index, each of whom asks again as soon as an answer arrives: first always with new words, then from 200
+  recurring questions, as dashboards do.
 """
 
 import argparse
@@ -47,7 +47,7 @@ from worker.settings.settings import Settings, load_settings
 
 
 def measure(settings: Settings, model: LoadedModel, folder: Path, plan: Plan) -> tuple[dict[str, Any], dict[str, list[Answered]]]:
-    """Do all of it; returns what `--json` prints, and what became of each question by side."""
+    """Run everything; return what `--json` prints, and the outcome of each question by side."""
     words = dictionary(model.prepared.tokenizer_json)
     idle, closed = measure_idle(settings, model, folder / "idle", words, plan)
     ours = measure_ours(settings, model, folder / "ours", words, plan)
@@ -79,7 +79,7 @@ def main(show: Callable[[str], None] = print) -> None:
         model = load_model(settings)
     except (FileUnreadable, ModelError) as error:
         parser.error(str(error))
-    # a service with one lane for all is stopped before it has drained: its index may still write
+    # the FIFO service stops before it has drained, so its index may still write
     with contextlib.closing(model.engine), tempfile.TemporaryDirectory(prefix="vectail-bench-", ignore_cleanup_errors=True) as folder:
         figures, answered = measure(settings, model, Path(folder), plan)
     if chosen.plot is not None:

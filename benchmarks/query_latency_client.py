@@ -1,8 +1,8 @@
-"""Who asks, in a process of its own: one producer, one consumer, and a correlation id for every question.
+"""The client process: one producer, one consumer, and a correlation id for every question.
 
-`benchmarks.query_latency` starts one for each service. Nothing of the worker is in it: it speaks to the query topic as any program may.
-It asks at given moments whatever the answers do (open loop), or so that a number of users each ask again as soon as they are answered
-(closed loop). Moments are on `time.monotonic`, which is one clock for all processes of a machine.
+`benchmarks.query_latency` starts one for each service. It uses no worker code, only the query topic, as any program could. It asks at given
+times regardless of the answers (open loop), or as a number of users who each ask again as soon as an answer arrives (closed loop). Times
+are on `time.monotonic`, one clock for all processes of a machine.
 """
 
 import itertools
@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
 
 FETCH_WAIT_MS = 10
-"""The embedded broker wakes no reader that waits for records: it looks again when this time is over."""
+"""The embedded broker does not wake a reader that waits for records; it looks again after this time."""
 DEADLINE_MS = 600_000
-"""The longest that a query may name: whoever waits behind a flood is to be computed, however late."""
+"""The longest deadline that a query may have: questions behind a flood must be computed, however late."""
 K = 10
 _POLL_S = 0.05
 _END_S = 20.0
@@ -26,10 +26,7 @@ _READY_S = 60.0
 
 
 class Topics(NamedTuple):
-    """Where to ask.
-
-    Thread: any.
-    """
+    """The broker and the topics to use."""
 
     bootstrap_servers: str
     queries: str
@@ -37,7 +34,7 @@ class Topics(NamedTuple):
 
 
 class OpenLoop(NamedTuple):
-    """Ask at these moments; after the last wait so long for what is not answered."""
+    """Ask at these times; after the last, wait this long for missing answers."""
 
     due_s: Sequence[float]
     texts: Sequence[str]
@@ -45,7 +42,7 @@ class OpenLoop(NamedTuple):
 
 
 class ClosedLoop(NamedTuple):
-    """So many users until `end_s`; what is open then is waited for. The texts again and again, if they are not enough."""
+    """A number of users until `end_s`; then wait for open questions. The texts repeat if there are too few."""
 
     users: int
     texts: Sequence[str]
@@ -54,29 +51,26 @@ class ClosedLoop(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """What became of one question.
-
-    Thread: any.
-    """
+    """The outcome of one question."""
 
     due_s: float
-    """When it was to be asked."""
+    """When it was due."""
     total_s: float
-    """Until its answer was there, or until nobody waited any more."""
+    """Until its answer arrived, or until the client stopped waiting."""
     outcome: str
-    """`hits`, `open` (no answer came), or the code of an error."""
+    """`hits`, `open` (no answer), or the code of an error."""
     seconds: Mapping[str, float]
-    """What the worker says about it: `wait`, `embed`, `search`; empty if it says nothing."""
+    """The worker's own durations: `wait`, `embed`, `search`; empty if it reports none."""
 
 
 class Asking:
-    """Asks, and takes answers as they come; `done` holds each question once.
+    """Asks, and collects answers as they arrive; `done` holds each question once.
 
     Thread: one.
     """
 
     def __init__(self, topics: Topics) -> None:
-        """Stand at the end of the reply topic."""
+        """Start at the end of the reply topic."""
         self._topics = topics
         self._producer = Producer({"bootstrap.servers": topics.bootstrap_servers, "linger.ms": 0})
         self._consumer = Consumer(
@@ -109,14 +103,14 @@ class Asking:
         self._producer.poll(0)
 
     def take(self, until_s: float) -> int:
-        """Wait for one answer, at most until that moment, and take those that have come with it; returns how many."""
+        """Wait for an answer, at most until then, and collect all that arrived; return how many."""
         first = self._consumer.poll(min(max(until_s - time.monotonic(), 0.0), _POLL_S))
         messages = [] if first is None else [first, *self._consumer.consume(1_000, timeout=0)]
         now_s = time.monotonic()
         return sum(self._note(message, now_s) for message in messages if message.error() is None)
 
     def end(self, patience_s: float) -> None:
-        """Wait for what is not answered yet; what is not even then counts with the time for which it has waited."""
+        """Wait for missing answers; a question that stays open counts with its waiting time."""
         until_s = time.monotonic() + patience_s
         while self._due_s and time.monotonic() < until_s:
             self.take(until_s)
@@ -125,14 +119,14 @@ class Asking:
         self._due_s.clear()
 
     def close(self) -> None:
-        """Leave."""
+        """Close both clients."""
         self._producer.flush(_POLL_S)
         self._consumer.close()
 
     def _note(self, message: Message, now_s: float) -> bool:
         found = dict(message.headers() or ()).get("kafka_correlationId")
         due_s = self._due_s.pop(found, None) if isinstance(found, bytes) else None
-        if due_s is None:  # asked in an earlier run, and given up
+        if due_s is None:  # from an earlier run that stopped waiting
             return False
         reply: dict[str, Any] = json.loads(message.value() or b"{}")
         outcome = "hits" if "hits" in reply else str(reply.get("error", {}).get("code", "nothing"))
@@ -141,7 +135,7 @@ class Asking:
 
 
 def ask_open(asking: Asking, loop: OpenLoop) -> list[Answered]:
-    """Ask at the moments given; returns what became of each question."""
+    """Ask at the given times; return the outcome of each question."""
     for due_s, text in zip(loop.due_s, loop.texts, strict=True):
         while time.monotonic() < due_s:
             asking.take(due_s)
@@ -151,7 +145,7 @@ def ask_open(asking: Asking, loop: OpenLoop) -> list[Answered]:
 
 
 def ask_closed(asking: Asking, loop: ClosedLoop) -> list[Answered]:
-    """Let users ask one question after another; returns what became of each question."""
+    """Let users ask one question after another; return the outcome of each."""
     texts: Iterator[str] = itertools.cycle(loop.texts)
     for _ in range(loop.users):
         asking.ask(next(texts), time.monotonic())
@@ -163,13 +157,13 @@ def ask_closed(asking: Asking, loop: ClosedLoop) -> list[Answered]:
 
 
 class Client:
-    """The other process; it does one loop at a time.
+    """Handle of the client process, which runs one loop at a time.
 
     Thread: main.
     """
 
     def __init__(self, topics: Topics) -> None:
-        """Start it and wait until it stands ready."""
+        """Start it and wait until it is ready."""
         spawn = get_context("spawn")
         self._connection, theirs = spawn.Pipe()
         self._process = spawn.Process(target=_serve, args=(theirs, topics), daemon=True)
@@ -178,7 +172,7 @@ class Client:
         self._connection.recv()
 
     def begin(self, loop: OpenLoop | ClosedLoop) -> None:
-        """Let it ask; what became of it is collected with `end`."""
+        """Let it ask; `end` collects the outcomes."""
         self._connection.send(loop)
 
     def end(self) -> list[Answered]:
@@ -196,7 +190,7 @@ class Client:
 
 
 def _serve(connection: Connection, topics: Topics) -> None:
-    """Do loops until the other end is closed."""
+    """Run loops until the other end is closed."""
     asking = Asking(topics)
     connection.send("ready")
     try:

@@ -1,7 +1,7 @@
-"""From what became of each question, and of each batch, to the figures of `benchmarks.query_latency`. Pure.
+"""Turns the outcomes of questions and batches into the figures of `benchmarks.query_latency`. Pure.
 
-Percentiles are observed values (nearest rank): of 240 questions p99 is the third slowest. A question without an answer counts in every
-percentile with the time for which it has waited, so that a percentile of such a side is a lower bound.
+Percentiles are observed values (nearest rank): of 240 questions p99 is the third slowest. A question without an answer counts with its
+waiting time, so the percentiles of such a side are lower bounds.
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ class Stretch(NamedTuple):
 
     @property
     def tokens_per_s(self) -> float:
-        """What the engine did for logs and queries together."""
+        """Tokens a second for logs and queries together."""
         return (self.log_tokens + self.query_tokens) / self.seconds
 
 
@@ -39,19 +39,19 @@ class Round(NamedTuple):
 
     @property
     def loss_share(self) -> float:
-        """What the logs lost to queries beyond the tokens that those had."""
+        """Return the share that logs lost to queries, beyond the queries' own tokens."""
         return 1 - self.asked.tokens_per_s / self.alone.tokens_per_s
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
-    """Return the smallest value that so many per cent of the values do not exceed. ValueError without values."""
+    """Return the smallest value that `percent` per cent of the values do not exceed. Raises ValueError without values."""
     if not values:
         raise ValueError("nothing was measured")
     return sorted(values)[max(ceil(len(values) * percent / 100), 1) - 1]
 
 
 def wait_and_embed_s(answered: Answered) -> float:
-    """Return a question's wait for the engine and its time in it; all of its time if the worker does not say."""
+    """Return a question's wait for the engine plus its time in it; its total time if the worker reports none."""
     return answered.seconds["wait"] + answered.seconds["embed"] if answered.seconds else answered.total_s
 
 
@@ -65,7 +65,7 @@ def parts_ms(answered: Sequence[Answered]) -> dict[str, dict[str, float]]:
 
 
 def outcomes(answered: Sequence[Answered]) -> dict[str, int]:
-    """Count what became of the questions: `hits`, `open`, or the code of an error."""
+    """Count the questions by outcome: `hits`, `open`, or the code of an error."""
     return dict(Counter(one.outcome for one in answered))
 
 

@@ -1,6 +1,6 @@
-"""The runs of `benchmarks.query_latency`: an idle index, asked now and then and by many users; a loaded one; one lane for all.
+"""The runs of `benchmarks.query_latency`: an idle index under few and many users, a loaded index, and a single lane.
 
-Each opens a service of its own, asks it, and leaves it. Questions, their moments and the lines are seeded.
+Each opens its own service, queries it, and closes it. Questions, their times and the lines are seeded.
 """
 
 import contextlib
@@ -61,7 +61,7 @@ class Loaded(NamedTuple):
 
 
 class Questions:
-    """Hands out questions, other ones each time, and counts their tokens as the worker will.
+    """Hands out new questions each time, and counts their tokens as the worker will.
 
     Thread: main.
     """
@@ -71,7 +71,7 @@ class Questions:
         self._words, self._seed = words, _SEED
 
     def take(self, count: int) -> list[str]:
-        """Return so many."""
+        """Return `count` new questions."""
         self._seed += 1
         return distinct_questions(self._words, self._seed, count)
 
@@ -89,7 +89,7 @@ class Questions:
 
 
 def ask(side: Side, questions: Questions, seconds: float, patience_s: float) -> tuple[list[Answered], Stretch, float]:
-    """Ask for some seconds; returns what became of it with moments from 0 on, what the engine did meanwhile, and when it began."""
+    """Ask for some seconds; return the outcomes with times from 0, the engine's work meanwhile, and the start time."""
     times = questions.moments(seconds)
     texts = questions.take(len(times))
     start_s = time.monotonic() + _SOON_S
@@ -100,7 +100,7 @@ def ask(side: Side, questions: Questions, seconds: float, patience_s: float) -> 
 
 
 def _watch(side: Side, start_s: float, seconds: float, query_tokens: int) -> Stretch:
-    """Count what the engine does between two moments."""
+    """Count the engine's work between two times."""
     time.sleep(max(start_s - time.monotonic(), 0.0))
     first, began_s = side.log_tokens, time.monotonic()
     time.sleep(max(start_s + seconds - time.monotonic(), 0.0))
@@ -116,7 +116,7 @@ def saturated(settings: Settings, model: LoadedModel, folder: Path, words: Seque
 
 
 def measure_ours(settings: Settings, model: LoadedModel, folder: Path, words: Sequence[str], plan: Plan) -> Loaded:
-    """Let stretches with questions and without take turns."""
+    """Alternate intervals with and without questions."""
     found = Loaded([], [], [])
     each_s = plan.seconds / plan.rounds
     with contextlib.closing(Questions(settings, model, words)) as questions, saturated(settings, model, folder, words, fifo=False) as side:
@@ -134,7 +134,7 @@ def measure_ours(settings: Settings, model: LoadedModel, folder: Path, words: Se
 
 
 def measure_fifo(settings: Settings, model: LoadedModel, folder: Path, words: Sequence[str], plan: Plan) -> list[Answered]:
-    """Ask a service that has one lane."""
+    """Query a service with a single lane."""
     with contextlib.closing(Questions(settings, model, words)) as questions, saturated(settings, model, folder, words, fifo=True) as side:
         return ask(side, questions, plan.seconds, plan.patience_s)[0]
 
@@ -142,14 +142,14 @@ def measure_fifo(settings: Settings, model: LoadedModel, folder: Path, words: Se
 def measure_idle(
     settings: Settings, model: LoadedModel, folder: Path, words: Sequence[str], plan: Plan
 ) -> tuple[list[Answered], dict[str, Any]]:
-    """Ask a service that has indexed all it was given: now and then, and by many users at once."""
+    """Query an idle service: first at a low rate, then with many users at once."""
     lines = _lines(plan)
     with opened(settings, model, folder) as side:
         with fed(side, iter(lines)) as count:
             await_that(lambda: sum(side.service.pipeline.log_ledger.committed().values()) >= len(lines) == count.sent, side)
         shared = words_of((line.decode("utf-8", "replace") for line in lines), words)
         with contextlib.closing(Questions(settings, model, shared if len(shared) > QUERY_WORDS else words)) as questions:
-            ask(side, questions, 2.0, _ANSWER_S)  # what is done once: compiled patterns, memory
+            ask(side, questions, 2.0, _ANSWER_S)  # warm-up: compiled patterns, memory
             idle = ask(side, questions, plan.seconds, _ANSWER_S)[0]
             seconds = plan.seconds * _CLOSED_SHARE
             texts = {"distinct": questions.take(int(seconds * _DISTINCT_PER_S)), "repeated": questions.take(REPEATED)}

@@ -1,7 +1,7 @@
-"""The services that `benchmarks.query_latency` asks: each with a broker, a folder and a client process of its own.
+"""The services that `benchmarks.query_latency` queries, each with its own broker, folder and client process.
 
-They are wired by the worker itself, on threads of this process as `vectail demo` has them. What differs on the FIFO side is two classes:
-its embed lane knows no urgency, and its batcher counts a query as one more log text. All else, the caps too, is the same build.
+The worker's own code wires them, on threads of this process as in `vectail demo`. The FIFO side differs in two classes: its embed lane has
+no urgency, and its batcher treats a query as one more log text. All else, caps included, is the same build.
 """
 
 import threading
@@ -32,7 +32,7 @@ _LOOK_S = 0.05
 _FILL_S = 300.0
 _TOPIC_S = 60.0
 _DRAIN_S = 0.5
-"""A service under load is left, not drained: thousands of lines wait in it."""
+"""A service under load is abandoned, not drained: thousands of lines wait in it."""
 
 
 class BatchTime(NamedTuple):
@@ -51,12 +51,12 @@ class FifoLane(Lane[EncodedChunk | EncodedQuery]):
     """
 
     def put(self, entries: Sequence[EncodedChunk | EncodedQuery], *, urgent: bool = False) -> None:  # noqa: ARG002 - that is the difference
-        """Add a list behind what is there."""
+        """Add a list at the end."""
         super().put(entries)
 
 
 class FifoBatcher(Batcher[EncodedQuery, EncodedChunk]):
-    """A query waits behind the log texts that came before it; there is never a query to make room for.
+    """A query waits behind the log texts that arrived before it; no batch makes room for queries.
 
     Thread: one, the embed stage's.
     """
@@ -77,7 +77,7 @@ class FifoBatcher(Batcher[EncodedQuery, EncodedChunk]):
 
 
 class WatchedHandoff(BatchHandoff[EmbedBatch, Computed]):
-    """Remembers how long each batch took.
+    """Records how long each batch took.
 
     Thread: as `BatchHandoff`; `batches` any.
     """
@@ -85,7 +85,7 @@ class WatchedHandoff(BatchHandoff[EmbedBatch, Computed]):
     batches: list[BatchTime]
 
     def take_results(self) -> list[Computed]:
-        """Take results, and note their times."""
+        """Take results, and record their times."""
         found = super().take_results()
         for batch, _, _, started_s, ended_s, *_ in found:
             tokens = sum(len(log.ids) for log in batch.logs)
@@ -112,7 +112,7 @@ class Kept:
 
 
 class Side(NamedTuple):
-    """A running service, and who asks it."""
+    """A running service and its client."""
 
     settings: Settings
     service: Service
@@ -122,18 +122,18 @@ class Side(NamedTuple):
 
     @property
     def log_tokens(self) -> int:
-        """How many tokens of log templates it has embedded."""
+        """Return how many tokens of log templates it has embedded."""
         return self.service.pipeline.embed.tally.tokens
 
     @property
     def waiting_texts(self) -> int:
-        """How many texts wait for the engine."""
+        """Return how many texts wait for the engine."""
         return len(self.service.pipeline.embed.batcher)
 
 
 @contextmanager
 def opened(settings: Settings, model: LoadedModel, folder: Path, *, fifo: bool = False) -> Iterator[Side]:
-    """Open a service on a new broker and a new folder; it is left at the end, whatever waits in it."""
+    """Open a service on a new broker and a new folder; abandon it at the end, whatever waits in it."""
     with ExitStack() as stack:
         broker = EmbeddedBroker()
         stack.callback(broker.close)
@@ -172,7 +172,7 @@ def _settings(settings: Settings, bootstrap_servers: str, folder: Path) -> Setti
 
 
 def _touch_topics(settings: Settings) -> None:
-    """The embedded broker makes a topic when somebody first asks for it."""
+    """Ask for the topic: the embedded broker creates it on first use."""
     kafka = settings.kafka
     producer = KafkaProducer(kafka.bootstrap_servers, {}, say=lambda _line: None)
     for topic in (*kafka.topics, kafka.query_topic, kafka.reply_topic, kafka.dead_letter_topic):
@@ -182,7 +182,7 @@ def _touch_topics(settings: Settings) -> None:
 
 @contextmanager
 def fed(side: Side, lines: Iterator[bytes]) -> Iterator[FeedProgress]:
-    """Feed the log topic on a thread, as far ahead as the embedded broker holds, until the end of the lines or of the block."""
+    """Feed the log topic on a thread, as far ahead as the embedded broker can hold, until the lines or the block end."""
     stop = threading.Event()
     failures: list[Exception] = []
     count = FeedProgress()
@@ -206,7 +206,7 @@ def fed(side: Side, lines: Iterator[bytes]) -> Iterator[FeedProgress]:
 
 
 def await_that(condition: Callable[[], bool], side: Side) -> None:
-    """Wait for the service to get there. Raises CommandFailed if it ends, SystemExit if it takes too long."""
+    """Wait for the condition. Raises CommandFailed if the service ends, SystemExit if it takes too long."""
     until_s = time.monotonic() + _FILL_S
     while not condition():
         side.running.check()

@@ -1,6 +1,6 @@
-"""What is fed and what is asked, all of it seeded: words that no mask takes out, in an order that does not come twice.
+"""Seeded lines and questions for `benchmarks.query_latency`: words that no mask removes, in an order that never repeats.
 
-Pure but for the model's own list of words, which is the dictionary. Called by `benchmarks.query_latency`.
+Pure, except that the dictionary is the model's vocabulary.
 """
 
 import json
@@ -10,14 +10,14 @@ from pathlib import Path
 from random import Random
 
 LINE_WORDS = 54
-"""56 tokens with the two that the model adds: about what lines of real logs have."""
+"""56 tokens with the two that the model adds: about the length of real log lines."""
 QUERY_WORDS = 8
-"""10 tokens: what the questions of `benchmarks.retrieval` have in the mean."""
+"""10 tokens: the mean of the questions of `benchmarks.retrieval`."""
 _LEAST_LETTERS, _MOST_LETTERS = 4, 12
 
 
 def dictionary(tokenizer_json: Path) -> list[str]:
-    """Return the whole words of a model's vocabulary: a token each, and nothing in them that looks like an identifier."""
+    """Return the whole words of a model's vocabulary, one token each, that do not look like identifiers."""
     vocabulary = json.loads(tokenizer_json.read_text(encoding="utf-8"))["model"]["vocab"]
     return sorted(word for word in vocabulary if _is_word(word))
 
@@ -27,12 +27,12 @@ def _is_word(word: str) -> bool:
 
 
 def words_of(lines: Iterable[str], words: Iterable[str]) -> list[str]:
-    """Return those of the words that the lines have: questions of these share words with what is searched."""
+    """Return the words that occur in the lines, so that questions share words with the index."""
     return sorted({word for line in lines for word in re.findall(r"[a-z]+", line)}.intersection(words))
 
 
 def distinct_lines(words: Sequence[str], seed: int) -> Iterator[bytes]:
-    """Yield lines without end; each has a template of its own, so that it costs the engine its tokens."""
+    """Yield endless lines, each with its own template, so that the engine must embed each."""
     random = Random(seed)
     while True:
         yield " ".join(random.choices(words, k=LINE_WORDS)).encode()
@@ -48,7 +48,7 @@ def distinct_questions(words: Sequence[str], seed: int, count: int) -> list[str]
 
 
 def poisson_times(rate_per_s: float, seconds: float, seed: int) -> list[float]:
-    """Return the moments, in seconds from 0, at which a Poisson process of that rate asks within `seconds`."""
+    """Return the event times of a Poisson process of that rate within `seconds`, in seconds from 0."""
     random = Random(seed)
     times: list[float] = []
     now_s = random.expovariate(rate_per_s)

@@ -1,4 +1,4 @@
-"""What masking saves, and whether it costs retrieval: lines of one label as neighbours, and answers to questions.
+"""What masking saves, and whether it degrades retrieval: lines of one label as neighbours, and answers to questions.
 
     python -m benchmarks.retrieval [--logs DIR] [--engine auto|vllm|llama] [--quick] [--json]
 
@@ -25,7 +25,6 @@ from benchmarks.retrieval_scores import Indices, neighbour_shares, recall
 from consumers.text.chunk import Chunker
 from consumers.text.mask import Masker, MaskMode
 from sinks.row import TEXT_BYTES
-from worker.embedding.engine.engine import normalized
 from worker.embedding.loaded import LoadedModel, load_model
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.vectors import Vectors
@@ -41,14 +40,14 @@ _SEED = 7
 
 
 class Choice(NamedTuple):
-    """Which lines are embedded, the same in every mode: numbers of lines, ascending."""
+    """The lines to embed, the same in every mode: ascending line numbers."""
 
     neighbours: list[int]
     answers: list[int]
 
     @classmethod
     def of(cls, labels: Sequence[Label], sample_lines: int, lines_of_a_label: int | None) -> "Choice":
-        """Draw as many lines of each file for neighbours; for answers take all lines, or some of each label."""
+        """Draw equally many lines of each file for neighbours; for answers take all lines, or some of each label."""
         random = Random(_SEED)
         by_file: dict[str, list[int]] = {}
         by_label: dict[Label, list[int]] = {}
@@ -62,7 +61,7 @@ class Choice(NamedTuple):
 
 
 class Reader:
-    """Lines as one mode of masking embeds them; equal texts have one number, and one vector.
+    """Lines as one masking mode embeds them; equal texts share one number and one vector.
 
     Thread: main.
     """
@@ -81,7 +80,7 @@ class Reader:
         )
 
     def read(self, lines: Sequence[str], choice: Choice, questions: Sequence[str]) -> Read:
-        """Chunk and mask all lines; embed those that were chosen, and the questions."""
+        """Chunk and mask all lines; embed the chosen ones and the questions."""
         numbers: dict[str, int] = {}
         texts = [[numbers.setdefault(piece.masked, len(numbers)) for piece in pieces] for pieces in self._chunker.split(lines)]
         tokens = self._tokenizer.count([self._document_prefix + text for text in numbers])
@@ -93,7 +92,7 @@ class Reader:
         return Read(texts, tokens, vectors, asked)
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
-        """Embed in batches of texts of about the same length; float32[n, dim], of unit length."""
+        """Embed in batches of similar length; return float32[n, dim] of unit length."""
         encoded = self._tokenizer.encode(texts)
         vectors = np.empty((len(texts), self._engine.dim), dtype=np.float32)
         lengths = encoded.counts()
@@ -104,11 +103,11 @@ class Reader:
                 batch = []
             if text is not None:
                 batch.append(text)
-        return normalized(vectors)
+        return vectors
 
 
 def neighbours_of(read: Read, labels: Indices, lines: Sequence[int]) -> dict[int, float]:
-    """Return line → share of its ten nearest that have its label; without lines that are alone of their label."""
+    """Return line → share of its ten nearest with the same label, without lines whose label is unique."""
     firsts = np.array([read.texts[line][0] for line in lines])
     texts, numbers = np.unique(firsts, return_inverse=True)
     shares = neighbour_shares(read.vectors[texts], numbers, labels[list(lines)])
@@ -116,7 +115,7 @@ def neighbours_of(read: Read, labels: Indices, lines: Sequence[int]) -> dict[int
 
 
 def recalls_of(read: Read, labels: Indices, lines: Sequence[int], relevant: Sequence[Sequence[int]]) -> list[float]:
-    """Return for each question the share of its labels among the first ten."""
+    """Return each question's share of its labels among the first ten."""
     pairs = np.array([(text, labels[line]) for line in lines for text in read.texts[line]])
     return [
         recall(question, read.vectors, pairs[:, 0], pairs[:, 1], labels_of)
@@ -125,7 +124,7 @@ def recalls_of(read: Read, labels: Indices, lines: Sequence[int], relevant: Sequ
 
 
 def compare(model: LoadedModel, lines: Sequence[LabelledLine], questions: Sequence[Question], choice: Choice) -> dict[str, Any]:
-    """Read all lines in both modes; returns what `--json` prints."""
+    """Read all lines in both modes; return what `--json` prints."""
     numbers = {label: number for number, label in enumerate(sorted({line.label for line in lines}))}
     labels = np.array([numbers[line.label] for line in lines])
     relevant = [[numbers[label] for label in question.relevant] for question in questions]

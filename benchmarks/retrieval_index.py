@@ -1,6 +1,6 @@
-"""Lines in an index of a running service, and who asks it: for the benchmarks that look at answers and not at time.
+"""An index of lines in a running service, and a way to query it, for benchmarks of answers rather than of time.
 
-A hit is told by its place: line i of those that were fed lies in partition i modulo their number, as `producers.feed` promises.
+A hit's partition and offset identify its line: line i of the feed goes to partition i modulo their number, as `producers.feed` promises.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,16 +14,16 @@ from worker.embedding.loaded import LoadedModel
 from worker.settings.settings import Settings
 
 _PARTITIONS = 4
-"""Of a topic of the embedded broker."""
+"""Partitions of a topic of the embedded broker."""
 _ANSWER_S = 60.0
 
 Ask = Callable[[Mapping[str, object]], list[dict[str, Any]]]
-"""Takes a request, returns its hits. Raises SystemExit when there are none to speak of: an error, or an answer that a bound cut."""
+"""Takes a request, returns its hits. Raises SystemExit for an error, or for an answer that a bound cut short."""
 
 
 @contextmanager
 def indexed(settings: Settings, model: LoadedModel, folder: Path, lines: Sequence[str]) -> Iterator[Ask]:
-    """Index the lines in a new folder, with full-text search, and lend out who asks; a line that is empty has no row."""
+    """Index the lines in a new folder, with full-text search, and yield a way to query it; an empty line has no row."""
     settings = settings.model_copy(update={"milvus": settings.milvus.model_copy(update={"bm25": "on"})})
     with opened(settings, model, folder) as side:
         with fed(side, (line.encode() for line in lines)) as count:
@@ -44,5 +44,5 @@ def indexed(settings: Settings, model: LoadedModel, folder: Path, lines: Sequenc
 
 
 def line_of(hit: Mapping[str, Any]) -> int:
-    """Return which of the lines a hit is, counted from 0."""
+    """Return the number of a hit's line, from 0."""
     return int(hit["offset"]) * _PARTITIONS + int(hit["partition"])

@@ -1,15 +1,15 @@
-"""Modes of search on labelled logs: by meaning against by meaning and words, over the worker's own way to ask.
+"""Search modes on labelled logs: dense (by meaning) against hybrid (by meaning and words), through the worker's own queries.
 
     python -m benchmarks.retrieval_modes [--logs DIR] [--engine auto|vllm|llama] [--quick] [--json]
 
-Caveats as in `benchmarks.retrieval`, whose questions and labels these are; but here a running worker is asked, so what is compared is
-what a person gets: hits under the bounds of a real search, not scores of all texts.
+Caveats as in `benchmarks.retrieval`, whose questions and labels these are. But here a running worker answers, so the comparison is of
+what a user gets: hits within the bounds of a real search, not scores of all texts.
 
 - recall@10: labels in the order of a question's hits; relevant ones among the first ten, of at most ten.
-- p@10 of questions: share of the ten hits that is relevant. A hit is one of the worker's templates; where fewer than ten are
-  relevant, not all hits can be.
-- p@10 of lines: lines of the logs asked for as they stand, as many of each file (seeded), up to ten hits of one template. Share of the ten
-  others with the same label, of as many as there are; a line alone of its label is left out.
+- p@10 of questions: share of relevant ones among the ten hits. A hit is one of the worker's templates; if fewer than ten are relevant, not
+  all hits can be.
+- p@10 of lines: queries are unchanged lines of the logs, equally many of each file (seeded), with up to ten hits of one template. Share of
+  the ten other lines with the same label, or of as many as exist; a line with a unique label is left out.
 - Found first: share of questions whose first hit is relevant.
 """
 
@@ -35,12 +35,12 @@ from worker.settings.settings import load_settings
 MODES = ("dense", "hybrid")
 SAMPLE_LINES, QUICK_SAMPLE_LINES = 400, 80
 DEEP = 100
-"""Hits that are searched for ten labels."""
+"""Hits to search for ten labels."""
 _DIGITS = 4
 
 
 class Scores(NamedTuple):
-    """What one mode reached, of each question and of each line."""
+    """The scores of one mode, by question and by line."""
 
     recall: list[float]
     precision: list[float]
@@ -59,12 +59,12 @@ def recall_of(labels: Sequence[Label], relevant: frozenset[Label]) -> float:
 
 
 def precision_of(labels: Sequence[Label], relevant: frozenset[Label]) -> float:
-    """Return which share of the first ten hits is relevant; a hit that is missing is not."""
+    """Return the relevant share of the first ten hits; a missing hit counts as irrelevant."""
     return sum(label in relevant for label in labels[:FIRST]) / FIRST
 
 
 def neighbours_of(line: int, hits: Sequence[int], labels: Sequence[Label], others: Mapping[Label, int]) -> float | None:
-    """Return which share of a line's ten hits besides itself has its label, as far as there are so many; None if there are none."""
+    """Return the share of a line's ten other hits with its label, or of as many as exist; None if there are none."""
     possible = min(FIRST, others[labels[line]])
     beside = [hit for hit in dict.fromkeys(hits) if hit != line][:FIRST]
     return sum(labels[hit] == labels[line] for hit in beside) / possible if possible else None
@@ -73,7 +73,7 @@ def neighbours_of(line: int, hits: Sequence[int], labels: Sequence[Label], other
 def ask_all(
     ask: Ask, mode: str, labels: Sequence[Label], texts: Sequence[str], questions: Sequence[Question], lines: Sequence[int]
 ) -> Scores:
-    """Ask every question and for every line in one mode."""
+    """Query every question and every line in one mode."""
     counts: dict[Label, int] = {}
     for label in labels:
         counts[label] = counts.get(label, 0) + 1
@@ -124,7 +124,7 @@ def show_table(figures: Mapping[str, Any], show: Callable[[str], None]) -> None:
 
 
 def main(show: Callable[[str], None] = print) -> None:
-    """Index the logs, ask in both modes, and show the figures."""
+    """Index the logs, query in both modes, and show the figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--logs", type=Path, default=LOGS, help=f"folder of NAME.log with NAME.csv, as LogHub has them (default: {LOGS})")
     parser.add_argument("--engine", choices=("auto", "vllm", "llama"), default="llama")

@@ -1,6 +1,6 @@
-"""From what was read in both modes to figures: tokens saved, neighbours and answers, in all and of each file.
+"""Turns the measurements of both modes into figures: tokens saved, neighbours and answers, in all and by file.
 
-Pure: `benchmarks.retrieval` gives it what was measured, and prints what it returns.
+Pure: `benchmarks.retrieval` passes the measurements in and prints the result.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,10 +21,7 @@ CAVEATS = (
 
 
 class Read(NamedTuple):
-    """All lines as one mode of masking embeds them.
-
-    Thread: any.
-    """
+    """All lines as one masking mode embeds them."""
 
     texts: list[list[int]]
     """Numbers of the texts of each line: one a chunk."""
@@ -35,16 +32,16 @@ class Read(NamedTuple):
     questions: Vectors
 
     def spent(self, lines: Sequence[int]) -> Spent:
-        """What these lines cost from a cold cache."""
+        """Return the cost of these lines from a cold cache."""
         return spend([text for line in lines for text in self.texts[line]], self.tokens)
 
     def spent_again(self) -> Spent:
-        """What all lines cost when they come a second time."""
+        """Return the cost of all lines when they come a second time."""
         stream = [text for texts in self.texts for text in texts]
         return spend(stream, self.tokens, set(stream))
 
     def distinct(self, lines: Sequence[int]) -> int:
-        """How many texts these lines are."""
+        """Return the number of different texts of these lines."""
         return len({text for line in lines for text in self.texts[line]})
 
 

@@ -1,7 +1,7 @@
-"""How well vectors find what people labelled alike: the first ten, with fair ties.
+"""Scores how well vectors find lines with the same label: the first ten, with fair ties.
 
-Pure: `benchmarks.retrieval` gives it vectors, labels and token counts. Equal texts have equal vectors, so masked lines tie all the time. An
-order among equal scores would be luck; what is counted is the *mean over all their orders*, and no seed is in it.
+Pure: `benchmarks.retrieval` passes in vectors, labels and token counts. Equal texts have equal vectors, so masked lines tie often. Any one
+order of equal scores would be luck, so the score is the *mean over all their orders*, without a seed.
 """
 
 from collections.abc import Collection, Sequence
@@ -24,11 +24,11 @@ class Spent(NamedTuple):
     tokens: int
     """Of all texts."""
     embedded_tokens: int
-    """Of those that were not known, once each."""
+    """Of unknown texts, once each."""
 
     @property
     def saved_share(self) -> float:
-        """Share of the tokens that no engine saw."""
+        """Return the share of the tokens that the engine did not have to embed."""
         return 1 - self.embedded_tokens / max(self.tokens, 1)
 
 

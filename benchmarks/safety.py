@@ -1,4 +1,4 @@
-"""What safety costs: the worker as it is, against one whose client commits by itself and whose rows have ids that only count up.
+"""The cost of safety: the worker as it is, against one whose client commits automatically and whose rows have sequential ids.
 
     python -m benchmarks.safety [--quick] [--json]
 
@@ -6,8 +6,8 @@ Caveats first. One process on one machine: embedded broker, worker and Milvus Li
 process is quicker than one over a network (there are few: one a second). The engine is made up, so that it is not the limit: with a real
 one the cost is a smaller share. The same records lie in the topic for both sides; each run reads them from the beginning, in a group of
 its own, into a new folder. In each round both sides run twice, in turns, and a share is taken within a round; a first round warms up and
-is not counted. Time that passes is what counts to a user. Beside it are processor time of all threads and the fastest run of either side,
-both of which depend less on what else the machine does. Both sides upsert: a plain insert is not what is compared.
+is not counted. Elapsed time is what matters to a user. Processor time of all threads and the fastest run of each side are shown too, since
+other load affects them less. Both sides upsert: the comparison does not include a plain insert.
 """
 
 import argparse
@@ -59,7 +59,7 @@ def filled_topic(lines: int) -> Iterator[Settings]:
 
 
 def measure(settings: Settings, folder: Path, *, lines: int, rounds: int) -> list[Round]:
-    """Let both sides take turns; each run leaves its index in `folder`."""
+    """Run both sides in turns; each run leaves its index in `folder`."""
     found: list[Round] = []
     model = made_up_model(settings)
     for number in range(rounds):
@@ -113,7 +113,7 @@ def show_table(figures: dict[str, Any], show: Callable[[str], None]) -> None:
 
 
 def main(show: Callable[[str], None] = print) -> None:
-    """Measure both sides and show what lies between them."""
+    """Measure both sides and show their difference."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help=f"{QUICK_LINES} lines instead of {LINES}, {QUICK_ROUNDS} rounds, not {ROUNDS}")
     parser.add_argument("--json", action="store_true", help="print one object of figures and nothing else")

@@ -32,10 +32,7 @@ _LEAVE_S = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
-    """What one run took.
-
-    Thread: any.
-    """
+    """The measurements of one run."""
 
     wall_s: float
     """From the first records to the last acknowledgement, and the commit of it."""

@@ -1,4 +1,4 @@
-"""What differs between the two sides of `benchmarks.safety`, and what watches them; and an engine that is not the limit.
+"""The differences between the two sides of `benchmarks.safety`, their instrumentation, and an engine that is not the bottleneck.
 
 Called by `benchmarks.safety_run`. Unsafe is a source whose client commits by itself what it has delivered, and a sink whose rows
 have other ids in every run; all else is the worker's own on both sides.
@@ -26,7 +26,7 @@ from worker.embedding.model.vectors import TokenIds, Vectors
 from worker.settings.settings import Settings
 
 AUTO_COMMIT = {"enable.auto.commit": "true", "enable.auto.offset.store": "true"}
-"""Every 5 seconds, the client's own default, and whatever it has handed out."""
+"""Commit everything handed out, every 5 seconds: the client's own default."""
 
 
 class MadeUpEngine:
@@ -50,7 +50,7 @@ class MadeUpEngine:
         return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: it holds no resources."""
 
 
 def made_up_model(settings: Settings) -> LoadedModel:
@@ -76,7 +76,7 @@ class Moment(NamedTuple):
 
 
 class Watched:
-    """A `KafkaSource` that remembers when its first records came; `commits=False` leaves commits to its client.
+    """A `KafkaSource` that records when its first records arrived; `commits=False` leaves commits to its client.
 
     Thread: one, the poller's.
     """
@@ -88,7 +88,7 @@ class Watched:
         self.accepted: dict[Partition, int] = {}
         """Next offsets that the worker has committed."""
         self.commit_s = 0.0
-        """How long the latest commit took."""
+        """Return how long the latest commit took."""
 
     def subscribe(self, rebalance: Rebalance) -> None:
         """Join the group."""
@@ -159,7 +159,7 @@ class AutoIds(MilvusSink):
     """
 
     rename_s = 0.0
-    """What renaming took: an unsafe worker would make no other id first, so this is not counted against it."""
+    """Time spent on renaming; not counted, because an unsafe worker would not make another id first."""
     _numbers = itertools.count(secrets.randbits(60))
 
     def upsert_lines(self, rows: Sequence[LineRow]) -> None:

@@ -53,7 +53,7 @@ Rates = dict[str, list[float]]
 
 
 class Stream:
-    """Lines without end, each once; a template comes with the first of its lines.
+    """Endless different lines; a template comes with its first line.
 
     Thread: one.
     """
@@ -96,7 +96,7 @@ class Stream:
 
 
 def measure(sides: Sequence[Side], *, lines: int, alone: int, rounds: int, dim: int = DIM) -> Rates:
-    """Let the sides take turns, and see that all of it was stored."""
+    """Run the sides in turns, and check that everything was stored."""
     stream = Stream(dim)
     rates: Rates = {side.name: [] for side in sides}
     stored = {side.name: (0, 0) for side in sides}
@@ -129,7 +129,7 @@ def measure(sides: Sequence[Side], *, lines: int, alone: int, rounds: int, dim: 
 
 @contextmanager
 def lite_sides(dim: int = DIM) -> Iterator[list[Side]]:
-    """Open all sides in local folders: ours in one of its own, as the worker has it, the others in another."""
+    """Open all sides in local folders: ours alone in one, as in the worker, the others in another."""
     with tempfile.TemporaryDirectory(prefix="vectail-bench-") as name, ExitStack() as stack:
         local = LocalMilvus(Path(name) / "others")
         stack.callback(local.close)
@@ -139,7 +139,7 @@ def lite_sides(dim: int = DIM) -> Iterator[list[Side]]:
 
 @contextmanager
 def server_sides(uri: str, dim: int = DIM) -> Iterator[list[Side]]:
-    """Open all sides on a server, in collections of their own, which go at the end."""
+    """Open all sides on a server, in their own collections, which are dropped at the end."""
     with ExitStack() as stack:
         place = Place(uri, local=False, prefix=f"bench_{uuid.uuid4().hex[:8]}", dim=dim)
         yield _open(stack, place, place)

@@ -21,11 +21,11 @@ from sinks.row import LineRow, TemplateRow
 
 TIMEOUT_S = 60.0
 _NO_PINGS = {"grpc.keepalive_time_ms": 2**31 - 1, "grpc.keepalive_permit_without_calls": False}
-"""Milvus Lite's server hangs up on a client that pings an idle connection."""
+"""Milvus Lite's server closes the connection of a client that pings while idle."""
 
 
 class Batch(NamedTuple):
-    """Lines, and the templates among theirs that nobody has stored yet, in every shape that a side takes; made before anything is timed."""
+    """Lines and their new templates, in every shape that a side needs; made before the timed part."""
 
     templates: Sequence[TemplateRow]
     lines: Sequence[LineRow]
@@ -51,7 +51,7 @@ class Side(Protocol):
 
     @property
     def name(self) -> str:
-        """What figures call it."""
+        """The side's name in the figures."""
 
     def store(self, batch: Batch) -> None:
         """Return when all of it is acknowledged."""
@@ -72,7 +72,7 @@ class Ours:
     name = "sink"
 
     def __init__(self, place: Place) -> None:
-        """`place.uri` may be a local folder: nobody else is in it."""
+        """`place.uri` may be a local folder that no other client uses."""
         self._place = place
         self._collection = f"{place.prefix}_sink"
         settings = MilvusSettings(uri=place.uri, collection=self._collection, bm25="off", timeout_s=TIMEOUT_S)

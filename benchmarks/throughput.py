@@ -24,7 +24,7 @@ LINES = 20_000
 
 
 def measure(files: tuple[str, ...], *, folder: Path) -> tuple[dict[str, Any], dict[str, float]]:
-    """Index the files once into `folder`; returns the demo's figures and seconds by stage (processor time; engine and sink: elapsed)."""
+    """Index the files once into `folder`; return the demo's figures and seconds by stage (processor time; engine and sink: elapsed)."""
     stages: dict[str, float] = {}
 
     def look(service: Service) -> None:
@@ -37,7 +37,7 @@ def measure(files: tuple[str, ...], *, folder: Path) -> tuple[dict[str, Any], di
 
 
 def synthetic_file(folder: Path, lines: int) -> str:
-    """Write synthetic lines to a file; returns its path."""
+    """Write synthetic lines to a file; return its path."""
     from producers.log_feed import synthetic_lines  # noqa: PLC0415 - only without files
 
     file = folder / "synthetic.log"

@@ -1,4 +1,4 @@
-"""Lines tokenised per second: vectail's tokenizer, and what else could be called, side by side.
+"""Lines tokenised per second: vectail's tokenizer and its alternatives, side by side.
 
     python -m benchmarks.tokenize [FILES…] [--quick] [--json]
 
@@ -42,7 +42,7 @@ _SEED = 7
 
 
 class Side(NamedTuple):
-    """One of those that are compared.
+    """One side of the comparison.
 
     Thread: each of `calls` has one of its own; the rest is the main thread's.
     """
@@ -54,21 +54,18 @@ class Side(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Figures for one number of threads.
-
-    Thread: any.
-    """
+    """Figures for one number of threads."""
 
     threads: int
     lines_per_s: dict[str, list[float]]
     """Of each side, in each round."""
     equal: dict[str, bool]
-    """Of each other side: whether vectail's ids are the same, row by row."""
+    """For each other side, whether vectail's ids are the same, row by row."""
     tokens_per_line: float
     foreign_share: float
 
     def times(self, other: str) -> list[float]:
-        """How many times the other side's rate vectail's was, in each round; none without that side."""
+        """Return vectail's rate divided by the other side's, by round; empty without that side."""
         if other not in self.lines_per_s:
             return []
         return [ours / theirs for ours, theirs in zip(self.lines_per_s[OURS], self.lines_per_s[other], strict=True)]
@@ -76,7 +73,7 @@ class Measured(NamedTuple):
 
 @contextmanager
 def open_sides(model: PreparedModel, threads: int) -> Iterator[tuple[dict[str, Side], list[Tokenizer]]]:
-    """Load everything that is compared, once a thread; yields the sides by name, and vectail's tokenizers."""
+    """Load every side, once a thread; yield the sides by name, and vectail's tokenizers."""
     ours = [Tokenizer(model) for _ in range(threads)]
     batch = tokenizers.Tokenizer.from_file(str(model.tokenizer_json))
     batch.no_padding()
@@ -144,7 +141,7 @@ def measure(model: PreparedModel, lines: list[str], threads: int, rounds: int) -
 
 
 def _run(side: Side, lines: list[str], pool: ThreadPoolExecutor) -> tuple[float, list[Any]]:
-    """Give each call its share of the lines, at once; returns lines a second and what the calls returned."""
+    """Give each call its share of the lines, at once; return lines a second and the calls' results."""
     share = -(-len(lines) // len(side.calls))
     shares = [lines[number * share : (number + 1) * share] for number in range(len(side.calls))]
     began = time.perf_counter()

@@ -4,18 +4,22 @@ A test's fixtures say which servers and models it needs; the mark `process` says
 because a test that starts a process fails under `--quick`.
 """
 
+import multiprocessing.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import hypothesis
 import pytest
 
 SERVERS = frozenset({"kafka", "milvus", "mock_kafka"})
-MODELS = frozenset({"prepared_model", "transformers_installed", "vllm_installed"})
+MODELS = frozenset({"model", "prepared_model", "transformers_installed", "vllm_installed"})
+"""`model` is that of the fault tests."""
 EXAMPLES = 20
 """Of each property that sets no number of its own."""
-_STARTS = frozenset({"os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "subprocess.Popen"})
-"""Audit events."""
+_SPAWN = "multiprocessing.util.spawnv_passfds"
+_STARTS = frozenset({"os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "subprocess.Popen", _SPAWN})
+"""Audit events: Python's own, and ours for multiprocessing's "spawn" and "forkserver", which raise none."""
 
 
 class ProcessStarted(BaseException):
@@ -27,6 +31,8 @@ class Quick:
 
     def __init__(self) -> None:
         self._running = False
+        self._spawn = multiprocessing.util.spawnv_passfds
+        multiprocessing.util.spawnv_passfds = self._audited_spawn
         sys.addaudithook(self._audit)
         usual = hypothesis.settings.get_profile(hypothesis.settings.get_current_profile_name())
         hypothesis.settings.register_profile("quick", usual, max_examples=EXAMPLES)
@@ -46,6 +52,10 @@ class Quick:
             return (yield)
         finally:
             self._running = False
+
+    def _audited_spawn(self, path: bytes, args: Sequence[Any], passfds: Sequence[int]) -> int:
+        sys.audit(_SPAWN, path, args)
+        return self._spawn(path, args, passfds)
 
     def _audit(self, event: str, _: tuple[object, ...]) -> None:
         if self._running and event in _STARTS:

@@ -8,6 +8,7 @@ highest room that it imports.
 import ast
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -224,7 +225,7 @@ def relative_imports(sources: Sequence[Source]) -> list[str]:
     return [
         f"{source.path}:{node.lineno} is a relative import"
         for source in sources
-        for node in source.nodes()
+        for node in _import_statements(source)
         if isinstance(node, ast.ImportFrom) and node.level > 0
     ]
 
@@ -240,16 +241,22 @@ def full_inits(sources: Sequence[Source]) -> list[str]:
     return found
 
 
-def _imported(source: Source) -> set[str]:
+@cache
+def _import_statements(source: Source) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    return tuple(node for node in source.nodes() if isinstance(node, ast.Import | ast.ImportFrom))
+
+
+@cache
+def _imported(source: Source) -> frozenset[str]:
     """Return every absolute module name that the file may import: for `from a import b` both `a` and `a.b`."""
     names: set[str] = set()
-    for node in source.nodes():
+    for node in _import_statements(source):
         if isinstance(node, ast.Import):
             names.update(name.name for name in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+        elif node.module and node.level == 0:
             names.add(node.module)
             names.update(f"{node.module}.{name.name}" for name in node.names)
-    return names
+    return frozenset(names)
 
 
 def _room_imports(sources: Sequence[Source]) -> dict[str, set[str]]:
@@ -262,8 +269,8 @@ def _room_imports(sources: Sequence[Source]) -> dict[str, set[str]]:
     return {room: others - {room} for room, others in imports.items()}
 
 
-def _libraries(source: Source) -> set[str]:
-    return {module.split(".", 1)[0] for module in _imported(source)} - sys.stdlib_module_names - set(PACKAGES)
+def _libraries(source: Source) -> frozenset[str]:
+    return frozenset(module.split(".", 1)[0] for module in _imported(source)) - sys.stdlib_module_names - set(PACKAGES)
 
 
 def _cycles(graph: Mapping[str, set[str]]) -> list[list[str]]:

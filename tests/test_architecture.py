@@ -4,6 +4,7 @@ import importlib.metadata
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,8 @@ LONGER: Mapping[str, str] = {
 Rule = Callable[[Sequence[Source]], list[str]]
 
 
-def _declared() -> set[str]:
+@cache
+def _declared() -> frozenset[str]:
     """Return the import names of the dependencies in pyproject.toml."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     requirements = [*project["dependencies"], *(one for extra in project.get("optional-dependencies", {}).values() for one in extra)]
@@ -53,7 +55,7 @@ def _declared() -> set[str]:
         if any(re.sub(r"[-_.]+", "-", name).lower() in wanted for name in distributions)
     }
     # An extra that is not installed here is imported under its own name.
-    return installed | {name.replace("-", "_") for name in wanted}
+    return frozenset(installed | {name.replace("-", "_") for name in wanted})
 
 
 def _no_long_files(sources: Sequence[Source]) -> list[str]:

@@ -1,1 +1,1 @@
-"""Other people's ways from text to vector, each in a process of its own, for `benchmarks.engines` to be compared with."""
+"""Other libraries that turn texts into vectors, each in its own process, for `benchmarks.engines` to compare with."""

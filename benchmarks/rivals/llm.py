@@ -1,4 +1,4 @@
-"""vLLM as its guide shows it: `LLM(…).embed(list[str])`, with the model's original folder, for it needs the tokenizer there."""
+"""vLLM as its guide shows it: `LLM(…).embed(list[str])`, with the model's original folder, because it needs the tokenizer there."""
 
 import warnings
 from pathlib import Path

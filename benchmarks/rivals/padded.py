@@ -1,4 +1,4 @@
-"""What surrounds a model that takes padded batches: tokenise, sort by length, pad, take the mean, normalise, put back in order.
+"""The steps around a model that takes padded batches: tokenise, sort by length, pad, average, normalise, restore the order.
 
 That is what sentence-transformers does for this model, done in the same way for those that bring no such thing.
 """

@@ -1,4 +1,4 @@
-"""sentence-transformers in float32: what most people call."""
+"""sentence-transformers in float32, the most common choice."""
 
 import functools
 import time

@@ -1,4 +1,4 @@
-"""The worlds in which the contract of `consumers.poller.Source` is checked: a topic, a group, and members that are driven turn by turn."""
+"""The environments that check the contract of `consumers.poller.Source`: a topic, a group, and members driven turn by turn."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ PARTITIONS = 4
 WAIT_S = 60.0
 _FETCH_S = 0.02
 _SESSION_S = 2.5
-_PATIENT_SESSION_S = 10.0  # a machine that stalls for a moment must not cost a member its partitions
+_PATIENT_SESSION_S = 10.0  # no member may lose its partitions when the machine stalls for a moment
 
 
 class World(Protocol):
@@ -30,16 +30,16 @@ class World(Protocol):
     def produce(
         self, partition: int, value: bytes | None, *, key: bytes | None = None, headers: Sequence[Header] = (), time_ms: int = 1
     ) -> None:
-        """Append a record; it is there when this returns."""
+        """Append a record; return when the broker has it."""
 
     def new_source(self, *, impatient: bool = False) -> Source:
-        """Make a member of the group; an impatient group soon throws out who does not poll."""
+        """Make a member of the group; an impatient group soon removes members that do not poll."""
 
     def committed(self, partition: int) -> int | None:
-        """Return the group's position."""
+        """Return the group's committed offset."""
 
     def stop_polling(self, source: Source) -> None:
-        """Say that `source` will not be polled until the others have its partitions."""
+        """Announce that `source` will not be polled until the others have its partitions."""
 
 
 class FakeWorld:
@@ -113,11 +113,11 @@ class KafkaWorld:
         return found.offset if found.offset >= 0 else None
 
     def stop_polling(self, source: Source) -> None:
-        """Nothing to do: the group notices by itself."""
+        """Do nothing: the group notices by itself."""
 
 
 class Member:
-    """A source and what it has said and brought; every record is checked to be of a partition that is owned.
+    """A source with its records and events; checks that every record belongs to an owned partition.
 
     Thread: the test's.
     """
@@ -130,13 +130,13 @@ class Member:
         self.at_revoke: Callable[[Sequence[Partition]], object] = lambda _partitions: None
         self.accepted: list[dict[Partition, int]] = []
         self.refused: list[dict[Partition, tuple[int, str]]] = []
-        """What became of each commit, in the order in which it was told."""
+        """The outcome of each commit, in the order of arrival."""
         self._owned: set[Partition] = set()
         self.source.subscribe(self)
 
     @property
     def owned(self) -> set[int]:
-        """The numbers of the partitions that are owned now."""
+        """The numbers of the partitions that it owns now."""
         return {partition.partition for partition in self._owned}
 
     def on_assign(self, partitions: Sequence[Partition]) -> None:
@@ -159,7 +159,7 @@ class Member:
         self.refused.append(dict(refused))
 
     def commit(self, next_offsets: Mapping[Partition, int]) -> dict[Partition, str]:
-        """Commit and poll until the outcome is there; return who was refused, and why."""
+        """Commit and poll until the outcome arrives; return the refused partitions with their reasons."""
         before = len(self.accepted)
         assert self.source.commit(next_offsets, is_last=True) == next_offsets
         poll_until(lambda: sum(map(len, self.accepted[before:])) + sum(map(len, self.refused[before:])) >= len(next_offsets), self)

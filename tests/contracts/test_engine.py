@@ -33,7 +33,7 @@ def _truncating(model: PreparedModel) -> Engine:
 
 def _vllm(model: PreparedModel) -> Engine:
     need("vllm")
-    from worker.embedding.engine.vllm import VllmEngine  # noqa: PLC0415 - it may be absent
+    from worker.embedding.engine.vllm import VllmEngine  # noqa: PLC0415 - may not be installed
 
     return VllmEngine(model, threads=2)
 

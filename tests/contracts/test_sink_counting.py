@@ -1,4 +1,4 @@
-"""How often each template came: what every sink must answer, run on the same sinks as the contract."""
+"""How often each template occurs: what every sink must answer, run on the sinks of the contract."""
 
 from collections.abc import Iterator
 from pathlib import Path

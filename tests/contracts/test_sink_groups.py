@@ -1,4 +1,4 @@
-"""Many questions in one call: the newest lines of each of some templates, the templates near each of some vectors."""
+"""Several queries in one call: the newest lines of each template, the templates nearest to each vector."""
 
 import random
 from collections.abc import Iterator

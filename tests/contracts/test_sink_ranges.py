@@ -1,4 +1,4 @@
-"""What every sink must do for tools that account for records: read a range whole, say what is stored, remove lines."""
+"""What every sink must do for tools that audit records: read a whole range, report what is stored, remove lines."""
 
 from collections.abc import Iterator
 from pathlib import Path

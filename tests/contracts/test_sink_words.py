@@ -1,4 +1,4 @@
-"""Lines by their words: what every sink that has BM25 must answer, and what the others say."""
+"""Full-text search: what every sink with BM25 must answer, and how the others refuse."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,7 +78,7 @@ def test_only_lines_under_the_filter_are_found(sink: Sink) -> None:
 
 def test_lines_in_memory_in_segments_and_written_again_are_found_once(sink: Sink) -> None:
     sink.upsert_lines([line(offset, text=f"disk {offset} failed") for offset in range(1_200)])
-    assert found(sink.matching_lines("disk 7", 1, ALL)) == [7]  # memory is written out before
+    assert found(sink.matching_lines("disk 7", 1, ALL)) == [7]  # writes out its memory first
     sink.upsert_lines([line(7, text="disk 7 failed again"), line(8, text="network up"), line(5_000, text="disk 5000 failed")])
     assert [hit.line.text for hit in sink.matching_lines("7", 5, ALL)] == ["disk 7 failed again"]
     assert found(sink.matching_lines("8", 5, ALL)) == []

@@ -18,7 +18,7 @@ NewMember = Callable[..., Member]
 
 WORLDS = [
     "fake",
-    # the mock makes classic groups wait 3 s each time
+    # the mock delays each join of a classic group by 3 s
     *(pytest.param(name, marks=pytest.mark.process) for name in ("mock-consumer", "kafka-classic", "kafka-consumer")),
 ]
 
@@ -221,13 +221,13 @@ def test_closing_gives_back_everything(world: World, new_member: NewMember) -> N
     assert committed(world) == dict.fromkeys(ALL, 1)
 
 
-@pytest.mark.parametrize("world", ["fake", "kafka-classic", "kafka-consumer"], indirect=True)  # the mock takes 45 s to notice
+@pytest.mark.parametrize("world", [WORLDS[0], *WORLDS[2:]], indirect=True)  # the mock takes 45 s to notice
 def test_a_member_that_did_not_poll_has_lost_its_partitions_and_may_join_again(world: World, new_member: NewMember) -> None:
     produce(world, 5)
     sleeper, other = new_member(impatient=True), new_member(impatient=True)
     poll_until(lambda: len(sleeper.owned) == len(other.owned) == 2, sleeper, other)
     told: list[str] = []
-    for _ in range(3):  # where the machine stalls for a session, both are out of the group, and sooner than the one that does not poll
+    for _ in range(3):  # if the machine stalls for a session, both leave the group, before the member that does not poll
         before = len(sleeper.events)
         world.stop_polling(sleeper.source)
         poll_until(lambda: other.owned == ALL, other)
@@ -239,7 +239,7 @@ def test_a_member_that_did_not_poll_has_lost_its_partitions_and_may_join_again(w
 
 
 def test_a_broker_accepts_the_commit_of_a_partition_that_has_moved(world: World, new_member: NewMember) -> None:
-    """The reason why every commit is filtered by what is owned now: no broker does it for us."""
+    """No broker refuses such a commit, so the poller filters every commit by its current assignment."""
     produce(world, 6)
     first = new_member()
     poll_until(lambda: len(first.records) == 6 * PARTITIONS, first)
@@ -281,5 +281,5 @@ def test_a_poller_never_commits_a_partition_that_it_does_not_own_now(world: Worl
         poller.finish(commit=True)
         thread.join(WAIT_S)
     assert committed(world) == dict.fromkeys(ALL, 30)
-    assert ledger.tally["abandoned"] >= 30 * 2  # more where a machine that stood still has cost it the others for a moment
+    assert ledger.tally["abandoned"] >= 30 * 2  # more if a stalled machine made it lose the other partitions for a moment
     assert ledger.tally["abandoned"] + ledger.tally["dropped:empty"] == ledger.tally["admitted"] == len(receipts)

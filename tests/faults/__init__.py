@@ -1,1 +1,1 @@
-"""The real process, killed and starved; every record accounted for afterwards."""
+"""Fault tests on a real worker process; afterwards every record is accounted for."""

@@ -1,6 +1,6 @@
-"""Records that are made to harm whoever reads them, and what must become of each: rows, one dead letter, or nothing.
+"""Malicious records, each with its required outcome: rows, one dead letter, or nothing.
 
-The value is what the topic holds; `WITHIN_LIMITS` are below `decode.max_record_bytes` as it stands in the settings, `LARGE` above.
+Values are as they lie in the topic; `WITHIN_LIMITS` are below the default `decode.max_record_bytes`, `LARGE` above.
 """
 
 import gzip
@@ -18,7 +18,7 @@ _ZSTD_END = bytes.fromhex("010000")
 
 
 class Bomb(NamedTuple):
-    """One record, and what it is for."""
+    """One record and its name."""
 
     name: str
     content: Content
@@ -34,7 +34,7 @@ def _letter(name: str, value: bytes, reason: str) -> Bomb:
 
 
 def _literal(name: str, value: bytes) -> Bomb:
-    """Return a record that looks like JSON and is none: a line of text as it came."""
+    """Return a record that looks like JSON but is not: it counts as one line of text."""
     return _line(name, value.decode(), value)
 
 
@@ -44,7 +44,7 @@ WITHIN_LIMITS = (
     _letter("1 MB of characters of three bytes", ("\u8a9e" * 333_000).encode(), _TOO_MANY),
     _letter("lists, 100,000 deep", b"[" * 100_000, _TOO_MANY),
     _letter("objects, 100,000 deep", b'{"a":' * 100_000 + b"1" + b"}" * 100_000, _TOO_MANY),
-    _letter("an array of 100,000 entries", b"[" + b",".join([b"{}"] * 100_000) + b"]", "undecodable: more than 10000 entries"),
+    _letter("an array of 100,000 entries", b"[" + b",".join([b"{}"] * 100_000) + b"]", "too_many_entries: more than 10000 entries"),
     Bomb(
         "an array of 10,000 entries",
         Content(json.dumps([{"msg": "a"}] * 10_000).encode(), "rows", tuple(Entry(sub, "a") for sub in range(10_000))),
@@ -65,7 +65,7 @@ WITHIN_LIMITS = (
     _letter("a gzip bomb of the sender's own", gzip.compress(bytes(100_000_000), 9), _NOT_UTF8),
     _letter("a zstd bomb of the sender's own", _ZSTD_BEGIN + _ZSTD_RLE_128_KIB * 100_000 + _ZSTD_END, _NOT_UTF8),
 )
-"""Nothing here decompresses a value: to vectail the last two are bytes that are no text."""
+"""Vectail decompresses no value: to it the last two are bytes that are not text."""
 
 LARGE = (
     _letter("a line of 10 MB", b"word after word " * 625_000, "too_large: 10000000 bytes"),
@@ -77,7 +77,7 @@ ALLOWED = (
     _line("a word of 3 MB that is allowed", "x" * 3_000_000),
     _line("a word of 10 MB that is allowed", "x" * 10_000_000),
 )
-"""The same where the setting is raised: a piece holds 65,535 bytes of a word that is one token, so 256 pieces hold 10 MB.
+"""The same with a raised setting: a piece holds 65,535 bytes of a word that is one token, so 256 pieces hold 10 MB.
 
-The last one takes 10 s on an idle machine: there is nothing to stop early for.
+The last one takes 10 s on an idle machine: it gives no reason to stop early.
 """

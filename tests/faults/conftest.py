@@ -1,4 +1,4 @@
-"""Fixtures of the fault tests: a scene of its own for each, and the model prepared before anything is measured."""
+"""Fixtures of the fault tests: a scene for each test, and the model, prepared before the tests measure anything."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ from worker.embedding.model.prepared import PreparedModel
 
 @pytest.fixture(scope="session")
 def model() -> Iterator[PreparedModel]:
-    """Prepared before anything is measured."""
+    """The prepared model of all fault tests."""
     model = shallow_model()
     yield model
     if truth_of.cache_info().currsize:
@@ -26,7 +26,7 @@ def model() -> Iterator[PreparedModel]:
 
 @pytest.fixture
 def scene(kafka: KafkaServer, unique: Callable[[str], str], tmp_path: Path, model: PreparedModel) -> Iterator[Scene]:
-    """Topics, groups, a Milvus folder, and nobody at work yet."""
+    """Topics, groups and a Milvus folder, without a worker yet."""
     scene = Scene(Topics(kafka, unique), tmp_path, model)
     yield scene
     scene.close()
@@ -36,8 +36,8 @@ def scene(kafka: KafkaServer, unique: Callable[[str], str], tmp_path: Path, mode
 def server_scene(
     kafka: KafkaServer, milvus: MilvusServer, unique: Callable[[str], str], tmp_path: Path, model: PreparedModel
 ) -> Iterator[Scene]:
-    """Topics, groups, collections on a Milvus server, and nobody at work yet."""
+    """Topics, groups and collections on a Milvus server, without a worker yet."""
     scene = Scene(Topics(kafka, unique), tmp_path, model, milvus)
     yield scene
-    milvus.start()  # and goes on, if the test has left it otherwise
+    milvus.start()  # in case the test left it stopped or paused
     scene.close()

@@ -1,6 +1,6 @@
-"""The index as a plain client reads it: a dead worker's folder, of which a copy is read, or a Milvus server, whoever lives.
+"""Reads the index with a plain client: a copy of a dead worker's folder, or a Milvus server, even while workers run.
 
-Nothing of the product is used to read it, and everything is judged in `tests.faults.oracle`. All reads are Strong.
+Uses no product code, and leaves the verdict to `tests.faults.oracle`. All reads are Strong.
 """
 
 import logging
@@ -18,17 +18,17 @@ from pymilvus import MilvusClient
 _COLUMNS = ("id", "template", "text", "time", "service", "level", "topic", "partition", "offset", "sub", "chunk", "chunks")
 _OF_A_TEMPLATE = ("digest", "text", "vector")
 _DERIVED = (".idx", ".sidx", ".tmp")
-"""Files of Milvus Lite's that are made anew when they are not there, and may be half-written where a process was killed."""
+"""Milvus Lite's files that it rebuilds when missing; a killed process may leave them half-written."""
 _WINDOW_OFFSETS = 4_000
 _MOST_ROWS = 16_384
-"""In one answer of Milvus's."""
+"""Rows in one answer of Milvus."""
 _AT_ONCE = 500
-"""Templates that are asked for by name."""
+"""Templates that one query asks for by digest."""
 _ANSWER_S = 60.0
 
 
 class Line(NamedTuple):
-    """A row of the lines."""
+    """A row of the lines collection."""
 
     id: str
     template: str
@@ -57,7 +57,7 @@ class Index(NamedTuple):
 
 
 def read_index(folder: Path, collection: str, ends: dict[int, int], spare: Path) -> Index:
-    """Read the index that a worker, dead now, has left in `folder`; `spare` is where the copy may lie for a moment."""
+    """Read the index that a dead worker left in `folder`; `spare` is a folder for the temporary copy."""
     if not folder.exists():
         return Index([], [], {}, {})
     logging.getLogger("pymilvus").setLevel(logging.CRITICAL + 1)
@@ -67,7 +67,7 @@ def read_index(folder: Path, collection: str, ends: dict[int, int], spare: Path)
             path.unlink()
         for made in (spare / "collections").iterdir():
             if made.is_dir() and not any(made.iterdir()):
-                made.rmdir()  # killed before anything was in it
+                made.rmdir()  # the worker was killed before it wrote into it
         server, _database, port = start_server_in_thread(str(spare), host="127.0.0.1", port=0)
         try:
             with _connected(f"http://127.0.0.1:{port}") as client:
@@ -79,7 +79,7 @@ def read_index(folder: Path, collection: str, ends: dict[int, int], spare: Path)
 
 
 def read_server(uri: str, collection: str, ends: dict[int, int], *, grows: bool) -> Index:
-    """Read the index on a server; `grows` while a worker may store more meanwhile."""
+    """Read the index on a server; set `grows` if a worker may store more meanwhile."""
     with _connected(uri) as client:
         return _read(client, collection, ends, grows=grows)
 
@@ -111,7 +111,7 @@ def _connected(uri: str) -> Iterator[MilvusClient]:
 
 
 def _read(client: MilvusClient, collection: str, ends: dict[int, int], *, grows: bool) -> Index:
-    """Read the lines first: a template is stored before its lines, so each line that is seen must have one."""
+    """Read the lines first: a template is stored before its lines, so every line read must have one."""
     lines = _lines(client, collection, ends, grows=grows)
     return _index(lines, _templates(client, f"{collection}_templates", grows=grows))
 
@@ -139,7 +139,7 @@ def _lines(client: MilvusClient, collection: str, ends: dict[int, int], *, grows
 
 
 def _window(client: MilvusClient, collection: str, partition: int, offsets: range) -> list[dict[str, Any]]:
-    """Read the rows of these offsets, in halves where there are too many for one answer; of one record's, by entry."""
+    """Read the rows of these offsets; halve the range, and a single record by entry, if one answer cannot hold them."""
     place = f"partition == {partition} && offset >= {offsets.start} && offset < {offsets.stop}"
     found = _query(client, collection, place, _COLUMNS)
     if len(found) < _MOST_ROWS:
@@ -185,13 +185,13 @@ def _count(client: MilvusClient, collection: str) -> int:
 
 
 def _check_count(client: MilvusClient, collection: str, before: int, read: int, *, grows: bool) -> None:
-    """A server shows one row of those that have one id, but counts them all: fewer read than counted are rows twice, or out of place."""
-    after = read if grows else _count(client, collection)  # more than before where a write of a killed worker came to its end
-    assert before <= read <= after, f"{collection}: {before} to {after} rows are counted, {read} are where something was sent"
+    """Check the row count. A server returns one row for each id but counts all, so a higher count means duplicate or misplaced rows."""
+    after = read if grows else _count(client, collection)  # higher than `before` if a killed worker's write completed late
+    assert before <= read <= after, f"{collection}: counted {before} to {after} rows, read {read} at sent records"
 
 
 def _is_whole(client: MilvusClient, collection: str) -> bool:
-    """A worker that died while it created the collection has stored nothing in it."""
+    """Return False for a collection that a worker was still creating when it died; it holds no rows."""
     if not client.has_collection(collection, timeout=_ANSWER_S):
         return False
     fields = {field["name"] for field in client.describe_collection(collection, timeout=_ANSWER_S)["fields"]}

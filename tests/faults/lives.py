@@ -1,7 +1,7 @@
-"""Lives that end by SIGKILL in one scene, one after the other, and what must be true between two of them.
+"""Kills one worker after another with SIGKILL in one scene, and checks the index between two of them.
 
-`killed_at` ends a life at a named moment of the worker's own, `killed_after` at one that chance chooses; both judge the dead before
-anybody starts again. `Proven` judges only what was committed since it last looked, so that hundreds of deaths can be judged.
+`killed_at` kills at a named fail point, `killed_after` at a random moment; both judge what is left before the next start. `Proven` judges
+only what was committed since its last check, so that hundreds of kills can be judged.
 """
 
 import itertools
@@ -34,21 +34,21 @@ _MOMENTS = {
     "letter_sent": "1",
     "letter_acknowledged": "1:1",
 }
-"""At which passing of a point, and for how many seconds the thread stands still there while the poller goes on: what it commits by
-then must be stored."""
+"""At which pass of a fail point the thread stops, and for how many seconds, while the poller continues: what it commits by then must be
+stored."""
 _USUAL_MOMENT = "2:1"
 _LEAVES_SOMETHING = ("after_upsert", "letter_acknowledged")
-"""Rows or a letter are there whose records were not committed: they will be read again."""
+"""Fail points after which rows or a dead letter exist for uncommitted records, which will be read again."""
 
 
 class Lives:
-    """A scene and its workers, each of which is killed; the protocols of the group take turns, two lives each.
+    """A scene and its workers, each of which is killed; the group protocols alternate every two workers.
 
     Thread: the test's.
     """
 
     def __init__(self, scene: Scene, **settings: str) -> None:
-        """`settings`: of every worker, beside the usual small ones."""
+        """`settings`: of every worker, in addition to the usual small ones."""
         self.scene = scene
         scene.members_die()
         self._settings = {**_SMALL, **settings}
@@ -56,19 +56,19 @@ class Lives:
         self._deaths = 0
 
     def killed_at(self, point: str) -> None:
-        """Let a worker live until this point, and judge what it leaves."""
+        """Run a worker until this fail point, and judge what it leaves."""
         self.scene.topics.send(RECORDS_A_LIFE, _mixed)
         worker = self._begin(test_fail_point=f"{point}:{_MOMENTS.get(point, _USUAL_MOMENT)}")
         if point == _AT_REVOCATION:
             self.scene.wait_progress(worker)
-            worker.terminate()  # leaving the group revokes what it has
+            worker.terminate()  # leaving the group revokes its partitions
         assert worker.wait() == KILLED, worker.lines
         committed, verdict = self._judge()
         if point in _LEAVES_SOMETHING:
             assert verdict.stored_above(committed) != []
 
     def killed_after(self, chance: random.Random) -> None:
-        """Let a worker live until some moment, and judge what it leaves."""
+        """Run a worker until a random moment, and judge what it leaves."""
         self.scene.topics.send(RECORDS_A_LIFE, _mixed)
         worker = self._begin()
         worker.wait_for("model ready")
@@ -79,7 +79,7 @@ class Lives:
         self._judge()
 
     def end(self) -> None:
-        """Let a worker do all that is left and some more, and judge everything, vectors included. At least one must have been killed."""
+        """Let a worker finish the rest and some more records; judge everything, vectors too. At least one worker must have been killed."""
         assert self._deaths, "no worker was killed before the end"
         self.scene.topics.send(RECORDS_A_LIFE, _mixed)
         worker = self._begin()
@@ -94,25 +94,25 @@ class Lives:
     def _judge(self) -> tuple[Committed, Verdict]:
         self._deaths += 1
         committed, verdict = self.scene.check_nothing_lost()
-        assert committed != self.scene.topics.ends(), "it was not killed in the middle"
+        assert committed != self.scene.topics.ends(), "the worker was not killed in the middle"
         return committed, verdict
 
 
 class Proven:
-    """What is committed and was, at that time, seen to be stored; it only grows.
+    """Next offsets whose records were committed and proven to be stored; they only grow.
 
     Thread: the test's.
     """
 
     def __init__(self, scene: Scene) -> None:
-        """`scene`: on a server; nothing of it is looked at yet."""
+        """`scene`: its index must be on a server."""
         self._scene = scene
         self.below: Committed = dict.fromkeys(range(scene.topics.partitions), 0)
 
     def grow(self) -> None:
-        """See that nothing is lost of what was committed since the last call, and that no position went back.
+        """Check that nothing committed since the last call is lost, and that no position went back.
 
-        What was committed before is not looked at again, nor are rows above what is committed: whoever calls this judges all at the end.
+        Skips what was committed before, and rows of uncommitted records: callers judge everything at the end.
         """
         scene, topics, since, committed = self._scene, self._scene.topics, self.below, self._scene.topics.committed()
         assert {place: offset for place, offset in committed.items() if offset < since[place]} == {}, "a position went back"
@@ -125,5 +125,5 @@ class Proven:
 
 
 def _mixed(number: int) -> Content:
-    """Return a record of all kinds; for each tenth at least the engine must work."""
+    """Return a record of the usual mix; at least every tenth needs the engine."""
     return strange(number) if number % 10 == 1 else content(number)

@@ -1,7 +1,7 @@
-"""The oracle: compares what was sent with what is stored, and knows of vectail only what it promises.
+"""The oracle: compares what was sent with what is stored, and knows only vectail's promises.
 
-Every record is in the index (its text byte for byte), in the dead-letter topic, or dropped on purpose; nothing is invented, and
-no row is there twice. `tests.faults.truth` compares the vectors.
+Every record is in the index (its text byte for byte), in the dead-letter topic, or dropped on purpose. Nothing is invented, and no row
+occurs twice. `tests.faults.truth` compares the vectors.
 """
 
 from collections import Counter, defaultdict
@@ -19,30 +19,30 @@ _EPOCH_CHARACTERS = 8
 
 
 class Verdict(NamedTuple):
-    """What has become of the records so far; of a topic made anew, of those that were sent since."""
+    """The outcome of the records so far; for a re-created topic, of those sent since."""
 
     done: set[Place]
     """Completely stored, or in the dead-letter topic."""
     begun: set[Place]
     """At least one row is stored."""
     dropped: set[Place]
-    """Nothing of these shall be stored anywhere."""
+    """Must not be stored anywhere."""
     sent: set[Place]
-    """All."""
+    """All records."""
 
     def lost_below(self, committed: Committed) -> list[Place]:
-        """Return the records that will never be read again and are nowhere."""
+        """Return the records that will not be read again and are stored nowhere."""
         return sorted(place for place in self.sent - self.done - self.dropped if place[1] < committed.get(place[0], 0))
 
     def stored_above(self, committed: Committed) -> list[Place]:
-        """Return the records that will be read again although something of them is stored."""
+        """Return the records that will be read again although they are at least partly stored."""
         return sorted(place for place in self.begun | self.done if place[1] >= committed.get(place[0], 0))
 
 
 def judge(sent: Sequence[Sent], topic: str, index: Index, letters: Sequence[Letter], earlier: Iterable[Sent] = ()) -> Verdict:
-    """Compare; raises AssertionError for anything invented, twice, wrong, or against its fate.
+    """Compare; raise AssertionError for anything invented, duplicate, wrong, or against its fate.
 
-    `earlier` went to topics of the same name that are gone: what is stored of them must be right, and none of it need be there.
+    `earlier` was sent to deleted topics of the same name: rows of these records must be right, but may be absent.
     """
     by_place = {(record.epoch, record.partition, record.offset): record for record in (*earlier, *sent)}
     assert _twice(line.id for line in index.lines) == []
@@ -71,7 +71,7 @@ def _twice(keys: Iterable[str]) -> list[str]:
 
 
 def _epoch(line: Line, topic: str) -> str:
-    """Return the epoch in a row's id; the rest of the id is where the row came from."""
+    """Return the epoch in a row's id; the rest of the id is the row's origin."""
     epoch = line.id.partition("@")[2].partition("/")[0]
     assert len(epoch) == _EPOCH_CHARACTERS
     assert line.id == f"{topic}@{epoch}/{line.partition}/{line.offset}/{line.sub}/{line.chunk}"
@@ -92,7 +92,7 @@ def _check_letter(letter: Letter, by_place: dict[tuple[str, int, int], Sent]) ->
 
 
 def _is_complete(record: Sent, lines: Sequence[Line]) -> bool:
-    """Check every row of one record; returns whether all of its rows are there."""
+    """Check every row of one record; return whether all its rows exist."""
     entries = {entry.sub: entry for entry in record.content.entries}
     whole = 0
     for sub, group in groupby(sorted(lines, key=lambda line: (line.sub, line.chunk)), key=lambda line: line.sub):

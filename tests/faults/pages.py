@@ -1,4 +1,4 @@
-"""What a worker says of itself over HTTP, read as any monitoring would."""
+"""Reads a worker's HTTP pages as any monitoring system would."""
 
 import http.client
 import json
@@ -15,12 +15,12 @@ _LOOK_AGAIN_S = 0.05
 
 
 class Readiness(NamedTuple):
-    """What `/readyz` says."""
+    """An answer of `/readyz`."""
 
     http_status: int
     status: str
     wrong: frozenset[str]
-    """Names of the checks that are not ok."""
+    """Names of the failing checks."""
 
 
 class Pages:
@@ -30,7 +30,7 @@ class Pages:
     """
 
     def __init__(self, worker: WorkerProcess) -> None:
-        """Wait until it listens."""
+        """Wait until the worker listens."""
         worker.wait_for("starting")
         self._worker = worker
         (url,) = {event["http"] for event in worker.events("info") if event["event"] == "starting"}
@@ -54,7 +54,7 @@ class Pages:
         return self.get("/healthz")[0] == 200
 
     def values(self, name: str) -> dict[tuple[str, ...], float]:
-        """Return the values of one metric by those of its labels, in the order of the labels' names."""
+        """Return the values of one metric by its label values, ordered by label name."""
         return {
             tuple(value for _, value in sorted(sample.labels.items())): sample.value
             for family in text_string_to_metric_families(self.get("/metrics")[1])
@@ -67,7 +67,7 @@ class Pages:
         return {Partition(topic, int(partition)): int(value) for (partition, topic), value in self.values(name).items()}
 
     def wait_until(self, what: str, condition: Callable[[], bool], within_s: float = WAIT_S) -> float:
-        """Return how long it took; the worker must live."""
+        """Wait for the condition while the worker lives; return the seconds it took."""
         began_s = time.monotonic()
         while not condition():
             assert time.monotonic() - began_s < within_s, (

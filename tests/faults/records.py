@@ -1,4 +1,4 @@
-"""Records with deterministic content, and what must become of each: the oracle's own idea of it, no product code.
+"""Records with deterministic content, each with its required outcome; the oracle's own model, without product code.
 
 `content(n)` is always the same record. Of every 200, four cannot be decoded, four are tombstones, four are empty, four hold no
 entry, twenty are JSON arrays of three entries with a hole, and one is a long line that makes several chunks.
@@ -30,13 +30,13 @@ class Entry(NamedTuple):
 
 
 class Content(NamedTuple):
-    """One record before it is sent, and what must become of it."""
+    """One record before it is sent, with its required outcome."""
 
     value: bytes | None
     fate: Fate
     entries: tuple[Entry, ...] = ()
     reason: str = "undecodable: not valid UTF-8"
-    """How the reason begins that its dead letter gives."""
+    """How the reason of its dead letter begins."""
 
 
 class Sent(NamedTuple):
@@ -47,11 +47,11 @@ class Sent(NamedTuple):
     time_ms: int
     content: Content
     epoch: str = ""
-    """Of the topic that it went to: a topic made anew has another."""
+    """The epoch of its topic; a re-created topic has another one."""
 
 
 def content(number: int) -> Content:
-    """Return the record of that number."""
+    """Return record `number`."""
     chance = random.Random(number)
     found = _odd(number)
     if found is not None:
@@ -65,7 +65,7 @@ def content(number: int) -> Content:
 
 
 def _odd(number: int) -> Content | None:
-    """Return a record that makes no rows, if this number stands for one."""
+    """Return a record that makes no rows, if this number belongs to one."""
     entryless = b"[]" if number % 100 == 37 else b"[{}, {}]"
     return {
         7: Content(None, "dropped"),
@@ -76,7 +76,7 @@ def _odd(number: int) -> Content | None:
 
 
 def strange(number: int) -> Content:
-    """Return a record with a template of its own: one word in it occurs nowhere else, so the engine must work for each."""
+    """Return a record with its own template: one word in it occurs nowhere else, so each needs the engine."""
     return _plain(f"the {_word(random.Random(-number), 12)} was here, number {number}")
 
 

@@ -1,6 +1,6 @@
-"""A scene: topics of its own, a Milvus folder or collections of its own on a server, and the workers that a test starts on them.
+"""A scene: its own topics, a Milvus folder or its own collections on a server, and the workers that a test starts on them.
 
-On a server the index can be read while workers live, and several of them can share it; a folder belongs to one of them at a time.
+On a server the index can be read while workers run, and several workers can share it; a folder belongs to one worker at a time.
 """
 
 import json
@@ -25,23 +25,23 @@ DRAIN_S = 20.0
 SESSION_S = 10.0
 _LOOK_AGAIN_S = 0.05
 FLOWS_S = 30.0
-"""Within which a fresh record must be stored and committed once a fault is over."""
+"""A fresh record must be stored and committed within this time after a fault."""
 _CLIENT = {
-    # A machine that stalls for a moment must not cost a member its partitions.
+    # No member may lose its partitions when the machine stalls for a moment.
     "session.timeout.ms": str(int(SESSION_S * 1000)),
     "heartbeat.interval.ms": "500",
-    # Small fetches: something of every partition is on its way whenever a fault comes.
+    # Small fetches, so that records of every partition are in flight when a fault begins.
     "max.partition.fetch.bytes": "4096",
     "queued.min.messages": "50",
 }
 _CLASSIC_ONLY = ("session.timeout.ms", "heartbeat.interval.ms")
-"""Under `consumer` these are the broker's: 10 s and 0.5 s on the one that tests start."""
+"""Under `consumer` the broker sets these: 10 s and 0.5 s on the one that tests start."""
 _USUAL = {
     "kafka.commit_interval_s": "0.2",
     "kafka.librdkafka": json.dumps(_CLIENT),
     "decode.errors": "strict",
     "engine.name": "llama",
-    # Two threads of llama.cpp that share a core wait for each other by spinning: ten times slower where tests run side by side.
+    # Two llama.cpp threads that share a core spin while they wait for each other: ten times slower when tests run in parallel.
     "engine.threads": "1",
     "http.port": "0",
     "limits.drain_timeout_s": str(DRAIN_S),
@@ -50,13 +50,13 @@ _USUAL = {
 
 
 class Scene:
-    """What a fault test works with; every worker that it started is gone after `close`.
+    """The environment of a fault test; `close` ends every worker that it started.
 
     Thread: the test's.
     """
 
     def __init__(self, topics: Topics, folder: Path, model: PreparedModel, server: MilvusServer | None = None) -> None:
-        """`folder`: where Milvus Lite's is, and whatever else a test leaves; `server`: the index is there instead."""
+        """`folder`: for Milvus Lite's folder and other files; `server`: the index is there instead."""
         self.topics = topics
         self.milvus = folder / "milvus"
         self.server = server
@@ -68,14 +68,14 @@ class Scene:
         self._members_die = False
 
     def members_die(self) -> None:
-        """From now on a member that is killed or stands still gives its partitions back after `SHORT_SESSION_S`, under either protocol."""
+        """From now on a killed or frozen member loses its partitions after `SHORT_SESSION_S`, under either protocol."""
         self._members_die = True
         short_sessions(self.topics.bootstrap, self.topics.group, self.topics.query_group)
 
     def start_under(self, protocol: Protocol, **settings: str) -> WorkerProcess:
-        """Start a worker under that protocol of the group; who follows one of another protocol waits until none of those is left.
+        """Start a worker under that group protocol, after all members under another protocol have left.
 
-        Members of the classic protocol, also those that were killed, may keep one of KIP-848's out: see `test_ownership`.
+        Members of the classic protocol, even killed ones, may keep a member of KIP-848 out: see `test_ownership`.
         """
         if protocol == "consumer" and self._protocol == "classic":
             self.topics.wait_without_members()
@@ -83,7 +83,7 @@ class Scene:
         return self.start(**client_of(protocol), **settings)
 
     def start(self, *through: str, **settings: str) -> WorkerProcess:
-        """Start a worker; `kafka__group="a"` stands for the setting kafka.group, `through` is a command that becomes the worker."""
+        """Start a worker; `kafka__group="a"` sets kafka.group, `through` is a command that executes the worker."""
         topics = self.topics
         own = {
             "kafka.bootstrap_servers": topics.bootstrap,
@@ -103,7 +103,7 @@ class Scene:
         return worker
 
     def _client_for(self, wanted: Mapping[str, str]) -> str:
-        """Return the client's properties; no session may be longer than the time between two polls."""
+        """Return the client's properties; no session may be longer than the poll interval."""
         client: dict[str, str] = json.loads(wanted["kafka.librdkafka"])
         if client.get("session.timeout.ms") == _CLIENT["session.timeout.ms"]:
             most_s = SHORT_SESSION_S if self._members_die else float(wanted.get("kafka.max_poll_interval_s", "inf"))
@@ -111,7 +111,7 @@ class Scene:
         return json.dumps(client)
 
     def wait_committed(self, worker: WorkerProcess, enough: Callable[[Committed], bool], group: str | None = None) -> Committed:
-        """Wait until what is committed is enough; the worker must live, and commit something more now and then."""
+        """Wait until enough is committed; meanwhile the worker must live and make progress."""
         last: Committed = {}
         until_s = 0.0
         while not enough(committed := self.topics.committed(group)):
@@ -122,26 +122,26 @@ class Scene:
         return committed
 
     def wait_all_committed(self, worker: WorkerProcess, partitions: Collection[int] | None = None, group: str | None = None) -> None:
-        """Wait until everything is committed that was sent to these partitions, to all of them if none are named."""
+        """Wait until everything sent to these partitions (default: all) is committed."""
         ends = self.topics.ends()
         wanted = ends if partitions is None else partitions
         self.wait_committed(worker, lambda committed: all(committed[p] >= ends[p] for p in wanted), group)
 
     def wait_progress(self, worker: WorkerProcess) -> Committed:
-        """Wait until the worker has committed something more than there was at this call, if there was more."""
+        """Wait until the worker has committed more than at this call, if more was sent."""
         before, ends = self.topics.committed(), self.topics.ends()
         return self.wait_committed(worker, lambda committed: committed != before or all(committed[p] >= ends[p] for p in ends))
 
     def drain(self, worker: WorkerProcess) -> None:
-        """SIGTERM; the worker must drain."""
+        """Send SIGTERM; the worker must drain."""
         worker.terminate()
         assert worker.wait(DRAIN_S + WAIT_S) == 0, worker.lines
         assert worker.words() == []
 
     def fresh_record_flows(self, worker: WorkerProcess, make: Callable[[int], Content] = strange, within_s: float = FLOWS_S) -> None:
-        """Send a record to each partition: all of them must be committed in time, and on a server they are seen to be stored.
+        """Send a record to each partition: all must be committed in time and, on a server, stored.
 
-        To be called when a fault is over. What had piled up meanwhile counts: wait for it first where it is more than that time holds.
+        Call it after a fault. A backlog counts against the time: if it may be too long, wait for it first.
         """
         topics = self.topics
         topics.send(topics.partitions, make)
@@ -153,7 +153,7 @@ class Scene:
             self.check_nothing_lost()
 
     def read(self) -> Index:
-        """Read the index; on a folder, no worker may be alive."""
+        """Read the index; with a folder, no worker may be alive."""
         ends = self.topics.ends()
         for sent in self.topics.earlier:
             ends[sent.partition] = max(ends[sent.partition], sent.offset + 1)
@@ -162,24 +162,24 @@ class Scene:
         return read_server(self.server.uri, self.collection, ends, grows=any(worker.lives for worker in self._workers))
 
     def judge(self) -> Verdict:
-        """Compare everything sent with everything stored; on a folder, no worker may be alive."""
+        """Compare everything sent with everything stored; with a folder, no worker may be alive."""
         index = self.read()
         return judge(self.topics.sent, self.topics.logs, index, self.topics.letters(), self.topics.earlier)
 
     def check_nothing_lost(self) -> tuple[Committed, Verdict]:
-        """See that all that is committed now is stored, a dead letter, or dropped on purpose: before each restart, on a server any time.
+        """Check that all committed records are stored, dead letters, or dropped on purpose: before each restart; on a server any time.
 
-        Returns what was committed, and what has become of everything.
+        Returns the committed offsets and the oracle's verdict.
         """
         committed = self.topics.committed()
         ends = self.topics.watermarks()
-        assert {place: offset for place, offset in committed.items() if offset > ends[place]} == {}, "committed and never sent"
+        assert {place: offset for place, offset in committed.items() if offset > ends[place]} == {}, "committed but never sent"
         verdict = self.judge()
         assert (lost := verdict.lost_below(committed)) == [], f"lost below {committed}: {lost}"
         return committed, verdict
 
     def judge_end(self, *, vectors: bool = True) -> None:
-        """Everything is committed, everything is somewhere, and (of the usual records) every vector is its text's."""
+        """Check that everything is committed and accounted for and, for the usual records, that every vector belongs to its text."""
         committed, verdict = self.check_nothing_lost()
         ends = self.topics.ends()
         assert {place: offset for place, offset in committed.items() if offset < ends[place]} == {}, "not committed"
@@ -188,7 +188,7 @@ class Scene:
             self.check_vectors()
 
     def check_vectors(self) -> None:
-        """See that each line has the template of its kind and each template its own vector; see `tests.faults.truth`."""
+        """Check that each line has its own template and each template its own vector; see `tests.faults.truth`."""
         truth_of(self.model).check(self.read())
 
     def close(self) -> None:
@@ -199,7 +199,7 @@ class Scene:
 
 
 def client_of(protocol: Protocol, **properties: str) -> dict[str, str]:
-    """Return the settings of a worker that joins its group under that protocol; `session__timeout__ms` stands for a client's property."""
+    """Return the settings of a worker that joins under that protocol; `session__timeout__ms` sets the client's session.timeout.ms."""
     client = {name: value for name, value in _CLIENT.items() if protocol == "classic" or name not in _CLASSIC_ONLY}
     own = {name.replace("__", "."): value for name, value in properties.items()}
     return {"kafka__group_protocol": protocol, "kafka__librdkafka": json.dumps(client | own)}

@@ -1,7 +1,7 @@
-"""The model of the fault tests: the default one with the first of its six layers, which takes a sixth of the time.
+"""The model of the fault tests: the default one with only the first of its six layers, which takes a sixth of the time.
 
-All else is the default model's: tokenizer, dimensions, longest sequence, pooling. What it says of a text means less, but two of the
-records' templates still have two vectors (`test_oracle` sees to it), and that is all the oracle asks of it.
+All else is the default model's: tokenizer, dimensions, longest sequence, pooling. Its vectors mean less, but different templates of the
+records still have different vectors (checked in `test_oracle`), which is all the oracle needs.
 """
 
 import contextlib
@@ -21,12 +21,12 @@ _FOLDER = CACHE / f"shallow-{_LAYERS}"
 
 
 def shallow_model() -> PreparedModel:
-    """Return it prepared; made once for all test runs, beside the default model."""
+    """Return the prepared model; it is written once for all test runs, beside the default model."""
     if not _FOLDER.is_dir():
         CACHE.mkdir(parents=True, exist_ok=True)
         with staging_folder(CACHE) as staging:
             _write(staging)
-            with contextlib.suppress(OSError):  # the tests' other process may have been first
+            with contextlib.suppress(OSError):  # a parallel test process may have been first
                 staging.rename(_FOLDER)
     return prepare_model(_FOLDER, CACHE)
 
@@ -41,6 +41,6 @@ def _write(folder: Path) -> None:
 
 
 def _layer(weight: str) -> int:
-    """Return the layer that a weight belongs to; what stands before and behind all layers counts as the first."""
+    """Return the layer of a weight; weights outside all layers count as the first's."""
     parts = weight.split(".")
     return int(parts[parts.index("layer") + 1]) if "layer" in parts else 0

@@ -1,4 +1,4 @@
-"""Another member of the workers' group that is none of ours: it joins, takes its share, stores and commits nothing, and leaves."""
+"""A foreign member of the workers' group: it joins, takes its share, stores and commits nothing, and leaves."""
 
 import threading
 from collections.abc import Mapping
@@ -7,19 +7,19 @@ from typing import Any, Literal
 from confluent_kafka import Consumer
 
 Protocol = Literal["classic", "consumer"]
-"""How a group agrees on who reads what: the old way (cooperative-sticky here), or KIP-848's."""
+"""The group protocol: classic (cooperative-sticky here), or KIP-848's."""
 _POLL_S = 0.05
 
 
 def protocol_of(protocol: Protocol) -> dict[str, Any]:
-    """Return the client properties of a member under that protocol."""
+    """Return the client properties of a member under this protocol."""
     if protocol == "consumer":
         return {"group.protocol": "consumer"}
     return {"partition.assignment.strategy": "cooperative-sticky", "session.timeout.ms": 10_000}
 
 
 class Stranger:
-    """A member as any other client: what it owns is not the workers'.
+    """A member with a plain client; the workers do not get its partitions.
 
     Thread: the test's, until `stay` gives it one of its own; `leave` takes it back.
     """
@@ -27,9 +27,9 @@ class Stranger:
     def __init__(self, client: Mapping[str, Any], group: str, topic: str, protocol: Protocol = "classic") -> None:
         self.owned: set[int] = set()
         self.taken = 0
-        """How many partitions it was given in all."""
+        """Partitions that it was assigned in all."""
         self.turns = 0
-        """How often something was given to it or taken from it."""
+        """How often its assignment changed."""
         own = {"group.id": group, "enable.auto.commit": False}
         self._consumer = Consumer({**client, **own, **protocol_of(protocol)})
         self._consumer.subscribe([topic], on_assign=self._take, on_revoke=self._give, on_lost=self._give)
@@ -43,7 +43,7 @@ class Stranger:
         assert error is None or error.retriable(), error
 
     def stay(self) -> None:
-        """Begin to poll by itself, until `leave`; what goes wrong meanwhile is no news."""
+        """Poll on a thread of its own until `leave`; errors meanwhile are ignored."""
         self._staying = threading.Thread(target=self._stay, daemon=True)
         self._staying.start()
 

@@ -1,4 +1,4 @@
-"""Records that are made to harm, each through a real worker: it becomes what the table says, and the next record flows."""
+"""Malicious records, each through a real worker: each has the outcome in the table, and the next record flows."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -21,14 +21,14 @@ LOOK_AGAIN_S = 0.05
 
 @pytest.fixture
 def bombed(scene: Scene, kafka: KafkaServer, unique: Callable[[str], str]) -> Scene:
-    """Return a scene whose log topic takes records of 16 MB."""
+    """Return a scene whose log topic accepts records of 16 MB."""
     scene.topics.logs = unique("bombs")
     kafka.create_topic(scene.topics.logs, scene.topics.partitions, {"max.message.bytes": str(MAX_MESSAGE_BYTES)})
     return scene
 
 
 def send(scene: Scene, bomb: Bomb, codec: str) -> None:
-    """Send one record and a plain one behind it, each in a batch of its own; returns when the broker has both."""
+    """Send one record and a plain one after it, each in its own batch; return when the broker has both."""
     topics = scene.topics
     limits = {"message.max.bytes": 100 * MB, "queue.buffering.max.kbytes": 200_000, "batch.num.messages": 1}
     producer = Producer({"bootstrap.servers": topics.bootstrap, "log_level": 0, "acks": "all", "compression.type": codec} | limits)
@@ -44,7 +44,7 @@ def send(scene: Scene, bomb: Bomb, codec: str) -> None:
 
 
 def survive(scene: Scene, worker: WorkerProcess, bombs: Sequence[Bomb], *, codec: str = "none", within_s: float = FLOWS_S) -> None:
-    """Send one bomb after the other; what stands behind each must be committed in time."""
+    """Send one bomb after the other; the record after each must be committed in time."""
     for bomb in bombs:
         send(scene, bomb, codec)
         ends, until_s = scene.topics.ends(), time.monotonic() + within_s
@@ -55,13 +55,13 @@ def survive(scene: Scene, worker: WorkerProcess, bombs: Sequence[Bomb], *, codec
 
 
 def peak_of_plain_work(scene: Scene, worker: WorkerProcess) -> int:
-    """Return the most memory that it ever had, once it has stored a record."""
+    """Return the worker's peak memory after its first stored record."""
     scene.fresh_record_flows(worker, within_s=WAIT_S)
     return worker.peak_bytes()
 
 
 def judge_letters(scene: Scene, worker: WorkerProcess, bombs: Sequence[Bomb]) -> None:
-    """Exactly those are dead letters that shall be, once each; everything else is where it belongs."""
+    """Check that exactly the expected records are dead letters, once each, and that all others have their outcome."""
     scene.drain(worker)
     scene.judge_end(vectors=False)
     assert len(scene.topics.letters()) == sum(bomb.content.fate == "dead_letter" for bomb in bombs)

@@ -1,4 +1,4 @@
-"""A broker that is not there, or does not take our password: waited for, for ever, and said so in a line, not in a flood."""
+"""An unreachable broker, or one that refuses the password: the worker waits for ever, and logs a line, not a flood."""
 
 import json
 from collections import Counter

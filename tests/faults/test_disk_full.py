@@ -1,6 +1,6 @@
-"""A full disk under Milvus Lite in a real worker: it stops at once, and with room again the next start finishes the work.
+"""A full disk under Milvus Lite in a real worker: it stops at once, and the next start with free space finishes the work.
 
-A folder that goes on after a failed write loses rows that it has acknowledged: so that write must be the last.
+A folder that accepts writes after a failed one loses acknowledged rows, so the failed write must be the last.
 """
 
 import shutil
@@ -17,14 +17,14 @@ from tests.services.missing import skip_or_fail
 CRASHED = 1
 RECORDS = 500
 FULL = "600k"
-"""Less than half of what the templates' vectors take."""
+"""Less than half of what the templates' vectors need."""
 ROOM = "256m"
 MOST_FILE_BYTES = 400_000
 
 
 @pytest.fixture
 def small_disk(scene: Scene) -> Iterator[Path]:
-    """A disk of its own for the index, and no room on it."""
+    """A small file system for the index, without free space."""
     if shutil.which("unshare") is None or subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode:
         skip_or_fail("a small disk can be mounted by root only")
     scene.milvus.mkdir()
@@ -36,14 +36,14 @@ def small_disk(scene: Scene) -> Iterator[Path]:
 
 
 def _fill_up_then_recover(scene: Scene, through: list[str], reason: str, make_room: Callable[[], None], *, again: bool) -> None:
-    """`again`: it is started while there is no room yet, too."""
+    """`again`: also start it while the disk is still full."""
     scene.topics.send(RECORDS, strange)
     worker = scene.start(*through, limits__max_in_flight_records="200")
     assert worker.wait() == CRASHED, worker.lines
     (line,) = worker.words()
     assert reason in line, line
     committed, _ = scene.check_nothing_lost()
-    assert committed != scene.topics.ends(), "there was room for everything"
+    assert committed != scene.topics.ends(), "the disk had room for everything"
 
     if again:
         worker = scene.start(*through, limits__max_in_flight_records="200")
@@ -70,7 +70,7 @@ def test_a_full_disk_ends_the_worker_and_with_room_again_the_next_start_finishes
 
 @pytest.mark.long
 def test_a_file_that_may_not_grow_ends_the_worker_in_the_same_way(scene: Scene) -> None:
-    """As a quota does; needs no rights."""
+    """Limit the size of the worker's files; needs no privileges."""
     if shutil.which("prlimit") is None:
         skip_or_fail("there is no prlimit")
     _fill_up_then_recover(scene, ["prlimit", f"--fsize={MOST_FILE_BYTES}"], "File too large", lambda: None, again=True)

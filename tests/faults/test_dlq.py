@@ -1,4 +1,4 @@
-"""A record of 2,000 entries of which a real worker refuses three: they are one dead letter, and a replay adds exactly three rows."""
+"""A real worker refuses three of a record's 2,000 entries: they become one dead letter, and a replay adds exactly three rows."""
 
 import json
 import sys
@@ -35,7 +35,7 @@ def record(_number: int) -> Content:
 
 @pytest.fixture
 def verb(scene: Scene, model: PreparedModel, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Verb:
-    """Run a verb with the scene's settings and more; gives its exit code and what `--json` printed."""
+    """Run a verb with the scene's settings and more; return its exit code and what `--json` printed."""
 
     def run(application: Callable[..., object], *words: str) -> tuple[int, Any]:
         topics = scene.topics

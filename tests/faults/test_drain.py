@@ -1,4 +1,4 @@
-"""SIGTERM: what was taken in is finished and committed, in time; and what was not finished is never committed."""
+"""SIGTERM: admitted records are finished and committed in time; unfinished ones are never committed."""
 
 import signal
 import time
@@ -13,7 +13,7 @@ from tests.faults.topics import WAIT_S
 DRAINED, DRAIN_TIMEOUT = 0, 3
 LOOK_AGAIN_S = 0.05
 LEAVE_S = 15.0
-"""More than leaving takes on a busy machine, less than the drain that is cut short here."""
+"""More than an exit takes on a busy machine, less than the drain that is cut short here."""
 
 
 def test_sigterm_in_mid_work_commits_exactly_what_is_stored_and_the_next_start_finishes_the_rest(scene: Scene) -> None:
@@ -23,7 +23,7 @@ def test_sigterm_in_mid_work_commits_exactly_what_is_stored_and_the_next_start_f
     worker.terminate()
     assert worker.wait(DRAIN_S + LEAVE_S) == DRAINED, worker.lines
     committed = scene.topics.committed()
-    assert committed != scene.topics.ends(), "it was not stopped in mid-work"
+    assert committed != scene.topics.ends(), "the worker was not stopped while it had work"
     verdict = scene.judge()
     assert verdict.lost_below(committed) == []
     assert verdict.stored_above(committed) == []
@@ -33,7 +33,7 @@ def test_sigterm_in_mid_work_commits_exactly_what_is_stored_and_the_next_start_f
     scene.drain(worker)
     scene.judge_end()
     letters = scene.topics.letters()
-    assert len(letters) == len(set(letters)), "a drained worker leaves nothing to be read again"
+    assert len(letters) == len(set(letters)), "a drained worker must leave nothing to be read again"
 
 
 def test_a_second_sigterm_leaves_at_once_and_a_drain_that_takes_too_long_exits_3(scene: Scene) -> None:
@@ -59,7 +59,7 @@ def test_a_second_sigterm_leaves_at_once_and_a_drain_that_takes_too_long_exits_3
 
 @pytest.mark.usefixtures("vllm_installed")
 def test_sigterm_while_vllm_loads_leaves_at_once(scene: Scene) -> None:
-    """Loading takes up to minutes, and no record was read yet."""
+    """Loading takes up to minutes, and the worker has not read any record yet."""
     scene.topics.send(10)
     worker = scene.start(engine__name="vllm")
     until_s = time.monotonic() + WAIT_S

@@ -1,6 +1,6 @@
-"""The host's own faults: a log that nobody takes, a file system that takes nothing, a process that was frozen, an end in the dark.
+"""Faults of the host, each with a real worker: an unread log, a read-only file system, a frozen process, a shutdown while Kafka hangs.
 
-Each with the real process; what a port in use says is in `tests/worker/cli/test_bad_input.py`.
+A port in use is in `tests/worker/cli/test_bad_input.py`.
 """
 
 import shutil
@@ -18,21 +18,21 @@ from worker.shutdown import LEAVE_S
 
 DRAINED, DRAIN_TIMEOUT = 0, 3
 BUSY_S = 10.0
-"""What a busy machine may take for a moment's work."""
+"""How long a busy machine may take for a short step."""
 AWAY_DRAIN_S = 2.0
 HELD_S = 1.0
-"""After which a poller hangs in its commit."""
+"""After this time a poller counts as hanging in its commit."""
 HANG_S = 6.0
 UNREAD = 'exec "$@" 3>&2 2> >(head -n 2 >&2)'
-"""The log is a pipe whose reader goes after two lines; the test's own pipe stays open until the worker ends."""
+"""The log is a pipe whose reader exits after two lines; the test's own pipe stays open until the worker ends."""
 STANDING = (
     "exec 4> >(exec tail --pid=$$ -f /dev/null >/dev/null 2>&1); dd if=/dev/zero of=/dev/fd/4 oflag=nonblock bs=4096 2>/dev/null; "
     'exec "$@" 3>&2 2>&4 4>&-'
 )
-"""The log is a pipe that is full and stays so: its reader stands still for as long as the worker lives."""
+"""The log is a pipe that fills up: its reader does not read while the worker lives."""
 FULL = 'exec "$@" 3>&2 2>/dev/full'
 READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,bind,ro / && exec "$@"'
-"""Only one folder can be written to."""
+"""Only one folder is writable."""
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,bind,ro / && exec "$@"'
     ],
 )
 def test_a_log_that_nobody_takes_ends_nothing(scene: Scene, log: str) -> None:
-    """What is said: the start, in a stage that Redis is away, by the main thread that it is stopping."""
+    """Log lines come from the start, from a stage (Redis is away) and from the main thread (stopping)."""
     scene.topics.send(400)
     worker = scene.start("bash", "-c", log, "bash", redis__url="redis://127.0.0.1:1")
     scene.wait_all_committed(worker)

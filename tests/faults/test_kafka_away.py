@@ -1,6 +1,6 @@
-"""A Kafka that goes away while a worker runs, behind a proxy: a black hole, refused connections, resets; and topics that are not there.
+"""A Kafka that goes away while a worker runs, behind a proxy: a black hole, refused connections, resets; and missing topics.
 
-The tests with `away` share one worker; the last of them ends it, and judges what all of them together have left.
+The tests with `away` share one worker; the last of them stops it and judges the result of all of them.
 """
 
 import re
@@ -24,13 +24,13 @@ from worker.shutdown import LEAVE_S
 
 BACKLOG = 300
 HOLE_S, LONG_HOLE_S = 8.0, 65.0
-"""Longer than two sessions of the group; and than the client waits for an answer (60 s)."""
+"""Longer than two sessions of the group; with `--long` also longer than the client waits for an answer (60 s)."""
 REFUSED_S = 4.0
 RESETS, EVERY_S = 5, 1.0
 DOWN_S = 10.0
-"""`kafka.down_exit_s`: longer than any fault here that must be waited out."""
+"""`kafka.down_exit_s`: longer than any fault here that the worker must wait out."""
 END_S, BUSY_S = 5.0 + LEAVE_S, 10.0
-"""What an end may take in which there is nothing to drain; what a busy machine may take for a moment's work."""
+"""How long an exit with nothing to drain may take, and how long a busy machine may take for a short step."""
 CRASHED = 1
 MOST_LINES = 6
 SAID_AGAIN_S = 60.0
@@ -38,7 +38,7 @@ LOOK_AGAIN_S = 0.1
 
 
 class Away(NamedTuple):
-    """A worker whose way to Kafka leads through a proxy."""
+    """A worker that reaches Kafka through a proxy."""
 
     scene: Scene
     proxy: Proxy
@@ -46,27 +46,27 @@ class Away(NamedTuple):
     began_s: float
 
     def give_work(self) -> None:
-        """Send more than is done at once, and return when the worker is in the middle of it."""
+        """Send a backlog, and return when the worker is in the middle of it."""
         self.scene.topics.send(BACKLOG, strange)
         self.scene.wait_progress(self.worker)
 
     def outlives(self, seconds: float) -> None:
-        """The fault has come: the worker lives on, and what is sent past the proxy meanwhile must wait."""
+        """During a fault: the worker lives on, and records sent past the proxy must wait."""
         self.send_past()
         assert self.worker.stays_alive(seconds), self.worker.lines
         self.check_work_is_left()
 
     def send_past(self) -> None:
-        """Send some more that the worker cannot have."""
+        """Send more records that the worker cannot reach."""
         self.scene.topics.send(self.scene.topics.partitions, strange)
 
     def check_work_is_left(self) -> None:
-        """No partition is at its end: nothing is committed that the worker cannot have."""
+        """Check that no partition is committed to its end: the worker cannot have read it."""
         ends = self.scene.topics.ends()
         assert {place: offset for place, offset in self.scene.topics.committed().items() if offset >= ends[place]} == {}
 
     def goes_on(self) -> None:
-        """The fault is over: everything is committed, and so is a fresh record, in time."""
+        """After a fault: everything is committed, and a fresh record too, in time."""
         began_s = time.monotonic()
         if self.scene.topics.committed() != self.scene.topics.ends():
             self.scene.wait_progress(self.worker)
@@ -75,7 +75,7 @@ class Away(NamedTuple):
         self.scene.fresh_record_flows(self.worker)
 
     def check_complaints(self) -> None:
-        """What was said are a few lines, whatever was tried meanwhile."""
+        """Check that the worker logged only a few lines, however often it retried."""
         complaints = Counter(event["event"] for event in self.worker.events("warning"))
         assert max(complaints.values(), default=0) <= 1 + (time.monotonic() - self.began_s) // SAID_AGAIN_S, complaints
         assert len({re.sub(r"/\d+", "/N", line) for line in complaints}) <= MOST_LINES, complaints
@@ -122,7 +122,7 @@ def test_refused_connections_in_mid_run_are_waited_out(away: Away) -> None:
 def test_a_storm_of_resets_costs_nothing(away: Away, *, long: bool) -> None:
     away.give_work()
     for _ in range(2 * RESETS if long else RESETS):
-        away.scene.topics.send(BACKLOG // 5, strange)  # what it reads, commits and asks is cut off in turn
+        away.scene.topics.send(BACKLOG // 5, strange)  # so that the resets hit its reads, its commits and its queries in turn
         away.proxy.reset()
         assert away.worker.stays_alive(EVERY_S), away.worker.lines
     away.goes_on()
@@ -131,14 +131,14 @@ def test_a_storm_of_resets_costs_nothing(away: Away, *, long: bool) -> None:
 
 @pytest.mark.long
 def test_down_exit_s_ends_it_in_time_with_the_reason_and_nothing_is_lost(away: Away) -> None:
-    """Silence counts only from poll to poll, and at most a second each time: who had stopped polling would not end."""
+    """Silence is counted from poll to poll, at most a second each time, so a worker that had stopped polling would not exit."""
     scene, worker = away.scene, away.worker
     away.give_work()
     began_s = time.monotonic()
     away.proxy.silence()
     away.send_past()
     assert worker.wait(DOWN_S + END_S + BUSY_S) == CRASHED, worker.lines
-    assert time.monotonic() - began_s > DOWN_S / 2  # it may have heard the last of it a moment before, and asks for a sign only then
+    assert time.monotonic() - began_s > DOWN_S / 2  # the last response may be recent, and the worker probes only after that
     [word] = worker.words()
     assert f"no broker of kafka at 127.0.0.1:{away.proxy.port} has answered for {DOWN_S:g} s (kafka.down_exit_s)" in word
     away.check_work_is_left()
@@ -188,7 +188,7 @@ def test_topics_for_dead_letters_and_replies_that_are_missing_hold_what_must_be_
 
 
 def first_letters(topics: Topics) -> dict[int, int]:
-    """Return by partition where its first record is that must become a dead letter."""
+    """Return, for each partition, the offset of the first record that must become a dead letter."""
     offsets: dict[int, int] = {}
     for sent in topics.sent:
         if sent.content.fate == "dead_letter":
@@ -197,7 +197,7 @@ def first_letters(topics: Topics) -> dict[int, int]:
 
 
 def answered(topics: Topics) -> int:
-    """Return how many queries the workers' group is done with."""
+    """Return how many queries the workers' group has committed."""
     consumer = Consumer({"bootstrap.servers": topics.bootstrap, "log_level": 0, "group.id": topics.query_group})
     try:
         [place] = consumer.committed([TopicPartition(topics.queries, 0)], timeout=WAIT_S)

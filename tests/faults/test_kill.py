@@ -1,6 +1,6 @@
 """SIGKILL at any moment: the next start finds everything, loses nothing, and stores nothing twice.
 
-All lives share one scene with a Milvus folder: what one leaves, the next must cope with. Each is judged before the next begins.
+All workers share one scene with a Milvus folder: each must cope with what the previous one left. Each is judged before the next starts.
 """
 
 import random
@@ -36,7 +36,7 @@ def test_killed_at_a_random_moment_it_has_lost_nothing(lives: Lives, seed: int) 
     lives.killed_after(random.Random(seed))
 
 
-@pytest.mark.timeout(900)  # vectors of a thousand templates are computed twice: minutes, where the machine has much else to do
+@pytest.mark.timeout(900)  # computes the vectors of a thousand templates twice: minutes on a busy machine
 def test_after_many_deaths_every_record_is_accounted_for_and_none_twice(lives: Lives) -> None:
-    lives.killed_at(POINTS[0])  # so that this test also means something when it runs alone
+    lives.killed_at(POINTS[0])  # so that this test is meaningful when it runs alone
     lives.end()

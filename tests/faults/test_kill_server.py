@@ -1,6 +1,6 @@
-"""SIGKILL with the index on a Milvus server and a Redis behind: Strong reads of what the dead have left.
+"""SIGKILL with the index on a Milvus server and a Redis: Strong reads of what killed workers left.
 
-Here a worker dies between its process and two others that live on: what it had sent them may arrive after its death.
+Both servers outlive the worker: what it sent them may arrive after its death.
 """
 
 import logging
@@ -26,9 +26,9 @@ AT_EVERY_RUN = ("cache_written", "landed")
 KILLS = 200
 RECORDS = 100_000
 LEFT_RECORDS = 5_000
-"""So many are left for each life at least."""
+"""At least this many records are left for each worker."""
 IN_FULL_EACH = 50
-"""After so many deaths everything is judged, not only what was committed since the death before."""
+"""After this many kills everything is judged, not only what was committed since the previous kill."""
 IN_ITS_START = 0.2
 START_S = 5.0
 MORE_S = 0.3
@@ -57,16 +57,16 @@ def lives(
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_200_kills_at_random_moments_over_100000_records_lose_nothing_and_store_nothing_twice(server_scene: Scene) -> None:
-    """After each death all that was committed since the one before is judged; everything, after each 50th and at the end.
+    """Judge after each kill what was committed since the previous one; judge everything after each 50th and at the end.
 
-    It stands first, so that no other file waits behind it.
+    This test comes first in the file: it takes longest.
     """
     scene, chance = server_scene, random.Random(20_261)
     scene.topics.send(RECORDS)
     proven = Proven(scene)
     for death in range(1, KILLS + 1):
         done = sum(proven.below.values())
-        if sum(scene.topics.ends().values()) - done < LEFT_RECORDS:  # a fast machine shall not run out of work
+        if sum(scene.topics.ends().values()) - done < LEFT_RECORDS:  # so that a fast machine does not run out of work
             scene.topics.send(LEFT_RECORDS)
         worker = scene.start_under(chance.choice(PROTOCOLS), **FAST)
         if chance.random() < IN_ITS_START:
@@ -78,7 +78,7 @@ def test_200_kills_at_random_moments_over_100000_records_lose_nothing_and_store_
             assert worker.stays_alive(chance.uniform(0.0, MORE_S)), worker.lines
         worker.kill()
         proven.grow()
-        assert proven.below != scene.topics.ends(), "it was not killed in the middle"
+        assert proven.below != scene.topics.ends(), "the worker was not killed in the middle"
         if death % IN_FULL_EACH == 0:
             scene.check_nothing_lost()
         done, sent = sum(proven.below.values()), sum(scene.topics.ends().values())
@@ -98,7 +98,7 @@ def test_killed_at_any_boundary_it_has_lost_nothing(lives: Lives, point: str) ->
     lives.killed_at(point)
 
 
-@pytest.mark.timeout(900)  # vectors of a thousand templates are computed twice: minutes, where the machine has much else to do
+@pytest.mark.timeout(900)  # computes the vectors of a thousand templates twice: minutes on a busy machine
 def test_after_its_deaths_every_record_is_accounted_for_and_none_twice_and_redis_was_asked(lives: Lives, redis: LocalRedis) -> None:
     lives.killed_at(LAST_POINT)
     lives.end()

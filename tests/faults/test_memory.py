@@ -1,6 +1,6 @@
-"""Milvus away for ten minutes under a full feed, while members join and leave: what that costs in memory, as figures and as a picture.
+"""A ten-minute Milvus outage under full load while members join and leave: its cost in memory, as figures and as a chart.
 
-The feed keeps more in Kafka than the worker may hold, before, during and after the outage: it is always faster than the worker.
+The feed always keeps more in Kafka than the worker may hold, before, during and after the outage.
 """
 
 import json
@@ -20,7 +20,7 @@ from tests.soak.samples import Sample, write_picture, write_table
 
 AWAY_S = 600.0
 REFUSED_S = 150.0
-"""For so long nobody listens; for the rest of the outage it is a black hole."""
+"""For this long Milvus refuses connections; for the rest of the outage it is a black hole."""
 MEMBER_S = 20.0
 JUDGE_S = 60.0
 LOOK_S = 1.0
@@ -29,26 +29,26 @@ WARM_S = 20.0
 CAP_BYTES = 32 * 1024 * 1024
 CAP_RECORDS = 10_000
 WAITING_RECORDS = 2 * CAP_RECORDS
-"""As many are sent and not committed, at least, while it is fed: twice what the worker may hold."""
+"""At least this many sent records are uncommitted during the feed: twice what the worker may hold."""
 FEED_RECORDS = 1_000
-"""Sent at once."""
+"""Records sent at once."""
 PADDING_CHARACTERS = 6_000
-"""With such records among the others, as many records as the cap allows have as many bytes as it allows."""
+"""With these among the records, both caps, of records and of bytes, are reached together."""
 MOST_DRIFT_BYTES = CAP_BYTES / 8
-"""More than that in the second half of the outage is no noise: it would grow for ever."""
+"""More growth than this in the second half of the outage is not noise: memory would grow for ever."""
 SETTINGS = {
     "limits__max_in_flight_bytes": str(CAP_BYTES),
     "limits__max_in_flight_records": str(CAP_RECORDS),
     "cache__memory_bytes": str(4 * 1024 * 1024),  # full before the outage begins
     "kafka__prefetch_bytes": str(8 * 1024 * 1024),
-    "kafka__max_poll_interval_s": "60",  # a revocation waits 7 s for what is open, and not 25
+    "kafka__max_poll_interval_s": "60",  # a revocation waits 7 s for open records instead of 25
     "kafka__librdkafka": json.dumps({"session.timeout.ms": "6000", "heartbeat.interval.ms": "500"}),
 }
 FOLDER = ROOT / ".cache" / "soak"
 
 
 def padded(number: int) -> Content:
-    """Return the usual record unless it is a long one, or in its place a document with much in it that is not stored."""
+    """Return the usual record, but a large document of mostly unstored fields instead of a long one."""
     if number % 2 and len((usual := content(number)).value or b"") < LONG_CHARACTERS:
         return usual
     text = f"trace of request {number} kept"
@@ -62,7 +62,7 @@ def padded(number: int) -> Content:
 
 
 class Feed:
-    """Keeps enough waiting in Kafka, lets members come and go, and looks at the worker once a second.
+    """Keeps a backlog in Kafka, lets members join and leave, and samples the worker once a second.
 
     Thread: the test's.
     """
@@ -99,7 +99,7 @@ class Feed:
             self._member.leave()
 
     def _turn(self) -> None:
-        """A member comes, or the one that is there goes."""
+        """Let a member join, or the present one leave."""
         if self._member is None:
             self._member = self._scene.topics.stranger()
             self._member.stay()
@@ -118,14 +118,14 @@ class Feed:
 
 
 def drift_bytes(samples: list[Sample]) -> float:
-    """Return by how much the memory grows over these samples, as the straight line through them has it."""
+    """Return the growth of memory over these samples, by a linear fit."""
     at_s = [sample.at_s for sample in samples]
     slope, _ = np.polyfit(at_s, [sample.rss_bytes for sample in samples], 1)
     return float(slope) * (at_s[-1] - at_s[0])
 
 
 def judge_memory(samples: list[Sample], base_bytes: int, folder: Path) -> None:
-    """Write and draw what was seen, then judge it."""
+    """Write and draw the samples, then judge them."""
     folder.mkdir(parents=True, exist_ok=True)
     away = [sample for sample in samples if sample.fault]
     late = away[len(away) // 2 :]

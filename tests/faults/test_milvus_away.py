@@ -1,6 +1,6 @@
-"""A Milvus server that is away, silent or slow, under a real worker: rows are held, nobody is blamed, and all goes on by itself.
+"""A Milvus server that is unreachable, silent or slow under a real worker: rows are held, no record is blamed, and work resumes by itself.
 
-The worker reaches the server through a proxy; the oracle reads past it, so what is committed is judged while the fault lasts.
+The worker reaches the server through a proxy; the oracle bypasses it, so commits are judged during the fault.
 """
 
 import time
@@ -23,18 +23,18 @@ DRAIN_TIMEOUT = 3
 AT_START_S = 2.0
 POLL_INTERVAL_S = 6.0
 AWAY_S = 7.0
-"""Longer than the poll interval, so who did not poll meanwhile would be out of the group."""
+"""Longer than the poll interval, so a worker that did not poll would leave the group."""
 REFUSED_S = 3.0
 REFUSED_LONG_S = 130.0
-"""gRPC, left to itself, would wait for another 50 s after that before it tries to connect again."""
+"""By default gRPC would wait for another 50 s before it reconnects."""
 SLOW_S = 1.0
 SLOW_LONG_S = 5.0
 DRAIN_S = 2.0
 BUSY_S = 10.0
-"""What a busy machine may take for a moment's work."""
+"""How long a busy machine may take for a short step."""
 LOOK_S = 0.5
 MOST_KINDS, SAID_AGAIN_S = 7, 60.0
-"""Of lines about all three faults and their ends: each is said once, and again after a minute."""
+"""Log lines about all three faults and their ends: each is logged once, and again after a minute."""
 CAP_BYTES = 16 * 1024 * 1024
 USUAL = {
     "limits__max_in_flight_records": "300",
@@ -43,7 +43,7 @@ USUAL = {
     "milvus__batch_rows": "100",
 }
 REVOCATION_INTERVAL_S = 60.0
-"""Of which the worker may take 12 s to give partitions up. If it does not, the others get them when all of it is over."""
+"""The worker may take 12 s of it to release partitions. Otherwise the others get them only at its end."""
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def behind(proxy: Proxy) -> dict[str, str]:
 
 
 def _outlive(scene: Scene, worker: WorkerProcess, fault: Callable[[], None], end: Callable[[], None], away_s: float) -> None:
-    """In mid-work the index goes away; nothing is committed that is not stored, memory stays, polling goes on, and then all of it."""
+    """The index goes away during work: nothing unstored is committed, memory is stable, polling continues; then everything is stored."""
     scene.topics.send(400)
     scene.wait_progress(worker)
     before_bytes, members = worker.own_bytes(), _members(scene)
@@ -85,7 +85,7 @@ def test_an_index_that_is_away_at_the_start_then_refuses_and_then_is_silent_is_w
 ) -> None:
     scene = server_scene
     proxy.refuse()
-    scene.topics.send(800)  # so many that its memory is that of a worker at work
+    scene.topics.send(800)  # enough for the memory of a worker under load
     began_s = time.monotonic()
     worker = scene.start(**USUAL, **behind(proxy), kafka__max_poll_interval_s=str(POLL_INTERVAL_S))
     worker.wait_for("the index cannot be opened yet")
@@ -117,7 +117,7 @@ def test_with_a_slow_index_rows_come_slower_queries_are_answered_and_then_all_is
     scene.topics.send(400)
     asked = scene.topics.ask(b'{"text": "socket refused voucher"}')
     scene.wait_progress(worker)
-    assert scene.topics.committed() != scene.topics.ends(), "it was as fast as ever"
+    assert scene.topics.committed() != scene.topics.ends(), "it was not slowed down"
     answer = scene.topics.replies_to([asked])[asked]
     assert answer["hits"], answer
     scene.check_nothing_lost()

@@ -1,6 +1,6 @@
-"""A Milvus server that acknowledges rows and is killed at once: what a worker has committed may be gone there, and `verify` says so.
+"""A Milvus server that is killed right after it acknowledged rows may have lost committed rows; `verify` finds them.
 
-History has servers that lost what they had acknowledged. The worker cannot see that; `vectail verify` can, and `--repair` mends it.
+Servers have lost acknowledged data before. The worker cannot notice that; `vectail verify` can, and `--repair` restores the rows.
 """
 
 import time
@@ -18,12 +18,12 @@ from worker.settings.settings import Settings
 from worker.settings.tables import DecodeTable, EngineTable, KafkaTable, ModelTable
 
 BACK_S = 90.0
-"""Until a server that has just answered again has loaded its collections."""
+"""Until a restarted server that answers again has loaded its collections."""
 KILLS = 2
 
 
 def _verify(scene: Scene, model: PreparedModel, *, repair: bool) -> tuple[bool, int]:
-    """Return whether everything is there, and how many problems were found."""
+    """Return whether the index is complete, and the number of problems found."""
     topics = scene.topics
     assert scene.server is not None
     settings = Settings(
@@ -56,7 +56,7 @@ def test_what_a_server_acknowledged_before_it_was_killed_is_there_or_verify_find
         committed = scene.topics.committed()
         assert committed != scene.topics.ends(), "it was not in mid-work"
         worker.wait_for("the sink does not take rows")
-        assert scene.topics.committed() == committed, "committed while there was nobody to store"
+        assert scene.topics.committed() == committed, "committed without a server to store rows"
         milvus.start()
         scene.wait_all_committed(worker)
     scene.drain(worker)

@@ -1,4 +1,4 @@
-"""The oracle finds each lie: an index as it must be passes, and the same with one thing wrong does not."""
+"""The oracle finds each fault: a correct index passes, and the same index with one fault does not."""
 
 import re
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def truth(model: PreparedModel) -> Truth:
 
 @pytest.fixture(scope="module")
 def right(truth: Truth) -> Index:
-    """What a worker would have stored; long lines in two chunks."""
+    """The index that a worker would have stored; long lines have two chunks."""
     lines: list[Line] = []
     texts: dict[str, str] = {}
     for sent in SENT:
@@ -54,7 +54,7 @@ def _with(index: Index, place: int, **changes: object) -> Index:
 
 
 def _moved(index: Index, place: int, **where: int) -> Index:
-    """Store a row under the id of another place, as it would be if it had come from there."""
+    """Return the index with one row moved to the id and columns of another record."""
     line = index.lines[place]._replace(**where)  # type: ignore[arg-type]
     return _with(index, place, **where, id=f"{TOPIC}@{EPOCH}/{line.partition}/{line.offset}/{line.sub}/{line.chunk}")
 
@@ -72,7 +72,7 @@ LIES: dict[str, Callable[[Index], Index]] = {
     "no template": lambda index: index._replace(templates=index.templates[1:]),
 }
 WRONG_VECTORS: dict[str, Callable[[Index], Index]] = {
-    "the template of another kind": lambda index: _with(index, 0, template=index.lines[1].template),
+    "another line's template": lambda index: _with(index, 0, template=index.lines[1].template),
     "a vector of another text": lambda index: _vector(index, index.vectors[index.templates[1]]),
     "a vector of another length": lambda index: _vector(index, index.vectors[index.templates[0]] * np.float32(1.01)),
     "a text under another's digest": lambda index: index._replace(

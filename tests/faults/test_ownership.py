@@ -1,4 +1,4 @@
-"""Who owns a partition when members freeze, come back, are started twice, and when the topic itself changes under a worker."""
+"""Partition ownership when members freeze, come back or start twice, and when the topic changes under a worker."""
 
 import time
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from tests.faults.worker_process import WorkerProcess
 
 CRASHED = 1
 FROZEN_S = 8.0
-"""Longer than a session (3 s), than the poll interval and than a batch may take, both of which are set to 6 s."""
+"""Longer than a session (3 s), than the poll interval (6 s) and than a batch may take (6 s)."""
 SMALL = {"limits__max_in_flight_records": "60"}
 LOOK_S = 0.05
 
@@ -26,7 +26,7 @@ def _await(worker: WorkerProcess, happened: Callable[[], bool], most_s: float = 
         assert worker.stays_alive(LOOK_S), worker.lines
 
 
-@pytest.mark.timeout(900)  # three starts and two workers on a server: minutes, where the machine has much else to do
+@pytest.mark.timeout(900)  # three starts and two workers on a server: minutes on a busy machine
 @pytest.mark.parametrize("protocol", ["classic", pytest.param("consumer", marks=pytest.mark.long)])
 def test_a_frozen_worker_that_comes_back_moves_nobodys_position_and_goes_on(server_scene: Scene, protocol: Protocol) -> None:
     scene = server_scene
@@ -49,7 +49,7 @@ def test_a_frozen_worker_that_comes_back_moves_nobodys_position_and_goes_on(serv
         scene.wait_all_committed(other)
         scene.fresh_record_flows(other)
         scene.drain(other)
-        scene.fresh_record_flows(frozen)  # all partitions are its own again
+        scene.fresh_record_flows(frozen)  # it owns all partitions again
     scene.drain(frozen)
     scene.judge_end()
 
@@ -70,7 +70,7 @@ def test_a_static_member_that_is_killed_and_started_again_in_its_session_takes_n
         worker = scene.start(**SMALL, **static)
         scene.topics.send(200)
         scene.wait_all_committed(worker, own)
-        assert stranger.turns == turns, "its partitions were taken or given"
+        assert stranger.turns == turns, "its partitions changed"
     finally:
         stranger.leave()
     scene.fresh_record_flows(worker)
@@ -101,7 +101,7 @@ def test_of_two_with_one_static_id_one_ends_with_exit_code_1_and_the_other_goes_
 
 
 def test_after_a_change_of_protocol_it_says_what_to_wait_for_and_goes_on_where_the_killed_one_stopped(scene: Scene) -> None:
-    """A member that has been through a rebalance tells the group what it has; a broker refuses to give that up for KIP-848."""
+    """After a rebalance a classic member reports its partitions to the group; the broker then refuses the switch to KIP-848."""
     scene.topics.send(200)
     classic = scene.start(**SMALL, **client_of("classic", session__timeout__ms="15000"))
     stranger = scene.topics.stranger()
@@ -136,7 +136,7 @@ def test_what_was_aborted_is_never_stored_and_partitions_that_are_added_are_read
     worker = scene.start(**SMALL, **client_of("classic", topic__metadata__refresh__interval__ms="500"))
     scene.wait_all_committed(worker)
     behind_markers = topics.watermarks()
-    assert behind_markers != topics.ends(), "there are no markers"
+    assert behind_markers != topics.ends(), "the topic has no transaction markers"
     scene.wait_committed(worker, lambda committed: committed == behind_markers)
     topics.add_partitions(2)
     topics.send(120)
@@ -154,9 +154,9 @@ def test_a_topic_made_anew_under_a_running_worker_is_read_from_its_beginning(sce
     worker = scene.start(**SMALL)
     scene.wait_all_committed(worker)
     if frozen:
-        worker.pause()  # or it may notice that the topic is not there
+        worker.pause()  # otherwise it may notice the missing topic
     topics.make_anew()
-    topics.send(400)  # more than there was
+    topics.send(400)  # more than before
     if frozen:
         worker.resume()
     scene.wait_all_committed(worker)

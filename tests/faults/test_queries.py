@@ -1,4 +1,4 @@
-"""Queries over a real Kafka while a worker indexes: answered before the logs are done, each by what it asked for."""
+"""Queries over a real Kafka while a worker indexes: answered before the logs are done, each with its own result."""
 
 import json
 import re
@@ -59,5 +59,5 @@ def test_expired_bad_and_misdirected_queries_are_told_apart(scene: Scene) -> Non
     assert answers[good]["hits"] == []
     assert misdirected not in answers
     undecodable = sum(sent.content.fate == "dead_letter" for sent in topics.sent)
-    assert len(topics.letters()) == undecodable, "a reply went where its asker may not send it"
+    assert len(topics.letters()) == undecodable, "a reply went to a topic that its query may not choose"
     scene.drain(worker)

@@ -1,6 +1,6 @@
-"""Partitions that go to another member and come back: nothing is lost, nothing stands still, nobody's position is moved.
+"""Partitions move to another member and back: nothing is lost, work continues, and no other member's position moves.
 
-The other member is a plain consumer that stores and commits nothing; two workers are in `tests.faults.test_ownership`.
+The other member is a plain consumer that stores and commits nothing; `tests.faults.test_ownership` has two workers.
 """
 
 import pytest
@@ -15,7 +15,7 @@ A_TURN_RECORDS = 600
 
 
 def _visit(scene: Scene, worker: WorkerProcess, stranger: Stranger) -> set[int]:
-    """Let the stranger stay until the worker has committed all of its own partitions; returns the stranger's."""
+    """Keep the stranger until the worker has committed all of its own partitions; return the stranger's partitions."""
     while len(stranger.owned) != PARTITIONS // 2:
         stranger.poll()
         assert worker.stays_alive(0.0), worker.lines
@@ -26,7 +26,7 @@ def _visit(scene: Scene, worker: WorkerProcess, stranger: Stranger) -> set[int]:
     while any((committed := scene.topics.committed())[partition] != ends[partition] for partition in kept):
         stranger.poll()
         assert worker.stays_alive(0.0), worker.lines
-        assert {p: committed[p] for p in taken} == {p: before[p] for p in taken}, "committed by who does not own it"
+        assert {p: committed[p] for p in taken} == {p: before[p] for p in taken}, "committed by a member that does not own it"
     assert stranger.owned == taken
     return taken
 
@@ -46,7 +46,7 @@ def test_partitions_are_given_up_and_taken_back_and_nothing_is_lost(scene: Scene
             unfinished += sum(committed[partition] < ends[partition] for partition in taken)
         finally:
             stranger.leave()
-    assert unfinished > 0, "the stranger only ever took what was finished"
+    assert unfinished > 0, "the stranger took only finished partitions"
     scene.fresh_record_flows(worker)
     scene.drain(worker)
     scene.judge_end()

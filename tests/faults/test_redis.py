@@ -219,7 +219,7 @@ def test_values_that_are_no_frames_of_ours_are_misses_and_are_counted(server: Lo
         6: b"",
         7: b"\x80\x04cos\nsystem\n(Vtrue\ntR.",
         8: bytes(len(frames[8])),
-        9: FrameCodec(2 * DIM, normalized=True).encode([key_of(9).encode()], [vector_of(9, 2 * DIM)])[0],
+        9: FrameCodec(2 * DIM).encode([key_of(9).encode()], [vector_of(9, 2 * DIM)])[0],
     }
     for number, value in spoilt.items():
         admin.set(key_of(number), value or b"")

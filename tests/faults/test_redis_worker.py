@@ -121,7 +121,7 @@ def _turned(_key: bytes, frame: bytes) -> bytes:
 def _longer(key: bytes, frame: bytes) -> bytes:
     """Return a frame that is whole, of a vector with twice as many components."""
     dim = len(frame) // 2 - 6
-    (longer,) = FrameCodec(2 * dim, normalized=True).encode([key], [np.full(2 * dim, (2 * dim) ** -0.5, np.float32)])
+    (longer,) = FrameCodec(2 * dim).encode([key], [np.full(2 * dim, (2 * dim) ** -0.5, np.float32)])
     assert longer is not None
     return longer
 
@@ -235,35 +235,35 @@ def test_it_goes_on_while_redis_is_gone_slow_killed_full_and_read_only_and_uses_
 
 
 def test_no_damaged_value_is_taken_and_all_are_put_right(filled: Filled, truth: Truth) -> None:
-    kinds = len(filled.frames)
+    templates = len(filled.frames)
     with local_redis() as redis:
         damage(redis, filled.frames)
         scene, group = filled.elsewhere("damaged")
         worker = scene.start(redis__url=redis.url, kafka__group=group, **PATIENT)
         finish(scene, worker, group)
         right_index(scene, truth)
-        assert (saved(worker)["from_engine"], saved(worker)["from_redis"]) == (kinds, 0)
-        assert hits(redis) > kinds // 2, "it was not given them"
+        assert (saved(worker)["from_engine"], saved(worker)["from_redis"]) == (templates, 0)
+        assert hits(redis) > templates // 2, "it was not given them"
 
         scene, group = filled.elsewhere("put-right")
         worker = scene.start(redis__url=redis.url, kafka__group=group, **PATIENT)
         finish(scene, worker, group)
         index = right_index(scene, truth)
-        assert (saved(worker)["from_engine"], saved(worker)["from_redis"]) == (0, kinds)
+        assert (saved(worker)["from_engine"], saved(worker)["from_redis"]) == (0, templates)
     assert sorted(index.lines) == sorted(filled.stored.lines)
     assert index.texts == filled.stored.texts
 
 
 def test_restarted_with_redis_empty_or_without_redis_it_embeds_nothing_again(filled: Filled, truth: Truth) -> None:
-    scene, kinds = filled.scene, len(filled.frames)
+    scene, templates = filled.scene, len(filled.frames)
     with local_redis() as empty:
         for number, url in enumerate((empty.url, "")):
             worker = scene.start(redis__url=url, kafka__group=(group := f"{scene.topics.group}-again-{number}"), **PATIENT)
             finish(scene, worker, group)
             figures = saved(worker)
-            assert (figures["from_engine"], figures["from_redis"], figures["from_index"]) == (0, 0, kinds)
+            assert (figures["from_engine"], figures["from_redis"], figures["from_index"]) == (0, 0, templates)
             assert figures["tokens_embedded"] == 0
-        assert keys(empty) == kinds, "what it found in the index is not shared"
+        assert keys(empty) == templates, "what it found in the index is not shared"
     index = right_index(scene, truth)
     assert sorted(index.lines) == sorted(filled.stored.lines)
     assert index.texts == filled.stored.texts

@@ -1,4 +1,4 @@
-"""What the user must change before a start can succeed: exit code 2, and one line that names it."""
+"""Starts that fail until the user changes something: exit code 2, and one line that names it."""
 
 from sinks.milvus.lite import LocalMilvus
 from sinks.milvus.sink import MilvusSettings, MilvusSink, VectorSpace
@@ -9,7 +9,7 @@ DIM = 384
 
 
 def _refusal(scene: Scene) -> str:
-    """Start a worker, which must refuse; returns its one line."""
+    """Start a worker, which must refuse; return its one line."""
     worker = scene.start()
     assert worker.wait() == USER_ERROR, worker.lines
     assert worker.events("warning") == worker.events("error") == []

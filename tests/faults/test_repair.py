@@ -1,4 +1,4 @@
-"""Index files that a killed worker has left half-written are made again at the next start."""
+"""The next start rebuilds index files that a killed worker left half-written."""
 
 import os
 
@@ -13,7 +13,7 @@ def test_half_written_index_files_are_repaired_at_start(scene: Scene) -> None:
     scene.members_die()
     worker = scene.start()
     scene.wait_all_committed(worker)
-    scene.drain(worker)  # writes the rows to segments; the next start makes their indexes
+    scene.drain(worker)  # writes the rows to segments; the next start builds their indexes
 
     scene.topics.send(400)
     worker = scene.start(limits__max_in_flight_records="50")

@@ -1,4 +1,4 @@
-"""The same topic read again: the same row ids, no new rows, no new templates."""
+"""A second read of the same topic gives the same row ids, no new rows and no new templates."""
 
 from collections.abc import Callable
 

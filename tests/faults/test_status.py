@@ -1,4 +1,4 @@
-"""What a worker says of itself while the things it stands on go and come back, and how far behind it is by Kafka's own measure."""
+"""A worker's status pages while its servers go away and come back, and its lag compared with Kafka's own tool."""
 
 import time
 from collections import Counter
@@ -62,7 +62,7 @@ def _is(pages: Pages, readiness: Readiness) -> bool:
 
 
 def _agree(scene: Scene, pages: list[Pages], group: str) -> None:
-    """What the workers show brackets what Kafka's tool says between two refreshes, for each partition."""
+    """For each partition, the workers' figures of two refreshes enclose those of Kafka's tool in between."""
     before = _shown(pages)
     said = describe(scene.topics.bootstrap, group)
     said_s = time.monotonic()
@@ -84,20 +84,20 @@ def _looked_after(pages: Pages, at_s: float) -> bool:
 
 
 def _shown(pages: list[Pages]) -> dict[Partition, tuple[int, int]]:
-    """Return committed offset (0: none) and end of every partition of the logs that any of them owns."""
+    """Return the committed offset (0: none) and the end of each log partition that any of the workers owns."""
     found: dict[Partition, tuple[int, int]] = {}
     for one in pages:
         committed, ends, lags = (one.offsets(f"vectail_consumer_{name}") for name in ("committed_offset", "end_offset", "lag_records"))
         for partition, end in ends.items():
             if partition.topic.startswith("logs"):
-                assert partition not in found, "shown by two"
+                assert partition not in found, "shown by two workers"
                 found[partition] = committed.get(partition, 0), end
                 assert lags[partition] >= 0
     return found
 
 
 def _looked_s(pages: Pages) -> float:
-    """When Kafka was last asked about the lag."""
+    """Return when the worker last asked Kafka about the lag."""
     return time.monotonic() - pages.values("vectail_consumer_lag_age_seconds")[()]
 
 

@@ -1,4 +1,4 @@
-"""A storm: members join and leave the workers' group every two seconds, and the work goes on, and nobody's position is moved."""
+"""A rebalance storm: members join and leave every two seconds; work continues, and no position moves back."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -21,12 +21,12 @@ TURN_S = 2.0
 STRANGERS = 2
 A_TURN_RECORDS = 60
 MOST_REST_S = 30.0
-"""Something is committed in every span of this length."""
+"""Every interval of this length must see a commit."""
 
 
 @pytest.fixture
 def scenes(kafka: KafkaServer, unique: Callable[[str], str], tmp_path: Path, model: PreparedModel) -> Iterator[dict[Protocol, Scene]]:
-    """A scene for each protocol: both storms blow at once."""
+    """A scene for each protocol: both storms run at once."""
     scenes: dict[Protocol, Scene] = {}
     for protocol in get_args(Protocol):
         (folder := tmp_path / protocol).mkdir()
@@ -37,7 +37,7 @@ def scenes(kafka: KafkaServer, unique: Callable[[str], str], tmp_path: Path, mod
 
 
 def _blow(scenes: dict[Protocol, Scene], workers: dict[Protocol, WorkerProcess], storm_s: float) -> int:
-    """At each turn one stranger comes, and the one that was there longest goes; returns how often partitions were taken away."""
+    """In each turn one stranger joins and the oldest leaves; return how often partitions were taken away."""
     strangers: list[Stranger] = []
     taken = 0
     until_s = time.monotonic() + storm_s
@@ -70,11 +70,11 @@ def test_members_come_and_go_every_two_seconds_and_the_work_goes_on(scenes: dict
     with classic, consumer:
         taken = _blow(scenes, workers, storm_s)
         for protocol, scene in scenes.items():
-            if long:  # more has piled up than is worked off in the time that a fresh record has
+            if long:  # the backlog takes longer than the time limit of a fresh record
                 scene.wait_all_committed(workers[protocol])
             scene.fresh_record_flows(workers[protocol])
     assert max(classic.longest_rest_s, consumer.longest_rest_s) < MOST_REST_S
-    assert taken > storm_s / TURN_S, "it was a breeze"
+    assert taken > storm_s / TURN_S, "too few rebalances for a storm"
     for protocol, scene in scenes.items():
         scene.drain(workers[protocol])
         scene.judge_end()

@@ -1,6 +1,6 @@
-"""Two workers on one Kafka, one Redis and one Milvus server, fed the same kinds of lines at once; then others, with nothing but the index.
+"""Two workers share Kafka, Redis and Milvus, and get the same templates at once; then new workers, with only the index.
 
-Lines go to partitions of both, so that each worker meets every kind. What a worker computed is read in its own log.
+Lines go to partitions of both, so that each worker gets every template. What a worker computed is read from its log.
 """
 
 import itertools
@@ -17,7 +17,7 @@ from tests.faults.worker_process import WAIT_S, WorkerProcess
 from tests.services.milvus import MilvusServer, drop, rows_there
 from tests.services.redis import LocalRedis, local_redis
 
-KINDS = 1_000
+TEMPLATES = 1_000
 _LOOK_AGAIN_S = 0.1
 _LEFT = ("amber", "brisk", "candid", "dusty", "eager", "frosty", "gentle", "humble", "ivory", "jolly")
 _MIDDLE = ("otter", "panther", "quail", "raven", "salmon", "turtle", "urchin", "viper", "walrus", "yak")
@@ -49,7 +49,7 @@ def owners(admin: AdminClient, group: str) -> list[set[int]]:
 
 
 def wait_shared(scene: Scene) -> tuple[int, int]:
-    """Wait until two members share the partitions; returns one partition of each."""
+    """Wait until two members share the partitions; return one partition of each."""
     admin = AdminClient({"bootstrap.servers": scene.topics.bootstrap})
     until_s = time.monotonic() + WAIT_S
     while not (len(owned := owners(admin, scene.topics.group)) == 2 and all(owned)):
@@ -59,7 +59,7 @@ def wait_shared(scene: Scene) -> tuple[int, int]:
 
 
 def saved(worker: WorkerProcess) -> dict[str, int]:
-    """Return what a drained worker said last about what it saved."""
+    """Return the savings that a drained worker logged last."""
     told: dict[str, int] = [event for event in worker.events("info") if event["event"] == "work saved"][-1]
     return told
 
@@ -78,13 +78,15 @@ def test_each_kind_is_computed_once_a_worker_and_never_again(
     workers = [scene.start(**shared) for _ in range(2)]
     here, there = wait_shared(scene)
     for partition in (here, there):
-        scene.topics.send(KINDS, lambda n: Content(LINES[n % KINDS].encode(), "rows", (Entry(0, LINES[n % KINDS]),)), partition=partition)
+        scene.topics.send(
+            TEMPLATES, lambda n: Content(LINES[n % TEMPLATES].encode(), "rows", (Entry(0, LINES[n % TEMPLATES]),)), partition=partition
+        )
     scene.wait_all_committed(workers[0], (here, there))
     finish(*workers)
     for figures in map(saved, workers):
-        assert figures["chunks"] == KINDS
-        assert sum(figures[part] for part in ("from_engine", "from_redis", "from_index", "from_memory")) == KINDS
-    assert (rows_there(milvus.uri, collection), rows_there(milvus.uri, f"{collection}_templates")) == (2 * KINDS, KINDS)
+        assert figures["chunks"] == TEMPLATES
+        assert sum(figures[part] for part in ("from_engine", "from_redis", "from_index", "from_memory")) == TEMPLATES
+    assert (rows_there(milvus.uri, collection), rows_there(milvus.uri, f"{collection}_templates")) == (2 * TEMPLATES, TEMPLATES)
 
     redis.admin().flushall()
     for number, again in enumerate((shared, shared | {"redis__url": ""})):
@@ -92,4 +94,4 @@ def test_each_kind_is_computed_once_a_worker_and_never_again(
         scene.wait_all_committed(worker, (here, there), group=f"{scene.topics.group}-{number}")
         finish(worker)
         figures = saved(worker)
-        assert (figures["chunks"], figures["from_engine"], figures["from_index"]) == (2 * KINDS, 0, KINDS)
+        assert (figures["chunks"], figures["from_engine"], figures["from_index"]) == (2 * TEMPLATES, 0, TEMPLATES)

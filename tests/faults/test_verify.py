@@ -1,4 +1,4 @@
-"""`verify` on a real Kafka and a real Milvus server: what workers left, while one works, after one was killed, and rows stored twice."""
+"""`verify` on a real Kafka and Milvus server: of a complete index, during work, after a kill, and with duplicate rows."""
 
 import time
 import uuid
@@ -25,7 +25,7 @@ _ROW = {"id", "template", "text", "time", "service", "level", "topic", "partitio
 
 
 class Kept:
-    """A scene on a server, with what its records have become.
+    """A scene on a server, with the outcome of its records.
 
     Thread: the test's.
     """
@@ -62,7 +62,7 @@ class Kept:
             return [{name: row[name] for name in _ROW} for row in found]
 
     def insert(self, *rows: dict[str, Any]) -> None:
-        """Insert without asking whether the id is there."""
+        """Insert rows without a check for existing ids."""
         with connected(self.uri) as client:
             fields = {field["name"] for field in client.describe_collection(self.collection)["fields"]}
             pad = {"pad": [0.0, 0.0]} if "pad" in fields else {}

@@ -1,7 +1,7 @@
-"""Batches that come damaged to a real worker: no record is skipped, and every text is stored byte for byte.
+"""Batches that reach a real worker damaged: no record is skipped, and every text is stored byte for byte.
 
-Bits are turned within records, of which a batch's checksum speaks. Of what stands before it (the offset at which a batch begins, the
-answer that tells a group's position) no checksum speaks: TLS is what protects it.
+Bits are flipped inside records, which the batch's checksum covers. No checksum covers the bytes before it (the batch's base offset) or the
+answer with a group's position: only TLS protects those.
 """
 
 import json
@@ -31,7 +31,7 @@ def test_what_comes_damaged_first_or_later_is_fetched_again_and_every_text_is_it
         proxy.spoil(b"basket", times=TIMES)
         scene.topics.send(200)
         scene.wait_all_committed(worker)
-        assert proxy.spoiled > TIMES, "hardly anything came damaged"
+        assert proxy.spoiled > TIMES, "too little was damaged"
         complaints = Counter(event["event"] for event in worker.events("warning"))
         places = {f"{scene.topics.logs}/{partition}: damaged data received; fetching it again" for partition in scene.topics.ends()}
         assert set(complaints) <= places
@@ -44,7 +44,7 @@ def test_what_comes_damaged_first_or_later_is_fetched_again_and_every_text_is_it
 
 @pytest.mark.long
 def test_a_batch_too_large_to_unpack_holds_its_partition_only_and_goes_on_once_it_is_allowed(scene: Scene) -> None:
-    """What the client does not unpack comes as damaged, for ever; `tests/consumers/kafka/test_damage_message.py` is the short form."""
+    """A batch that the client cannot decompress is reported as damaged for ever; short form: `consumers/kafka/test_damage_message.py`."""
     _send_large(scene)
     scene.topics.send(200)
     worker = scene.start(kafka__librdkafka=SMALL)

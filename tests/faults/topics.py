@@ -1,6 +1,6 @@
-"""The Kafka side of a scene, with a plain client: topics and groups of its own, what was sent, what is committed, who was answered.
+"""The Kafka side of a scene, with a plain client: its topics and groups, what was sent, committed and answered.
 
-Nothing here knows vectail; it is what anybody could see of it from outside.
+It uses no product code, only what any client can see.
 """
 
 import base64
@@ -29,7 +29,7 @@ Committed = Mapping[int, int]
 
 
 class Letter(NamedTuple):
-    """A dead letter: where the record came from, and its original bytes, or as many of them as the topic takes."""
+    """A dead letter: the record's origin, and its original bytes, cut to what the topic accepts."""
 
     epoch: str
     partition: int
@@ -54,26 +54,26 @@ class Topics:
         for name, partitions in ((self.logs, PARTITIONS), (self.queries, 1), (self.replies, 1), (self.dead_letters, 2)):
             kafka.create_topic(name, partitions)
         self._client: dict[str, Any] = {"bootstrap.servers": kafka.bootstrap, "log_level": 0, "reconnect.backoff.max.ms": 500}
-        # A producer hears of new partitions, and of a topic made anew, within a second.
+        # The producer learns of new partitions and of a re-created topic within a second.
         self._producer = Producer(self._client | {"acks": "all", "batch.num.messages": 20, "topic.metadata.refresh.interval.ms": 1000})
         self._admin = AdminClient(self._client)
         self._numbers = itertools.count()
         self._epochs: dict[str, str] = {}
         self.sent: list[Sent] = []
         self.earlier: list[Sent] = []
-        """What was sent to topics of the same name that are gone."""
+        """Records sent to deleted topics of the same name."""
 
     @property
     def bootstrap(self) -> str:
         return self._server.bootstrap
 
     def send(self, records: int, make: Callable[[int], Content] = content, *, partition: int | None = None) -> None:
-        """Send the next records, all partitions in turn or to one; returns when the broker has all of them."""
+        """Send the next records, to all partitions in turn or to one; return when the broker has all of them."""
         self._send(self._producer, records, make, partition)
         assert self._producer.flush(WAIT_S) == 0
 
     def send_transaction(self, records: int, make: Callable[[int], Content] = content, *, aborted: bool) -> None:
-        """Send the next records in one transaction; nothing of an aborted one may become a row."""
+        """Send the next records in one transaction; an aborted one must leave no rows."""
         producer = Producer(self._client | {"transactional.id": f"{self.logs}-{uuid.uuid4().hex}"})
         producer.init_transactions(WAIT_S)
         producer.begin_transaction()
@@ -99,14 +99,14 @@ class Topics:
         self.sent.append(Sent(message.partition() or 0, message.offset() or 0, time_ms, made, epoch))
 
     def epoch(self) -> str:
-        """Return the first 8 hex digits of the id of the topic as it is now."""
+        """Return the first 8 hex digits of the topic's current id."""
         if self.logs not in self._epochs:
             described = self._admin.describe_topics(TopicCollection([self.logs]), request_timeout=WAIT_S)[self.logs].result()
             self._epochs[self.logs] = base64.urlsafe_b64decode(f"{described.topic_id}==").hex()[:8]
         return self._epochs[self.logs]
 
     def make_anew(self) -> None:
-        """Remove the topic with everything that is committed for it, and make it again, empty, under the same name."""
+        """Delete the topic with its committed offsets, and create it again, empty, under the same name."""
         self._admin.delete_topics([self.logs], operation_timeout=WAIT_S)[self.logs].result()
         until_s = time.monotonic() + WAIT_S
         while self.logs in self._admin.list_topics(timeout=WAIT_S).topics:
@@ -118,7 +118,7 @@ class Topics:
         assert self.epoch() != before
 
     def add_partitions(self, more: int) -> None:
-        """Give the topic more partitions, and return when they can be written to; what is sent from now on goes to all of them."""
+        """Add partitions to the topic, and return when they are writable; later records go to all of them."""
         self.partitions += more
         self._admin.create_partitions([NewPartitions(self.logs, self.partitions)], operation_timeout=WAIT_S)[self.logs].result()
         until_s = time.monotonic() + WAIT_S
@@ -126,7 +126,7 @@ class Topics:
             assert time.monotonic() < until_s, f"{self.logs} has no {self.partitions} partitions"
 
     def wait_without_members(self) -> None:
-        """Return when both groups are empty: nobody lives, and the sessions of those that were killed are over."""
+        """Return when both groups are empty: no member lives, and the sessions of killed ones have expired."""
         until_s = time.monotonic() + WAIT_S
         while any(self._members_of(group) for group in (self.group, self.query_group)):
             assert time.monotonic() < until_s, "a group still has members"
@@ -141,14 +141,14 @@ class Topics:
             return 0
 
     def ends(self) -> dict[int, int]:
-        """Return what is next in each partition behind the last record that this scene has sent."""
+        """Return, for each partition, the next offset after the last record that this scene sent."""
         ends = dict.fromkeys(range(self.partitions), 0)
         for sent in list(self.sent):
             ends[sent.partition] = max(ends[sent.partition], sent.offset + 1)
         return ends
 
     def watermarks(self) -> dict[int, int]:
-        """Return the end of each partition as the broker says it: behind markers of transactions, too."""
+        """Return the broker's end of each partition, transaction markers included."""
         consumer = self._reader([])
         try:
             places = [TopicPartition(self.logs, partition) for partition in range(self.partitions)]
@@ -157,7 +157,7 @@ class Topics:
             consumer.close()
 
     def committed(self, group: str | None = None) -> dict[int, int]:
-        """Return what the workers' group has committed; asking does not join it, and waits for a broker that is just starting."""
+        """Return the committed offsets of the workers' group without joining it; wait for a broker that is starting."""
         consumer = Consumer(self._client | {"group.id": group or self.group})
         until_s = time.monotonic() + WAIT_S
         try:
@@ -173,7 +173,7 @@ class Topics:
             consumer.close()
 
     def letters(self) -> list[Letter]:
-        """Return every dead letter there is, in no particular order."""
+        """Return all dead letters, in no particular order."""
         return [_letter(message, self.logs) for message in self._read_all(self.dead_letters)]
 
     def ask(self, value: bytes, *, reply_topic: str | None = None, sent_ms: int | None = None) -> bytes:
@@ -189,7 +189,7 @@ class Topics:
         return correlation_id
 
     def replies_to(self, asked: Iterable[bytes]) -> dict[bytes, Any]:
-        """Wait until each of these queries is answered; returns the answers by correlation id."""
+        """Wait until all these queries are answered; return the answers by correlation id."""
         missing = set(asked)
         answers: dict[bytes, Any] = {}
         consumer = self._reader([TopicPartition(self.replies, 0, 0)])

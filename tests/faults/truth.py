@@ -1,4 +1,4 @@
-"""What the index must hold beside the lines: for each line the template of its kind, for each template its digest and its vector.
+"""What the index must hold beside the lines: for each line its template, for each template its digest and its vector.
 
 Nothing of the product is used: llama.cpp's own bindings embed each template's text again, the digest is computed here, and that a
 template belongs to a line is seen in the letters of both, as masks take numbers and leave words. `tests.faults.oracle` knows the records.
@@ -41,7 +41,7 @@ class Truth:
     def check(self, index: Index) -> None:
         """See that every line has a template of its words, and every template the digest and the vector of its own text."""
         wrong = [line.id for line in index.lines if _words(line.text) != _words(index.texts[line.template])]
-        assert wrong == [], f"{len(wrong)} lines have a template of another kind"
+        assert wrong == [], f"{len(wrong)} lines have the template of another line"
         wrong = [text for digest, text in index.texts.items() if self.digest(text) != digest]
         assert wrong == [], f"{len(wrong)} templates stand under a digest that is not theirs"
         if index.texts:
@@ -50,7 +50,7 @@ class Truth:
     def digest(self, text: str) -> str:
         """Return the digest of a template's text: BLAKE2b over the space and the text, each behind its length."""
         of = self._model
-        model = (of.weights_sha256, of.architecture, of.tokenizer_sha256, of.pooling, of.normalize, of.dim)
+        model = (of.weights_sha256, of.architecture, of.tokenizer_sha256, of.pooling, of.dim)
         parts = (*model, of.document_prefix, of.query_prefix)
         return _hash((_hash(map(str, parts), 8), self._prefix + text), 16)
 

@@ -1,4 +1,4 @@
-"""Looks at what a group has committed, all the time: a position that goes back was moved by somebody who should not have."""
+"""Watches a group's committed offsets: a position that goes back was moved by a member that does not own it."""
 
 import threading
 import time
@@ -10,16 +10,16 @@ _PAUSE_S = 0.05
 
 
 class CommitWatch:
-    """Remembers each change of what is committed, until the block ends; then nothing may have gone back.
+    """Records each change of the committed offsets until the block ends; none may have gone back.
 
     Thread: one of its own; the test reads.
     """
 
     def __init__(self, topics: Topics) -> None:
         self.moved_back: list[tuple[Committed, Committed]] = []
-        """What was committed, and what was after it."""
+        """Committed offsets before and after each step back."""
         self.longest_rest_s = 0.0
-        """The longest time in which nothing was committed."""
+        """The longest time without a commit."""
         self._topics = topics
         self._over = threading.Event()
         self._failed: Exception | None = None

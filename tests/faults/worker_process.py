@@ -1,6 +1,6 @@
-"""`vectail run` as a real child process: its settings come through the environment, and all that it says is kept.
+"""`vectail run` as a child process, configured through the environment; its whole output is kept.
 
-Ended by its process id, whatever the test did; nothing here waits without a limit.
+It is stopped by its process id, whatever the test did; every wait has a limit.
 """
 
 import json
@@ -21,13 +21,13 @@ _LOOK_AGAIN_S = 0.01
 
 
 class WorkerProcess:
-    """One worker; what it says on standard error can be waited for.
+    """One worker; tests can wait for lines on its standard error.
 
-    Thread: the test's; a thread of its own reads what the worker says.
+    Thread: the test's; a second thread reads the worker's output.
     """
 
     def __init__(self, settings: Mapping[str, str], *through: str) -> None:
-        """`settings`: names as in the file (`kafka.group`) and their values; `through`: a command that becomes the one behind it."""
+        """`settings`: names as in the file (`kafka.group`) and their values; `through`: a command that executes its arguments."""
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("VECTAIL_")}
         chosen = {f"VECTAIL_{name.replace('.', '__').upper()}": value for name, value in settings.items()}
         self._process = subprocess.Popen(
@@ -48,62 +48,62 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int:
-        """Its process id."""
+        """Return the process id."""
         return self._process.pid
 
     @property
     def lives(self) -> bool:
-        """Whether it has not ended; one that is paused has not."""
+        """Return whether it has not ended; a paused worker lives."""
         return self._process.poll() is None
 
     def events(self, level: str) -> list[dict[str, Any]]:
-        """Return what the worker has logged at one level."""
+        """Return the log events of one level."""
         logged = [json.loads(line) for line in list(self.lines) if line.startswith("{")]
         return [event for event in logged if event["level"] == level]
 
     def words(self) -> list[str]:
-        """Return what the worker has said besides its log: the lines that a user reads."""
+        """Return the lines besides the log: those for the user."""
         return [line for line in list(self.lines) if not line.startswith("{")]
 
     def wait_for(self, part: str) -> None:
-        """Wait until a line with that part has been said."""
+        """Wait until the worker has written a line that contains `part`."""
         with self._more:
             said = self._more.wait_for(lambda: self._has_ended or self._was_said(part), WAIT_S)
         assert said, f"the worker did not say {part!r}: {self.lines}"
         assert self._was_said(part), f"the worker ended without saying {part!r}: {self.lines}"
 
     def stays_alive(self, seconds: float) -> bool:
-        """Wait so long; returns early, with False, when the worker ends."""
+        """Wait this long; return False early if the worker ends."""
         with self._more:
             return not self._more.wait_for(lambda: self._has_ended, seconds)
 
     def kill(self) -> None:
-        """SIGKILL; returns when the worker is gone."""
+        """Send SIGKILL; return when the worker has ended."""
         os.kill(self._process.pid, signal.SIGKILL)
         assert self.wait() == -signal.SIGKILL
 
     def pause(self) -> None:
-        """SIGSTOP: it stands still, as under a debugger or in a machine that is frozen; returns when every thread does."""
+        """Send SIGSTOP, as a debugger or a frozen machine would; return when every thread has stopped."""
         os.kill(self.pid, signal.SIGSTOP)
         until_s = time.monotonic() + WAIT_S
         while any(state != "T" for state in self._states()):
-            assert time.monotonic() < until_s, "it does not stand still"
+            assert time.monotonic() < until_s, "it does not stop"
             time.sleep(_LOOK_AGAIN_S)
 
     def resume(self) -> None:
-        """SIGCONT: it goes on where it stood."""
+        """Send SIGCONT."""
         os.kill(self.pid, signal.SIGCONT)
 
     def rss_bytes(self) -> int:
-        """Return how much memory it has now."""
+        """Return its resident memory."""
         return self._status("VmRSS") * 1024
 
     def own_bytes(self) -> int:
-        """Return how much memory it has now that is no file's: pages of files come and go as the machine likes."""
+        """Return its anonymous memory: file pages come and go with the machine's cache."""
         return self._status("RssAnon") * 1024
 
     def peak_bytes(self) -> int:
-        """Return how much memory it ever had."""
+        """Return its peak memory."""
         return self._status("VmHWM") * 1024
 
     def threads(self) -> int:
@@ -115,11 +115,11 @@ class WorkerProcess:
         return len(list(Path(f"/proc/{self.pid}/fd").iterdir()))
 
     def terminate(self) -> None:
-        """SIGTERM; does not wait."""
+        """Send SIGTERM; do not wait."""
         os.kill(self._process.pid, signal.SIGTERM)
 
     def wait(self, most_s: float = WAIT_S) -> int:
-        """Wait for the worker's end; returns its exit code, negative for a signal."""
+        """Wait for the worker's end; return its exit code, negative for a signal."""
         until_s = time.monotonic() + most_s
         try:
             exit_code = self._process.wait(most_s)
@@ -129,7 +129,7 @@ class WorkerProcess:
         return exit_code
 
     def close(self) -> None:
-        """End it, if it has not ended."""
+        """Kill it if it has not ended."""
         if self._process.poll() is None:
             os.kill(self._process.pid, signal.SIGKILL)
         self._process.wait(WAIT_S)
@@ -141,7 +141,7 @@ class WorkerProcess:
         return int(re.search(rf"^{name}:\s+(\d+)", Path(f"/proc/{self.pid}/status").read_text(), re.MULTILINE)[1])  # type: ignore[index]
 
     def _states(self) -> list[str]:
-        """Return the state of each thread: `T` is one that stands still."""
+        """Return the state of each thread; `T` is stopped."""
         paths = Path(f"/proc/{self.pid}/task").glob("*/stat")
         return [path.read_text().rpartition(")")[2].split()[0] for path in paths]
 

@@ -1,4 +1,4 @@
-"""The batcher keeps its promises over any sequence of arrivals, batches, returned batches and shrinks."""
+"""The batcher keeps its promises for any sequence of arrivals, batches, returned batches and shrinks."""
 
 import math
 from itertools import count

@@ -1,4 +1,4 @@
-"""For any text, any mask and any way of counting: the pieces are the text, and every piece fits."""
+"""For any text, mask and token count: the pieces joined are the text, and every piece fits."""
 
 import re
 from collections.abc import Sequence
@@ -17,13 +17,13 @@ def as_it_is(texts: Sequence[str]) -> list[str]:
 
 
 def longer(texts: Sequence[str]) -> list[str]:
-    """A mask whose stand-in is longer than what it stands for."""
+    """A mask whose replacement is longer than what it replaces."""
     return [re.sub(r"\d+", "<number>", text) for text in texts]
 
 
 MASKS: list[MaskTexts] = [as_it_is, longer, Masker().mask]
 LEAST = 8
-"""The longest stand-in, and more than the bytes of any character: one character fits always."""
+"""The longest replacement, and more bytes than any character has, so one character always fits."""
 
 parts = st.one_of(
     st.text(max_size=30),

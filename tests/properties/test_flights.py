@@ -1,4 +1,4 @@
-"""Flights against an oracle that keeps a list of everything, in any interleaving of prepare and store, and under real threads."""
+"""Flights against an oracle that lists everything, in any interleaving of prepare and store, and under real threads."""
 
 import queue
 import sys
@@ -58,7 +58,7 @@ def number(chunk: Chunk) -> int:
 
 
 class FlightsMachine(RuleBasedStateMachine):
-    """Prepare boards, the engine or the sink ends flights, in any order; the oracle remembers who waits where."""
+    """Prepare joins flights, the engine or the sink ends them, in any order; the oracle records which chunks wait in which flight."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -148,7 +148,7 @@ def _join(threads: list[threading.Thread]) -> None:
 
 @pytest.fixture
 def hasty_threads() -> Iterator[None]:
-    """Make Python change threads as often as it can, so that a missing lock shows."""
+    """Make Python switch threads as often as it can, to expose a missing lock."""
     usual_s = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -157,7 +157,7 @@ def hasty_threads() -> Iterator[None]:
 
 @pytest.mark.usefixtures("hasty_threads")
 def test_threads_that_prepare_and_store_at_once_lose_no_line_and_hand_none_out_twice() -> None:
-    """Four threads meet the same new templates at once, three end their flights; a template flies but once."""
+    """Four threads join the same new templates at once, three end their flights; each template has only one flight at a time."""
     flights = Flights()
     chunks = Chunks()
     together = threading.Barrier(4)

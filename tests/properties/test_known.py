@@ -1,4 +1,4 @@
-"""Known templates against a dict that keeps everything, added and asked in any order, at any time."""
+"""Known templates against a dict that keeps everything, for additions and lookups in any order, at any time."""
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -13,14 +13,14 @@ TEMPLATES = [f"{high:016x}{low:016x}" for high in (0, 1, 2**63, 2**64 - 1) for l
 
 
 class KnownMachine(RuleBasedStateMachine):
-    """What is found was added in time, with those tokens; the newest are always found, unless two share their first half."""
+    """Each hit was added in time with its tokens; the newest are always found, unless two share their first half."""
 
     def __init__(self) -> None:
         super().__init__()
         self.known = KnownTemplates(most=MOST, keep_s=KEEP_S)
         self.now_s = 1000.0
         self.added: dict[str, tuple[int, float]] = {}
-        """In the order in which they were added last."""
+        """In the order of their last addition."""
 
     @rule(template=st.sampled_from(TEMPLATES), tokens=st.integers(2, 256))
     def add(self, template: str, tokens: int) -> None:
@@ -59,7 +59,7 @@ TestKnown.settings = settings(max_examples=100, stateful_step_count=60, deadline
 
 
 class UniqueHalves(RuleBasedStateMachine):
-    """With first halves that differ, as those of hashes do, it is a dict of the newest, but for what leaves in one fold."""
+    """With different first halves, as hashes have, it equals a dict of the newest, except for what one fold drops."""
 
     def __init__(self) -> None:
         super().__init__()

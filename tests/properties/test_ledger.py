@@ -1,4 +1,4 @@
-"""The ledger as a state machine, against an oracle that knows nothing but the story so far and counts everything anew each time."""
+"""The ledger as a state machine, against an oracle that keeps only the history and recounts everything after each step."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -79,7 +79,7 @@ class LedgerStory(RuleBasedStateMachine):
         self.accepted: dict[Partition, int] = {}
         """Committed in the present assignment."""
         self.group: dict[Partition, int] = {}
-        """Where the group stands at the broker: a new assignment begins there."""
+        """The group's committed offset, where a new assignment begins."""
         self.letters = 0
 
     @initialize(assigned=some_partitions)
@@ -187,7 +187,7 @@ class LedgerStory(RuleBasedStateMachine):
     @precondition(lambda self: self._untouched() or self._in_work())
     @rule(draw=st.data(), rejected=st.booleans())
     def finish(self, draw: st.DataObject, *, rejected: bool) -> None:
-        """Work one record to its end: most stories are about the order in which records end."""
+        """Finish one record: most histories are about the order in which records finish."""
         told = draw.draw(st.sampled_from(self._untouched() + self._in_work()))
         if told.pieces is None:
             self._expect(told, 1, 5)

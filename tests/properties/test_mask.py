@@ -1,4 +1,4 @@
-"""Masks over log-like lines and all of Unicode: one for one, never to nothing, and masked again a text stays as it is."""
+"""Masks over log-like lines and all of Unicode: one output per text, never empty, and masking twice changes nothing more."""
 
 import re
 import string

@@ -1,4 +1,4 @@
-"""Whatever happens between a poller and its broker, no record is passed over and nobody else's position is moved."""
+"""Whatever happens between a poller and its broker, no record is skipped and no other member's position moves."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -77,7 +77,7 @@ class Play:
             self._scene.broker.produce(partition, b"x", gap=gap)
 
     def _let_another_member_work(self, partition: Partition) -> None:
-        """Another owner settles and commits all that is there."""
+        """Let another owner settle and commit everything."""
         log = self._scene.broker.read(partition, self._scene.broker.committed.get(partition, 0), 10_000)
         if log and partition not in self._scene.broker.owners:
             self._by_others |= {(partition, record.offset) for record in log}
@@ -86,11 +86,11 @@ class Play:
     def _check_commit(self, member: FakeSource, next_offsets: Mapping[Partition, int]) -> None:
         done = self._settled() | self._by_others
         for partition, next_offset in next_offsets.items():
-            assert partition in member.assigned, "a commit of somebody else's partition"
-            assert next_offset <= self._scene.broker.end_of(partition), "a position behind the end"
+            assert partition in member.assigned, "a commit for a partition of another member"
+            assert next_offset <= self._scene.broker.end_of(partition), "a position beyond the end"
             assert next_offset >= self._scene.broker.committed.get(partition, 0), "a position was moved back"
             passed = [record.offset for record in self._scene.broker.read(partition, 0, 10_000) if record.offset < next_offset]
-            assert all((partition, offset) in done for offset in passed), "a record was passed over"
+            assert all((partition, offset) in done for offset in passed), "a record was skipped"
 
     def _settled(self) -> set[tuple[Partition, int]]:
         records = (receipt.record for receipt in self._scene.settled)

@@ -1,4 +1,4 @@
-"""Redaction under random texts: a secret never survives, its surroundings always do, and a second time changes nothing."""
+"""Redaction of random texts: a secret never survives, its surroundings always do, and redacting twice changes nothing more."""
 
 import re
 import string
@@ -15,7 +15,7 @@ ALNUM = string.ascii_letters + string.digits
 NAMES = [rule.name for rule in RULES]
 
 Case = tuple[str, str, str]
-"""What stands before the secret and says that it is one, the secret, and what stands after it."""
+"""The text before a secret, which marks it as one; the secret; the text after it."""
 
 
 def text(alphabet: str, at_least: int, at_most: int) -> st.SearchStrategy[str]:
@@ -37,7 +37,7 @@ def grouped(number: str, separator: str, sizes: tuple[int, ...]) -> str:
 
 
 def with_check_digits(country: str, account: str) -> str:
-    """Put the check digits of ISO 13616 behind the country."""
+    """Insert the check digits of ISO 13616 after the country code."""
     number = int("".join(str(int(letter, 36)) for letter in f"{account}{country}00"))
     return f"{country}{98 - number % 97:02}{account}"
 
@@ -47,7 +47,7 @@ INSIDE_WORD = "".join(sorted(set(VISIBLE) - set("&,;()[]{}<>=:/`")))
 
 
 def inside_quotes(more: str) -> st.SearchStrategy[str]:
-    """Return values that are no stand-ins, nor the beginning of one."""
+    """Return values that are neither a replacement nor the start of one."""
     return text(VISIBLE + more, 1, 20).filter(lambda value: not re.fullmatch("<[A-Za-z-]*>?", value))
 
 
@@ -163,7 +163,7 @@ some_rules = st.one_of(st.just(NAMES), st.just(["all"]), st.lists(st.sampled_fro
 
 
 batches = st.lists(patchworks, min_size=1, max_size=60)
-"""Many a list, for every list costs what its patterns cost to compile."""
+"""Many texts for each list, because every list must compile its patterns."""
 
 
 def redact(texts: list[str], *rules: str) -> tuple[list[str], int]:

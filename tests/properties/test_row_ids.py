@@ -1,4 +1,4 @@
-"""Row ids: two places have two ids, and an id says which epoch it is of."""
+"""Row ids: different places have different ids, and an id contains its epoch."""
 
 from hypothesis import given
 from hypothesis import strategies as st

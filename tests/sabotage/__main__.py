@@ -1,6 +1,6 @@
-"""`python -m tests.sabotage [--write] [PART OF A NAME …]`: plant every mutation and show which test notices it; 1 unless all are caught.
+"""`python -m tests.sabotage [--write] [PART OF A NAME …]`: plant each mutation and show which test catches it; exit code 1 unless all do.
 
-`--write` puts the table into tests/README.md.
+`--write` updates the table in tests/README.md.
 """
 
 import argparse
@@ -15,8 +15,8 @@ from tests.sabotage.planting import ROOT, Copy, table_of, written
 def main() -> int:
     """Run as a program."""
     parser = argparse.ArgumentParser(prog="python -m tests.sabotage", description=__doc__)
-    parser.add_argument("--write", action="store_true", help="put the table into tests/README.md")
-    parser.add_argument("parts", nargs="*", metavar="PART", help="only mutations whose name or file contains one of these")
+    parser.add_argument("--write", action="store_true", help="update the table in tests/README.md")
+    parser.add_argument("parts", nargs="*", metavar="PART", help="only mutations whose name or file contains one of the parts")
     given = parser.parse_args()
     chosen = [m for m in MUTATIONS if not given.parts or any(part in f"{m.file}: {m.name}" for part in given.parts)]
     outcomes = []

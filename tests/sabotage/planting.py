@@ -1,6 +1,6 @@
-"""Plants mutations, one at a time, in a copy of the project, and runs the tests that must notice.
+"""Plants mutations, one at a time, in a copy of the project, and runs the tests that must catch them.
 
-The working tree is never touched. The tests run without any mutation first: what fails then would prove nothing.
+The working tree is never touched. The tests first run without a mutation: a test that fails then would prove nothing.
 """
 
 import os
@@ -23,21 +23,21 @@ _MOST_S = 300.0
 _BEGIN, _END = "<!-- sabotage: begin -->\n", "<!-- sabotage: end -->\n"
 
 Verdict = Literal["caught", "MISSED", "BROKEN"]
-"""`BROKEN`: the tests could not even be collected or run, so it is not known whether they would notice."""
+"""`BROKEN`: the tests could not be collected or run, so it is unknown whether they would catch the mutation."""
 
 
 class Outcome(NamedTuple):
-    """What became of one mutation."""
+    """The result of one mutation."""
 
     mutation: Mutation
     verdict: Verdict
     by: str
-    """The first test that failed; for a mutation that broke the tests, the end of what they said."""
+    """The first test that failed; for a mutation that broke the tests, the end of their output."""
     seconds: float
 
 
 class Copy:
-    """A copy of the project, whole again after each mutation.
+    """A copy of the project, restored after each mutation.
 
     Thread: the caller's.
     """
@@ -52,13 +52,13 @@ class Copy:
         (folder / ".cache").symlink_to(root / ".cache")  # downloaded servers
 
     def check_whole(self, tests: Iterable[str]) -> None:
-        """Raise RuntimeError unless the tests pass as long as nothing is planted."""
+        """Raise RuntimeError unless the tests pass without a mutation."""
         exit_code, said = self._run(sorted(set(tests)))
         if exit_code != _PASSED:
             raise RuntimeError(f"the tests fail without a mutation, so they prove nothing:\n{said[-4000:]}")
 
     def try_one(self, mutation: Mutation) -> Outcome:
-        """Plant one mutation, run its tests, and take it out again."""
+        """Plant one mutation, run its tests, and restore the file."""
         path = self._folder / mutation.file
         whole = path.read_text()
         path.write_text(planted(whole, mutation))
@@ -76,7 +76,7 @@ class Copy:
         return Outcome(mutation, "BROKEN", " ".join(said[-200:].split()), seconds)
 
     def _run(self, tests: Sequence[str]) -> tuple[int, str]:
-        """Run tests up to the first that fails. No byte code is written: that of a mutation could pass for the file that was put back."""
+        """Run tests up to the first failure, without writing byte code: a mutation's could be taken for that of the restored file."""
         command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--timeout", "120", *tests]
         ran = subprocess.run(
             command,
@@ -91,25 +91,25 @@ class Copy:
 
 
 def planted(whole: str, mutation: Mutation) -> str:
-    """Return the file with the mutation in it. Raises ValueError unless its place is there exactly once."""
+    """Return the file with the mutation. Raises ValueError unless `old` occurs exactly once."""
     if (times := whole.count(mutation.old)) != 1:
-        raise ValueError(f"{mutation.name!r}: its place stands {times} times in {mutation.file}: {mutation.old!r}")
+        raise ValueError(f"{mutation.name!r}: `old` occurs {times} times in {mutation.file}: {mutation.old!r}")
     return whole.replace(mutation.old, mutation.new)
 
 
 def table_of(outcomes: Sequence[Outcome]) -> str:
-    """Return the outcomes as a table in Markdown, and one line of what they come to."""
+    """Return a line with the number of caught mutations, and the outcomes as a Markdown table."""
     caught = sum(outcome.verdict == "caught" for outcome in outcomes)
     rows = [
         f"| {outcome.mutation.name} | `{outcome.mutation.file}` | {outcome.verdict} | {_short(outcome.by)} | {outcome.seconds:.0f} |"
         for outcome in outcomes
     ]
-    head = ["| mutation | in | | noticed by | s |", "|---|---|---|---|--:|"]
+    head = ["| mutation | in | | caught by | s |", "|---|---|---|---|--:|"]
     return "\n".join([f"{caught} of {len(outcomes)} mutations are caught.", "", *head, *rows, ""])
 
 
 def written(readme: str, table: str) -> str:
-    """Return the text with the table between its two marks."""
+    """Return the text with the table between its two markers. Raises ValueError if they are missing."""
     before, _, rest = readme.partition(_BEGIN)
     _, mark, after = rest.partition(_END)
     if not mark:

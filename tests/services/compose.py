@@ -1,7 +1,7 @@
-"""docker-compose.yml, read: the one place where the tags of images stand.
+"""Reads docker-compose.yml, the only place that names image tags.
 
-`read_compose` reads it as YAML, with the defaults of its variables; `load_project` reads it with Docker Compose's own library, by a small
-Go program beside this file that is built once into `.cache/`. Go must be there for that; else ServerMissing says so.
+`read_compose` reads it as YAML, with the defaults of its variables. `load_project` reads it with Docker Compose's own library, through a
+small Go program beside this file that is built once into `.cache/`; without Go it raises ServerMissing.
 """
 
 import fcntl
@@ -22,7 +22,7 @@ from tests.services.missing import ServerMissing
 
 COMPOSE_FILE = Path(__file__).parents[2] / "docker-compose.yml"
 VARIABLE = re.compile(r"\$\{(\w+):-([^}]*)\}")
-"""A variable and its default: the only form that the file uses."""
+"""A variable with its default: the only form that the file uses."""
 _SOURCE = Path(__file__).with_name("compose_check")
 _CACHE = Path(__file__).parents[2] / ".cache"
 _BUILD_S = 280.0
@@ -61,7 +61,7 @@ def load_project(checker: Path, folder: Path, profiles: Iterable[str] = (), vari
 
 
 def build_checker() -> Path:
-    """Return the program; built if this is the first time, by one test run at a time. Raises ServerMissing."""
+    """Return the program's path; the first call builds it, one test run at a time. Raises ServerMissing."""
     if shutil.which("go") is None:
         raise ServerMissing("go is not installed (it builds the checker of docker-compose.yml)")
     sources = [_SOURCE / name for name in ("go.mod", "go.sum", "main.go")]
@@ -78,7 +78,7 @@ def build_checker() -> Path:
 def _build(program: Path) -> None:
     partial = program.with_suffix(".partial")
     command = ["go", "build", "-trimpath", "-buildvcs=false", "-o", str(partial), "."]
-    # How modules are fetched is the user's own setting, also where HOME is another folder than theirs.
+    # The user's own Go settings say how modules are fetched, even where HOME is another folder.
     settings = Path(pwd.getpwuid(os.getuid()).pw_dir) / ".config" / "go" / "env"
     own = {"GOENV": str(settings)} if settings.is_file() else {}
     environment = {**own, **os.environ, "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly"}

@@ -1,4 +1,4 @@
-"""What Kafka's own tool, kafka-consumer-groups, says of a group: the figures that every dashboard is compared with."""
+"""Figures about a group from Kafka's own kafka-consumer-groups, which people compare every dashboard with."""
 
 import subprocess
 from typing import NamedTuple
@@ -19,7 +19,7 @@ class Described(NamedTuple):
 
 
 def describe(bootstrap: str, group: str) -> dict[Partition, Described]:
-    """Ask about every partition of a group that has members."""
+    """Return the tool's line for every partition of a group that has members."""
     command = ["java", "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", f"{kafka_jars()}/*", _TOOL]
     arguments = ["--bootstrap-server", bootstrap, "--describe", "--group", group, "--timeout", "60000"]
     ran = subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=_ANSWER_S, check=True)

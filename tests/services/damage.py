@@ -1,34 +1,34 @@
-"""What a bad wire does to bytes: bits are turned at random, or in what a test looks out for. `tests.services.proxy` sends through it."""
+"""Damage of a bad wire: flips bits at random, or in a marker that the test names. `tests.services.proxy` sends its bytes through it."""
 
 import random
 
 
 class Damage:
-    """Turns one bit in some of the bytes that pass, the same ones for the same seed.
+    """Flips one bit in some of the bytes that pass, the same ones for the same seed.
 
     Thread: the proxy's.
     """
 
     def __init__(self) -> None:
         self.spoiled = 0
-        """Bytes of which a bit was turned."""
+        """Bytes with a flipped bit."""
         self._share, self._chance = 0.0, random.Random()
         self._markers: list[bytes] = []
 
     def flip(self, share: float, seed: int) -> None:
-        """Turn a bit in this share of all bytes from now on."""
+        """Flip a bit in this share of all bytes from now on."""
         self._share, self._chance = share, random.Random(seed)
 
     def spoil(self, marker: bytes, times: int) -> None:
-        """Turn a bit of `marker` the next so many times that it passes in one piece."""
+        """Flip a bit of `marker` the next `times` times that it passes in one piece."""
         self._markers = [marker] * times
 
     def end(self) -> None:
-        """Leave everything as it is from now on."""
+        """Stop all damage."""
         self._share, self._markers = 0.0, []
 
     def done_to(self, chunk: bytes) -> bytes:
-        """Return the chunk as it comes out."""
+        """Return the chunk with its damage."""
         damaged = bytearray(chunk)
         while self._markers and (at := damaged.find(self._markers[-1])) >= 0:
             self._markers.pop()

@@ -1,4 +1,4 @@
-"""Whether a Docker daemon answers here, so that the tests' servers may be containers."""
+"""Checks for a Docker daemon, so that the tests' servers can be containers."""
 
 import os
 import socket
@@ -12,7 +12,7 @@ from tests.services.missing import ServerMissing
 _UNIX = "unix://"
 _DAEMON = f"{_UNIX}/var/run/docker.sock"
 _API = "1.41"
-"""Spoken since Docker 20.10."""
+"""Supported since Docker 20.10."""
 _PING_S = 5
 
 
@@ -21,7 +21,7 @@ def check_daemon() -> None:
     address = os.environ.get("DOCKER_HOST", _DAEMON)
     try:
         if address.startswith(_UNIX):
-            # Docker's own client leaves its socket open when it cannot connect, and that would be a warning, so an error.
+            # Docker's own client leaks its socket when it cannot connect, and the tests turn that warning into an error.
             with socket.socket(socket.AF_UNIX) as probe:
                 probe.connect(address.removeprefix(_UNIX))
         with closing(docker.from_env(version=_API, timeout=_PING_S)) as client:

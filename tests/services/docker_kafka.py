@@ -1,4 +1,4 @@
-"""A real Kafka in a container, where a Docker daemon answers: the image that docker-compose.yml names, on a fixed loopback port."""
+"""A real Kafka in a Docker container: the image that docker-compose.yml names, on a fixed loopback port."""
 
 from collections.abc import Mapping
 from typing import cast
@@ -17,7 +17,7 @@ _STOP_S = 30
 
 
 class DockerKafka:
-    """One broker in a container of ours; a restart keeps its port and its records.
+    """One broker in its own container; a restart keeps its port and its records.
 
     Thread: the test's.
     """
@@ -29,7 +29,7 @@ class DockerKafka:
         self.bootstrap = f"127.0.0.1:{self._port}"
         self.can_restart = True
         self._container = DockerContainer(image_of("kafka")).with_envs(**_settings(self.bootstrap))
-        # `with_bind_ports` takes no interface; the Docker client below it does.
+        # `with_bind_ports` accepts no interface; the Docker client beneath it does.
         self._container.ports = cast("dict[str, int | None]", {f"{_INSIDE}/tcp": ("127.0.0.1", self._port)})
         try:
             self._container.start()
@@ -76,7 +76,7 @@ class DockerKafka:
 
 
 def _settings(bootstrap: str) -> dict[str, str]:
-    # The image drops its packaged defaults as soon as one property is given, so the set is whole.
+    # The image drops its packaged defaults as soon as one property is set, so the list must be complete.
     return {
         "CLUSTER_ID": "dmVjdGFpbC10ZXN0LWthZg",
         "KAFKA_NODE_ID": "1",

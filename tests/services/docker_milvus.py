@@ -1,4 +1,4 @@
-"""A real Milvus in a container, where a Docker daemon answers: the image and settings of docker-compose.yml, on a loopback port."""
+"""A real Milvus in a Docker container: the image and settings of docker-compose.yml, on a loopback port."""
 
 from typing import cast
 
@@ -15,7 +15,7 @@ _INSIDE = 19_530
 
 
 class DockerMilvus:
-    """One standalone server in a container of ours.
+    """One standalone server in its own container.
 
     Thread: the test's.
     """
@@ -28,7 +28,7 @@ class DockerMilvus:
         service = read_compose()["services"]["milvus"]
         self._container = DockerContainer(image_of("milvus"), command=" ".join(service["command"])).with_envs(**service["environment"])
         self._container.with_kwargs(security_opt=["seccomp:unconfined"])
-        # As for Kafka: `with_bind_ports` takes no interface.
+        # `with_bind_ports` accepts no interface, as in `DockerKafka`.
         self._container.ports = cast("dict[str, int | None]", {f"{_INSIDE}/tcp": ("127.0.0.1", port)})
         try:
             self._container.start()

@@ -1,4 +1,4 @@
-"""A real Redis (or Valkey) in a container, where a Docker daemon answers: image and settings of docker-compose.yml, on loopback."""
+"""A real Redis (or Valkey) in a Docker container: the image and settings of docker-compose.yml, on loopback."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ _INSIDE = 6379
 
 @contextmanager
 def docker_redis() -> Iterator[int]:
-    """Yield the port of an empty server; returns its container when the caller is done. Raises ServerMissing."""
+    """Yield the port of an empty server, and remove its container afterwards. Raises ServerMissing."""
     check_daemon()
     port = free_port()
     service = read_compose()["services"]["redis"]
@@ -29,7 +29,7 @@ def docker_redis() -> Iterator[int]:
         security_opt=service["security_opt"],
         tmpfs=dict(mount.split(":") for mount in service["tmpfs"]),
     )
-    # As for Kafka: `with_bind_ports` takes no interface.
+    # `with_bind_ports` accepts no interface, as in `DockerKafka`.
     container.ports = cast("dict[str, int | None]", {f"{_INSIDE}/tcp": ("127.0.0.1", port)})
     try:
         container.start()

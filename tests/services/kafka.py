@@ -1,6 +1,6 @@
-"""A real Kafka for tests: one that is named, one in Docker, or one that is started here; in this order.
+"""A real Kafka for tests, by order of preference: one that the environment names, one in Docker, or a local process.
 
-`tests/conftest.py` makes the `kafka` fixture of it. `VECTAIL_TEST_KAFKA=host:port` names a running one, which is never stopped.
+The `kafka` fixture in `tests/conftest.py` uses it. `VECTAIL_TEST_KAFKA=host:port` names a running broker, which is never stopped.
 """
 
 import os
@@ -22,7 +22,7 @@ _PAUSE_S = 0.1
 
 
 class KafkaServer(Protocol):
-    """One broker on loopback, its topics kept over a restart.
+    """One broker on loopback that keeps its topics over a restart.
 
     Thread: the test's.
     """
@@ -33,7 +33,7 @@ class KafkaServer(Protocol):
 
     @property
     def can_restart(self) -> bool:
-        """Return whether `kill`, `stop` and `start` work: not on a broker that somebody else runs."""
+        """Return whether `kill`, `stop` and `start` work; they do not on a broker that the test run has not started."""
 
     def create_topic(self, name: str, partitions: int = 1, settings: Mapping[str, str] | None = None) -> None:
         """Create a topic and return when every partition has a leader."""
@@ -45,7 +45,7 @@ class KafkaServer(Protocol):
         """End the broker in order; returns when it is gone."""
 
     def start(self) -> None:
-        """Start the broker on the same port and the same records; returns when it answers. Does nothing when it runs."""
+        """Start the broker with the same port and records; return when it answers. Does nothing if it runs."""
 
     def close(self) -> None:
         """End the broker and remove its records."""
@@ -65,10 +65,10 @@ class NamedKafka:
         create_topic(self.bootstrap, name, partitions, settings)
 
     def kill(self) -> None:
-        skip_or_fail(f"the broker that {ADDRESS_VARIABLE} names belongs to somebody else: not killed")
+        skip_or_fail(f"the broker that {ADDRESS_VARIABLE} names was not started by the tests: not killed")
 
     def stop(self) -> None:
-        skip_or_fail(f"the broker that {ADDRESS_VARIABLE} names belongs to somebody else: not stopped")
+        skip_or_fail(f"the broker that {ADDRESS_VARIABLE} names was not started by the tests: not stopped")
 
     def start(self) -> None:
         pass
@@ -78,7 +78,7 @@ class NamedKafka:
 
 
 def open_kafka(*makers: Callable[[], KafkaServer]) -> KafkaServer:
-    """Return the named broker if there is one, else what the first maker that can brings; skips or fails the test if none can."""
+    """Return the named broker if there is one, else that of the first maker that succeeds; skip or fail the test if none does."""
     if address := os.environ.get(ADDRESS_VARIABLE):
         await_answer(address, lambda: None)
         return NamedKafka(address)
@@ -92,7 +92,7 @@ def open_kafka(*makers: Callable[[], KafkaServer]) -> KafkaServer:
 
 
 def await_answer(bootstrap: str, check_alive: Callable[[], None]) -> None:
-    """Return when the broker answers and leads every partition it has; `check_alive` raises when waiting is in vain."""
+    """Return when the broker answers and leads all its partitions; `check_alive` raises if the broker has ended."""
     admin = _admin(bootstrap)
     deadline = time.monotonic() + _ANSWER_S
     while True:
@@ -119,7 +119,7 @@ def create_topic(bootstrap: str, name: str, partitions: int, settings: Mapping[s
     while not _is_created(admin, wanted, again=tries > 0):
         tries += 1
         if time.monotonic() > deadline:
-            raise TimeoutError(f"topic {name} cannot be created, after {_ANSWER_S:.0f} s")
+            raise TimeoutError(f"topic {name} could not be created within {_ANSWER_S:.0f} s")
         time.sleep(_PAUSE_S)
     while True:
         topic = admin.list_topics(name, timeout=_ANSWER_S).topics[name]
@@ -130,16 +130,16 @@ def create_topic(bootstrap: str, name: str, partitions: int, settings: Mapping[s
 
 
 def short_sessions(bootstrap: str, *groups: str) -> None:
-    """Let members of these groups that are killed give their partitions back after `SHORT_SESSION_S` under KIP-848."""
+    """Shorten the sessions of these groups under KIP-848: a killed member loses its partitions after `SHORT_SESSION_S`."""
     setting = ConfigEntry("consumer.session.timeout.ms", str(int(SHORT_SESSION_S * 1000)), incremental_operation=AlterConfigOpType.SET)
     wanted = [ConfigResource(ResourceType.GROUP, group, incremental_configs=[setting]) for group in groups]
-    admin = _admin(bootstrap)  # what it was asked ends with it
+    admin = _admin(bootstrap)  # its requests are dropped when it is
     for outcome in admin.incremental_alter_configs(wanted).values():
         outcome.result(_ANSWER_S)
 
 
 def _is_created(admin: AdminClient, wanted: NewTopic, *, again: bool) -> bool:
-    """Try; a controller that has not heard of its only broker for a moment, because the machine stalled, knows of no place for it."""
+    """Return whether the topic was created. After a stall the controller may briefly think that its only broker is gone."""
     try:
         admin.create_topics([wanted], operation_timeout=30)[wanted.topic].result()
     except KafkaException as failure:
@@ -153,5 +153,5 @@ def _is_created(admin: AdminClient, wanted: NewTopic, *, again: bool) -> bool:
 
 
 def _admin(bootstrap: str) -> AdminClient:
-    # log_level 0: a broker that is not there yet is expected here, not news.
+    # log_level 0: the broker is expected to be unreachable at first.
     return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0, "reconnect.backoff.ms": 50, "reconnect.backoff.max.ms": 200})

@@ -1,6 +1,6 @@
-"""A real Kafka from Maven's jars: one KRaft node, started by the test run itself, with its own folder and ports on 127.0.0.1.
+"""A real Kafka from Maven's jars: one KRaft node that the test run starts, with its own folder and ports on 127.0.0.1.
 
-The jars are fetched once into `.cache/` of the project. Java 17 and Maven must be there; else ServerMissing says what is not.
+The jars are fetched once into the project's `.cache/`. Without Java 17 or Maven it raises ServerMissing, which names what is missing.
 """
 
 import fcntl
@@ -31,21 +31,21 @@ _SETTINGS = {
     "process.roles": "broker,controller",
     "node.id": "1",
     "controller.listener.names": "CONTROLLER",
-    # A topic that is not there is a fault in production, so it is one here.
+    # A missing topic is a fault in production, so it is one here.
     "auto.create.topics.enable": "false",
-    # Records of any age: tests write fixed timestamps.
+    # Keep records of any age: tests write fixed timestamps.
     "log.retention.ms": "-1",
     "offsets.topic.replication.factor": "1",
     "offsets.topic.num.partitions": "4",
     "transaction.state.log.replication.factor": "1",
     "transaction.state.log.min.isr": "1",
     "transaction.state.log.num.partitions": "4",
-    # Else 128 MB of heap are not enough.
+    # Without this, 128 MB of heap are not enough.
     "log.cleaner.dedupe.buffer.size": "4194304",
-    # A restart after SIGKILL takes 8 s instead of 13; less, and a machine that stalls for a moment takes the only broker from its topics.
+    # With this a restart after SIGKILL takes 8 s instead of 13. With less, a short stall would leave topics without their broker.
     "broker.session.timeout.ms": "6000",
     "broker.heartbeat.interval.ms": "500",
-    # A machine that stalls for a moment costs nobody its partitions; of groups whose members are killed, see `short_sessions`.
+    # No member loses its partitions when the machine stalls for a moment. Tests that kill members use `short_sessions`.
     "group.initial.rebalance.delay.ms": "0",
     "group.min.session.timeout.ms": "1000",
     "group.consumer.min.session.timeout.ms": "1000",
@@ -56,18 +56,18 @@ _SETTINGS = {
 
 
 class LocalKafka:
-    """One broker process of ours; ended by its process id, and its folder goes with it.
+    """One local broker process; `close` stops it by its process id and removes its folder.
 
     Thread: the test's.
     """
 
     def __init__(self, *, port: int | None = None, logins: Mapping[str, str] | None = None) -> None:
-        """`port`: any free one if not given.
+        """`port`: a free one by default.
 
-        `logins`: passwords by name; then there is another listener, at `secured`, which asks for one of them (SASL, PLAIN).
+        `logins`: passwords by user name; adds a listener at `secured` that requires one of them (SASL, PLAIN).
         """
         self.logins = logins or {}
-        """What counts from the next start on."""
+        """Takes effect at the next start."""
         self._classpath = f"{kafka_jars()}/*"
         self._folder = Path(tempfile.mkdtemp(prefix="vectail-kafka-"))
         self._process: subprocess.Popen[bytes] | None = None
@@ -140,7 +140,7 @@ class LocalKafka:
 
     def _java(self, main: str, *arguments: str, options: tuple[str, ...], output: IO[bytes]) -> subprocess.Popen[bytes]:
         command = ["java", *options, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", self._classpath, main, *arguments]
-        # A session of its own: Ctrl-C at the terminal is for the tests, which then end the broker in order.
+        # In its own session: Ctrl-C at the terminal reaches only the tests, which then stop the broker properly.
         return subprocess.Popen(
             command, cwd=self._folder, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
         )
@@ -162,7 +162,7 @@ class LocalKafka:
 
 
 def kafka_jars() -> Path:
-    """Return the folder of Kafka's jars; fetched by Maven if this is the first time, by one test run at a time."""
+    """Return the folder of Kafka's jars; the first call fetches them with Maven, one test run at a time."""
     if missing := [tool for tool in ("java", "mvn") if shutil.which(tool) is None]:
         raise ServerMissing(f"{' and '.join(missing)} not installed (Java 17 and Maven start a real one)")
     jars = _CACHE / f"kafka-{VERSION}-tools"

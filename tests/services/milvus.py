@@ -1,7 +1,7 @@
-"""A real Milvus for tests: one that is named, one in Docker, or the one of PyPI's wheel, started here; in this order.
+"""A real Milvus for tests, by order of preference: one that the environment names, one in Docker, or a local one from PyPI's wheel.
 
-`tests/conftest.py` makes the `milvus` fixture of it. `VECTAIL_TEST_MILVUS=host:port` names a running one, which is never stopped.
-One server serves the whole run, so every test drops the collections that it made.
+The `milvus` fixture in `tests/conftest.py` uses it. `VECTAIL_TEST_MILVUS=host:port` names a running server, which is never stopped.
+One server serves the whole run, so every test drops its collections.
 """
 
 import os
@@ -29,23 +29,23 @@ class MilvusServer(Protocol):
 
     @property
     def uri(self) -> str:
-        """Return the address as clients take it, the same after a restart."""
+        """Return the URI for clients, the same after a restart."""
 
     @property
     def can_restart(self) -> bool:
-        """Return whether `kill`, `start`, `pause` and `resume` work: not on a server that somebody else runs."""
+        """Return whether `kill`, `start`, `pause` and `resume` work; they do not on a server that the test run has not started."""
 
     def kill(self) -> None:
         """End the server at once (SIGKILL); returns when it is gone and its port refuses."""
 
     def start(self) -> None:
-        """Start the server on the same port and the same rows, or let it go on; returns when it answers. Does nothing when it does."""
+        """Start or resume the server with the same port and rows; return when it answers. Does nothing if it already does."""
 
     def pause(self) -> None:
-        """Let the server stand still (SIGSTOP): it takes connections and says nothing. For seconds: it leaves itself after about 30."""
+        """Freeze the server (SIGSTOP): it accepts connections and never answers. Keep it short: it exits after about 30 s."""
 
     def resume(self) -> None:
-        """Let it go on."""
+        """Resume the server (SIGCONT)."""
 
     def close(self) -> None:
         """End the server and remove its files."""
@@ -78,7 +78,7 @@ class NamedMilvus:
 
 
 def open_milvus(*makers: Callable[[], MilvusServer]) -> MilvusServer:
-    """Return the named server if there is one, else what the first maker that can brings; skips or fails the test if none can."""
+    """Return the named server if there is one, else that of the first maker that succeeds; skip or fail the test if none does."""
     if address := os.environ.get(ADDRESS_VARIABLE):
         named = NamedMilvus(address)
         await_answer(named.uri, lambda: None)
@@ -93,7 +93,7 @@ def open_milvus(*makers: Callable[[], MilvusServer]) -> MilvusServer:
 
 
 def await_answer(uri: str, check_alive: Callable[[], None]) -> None:
-    """Return when the server lists its collections; `check_alive` raises when waiting is in vain."""
+    """Return when the server lists its collections; `check_alive` raises if the server has ended."""
     deadline = time.monotonic() + _ANSWER_S
     while True:
         check_alive()
@@ -110,7 +110,7 @@ def await_answer(uri: str, check_alive: Callable[[], None]) -> None:
 
 @contextmanager
 def connected(uri: str) -> Iterator[MilvusClient]:
-    """Yield a client of its own connection, so that closing it takes nobody else's away."""
+    """Yield a client with its own connection, so that closing it closes no other client's."""
     client = MilvusClient(uri, timeout=_ASK_S, dedicated=True)
     try:
         yield client
@@ -119,21 +119,21 @@ def connected(uri: str) -> Iterator[MilvusClient]:
 
 
 def drop(uri: str, *collections: str) -> None:
-    """Remove collections; one that is not there is no error."""
+    """Drop collections; a missing one is no error."""
     with connected(uri) as client:
         for collection in collections:
             client.drop_collection(collection, timeout=_ASK_S)
 
 
 def rows_there(uri: str, collection: str) -> int:
-    """Count the rows, Strong. From then on reads at Bounded consistency, which may miss the newest, see what was written before."""
+    """Count the rows at Strong consistency. Later reads at Bounded, which may miss the newest rows, see all of these."""
     with connected(uri) as client:
         counted: int = client.query(collection, output_fields=["count(*)"], consistency_level="Strong", timeout=_ASK_S)[0]["count(*)"]
     return counted
 
 
 def empty(uri: str, collection: str, key: str) -> None:
-    """Delete every row of a collection whose text `key` is not empty; a collection that is not there is no error."""
+    """Delete every row of a collection whose text `key` is not empty; a missing collection is no error."""
     with connected(uri) as client:
         if client.has_collection(collection, timeout=_ASK_S):
             client.delete(collection, filter=f'{key} != ""', timeout=_ASK_S)

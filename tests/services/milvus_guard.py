@@ -1,9 +1,9 @@
-"""The first process of a network and process namespace of its own: runs a Milvus in there and lets one outside port reach it.
+"""First process of its own network and process namespace: runs a Milvus inside, and connects one outside port to it.
 
 `unshare --net --pid --fork --kill-child --mount-proc python milvus_guard.py LISTENER WHEEL FOLDER` (tests.services.wheel_milvus).
-Milvus listens on every interface; in here the only one is a loopback that nobody else sees. LISTENER is the number of a socket
-that listens outside, on 127.0.0.1: a socket stays in the namespace where it was made, so who accepts from it and connects in here
-is the bridge. Ends when its standard input ends, that is, with the test run, however that dies: FOLDER goes, and the kernel ends the rest.
+Milvus listens on every interface; the only one inside is a loopback that is invisible from outside. LISTENER is the file descriptor of a
+socket that listens outside, on 127.0.0.1. A socket stays in the namespace where it was created, so this process can accept from it and
+connect inside. When its standard input ends, which even a killed test run causes, it removes FOLDER, and the kernel kills the rest.
 """
 
 import contextlib
@@ -22,8 +22,8 @@ _PORT = 19_530
 _CHUNK_BYTES = 1 << 16
 _STOP_S = 5.0
 _SETTINGS = ("log.level=warn", "proxy.timeTickInterval=50", "common.session.ttl=15")
-"""A read at Strong consistency waits for the next tick, 200 ms apart by default. What a killed server had loaded stays with it until its
-session is over, 30 s by default; one that was paused for longer than its session ends."""
+"""A Strong read waits for the next tick (every 200 ms by default). The collections that a killed server had loaded stay assigned to it
+until its session expires (30 s by default); a server that is paused for longer than its session exits."""
 _RUN = "import sys; sys.path.insert(0, sys.argv.pop(1)); import milvus; milvus.main()"
 
 
@@ -39,19 +39,19 @@ def main() -> None:
     told_to_end = threading.Event()
     threading.Thread(target=_accept, args=(socket.socket(fileno=int(number)),), daemon=True).start()
     threading.Thread(target=_end_with, args=(wrapper, told_to_end), daemon=True).start()
-    sys.stdin.buffer.read()  # until nobody holds the other end
+    sys.stdin.buffer.read()  # until the other end is closed
     told_to_end.set()
-    wrapper.send_signal(signal.SIGINT)  # to the wrapper: on SIGTERM it would leave the server behind
+    wrapper.send_signal(signal.SIGINT)  # on SIGTERM the wrapper would leave the server behind
     with contextlib.suppress(subprocess.TimeoutExpired):
         wrapper.wait(_STOP_S)
-    if os.getpid() == 1:  # the first of a namespace of its own, and only then
+    if os.getpid() == 1:  # only as the first process of its own namespace
         with contextlib.suppress(OSError):
-            os.kill(-1, signal.SIGKILL)  # all others in it: nobody writes there any more
+            os.kill(-1, signal.SIGKILL)  # all others in it, so that FOLDER can be removed
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def _end_with(wrapper: "subprocess.Popen[bytes]", told_to_end: threading.Event) -> None:
-    """Leave no bridge standing before a server that has ended by itself."""
+    """Close the outside port if the server ends by itself."""
     code = wrapper.wait()
     if not told_to_end.is_set():
         os._exit(code or 1)

@@ -1,4 +1,4 @@
-"""What happens when a real server cannot be had: at home the test is skipped with the reason, in CI the run fails."""
+"""Handles a missing server: skips the test with the reason, or fails it in CI."""
 
 import os
 from typing import NoReturn
@@ -11,7 +11,7 @@ class ServerMissing(Exception):
 
 
 def skip_or_fail(reason: str) -> NoReturn:
-    """Skip the test, or fail it where `CI=true`: a green CI must not hide a server that was never there."""
+    """Skip the test, or fail it under `CI=true`: a green CI must not hide a missing server."""
     if os.environ.get("CI") == "true":
         pytest.fail(f"{reason} (CI=true: this is a failure, not a skip)", pytrace=False)
     pytest.skip(reason)

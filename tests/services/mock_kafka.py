@@ -20,5 +20,5 @@ class MockKafka:
         self.bootstrap = ",".join(f"{broker.host}:{broker.port}" for broker in found)
 
     def close(self) -> None:
-        """End the cluster and every record in it."""
+        """Close the cluster; its records are lost."""
         self._owner = None

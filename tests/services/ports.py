@@ -1,8 +1,8 @@
 """Ports for servers that tests start.
 
-Below the range from which the system takes the ports of outgoing connections: a client that keeps trying a port there while its
-server is down can connect to itself, and the server then finds its port taken. Test processes that run side by side draw from ranges
-of their own, and none draws a port twice: it may not be taken yet.
+They lie below the system's range for outgoing connections: a client that keeps trying a port in that range while its server is down can
+connect to itself, and the server then finds its port taken. Parallel test processes draw from separate ranges, and no process draws a
+port twice, because its first user may not have bound it yet.
 """
 
 import os
@@ -18,7 +18,7 @@ _drawn: set[int] = set()
 
 
 def free_port() -> int:
-    """Return a port of 127.0.0.1 on which nothing listens now."""
+    """Return a port of 127.0.0.1 on which nothing listens."""
     for port in random.SystemRandom().sample([port for port in _OURS if port not in _drawn], 100):
         with socket.socket() as probe:
             try:

@@ -1,7 +1,7 @@
-"""A TCP proxy on loopback between clients and a server, which a test can make fail in every way, and well again.
+"""A TCP proxy on loopback between clients and a server; a test can make it fail in many ways, and recover.
 
-`Proxy(port)` passes everything on both ways; `kafka_proxy(bootstrap)` stands before a broker so that clients which begin there stay
-there. What is switched on holds for connections that are open and for those that come, from when the call returns until `release`.
+`Proxy(port)` forwards everything both ways. `kafka_proxy(bootstrap)` also keeps a broker's clients on the proxy. A fault applies to open
+and to new connections, from the return of its call until `release`.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ _NO_LINGER = struct.pack("ii", 1, 0)
 
 @dataclass(eq=False, slots=True)
 class _Link:
-    """A client's connection, ours to the server for it, and how many bytes of answers may still pass (None: all)."""
+    """A client's connection, the matching one to the server, and how many bytes of answers may still pass (None: all)."""
 
     client: asyncio.StreamWriter
     server: asyncio.StreamWriter
@@ -38,19 +38,19 @@ class _Link:
 
 
 class Proxy(AbstractContextManager["Proxy"]):
-    """Bytes arrive unchanged and in order, unless a fault that the test has switched on says otherwise.
+    """Bytes arrive unchanged and in order, except for the faults that the test has switched on.
 
     Thread: any; a loop on a thread of its own does the work.
     """
 
     def __init__(self, port: int, *, at: int = 0, rename: tuple[bytes, bytes] = (b"", b"")) -> None:
-        """`port` is the server's, `at` ours (0: any). In answers the first of `rename` is replaced by the second, which is as long."""
+        """`port` is the server's, `at` the proxy's (0: any). In answers, `rename[0]` is replaced by `rename[1]`, which is as long."""
         self.held = threading.Event()
-        """Something has come and is kept back."""
+        """Set when bytes have arrived and are held back."""
         self.gone = threading.Event()
-        """A client has closed its connection."""
+        """Set when a client has closed its connection."""
         self.accepted = 0
-        """Connections since the beginning."""
+        """Return the number of connections so far."""
         self.passed_bytes: Counter[Way] = Counter()
         self._target, self._rename = port, rename
         self._links: set[_Link] = set()
@@ -78,61 +78,61 @@ class Proxy(AbstractContextManager["Proxy"]):
 
     @property
     def passes(self) -> bool:
-        """Whether answers are passed on."""
+        """Return whether answers are forwarded."""
         return "answers" not in self._held_ways
 
     @property
     def spoiled(self) -> int:
-        """How many bytes had a bit turned, both ways together."""
+        """Return the number of bytes with a flipped bit, both ways together."""
         return sum(damage.spoiled for damage in self._damage.values())
 
     def hold(self, *ways: Way) -> None:
-        """Keep back what goes this way, answers if none is named; `release` passes it on."""
+        """Hold back the bytes of one direction (default: answers); `release` forwards them."""
         self.held.clear()
         self.gone.clear()
         self._held_ways |= set(ways or ("answers",))
 
     def silence(self) -> None:
-        """Be a black hole: connections can be made, and nothing passes."""
+        """Be a black hole: accept connections and forward nothing."""
         self.hold(*BOTH)
 
     def hold_after(self, most_bytes: int) -> None:
-        """Pass on so many bytes of answers on each connection made from now on, and never the rest."""
+        """On each new connection, forward this many bytes of answers and never the rest."""
         self._most_bytes = most_bytes
 
     def delay(self, seconds: float, *ways: Way) -> None:
-        """Pass each chunk on so much later, both ways if none is named."""
+        """Delay each chunk by this long, in one direction or (default) both."""
         self._delay_s |= dict.fromkeys(ways or BOTH, seconds)
 
     def trickle(self, every_s: float) -> None:
-        """Pass answers on a byte at a time."""
+        """Forward answers one byte at a time."""
         self.gone.clear()
         self._trickle_s = every_s
 
     def flip(self, share: float, way: Way = "answers", *, seed: int = 0) -> None:
-        """Turn one bit in this share of the bytes; the seed says in which."""
+        """Flip one bit in this share of the bytes; the seed chooses them."""
         self._damage[way].flip(share, seed)
 
     def spoil(self, marker: bytes, way: Way = "answers", *, times: int = 1) -> None:
-        """Turn one bit of `marker` the next so many times that it passes in one piece."""
+        """Flip one bit of `marker` the next `times` times that it passes in one piece."""
         self._damage[way].spoil(marker, times)
 
     def reset(self) -> None:
-        """End every open connection at once, with a reset on both sides; new ones are taken."""
+        """Reset every open connection on both sides; accept new ones."""
         self._on_loop(self._reset_links)
 
     def refuse(self) -> None:
-        """Listen no more, so that who connects is refused; end every open connection."""
+        """Stop listening, so that new connections are refused, and close every open one."""
         self._on_loop(self._stop_listening)
         self._on_loop(self._reset_links)
 
     def release(self) -> None:
-        """Be well again: pass on what was held, and all from now on; listen on the same port."""
+        """End every fault: forward what was held, listen on the same port again."""
         self._forget_faults()
         self._on_loop(self._wake)
 
     def close(self) -> None:
-        """End every connection and the thread. Safe to call twice."""
+        """Close every connection and end the thread. Safe to call twice."""
         if self._loop.is_closed():
             return
         self._on_loop(self._end)
@@ -167,7 +167,7 @@ class Proxy(AbstractContextManager["Proxy"]):
     async def _reset_links(self) -> None:
         for link in list(self._links):
             for side in (link.client, link.server):
-                with suppress(OSError):  # gone already
+                with suppress(OSError):  # already gone
                     side.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
                 side.transport.abort()
 
@@ -230,7 +230,7 @@ class Proxy(AbstractContextManager["Proxy"]):
         await sink.drain()
 
     async def _renamed(self, source: asyncio.StreamReader, chunk: bytes) -> bytes:
-        """Rename in a chunk; what may be the beginning of the name at its end waits a moment for the rest."""
+        """Rename in a chunk; if its end may be the start of the name, wait briefly for the rest."""
         old, new = self._rename
         while any(chunk.endswith(old[:length]) for length in range(1, len(old))):
             try:
@@ -244,7 +244,7 @@ class Proxy(AbstractContextManager["Proxy"]):
 
 
 def kafka_proxy(bootstrap: str) -> Proxy:
-    """Stand before a broker at `host:port`: in its answers, where that is a string and four bytes, our port replaces its own."""
+    """Return a proxy for the broker at `host:port`; it replaces the broker's address in answers (a string and four bytes) by its own."""
     host, _, port = bootstrap.rpartition(":")
     old, at = int(port), free_port()
     return Proxy(old, at=at, rename=(host.encode() + old.to_bytes(4, "big"), host.encode() + at.to_bytes(4, "big")))

@@ -1,7 +1,7 @@
-"""A real Redis for tests: one that is named, one in Docker, or Debian's `redis-server` started here; in this order.
+"""A real Redis for tests, by order of preference: one that the environment names, one in Docker, or a local `redis-server`.
 
-`VECTAIL_TEST_REDIS=redis://HOST:PORT` names a running one, which is never stopped and may keep what tests wrote. Tests that kill the
-server, fill it or take its rights away start one of their own (`LocalRedis`).
+`VECTAIL_TEST_REDIS=redis://HOST:PORT` names a running server, which is never stopped and may keep what tests wrote. Tests that kill the
+server, fill it or revoke rights start their own (`LocalRedis`).
 """
 
 import os
@@ -31,13 +31,13 @@ _AGAIN_S = 0.02
 
 
 class LocalRedis:
-    """One `redis-server` process of ours on 127.0.0.1; ended by its process id.
+    """One local `redis-server` process on 127.0.0.1, stopped by its process id.
 
     Thread: the test's.
     """
 
     def __init__(self, *options: str, port: int | None = None, sentinel: bool = False) -> None:
-        """`options` as on the command line; a `sentinel` begins with its settings file, which says everything, and `port` repeats it."""
+        """`options` as on the command line. For a `sentinel`, the first one is its settings file, and `port` repeats the port in it."""
         binary = shutil.which("redis-server")
         if binary is None:
             raise ServerMissing("redis-server is not installed")
@@ -54,11 +54,11 @@ class LocalRedis:
         return f"redis://127.0.0.1:{self.port}"
 
     def admin(self, **settings: Any) -> Any:  # noqa: ANN401 - redis-py's own settings, and its answers have no types
-        """Return a client of redis-py's for the test's own questions."""
+        """Return a redis-py client for the test's own requests."""
         return redis.Redis(host="127.0.0.1", port=self.port, protocol=2, retry=Retry(NoBackoff(), 0), **settings)
 
     def start(self) -> None:
-        """Start it on the same port, empty; returns when it listens. Does nothing when it runs."""
+        """Start it on the same port, empty; return when it listens. Does nothing if it runs."""
         if self._process is not None:
             return
         log = self._folder / "log"
@@ -72,7 +72,7 @@ class LocalRedis:
             time.sleep(_AGAIN_S)
 
     def kill(self) -> None:
-        """End it at once; returns when it is gone."""
+        """Kill it; return when it is gone."""
         if self._process is not None:
             self._process.send_signal(signal.SIGKILL)
             self._process.wait(_STOP_S)
@@ -91,7 +91,7 @@ class LocalRedis:
 
 @contextmanager
 def open_redis() -> Iterator[str]:
-    """Yield the URL of a Redis that tests share; skips or fails the test if there is none."""
+    """Yield the URL of a Redis that tests share; skip or fail the test if there is none."""
     if address := os.environ.get(ADDRESS_VARIABLE):
         _await_answer(address)
         yield address
@@ -108,7 +108,7 @@ def open_redis() -> Iterator[str]:
 
 
 def local_redis(*options: str, **more: Any) -> LocalRedis:  # noqa: ANN401 - as LocalRedis takes them
-    """Start one of the test's own; skips or fails the test where there is no `redis-server`."""
+    """Start a server for one test; skip or fail the test if `redis-server` is missing."""
     try:
         return LocalRedis(*options, **more)
     except ServerMissing as missing:

@@ -1,4 +1,4 @@
-"""The servers that tests start do what tests rely on: they answer, keep records over a kill, and end when they are told."""
+"""The Kafka servers that tests start answer, keep records over a kill, and stop when told to."""
 
 import os
 import socket

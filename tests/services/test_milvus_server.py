@@ -1,4 +1,4 @@
-"""The Milvus that tests start does what tests rely on: it answers, is seen on loopback only, and leaves nothing behind."""
+"""The Milvus that tests start answers, listens on loopback only, and leaves nothing behind."""
 
 import os
 import signal
@@ -51,7 +51,7 @@ def _answers(uri: str) -> bool:
 
 @pytest.fixture
 def owner() -> Iterator["subprocess.Popen[str]"]:
-    """A process that starts a server of the wheel, says so, and stays."""
+    """A process that starts a server from the wheel, reports it, and stays."""
     try:
         check_namespaces()
     except ServerMissing as missing:

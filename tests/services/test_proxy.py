@@ -1,4 +1,4 @@
-"""The proxy: what is switched on happens, to open connections and new ones, and all is well after `release`."""
+"""The proxy: faults apply to open and to new connections, and end with `release`."""
 
 import socket
 import socketserver
@@ -26,12 +26,12 @@ class _Server(socketserver.ThreadingTCPServer):
     daemon_threads = True
 
     def handle_error(self, *_: object) -> None:
-        """A connection that is reset is what is tested."""
+        """Ignore the reset connections that these tests cause."""
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[int]:
-    """The port of a server that gives back what it gets."""
+    """The port of an echo server."""
     with _Server(("127.0.0.1", 0), _Echo) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
@@ -59,7 +59,7 @@ def connect(proxy: Proxy) -> socket.socket:
 
 
 def read(client: socket.socket, most_bytes: int) -> bytes:
-    """Read so much, or what comes before the end."""
+    """Read this many bytes, or fewer if the connection ends first."""
     read = b""
     while len(read) < most_bytes and (chunk := client.recv(most_bytes - len(read))):
         read += chunk
@@ -67,7 +67,7 @@ def read(client: socket.socket, most_bytes: int) -> bytes:
 
 
 def echoed(client: socket.socket, sent: bytes) -> bytes:
-    """Send and read the answer; a thread of its own sends, or both sides would wait for room."""
+    """Send, and read the answer; a second thread sends, otherwise both sides would block on full buffers."""
     sender = threading.Thread(target=client.sendall, args=(sent,))
     sender.start()
     answer = read(client, len(sent))
@@ -76,7 +76,7 @@ def echoed(client: socket.socket, sent: bytes) -> bytes:
 
 
 def comes_nothing(client: socket.socket) -> bool:
-    """Whether the socket is empty now: nothing that may pass needs so long on loopback."""
+    """Return whether nothing arrives; forwarding over loopback takes far less time than this waits."""
     client.settimeout(0.05)
     try:
         client.recv(1)
@@ -247,7 +247,7 @@ def test_a_name_is_replaced_even_where_it_comes_in_two_pieces(server: int) -> No
         client.sendall(sent[:1])
         assert proxy.held.wait(WAIT_S)
         client.sendall(sent[1:])
-        assert comes_nothing(client)  # and all of the answer has come to the proxy, which takes it a chunk at a time
+        assert comes_nothing(client)  # by now the proxy has received the whole answer, chunk by chunk
         proxy.release()
         assert read(client, len(sent)) == sent.replace(b"broker:1", b"proxy:22")
 

@@ -1,4 +1,4 @@
-"""The Redis that tests start: it answers, it dies and comes back on its port, and where there is none the test says so."""
+"""The Redis that tests start answers, and comes back on its port after a kill; without redis-server the test says so."""
 
 import os
 

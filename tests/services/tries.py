@@ -1,4 +1,4 @@
-"""Servers are started again where a start fails: someone may have taken the port since we looked."""
+"""Retries the start of a server: another process may have taken the port since it was chosen."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ _TRIES = 3
 
 
 def started(begin: Callable[[], None], close: Callable[[], None]) -> None:
-    """Call `begin`, again after each RuntimeError while there are tries left; whatever it fails with in the end, `close` is called."""
+    """Call `begin`, and retry after a RuntimeError while tries are left; if it fails in the end, call `close` and raise."""
     for left in reversed(range(_TRIES)):
         try:
             begin()

@@ -1,7 +1,7 @@
-"""A real Milvus from PyPI's wheel: an embedded server (2.3.5), started by the test run itself in a network namespace of its own.
+"""A real Milvus from PyPI's wheel: an embedded server (2.3.5) that the test run starts in its own network namespace.
 
-The wheel is fetched once into `.cache/` of the project and unpacked there. It needs Linux on x86-64, and root for `unshare`: Milvus
-listens on every interface, and servers under test listen on loopback only. Else ServerMissing says what is not there.
+The wheel is fetched once into the project's `.cache/` and unpacked there. It needs Linux on x86-64, and root for `unshare`: Milvus listens
+on every interface, and servers under test must listen on loopback only. ServerMissing names what is missing.
 """
 
 import fcntl
@@ -33,13 +33,13 @@ _UNPACK = "import sys; sys.path.insert(0, sys.argv[1]); import milvus; milvus._i
 
 
 class WheelMilvus:
-    """One server of ours behind one port of 127.0.0.1; it ends with `close`, or with this process, however that dies.
+    """One local server behind one port of 127.0.0.1; it ends with `close`, or with this process, even if that is killed.
 
     Thread: the test's.
     """
 
     def __init__(self, *, port: int | None = None) -> None:
-        """`port`: any free one if not given."""
+        """`port`: a free one by default."""
         check_namespaces()
         self._wheel = _wheel()
         self._folder = Path(tempfile.mkdtemp(prefix="vectail-milvus-"))
@@ -57,7 +57,7 @@ class WheelMilvus:
 
     @property
     def pid(self) -> int:
-        """The process that started the namespaces; when it is gone, everything in them is."""
+        """The process that created the namespaces; everything in them ends with it."""
         assert self._process is not None
         return self._process.pid
 
@@ -69,11 +69,11 @@ class WheelMilvus:
 
     def kill(self) -> None:
         if self._process is not None:
-            os.kill(self._process.pid, signal.SIGKILL)  # and the kernel kills all in the namespaces with it
+            os.kill(self._process.pid, signal.SIGKILL)  # the kernel then kills everything in the namespaces
             self._gone(self._process)
 
     def pause(self) -> None:
-        # Not the guard, which must notice the end of this process and keeps accepting.
+        # The guard keeps running: it must notice the end of this process, and it keeps accepting.
         self._stopped = [pid for guard in _children(self.pid) for pid in _offspring(guard)]
         for pid in self._stopped:
             os.kill(pid, signal.SIGSTOP)
@@ -100,7 +100,7 @@ class WheelMilvus:
             listener.bind(("127.0.0.1", self._port))
             listener.listen(_BACKLOG)
             number = str(listener.fileno())
-            # A session of its own: Ctrl-C at the terminal is for the tests, which then end the server in order.
+            # In its own session: Ctrl-C at the terminal reaches only the tests, which then stop the server properly.
             return subprocess.Popen(
                 ["unshare", *_NAMESPACES, sys.executable, str(_GUARD), number, str(self._wheel), str(self._folder)],
                 pass_fds=[listener.fileno()],
@@ -111,7 +111,7 @@ class WheelMilvus:
             )
 
     def _gone(self, process: "subprocess.Popen[bytes]") -> None:
-        """Wait for the end of the namespaces' first process, and so of all in them: it holds the port."""
+        """Wait for the end of the namespaces' first process, which holds the port, and so of all others in them."""
         process.wait(_STOP_S)
         assert process.stdin
         process.stdin.close()
@@ -146,16 +146,16 @@ def _is_open(port: int) -> bool:
 
 
 def check_namespaces() -> None:
-    """Raise ServerMissing unless a network namespace can be made here."""
+    """Raise ServerMissing unless this process can create a network namespace."""
     if shutil.which("unshare") is None:
-        raise ServerMissing("unshare is not installed (a Milvus of the wheel listens on every interface)")
+        raise ServerMissing("unshare is not installed (the wheel's Milvus listens on every interface)")
     tried = subprocess.run(["unshare", *_NAMESPACES, "true"], capture_output=True, text=True, check=False)
     if tried.returncode != 0:
-        raise ServerMissing(f"no network namespace for a Milvus of the wheel, which listens on every interface: {tried.stderr.strip()}")
+        raise ServerMissing(f"no network namespace for the wheel's Milvus, which listens on every interface: {tried.stderr.strip()}")
 
 
 def _wheel() -> Path:
-    """Return the folder where the wheel is installed and its server unpacked; fetched if this is the first time, by one run at a time."""
+    """Return the folder with the wheel and its unpacked server; the first call fetches them, one test run at a time."""
     wheel = _CACHE / f"milvus-{VERSION}"
     _CACHE.mkdir(exist_ok=True)
     with (_CACHE / "milvus.lock").open("w") as lock:
@@ -172,5 +172,5 @@ def _fetch(wheel: Path) -> None:
     for command in (["-m", "pip", "install", *options, "-r", str(_REQUIREMENTS)], ["-c", _UNPACK, str(partial)]):
         fetched = subprocess.run([sys.executable, *command], capture_output=True, text=True, timeout=_FETCH_S, check=False)
         if fetched.returncode != 0:
-            raise ServerMissing(f"the wheel of Milvus {VERSION} could not be had: {fetched.stderr[-1000:].strip()}")
+            raise ServerMissing(f"the wheel of Milvus {VERSION} could not be fetched: {fetched.stderr[-1000:].strip()}")
     partial.rename(wheel)

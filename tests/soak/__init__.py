@@ -1,1 +1,1 @@
-"""A worker for as long as one likes, under twice its load and random faults; `make soak`."""
+"""`make soak`: a worker under twice its load and random faults, for any length of time."""

@@ -1,6 +1,6 @@
-"""`python -m tests.soak --minutes M [--seed S] [--folder F]`: soak a worker, print one JSON; 1 unless all is well.
+"""`python -m tests.soak --minutes M [--seed S] [--folder F]`: soak a worker and print one JSON object; exit code 1 unless all is well.
 
-The table and a picture of what was measured lie in the folder, `.cache/soak` unless another is named.
+A table and a chart of the samples go to the folder (default: `.cache/soak`).
 """
 
 import argparse

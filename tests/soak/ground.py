@@ -1,4 +1,4 @@
-"""What a soak stands on: real servers, each behind a proxy, and the faults that they and the workers can be given."""
+"""The environment of a soak: real servers, each behind a proxy, and the faults that can be injected."""
 
 import contextlib
 import tempfile
@@ -23,20 +23,20 @@ from worker.embedding.model.prepared import prepare_model
 
 
 class Ground:
-    """Everything outside of the workers; what is wrong with it can be switched on and off.
+    """Everything outside the workers, with faults that can be switched on and off.
 
     Thread: the soak's.
     """
 
     def __init__(self, scene: Scene, kafka: KafkaServer, proxies: dict[str, Proxy]) -> None:
-        """`proxies` stand before kafka, milvus and redis."""
+        """`proxies`: one each for kafka, milvus and redis."""
         self.scene = scene
         self._kafka = kafka
         self._proxies = proxies
         self._members: list[Stranger] = []
 
     def settings(self) -> dict[str, str]:
-        """Return where a worker finds everything: behind the proxies."""
+        """Return the settings of a worker: every address is a proxy's."""
         at = {name: f"127.0.0.1:{proxy.port}" for name, proxy in self._proxies.items()}
         return {
             "kafka__bootstrap_servers": at["kafka"],
@@ -45,7 +45,7 @@ class Ground:
         }
 
     def begin(self, kind: str) -> None:
-        """Let a fault begin; one that lasts no time is over when this returns."""
+        """Start a fault; a momentary one is over when this returns."""
         server, _, how = kind.partition(" ")
         ways: dict[str, Callable[[], None]] = {
             LONG_AWAY: self._proxies["milvus"].refuse,
@@ -60,14 +60,14 @@ class Ground:
             self._proxies[server].refuse()
 
     def end(self, kind: str) -> None:
-        """Let a fault be over."""
+        """End a fault."""
         if kind == "member":
             self._members.pop().leave()
         elif kind != "kafka restart":
             self._proxies[kind.partition(" ")[0]].release()
 
     def close(self) -> None:
-        """Be well again, for good."""
+        """End all faults for good."""
         while self._members:
             self._members.pop().leave()
         for proxy in self._proxies.values():
@@ -84,7 +84,7 @@ class Ground:
 
 @contextlib.contextmanager
 def open_ground() -> Iterator[Ground]:
-    """Start the servers; skips, as a test would, when one cannot be had."""
+    """Start the servers; skip, as a test would, if one is unavailable."""
     with contextlib.ExitStack() as stack:
         model = prepare_model(None, CACHE)
         kafka = open_kafka(DockerKafka, LocalKafka)

@@ -1,7 +1,7 @@
-"""Which fault comes when: drawn from a seed, so that a soak that went wrong can be had again.
+"""The schedule of faults, drawn from a seed so that a failed soak can be repeated.
 
-Each kind comes once before any comes again. Milvus is away once for long, in the middle: for ten minutes where a soak lasts half an
-hour or more, for less of a shorter one. Meanwhile nobody is killed, so that one worker's memory is seen over all of it.
+Each fault occurs once before any repeats. There is one long Milvus outage in the middle: ten minutes in a soak of half an hour or more,
+shorter otherwise. No worker is killed during it, so that one worker's memory is measured from start to end.
 """
 
 import random
@@ -15,11 +15,11 @@ _GAP_S = (2.0, 20.0)
 _LASTS_S = (1.0, 12.0)
 _MOMENTARY = ("kafka restart", "kill")
 _QUIET_SHARE = 0.1
-"""At the beginning and at the end: for a base line, and to see that it goes on by itself."""
+"""Without faults at the beginning and at the end: to get a baseline, and to check that the worker recovers by itself."""
 
 
 class Fault(NamedTuple):
-    """One fault; times are seconds from the beginning."""
+    """One fault; times are seconds from the start of the soak."""
 
     at_s: float
     until_s: float
@@ -27,7 +27,7 @@ class Fault(NamedTuple):
 
 
 def plan(total_s: float, seed: int) -> list[Fault]:
-    """Return the faults of a soak in the order in which they begin; all are over when a tenth of the time is left."""
+    """Return the faults of a soak by start time; all are over when a tenth of the time is left."""
     chance = random.Random(seed)
     first_s, last_s = total_s * _QUIET_SHARE, total_s * (1 - _QUIET_SHARE)
     away_s = min(_LONG_AWAY_S, max(total_s - _REST_S, total_s / 4))

@@ -1,4 +1,4 @@
-"""What is measured of a worker while it is soaked, as a table, as a picture, and as a judgement of its memory."""
+"""Samples of a worker during a soak, as a table and a chart, and the verdict on its memory."""
 
 import csv
 from collections.abc import Iterable, Sequence
@@ -9,37 +9,37 @@ from typing import NamedTuple
 from matplotlib.figure import Figure
 
 WARM_S = 20.0
-"""After its start a worker loads code and makes its connections; what it has after this time is its base."""
+"""A worker first loads code and opens connections; its memory after this time is its baseline."""
 
 
 class Sample(NamedTuple):
-    """One look at a worker."""
+    """One sample of a worker."""
 
     at_s: float
     life: int
-    """Which worker, counted from 1: one that is killed is followed by another."""
+    """Number of the worker, from 1; a killed worker is followed by the next."""
     age_s: float
     """Of this worker."""
     rss_bytes: int
     threads: int
     open_files: int
     lag_records: int
-    """Sent and not committed."""
+    """Records sent and not committed."""
     fault: str
-    """What was wrong at this moment, if anything."""
+    """The faults at this moment; empty if none."""
 
 
 class Growth(NamedTuple):
-    """How much memory workers have gained."""
+    """Memory growth of the workers."""
 
     most_bytes: int
-    """Over its base, the worker that gained most."""
+    """Over its baseline, for the worker that grew most."""
     late_bytes: int
-    """In the second half of one fault: what still grows then grows for ever. The largest over all samples under that fault."""
+    """In the second half of one fault, the largest of all faults: what still grows then would grow for ever."""
 
 
 def growth_of(samples: Iterable[Sample], long_fault: str) -> Growth:
-    """Judge the memory; 0 where nothing was seen for long enough."""
+    """Return the memory growth; 0 where the samples span too little time."""
     warm = [sample for sample in samples if sample.age_s >= WARM_S]
     lives = [list(group) for _, group in groupby(warm, key=lambda sample: sample.life)]
     most = max((max(one.rss_bytes for one in life) - life[0].rss_bytes for life in lives), default=0)

@@ -1,8 +1,8 @@
-"""One soak: feeds, lets faults come and go, starts a worker anew when one was killed, looks at it, and judges at the end.
+"""One soak: feeds a worker, injects faults, restarts the worker after a kill, samples it, and judges at the end.
 
-Each upsert of lines stands still for a second at a fail point, so what a worker can index is known, and small enough for the oracle:
-BATCH_ROWS a second. It is fed twice as many records; what it has not read waits in Kafka, and MOST_LAG of it at most, so that the end
-can be waited for. Redis, the cap and the engine are under no less load for that.
+Each upsert of lines stops for a second at a fail point, so a worker's throughput is known, and low enough for the oracle: BATCH_ROWS a
+second. It is fed twice as many records. The rest waits in Kafka, at most MOST_LAG records, so that the soak can wait for its end. This does
+not reduce the load on Redis, the cap or the engine.
 """
 
 import time
@@ -24,9 +24,9 @@ CAP_BYTES = 16 * 1024 * 1024
 CAP_RECORDS = 10_000
 LOOK_S = 2.0
 JUDGED_EACH_TIME = 20_000
-"""While no more were sent, the index is judged before each restart, too."""
+"""Up to this number of sent records, the index is also judged before each restart."""
 VECTORS = 500
-"""So many templates, which are any as they are chosen by digest, are embedded again at the end."""
+"""Templates that are embedded again at the end; chosen by digest, so in effect at random."""
 _TICK_S = 0.1
 _FEED_S = 0.5
 _DRAIN_S = 30.0
@@ -44,7 +44,7 @@ _SETTINGS = {
 
 @dataclass(kw_only=True, eq=False)
 class Soak:
-    """What is sent, killed and seen.
+    """Owns the feed, the workers and the samples of one run.
 
     Thread: main.
     """
@@ -55,7 +55,7 @@ class Soak:
     samples: list[Sample] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     crashes: list[str] = field(default_factory=list)
-    """Last words of workers that ended and were not told to."""
+    """Last log lines of workers that ended on their own."""
 
     def __post_init__(self) -> None:
         self._scene = self.ground.scene
@@ -67,7 +67,7 @@ class Soak:
         self._lag = 0
 
     def run(self) -> None:
-        """Feed and let faults come until the time is over; then wait until all is committed, and drain."""
+        """Feed and inject faults until the time is up; then wait until everything is committed, and drain."""
         waiting = list(self.faults)
         while (now_s := self._now_s()) < self.total_s:
             while waiting and waiting[0].at_s <= now_s:
@@ -87,13 +87,13 @@ class Soak:
             self.crashes.append(f"the drain ended with {code}: {self._worker.lines[-5:]}")
 
     def result(self) -> dict[str, Any]:
-        """Judge; returns what there is to say, `ok` when nothing is wrong."""
+        """Judge the index; return `ok`, or what is wrong."""
         sent = len(self._scene.topics.sent)
         try:
             _, verdict = self._scene.check_nothing_lost()
             lost = len(verdict.lost_below(self._scene.topics.ends()))
             truth_of(self._scene.model).check(_some(self._scene.read(), VECTORS))
-        except AssertionError as failure:  # the oracle's: something invented, twice or wrong
+        except AssertionError as failure:  # the oracle found an invented, duplicate or wrong row
             lost, wrong = -1, str(failure)[:2_000]
         else:
             wrong = ""
@@ -182,7 +182,7 @@ class Soak:
 
 
 def _some(index: Index, templates: int) -> Index:
-    """Return a part of the index: so many templates with all of their lines."""
+    """Return a part of the index: some templates with all their lines."""
     chosen = set(sorted(index.templates)[:templates])
     return Index(
         [line for line in index.lines if line.template in chosen],

@@ -1,4 +1,4 @@
-"""The soak's own arithmetic: which faults come when, and what counts as growing memory. The soak itself is `make soak`."""
+"""The soak's schedule of faults, and what counts as growing memory. The soak itself is `make soak`."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
 """`python -m tests.stack up|down|status|stop NAME|start NAME`: the whole stack on this machine without Docker, to try alerts on.
 
-Exit codes: 0 done; 1 a part could not start, or not everything could be ended; 2 something must be changed first: a server that is not
-installed, a stack that runs already, or none that runs. `make stack` and `make stack-down` are `up` and `down`.
+Exit codes: 0 done; 1 a part could not be started or stopped; 2 the user must act first: a server is not installed, a stack already runs,
+or none runs. `make stack` and `make stack-down` are `up` and `down`.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""`python -m tests.stack.lines`: made-up logs on standard output, without end, for `vectail feed -`; ends with its reader."""
+"""`python -m tests.stack.lines`: endless synthetic logs on standard output, for `vectail feed -`; ends when its reader does."""
 
 import contextlib
 import itertools
@@ -9,7 +9,7 @@ import time
 from producers.log_feed import synthetic_lines
 
 _PIECE_LINES = 100
-"""Their times begin at now and go on by 8 ms a line: a piece is 0.8 s long."""
+"""Line times start now and advance by 8 ms, so a piece spans 0.8 s."""
 
 
 def main() -> None:
@@ -19,7 +19,7 @@ def main() -> None:
             for line in synthetic_lines(seed, _PIECE_LINES, int(time.time() * 1_000)):
                 sys.stdout.buffer.write(line.replace(b"\n", b" ") + b"\n")
             sys.stdout.buffer.flush()
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter fails when it flushes at its end
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # otherwise the interpreter's final flush fails
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a stack says of itself over HTTP: the worker's /readyz, and the alerts that Prometheus has now."""
+"""The state of a stack over HTTP: the worker's /readyz, and Prometheus' current alerts."""
 
 import http.client
 import json
@@ -9,14 +9,14 @@ _ASK_S = 5.0
 
 
 class Readiness(NamedTuple):
-    """What /readyz said."""
+    """An answer of /readyz."""
 
     code: int
     status: str
     checks: Mapping[str, str]
 
     def wrong(self) -> dict[str, str]:
-        """Return what is not well, by name."""
+        """Return the failing checks by name, with their reasons."""
         return {name: said for name, said in self.checks.items() if said != "ok"}
 
 
@@ -25,7 +25,7 @@ class Alert(NamedTuple):
 
     name: str
     state: str
-    """`pending` until it has been so for as long as the rule says, then `firing`."""
+    """`pending` for as long as the rule's `for`, then `firing`."""
     labels: Mapping[str, str]
 
     def __str__(self) -> str:
@@ -34,7 +34,7 @@ class Alert(NamedTuple):
 
 
 def page(address: str, path: str) -> tuple[int, bytes] | None:
-    """Return the code and the body that `host:port` answers; None if it does not."""
+    """Return the status code and the body that `host:port` answers; None without an answer."""
     connection = http.client.HTTPConnection(address, timeout=_ASK_S)
     try:
         connection.request("GET", path)
@@ -47,13 +47,13 @@ def page(address: str, path: str) -> tuple[int, bytes] | None:
 
 
 def answers_well(address: str, path: str) -> bool:
-    """Whether the answer is 200."""
+    """Return whether the answer is 200."""
     answer = page(address, path)
     return answer is not None and answer[0] == http.HTTPStatus.OK
 
 
 def readiness(worker: str) -> Readiness | None:
-    """Return what the worker says; None when it says nothing."""
+    """Return the worker's answer; None without one."""
     answer = page(worker, "/readyz")
     if answer is None:
         return None
@@ -62,7 +62,7 @@ def readiness(worker: str) -> Readiness | None:
 
 
 def alerts(prometheus: str) -> list[Alert] | None:
-    """Return all alerts, pending and firing; None when Prometheus says nothing."""
+    """Return all alerts, pending and firing; None without an answer."""
     answer = page(prometheus, "/api/v1/alerts")
     if answer is None or answer[0] != http.HTTPStatus.OK:
         return None

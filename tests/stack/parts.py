@@ -1,4 +1,4 @@
-"""The parts of a stack: the servers that tests start, and programs with a log of their own."""
+"""The parts of a stack: the servers that tests start, and programs with their own logs."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ _END_S = 10.0
 
 
 class Part(Protocol):
-    """What can be started and stopped by its name.
+    """Can be started and stopped by its name.
 
     Thread: the supervisor's.
     """
@@ -28,21 +28,21 @@ class Part(Protocol):
         """Return whether it runs now."""
 
     def start(self) -> None:
-        """Start it where it was, with what it keeps; returns when it answers. Does nothing when it runs. Raises Unstartable."""
+        """Start it at its address with its stored data; return when it answers. Does nothing if it runs. Raises Unstartable."""
 
     def stop(self) -> None:
-        """End it; what it has kept stays."""
+        """Stop it and keep its data."""
 
     def close(self) -> None:
-        """End it for good."""
+        """Stop it for good."""
 
 
 class Unstartable(Exception):
-    """A part did not start; one line that says why."""
+    """A part did not start; the message is one line with the reason."""
 
 
 class Server(Protocol):
-    """A server of `tests.services`, which begins to run when it is made.
+    """A server of `tests.services`; its constructor starts it.
 
     Thread: the supervisor's.
     """
@@ -53,7 +53,7 @@ class Server(Protocol):
 
 
 class ServerPart:
-    """One server on one port; stopped, it is killed, as in an accident.
+    """One server on one port; `stop` kills it, as in an accident.
 
     Thread: the supervisor's.
     """
@@ -90,7 +90,7 @@ class ServerPart:
 
 
 class ProgramPart:
-    """One program, or several with pipes between them, in a process group of its own; SIGTERM stops it, and SIGKILL if that does not.
+    """One program, or a pipeline of several, in its own process group; stopped by SIGTERM, then SIGKILL.
 
     Thread: the supervisor's.
     """
@@ -106,7 +106,7 @@ class ProgramPart:
         within_s: float = 60.0,
         stop_s: float = _END_S,
     ) -> None:
-        """`command` is asked at the start; `answers`: whether it is up."""
+        """`command` is called at each start; `answers` returns whether the program is up."""
         self.name = name
         self.address = address
         self._command = command
@@ -164,6 +164,6 @@ def run_once(name: str, command: Sequence[str], most_s: float) -> None:
 
 
 def _one_line(words: str) -> str:
-    """Return the first line and the last: the first says what, the last why."""
+    """Return the first and the last line: usually the failure and its cause."""
     lines = [line.strip() for line in words.splitlines() if line.strip()] or ["it said nothing"]
     return lines[0] if len(lines) == 1 else f"{lines[0]} … {lines[-1]}"

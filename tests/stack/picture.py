@@ -1,7 +1,7 @@
-"""`python -m tests.stack.picture FILE [--prometheus URL] [--minutes M]`: the dashboards' data as a picture, without Grafana.
+"""`python -m tests.stack.picture FILE [--prometheus URL] [--minutes M]`: draw the dashboards' data without Grafana.
 
-Asks the Prometheus of a running stack for the panels named here, with the queries that stand in `deploy/grafana/dashboards`, and draws
-them with matplotlib. The README shows one.
+Asks the Prometheus of a running stack for the panels named here, with the queries of `deploy/grafana/dashboards`, and draws them with
+matplotlib. The README shows one such picture.
 """
 
 import argparse
@@ -41,7 +41,7 @@ class Series(NamedTuple):
 
     name: str
     minutes: list[float]
-    """Before the last moment, so none is above nought."""
+    """Relative to the latest sample, so never positive."""
     values: list[float]
 
 
@@ -81,7 +81,7 @@ def draw(file: Path, prometheus: str, span_s: float) -> None:
 
 
 def ask(prometheus: str, query: Query, from_s: float, until_s: float) -> list[Series]:
-    """Ask for one query's values over time; what is no number is left out."""
+    """Return one query's values over time, without those that are not numbers."""
     address = urlsplit(prometheus)
     client = http.client.HTTPConnection(address.hostname or "127.0.0.1", address.port or 9090, timeout=_ANSWER_S)
     step_s = (until_s - from_s) / _STEPS

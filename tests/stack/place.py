@@ -1,7 +1,7 @@
-"""Where a stack lives: one folder with everything that it writes, a lock that says whether it runs, and a socket to command it.
+"""Where a stack runs: a folder with everything that it writes, a lock that shows whether it runs, and a socket for commands.
 
-The lock is on the folder's parent and is held by the process that waits for the supervisor's process namespace to end, so it is free only
-when all processes of the stack are gone, however they went. One parent has one stack.
+The lock is on the folder's parent. The process that waits for the end of the supervisor's process namespace holds it, so it is free only
+when all processes of the stack have ended, for whatever reason. One parent folder has at most one stack.
 """
 
 import contextlib
@@ -19,15 +19,15 @@ from typing import Any
 DEFAULT_FOLDER = Path(__file__).parents[2] / ".cache" / "stack"
 _LOOK_AGAIN_S = 0.1
 _ANSWER_S = 300.0
-"""For one line of an answer: a start takes as long as it takes."""
+"""For one line of an answer; a whole start may take longer."""
 
 
 class NoAnswer(Exception):
-    """Nobody takes commands here, or stopped answering."""
+    """No supervisor accepts commands here, or it stopped answering."""
 
 
 class Place:
-    """One folder, whether a stack runs in it or not.
+    """One folder, with or without a running stack.
 
     Thread: main.
     """
@@ -41,14 +41,14 @@ class Place:
 
     @property
     def spare(self) -> Path:
-        """Where everybody's temporary files go."""
+        """Return the folder for temporary files of all parts."""
         return self.folder / "tmp"
 
     def log(self, name: str) -> Path:
         return self.folder / f"{name}.log"
 
     def take(self) -> int | None:
-        """Take the lock; returns the open file that holds it, None when a stack runs here."""
+        """Take the lock; return the open file that holds it, None if a stack runs here."""
         self.folder.parent.mkdir(parents=True, exist_ok=True)
         lock = os.open(self.folder.parent, os.O_RDONLY)
         try:
@@ -59,14 +59,14 @@ class Place:
         return lock
 
     def is_taken(self) -> bool:
-        """Whether a process of a stack lives here."""
+        """Return whether any process of a stack runs here."""
         if (lock := self.take()) is None:
             return True
         os.close(lock)
         return False
 
     def wait_free(self, most_s: float) -> bool:
-        """Wait until all processes are gone; returns whether they are."""
+        """Wait until all processes have ended; return whether they have."""
         until_s = time.monotonic() + most_s
         while self.is_taken():
             if time.monotonic() > until_s:
@@ -75,20 +75,20 @@ class Place:
         return True
 
     def make(self) -> None:
-        """Begin with an empty folder; the lock must be ours."""
+        """Create the folder, empty. The caller must hold the lock."""
         self.remove()
         self.spare.mkdir(parents=True)
 
     def remove(self) -> None:
-        """Remove the folder; nobody may live in it."""
+        """Remove the folder. No process may run in it."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def note(self, pid: int) -> None:
-        """Note the process that holds the lock."""
+        """Store the id of the process that holds the lock."""
         (self.folder / "pid").write_text(f"{pid}\n")
 
     def supervisors(self) -> list[int]:
-        """Return the process whose end is the end of all others: the child of the one that holds the lock."""
+        """Return the process whose end ends all others: the child of the one that holds the lock."""
         try:
             pid = int((self.folder / "pid").read_text())
             return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
@@ -96,12 +96,12 @@ class Place:
             return []
 
     def kill(self) -> None:
-        """End a stack that does not answer; the lock must be held by it, else the number noted may be somebody else's by now."""
+        """Kill a stack that does not answer. It must hold the lock; otherwise another process may have the stored id by now."""
         for pid in self.supervisors():
             os.kill(pid, signal.SIGKILL)
 
     def listen(self) -> socket.socket:
-        """Return a socket on which the supervisor takes commands."""
+        """Return a socket on which the supervisor accepts commands."""
         listener = socket.socket(socket.AF_UNIX)
         with self._short() as path:
             listener.bind(path)
@@ -109,7 +109,7 @@ class Place:
         return listener
 
     def ask(self, **command: str) -> Iterator[dict[str, Any]]:
-        """Give a command; yields what is answered, line by line. Raises NoAnswer."""
+        """Send a command; yield the answer line by line. Raises NoAnswer."""
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(_ANSWER_S)
             try:
@@ -123,7 +123,7 @@ class Place:
 
     @contextlib.contextmanager
     def _short(self) -> Iterator[str]:
-        """Yield a path of the socket that fits into the 107 bytes that one may have."""
+        """Yield a path of the socket that fits the limit of 107 bytes."""
         folder = os.open(self.folder, os.O_RDONLY)
         try:
             yield f"/proc/self/fd/{folder}/control"

@@ -1,4 +1,4 @@
-"""Which ports a stack listens on: the well-known ones, as docker-compose.yml publishes them, where they are free."""
+"""Chooses the ports of a stack: the well-known ones that docker-compose.yml publishes, where they are free."""
 
 import socket
 
@@ -8,7 +8,7 @@ WELL_KNOWN = {"kafka": 9092, "redis": 6379, "milvus": 19530, "worker": 8790, "pr
 
 
 def choose(*, well_known: bool = True) -> dict[str, int]:
-    """Return a port for each part that listens; `well_known` false: any free ones."""
+    """Return a port for each part that listens; with `well_known=False` any free ports."""
     chosen: dict[str, int] = {}
     for name, port in WELL_KNOWN.items():
         chosen[name] = port if well_known and is_free(port) else _another(set(chosen.values()))
@@ -16,7 +16,7 @@ def choose(*, well_known: bool = True) -> dict[str, int]:
 
 
 def is_free(port: int) -> bool:
-    """Whether nothing listens there; connections that have ended lately do not matter."""
+    """Return whether nothing listens there; recently closed connections do not matter."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -1,4 +1,4 @@
-"""Prometheus' settings for a stack: those of deploy/prometheus, with other addresses. Jobs, intervals and rules are the same."""
+"""Prometheus' settings for a stack: those of deploy/prometheus with other addresses, and the same jobs, intervals and rules."""
 
 import shutil
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from tests.services.missing import ServerMissing
 
 DEPLOYED = Path(__file__).parents[2] / "deploy" / "prometheus" / "prometheus.yml"
 _TARGETS = ("static_configs", "_sd_configs")
-"""How the keys end that say whom a job scrapes."""
+"""Suffix of the keys that name a job's targets."""
 
 
 def settings_for(addresses: Mapping[str, str], deployed: Path = DEPLOYED) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def settings_for(addresses: Mapping[str, str], deployed: Path = DEPLOYED) -> dic
 
 
 def command(folder: Path, address: str, worker: str) -> list[str]:
-    """Write the settings into the folder, and return what starts a Prometheus on them. Raises ServerMissing."""
+    """Write the settings into the folder; return the command that starts Prometheus with them. Raises ServerMissing."""
     binary = shutil.which("prometheus")
     if binary is None:
         raise ServerMissing("prometheus is not installed (Debian's package prometheus has it)")

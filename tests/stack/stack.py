@@ -1,4 +1,4 @@
-"""What a stack consists of, in the order in which it starts: each part stands on those before it."""
+"""The parts of a stack in start order: each depends on those before it."""
 
 import sys
 import time
@@ -20,14 +20,14 @@ _PARTITIONS = 6
 _DRAIN_S = 10.0
 _CANARY_S = 10.0
 _READY_S = 240.0
-"""On a busy machine; the first time, the model is prepared as well."""
+"""Allows for a busy machine, and for preparing the model the first time."""
 _TOPICS_S = 120.0
 _LOOK_AGAIN_S = 0.2
 _VECTAIL = (sys.executable, "-m", "worker")
 
 
 class Stack:
-    """All parts; those that have started end in the other order.
+    """All parts; they stop in reverse start order.
 
     Thread: the supervisor's.
     """
@@ -47,7 +47,7 @@ class Stack:
         self.parts = {part.name: part for part in parts}
 
     def start(self, say: Callable[[str], None]) -> None:
-        """Start all parts, and return when the worker is ready. Raises Unstartable, ServerMissing."""
+        """Start all parts; return when the worker is ready. Raises Unstartable, ServerMissing."""
         steps = {"kafka": self._make_topics, "worker": self._await_ready}
         self._write_settings()
         for name, part in self.parts.items():
@@ -57,7 +57,7 @@ class Stack:
                 steps[name]()
 
     def close(self, say: Callable[[str], None]) -> None:
-        """End all parts that live."""
+        """Stop all parts that run."""
         for name, part in reversed(self.parts.items()):
             say(f"ending {name}")
             part.close()
@@ -70,7 +70,7 @@ class Stack:
             "redis": {"url": f"redis://{at['redis']}/0"},
             "milvus": {"uri": f"http://{at['milvus']}"},
             "model": {"cache": str(CACHE)},
-            # One thread: the servers need the rest of a small machine.
+            # One thread, because the servers need the rest of a small machine.
             "engine": {"name": "llama", "threads": 1},
             "http": {"host": host, "port": int(port)},
             "status": {"canary_interval_s": _CANARY_S},

@@ -1,8 +1,8 @@
-"""The first process of a stack's own process namespace: starts the parts, takes commands for them, ends them.
+"""First process of a stack's own process namespace: starts the parts, accepts commands for them, stops them.
 
-`unshare --pid --fork --kill-child --mount-proc python -m tests.stack.supervisor FOLDER PORTS RATE` (tests.stack.starting). When it ends,
-however it does, the kernel ends everything in the namespace. Standard output: one JSON a line until the stack is up; whoever started it
-reads them, and when nobody reads any more, starting is given up.
+`unshare --pid --fork --kill-child --mount-proc python -m tests.stack.supervisor FOLDER PORTS RATE` (tests.stack.starting). When it ends for
+any reason, the kernel ends everything in the namespace. It prints one JSON object a line until the stack is up. The process that started it
+reads them; if that stops reading, the start is abandoned.
 """
 
 import contextlib
@@ -29,9 +29,9 @@ Say = Callable[[dict[str, Any]], None]
 
 
 class Supervisor:
-    """Commands are done one after the other.
+    """Carries out commands one after the other.
 
-    Thread: main; a signal only notes that it came.
+    Thread: main; a signal handler only sets a flag.
     """
 
     def __init__(self, place: Place, stack: Stack) -> None:
@@ -42,7 +42,7 @@ class Supervisor:
             signal.signal(number, lambda *_: self._told.set())
 
     def run(self) -> int:
-        """Start, take commands until one says `down` or a signal comes, and leave nothing behind; returns the exit code."""
+        """Start, accept commands until `down` or a signal, and leave nothing behind; return the exit code."""
         try:
             with self._place.listen() as listener:
                 if code := self._start():
@@ -60,7 +60,7 @@ class Supervisor:
         except (Unstartable, ServerMissing) as error:
             _print(failed=str(error), code=MISSING if isinstance(error, ServerMissing) else FAILED)
             return FAILED
-        # Nobody reads it any more, so nothing more may be written there.
+        # No process reads standard output from here on, so nothing more may be written to it.
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
         return 0
 
@@ -74,7 +74,7 @@ class Supervisor:
 
     def _take(self, connection: socket.socket) -> None:
         def say(said: dict[str, Any]) -> None:
-            with contextlib.suppress(OSError):  # who asked may have gone; what was asked for is done
+            with contextlib.suppress(OSError):  # the client may have gone; its command is done
                 connection.sendall(f"{json.dumps(said)}\n".encode())
 
         connection.settimeout(_COMMAND_S)
@@ -104,7 +104,7 @@ class Supervisor:
 
 
 def _print(**said: Any) -> None:  # noqa: ANN401 - whatever JSON can hold
-    print(json.dumps(said), flush=True)  # noqa: T201 - whoever started us reads it
+    print(json.dumps(said), flush=True)  # noqa: T201 - the process that started this one reads it
 
 
 def main() -> int:

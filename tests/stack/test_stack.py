@@ -1,4 +1,4 @@
-"""A stack comes up, names what is taken away from it, is green again soon after it comes back, and leaves nothing behind."""
+"""A stack starts, names a part that is stopped, is green again soon after its restart, and leaves nothing behind."""
 
 import os
 import signal
@@ -22,15 +22,15 @@ from tests.stack.prometheus import DEPLOYED, settings_for
 
 GREEN_S = 30.0
 NAMED_S = 60.0
-"""A figure is looked at every 5 s, by the worker, by Prometheus and by the rule; a machine that is busy needs longer."""
+"""The worker, Prometheus and the rule each look every 5 s; a busy machine needs longer."""
 COMMAND_S = 290.0
 NAME_OF = {"kafka": "kafka", "milvus": "index", "redis": "redis"}
-"""Part → what /readyz and the metrics call it."""
+"""Part → its name in /readyz and in the metrics."""
 LOOK_AGAIN_S = 0.2
 
 
 class Process(NamedTuple):
-    """A process, told from a later one with the same number."""
+    """A process, distinguishable from a later one with the same id."""
 
     pid: int
     started: str
@@ -64,7 +64,7 @@ def run(place: Place, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def started(pid: int) -> str:
-    """Return when a process began; empty if there is none, or only its number is left."""
+    """Return the start time of a process; empty if there is none, or only a zombie."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -81,7 +81,7 @@ def offspring(pid: int) -> list[int]:
 
 
 def wait_until(what: str, is_so: Callable[[], bool], most_s: float) -> float:
-    """Wait; returns the seconds it took."""
+    """Wait; return the seconds it took."""
     began_s = time.monotonic()
     while not is_so():
         assert time.monotonic() - began_s < most_s, f"not within {most_s:.0f} s: {what}"
@@ -90,7 +90,7 @@ def wait_until(what: str, is_so: Callable[[], bool], most_s: float) -> float:
 
 
 def outage(stack: Running, part: str, name: str) -> str:
-    """Stop a part and start it again; returns how many seconds each took."""
+    """Stop a part and start it again; return a sentence with the seconds of each step."""
     assert run(stack.place, "stop", part).returncode == 0
     noticed_s = wait_until(f"/readyz names {name}", lambda: name in stack.says().wrong(), NAMED_S)
     said = stack.says()

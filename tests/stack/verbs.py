@@ -1,4 +1,4 @@
-"""What `python -m tests.stack` does for each verb; each returns the exit code and says what it did."""
+"""The verbs of `python -m tests.stack`; each prints what it did and returns the exit code."""
 
 import json
 import os
@@ -27,8 +27,8 @@ _FOR = {
 
 
 def up(place: Place, *, well_known: bool, rate: float) -> int:
-    """Start a supervisor and return when it says that everything runs."""
-    from tests.services.wheel_milvus import check_namespaces  # noqa: PLC0415 - brings Milvus' client: seconds that no other verb needs
+    """Start a supervisor; return when it reports that everything runs."""
+    from tests.services.wheel_milvus import check_namespaces  # noqa: PLC0415 - imports Milvus' client, which takes seconds that no other verb needs
 
     try:
         check_namespaces()
@@ -36,7 +36,7 @@ def up(place: Place, *, well_known: bool, rate: float) -> int:
         return _problem(str(missing), USER_ERROR)
     lock = place.take()
     if lock is None:
-        return _problem("it runs already; `make stack-down` ends it", USER_ERROR)
+        return _problem("a stack already runs; `make stack-down` stops it", USER_ERROR)
     place.make()
     words = [sys.executable, "-m", "tests.stack.supervisor", str(place.folder), json.dumps(choose(well_known=well_known)), str(rate)]
     with place.log("supervisor").open("wb") as log:
@@ -70,7 +70,7 @@ def up(place: Place, *, well_known: bool, rate: float) -> int:
 
 
 def down(place: Place) -> int:
-    """End everything, and what a stack has left that was killed."""
+    """Stop everything, and remove what a killed stack left."""
     if not place.is_taken():
         was_there = place.folder.exists()
         place.remove()
@@ -91,7 +91,7 @@ def down(place: Place) -> int:
 
 
 def status(place: Place) -> int:
-    """Show which part runs, what the worker says of itself, and the alerts."""
+    """Show which parts run, the worker's state, and the alerts."""
     try:
         (said,) = place.ask(verb="status")
     except NoAnswer:
@@ -124,7 +124,7 @@ def change(place: Place, verb: str, part: str) -> int:
 
 
 def _environment(place: Place) -> dict[str, str]:
-    """Return ours without settings of vectail's; temporary files go into the folder, and a JVM that is killed leaves none elsewhere."""
+    """Return this environment without vectail's settings; temporary files, a killed JVM's too, go into the stack's folder."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("VECTAIL_")}
     return inherited | {"TMPDIR": str(place.spare), "JDK_JAVA_OPTIONS": f'-XX:-UsePerfData "-Djava.io.tmpdir={place.spare}"'}
 

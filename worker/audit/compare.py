@@ -1,12 +1,14 @@
-"""Compares the expected rows of one window of offsets with the stored rows and the dead letters. Pure: `worker.audit.verify` does the I/O.
+"""Compares the expected rows of one window of offsets with the stored rows and the dead letters.
 
-1. Rows are matched by id. An unexpected row of the same epoch is "left over" if its record exists (other chunks, other settings), else
-   "foreign"; it is foreign too if its id does not match its own columns.
+`worker.audit.verify` reads both sides.
+
+1. Rows are matched by id. An unexpected row of the same epoch is "left over" if its record has the same entry (other chunks, other
+   settings); it is "foreign" if there is no such record or entry, or if its id does not match its own columns.
 2. A row of another epoch belongs to an earlier topic of the same name. Its records are gone, so it is counted and left alone.
-3. A missing row is no problem if its dead letter is there, or if its record is older than the retention.
-4. A row whose template differs from what masks make now was written with other masks: masks may change at any time, and old rows stay
-   searchable. If that template is stored, the row is counted and left alone.
-5. On a compacted topic a row without a record may be right: the record was there once. It is counted and left alone.
+3. A missing row is not reported if its dead letter is there, or if its record is older than the retention.
+4. A row whose template differs from what the current masks and prefixes produce was written with others: masks may change at any
+   time, and old rows stay searchable. If that template is stored, the row is counted and left alone.
+5. On a compacted topic a row without a record may be legitimate: the record was there once. It is counted and left alone.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,6 +23,8 @@ from worker.audit.expected import Expected, ExpectedRow
 
 FindingKind = Literal["gap", "missing", "changed", "template", "left_over", "foreign", "duplicate"]
 FINDING_KINDS: tuple[FindingKind, ...] = ("gap", "missing", "changed", "template", "left_over", "foreign", "duplicate")
+"""`gap`: a whole record is missing. `missing`: a part of one. `changed`: a stored row differs. `template`: a template's row is missing.
+`left_over`, `foreign`: rules 1 and 5. `duplicate`: more rows than ids."""
 
 
 class PartitionPlace(NamedTuple):
@@ -31,18 +35,18 @@ class PartitionPlace(NamedTuple):
     partition: int
 
     def id_matches(self, row: LineRow) -> bool:
-        """Whether a row's id is the one of its own columns in this epoch."""
+        """Whether a row's id is the one derived from its own columns in this epoch."""
         return row.id == row_id(row.topic, self.epoch, row.partition, row.offset, row.sub, row.chunk)
 
     def is_of_other_epoch(self, row: LineRow) -> bool:
-        """Whether a row's id is the one of its own columns in another epoch."""
+        """Whether a row's id is the one derived from its own columns in another epoch."""
         topic, at, rest = row.id.partition("@")
         epoch = rest.partition("/")[0]
         return at == "@" and topic == self.topic and epoch not in ("", self.epoch) and self._replace(epoch=epoch).id_matches(row)
 
 
 class Finding(NamedTuple):
-    """One problem, and what repairs it."""
+    """One problem, and its repair."""
 
     kind: FindingKind
     offset: int
@@ -65,7 +69,7 @@ class Finding(NamedTuple):
 
 @dataclass(slots=True)
 class RowCounts:
-    """What is no problem; only grows.
+    """Counts of rows that are not reported.
 
     Thread: one.
     """
@@ -107,12 +111,12 @@ class WindowComparer:
     place: PartitionPlace
     dead_letters: ExcusedRecords
     kept_since_ms: float
-    """Rows of older records may be gone; minus infinity without a retention."""
+    """Milliseconds since 1970; rows of older records may be gone. Minus infinity without a retention."""
     is_compacted: Callable[[], bool | None]
     """Whether Kafka compacts the topic; asked when a row has no record. None: unknown, then such rows are reported, but not removed."""
 
     def compare_window(self, expected: Sequence[Expected], stored: Sequence[LineRow], absent_templates: AbstractSet[str]) -> ComparedWindow:
-        """Compare one window; `absent_templates` are the templates of the stored rows that are not stored themselves."""
+        """Compare one window; `absent_templates` are templates that stored rows refer to and that are not stored."""
         compared = ComparedWindow()
         rows = {row.id: row for row in stored}
         for one in expected:
@@ -211,7 +215,7 @@ def duplicate_rows(stored: StoredLines) -> Finding:
     """Report that a range holds more rows than ids; the repair writes all of its rows again."""
     excess = stored.counted - len(stored.rows)
     offsets = sorted({row.offset for row in stored.rows})
-    where = "" if len(offsets) == 1 else f", up to offset {offsets[-1]}"
+    where = "" if len(offsets) <= 1 else f", up to offset {offsets[-1]}"
     detail = f"{excess} more than there are ids ({len(stored.rows)}){where}"
     row = stored.rows[0].id if len(stored.rows) == 1 else ""
     first = offsets[0] if offsets else 0
