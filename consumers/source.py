@@ -48,7 +48,10 @@ class Source(Protocol):
         """Join the group."""
 
     def fetch(self, max_records: int, timeout_s: float) -> list[Record]:
-        """Poll: call `rebalance` as needed and return records of partitions assigned now. Raises SourceFatal, SourceExpired, SourceAway."""
+        """Poll: call `rebalance` as needed and return records of partitions assigned now.
+
+        Raises SourceFatal, SourceExpired, SourceAway, KafkaRefused.
+        """
 
     def pause(self) -> None:
         """Stop delivery, not polling; a partition that has delivered nothing yet may still deliver its first records."""

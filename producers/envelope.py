@@ -14,6 +14,8 @@ from producers.kafka import Header
 from producers.lines import TooLarge
 
 HEAD_BYTES: Final = 65_536
+PIECES_BYTES: Final = 2 * HEAD_BYTES
+"""Most bytes of the header `vectail.pieces`."""
 _REASON_CHARACTERS: Final = 1_000
 _OVERHEAD_BYTES: Final = 100
 
@@ -90,7 +92,7 @@ def mark_headers(partition: int, offset: int, failing: Sequence[ListedPiece], *,
     return [
         ("vectail.replayed", _text(f"{partition}/{offset}")),
         ("vectail.version", _text(version)),
-        *_piece_headers(failing, 2 * HEAD_BYTES),
+        *_piece_headers(failing, PIECES_BYTES),
     ]
 
 

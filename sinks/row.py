@@ -16,7 +16,7 @@ TOPIC_BYTES = 256
 
 
 class TemplateRow(NamedTuple):
-    """One kind of line: a pure function of its digest, so who writes it and how often does not matter.
+    """One template: a pure function of its digest, so who writes it and how often does not matter.
 
     Thread: any.
     """

@@ -58,7 +58,7 @@ class LineFilter(NamedTuple):
 
 
 class TemplateCount(NamedTuple):
-    """How often one kind of line came."""
+    """How often one template occurred."""
 
     digest: str
     lines: int
@@ -69,7 +69,7 @@ class TemplateCount(NamedTuple):
 
 
 class TemplateCounts(NamedTuple):
-    """Kinds of lines by frequency."""
+    """Templates by frequency."""
 
     counts: list[TemplateCount]
     """The most frequent first; of equally frequent ones, by digest."""

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.services.compose import COMPOSE_FILE, read_compose
+from worker.runtime.dead_letter_topic import DEAD_LETTER_TOPIC_PROPERTIES
 from worker.settings.settings import PREFIX, Settings, load_settings
 
 ROOT = COMPOSE_FILE.parent
@@ -264,10 +265,18 @@ def test_settings_that_the_example_shows_are_settings(monkeypatch: pytest.Monkey
     load_settings(None)
 
 
+@pytest.mark.process
 def test_the_topics_that_are_made_are_those_that_the_worker_uses() -> None:
     kafka = load_settings(None).kafka
-    made = {topic.split(":")[0] for topic in variables("init-topics")["TOPICS"].split()}
-    assert made == {*kafka.topics, kafka.query_topic, kafka.reply_topic, kafka.dead_letter_topic}
+    script = SERVICES["init-topics"]["command"][0].replace("/opt/kafka/bin/kafka-topics.sh", "echo").replace("$$", "$")
+    shell = [*SERVICES["init-topics"]["entrypoint"], script]
+    ended = subprocess.run(shell, env=variables("init-topics"), capture_output=True, text=True, check=True)
+    commands = {line.partition("--topic ")[2].split()[0]: line for line in ended.stdout.splitlines()}
+    assert commands.keys() == {*kafka.topics, kafka.query_topic, kafka.reply_topic, kafka.dead_letter_topic}
+    assert all("--create --if-not-exists" in line and "--partitions" in line for line in commands.values())
+    configured = {topic: set(re.findall(r"--config (\S+)", line)) for topic, line in commands.items()}
+    kept = {f"{name}={value}" for name, value in DEAD_LETTER_TOPIC_PROPERTIES.items()}
+    assert {topic: found for topic, found in configured.items() if found} == {kafka.dead_letter_topic: kept}
 
 
 @pytest.mark.process

@@ -39,7 +39,7 @@ from worker.querying.answer import Answer
 from worker.querying.prepare_queries import PrepareQueries, QueryTally
 from worker.querying.query_text import new_query_encoder
 from worker.runtime.lane import Inlet, Lane
-from worker.runtime.limits import FaultLimit
+from worker.runtime.limits import FaultLimit, TopicFaultLimits
 from worker.runtime.stage import Crash, Meter, Stage, empty
 from worker.settings.settings import Settings
 from worker.settings.tables import new_redactor
@@ -94,7 +94,7 @@ class Pipeline:
         self.flights = Flights(most_known=settings.cache.max_known_templates, keep_s=self._keep_s)
         index = IndexLevel(sink.template_vectors, say=say, clock=time.monotonic, draw=random.SystemRandom().random)
         self.levels = Levels(memory=MemoryCache(settings.cache.memory_bytes), redis=redis, index=index.find, fail_point=at)
-        self._undecodable = FaultLimit("undecodable records", most=settings.limits.max_consecutive_undecodable)
+        self._undecodable = TopicFaultLimits("undecodable records", most=settings.limits.max_consecutive_undecodable)
         self._tokenizers: list[Tokenizer] = []
         self.redactors: list[Redactor] = []
         """One a prepare thread; each counts what it replaced."""

@@ -22,15 +22,17 @@ MESSAGE_FIELDS = (
 """Fields that may hold the message; the first non-empty string is used."""
 LEVEL_FIELDS = ("severity_text", "level", "log.level", "severity", "lvl", "levelname", "@l", "PRIORITY")
 SERVICE_FIELDS = ("service.name", "service", "app", "kubernetes.labels.app", "host.name")
+UNDECODABLE = "undecodable"
+"""The kind of a rejection that other settings of format or encoding can avoid; every other kind is the record's own fault."""
 
 
 class Undecodable(Exception):
-    """The bytes of the record do not match the format. The message contains nothing of the record's value."""
+    """The bytes of the record do not match the configured format or encoding. The message contains nothing of the record's value."""
 
     @property
     def rejection(self) -> Rejection:
         """What the dead letter says."""
-        return Rejection("decode", "undecodable", f"undecodable: {self}")
+        return Rejection("decode", UNDECODABLE, f"{UNDECODABLE}: {self}")
 
 
 class TooLarge(Undecodable):
@@ -40,6 +42,15 @@ class TooLarge(Undecodable):
     def rejection(self) -> Rejection:
         """What the dead letter says."""
         return Rejection("decode", "too_large", f"too_large: {self}")
+
+
+class TooManyEntries(Undecodable):
+    """The record has more log entries than are allowed, whatever the format."""
+
+    @property
+    def rejection(self) -> Rejection:
+        """What the dead letter says."""
+        return Rejection("decode", "too_many_entries", f"too_many_entries: {self}")
 
 
 class LogEntry(NamedTuple):
@@ -78,7 +89,7 @@ class Decoder:
         self.refused_records = 0
 
     def decode(self, record: Record) -> list[LogEntry]:
-        """Return the entries of a record, none if it is empty. Raises Undecodable, or TooLarge without decoding anything."""
+        """Return the entries of a record, none if it is empty. Raises Undecodable; if TooLarge, nothing was decoded."""
         try:
             return self._decode(record)
         except Undecodable:
@@ -117,7 +128,7 @@ class Decoder:
         else:
             return None
         if len(documents) > self._max_entries:
-            raise Undecodable(f"more than {self._max_entries} entries in one record")
+            raise TooManyEntries(f"more than {self._max_entries} entries in one record")
         try:
             entries = [_entry_of(record, sub, fields) for sub, fields in enumerate(documents)]
         except Undecodable:

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, IsolationLevel, KafkaError, KafkaException, Message, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec  # type: ignore[attr-defined]  # public, but not in the stubs
 
-from consumers.kafka.epochs import epoch_of
+from consumers.kafka.epochs import epoch_of_topic
 from consumers.kafka.message import partition_of, record_of
 from consumers.kafka.settings import admin_properties, groupless_properties
 from consumers.kafka.source import consumer_of
@@ -133,12 +133,12 @@ class GrouplessReader:
         return times
 
     def epoch(self, topic: str, timeout_s: float) -> str:
-        """Return what distinguishes a re-created topic from its predecessor, as in row ids. Raises RangeUnreadable."""
+        """Return what distinguishes a re-created topic from its predecessor, as in row ids. Raises RangeUnreadable, TopicWithoutId."""
         if self._topic_epoch is not None:
             return self._topic_epoch
         asked = self._admin_client().describe_topics(TopicCollection([topic]), request_timeout=timeout_s)
         try:
-            return epoch_of(asked[topic].result().topic_id)
+            return epoch_of_topic(topic, asked[topic].result().topic_id)
         except KafkaException as error:
             raise RangeUnreadable(f"the id of topic {topic} cannot be read ({error.args[0].str()})") from None
 

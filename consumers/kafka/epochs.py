@@ -10,6 +10,7 @@ from concurrent.futures import Future, wait
 from typing import Any, NamedTuple
 
 from consumers.record import Partition
+from consumers.source import KafkaRefused
 
 FRESH_S = 0.4
 """How long before a record arrives its topic's id may have been asked for; less than `fetch.error.backoff.ms`."""
@@ -22,6 +23,10 @@ _RETRY_S = 0.5
 
 AskTopicIds = Callable[[Sequence[str]], Mapping[str, Future[Any]]]
 """Asks for descriptions of topics (`topic_id` is used); a failed future holds a KafkaException."""
+
+
+class TopicWithoutId(KafkaRefused):
+    """The broker gives a topic no id, and the settings name no epoch; one line for the user."""
 
 
 class _EpochAnswer(NamedTuple):
@@ -91,6 +96,7 @@ class TopicEpochs:
         """Refresh epochs for topics with new messages and for unconfirmed partitions; wait briefly for missing answers.
 
         `arrived_s` holds when the newest message of each topic arrived; with `is_quiet`, a failed answer about a known topic is not logged.
+        Raises TopicWithoutId.
         """
         if self._fixed is not None:
             return
@@ -130,7 +136,7 @@ class TopicEpochs:
             del self._pending[topic]
             error = answer.exception()
             if error is None:
-                self._note_epoch(topic, epoch_of(answer.result().topic_id), asked_s)
+                self._note_epoch(topic, epoch_of_topic(topic, answer.result().topic_id), asked_s)
                 continue
             self._retry_at_s[topic] = now_s + _RETRY_S
             if topic in awaited or topic not in self._answers:
@@ -152,6 +158,11 @@ class TopicEpochs:
                 self._unconfirmed.discard(partition)
 
 
-def epoch_of(topic_id: Any) -> str:  # noqa: ANN401 - the client's Uuid
-    """Return the first 8 hex digits of a topic's id."""
+def epoch_of_topic(topic: str, topic_id: Any) -> str:  # noqa: ANN401 - the client's Uuid
+    """Return the first 8 hex digits of a topic's id. Raises TopicWithoutId."""
+    if topic_id.get_most_significant_bits() == 0 and topic_id.get_least_significant_bits() == 0:
+        raise TopicWithoutId(
+            f"topic {topic} has no id (brokers before Kafka 2.8 have none), so a re-created topic cannot be told from this one; "
+            "set kafka.topic_epoch"
+        )
     return f"{(topic_id.get_most_significant_bits() >> 32) & 0xFFFFFFFF:08x}"

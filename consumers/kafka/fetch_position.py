@@ -1,6 +1,6 @@
 """Tracks each partition's next expected offset, and when to re-fetch after damaged data.
 
-The client does not stop at damaged bytes: it reports them and continues behind them, at an offset that may be garbage (librdkafka 2.16).
+The client does not stop at damaged bytes: it reports them and continues after them, at an offset that may be garbage (librdkafka 2.16).
 So `consumers.kafka` checks every record here, trusts only its own offsets, and fetches damaged data again from the first missing record,
 for as long as it takes.
 """
@@ -12,39 +12,39 @@ from consumers.record import Partition
 _FIRST_BACK_OFF_S = 0.1
 _MAX_BACK_OFF_S = 10.0
 _MAX_DOUBLINGS = 10
-"""Enough to reach the longest pause; without a limit, the power would leave the range of a float."""
+"""Enough to reach the longest pause; without a limit, the power would overflow."""
 
 
 class FetchPosition:
-    """Accepts the records of a partition in offset order, and none while a re-fetch is due.
+    """The next expected offset of each partition never moves back; its caller discards records while `is_refetching`.
 
     Thread: one, its source's.
     """
 
     def __init__(self) -> None:
         self._next_offset: dict[Partition, int] = {}
-        self._due_s: dict[Partition, float] = {}
+        self._refetch_at_s: dict[Partition, float] = {}
         self._tries: dict[Partition, int] = {}
 
     def next_offset(self, partition: Partition) -> int | None:
-        """Return the offset after the last accepted record, or where the partition was told to start; None: at the group's position."""
+        """Return the offset after the last accepted record, or where the partition was told to start; None: at the committed offset."""
         return self._next_offset.get(partition)
 
     def start_at(self, partition: Partition, next_offset: int) -> None:
-        """Continue the partition at this offset."""
+        """Continue the partition at this offset; damage seen before still counts towards the next pause."""
         self._next_offset[partition] = next_offset
-        self._due_s.pop(partition, None)
+        self._refetch_at_s.pop(partition, None)
 
     def end_assignment(self, partitions: Iterable[Partition]) -> None:
         """Forget these partitions."""
         for partition in partitions:
             self._next_offset.pop(partition, None)
-            self._due_s.pop(partition, None)
+            self._refetch_at_s.pop(partition, None)
             self._tries.pop(partition, None)
 
     def is_refetching(self, partition: Partition) -> bool:
-        """Whether records of this partition do not count until it is re-fetched."""
-        return partition in self._due_s
+        """Whether records of this partition must be discarded until it is re-fetched."""
+        return partition in self._refetch_at_s
 
     def accept_offset(self, partition: Partition, offset: int, end_offset: int) -> bool:
         """Accept a record if it can be the next one; returns whether it was. `end_offset` came with it, negative if unknown.
@@ -59,23 +59,23 @@ class FetchPosition:
         return True
 
     def schedule_refetch(self, partition: Partition, now_s: float) -> int:
-        """Note damaged data: nothing counts until the partition is re-fetched. Returns how many times in a row that was now."""
+        """Note damaged data: the partition's records are discarded until it is re-fetched. Returns the number of failures in a row."""
         tries = self._tries.get(partition, 0)
         self._tries[partition] = tries + 1
-        self._due_s[partition] = now_s + min(_FIRST_BACK_OFF_S * 2 ** min(tries, _MAX_DOUBLINGS), _MAX_BACK_OFF_S)
+        self._refetch_at_s[partition] = now_s + min(_FIRST_BACK_OFF_S * 2 ** min(tries, _MAX_DOUBLINGS), _MAX_BACK_OFF_S)
         return tries + 1
 
     def due_refetches(self, now_s: float) -> list[Partition]:
         """Return the partitions to re-fetch now."""
-        return [partition for partition, due_s in self._due_s.items() if due_s <= now_s]
+        return [partition for partition, at_s in self._refetch_at_s.items() if at_s <= now_s]
 
     def on_refetch(self, partition: Partition) -> None:
         """Note that the partition is being fetched again, from its next offset."""
-        self._due_s.pop(partition, None)
+        self._refetch_at_s.pop(partition, None)
 
 
-MAX_WIRE_TRIES = 4
-"""How many times in a row damage may be a network fault; more, and the stored data is damaged. About 2 s."""
+MAX_TRANSIENT_FAILURES = 4
+"""How many times in a row damage may be a network fault; more, and the stored data is damaged. About 1.5 s."""
 DEFAULT_MAX_MESSAGE_BYTES = "100000000"
 """The client's own `receive.message.max.bytes`."""
 
@@ -88,11 +88,12 @@ def damage_message(partition: Partition, next_offset: int | None, reason: str, *
     `max_message_bytes` is the client's `receive.message.max.bytes`.
     """
     name = f"{partition.topic}/{partition.partition}"
-    if tries <= MAX_WIRE_TRIES:
+    if tries <= MAX_TRANSIENT_FAILURES:
         return f"{name}: damaged data received; fetching it again"
     damaged = "the next data" if next_offset is None else f"the data at offset {next_offset}"
     allow = (
-        f"if it is zstd and larger than {max_message_bytes} bytes, allow more in kafka.librdkafka (receive.message.max.bytes); "
+        f"if the batch is zstd-compressed and larger than {max_message_bytes} bytes, allow more in kafka.librdkafka "
+        "(receive.message.max.bytes); "
         if reason.startswith("Decompression")
         else ""
     )

@@ -25,6 +25,9 @@ class ClientMessage(Protocol):
     def offset(self) -> int | None:
         """Return the offset."""
 
+    def leader_epoch(self) -> int | None:
+        """Return the leader epoch of its batch; None if its format has none."""
+
     def error(self) -> Any:  # noqa: ANN401 - the client's error
         """Return the error that it carries instead of a record; None if it is a record."""
 

@@ -1,4 +1,4 @@
-"""Decides where a partition resumes when it has no usable committed offset: none was committed yet, or it no longer exists.
+"""Resumes partitions that have no usable committed offset: none was committed yet, it expired, or the log was truncated.
 
 The client runs with `auto.offset.reset=error`: it never jumps by itself, but reports the error and stops the partition. `consumers.kafka`
 notes such a partition here and resumes it where `choose_resume_point` says. Asking the broker never blocks polling for long: a question
@@ -7,37 +7,14 @@ without an answer is asked again by the next call.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
-from typing import Literal, NamedTuple
 
+from consumers.kafka.resume_point import ExpiredPolicy, OffsetGone, PartitionState, ResumePoint, StartPolicy, choose_resume_point
 from consumers.record import Partition
-from consumers.source import SourceExpired
-
-StartPolicy = Literal["earliest", "latest"]
-ExpiredPolicy = Literal["stop", "earliest", "latest"]
-
-
-class PartitionState(NamedTuple):
-    """What a partition holds, and what its group has committed."""
-
-    committed: int | None
-    first_offset: int
-    end_offset: int
-
-
-class ResumePoint(NamedTuple):
-    """Where a partition resumes."""
-
-    offset: int
-    message: str
-    """One line about the records that are skipped; empty if none are."""
-    expired_records: int = 0
-    """How many expired before they were read, or are skipped because of that."""
-
 
 AskState = Callable[[Partition], PartitionState | None]
 """Asks the broker, for a short time only; None: no answer."""
-ResumeAt = Callable[[Partition, int, bool], bool]
-"""Resumes a partition at an offset, which is committed as well if the flag says so; False: not possible now."""
+ResumeAt = Callable[[Partition, ResumePoint], bool]
+"""Resumes a partition; False: not possible now."""
 
 
 class OffsetReset:
@@ -54,21 +31,21 @@ class OffsetReset:
         self._ask_state = ask_state
         self._resume_at = resume_at
         self._say = say
-        self._pending: dict[Partition, int | None] = {}
-        """Stopped partitions with their next offset; None: none of the partition was read."""
+        self._pending: dict[Partition, OffsetGone] = {}
+        """The stopped partitions."""
         self._recreated: set[Partition] = set()
         """Those whose topic was re-created: no position in them is valid any more."""
         self._delivered: set[Partition] = set()
         self.expired_records: Counter[str] = Counter()
         """Records that expired before they were read, by topic."""
 
-    def note_offset_gone(self, partition: Partition, next_offset: int | None) -> None:
-        """Note that the client has stopped a partition; `next_offset` is the next record expected, None if none has arrived yet."""
-        self._pending[partition] = next_offset
+    def note_offset_gone(self, partition: Partition, gone: OffsetGone) -> None:
+        """Note that the client has stopped a partition."""
+        self._pending[partition] = gone
 
     def note_recreated(self, partition: Partition) -> None:
         """Note that the topic was re-created while it was read: everything in it is new, so nothing is skipped."""
-        self._pending[partition] = None
+        self._pending[partition] = OffsetGone(None)
         self._recreated.add(partition)
 
     def is_pending(self, partition: Partition) -> bool:
@@ -91,15 +68,15 @@ class OffsetReset:
 
         The first one without an answer ends the call; the next call asks again.
         """
-        self._pending = {partition: next_offset for partition, next_offset in self._pending.items() if partition in owned}
-        for partition, next_offset in list(self._pending.items()):
+        self._pending = {partition: gone for partition, gone in self._pending.items() if partition in owned}
+        for partition, gone in list(self._pending.items()):
             if must_wait(partition):
                 continue
             state = self._ask_state(partition)
             if state is None:
                 return
-            point, commit_it = self._choose_resume_point(partition, next_offset, state)
-            if not self._resume_at(partition, point.offset, commit_it):
+            point = self._choose_resume_point(partition, gone, state)
+            if not self._resume_at(partition, point):
                 self._say(f"{partition.topic}/{partition.partition} cannot resume at {point.offset} yet; trying again")
                 return
             self._pending.pop(partition, None)
@@ -108,16 +85,16 @@ class OffsetReset:
             if point.message:
                 self._say(point.message)
 
-    def _choose_resume_point(self, partition: Partition, next_offset: int | None, state: PartitionState) -> tuple[ResumePoint, bool]:
-        """Return where the partition resumes, and whether to commit that at once because a restart would begin elsewhere."""
+    def _choose_resume_point(self, partition: Partition, gone: OffsetGone, state: PartitionState) -> ResumePoint:
         if partition in self._recreated:
-            return ResumePoint(state.first_offset, ""), True
+            return ResumePoint(state.first_offset, "", must_commit=True)
         has_delivered = partition in self._delivered
-        if next_offset is not None and (state.committed is not None or has_delivered):
-            state = state._replace(committed=next_offset)
-        point = choose_resume_point(partition, state, start=self._start, expired=self._expired)
+        if state.committed is None and not has_delivered:
+            gone = gone._replace(position=None)
+        point = choose_resume_point(partition, state, gone, start=self._start, expired=self._expired)
+        is_behind = has_delivered and gone.position is not None and point.offset < gone.position.next_offset
         # A start that skips records is committed at once, as a restart before the first commit would skip more; never past open records.
-        return point, bool(point.message) and not has_delivered
+        return point._replace(must_commit=is_behind or (bool(point.message) and not has_delivered), is_behind=is_behind)
 
 
 class PendingStartCommits:
@@ -155,36 +132,3 @@ class PendingStartCommits:
         if is_accepted:
             self._starts.pop(partition, None)
         return True
-
-
-def choose_resume_point(partition: Partition, state: PartitionState, *, start: StartPolicy, expired: ExpiredPolicy) -> ResumePoint:
-    """Return where the partition resumes: at its committed offset if that exists, else where the setting says. Raises SourceExpired."""
-    committed, first_offset, end_offset = state
-    name = f"{partition.topic}/{partition.partition}"
-    if committed is None:
-        offset, skipped = (first_offset, 0) if start == "earliest" else (end_offset, end_offset - first_offset)
-        said = f"{name}: nothing committed yet; starting at {offset}, skipping {_records(skipped)} (kafka.offset_reset = latest)"
-        return ResumePoint(offset, said if skipped else "")
-    if first_offset <= committed <= end_offset:
-        return ResumePoint(committed, "")
-    lost = f"{name}: {_loss(committed, first_offset, end_offset)}"
-    if expired == "stop":
-        command = f"vectail offsets reset --to earliest --topic {partition.topic} --partition {partition.partition}"
-        raise SourceExpired(f"{lost}; `{command}` continues with the oldest record left (kafka.on_expired_offset decides it in future)")
-    offset = first_offset if expired == "earliest" else end_offset
-    skipped = offset - first_offset
-    gone = skipped + max(first_offset - committed, 0)
-    also = f", skipping {skipped:,} more" if skipped else ""
-    return ResumePoint(offset, f"{lost}; resuming at {offset}{also} (kafka.on_expired_offset = {expired})", gone)
-
-
-def _loss(committed: int, first_offset: int, end_offset: int) -> str:
-    if committed < first_offset:
-        gone = _records(first_offset - committed)
-        return f"offset {committed} is next, but the oldest record left is {first_offset}: {gone} expired before they were indexed"
-    held = f"it holds offsets from {first_offset} and ends at {end_offset}"
-    return f"offset {committed} is next, but the topic was truncated or re-created: {held}"
-
-
-def _records(count: int) -> str:
-    return f"{count:,} record" if count == 1 else f"{count:,} records"

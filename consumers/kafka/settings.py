@@ -4,12 +4,13 @@
 those that would break the promise. Nothing here imports the client library.
 """
 
+import re
 from collections.abc import Mapping
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from consumers.kafka.offset_reset import ExpiredPolicy, StartPolicy
+from consumers.kafka.resume_point import ExpiredPolicy, StartPolicy
 
 GroupProtocol = Literal["classic", "consumer"]
 
@@ -36,6 +37,19 @@ _SETTING_OF = {
 """Client properties that are settings of their own."""
 
 
+_TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
+"""What Kafka allows. The client would read a name that begins with `^` as a pattern, and row ids rest on names without `/` and `@`."""
+
+
+def _check_topic_name(topic: str) -> str:
+    if not _TOPIC_NAME.fullmatch(topic) or topic in (".", ".."):
+        raise ValueError(f"{topic!r} is no name of a topic: 1 to 249 letters, digits, '.', '_' and '-' (patterns are not supported)")
+    return topic
+
+
+TopicName = Annotated[str, AfterValidator(_check_topic_name)]
+
+
 class SourceMisconfigured(ValueError):
     """librdkafka does not accept a property; one line for the user."""
 
@@ -50,13 +64,13 @@ class KafkaSourceSettings(BaseModel):
 
     bootstrap_servers: str = Field(default="127.0.0.1:9092", min_length=1)
     """Brokers to connect to first: `HOST:PORT`, several with commas between them."""
-    topics: tuple[str, ...] = ("logs",)
+    topics: tuple[TopicName, ...] = ("logs",)
     """Topics with the log lines to index."""
     group: str = "vectail"
     """Consumer group that reads `topics`. Workers of one group share the partitions."""
     topic_epoch: str | None = Field(default=None, pattern=r"^[0-9A-Za-z_-]{1,32}$")
     """Part of every row id, so that a topic that was deleted and created again gets new rows. Not set: the first 8 hex digits of Kafka's
-    topic id, read at every assignment. Set it only for brokers that have no topic ids."""
+    topic id, read at every assignment. Needed for brokers that have no topic ids (before Kafka 2.8), and only there."""
     group_protocol: GroupProtocol = "classic"
     """How the group assigns partitions: `classic` (cooperative-sticky) or `consumer` (KIP-848). To change it, stop all members first."""
     offset_reset: StartPolicy = "earliest"

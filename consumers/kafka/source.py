@@ -7,7 +7,7 @@ out; a fatal client error raises SourceFatal. It commits only what the caller na
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from typing import Any
@@ -15,11 +15,12 @@ from typing import Any
 from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from consumers.kafka.client import Client
 from consumers.kafka.connectivity import BrokerConnectivity, fatal_line
 from consumers.kafka.epochs import FRESH_S
-from consumers.kafka.intake import Client, Intake
-from consumers.kafka.offset_reset import PartitionState
+from consumers.kafka.intake import Intake
 from consumers.kafka.poll_budget import PollBudget
+from consumers.kafka.resume_point import PartitionState, Position
 from consumers.kafka.settings import KafkaSourceSettings, SourceMisconfigured, admin_properties, client_properties
 from consumers.record import Partition, Record
 from consumers.source import Rebalance, SourceFatal
@@ -30,6 +31,7 @@ _SILENT_LOGGER.propagate = False
 _EPOCH_TIMEOUT_S = 5.0
 _STATE_TIMEOUT_S = 1.0
 _LAST_COMMIT_TRIES = 5
+_NO_LEADER_EPOCH = -1
 
 
 class KafkaSource:
@@ -52,7 +54,7 @@ class KafkaSource:
         self._admin: AdminClient | None = None
         self._probe: Future[Any] | None = None
         """A request that is sent only to see whether a broker answers."""
-        self._intake = Intake(settings, Client(self._ask_topic_ids, self._ask_partition_state, self._end_of, self._move), say=say)
+        self._intake = Intake(settings, self._client(), say=say)
 
     def subscribe(self, rebalance: Rebalance) -> None:
         """Join the group; from now on `fetch` also calls `rebalance`."""
@@ -73,7 +75,7 @@ class KafkaSource:
     def fetch(self, max_records: int, timeout_s: float) -> list[Record]:
         """Return up to `max_records` records as soon as there is one, or none after `timeout_s`.
 
-        Every record is of a partition that is assigned when this returns. Raises SourceFatal, SourceExpired, SourceAway.
+        Every record is of a partition that is assigned when this returns. Raises SourceFatal, SourceExpired, SourceAway, TopicWithoutId.
         """
         first = self._consumer.poll(timeout_s)
         more = partial(self._consumer.consume, timeout=0)
@@ -146,6 +148,9 @@ class KafkaSource:
         self._consumer.close()
         self._admin = None
 
+    def _client(self) -> Client:
+        return Client(self._ask_topic_ids, self._ask_partition_state, self._ask_positions, self._end_of, self._move, self._check)
+
     def _end_of(self, partition: Partition) -> int:
         _, end = self._consumer.get_watermark_offsets(TopicPartition(*partition), cached=True)
         return int(end)
@@ -164,20 +169,30 @@ class KafkaSource:
             self._consumer.resume([TopicPartition(*partition) for partition in over])
         self._paused = to_pause
 
-    def _move(self, partition: Partition, offset: int | None) -> bool:
+    def _move(self, partition: Partition, position: Position | None) -> bool:
         """Assign the partition again, because the client refuses to seek in a partition that it has stopped (_STATE)."""
         self._intake.started.discard(partition)
         self._sync_paused()
         try:
             self._consumer.incremental_unassign([TopicPartition(*partition)])
-            self._consumer.incremental_assign([TopicPartition(*partition, OFFSET_INVALID if offset is None else offset)])
+            self._consumer.incremental_assign([_place(partition, position or Position(OFFSET_INVALID, None))])
         except KafkaException:  # just lost; the callback follows
+            return False
+        return True
+
+    def _check(self, partition: Partition, position: Position) -> bool:
+        try:
+            self._consumer.seek(_place(partition, position))
+        except KafkaException:  # just stopped or lost
             return False
         return True
 
     def _send_commit(self, next_offsets: Mapping[Partition, int]) -> None:
         if next_offsets:
-            places = [TopicPartition(*partition, next_offset) for partition, next_offset in next_offsets.items()]
+            places = [
+                _place(partition, Position(next_offset, self._intake.leader_epochs.before(partition, next_offset)))
+                for partition, next_offset in next_offsets.items()
+            ]
             self._consumer.commit(offsets=places, asynchronous=True)
 
     def _on_commit(self, error: KafkaError | None, places: list[TopicPartition]) -> None:
@@ -217,16 +232,28 @@ class KafkaSource:
             self._probe = next(iter(self._ask_topic_ids(self._settings.topics[:1]).values()))
 
     def _ask_partition_state(self, partition: Partition) -> PartitionState | None:
-        place = TopicPartition(*partition)
         try:
-            (found,) = self._consumer.committed([place], timeout=_STATE_TIMEOUT_S)
-            if found.error is not None:
-                raise KafkaException(found.error)  # noqa: TRY301 - one handler for both
-            first_offset, end_offset = self._consumer.get_watermark_offsets(place, timeout=_STATE_TIMEOUT_S)
+            next_offset, leader_epoch = self._committed([partition]).get(partition, (None, None))
+            first_offset, end_offset = self._consumer.get_watermark_offsets(TopicPartition(*partition), timeout=_STATE_TIMEOUT_S)
         except KafkaException as error:
             self._say(f"kafka does not say what {partition.topic}/{partition.partition} holds ({error.args[0].str()}); trying again")
             return None
-        return PartitionState(found.offset if found.offset >= 0 else None, first_offset, end_offset)
+        return PartitionState(next_offset, first_offset, end_offset, leader_epoch)
+
+    def _ask_positions(self, partitions: Collection[Partition]) -> dict[Partition, Position] | None:
+        try:
+            return self._committed(partitions)
+        except KafkaException as error:
+            self._say(f"kafka does not say where group {self._settings.group} stands ({error.args[0].str()}); trying again")
+            return None
+
+    def _committed(self, partitions: Collection[Partition]) -> dict[Partition, Position]:
+        """Return the group's positions; omits partitions without one. Raises KafkaException."""
+        found = self._consumer.committed([TopicPartition(*partition) for partition in partitions], timeout=_STATE_TIMEOUT_S)
+        for place in found:
+            if place.error is not None:
+                raise KafkaException(place.error)
+        return {Partition(place.topic, place.partition): Position(place.offset, place.leader_epoch) for place in found if place.offset >= 0}
 
     def _ask_topic_ids(self, topics: Sequence[str]) -> dict[str, Future[Any]]:
         if self._admin is None:
@@ -242,6 +269,11 @@ def consumer_of(properties: dict[str, object]) -> Consumer:
         return Consumer(properties, logger=_SILENT_LOGGER)
     except KafkaException as error:
         raise SourceMisconfigured(f"kafka: {error.args[0].str()}") from None
+
+
+def _place(partition: Partition, position: Position) -> TopicPartition:
+    next_offset, leader_epoch = position
+    return TopicPartition(*partition, next_offset, leader_epoch=_NO_LEADER_EPOCH if leader_epoch is None else leader_epoch)
 
 
 def _partitions_of(partitions: Sequence[TopicPartition]) -> list[Partition]:

@@ -35,6 +35,11 @@ class Redactor:
         self.counts: dict[str, int] = {rule.name: 0 for rule in self._rules}
         """Replacements so far, by rule; holds every enabled rule."""
 
+    @property
+    def has_rules(self) -> bool:
+        """Whether any rule is enabled; if none is, `redact` changes nothing."""
+        return bool(self._rules)
+
     def redact(self, texts: Sequence[str]) -> list[str]:
         """Redact n texts; returns n texts in the same order. In a text that is redacted, a lone surrogate becomes `?`."""
         redacted = list(texts)

@@ -6,7 +6,7 @@ Called by the sink's `open`. A wish that this Milvus cannot fulfil is a `SinkMis
 import re
 from typing import Any, NamedTuple
 
-from sinks.milvus.fields import CollectionFound, Kind, Metric
+from sinks.milvus.fields import CollectionFound, Kind
 from sinks.milvus.settings import MilvusSettings
 from sinks.sink import SinkMismatch
 
@@ -72,7 +72,6 @@ class Choice(NamedTuple):
     """
 
     kind: Kind
-    metric: Metric
     index_type: str
 
 
@@ -95,12 +94,10 @@ def choose(settings: MilvusSettings, capable: Backend) -> Choice:
         )
     index = "FLAT" if capable.local else "AUTOINDEX"
     if settings.vector_type == "INT8":
-        if settings.metric != "COSINE":
-            raise SinkMismatch(f"milvus.metric is {settings.metric}: INT8 vectors have no length of 1, they are compared by COSINE only")
         if settings.index != "auto" and not settings.index.startswith("HNSW"):
             raise SinkMismatch(f"milvus.index is {settings.index}: INT8 vectors have auto, HNSW, HNSW_SQ, HNSW_PQ, HNSW_PRQ")
         index = "HNSW"
-    return Choice(_KINDS[settings.vector_type], settings.metric, index if settings.index == "auto" else settings.index)
+    return Choice(_KINDS[settings.vector_type], index if settings.index == "auto" else settings.index)
 
 
 def has_bm25(settings: MilvusSettings, capable: Backend, lines: CollectionFound | None) -> bool:

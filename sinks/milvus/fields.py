@@ -130,16 +130,14 @@ def collection_found(described: Mapping[str, Any]) -> CollectionFound:
     )
 
 
-def templates_layout(
-    collection: str, dim: int, *, kind: Kind = "vector", metric: Metric = "COSINE", index_type: str = "FLAT", any_index: bool = True
-) -> Layout:
+def templates_layout(collection: str, dim: int, *, kind: Kind = "vector", index_type: str = "FLAT", any_index: bool = True) -> Layout:
     """Columns of `TemplateRow`, the vector moved to the end."""
     return Layout(
         f"{collection}_templates",
         (
             Field("digest", "varchar", DIGEST_BYTES, key=True),
             Field("text", "varchar", TEXT_BYTES),
-            Field("vector", kind, dim, metric=metric, index_type=index_type, any_index=any_index),
+            Field("vector", kind, dim, metric="COSINE", index_type=index_type, any_index=any_index),
         ),
     )
 

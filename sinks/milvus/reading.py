@@ -96,10 +96,9 @@ class Reader:
                         raise
                     answers += client.search(self._templates, asked, most, ("digest",), params)
         texts = self.texts({hit.key for hits in answers for hit in hits if "text" not in hit.row})
-        squared = self._templates.vector.metric == "L2"  # of vectors of length 1: |a - b|² = 2 - 2 cos
 
         def cosine(score: float) -> float:
-            return max(-1.0, min(1 - score / 2 if squared else score, 1.0))
+            return max(-1.0, min(score, 1.0))
 
         def text(hit: Hit) -> str:
             return str(hit.row.get("text", texts.get(hit.key, "")))

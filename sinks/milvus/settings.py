@@ -68,8 +68,6 @@ class MilvusSettings(BaseModel):
     """Name in the server's certificate, if it differs from the host in `uri`."""
     index: IndexName = "auto"
     """Index of the templates' vectors. `auto`: the existing one; for a new collection Milvus's own choice (Milvus Lite: FLAT)."""
-    metric: Literal["COSINE", "IP", "L2"] = "COSINE"
-    """Metric of the templates' index. Scores are cosines whatever the metric."""
     vector_type: Literal["FLOAT", "FLOAT16", "BFLOAT16", "INT8"] = "FLOAT"
     """Type of the templates' vectors. The 16-bit types take half the memory (Milvus 2.4 and later), INT8 a quarter (2.6 and later)."""
     bm25: Literal["auto", "on", "off"] = "auto"

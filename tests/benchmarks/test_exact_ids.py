@@ -81,12 +81,12 @@ def test_the_share_comes_first_and_those_that_failed_are_named() -> None:
     assert shown[-1] == "not found: blk_4 (block, in 1 lines); hits with it: [False]"
 
 
-def test_a_kind_stands_where_its_first_hit_does() -> None:
-    kinds = [Label("a", f"E{number}") for number in range(12)]
-    hits = [kinds[0], kinds[0], *kinds[1:]]
-    assert recall_of(hits, frozenset({kinds[9], kinds[10]})) == 0.5
-    assert precision_of(hits, frozenset({kinds[0], kinds[9]})) == 0.2
-    assert precision_of(kinds[:3], frozenset(kinds[:3])) == 0.3
+def test_a_label_stands_where_its_first_hit_does() -> None:
+    labels = [Label("a", f"E{number}") for number in range(12)]
+    hits = [labels[0], labels[0], *labels[1:]]
+    assert recall_of(hits, frozenset({labels[9], labels[10]})) == 0.5
+    assert precision_of(hits, frozenset({labels[0], labels[9]})) == 0.2
+    assert precision_of(labels[:3], frozenset(labels[:3])) == 0.3
 
 
 def test_a_line_is_no_neighbour_of_its_own() -> None:
@@ -108,11 +108,12 @@ def test_questions_that_changed_are_named() -> None:
     assert shown[-1] == "  0.50 → 1.00  two?"
 
 
+@pytest.mark.process
 def test_a_hit_is_told_to_be_the_line_that_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VECTAIL_MODEL__CACHE", str(CACHE))
     settings = load_settings(None)
-    kinds = ("link down on port", "user logged in from", "disk of volume is full at")
-    lines = [f"{kind} 10.0.{number}.{place}" for number in range(4) for place, kind in enumerate(kinds)]
+    templates = ("link down on port", "user logged in from", "disk of volume is full at")
+    lines = [f"{template} 10.0.{number}.{place}" for number in range(4) for place, template in enumerate(templates)]
     labels = [Label("a", f"E{place % 3}") for place in range(12)]
     with indexed(settings, made_up_model(settings), tmp_path / "index", lines) as ask:
         found = ask({"text": "logged in", "mode": "bm25", "k": 9, "per_template": 9})

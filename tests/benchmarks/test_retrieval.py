@@ -166,8 +166,8 @@ def test_our_questions_are_many_and_about_every_system() -> None:
 
 
 def test_a_small_collection_is_measured_to_the_end(tmp_path: Path, prepared_model: PreparedModel) -> None:
-    kinds = (b"link down on port %d", b"user %d logged in from 10.0.0.%d", b"disk %d of volume %d is full")
-    lines = [kind.replace(b"%d", str(number).encode()) for number in range(8) for kind in kinds]
+    templates = (b"link down on port %d", b"user %d logged in from 10.0.0.%d", b"disk %d of volume %d is full")
+    lines = [template.replace(b"%d", str(number).encode()) for number in range(8) for template in templates]
     write_log(tmp_path, "Other", b"\n".join(lines), ["E5", "E11", "E2"] * 8)
     table = {"engine": EngineTable(name="llama"), "model": ModelTable(cache=prepared_model.folder.parent)}
     model = load_model(load_settings(None).model_copy(update=table))

@@ -1,4 +1,4 @@
-"""The ledger by example, and what it promises to threads; `tests/properties/test_ledger.py` tells the longer stories."""
+"""The ledger by example, and its thread safety; `tests/properties/test_ledger.py` has the longer histories."""
 
 import sys
 import threading
@@ -20,7 +20,7 @@ def settle(receipt: Receipt) -> None:
 
 
 def ends_after(waiting: Callable[[], bool], what: Callable[[], object]) -> bool:
-    """Whether a wait without end on another thread ends, and well, once `what` is done here."""
+    """Return whether an unlimited wait on another thread returns True once `what` is done here."""
     results: list[bool] = []
     thread = threading.Thread(target=lambda: results.append(waiting()), daemon=True)
     thread.start()

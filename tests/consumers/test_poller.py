@@ -1,4 +1,4 @@
-"""The poll loop, played turn by turn on a fake broker: what it takes in, what it commits, and when it does neither."""
+"""The poll loop, turn by turn on a fake broker: what it admits, what it commits, and when it does neither."""
 
 import threading
 
@@ -246,7 +246,7 @@ def test_after_stop_intake_nothing_is_delivered_and_polling_and_commits_go_on() 
     )
     assert scene.offsets(0) == [0, 1, 2]
     assert scene.committed() == {0: 3}
-    assert len(scene.source.handed_out) == 6, "what comes later is not even fetched"
+    assert len(scene.source.handed_out) == 6, "later records must not be fetched at all"
     assert scene.source.calls.count("fetch") == 8
 
 

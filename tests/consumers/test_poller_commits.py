@@ -1,4 +1,4 @@
-"""Commits that are under way: polling goes on, one at a time, and an outcome counts for its own assignment only."""
+"""Commits in flight: polling continues, only one commit at a time, and an outcome counts only for its own assignment."""
 
 import pytest
 

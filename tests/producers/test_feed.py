@@ -51,6 +51,7 @@ def test_empty_lines_are_records_and_too_large_ones_are_only_counted(new_produce
     assert (fed.read, fed.sent, fed.acknowledged, fed.too_large) == (3, 2, 2, 1)
 
 
+@pytest.mark.process
 def test_a_window_keeps_an_embedded_broker_from_dropping_what_nobody_has_read(said: Said) -> None:
     broker = EmbeddedBroker()
     producer = KafkaProducer(broker.bootstrap_servers, {}, say=said)
@@ -122,6 +123,7 @@ def test_a_feed_that_is_told_to_stop_ends_while_it_waits_for_room(new_producer: 
     assert fed.sent == 8
 
 
+@pytest.mark.process
 def test_a_feed_without_a_broker_waits_until_told_to_stop(new_producer: NewProducer, closed_port: int, said: Said) -> None:
     fed = FeedProgress()
     waits = threading.Event()
@@ -143,6 +145,7 @@ def test_a_feed_without_a_broker_waits_until_told_to_stop(new_producer: NewProdu
     assert (fed.read, fed.sent) == (0, 0)
 
 
+@pytest.mark.process
 def test_a_delivery_that_fails_ends_the_feed_with_one_line(said: Said) -> None:
     broker = EmbeddedBroker()
     producer = KafkaProducer(broker.bootstrap_servers, {"message.timeout.ms": "3000", "enable.idempotence": "false"}, say=said)

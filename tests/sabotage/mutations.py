@@ -1,18 +1,18 @@
-"""The mutations: what is changed where, and which tests must fail because of it.
+"""The mutations: each changes one place, and names the tests that must fail because of it.
 
-Each is a mistake that somebody made in a program of this kind, or could make here. `tests.sabotage.planting` plants them one at a time.
+Each is a known bug of similar programs, or a plausible one here. `tests.sabotage.planting` plants them one at a time.
 """
 
 from typing import NamedTuple
 
 
 class Mutation(NamedTuple):
-    """One change of one place; every one of `tests` is named whole, as pytest takes it, and at least one of them must fail."""
+    """One change of one place. `tests` are pytest's names of tests, of which at least one must fail."""
 
     name: str
     file: str
     old: str
-    """Stands exactly once in the file."""
+    """Occurs exactly once in the file."""
     new: str
     tests: tuple[str, ...]
 
@@ -28,7 +28,7 @@ _FRAME = "worker/embedding/cache/frame.py"
 
 MUTATIONS = (
     Mutation(
-        "settle in a finally: what was not stored counts as stored",
+        "settle in a finally: unstored rows count as stored",
         _STORE,
         'refused = self._write("lines", rows, self.sink.upsert_lines, self._refused_lines)\n        self.fail_point("after_upsert")',
         'try:\n            refused = self._write("lines", rows, self.sink.upsert_lines, self._refused_lines)\n        finally:\n'
@@ -53,21 +53,21 @@ MUTATIONS = (
         ),
     ),
     Mutation(
-        "consecutive offsets: the position is counted through the gaps",
+        "consecutive offsets: the position is counted through gaps",
         _ARRIVAL,
         "self.next_offset = self.open.popleft().offset + 1",
         "self.next_offset = (self.open.popleft().offset if self.next_offset is None else self.next_offset) + 1",
         ("tests/consumers/test_poller.py::test_gaps_between_offsets_do_not_stop_commits",),
     ),
     Mutation(
-        "commit what was settled last, not what is settled without a hole",
+        "the commit follows the last settled record, not the settled prefix",
         _ARRIVAL,
         "        popped = 0\n",
         "        popped = 0\n        self.next_offset = slot.offset + 1\n",
         ("tests/consumers/test_poller.py::test_only_the_settled_prefix_is_committed",),
     ),
     Mutation(
-        "missing expect: a line of several chunks settles with its first",
+        "missing expect: a line of several chunks settles with its first chunk",
         _PREPARE,
         "receipt.expect(len(chunks) + len(too_long), decoded_bytes=held)",
         "receipt.expect(1, decoded_bytes=held)",
@@ -81,21 +81,21 @@ MUTATIONS = (
         ("tests/consumers/test_poller.py::test_late_settle_after_revoke_commits_nothing",),
     ),
     Mutation(
-        "commit of a partition that is lost",
+        "a lost partition is committed",
         _POLLER,
         '        """Let go without a commit (Rebalance)."""\n',
         "        self._commit()\n",
         ("tests/consumers/test_poller.py::test_a_lost_partition_is_not_committed",),
     ),
     Mutation(
-        "records held back survive the revocation of their partition",
+        "held records survive the revocation of their partition",
         _POLLER,
         "if (record.topic, record.partition) not in gone)",
         "if gone is not None)",
         ("tests/consumers/test_poller.py::test_held_records_of_a_revoked_partition_are_dropped_and_the_others_stay_in_order",),
     ),
     Mutation(
-        "after a crash commits go on",
+        "commits continue after a crash",
         _POLLER,
         '        """After a crash: from now on nothing is committed, whatever settles."""\n        self._may_commit = False',
         '        """Forbid nothing."""',
@@ -105,21 +105,21 @@ MUTATIONS = (
         ),
     ),
     Mutation(
-        "a refused commit counts as done",
+        "a refused commit counts as accepted",
         _POLLER,
         'self._say(f"commit of {partition.topic}/{partition.partition} was refused ({reason}); trying again")',
         "self._ledger.mark_committed(partition, next_offset)",
         ("tests/consumers/test_poller.py::test_a_refused_commit_is_said_and_tried_again_and_the_others_are_not",),
     ),
     Mutation(
-        "the cap does not hold",
+        "the cap is ignored",
         _LEDGER,
         "if full and (self.open_records or self.open_bytes):",
         "if full and self.open_records < 0:",
         ("tests/consumers/test_poller.py::test_at_the_cap_it_pauses_and_keeps_polling",),
     ),
     Mutation(
-        "dead letter settled before its delivery",
+        "a dead letter settles before its delivery",
         "producers/dead_letters.py",
         "self._unsent.append(_OpenLetter(letter, envelope(letter, version=self._version, max_bytes=self._max_bytes), delivered))",
         "self._unsent.append(_OpenLetter(letter, envelope(letter, version=self._version, max_bytes=self._max_bytes), lambda: None))\n"
@@ -127,28 +127,28 @@ MUTATIONS = (
         ("tests/producers/test_dead_letters.py::test_nothing_is_delivered_without_a_broker_and_that_is_said_once",),
     ),
     Mutation(
-        "a member that has lost a partition sends its dead letters all the same",
+        "a member sends dead letters for a lost partition",
         _LEDGER,
         "        if self._partition.alive:\n",
         "        if self._partition:\n",
         ("tests/consumers/test_ledger.py::test_a_reject_in_a_dead_assignment_sends_no_letter",),
     ),
     Mutation(
-        "parked lines are dropped when a flight fails",
+        "waiting lines are dropped when a flight fails",
         _FLIGHTS,
         "            return parked\n",
         "            return parked[:1]\n",
         ("tests/worker/indexing/test_flights.py::test_a_failed_flight_gives_back_its_lines_and_remembers_why",),
     ),
     Mutation(
-        "parked lines are dropped when a flight lands",
+        "waiting lines are dropped when a flight completes",
         _FLIGHTS,
         "freed += parked",
         "freed += parked[:1]",
         ("tests/worker/indexing/test_flights.py::test_the_first_of_a_template_begins_its_flight_and_the_others_wait_in_it",),
     ),
     Mutation(
-        "known before the row is acknowledged",
+        "a template is known before its row is acknowledged",
         _FLIGHTS,
         "self._parked[template] = [chunk]",
         "self._parked[template] = [chunk]\n            self._known.add_template(template, 1, self._clock())",
@@ -165,14 +165,14 @@ MUTATIONS = (
         ("tests/worker/indexing/test_prepare.py::test_a_cached_vector_goes_to_the_sink_as_a_template",),
     ),
     Mutation(
-        "the epoch is left out of the row id",
+        "the row id lacks the epoch",
         _STORE,
         "row_id(record.topic, record.epoch, record.partition",
         'row_id(record.topic, "", record.partition',
         ("tests/worker/indexing/test_store.py::test_rows_say_where_a_line_came_from",),
     ),
     Mutation(
-        "the entry's number is left out of the row id",
+        "the row id lacks the entry's number",
         _STORE,
         "record.offset, entry.sub, chunk.chunk),",
         "record.offset, 0, chunk.chunk),",
@@ -182,21 +182,21 @@ MUTATIONS = (
         ),
     ),
     Mutation(
-        "a refused row takes its neighbours along",
+        "a refused row rejects its neighbours too",
         _STORE,
         "if len(part) == 1:",
         "if part:",
         ("tests/worker/indexing/test_store.py::test_only_lines_that_the_sink_refuses_alone_become_dead_letters",),
     ),
     Mutation(
-        "rows that the sink refuses have no limit",
+        "refused rows have no limit",
         _STORE,
         "limit.fault(str(error))",
         "limit.good()",
         ("tests/worker/indexing/test_store.py::test_one_refused_line_too_many_in_a_row_stops_and_blames_nobody_of_its_batch",),
     ),
     Mutation(
-        "templates that are stored count for the lines that are refused",
+        "a stored template resets the count of refused lines",
         _STORE,
         "self.sink.upsert_templates, self._refused_templates)",
         "self.sink.upsert_templates, self._refused_lines)",
@@ -210,42 +210,42 @@ MUTATIONS = (
         ("tests/worker/indexing/test_store.py::test_while_the_sink_is_busy_rows_are_held_and_tried_again",),
     ),
     Mutation(
-        "a short count is taken for an acknowledgement",
+        "a short count passes as an acknowledgement",
         "sinks/milvus/writing.py",
         "if counted != rows:",
         "if counted > rows:",
         ("tests/sinks/test_server_faults.py::test_a_short_count_is_no_acknowledgement",),
     ),
     Mutation(
-        "an id stands twice in a batch",
+        "an id occurs twice in a batch",
         _WRITING,
         "last = {row.id: row for row in rows}",
         "last = dict(enumerate(rows))",
         ("tests/sinks/test_writing.py::test_an_id_stands_once_in_all_batches_together",),
     ),
     Mutation(
-        "a vector that is not finite is stored",
+        "a non-finite vector is stored",
         _WRITING,
         "if not np.isfinite(vector).all():",
         "if vector.ndim > 1:",
         ("tests/contracts/test_sink.py::test_a_vector_of_another_dimension_or_not_finite_is_our_fault",),
     ),
     Mutation(
-        "a write to a local folder that failed is tried again",
+        "a failed write to a local folder is retried",
         "sinks/milvus/faults.py",
         "    if local:\n",
         "    if local and not fault.reason:\n",
         ("tests/sinks/test_faults.py::test_a_local_write_that_fails_is_final",),
     ),
     Mutation(
-        "a frame of Redis is not checked",
+        "a frame from Redis is not checked",
         _FRAME,
         "and crc32(value, crc32(key)) == _INTACT and",
         "and crc32(value, crc32(key)) >= 0 and",
         ("tests/properties/test_cache_frames.py::test_flipped_bits_are_no_vector",),
     ),
     Mutation(
-        "a frame of Redis is good under any key",
+        "a frame from Redis is valid under any key",
         _FRAME,
         "frames.append(front + zlib.crc32(front, zlib.crc32(key))",
         'frames.append(front + zlib.crc32(front, zlib.crc32(b""))',
@@ -266,13 +266,18 @@ MUTATIONS = (
         ("tests/worker/runtime/test_limits.py::test_so_many_faults_in_a_row_are_allowed_and_one_more_is_not",),
     ),
     Mutation(
-        "records of too many chunks do not count as faults",
+        "a record's own fault counts towards the limit",
         _PREPARE,
-        "self._undecodable.fault(TOO_MANY_CHUNKS.reason)",
-        "self._undecodable.good()",
-        (
-            "tests/worker/indexing/test_prepare.py::test_whatever_makes_records_dead_letters_before_the_engine_stops_the_service_when_it_is_all_of_them",
-        ),
+        "if decoded.kind == UNDECODABLE:",
+        "if decoded.kind:",
+        ("tests/worker/indexing/test_prepare.py::test_what_no_setting_causes_never_stops_the_service",),
+    ),
+    Mutation(
+        "only the text is redacted",
+        "worker/indexing/pieces.py",
+        "else entry._replace(text=text, service=service, level=level)",
+        "else entry._replace(text=text)",
+        ("tests/worker/indexing/test_masks_and_rules.py::test_a_secret_in_service_or_level_is_stored_nowhere",),
     ),
     Mutation(
         "a record of any size is decoded",
@@ -282,21 +287,21 @@ MUTATIONS = (
         ("tests/worker/indexing/test_prepare.py::test_a_record_above_the_limit_is_one_dead_letter_and_its_neighbours_are_stored",),
     ),
     Mutation(
-        "small entries weigh nothing",
+        "small entries do not count towards the bytes",
         "worker/indexing/pieces.py",
         "held += CHUNK_BYTES + _NUMBER_BYTES * dim + getsizeof(piece.masked)",
         "held += len(chunk.masked)",
         ("tests/worker/indexing/test_prepare.py::test_as_much_is_counted_as_is_held",),
     ),
     Mutation(
-        "a long text is chunked to its end before it is refused",
+        "a long text is chunked completely before it is refused",
         "consumers/text/chunk.py",
         "                if len(done) > self._max_chunks:\n                    return []\n        return done",
         "                pass\n        return done if len(done) <= self._max_chunks else []",
         ("tests/consumers/text/test_chunk.py::test_a_text_of_five_megabytes_is_left_as_soon_as_there_are_too_many_chunks",),
     ),
     Mutation(
-        "an old answer about a topic's id is believed after a new assignment",
+        "an old answer about a topic's id is used after a new assignment",
         "consumers/kafka/epochs.py",
         "answer.asked_s < max(self._valid_since_s[partition], arrived_s - FRESH_S)",
         "False",
@@ -305,35 +310,35 @@ MUTATIONS = (
         ),
     ),
     Mutation(
-        "what was polled before a rebalance inside the same fetch is delivered",
+        "records polled before a rebalance in the same fetch are delivered",
         "consumers/kafka/intake.py",
         " or partition not in self.assigned or not self._counts(partition)",
         " or not self._counts(partition)",
         ("tests/consumers/kafka/test_source_world.py::test_what_was_polled_before_a_rebalance_inside_the_same_fetch_is_not_delivered",),
     ),
     Mutation(
-        "the client goes on behind what came damaged",
+        "the client continues after a damaged batch",
         "consumers/kafka/intake.py",
         "if name in _DAMAGED:",
         'if name == "never":',
         ("tests/consumers/kafka/test_source_damaged.py",),
     ),
     Mutation(
-        "committed records that are gone are passed over in silence",
-        "consumers/kafka/offset_reset.py",
+        "expired records are skipped silently",
+        "consumers/kafka/resume_point.py",
         'if expired == "stop":',
         'if expired == "never":',
         ("tests/consumers/kafka/test_offset_reset.py",),
     ),
     Mutation(
-        "a drain that has lost a partition before its last commit was accepted is called drained",
+        "a drain that lost a partition before its last commit was accepted reports success",
         "worker/shutdown.py",
         " or any(poller.given_up for poller in pollers)",
         "",
         ("tests/worker/test_shutdown.py::test_where_a_partition_was_given_up_it_is_not_called_drained",),
     ),
     Mutation(
-        "a partition that is lost during a drain is forgotten with what was not committed of it",
+        "a partition lost during a drain is forgotten with its uncommitted records",
         _POLLER,
         "if partition in is_open or partition in due]",
         "if partition in is_open]",

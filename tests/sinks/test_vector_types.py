@@ -1,4 +1,4 @@
-"""Index, metric, vector type and partition key as the settings say, and refused by name when the collection has others."""
+"""Index, vector type and partition key as the settings say, and refused by name when the collection has others."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.sinks.typed_server import TypedServer
 
 
 def check_answers(settings: MilvusSettings, near: float = 1e-3) -> None:
-    """Store three templates and find them again by cosine, whatever the metric."""
+    """Store three templates and find them again by cosine."""
     sink = strong_sink(settings)
     sink.open()
     vectors = {"a": unit(1.0), "b": unit(0.6, 0.8), "c": unit(0.0, 0.0, 1.0), "d": unit(-1.0)}
@@ -33,9 +33,8 @@ def check_answers(settings: MilvusSettings, near: float = 1e-3) -> None:
 
 
 @pytest.mark.parametrize("index", ["auto", "HNSW", "HNSW_SQ", "FLAT"])
-@pytest.mark.parametrize("metric", ["COSINE", "IP", "L2"])
-def test_a_local_folder_answers_with_cosines(settings: MilvusSettings, index: Any, metric: Any) -> None:  # noqa: ANN401 (literals)
-    check_answers(with_settings(settings, index=index, metric=metric), near=5e-3)
+def test_a_local_folder_answers_with_cosines(settings: MilvusSettings, index: Any) -> None:  # noqa: ANN401 (a literal)
+    check_answers(with_settings(settings, index=index), near=5e-3)
 
 
 @pytest.fixture
@@ -45,12 +44,12 @@ def remote(milvus: MilvusServer, unique: Callable[[str], str]) -> Iterator[Milvu
     drop(settings.uri, settings.collection, f"{settings.collection}_templates")
 
 
-@pytest.mark.parametrize(("index", "metric"), [("IVF_FLAT", "IP"), ("HNSW", "L2")])
-def test_a_server_answers_with_cosines(remote: MilvusSettings, index: Any, metric: Any) -> None:  # noqa: ANN401 (literals)
-    check_answers(with_settings(remote, index=index, metric=metric))
+@pytest.mark.parametrize("index", ["IVF_FLAT", "HNSW"])
+def test_a_server_answers_with_cosines(remote: MilvusSettings, index: Any) -> None:  # noqa: ANN401 (a literal)
+    check_answers(with_settings(remote, index=index))
     with connected(remote.uri) as client:
         found = client.describe_index(f"{remote.collection}_templates", "vector")
-    assert (found["index_type"], found["metric_type"]) == (index, metric)
+    assert (found["index_type"], found["metric_type"]) == (index, "COSINE")
 
 
 @pytest.mark.parametrize("wish", [{"vector_type": "FLOAT16"}, {"bm25": "on"}, {"index": "IVF_RABITQ"}, {"partition_key": "service"}])
@@ -66,7 +65,6 @@ def test_what_a_server_cannot_do_is_refused_before_anything_is_created(remote: M
     ("wish", "difference"),
     [
         ({"index": "HNSW"}, "_templates', field 'vector': index is FLAT, expected HNSW"),
-        ({"metric": "IP"}, "_templates', field 'vector': index is COSINE, expected metric IP"),
         ({"partition_key": "level"}, "', field 'level': partition key is no, expected yes"),
     ],
 )

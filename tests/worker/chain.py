@@ -41,14 +41,14 @@ from worker.querying.answer import Answer
 from worker.querying.prepare_queries import PrepareQueries
 from worker.querying.query_text import QueryEncoder
 from worker.runtime.lane import Lane
-from worker.runtime.limits import FaultLimit
+from worker.runtime.limits import FaultLimit, TopicFaultLimits
 
 LOGS = Partition("logs", 0)
 QUERIES = Partition("queries", 0)
 REPLIES = "replies"
 MAX_TOKENS = 256
 SPACE = EmbeddingSpace(
-    weights_sha256="w", architecture="a", tokenizer_sha256="t", pooling="mean", normalize=True, dim=384, document_prefix="", query_prefix=""
+    weights_sha256="w", architecture="a", tokenizer_sha256="t", pooling="mean", dim=384, document_prefix="", query_prefix=""
 )  # fmt: skip
 LATE_MS = 1_000_000.0
 """What the wall clock of a chain says at its moment 0."""
@@ -140,7 +140,7 @@ class Chain:
         self.redactor = Redactor(redact)
         self._digester = Digester(SPACE, prefix)
         self.prepare = self._prepare_step(
-            prefix, max_chunks, strict=strict, undecodable=FaultLimit("undecodable records", most=most_undecodable)
+            prefix, max_chunks, strict=strict, undecodable=TopicFaultLimits("undecodable records", most=most_undecodable)
         )
         self.prepare_queries = self._query_step()
         self.handoff: BatchHandoff[EmbedBatch, Computed] = BatchHandoff(self.embed_lane.wake)
@@ -275,7 +275,7 @@ class Chain:
             raise ModelError("no other engine can be made")
         return self.new_engines.pop(0)
 
-    def _prepare_step(self, prefix: str, max_chunks: int, *, strict: bool, undecodable: FaultLimit) -> Prepare:
+    def _prepare_step(self, prefix: str, max_chunks: int, *, strict: bool, undecodable: TopicFaultLimits) -> Prepare:
         words = self.words
         chunker = Chunker(
             mask=self._masker.mask,

@@ -5,6 +5,7 @@ steps, so it cannot differ from them.
 """
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from consumers.decode.decoder import Decoder, LogEntry, Undecodable
@@ -73,10 +74,9 @@ class ExpectedRows:
                 continue
             pieces: list[ExpectedRow] = []
             rejects: list[RejectedPiece] = []
-            for entry in found:
-                split_entry = next(split)
-                pieces += (ExpectedRow(line_row(entry, piece), piece.masked) for piece in split_entry)
-                if not split_entry:
+            for entry, entry_pieces in islice(split, len(found)):
+                pieces += (ExpectedRow(line_row(entry, piece), piece.masked) for piece in entry_pieces)
+                if not entry_pieces:
                     rejects.append(RejectedPiece(entry.sub, 0, TOO_MANY_CHUNKS))
             expected.append(Expected(record, tuple(pieces), tuple(rejects)))
         return expected

@@ -11,7 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from consumers.record import Record
-from producers.envelope import ListedPiece, mark_headers
+from producers.envelope import PIECES_BYTES, ListedPiece, mark_headers
 from producers.kafka import ProducerBroken, QueueFull
 from worker.audit.dead_letter_producer import DeadLetterProducer
 from worker.runtime.process import vectail_version
@@ -86,13 +86,16 @@ def read_replay_mark(record: Record) -> ReplayMark | None:
         pieces = parse_listed_pieces(headers.get("vectail.pieces", "{}"))
         mark = ReplayMark(int(offset), pieces, int(headers.get("vectail.pieces.omitted", "0")))
         return mark if int(partition) == record.partition else None
-    except (ValueError, TypeError):
+    except ValueError:
         return None
 
 
 def parse_listed_pieces(text: str) -> ListedPieces:
-    """Parse `{"reason": [[sub, chunk], …], …}`. Raises ValueError or TypeError."""
-    by_reason = json.loads(text)
-    if not isinstance(by_reason, dict):
-        raise TypeError(text)
-    return tuple(ListedPiece(int(sub), int(chunk), reason) for reason, places in by_reason.items() for sub, chunk in places)
+    """Parse `{"reason": [[sub, chunk], …], …}`, at most `PIECES_BYTES`. Raises ValueError for anything else, however it is malformed."""
+    if len(text) > PIECES_BYTES:
+        raise ValueError(f"more than {PIECES_BYTES} bytes of pieces")
+    try:
+        by_reason = json.loads(text)
+        return tuple(ListedPiece(int(sub), int(chunk), reason) for reason, places in by_reason.items() for sub, chunk in places)
+    except (AttributeError, TypeError, OverflowError, RecursionError) as error:
+        raise ValueError(f"not a list of pieces ({type(error).__name__})") from None

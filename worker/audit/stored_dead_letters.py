@@ -16,7 +16,14 @@ from worker.audit.replay_marks import ListedPieces, ReplayMark, parse_listed_pie
 from worker.indexing.dead_letter_reasons import TOO_MANY_CHUNKS
 
 _FIRST = "__connect.errors.topic"
-_NUMBER = {"__connect.errors.partition", "__connect.errors.offset", "vectail.pieces.omitted", "vectail.time", "vectail.size"}
+_NUMBER_BITS = {
+    "__connect.errors.partition": 32,
+    "__connect.errors.offset": 64,
+    "vectail.pieces.omitted": 64,
+    "vectail.time": 64,
+    "vectail.size": 64,
+}
+"""The headers that are signed numbers, with the width of their columns in the index."""
 NO_RECORD = "a line that never became a record: feed it again"
 CUT = "only its head was kept: the record was too large for the dead-letter topic"
 
@@ -98,9 +105,9 @@ def read_dead_letter(letter: Record) -> StoredDeadLetter | None:
     headers = _envelope_headers(letter.headers)
     topic = headers.get(_FIRST, "")
     try:
-        numbers = {name: int(text) for name, text in headers.items() if name in _NUMBER}
+        numbers = {name: _number(text, _NUMBER_BITS[name]) for name, text in headers.items() if name in _NUMBER_BITS}
         pieces = parse_listed_pieces(headers.get("vectail.pieces", "{}"))
-    except (ValueError, TypeError):
+    except ValueError:
         return None
     if not topic or "vectail.reason" not in headers:
         return None
@@ -175,6 +182,14 @@ class DeadLetters:
 def has_too_many_chunks(piece: ListedPiece) -> bool:
     """Whether a stored letter lists an entry because it had too many chunks: (sub, 0) then stands for all of the entry."""
     return piece.reason == TOO_MANY_CHUNKS.reason
+
+
+def _number(text: str, bits: int) -> int:
+    """Parse a signed number of `bits` bits. Raises ValueError."""
+    number = int(text)
+    if not -(1 << bits - 1) <= number < 1 << bits - 1:
+        raise ValueError(f"not a number of {bits} bits")
+    return number
 
 
 def _envelope_headers(headers: tuple[Header, ...]) -> dict[str, str]:

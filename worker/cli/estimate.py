@@ -83,7 +83,7 @@ def new_sample_tally(settings: Settings, model: PreparedModel, tokenizer: Tokeni
 
     return SampleTally(
         decoder=new_decoder(settings.decode),
-        redact=new_redactor(settings.redact).redact,
+        redactor=new_redactor(settings.redact),
         chunkers={mode: chunker(mode) for mode in _MODES},
         encode=lambda texts: tokenizer.encode([prefix + text for text in texts]),
     )
@@ -105,7 +105,7 @@ def _document(
     inputs = EstimateInputs(
         dim=space.dim,
         redis_key_bytes=len(f"vectail:{space.id}:{Digester(space, space.document_prefix).digest('')}"),
-        redis_value_bytes=FrameCodec(space.dim, normalized=space.normalize).frame_bytes,
+        redis_value_bytes=FrameCodec(space.dim).frame_bytes,
         vector_bytes=4 * space.dim + ENTRY_BYTES,
         topic=settings.kafka.topics[0],
         rate_lines_per_s=options.rate_lines_per_s,

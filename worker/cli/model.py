@@ -20,7 +20,6 @@ def model_facts(settings: Settings) -> dict[str, Any]:
             "dim": model.dim,
             "max_tokens": model.max_tokens,
             "pooling": model.pooling,
-            "normalize": model.normalize,
             "document_prefix": model.document_prefix,
             "query_prefix": model.query_prefix,
             "vocabulary": model.vocabulary_size,
@@ -37,7 +36,7 @@ def shown_model(facts: dict[str, Any]) -> dict[str, str]:
     """Return the facts as text for a person, by name."""
     return {
         "name": facts["name"],
-        "vectors": f"{facts['dim']} dimensions, {'length 1' if facts['normalize'] else 'not normalised'}",
+        "vectors": f"{facts['dim']} dimensions, length 1",
         "longest text": f"{facts['max_tokens']} tokens",
         "pooling": facts["pooling"],
         "document prefix": repr(facts["document_prefix"]) if facts["document_prefix"] else "none",

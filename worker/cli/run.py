@@ -14,7 +14,8 @@ from worker.embedding.model.errors import ModelError
 from worker.groups.kafka import KafkaPositions
 from worker.groups.offsets import Target, consumer_group
 from worker.http.listening import HttpRefused, Listening, listen
-from worker.runtime.kafka_admin import BrokerAway
+from worker.runtime.dead_letter_topic import warn_of_expiry
+from worker.runtime.kafka_admin import BrokerAway, KafkaAdmin
 from worker.runtime.logs import configure_logs, inform, rate_limited_log, report_crash
 from worker.runtime.process import CRASHED, DRAIN_TIMEOUT, DRAINED, USER_ERROR
 from worker.runtime.stage import Stage
@@ -23,6 +24,7 @@ from worker.settings.settings import Settings, SettingsError
 from worker.settings.tables import KafkaTable
 
 _RETRY_S = 1.0
+_TOPIC_ANSWER_S = 30.0
 _CHECK_S = 0.05
 
 
@@ -46,6 +48,8 @@ def run_worker(settings: Settings, *, number: int | None = None, start: Target |
         milvus=settings.milvus.uri,
         **({} if http is None else {"http": http.url}),
     )
+    if number is None or number == 1:
+        threading.Thread(target=_check_dead_letter_topic, args=(settings.kafka,), name="dead-letter-topic", daemon=True).start()
     with exit_early_on(stop):
         model = load_or_fail(settings)
     inform("model ready", model=model.prepared.name, engine=model.engine.name, space=model.space.id)
@@ -95,6 +99,15 @@ def move_log_group(kafka: KafkaTable, start: Target, stop: threading.Event) -> N
             return
 
 
+def _check_dead_letter_topic(kafka: KafkaTable) -> None:
+    """Warn once if Kafka removes dead letters; on a thread of its own, because the worker starts without the answer."""
+    try:
+        admin = KafkaAdmin(kafka.bootstrap_servers, kafka.librdkafka)
+    except KafkaRefused:
+        return  # the consumers and producers have the same properties and say what is wrong with them
+    warn_of_expiry(admin, kafka.dead_letter_topic, rate_limited_log().warn, timeout_s=_TOPIC_ANSWER_S)
+
+
 def _stop_with_parent(stop: threading.Event) -> None:
     """Drain when `run --workers` has ended: it holds the other end of our standard input and never writes to it."""
     with open(0, "rb", buffering=0, closefd=False) as parent:
@@ -127,7 +140,7 @@ def run_service(service: Service) -> int:
         exit_code = service.run()
     except SinkMismatch as error:
         raise user_error(error) from error
-    if isinstance(service.crash_error, SourceExpired):
+    if isinstance(service.crash_error, SourceExpired | KafkaRefused):
         raise user_error(service.crash_error) from service.crash_error
     if service.crash_error is not None:
         if not isinstance(service.crash_error, SourceAway | SourceFatal):

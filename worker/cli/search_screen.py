@@ -65,7 +65,7 @@ def show_hits(screen: Screen, answer: Mapping[str, Any], *, advice: str = "", of
     if not answer["complete"]:
         screen.say(_CUT)
     if hits and offers_neighbours and screen.is_terminal:
-        screen.write((f"Lines around the first: vectail search --around {coordinates_of(hits[0])}", "dim"))
+        screen.write((f"Lines around the first: vectail search --around {shown_word(coordinates_of(hits[0]))}", "dim"))
 
 
 def show_around(screen: Screen, answer: Mapping[str, Any]) -> None:
@@ -126,7 +126,7 @@ def coordinates_of(hit: HitDocument) -> str:
 
 
 def _show_head(screen: Screen, asked: str, answer: Mapping[str, Any], day: str) -> None:
-    about = " · ".join(part for part in (answer.get("mode") or "", f"{answer['seconds'] * 1000:.0f} ms", day) if part)
+    about = " · ".join(part for part in (shown_word(answer.get("mode") or ""), f"{answer['seconds'] * 1000:.0f} ms", day) if part)
     screen.say("")
     screen.write((shown_word(asked), "bold cyan"), (f"  · {about}", "dim"))
 
@@ -144,7 +144,7 @@ def _show_table(
         HitDetail("service", "magenta", [shown_word(hit["service"]) for hit in hits]),
         HitDetail("level", "yellow", [shown_word(hit["level"]) for hit in hits]),
         HitDetail("piece", "dim", [_piece(hit) for hit in hits]),
-        HitDetail("where", "dim", [coordinates_of(hit) for hit in hits]),
+        HitDetail("where", "dim", [shown_word(coordinates_of(hit)) for hit in hits]),
     ]
     details = [detail for detail in details if any(detail.values)]
     spare = screen.width - HitDetail(first.title, "", firsts).width() - sum(detail.width() for detail in details)

@@ -1,12 +1,16 @@
-"""`vectail topics init`: creates the topics that vectail reads and writes; existing topics are not changed."""
+"""`vectail topics init`: creates the topics that vectail reads and writes; existing topics are not changed.
+
+The dead-letter topic keeps its records for ever; if an existing one does not, a warning says so.
+"""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from consumers.source import KafkaRefused
 from worker.cli.exits import user_error
 from worker.cli.screen import Screen
+from worker.runtime.dead_letter_topic import DEAD_LETTER_TOPIC_PROPERTIES, warn_of_expiry
 from worker.runtime.kafka_admin import BROKERS_DEFAULT, BrokerAway, KafkaAdmin
 from worker.settings.tables import KafkaTable
 
@@ -33,10 +37,12 @@ def init_topics(
         admin = KafkaAdmin(kafka.bootstrap_servers, kafka.librdkafka)
         existing = _partition_counts(admin, kafka.bootstrap_servers, screen, pause, answer_s)
         for topic, count in wanted.items():
-            is_new = topic not in existing and _create(admin, topic, count, replication_factor, screen, pause)
+            properties = DEAD_LETTER_TOPIC_PROPERTIES if topic == kafka.dead_letter_topic else {}
+            is_new = topic not in existing and _create(admin, topic, count, replication_factor, properties, screen, pause)
             results.append({"topic": topic, "created": is_new, "partitions": existing.get(topic, count)})
             state = "created" if is_new else "exists already, not changed"
             screen.say(f"{topic}: {state} (partitions: {results[-1]['partitions']})")
+        warn_of_expiry(admin, kafka.dead_letter_topic, screen.warn, timeout_s=answer_s)
     except KafkaRefused as error:
         raise user_error(error) from error
     return {"topics": results}
@@ -55,11 +61,18 @@ def _partition_counts(admin: KafkaAdmin, address: str, screen: Screen, pause: Ca
 
 
 def _create(
-    admin: KafkaAdmin, topic: str, partitions: int, replication_factor: int | None, screen: Screen, pause: Callable[[float], object]
+    admin: KafkaAdmin,
+    topic: str,
+    partitions: int,
+    replication_factor: int | None,
+    properties: Mapping[str, str],
+    screen: Screen,
+    pause: Callable[[float], object],
 ) -> bool:
+    replicas = replication_factor or BROKERS_DEFAULT
     while True:
         try:
-            return admin.create_topic(topic, partitions=partitions, replication_factor=replication_factor or BROKERS_DEFAULT)
+            return admin.create_topic(topic, partitions=partitions, replication_factor=replicas, properties=properties)
         except BrokerAway as error:
             screen.warn(f"topic {topic} is not created yet ({error}); trying again")
             pause(_RETRY_S)

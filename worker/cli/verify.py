@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-from consumers.groupless.reader import GrouplessReader, OffsetRange, RangeUnreadable, TopicUnknown
+from consumers.groupless.reader import GrouplessReader, OffsetRange, RangeUnreadable
 from consumers.kafka.settings import SourceMisconfigured
 from consumers.record import Partition
+from consumers.source import KafkaRefused
 from producers.kafka import ProducerMisconfigured
 from sinks.milvus.sink import MilvusSink
 from sinks.sink import Sink, SinkBroken, SinkBusy, SinkMismatch, SinkRejected
@@ -70,7 +71,7 @@ def verify_topics(settings: Settings, options: VerifyOptions, screen: Screen) ->
     try:
         with ExitStack() as opened:
             ranges, report = _verify(settings, options, screen, opened)
-    except (SinkMismatch, ModelError, SourceMisconfigured, ProducerMisconfigured, TopicUnknown) as error:
+    except (SinkMismatch, ModelError, SourceMisconfigured, ProducerMisconfigured, KafkaRefused) as error:
         raise user_error(error) from error
     except RangeUnreadable as error:
         raise failure(f"kafka at {settings.kafka.bootstrap_servers}: {error}") from error

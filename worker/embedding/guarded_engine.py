@@ -29,7 +29,7 @@ class EngineFailed(Exception):
 
 
 class GuardedEngine:
-    """Every vector that it returns is finite, not zero and of the engine's dimension.
+    """Every vector that it returns has length 1 and the engine's dimension.
 
     Thread: one, the engine's; the public attributes may be read from any.
     """
@@ -100,8 +100,7 @@ class GuardedEngine:
     def _checked(self, texts: Sequence[TokenIds], vectors: Vectors) -> list[Outcome]:
         if vectors.shape != (len(texts), self._engine.dim):
             raise EngineFailed(f"the engine gave {vectors.shape} numbers for {len(texts)} texts of {self._engine.dim} dimensions")
-        lengths = np.linalg.norm(vectors, axis=1)
-        if np.isfinite(lengths).all() and lengths.all():
+        if _have_length_1(vectors):
             return list(vectors)
         return self._isolate(texts, "the engine gives no finite vector for this text")
 
@@ -157,24 +156,30 @@ def _reason(error: Exception) -> str:
 
 WORST_ALLOWED_COSINE = 0.998
 """A lower cosine means another model or a broken engine. float16, bfloat16 and llama.cpp's gelu all stay above 0.999 (design: identity)."""
+_UNIT_TOLERANCE = 0.001
+"""Largest distance from length 1; engines scale in float32, which is exact to 1e-6."""
 
 
 def worst_cosine(engine: Engine, golden: Golden, *, limit_tokens: int | None = None) -> float:
     """Embed the golden texts that the engine can take; return the lowest cosine to the right vectors, -1 … 1.
 
-    A batch has at most `limit_tokens` tokens (default: the engine's budget). Vectors of the wrong shape or with a number that is not
-    finite count as -1. Raises what the engine raises.
+    A batch has at most `limit_tokens` tokens (default: the engine's budget). Vectors of the wrong shape or of another length than 1
+    count as -1. Raises what the engine raises.
     """
     chosen = [index for index, ids in enumerate(golden.ids) if len(ids) <= engine.max_tokens]
     worst = 1.0 if chosen else -1.0
     for batch in _batches(golden, chosen, min(limit_tokens or engine.batch_tokens, engine.batch_tokens)):
         right = golden.vectors[batch]
         vectors = engine.embed([golden.ids[index] for index in batch])
-        if vectors.shape != right.shape or not np.isfinite(vectors).all():
+        if vectors.shape != right.shape or not _have_length_1(vectors):
             return -1.0
-        lengths = np.maximum(np.linalg.norm(vectors, axis=1), np.finfo(np.float32).tiny)
-        worst = min(worst, float(((vectors * right).sum(axis=1) / lengths).min()))
+        worst = min(worst, float((vectors * right).sum(axis=1).min()))
     return worst
+
+
+def _have_length_1(vectors: Vectors) -> bool:
+    """Whether every row has length 1; a row of zeros or one that is not finite has not."""
+    return bool((np.abs(np.linalg.norm(vectors, axis=1) - 1) <= _UNIT_TOLERANCE).all())
 
 
 def _batches(golden: Golden, chosen: list[int], batch_tokens: int) -> list[list[int]]:

@@ -51,7 +51,7 @@ def model_of(settings: Settings) -> PreparedModel:
     """Return the prepared model that the settings name; prepares it if needed. Raises ModelError."""
     table = settings.model
     folder = table.folder.expanduser() if table.folder is not None else None
-    prepared = prepare_model(folder, table.cache.expanduser(), pooling=table.pooling, normalize=table.normalize)
+    prepared = prepare_model(folder, table.cache.expanduser(), pooling=table.pooling)
     max_tokens = table.max_tokens or prepared.max_tokens
     if max_tokens > prepared.max_tokens:
         raise ModelError(f"model.max_tokens is {max_tokens}; {prepared.name} takes at most {prepared.max_tokens}")
@@ -72,7 +72,6 @@ def space_of(model: PreparedModel, dims: int | None = None) -> EmbeddingSpace:
         architecture=model.architecture,
         tokenizer_sha256=model.tokenizer_sha256,
         pooling=model.pooling,
-        normalize=model.normalize,
         dim=dims or model.dim,
         document_prefix=model.document_prefix,
         query_prefix=model.query_prefix,

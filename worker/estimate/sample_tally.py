@@ -13,11 +13,13 @@ from itertools import pairwise
 
 from consumers.decode.decoder import Decoder, LogEntry, Undecodable
 from consumers.record import Record
-from consumers.text.chunk import Chunker, MaskTexts, Piece
+from consumers.text.chunk import Chunker, Piece
 from consumers.text.mask import MaskMode
+from consumers.text.redact import Redactor
 from worker.embedding.model.vectors import TokenIds
 from worker.embedding.tokenizer import Encoded
 from worker.estimate.sampling import Line, LineStretch
+from worker.indexing.pieces import redact_entries
 
 _MOST_KEPT_TOKENS = 1 << 18
 
@@ -113,11 +115,11 @@ class SampleTally:
     """
 
     def __init__(
-        self, *, decoder: Decoder, redact: MaskTexts, chunkers: Mapping[MaskMode, Chunker], encode: Callable[[Sequence[str]], Encoded]
+        self, *, decoder: Decoder, redactor: Redactor, chunkers: Mapping[MaskMode, Chunker], encode: Callable[[Sequence[str]], Encoded]
     ) -> None:
         """`encode` adds the document prefix to each text."""
         self._decoder = decoder
-        self._redact = redact
+        self._redactor = redactor
         self._chunkers = chunkers
         self._encode = encode
         self.modes: dict[MaskMode, ModeTally] = {mode: ModeTally() for mode in chunkers}
@@ -150,9 +152,10 @@ class SampleTally:
             self.lines += len(stretch.lines)
             self.size_bytes += stretch.size_bytes
         self.entries += len(entries)
-        texts = self._redact([entry.text for entry in entries])
+        redacted = redact_entries(entries, self._redactor)
+        texts = [entry.text for entry in redacted]
         self.text_bytes += sum(len(text.encode("utf-8", "replace")) for text in texts)
-        self.label_bytes += sum(len((entry.service + entry.level).encode("utf-8", "replace")) for entry in entries)
+        self.label_bytes += sum(len((entry.service + entry.level).encode("utf-8", "replace")) for entry in redacted)
         for mode, chunker in self._chunkers.items():
             split = chunker.split(texts)
             self.modes[mode].add_pieces([split[begin:end] for begin, end in pairwise([0, *ends])], self.stretches, self._encode)

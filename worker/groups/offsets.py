@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from consumers.kafka.offset_reset import StartPolicy
+from consumers.kafka.resume_point import StartPolicy
 from consumers.record import Partition
 from consumers.source import KafkaRefused
 from worker.groups.kafka import GroupActive, GroupState, KafkaPositions

@@ -7,11 +7,12 @@ are passed in and need no token.
 
 import asyncio
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
@@ -21,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from worker.http.pending_queries import PendingQueries
 from worker.http.request_checks import check_host, check_length, check_token, check_type, too_long
-from worker.http.responses import HttpError, Page, status_of
+from worker.http.responses import BUSY_RETRY_S, HttpError, Page, retry_after, status_of
 from worker.query import error_document
 
 _JSON = "application/json"
@@ -36,6 +37,8 @@ class RequestRules:
     """Empty: none is required."""
     checks_host: bool
     """Whether `Host` must be localhost or an IP address."""
+    max_searches: int
+    """Most searches in work at once, from when the body begins to arrive."""
     max_body_bytes: int
     body_s: float
 
@@ -46,12 +49,16 @@ def new_app(queries: PendingQueries, rules: RequestRules, say: Callable[[str], N
     An unexpected failure in another stage stops the service, because what it has settled is then unknown. A request settles nothing,
     and a client must not be able to stop a worker with bytes that a library does not expect.
     """
+    free_searches = asyncio.Semaphore(rules.max_searches)
 
     async def search(request: Request) -> Response:
         check_token(request.headers.get("authorization"), rules.token)
         check_type(request.headers.get("content-type"))
         check_length(request.headers.get("content-length"), rules.max_body_bytes)
-        reply = await queries.reply_to(await _body(request, rules))
+        if free_searches.locked():
+            raise HttpError(429, "too_many", f"{rules.max_searches} searches are in work already", headers=retry_after(BUSY_RETRY_S))
+        async with free_searches:
+            reply = await queries.reply_to(await _body(request, rules))
         status, headers = status_of(reply.code)
         return Response(reply.value, status, headers, _JSON)
 
@@ -69,11 +76,16 @@ def new_app(queries: PendingQueries, rules: RequestRules, say: Callable[[str], N
     return app
 
 
-def _endpoint(page: Page) -> Callable[[Request], Response]:
-    """Return a plain function, which Starlette runs on another thread: rendering metrics must not block the event loop."""
+def _endpoint(page: Page) -> Callable[[Request], Awaitable[Response]]:
+    """Return an endpoint that renders on another thread, so that metrics do not block the event loop.
 
-    def answer(request: Request) -> Response:
-        found = page(request.headers.get("accept", ""))
+    It renders for one request at a time: a flood of scrapes must not occupy every thread while `/healthz` waits.
+    """
+    one_at_a_time = asyncio.Lock()
+
+    async def answer(request: Request) -> Response:
+        async with one_at_a_time:
+            found = await run_in_threadpool(page, request.headers.get("accept", ""))
         return Response(found.body, found.status, media_type=found.content_type)
 
     return answer

@@ -14,7 +14,7 @@ _BACKLOG = 128
 
 
 class HttpRefused(Exception):
-    """The address cannot be listened on; the message is one line that names the settings to change."""
+    """The address cannot or must not be listened on; the message is one line that names the settings to change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +34,16 @@ class Listening:
     @property
     def is_loopback(self) -> bool:
         """Whether only this machine reaches it."""
-        return ipaddress.ip_address(self.host.partition("%")[0]).is_loopback
+        return _is_loopback(self.host)
 
 
 def listen(table: HttpTable) -> Listening:
-    """Listen on the configured address. Raises HttpRefused."""
+    """Listen on the configured address. Raises HttpRefused, also if other machines would reach it without a token."""
     try:
         family, _, _, _, address = socket.getaddrinfo(table.host, table.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        if not (_is_loopback(str(address[0])) or table.token.get_secret_value() or table.allow_without_token):
+            change = "set http.token, or http.allow_without_token to true"
+            raise HttpRefused(f"http would let everyone who reaches {table.host} search the logs; {change}")
         # listen at once: two sockets may be bound to one port, but only one of them can listen
         listener = socket.create_server(address[:2], family=family, backlog=_BACKLOG)
         # accepted connections inherit it; without it a body waits 40 ms for the acknowledgement of its head
@@ -54,3 +57,7 @@ def listen(table: HttpTable) -> Listening:
         raise HttpRefused(f"http cannot listen on {table.host} port {table.port}: {reason}; {change}") from None
     host, port, *_ = listener.getsockname()
     return Listening(listener, host, port)
+
+
+def _is_loopback(address: str) -> bool:
+    return ipaddress.ip_address(address.partition("%")[0]).is_loopback

@@ -2,13 +2,17 @@
 
 Theory of operation
 1. The socket listens already (`worker.http.listening`). `start` begins to answer, `stop_intake` refuses new queries, `close` ends.
-2. Everything a client can occupy is bounded (`ServerLimits`): the number of connections; how long a connection lives while no request on
-   it is being answered, whether it is silent, sends a head slowly or does not read its answer; the size of a head (16 KiB, h11's
-   limit); the size (`http.max_body_bytes`) and duration of a body; what arrives of a refused body (`MAX_IDLE_BYTES`); the number of open
-   queries (`http.max_open_queries`) and how long each waits (`http.timeout_s`).
-3. Shutdown never waits for it: the thread is a daemon, and `close` returns in time whatever clients do.
+2. Everything a client can occupy is bounded (`ServerLimits`): the number of connections; how long a connection lives while it is idle,
+   which means that no request on it is being answered: it is silent, sends a head slowly or does not read its answer; the size of a head
+   (16 KiB, h11's limit); the size (`http.max_body_bytes`) and duration of a body; what arrives of a refused body (`MAX_IDLE_BYTES`); the
+   number of open queries (`http.max_open_queries`) and how long each waits (`http.timeout_s`).
+3. At the limit a new connection replaces the one that has been idle longest. The new one is cut off only if none is idle.
+4. The pages are answered at the limit too, because supervisors restart a worker whose `/healthz` fails: searches leave
+   `reserved_connections` free, and each page renders for one request at a time, so many scrapes do not occupy all threads.
+5. Shutdown never waits for it: the thread is a daemon, and `close` returns in time whatever clients do.
 
 Not taken: uvicorn's `limit_concurrency`. It counts a connection only once a whole head has arrived, and never closes one.
+Not taken: a port of its own for the pages. It is one more setting for each worker of a machine, and can be flooded as well.
 """
 
 import asyncio
@@ -42,7 +46,10 @@ class ServerLimits:
     """What clients may occupy."""
 
     max_connections: int = 512
-    """Further connections are cut off."""
+    reserved_connections: int = 32
+    """How many of them searches leave free for the pages."""
+    first_byte_s: float = 5.0
+    """How long a new connection may be silent."""
     idle_s: float = 60.0
     """How long a connection lives while no request on it is being answered; enough to read the longest answer over a slow line."""
     body_s: float = 10.0
@@ -73,9 +80,15 @@ class HttpServer:
         token = table.token.get_secret_value()
         limits = limits or ServerLimits()
         checks_host = listening.is_loopback and not token
-        rules = RequestRules(token=token, checks_host=checks_host, max_body_bytes=table.max_body_bytes, body_s=limits.body_s)
+        rules = RequestRules(
+            token=token,
+            checks_host=checks_host,
+            max_searches=limits.max_connections - limits.reserved_connections,
+            max_body_bytes=table.max_body_bytes,
+            body_s=limits.body_s,
+        )
         if not listening.is_loopback and not token:
-            say(f"http listens on {listening.host} without a token: everyone who can reach it can search the logs; set http.token")
+            say(f"http listens on {listening.host} without a token: everyone who reaches it can search the logs")
         self._server = uvicorn.Server(
             uvicorn.Config(
                 new_app(self._queries, rules, say, pages),
@@ -140,7 +153,7 @@ class HttpServer:
 
 
 class _BoundedConnection(H11Protocol):
-    """One connection, cut off when it has been idle for too long or has sent too much while idle; uvicorn has no such limits.
+    """One connection, cut off when it has been idle for too long, has sent too much while idle, or makes room; uvicorn has no such limits.
 
     It overrides methods that are not uvicorn's public API, so pyproject.toml allows no untried minor version.
 
@@ -148,26 +161,37 @@ class _BoundedConnection(H11Protocol):
     """
 
     limits: ServerLimits
+    idle: "dict[_BoundedConnection, None]"
+    """The idle connections of this server, the one that has been idle longest first."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as in uvicorn
         super().connection_made(transport)
+        self._is_silent = True
         self._idle_timer: asyncio.TimerHandle | None = None
-        self._begin_idle()
+        self._begin_idle(self.limits.first_byte_s)
         if len(self.connections) > self.limits.max_connections:
-            transport.abort()
+            next(iter(self.idle)).cut_off()  # this connection is the last of them
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._end_idle()
         super().connection_lost(exc)
 
+    def cut_off(self) -> None:
+        """Close at once; what is not sent yet is lost."""
+        self._end_idle()
+        self.transport.abort()
+
     def data_received(self, data: bytes) -> None:
+        if self._is_silent:
+            self._is_silent = False
+            self._begin_idle(self.limits.idle_s)
         super().data_received(data)
         if self._is_answering():
             self._end_idle()
             return
         self._idle_bytes += len(data)
         if self._idle_bytes > MAX_IDLE_BYTES:
-            self.transport.abort()
+            self.cut_off()
 
     def send_400_response(self, msg: str) -> None:
         super().send_400_response(msg)
@@ -176,7 +200,7 @@ class _BoundedConnection(H11Protocol):
             self.cycle.message_event.set()
 
     def on_response_complete(self) -> None:
-        self._begin_idle()
+        self._begin_idle(self.limits.idle_s)
         super().on_response_complete()  # starts the next request if it has arrived
         if self._is_answering():
             self._end_idle()
@@ -186,12 +210,14 @@ class _BoundedConnection(H11Protocol):
         is_open = cycle is not None and not cycle.response_complete and not cycle.disconnected
         return is_open and not self.transport.get_write_buffer_size()  # else the previous answer is not read yet
 
-    def _begin_idle(self) -> None:
+    def _begin_idle(self, most_s: float) -> None:
         self._end_idle()
         self._idle_bytes = 0
-        self._idle_timer = self.loop.call_later(self.limits.idle_s, self.transport.abort)
+        self._idle_timer = self.loop.call_later(most_s, self.cut_off)
+        self.idle[self] = None
 
     def _end_idle(self) -> None:
+        self.idle.pop(self, None)
         if self._idle_timer is not None:
             self._idle_timer.cancel()
             self._idle_timer = None
@@ -199,8 +225,10 @@ class _BoundedConnection(H11Protocol):
 
 def _protocol_with(server_limits: ServerLimits) -> type[asyncio.Protocol]:
     """Return the class of connections with these limits; uvicorn makes the instances."""
+    idle_connections: dict[_BoundedConnection, None] = {}
 
     class BoundedConnection(_BoundedConnection):
         limits = server_limits
+        idle = idle_connections
 
     return BoundedConnection

@@ -1,6 +1,7 @@
 """Splits log entries into pieces as configured: the only place that decides which rows an entry becomes.
 
 Prepare builds the index with it, `vectail estimate` predicts an index, and `worker.audit` computes the rows that a record must have.
+Redaction happens here, before anything is chunked, embedded or stored.
 """
 
 from collections.abc import Sequence
@@ -56,12 +57,35 @@ class TemplatedPiece(NamedTuple):
     """Digest of `masked`."""
 
 
-def split_entries(entries: Sequence[LogEntry], *, redactor: Redactor, chunker: Chunker, digester: Digester) -> list[list[TemplatedPiece]]:
-    """Redact, split and mask n entries. Returns n lists of pieces, empty for an entry of more than `decode.max_chunks` pieces."""
-    texts = redactor.redact([entry.text for entry in entries])
+SplitEntry = tuple[LogEntry, list[TemplatedPiece]]
+"""A redacted entry and its pieces; no pieces if there are more than `decode.max_chunks`."""
+
+
+def redact_entries(entries: Sequence[LogEntry], redactor: Redactor) -> Sequence[LogEntry]:
+    """Redact the text, the service and the level of n entries, in order; an entry without secrets is returned as the same object."""
+    if not redactor.has_rules:
+        return entries
+    redacted = redactor.redact([field for entry in entries for field in (entry.text, entry.service, entry.level)])
     return [
-        [TemplatedPiece(index, len(pieces), piece.text, piece.masked, digester.digest(piece.masked)) for index, piece in enumerate(pieces)]
-        for pieces in chunker.split(texts)
+        entry
+        if text is entry.text and service is entry.service and level is entry.level
+        else entry._replace(text=text, service=service, level=level)
+        for entry, text, service, level in zip(entries, redacted[0::3], redacted[1::3], redacted[2::3], strict=True)
+    ]
+
+
+def split_entries(entries: Sequence[LogEntry], *, redactor: Redactor, chunker: Chunker, digester: Digester) -> list[SplitEntry]:
+    """Redact, split and mask n entries; returns n pairs in the same order. Only the returned entries may be embedded or stored."""
+    redacted = redact_entries(entries, redactor)
+    return [
+        (
+            entry,
+            [
+                TemplatedPiece(index, len(pieces), piece.text, piece.masked, digester.digest(piece.masked))
+                for index, piece in enumerate(pieces)
+            ],
+        )
+        for entry, pieces in zip(redacted, chunker.split([entry.text for entry in redacted]), strict=True)
     ]
 
 

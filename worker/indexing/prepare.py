@@ -4,10 +4,11 @@ Two threads run it for logs. In this order, for a list at a time: decode, redact
 store), *in flight* (parked), *found* in a cache or in the index (to store with its vector) or, last, sent to the engine.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
-from consumers.decode.decoder import Decoder, LogEntry, Undecodable
+from consumers.decode.decoder import UNDECODABLE, Decoder, LogEntry, Undecodable
 from consumers.ledger import Ledger, Receipt
 from consumers.rejection import Rejection
 from consumers.text.chunk import Chunker
@@ -17,10 +18,10 @@ from worker.embedding.model.space import Digester
 from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.dead_letter_reasons import TOO_MANY_CHUNKS
 from worker.indexing.flights import Completed, Flights
-from worker.indexing.pieces import ENTRY_BYTES, TemplatedPiece, held_bytes, split_entries
+from worker.indexing.pieces import ENTRY_BYTES, SplitEntry, held_bytes, split_entries
 from worker.messages import Chunk, EmbeddedChunk, EncodedChunk, StoreItem
 from worker.runtime.lane import Outlet
-from worker.runtime.limits import FaultLimit
+from worker.runtime.limits import TopicFaultLimits
 
 GROUP_BYTES = 1024 * 1024
 """Decoded bytes that prepare holds back at most before it sends them on: texts, and a constant for each entry."""
@@ -60,7 +61,7 @@ class Prepare:
         levels: Levels,
         rewrite_found: Callable[[], bool],
         outlets: Outlets,
-        undecodable: FaultLimit,
+        undecodable: TopicFaultLimits,
         abandoned: Callable[[], bool],
         fail_point: Callable[[str], None] = lambda _point: None,
     ) -> None:
@@ -134,18 +135,18 @@ class Prepare:
         for receipt, decoded in group:
             if isinstance(decoded, Rejection):
                 receipt.refuse(decoded)
-                self._undecodable.fault(decoded.reason)
+                if decoded.kind == UNDECODABLE:
+                    self._undecodable.fault(receipt.record.topic, decoded.reason)
             else:
-                chunks += self._expect(receipt, decoded, split)
+                chunks += self._expect(receipt, list(islice(split, len(decoded))))
         return chunks
 
-    def _expect(self, receipt: Receipt, entries: Sequence[LogEntry], split: Iterator[list[TemplatedPiece]]) -> list[Chunk]:
+    def _expect(self, receipt: Receipt, entries: Sequence[SplitEntry]) -> list[Chunk]:
         """Tell a receipt how many pieces there are, then reject its entries of too many chunks; returns the chunks of the others."""
         chunks: list[Chunk] = []
         too_long: list[LogEntry] = []
         held = 0
-        for entry in entries:
-            pieces = next(split)
+        for entry, pieces in entries:
             held += held_bytes(entry, pieces, dim=self._digester.dim)
             if not pieces:
                 too_long.append(entry)
@@ -153,10 +154,8 @@ class Prepare:
         receipt.expect(len(chunks) + len(too_long), decoded_bytes=held)
         for entry in too_long:
             receipt.reject(entry.sub, 0, TOO_MANY_CHUNKS)
-        if too_long:
-            self._undecodable.fault(TOO_MANY_CHUNKS.reason)
-        else:
-            self._undecodable.good()
+        if not too_long:
+            self._undecodable.good(receipt.record.topic)
         return chunks
 
     def _take_off(self, mine: Sequence[Chunk]) -> None:

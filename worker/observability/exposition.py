@@ -32,8 +32,11 @@ class Exposition:
         GCCollector(registry=self._registry)
 
     def text(self, accept: str = "") -> tuple[bytes, str]:
-        """Return the body of a scrape and its content type, in the format that the HTTP header `accept` asks for."""
-        encode, content_type = choose_encoder(accept)
+        """Return the body of a scrape and its content type, in the format that the HTTP header `accept` asks for; plain if it is odd."""
+        try:
+            encode, content_type = choose_encoder(accept)
+        except (TypeError, ValueError):  # it compares versions that are not numbers with numbers
+            encode, content_type = choose_encoder("")
         return encode(self._registry), content_type
 
 

@@ -1,14 +1,14 @@
-"""A Kafka admin client that lists topics and creates missing ones.
+"""A Kafka admin client that lists topics, reads their properties and creates missing ones.
 
-`vectail topics init` uses it; `worker.groups` shares the client and its two failures: after `BrokerAway` a call may be tried again, what
-`KafkaRefused` says is for the user to change.
+`vectail topics init` and `vectail run` use it; `worker.groups` shares the client and its two failures: after `BrokerAway` a call may be
+tried again, what `KafkaRefused` says is for the user to change.
 """
 
 from collections.abc import Mapping
 from typing import Final
 
 from confluent_kafka import KafkaError, KafkaException, libversion
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, ConfigResource  # type: ignore[attr-defined]  # public, but not in the stubs
 from confluent_kafka.cimpl import NewTopic
 
 from consumers.kafka.settings import admin_properties
@@ -46,7 +46,7 @@ class TopicRefused(KafkaRefused):
 
 
 class KafkaAdmin:
-    """Lists and creates topics, and does nothing else.
+    """Lists and creates topics and reads their properties; changes nothing that exists.
 
     Thread: one.
     """
@@ -63,9 +63,18 @@ class KafkaAdmin:
             raise BrokerAway(_reason(error)) from None
         return {name: len(topic.partitions) for name, topic in found.items()}
 
-    def create_topic(self, topic: str, *, partitions: int, replication_factor: int) -> bool:
+    def topic_properties(self, topic: str, timeout_s: float) -> dict[str, str]:
+        """Return a topic's properties, the broker's defaults included. Raises BrokerAway or KafkaRefused."""
+        resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
+        try:
+            found = self._client.describe_configs([resource], request_timeout=timeout_s)[resource].result()
+        except (KafkaException, ValueError) as error:
+            raise failure_of(error) from None
+        return {name: entry.value for name, entry in found.items() if entry.value is not None}
+
+    def create_topic(self, topic: str, *, partitions: int, replication_factor: int, properties: Mapping[str, str] | None = None) -> bool:
         """Create a topic; False if it exists already. Raises TopicRefused or BrokerAway."""
-        wanted = NewTopic(topic, num_partitions=partitions, replication_factor=replication_factor)
+        wanted = NewTopic(topic, num_partitions=partitions, replication_factor=replication_factor, config=dict(properties or {}))
         try:
             self._client.create_topics([wanted], operation_timeout=_CREATE_S, request_timeout=_CREATE_S)[topic].result()
         except (KafkaException, ValueError) as error:

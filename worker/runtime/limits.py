@@ -1,6 +1,7 @@
 """Limits that stop a bad deployment from turning a whole topic into dead letters (design: errors).
 
-Each counts faults in a row; a good outcome of the same kind resets the count.
+Each counts faults in a row; a good outcome of the same sort resets the count. What is a record's own fault is not counted: whoever may
+write to a log topic could stop the worker with it.
 """
 
 import threading
@@ -36,3 +37,27 @@ class FaultLimit:
     def good(self) -> None:
         """Reset the count."""
         self._in_a_row = 0
+
+
+class TopicFaultLimits:
+    """At most `most` faults in a row in each topic; one topic neither adds to nor resets the count of another.
+
+    Thread: any.
+    """
+
+    def __init__(self, what: str, *, most: int) -> None:
+        """`what` names the faults, in the plural, for the message."""
+        self._what = what
+        self._most = most
+        self._limits: dict[str, FaultLimit] = {}
+
+    def fault(self, topic: str, reason: str) -> None:
+        """Count one fault of a topic. Raises LimitReached, with the reason of this one, when it is one too many."""
+        limit = self._limits.setdefault(topic, FaultLimit(f"{self._what} of topic {topic}", most=self._most))
+        limit.fault(reason)
+
+    def good(self, topic: str) -> None:
+        """Reset the count of a topic."""
+        limit = self._limits.get(topic)
+        if limit is not None:
+            limit.good()

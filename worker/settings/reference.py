@@ -9,7 +9,7 @@ import textwrap
 import types
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
@@ -67,10 +67,16 @@ def _type(annotation: Any) -> str:  # noqa: ANN401 - whatever a field may be ann
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (Union, types.UnionType):
         return _type(next(one for one in arguments if one is not types.NoneType))
+    if origin is Annotated:
+        return _type(arguments[0])
     if origin is Literal:
         return "one of " + ", ".join(f"`{json.dumps(one)}`" for one in arguments)
     if origin is tuple:
-        return "list of tables" if issubclass(arguments[0], BaseModel) else f"list of {_type(arguments[0])}s"
+        return (
+            "list of tables"
+            if isinstance(arguments[0], type) and issubclass(arguments[0], BaseModel)
+            else f"list of {_type(arguments[0])}s"
+        )
     if origin is dict:
         return "table of strings"
     return _TYPES[annotation]

@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote
 
 from pydantic import BaseModel, SecretStr
 
-_SECRET_WORDS: Final = ("password", "secret", "token", "key", "sasl.jaas", "oauthbearer.config")
+_SECRET_WORDS: Final = ("password", "secret", "token", "key", "sasl.jaas", "oauthbearer.config", "kinit.cmd")
 _LEAST_CHARACTERS: Final = 4
 """A shorter word protects nothing, and replacing it would garble every line."""
 

@@ -7,13 +7,14 @@ from pathlib import Path
 
 from pydantic import Field, SecretStr, field_validator
 
+from consumers.kafka.settings import TopicName
 from worker.settings.tables import Table
 
 
 class QueryTable(Table):
     """Where replies may go, and how queries share the engine with log lines."""
 
-    reply_topics: tuple[str, ...] = ()
+    reply_topics: tuple[TopicName, ...] = ()
     """Topics that a query may name for its reply, besides `kafka.reply_topic`."""
     max_in_flight_records: int = Field(default=1_000, ge=1)
     """Most queries from Kafka in work at once."""
@@ -27,12 +28,16 @@ class HttpTable(Table):
     enabled: bool = True
     """Whether to listen at all."""
     host: str = Field(default="127.0.0.1", min_length=1)
-    """Name or address to listen on; `0.0.0.0` or `::`: all of this machine's. Then set a token, because hits are lines of your logs."""
+    """Name or address to listen on; `0.0.0.0` or `::`: all of this machine's. An address that is not loopback needs a token, because hits
+    are lines of your logs."""
     port: int = Field(default=8790, ge=0, le=65_535)
     """Port to listen on. 0: any free one, which the log names."""
     token: SecretStr = SecretStr("")
     """What callers send as `Authorization: Bearer …`. Empty: whoever reaches the port may ask. Then, on a loopback address, a request must
     call the worker `localhost` or by an address, so that no web page can make a browser ask in its name."""
+    allow_without_token: bool = False
+    """Whether the worker may listen on an address that is not loopback without a token. Then whoever reaches the port may search the
+    logs, and so may a web page in the browser of such a person."""
     max_open_queries: int = Field(default=64, ge=1, le=1_000)
     """Most queries over HTTP in work at once; a further one is answered with 429. Those from Kafka are counted apart."""
     max_body_bytes: int = Field(default=64 * 1024, ge=1024, le=16 * 1024 * 1024)
@@ -70,8 +75,8 @@ class LimitTable(Table):
     max_in_flight_bytes: int = Field(default=64 * 1024 * 1024, ge=1024)
     """Most bytes of these records as Kafka delivered them, and, counted apart, as they are decoded."""
     max_consecutive_undecodable: int = Field(default=1_000, ge=1)
-    """Records in a row that may become dead letters before embedding (undecodable, too large, too many chunks). One more ends the
-    worker."""
+    """Records in a row of one topic that may be undecodable: not JSON where `decode.format` is `json`, or not UTF-8 where
+    `decode.errors` is `strict`. One more ends the worker. Records that are too large or have too many entries or chunks do not count."""
     max_consecutive_rejected: int = Field(default=20, ge=1)
     """Texts in a row that the engine may reject, and, counted apart, lines and templates that the index may refuse. One more ends the
     worker."""

@@ -11,9 +11,9 @@ import os
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, get_origin
+from typing import Any, Self, get_origin
 
-from pydantic import BaseModel, SecretStr, ValidationError
+from pydantic import BaseModel, SecretStr, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 
 from sinks.milvus.settings import MilvusSettings
@@ -66,6 +66,14 @@ class Settings(Table):
     status: StatusTable = StatusTable()
     limits: LimitTable = LimitTable()
 
+    @model_validator(mode="after")
+    def _check_reply_topics(self) -> Self:
+        """A reply must not be read as a log line or a query, nor stand among dead letters."""
+        for topic in self.query.reply_topics:
+            if topic in (*self.kafka.topics, self.kafka.query_topic, self.kafka.dead_letter_topic):
+                raise ValueError(f"query.reply_topics: {topic!r} is also among kafka.topics, kafka.query_topic and kafka.dead_letter_topic")
+        return self
+
 
 def load_settings(file: Path | None, flags: Mapping[str, Mapping[str, Any]] | None = None) -> Settings:
     """Read file and environment; `flags` (table → key → value) override both. Raises SettingsError, one line.
@@ -81,7 +89,8 @@ def load_settings(file: Path | None, flags: Mapping[str, Mapping[str, Any]] | No
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         reason = first["msg"].removeprefix("Value error, ")
-        raise SettingsError(f"setting {'.'.join(str(part) for part in first['loc'])}: {reason}") from None
+        place = ".".join(str(part) for part in first["loc"])  # empty for a rule between two tables, whose reason names the setting
+        raise SettingsError(f"setting {place}: {reason}" if place else f"setting {reason}") from None
 
 
 def fail_point_of_tests() -> Callable[[str], None]:

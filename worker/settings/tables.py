@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
-from consumers.kafka.settings import KafkaSourceSettings
+from consumers.kafka.settings import KafkaSourceSettings, TopicName
 
 if TYPE_CHECKING:
     from consumers.text.mask import Masker
@@ -30,13 +30,13 @@ class KafkaTable(KafkaSourceSettings):
 
     protected_properties: ClassVar[frozenset[str]] = KafkaSourceSettings.protected_properties | _PRODUCER_PROTECTED
 
-    query_topic: str = "vectail.queries"
+    query_topic: TopicName = "vectail.queries"
     """Topic with the queries."""
     query_group: str = "vectail-queries"
     """Consumer group that reads `query_topic`."""
-    reply_topic: str = "vectail.replies"
+    reply_topic: TopicName = "vectail.replies"
     """Topic for replies to queries."""
-    dead_letter_topic: str = "vectail.dead-letters"
+    dead_letter_topic: TopicName = "vectail.dead-letters"
     """Topic for records that cannot be indexed."""
     commit_interval_s: float = Field(default=1.0, gt=0, le=10)
     """Seconds between two commits of offsets."""
@@ -122,8 +122,6 @@ class ModelTable(Table):
     """Longest text in tokens; longer lines are split into chunks. Not set: what the model's files say, which is also the most."""
     pooling: Literal["mean", "cls"] | None = None
     """How the vectors of tokens become one. Not set: what the model's files say."""
-    normalize: bool | None = None
-    """Whether vectors are scaled to length 1. Not set: what the model's files say."""
     dims: int | None = Field(default=None, ge=1)
     """Keep this many components of each vector; only for models trained for it (Matryoshka). Not set: all."""
 

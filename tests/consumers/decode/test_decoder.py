@@ -17,6 +17,7 @@ from consumers.decode.decoder import (
     Format,
     LogEntry,
     TooLarge,
+    TooManyEntries,
     Undecodable,
     strip_line_end,
 )
@@ -195,7 +196,7 @@ def test_good_records_are_not_counted_as_replaced() -> None:
 def test_more_entries_than_allowed_are_refused() -> None:
     value = as_json([{"msg": "a"}] * 3)
     assert len(decode(value, max_entries=3)) == 3
-    with pytest.raises(Undecodable, match="more than 2 entries"):
+    with pytest.raises(TooManyEntries, match="more than 2 entries"):
         decode(value, max_entries=2)
 
 

@@ -12,7 +12,8 @@ _TOPIC, _PARTITION, _VALUE, _TIME, _HEADERS, _END = 1, 3, 4, 8, 10, 0
 """`rd_kafka_vtype_t` of librdkafka's rdkafka.h."""
 
 
-def _library() -> ctypes.CDLL:
+def client_library() -> ctypes.CDLL:
+    """Return the C library that the Python client uses."""
     found = list(Path(confluent_kafka.__file__).parents[1].glob("confluent_kafka.libs/librdkafka*"))
     if not found:
         skip_or_fail("the client's C library does not lie beside it")
@@ -21,7 +22,7 @@ def _library() -> ctypes.CDLL:
 
 def produce_with_header(bootstrap: str, topic: str, value: bytes, *names: bytes, time_ms: int = 0) -> None:
     """Produce one record to partition 0 and return once the broker has it; a time of 0 means now."""
-    library = _library()
+    library = client_library()
     error = ctypes.create_string_buffer(512)
     library.rd_kafka_conf_new.restype = library.rd_kafka_new.restype = library.rd_kafka_headers_new.restype = ctypes.c_void_p
     conf = ctypes.c_void_p(library.rd_kafka_conf_new())

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from confluent_kafka import Producer
 
-from consumers.kafka.fetch_position import DEFAULT_MAX_MESSAGE_BYTES, MAX_WIRE_TRIES, damage_message
+from consumers.kafka.fetch_position import DEFAULT_MAX_MESSAGE_BYTES, MAX_TRANSIENT_FAILURES, damage_message
 from consumers.kafka.settings import KafkaSourceSettings
 from consumers.kafka.source import KafkaSource
 from consumers.record import Partition
@@ -25,13 +25,13 @@ def said(reason: str, tries: int, next_offset: int | None = 7) -> str:
 
 
 def test_what_a_bad_wire_does_is_one_line_whatever_it_hits() -> None:
-    lines = {said(f"CRC at offset {tries}", tries) for tries in range(1, MAX_WIRE_TRIES + 1)}
+    lines = {said(f"CRC at offset {tries}", tries) for tries in range(1, MAX_TRANSIENT_FAILURES + 1)}
     assert lines == {"logs/3: damaged data received; fetching it again"}
 
 
 @pytest.mark.parametrize(("next_offset", "place"), [(7, "the data at offset 7"), (None, "the next data")])
 def test_a_place_that_is_damaged_every_time_is_named_with_the_way_out(next_offset: int | None, place: str) -> None:
-    lines = {said("CRC", tries, next_offset) for tries in range(MAX_WIRE_TRIES + 1, 100)}
+    lines = {said("CRC", tries, next_offset) for tries in range(MAX_TRANSIENT_FAILURES + 1, 100)}
     assert len(lines) == 1, "each of them would be said"
     [line] = lines
     assert place in line
@@ -40,7 +40,7 @@ def test_a_place_that_is_damaged_every_time_is_named_with_the_way_out(next_offse
 
 
 def test_a_batch_that_is_too_large_to_unpack_may_be_allowed() -> None:
-    line = said(UNZIP, MAX_WIRE_TRIES + 1)
+    line = said(UNZIP, MAX_TRANSIENT_FAILURES + 1)
     assert line.startswith(BLOCKED)
     assert UNZIP in line
     assert "larger than 100000000 bytes, allow more in kafka.librdkafka (receive.message.max.bytes)" in line

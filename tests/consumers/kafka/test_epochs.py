@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from consumers.kafka.epochs import FRESH_S, TopicEpochs
+from consumers.kafka.epochs import FRESH_S, TopicEpochs, TopicWithoutId
 from consumers.record import Partition
 
 LOGS = Partition("logs", 0)
@@ -17,9 +17,13 @@ NOW_S = 100.0
 
 class TopicId(NamedTuple):
     bits: int
+    low_bits: int = 0
 
     def get_most_significant_bits(self) -> int:
         return self.bits
+
+    def get_least_significant_bits(self) -> int:
+        return self.low_bits
 
 
 class Description(NamedTuple):
@@ -74,6 +78,23 @@ def test_an_epoch_is_the_first_eight_hex_digits_of_the_topics_id(broker: Broker,
     epochs.refresh_epochs({}, NOW_S)
     assert broker.asked == [["logs", "other"]]
     assert (epochs.epoch(LOGS, NOW_S), epochs.epoch(OTHER, NOW_S)) == ("01234567", "ffffffff")
+
+
+def test_a_topic_without_an_id_is_refused_with_what_to_set(broker: Broker, epochs: TopicEpochs) -> None:
+    epochs.begin_assignment([LOGS], NOW_S)
+    epochs.refresh_epochs({}, NOW_S)
+    broker.questions["logs"].set_result(Description(TopicId(0)))
+    with pytest.raises(TopicWithoutId, match=r"^topic logs has no id \(.*\), so .*; set kafka.topic_epoch$"):
+        epochs.refresh_epochs({}, NOW_S)
+    assert epochs.epoch(LOGS, NOW_S) is None
+
+
+def test_an_id_whose_first_half_is_zero_is_an_id(broker: Broker, epochs: TopicEpochs) -> None:
+    epochs.begin_assignment([LOGS], NOW_S)
+    epochs.refresh_epochs({}, NOW_S)
+    broker.questions["logs"].set_result(Description(TopicId(0, 1)))
+    epochs.refresh_epochs({}, NOW_S)
+    assert epochs.epoch(LOGS, NOW_S) == "00000000"
 
 
 def test_a_question_stays_open_and_is_not_asked_twice(broker: Broker, epochs: TopicEpochs) -> None:

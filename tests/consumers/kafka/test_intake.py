@@ -1,13 +1,13 @@
 """What the intake returns: one budget of records at a time, in order; and the ends that partitions have been read to."""
 
-from typing import Any
-
 import pytest
 
-from consumers.kafka.intake import Client, Intake
+from consumers.kafka.client import Client
+from consumers.kafka.intake import Intake
 from consumers.kafka.poll_budget import BUDGET_BYTES
 from consumers.kafka.settings import KafkaSourceSettings
-from consumers.record import HEADER_BYTES, Partition, Record
+from consumers.record import HEADER_BYTES, Record
+from tests.consumers.kafka.messages import Message
 from tests.consumers.records import LOGS_0, LOGS_1
 
 HEADERS = 2_000
@@ -15,58 +15,15 @@ RECORD_BYTES = HEADERS * (HEADER_BYTES + 1) + 1
 RECORDS = 40
 
 
-class Error:
-    """An error of the client."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def name(self) -> str:
-        return self._name
-
-    def str(self) -> str:
-        return "a reason"
-
-    def fatal(self) -> bool:
-        return False
-
-
-class Message:
-    """A record as the client returns it: small except for its headers."""
-
-    def __init__(self, partition: Partition, offset: int, headers: int = 0, *, error: str = "") -> None:
-        self._partition, self._offset, self._headers = partition, offset, headers
-        self._error = Error(error) if error else None
-
-    def topic(self) -> str:
-        return self._partition.topic
-
-    def partition(self) -> int:
-        return self._partition.partition
-
-    def offset(self) -> int:
-        return self._offset
-
-    def error(self) -> Any:  # noqa: ANN401 - the client's error
-        return self._error
-
-    def timestamp(self) -> tuple[int, int]:
-        return 1, 0
-
-    def key(self) -> None:
-        return None
-
-    def value(self) -> bytes:
-        return b"x"
-
-    def headers(self) -> list[tuple[str, bytes]]:
-        return [("h", b"")] * self._headers
-
-
 @pytest.fixture
 def intake() -> Intake:
     client = Client(
-        ask_topic_ids=lambda _topics: {}, ask_state=lambda _partition: None, end_of=lambda _partition: -1, move=lambda *_place: True
+        ask_topic_ids=lambda _topics: {},
+        ask_state=lambda _partition: None,
+        ask_positions=lambda _partitions: {},
+        end_of=lambda _partition: -1,
+        move=lambda *_place: True,
+        check=lambda *_place: True,
     )
     settings = KafkaSourceSettings(bootstrap_servers="nowhere:1", group="g", topics=("logs",), topic_epoch="e")
     made = Intake(settings, client, say=lambda _line: None)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from confluent_kafka import Producer
 
-from consumers.kafka.offset_reset import ExpiredPolicy
+from consumers.kafka.resume_point import ExpiredPolicy
 from consumers.kafka.settings import KafkaSourceSettings
 from consumers.kafka.source import KafkaSource
 from consumers.record import Partition

@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from consumers.kafka.offset_reset import ExpiredPolicy, StartPolicy
+from consumers.kafka.resume_point import ExpiredPolicy, StartPolicy
 from consumers.kafka.settings import GroupProtocol, KafkaSourceSettings
 from consumers.kafka.source import KafkaSource
 from consumers.source import SourceExpired

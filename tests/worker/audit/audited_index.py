@@ -30,6 +30,18 @@ from worker.settings.tables import DecodeTable, MaskTable, RedactTable, new_reda
 PLACE = PartitionPlace("logs", "e1", 0)
 TIME_MS = 999_000
 NARROW = ReadBounds(window_records=7)
+MALFORMED_PIECES = (
+    b"[" * 100_000,
+    b'{"x":' * 20_000,
+    b'{"x": [[1e999, 0]]}',
+    b'{"x": [[NaN, 0]]}',
+    b'{"x": [["a", 1]]}',
+    b'{"x": [[1]]}',
+    b'{"x": [[1, 2, 3]]}',
+    b"[]",
+    b'{"r":[' + b"[0,0]," * 30_000 + b"[0,0]]}",  # well formed, and larger than vectail writes it
+)
+"""What others may write into the header `vectail.pieces`."""
 
 
 def record(offset: int, value: bytes | str | None, *, time_ms: int = TIME_MS) -> Record:

@@ -20,7 +20,7 @@ VALUES: tuple[bytes | None, ...] = (
     b"\n",
     json.dumps([{"message": f"entry {n}", "service": "s" * 300, "level": "warn"} for n in range(5)] + [{}]).encode(),
     LONG.encode(),
-    b'{"message": "user a@b.example", "extra": 1}',
+    b'{"message": "user a@b.example", "extra": 1, "service": "c@d.example", "level": "e@f.example"}',
     b'[{"message": "short"}, {"message": ' + json.dumps(LONG * 3).encode() + b"}]",
     b"disk sda1 is 92 % full",
 )

@@ -12,7 +12,7 @@ from producers.dead_letters import DeadLetter, envelope
 from producers.envelope import ListedPiece, mark_headers
 from producers.lines import TooLarge
 from tests.model_fixture import CACHE
-from tests.worker.audit.audited_index import AuditedIndex, dead_letter, record, rows_of
+from tests.worker.audit.audited_index import MALFORMED_PIECES, AuditedIndex, dead_letter, record, rows_of
 from tests.worker.running import WAIT_S, World, wait_until
 from worker.audit.dead_letter_index import DeadLetterIndex
 from worker.audit.dead_letter_producer import DeadLetterProducer
@@ -267,7 +267,7 @@ def test_a_replayed_letter_excuses_nothing_any_more_and_one_in_part_what_is_left
         ((("vectail.replayed", b"0/7"),), b"x"),
         ((("vectail.replayed", b"0/x"),), None),
         ((("vectail.replayed", b"7"),), None),
-        ((("vectail.replayed", b"0/7"), ("vectail.pieces", b"[]")), None),
+        *(((("vectail.replayed", b"0/7"), ("vectail.pieces", pieces)), None) for pieces in MALFORMED_PIECES),
         ((("vectail.replayed", b"0/7"), ("__connect.errors.topic", b"logs")), None),
         ((), None),
     ],

@@ -5,7 +5,7 @@ import pytest
 from consumers.record import Header, Record
 from producers.envelope import DeadLetter
 from producers.lines import TooLarge
-from tests.worker.audit.audited_index import dead_letter, read_back, record
+from tests.worker.audit.audited_index import MALFORMED_PIECES, dead_letter, read_back, record
 from worker.audit.stored_dead_letters import read_dead_letter
 
 
@@ -55,6 +55,13 @@ def test_a_line_that_never_became_a_record_has_no_coordinates() -> None:
         (("__connect.errors.topic", b"logs"), ("vectail.reason", b"r"), ("vectail.pieces", b"[1]")),
         (("__connect.errors.topic", b"logs"), ("vectail.reason", b"r"), ("vectail.pieces", b'{"r": 1}')),
         (("__connect.errors.topic", b"logs"), ("vectail.reason", b"r"), ("vectail.pieces", b"\xff")),
+        *(
+            (("__connect.errors.topic", b"logs"), ("vectail.reason", b"r"), (name, number))
+            for name in ("__connect.errors.partition", "__connect.errors.offset", "vectail.time", "vectail.size", "vectail.pieces.omitted")
+            for number in (b"9223372036854775808", b"-9223372036854775809", b"9" * 5_000)
+        ),
+        (("__connect.errors.topic", b"logs"), ("vectail.reason", b"r"), ("__connect.errors.partition", b"2147483648")),
+        *((("__connect.errors.topic", b"logs"), ("vectail.reason", b"r"), ("vectail.pieces", pieces)) for pieces in MALFORMED_PIECES),
     ],
 )
 def test_what_others_put_into_the_topic_is_passed_over(headers: tuple[Header, ...]) -> None:

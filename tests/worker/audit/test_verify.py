@@ -1,5 +1,6 @@
 """Ranges are verified in windows: no offset is skipped, repaired windows are compared again, and the report is bounded."""
 
+import json
 import math
 
 import pytest
@@ -61,6 +62,13 @@ def test_each_damage_is_found_repaired_and_seen_to_be_repaired(audited: AuditedI
     assert audited.written == []
     again = audited.verify()
     assert (again.is_complete, again.problems.total(), again.counts.sound_rows) == (True, 0, len(whole[0]))
+
+
+def test_a_row_whose_labels_were_stored_without_redaction_is_found_and_redacted(audited: AuditedIndex) -> None:
+    (row,) = rows_of(audited.index_records(json.dumps({"message": "started", "service": "anna@example.org", "level": "info"})))
+    (reported,) = audited.verify(repair=True, expected_rows=audited.expected_rows_of(redact=["email"])).reported["changed"]
+    assert reported.finding.detail == "differs in service"
+    assert audited.sink.lines[row.id].service == "<email>"
 
 
 def test_a_finding_says_where_it_is(audited: AuditedIndex) -> None:

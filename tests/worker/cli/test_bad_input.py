@@ -193,3 +193,12 @@ def test_a_port_that_somebody_else_has_is_told_before_anything_is_loaded(run_her
         ended = run_here("run")
     assert ended.exit_code == 2
     assert f"http cannot listen on 127.0.0.1 port {port}: Address already in use; set http.port" in in_one_line(ended)
+
+
+def test_an_address_that_others_reach_is_refused_without_a_token_before_anything_is_loaded(
+    run_here: RunHere, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VECTAIL_HTTP__HOST", "0.0.0.0")  # noqa: S104 - the subject of the test
+    ended = run_here("run")
+    assert ended.exit_code == 2
+    assert "http would let everyone who reaches 0.0.0.0 search the logs; set http.token" in in_one_line(ended)

@@ -52,7 +52,6 @@ def test_vllm_continues_what_llama_cpp_began(run_here: RunHere, monkeypatch: pyt
         ("MODEL__DOCUMENT_PREFIX", "passage: ", "(document_prefix is '' there and 'passage: ' here)"),
         ("MODEL__QUERY_PREFIX", "query: ", "(query_prefix is '' there and 'query: ' here)"),
         ("MODEL__POOLING", "cls", "(pooling is 'mean' there and 'cls' here)"),
-        ("MODEL__NORMALIZE", "false", "(normalize is 'True' there and 'False' here)"),
         ("MODEL__DIMS", "128", "field 'vector': dim is 384, expected 128"),
     ],
 )

@@ -25,7 +25,7 @@ def test_as_json_it_is_one_object(run_here: RunHere, prepared_model: PreparedMod
 
     assert facts["gguf"] == str(prepared_model.gguf)
     assert facts["gguf_bytes"] == prepared_model.gguf.stat().st_size
-    assert (facts["dim"], facts["max_tokens"], facts["normalize"]) == (384, 256, True)
+    assert (facts["dim"], facts["max_tokens"]) == (384, 256)
     assert (facts["document_prefix"], facts["query_prefix"]) == ("", "")
     assert len(facts["space"]) == 16
 

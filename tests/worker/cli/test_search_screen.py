@@ -2,6 +2,7 @@
 
 import io
 import re
+from functools import partial
 from typing import Any
 
 import pytest
@@ -96,6 +97,24 @@ def test_a_line_cannot_control_the_terminal(new_screen: NewScreen) -> None:
     assert "\x1b" not in told
     assert r"\x1b[31mred" in told
     assert "[bold]not markup[/bold]" in told
+
+
+@pytest.mark.parametrize("width", [60, 140])
+def test_a_forged_reply_cannot_control_the_terminal(new_screen: NewScreen, width: int, subtests: pytest.Subtests) -> None:
+    control = "\x1b]0;title\x07\x1b[2J\r\x9b31m\u202e\u2066"
+    forged = hit(topic=f"logs{control}", partition=control, offset=control)
+    terminal, neighbours = on_a_terminal(width)
+    show_hits(terminal, answer_of(forged), offers_neighbours=True)
+    assert re.findall(r"\x1b\]|[\x9b\u202e\u2066]", neighbours.getvalue()) == []
+    for name, show, answer in (
+        ("hits", show_hits, answer_of(forged, mode=f"dense{control}")),
+        ("around", show_around, around(forged, mode=control)),
+        ("templates", partial(show_templates_like, advice=""), answer_of(templates=[TEMPLATE | {"score": 0.5}], mode=control)),
+    ):
+        with subtests.test(name):
+            screen, written = new_screen(width)
+            show(screen, answer)
+            assert [character for character in written.getvalue() if not character.isprintable() and character != "\n"] == []
 
 
 def test_the_figures_of_a_demo_are_sentences(new_screen: NewScreen) -> None:

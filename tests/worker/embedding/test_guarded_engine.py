@@ -78,15 +78,14 @@ def guarded(bench: Bench) -> GuardedEngine:
 
 
 class WrongShape(FakeEngine):
-    """Returns vectors of length 0, or of another dimension, when told to."""
+    """Returns vectors of another length or another dimension when told to."""
 
-    zero = False
+    length = 1.0
     narrow = False
 
     def embed(self, batch: Sequence[TokenIds]) -> Vectors:
         vectors = super().embed(batch)
-        if self.zero:
-            vectors[[BAD in ids for ids in batch]] = 0
+        vectors[[BAD in ids for ids in batch]] *= self.length
         return vectors[:, :-1] if self.narrow else vectors
 
 
@@ -122,10 +121,11 @@ def test_texts_on_which_the_engine_raises_are_blamed_and_no_others(guarded: Guar
     assert all(outcomes[place] == EmbeddingFailed("the engine fails on this text: asked to fail on this text") for place in places)
 
 
-def test_a_vector_of_length_0_is_no_vector() -> None:
+@pytest.mark.parametrize("length", [0, 0.99, 1.01, 8])
+def test_a_vector_of_another_length_than_1_is_no_vector(length: float) -> None:
     engine = WrongShape(dim=8)
     guarded = Bench(engine).guarded
-    engine.zero = True
+    engine.length = length
     outcomes = guarded.embed([text(1), text(BAD)])
     assert [isinstance(outcome, EmbeddingFailed) for outcome in outcomes] == [False, True]
 

@@ -104,6 +104,8 @@ def test_masks_and_redaction_are_those_of_the_settings(tally_of: TallyOf) -> Non
     mails = tally_of([b"mail to anna@example.org", b"mail to bob@example.org"], redact={"rules": ["email"]})
     assert mails.modes["exact"].templates == 1
     assert mails.text_bytes < 47
+    labelled: list[Line] = [b'{"message": "started", "service": "anna@example.org", "level": "bob@example.org"}']
+    assert tally_of(labelled, redact={"rules": ["email"]}).label_bytes == 2 * len("<email>")
 
 
 def test_the_ids_of_the_templates_are_kept_for_the_engine(tally_of: TallyOf, words: Tokenizer) -> None:

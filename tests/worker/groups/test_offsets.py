@@ -8,7 +8,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from consumers.groupless.reader import OffsetRange
-from consumers.kafka.offset_reset import StartPolicy
+from consumers.kafka.resume_point import StartPolicy
 from consumers.record import Partition
 from consumers.source import KafkaRefused
 from tests.services.kafka import KafkaServer
@@ -178,6 +178,7 @@ def test_a_broker_that_does_not_say_who_reads_can_be_read_all_the_same(mock_kafk
         assert mock.offset_ranges([LOGS]) == {LOGS: OffsetRange(0, 0)}
 
 
+@pytest.mark.process
 def test_a_broker_that_is_away_is_told_apart_from_one_that_refuses() -> None:
     with KafkaPositions(KafkaTable(bootstrap_servers=f"127.0.0.1:{free_port()}"), answer_s=0.5) as away:
         with pytest.raises(BrokerAway):

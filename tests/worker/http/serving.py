@@ -4,9 +4,12 @@ import http.client
 import json
 import queue
 import socket
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from worker.http.listening import listen
+from worker.http.responses import Page
 from worker.http.server import HttpServer, ServerLimits
 from worker.query import QueryReply, QueryRequest, ReplyCode
 from worker.settings.service_tables import HttpTable
@@ -41,7 +44,14 @@ class Serving:
     Thread: the test's; `take_request` is called on the server's.
     """
 
-    def __init__(self, *, takes: bool = True, limits: ServerLimits | None = None, **settings: Any) -> None:  # noqa: ANN401 - HttpTable's
+    def __init__(
+        self,
+        *,
+        takes: bool = True,
+        limits: ServerLimits | None = None,
+        pages: Mapping[str, Page] = MappingProxyType({}),
+        **settings: Any,  # noqa: ANN401 - HttpTable's
+    ) -> None:
         table = HttpTable(**({"port": 0} | settings))
         self.requests: queue.Queue[QueryRequest] = queue.Queue()
         self.takes = takes
@@ -54,6 +64,7 @@ class Serving:
             self.take_request,
             say=self.said.append,
             on_crash=lambda name, error: self.crashes.append((name, error)),
+            pages=pages,
             limits=limits,
         )
         self.server.start()

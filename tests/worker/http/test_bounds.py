@@ -1,13 +1,20 @@
 """What a client can occupy: few connections, and none for long unless a request on it is being answered."""
 
+import socket
+import threading
+
 import pytest
 
 from tests.worker.http.conftest import Serve
-from tests.worker.http.serving import HEAD, QUERY, Serving, is_cut_off, receive, reply_to
+from tests.worker.http.serving import HEAD, QUERY, WAIT_S, Serving, is_cut_off, receive, reply_to
+from worker.http.responses import PageResponse
 from worker.http.server import ServerLimits
 
-SHORT = ServerLimits(idle_s=0.5)
+SHORT = ServerLimits(first_byte_s=0.5, idle_s=0.5)
 MORE_THAN_SOCKETS_TAKE = 20_000_000
+HEALTHY = PageResponse(200, b"{}", "application/json")
+UNSENT_BODY = HEAD + b"Expect: 100-continue\r\nContent-Length: 2\r\n\r\n"
+STARLETTE_THREADS = 40
 
 
 def wait_idle(serving: Serving) -> None:
@@ -16,8 +23,25 @@ def wait_idle(serving: Serving) -> None:
         assert is_cut_off(serving.dial())
 
 
+def dial_unsent_body(serving: Serving) -> socket.socket:
+    """Begin a search whose body the server waits for."""
+    connection = serving.dial(UNSENT_BODY)
+    assert connection.recv(64) == b"HTTP/1.1 100 Continue\r\n\r\n"
+    return connection
+
+
 def test_a_connection_that_says_nothing_is_cut_off(serve: Serve) -> None:
     assert is_cut_off(serve(limits=SHORT).dial())
+
+
+def test_a_first_byte_must_come_sooner_than_the_end_of_a_head(serve: Serve) -> None:
+    serving = serve(limits=ServerLimits(first_byte_s=0.5))
+    begun = serving.dial(QUERY[:1])
+    assert is_cut_off(serving.dial())
+    begun.sendall(QUERY[1:])
+    serving.answer()
+    assert begun.recv(12) == b"HTTP/1.1 200"
+    begun.close()
 
 
 def test_a_head_that_does_not_end_is_cut_off(serve: Serve) -> None:
@@ -89,8 +113,62 @@ def test_a_head_of_any_length_is_not_kept(serve: Serve) -> None:
         assert connection.recv(12) == b"HTTP/1.1 400"
 
 
-def test_connections_beyond_the_limit_are_cut_off_until_one_of_the_others_leaves(serve: Serve) -> None:
-    serving = serve(limits=ServerLimits(max_connections=3))
+def test_at_the_limit_a_new_connection_replaces_the_one_that_has_been_idle_longest(serve: Serve) -> None:
+    serving = serve(limits=ServerLimits(max_connections=4, reserved_connections=1))
+    answering = serving.dial(QUERY)
+    request = serving.taken()
+    kept = serving.dial(QUERY)
+    serving.answer()
+    assert kept.recv(12) == b"HTTP/1.1 200"
+    idle = [kept, serving.dial(), serving.dial()]
+    for _ in range(5):
+        idle.append(serving.dial())
+        assert is_cut_off(idle.pop(0))
+    for connection in idle:
+        connection.sendall(QUERY)
+        serving.answer()
+        assert connection.recv(12) == b"HTTP/1.1 200"
+        connection.close()
+    reply_to(request)
+    assert answering.recv(12) == b"HTTP/1.1 200"
+    answering.close()
+
+
+def test_health_is_served_while_searches_and_silent_connections_fill_the_limit(serve: Serve) -> None:
+    limits = ServerLimits(max_connections=6, reserved_connections=2, body_s=WAIT_S)
+    serving = serve(limits=limits, pages={"/healthz": lambda _accept: HEALTHY})
+    unsent = [dial_unsent_body(serving) for _ in range(4)]
+    silent = [serving.dial() for _ in range(10)]
+    for _ in range(3):
+        assert receive(serving.send(method="GET", path="/healthz")).status == 200
+    refused = serving.refused()
+    assert (refused.status, refused.headers["Retry-After"], refused.error["code"]) == (429, "1", "too_many")
+    for connection in unsent:
+        connection.sendall(b"{}")
+        serving.answer()
+        assert connection.recv(12) == b"HTTP/1.1 200"
+    for connection in (*unsent, *silent):
+        connection.close()
+
+
+def test_health_does_not_wait_for_scrapes(serve: Serve) -> None:
+    rendering, may_render = threading.Event(), threading.Event()
+
+    def metrics(_accept: str) -> PageResponse:
+        rendering.set()
+        assert may_render.wait(WAIT_S)
+        return HEALTHY
+
+    serving = serve(pages={"/healthz": lambda _accept: HEALTHY, "/metrics": metrics})
+    scrapes = [serving.send(method="GET", path="/metrics") for _ in range(STARLETTE_THREADS + 1)]
+    assert rendering.wait(WAIT_S)
+    assert receive(serving.send(method="GET", path="/healthz")).status == 200
+    may_render.set()
+    assert {receive(scrape).status for scrape in scrapes} == {200}
+
+
+def test_connections_beyond_the_limit_are_cut_off_while_all_others_are_being_answered(serve: Serve) -> None:
+    serving = serve(limits=ServerLimits(max_connections=3, reserved_connections=0))
     leaving = serving.dial(HEAD + b"Connection: close\r\nContent-Length: 2\r\n\r\n{}")
     request = serving.taken()
     staying = [serving.dial(QUERY) for _ in range(2)]

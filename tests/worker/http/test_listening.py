@@ -42,13 +42,25 @@ def test_an_answers_body_does_not_wait_for_the_acknowledgement_of_its_head() -> 
 @pytest.mark.parametrize("host", ["192.0.2.1", "no-such-host.invalid", "127.0.0.1:8790", " ", "a" * 300, "a..b"])
 def test_what_is_no_address_of_ours_is_refused_in_one_line(host: str) -> None:
     with pytest.raises(HttpRefused, match=r"^http[^\n]+$"):
-        listen(HttpTable(host=host, port=0))
+        listen(HttpTable(host=host, port=0, allow_without_token=True))
 
 
-def test_an_address_that_others_reach_is_no_loopback() -> None:
-    listening = listen(HttpTable(host="0.0.0.0", port=0))  # noqa: S104 - the subject of the test
-    with listening.socket:
-        assert not listening.is_loopback
+def test_an_address_that_others_reach_needs_a_token_or_a_setting(subtests: pytest.Subtests) -> None:
+    wanted = r"^http would let everyone who reaches [^\n]+ search the logs; set http.token, or http.allow_without_token to true$"
+    for host in ("0.0.0.0", "0", "::", "198.51.100.7", "2001:db8::1", "255.255.255.255"):  # noqa: S104 - the subject of the test
+        with subtests.test(host), pytest.raises(HttpRefused, match=wanted):
+            listen(HttpTable(host=host, port=0))
+    for exception in ({"token": "secret"}, {"allow_without_token": True}):
+        with subtests.test(exception=exception):
+            listening = listen(HttpTable.model_validate({"host": "0.0.0.0", "port": 0, **exception}))  # noqa: S104 - as above
+            with listening.socket:
+                assert not listening.is_loopback
+
+
+def test_a_loopback_address_needs_no_token(subtests: pytest.Subtests) -> None:
+    for host in ("127.0.0.1", "127.0.0.2"):
+        with subtests.test(host):
+            listen(HttpTable(host=host, port=0)).socket.close()
 
 
 def test_an_address_of_version_six_is_one() -> None:

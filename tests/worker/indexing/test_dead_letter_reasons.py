@@ -2,7 +2,7 @@
 
 import pytest
 
-from consumers.decode.decoder import TooLarge, Undecodable
+from consumers.decode.decoder import TooLarge, TooManyEntries, Undecodable
 from consumers.record import Record
 from consumers.rejection import RejectedPiece, Rejection
 from sinks.sink import SinkRejected
@@ -18,11 +18,12 @@ RECORD = Record("logs", 0, 7, "e1", 0, None, b"x", ())
     [
         (Undecodable("not valid UTF-8").rejection, "decode", "undecodable", "undecodable: not valid UTF-8"),
         (TooLarge("21 bytes, 20 are allowed").rejection, "decode", "too_large", "too_large: 21 bytes, 20 are allowed"),
+        (TooManyEntries("more than 5 entries").rejection, "decode", "too_many_entries", "too_many_entries: more than 5 entries"),
         (TOO_MANY_CHUNKS, "chunk", "too_many_chunks", "too_many_chunks"),
         (rejected_text(EmbeddingFailed("the engine fails: 7")), "embed", "rejected", "the engine fails: 7"),
         (refused_by_sink(SinkRejected("too long: 70000")), "store", "refused", "refused by the sink: too long: 70000"),
     ],
-    ids=["undecodable", "too large", "too many chunks", "failed text", "refused row"],
+    ids=["undecodable", "too large", "too many entries", "too many chunks", "failed text", "refused row"],
 )
 def test_a_fault_says_its_stage_its_kind_and_its_reason(rejection: Rejection, stage: str, kind: str, reason: str) -> None:
     assert rejection == (stage, kind, reason)

@@ -2,8 +2,11 @@
 
 import json
 
-from tests.worker.chain import Chain
+from consumers.decode.decoder import Decoder
+from consumers.text.redact import Redactor
+from tests.worker.chain import Chain, record
 from tests.worker.conftest import NewChain
+from worker.indexing.pieces import redact_entries
 from worker.settings.tables import AddedMask, MaskTable, RedactTable, new_masker, new_redactor
 
 
@@ -31,6 +34,24 @@ def test_what_is_redacted_is_neither_embedded_nor_stored_nor_asked(new_chain: Ne
     chain.ask({"text": "mail from c.person@example.org bounced", "k": 1})
     assert len(chain.embed_lane) == 0, "the same text, so the same vector"
     assert chain.answer()[0]["hits"][0]["score"] == 1.0
+
+
+def test_a_secret_in_service_or_level_is_stored_nowhere(new_chain: NewChain) -> None:
+    chain = new_chain(redact=["email", "password"])
+    labels = {"service": "worker --password=hunter2", "level": "b.person@example.org"}
+    chain.feed(json.dumps({"message": "mail from a.person@example.org"} | labels), json.dumps({"message": "started"} | labels))
+    chain.run()
+    stored = list(chain.sink.lines.values())
+    assert {(line.service, line.level) for line in stored} == {("worker --password=<password>", "<email>")}
+    assert sorted(line.text for line in stored) == ["mail from <email>", "started"]
+    assert chain.redactor.counts == {"email": 3, "password": 2}
+
+
+def test_without_a_secret_or_without_rules_an_entry_stays_the_same_object() -> None:
+    entries = Decoder().decode(record(0, json.dumps([{"message": "started", "service": "api", "level": "info"}] * 2).encode()))
+    for rules in ((), ("all",)):
+        redacted = redact_entries(entries, Redactor(rules))
+        assert [id(entry) for entry in redacted] == [id(entry) for entry in entries]
 
 
 def test_a_dead_letter_keeps_the_original_bytes(new_chain: NewChain) -> None:

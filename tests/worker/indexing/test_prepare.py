@@ -18,6 +18,8 @@ LONG = " ".join(["database"] * 2_000)
 """Makes more than one chunk."""
 LARGE = "x" * 1_000_001
 TINY = json.dumps([{"msg": "a"}] * 10_000)
+CROWDED = json.dumps([{}] * 10_001)
+"""Has more entries than a record may have."""
 WORDS = " ".join(f"disk{'x' * (n % 50)}" for n in range(2_000))
 
 
@@ -186,7 +188,7 @@ def test_an_undecodable_record_is_one_dead_letter_and_its_neighbours_are_stored(
 def test_too_many_undecodable_records_in_a_row_stop_the_service(new_chain: NewChain) -> None:
     chain = new_chain(strict=True, most_undecodable=3)
     chain.feed(b"\xff", b"\xff", b"\xff", "a good one", b"\xff", b"\xff", b"\xff")
-    with pytest.raises(LimitReached, match="4 undecodable records in a row"):
+    with pytest.raises(LimitReached, match="4 undecodable records of topic logs in a row"):
         chain.feed(b"\xff", "never reached")
     assert len(chain.letters.posted) == 7
 
@@ -197,22 +199,33 @@ def test_empty_records_do_not_count_as_good_ones(new_chain: NewChain) -> None:
         chain.feed(b"\xff", "", b"\xff", None, b"\xff")
 
 
-def test_whatever_makes_records_dead_letters_before_the_engine_stops_the_service_when_it_is_all_of_them(new_chain: NewChain) -> None:
-    chain = new_chain(strict=True, max_chunks=1, most_undecodable=4)
-    with pytest.raises(LimitReached, match=r"5 undecodable records in a row \(the last: too_many_chunks\)"):
-        chain.feed(LONG, b"\xff", LARGE, json.dumps([{"message": "fits"}, {"message": LONG}]), LONG, "never sent on")
-    assert taken(chain) == (0, 0)
-    assert chain.letters.offsets() == [0, 1, 2, 4]  # of the fourth one entry fits, and was not sent on
-    assert chain.committable() == 3
-
-
-def test_good_records_between_those_of_too_many_chunks_begin_the_count_anew_as_they_came(new_chain: NewChain) -> None:
+@pytest.mark.parametrize("value", [LONG, LARGE, CROWDED], ids=["too many chunks", "too large", "too many entries"])
+def test_what_no_setting_causes_never_stops_the_service(new_chain: NewChain, value: str) -> None:
+    """Otherwise whoever may write to one log topic could stop the worker for all of them."""
     chain = new_chain(strict=True, max_chunks=1, most_undecodable=2)
-    chain.feed(LONG, b"\xff", "one", LARGE, LONG, "two", b"\xff", b"\xff", "three")
+    chain.feed(*[value] * 9, "after")
+    chain.run()
+    assert chain.stored() == [(9, "after")]
+    assert chain.letters.offsets() == list(range(9))
+    assert chain.committable() == 10
+
+
+def test_records_at_fault_themselves_neither_add_to_the_count_nor_reset_it(new_chain: NewChain) -> None:
+    chain = new_chain(strict=True, max_chunks=1, most_undecodable=2)
+    with pytest.raises(LimitReached, match=r"3 undecodable records of topic logs in a row \(the last: undecodable: not valid UTF-8\)"):
+        chain.feed(b"\xff", LONG, LARGE, b"\xff", CROWDED, json.dumps([{"message": "fits"}, {"message": LONG}]), b"\xff", "never sent on")
+    assert taken(chain) == (0, 0)
+    assert chain.letters.offsets() == [0, 1, 2, 3, 4, 6]  # of the sixth one entry fits, and was not sent on
+    assert chain.committable() == 5
+
+
+def test_good_records_between_bad_ones_reset_the_count_in_their_order(new_chain: NewChain) -> None:
+    chain = new_chain(strict=True, max_chunks=1, most_undecodable=2)
+    chain.feed(b"\xff", b"\xff", "one", b"\xff", LONG, b"\xff", "two", b"\xff", b"\xff", "three")
     chain.run()
     assert [text for _, text in chain.stored()] == ["one", "two", "three"]
-    assert len(chain.letters.posted) == 6
-    assert chain.committable() == 9
+    assert len(chain.letters.posted) == 7
+    assert chain.committable() == 10
 
 
 def test_a_record_above_the_limit_is_one_dead_letter_and_its_neighbours_are_stored(chain: Chain) -> None:

@@ -57,6 +57,7 @@ def test_a_point_that_there_is_not_is_refused_by_name() -> None:
         fail_point("before_comit:1")
 
 
+@pytest.mark.process
 def test_a_worker_with_an_unknown_point_does_not_start_and_says_why() -> None:
     ended = vectail("run", env={"VECTAIL_TEST_FAIL_POINT": "before_comit:1"})
     assert ended.exit_code == USER_ERROR

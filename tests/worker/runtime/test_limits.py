@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from worker.runtime.limits import FaultLimit, LimitReached
+from worker.runtime.limits import FaultLimit, LimitReached, TopicFaultLimits
 
 
 def test_so_many_faults_in_a_row_are_allowed_and_one_more_is_not() -> None:
@@ -54,3 +54,15 @@ def test_faults_of_two_threads_count_together() -> None:
         thread.join()
     assert len(raised) == 1
     assert str(raised[0]).startswith("2000 faults")
+
+
+def test_each_topic_counts_for_itself() -> None:
+    limits = TopicFaultLimits("undecodable records", most=2)
+    for _ in range(2):
+        limits.fault("a", "bad")
+        limits.fault("b", "bad")
+    limits.good("b")
+    limits.good("c")
+    limits.fault("b", "bad")
+    with pytest.raises(LimitReached, match=r"^3 undecodable records of topic a in a row \(the last: bad\): "):
+        limits.fault("a", "bad")

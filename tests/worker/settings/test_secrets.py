@@ -69,10 +69,19 @@ def test_what_is_too_short_to_be_a_secret_is_left_alone() -> None:
         ("sasl.oauthbearer.client.secret", True),
         ("sasl.username", False),
         ("sasl.jaas.config", True),
+        ("sasl.kerberos.kinit.cmd", True),
+        ("sasl.kerberos.principal", False),
     ],
 )
 def test_which_client_properties_are_secret(name: str, *, secret: bool) -> None:
     assert is_secret(name) is secret
+
+
+def test_a_command_that_may_hold_a_password_is_shown_nowhere() -> None:
+    command = "echo tiger-1 | kinit someone@EXAMPLE.ORG"
+    settings = Settings.model_validate({"kafka": {"librdkafka": {"sasl.kerberos.kinit.cmd": command}}})
+    assert command in secrets_of(settings)
+    assert "tiger-1" not in json.dumps(redacted(settings))
 
 
 def test_what_is_shown_of_settings_holds_none() -> None:

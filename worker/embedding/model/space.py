@@ -21,7 +21,6 @@ class EmbeddingSpace:
     """Layers, heads, epsilon, activation and the like: they change what the same weights compute."""
     tokenizer_sha256: str
     pooling: str
-    normalize: bool
     dim: int
     document_prefix: str
     query_prefix: str
@@ -34,7 +33,6 @@ class EmbeddingSpace:
             "architecture": self.architecture,
             "tokenizer": self.tokenizer_sha256,
             "pooling": self.pooling,
-            "normalize": str(self.normalize),
             "dims": str(self.dim),
             "document_prefix": self.document_prefix,
             "query_prefix": self.query_prefix,

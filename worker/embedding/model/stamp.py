@@ -1,6 +1,6 @@
 """Stamps: which prepared folder belongs to a source folder in its current state, without reading the weights.
 
-The cache holds one small file per source folder and set of overrides; `prepared` looks it up at every start. It lists size and time of
+The cache holds one small file per source folder and pooling; `prepared` looks it up at every start. It lists size and time of
 every file that preparing reads.
 """
 
@@ -26,10 +26,9 @@ def files_of(source: Path) -> Files:
     return {str(file.relative_to(source)): [file.stat().st_size, file.stat().st_mtime_ns] for file in sorted(files)}
 
 
-def stamp_of(source: Path, cache: Path, pooling: Pooling | None, normalize: bool | None) -> Path:  # noqa: FBT001 - three values
-    """Return the path of the stamp for this source and these overrides."""
-    overrides = json.dumps([pooling, normalize]) if (pooling, normalize) != (None, None) else ""
-    return cache / f"{hashlib.sha256(os.fsencode(source) + b'/' + overrides.encode()).hexdigest()[:16]}.stamp"
+def stamp_of(source: Path, cache: Path, pooling: Pooling | None) -> Path:
+    """Return the path of the stamp for this source and this override of its pooling."""
+    return cache / f"{hashlib.sha256(os.fsencode(source) + b'/' + (pooling or '').encode()).hexdigest()[:16]}.stamp"
 
 
 def read_stamp(stamp: Path, source: Path) -> Path | None:

@@ -12,7 +12,7 @@ Vectors = NDArray[np.float32]
 """float32[n, dim]: one row per text, in the order of the texts."""
 
 Vector = NDArray[np.float32]
-"""float32[dim], of length 1 if the model normalises."""
+"""float32[dim], of length 1: engines scale every vector, whatever the model."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,13 +18,12 @@ PATIENT_S = 5.0
 """A read budget that is enough on a busy machine."""
 
 
-def space_of(*, dim: int = DIM, normalize: bool = True, weights: str = "0") -> EmbeddingSpace:
+def space_of(*, dim: int = DIM, weights: str = "0") -> EmbeddingSpace:
     return EmbeddingSpace(
         weights_sha256=weights,
         architecture="",
         tokenizer_sha256="0",
         pooling="mean",
-        normalize=normalize,
         dim=dim,
         document_prefix="",
         query_prefix="",

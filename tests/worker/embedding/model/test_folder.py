@@ -24,7 +24,7 @@ def test_the_default_model_is_all_minilm_l6_v2() -> None:
     model = read_folder(default_folder(), DEFAULT_NAME)
     assert (model.name, model.layers, model.heads, model.dim, model.feed_forward) == ("all-MiniLM-L6-v2", 6, 12, 384, 1536)
     assert (model.max_tokens, model.positions, model.vocabulary_size) == (256, 512, 30_522)
-    assert (model.pooling, model.normalize, model.document_prefix, model.query_prefix) == ("mean", True, "", "")
+    assert (model.pooling, model.document_prefix, model.query_prefix) == ("mean", "", "")
 
 
 def test_a_folder_names_its_model(folder: Path) -> None:
@@ -32,9 +32,9 @@ def test_a_folder_names_its_model(folder: Path) -> None:
     assert read_folder(folder, "other").name == "other"
 
 
-def test_pooling_and_normalisation_come_from_the_modules(tmp_path: Path) -> None:
+def test_pooling_comes_from_the_modules_with_and_without_normalize(tmp_path: Path) -> None:
     assert read_folder(make_folder(tmp_path / "cls", Tiny(pooling="cls"))).pooling == "cls"
-    assert read_folder(make_folder(tmp_path / "raw", Tiny(normalize=False))).normalize is False
+    assert read_folder(make_folder(tmp_path / "raw", Tiny(pooling="cls", normalize=False))).pooling == "cls"
 
 
 def test_the_newer_way_to_name_a_pooling_is_understood(folder: Path) -> None:
@@ -44,8 +44,7 @@ def test_the_newer_way_to_name_a_pooling_is_understood(folder: Path) -> None:
 
 def test_without_modules_the_vector_is_the_mean(folder: Path) -> None:
     (folder / "modules.json").unlink()
-    model = read_folder(folder)
-    assert (model.pooling, model.normalize) == ("mean", False)
+    assert read_folder(folder).pooling == "mean"
 
 
 def test_prefixes_come_from_the_prompts(tmp_path: Path) -> None:
@@ -148,13 +147,11 @@ def test_a_broken_list_of_modules_is_named(folder: Path) -> None:
 
 
 def test_what_is_given_stands_over_the_modules(folder: Path) -> None:
-    model = read_folder(folder, pooling="cls", normalize=False)
-    assert (model.pooling, model.normalize) == ("cls", False)
+    assert read_folder(folder, pooling="cls").pooling == "cls"
     write_json(folder / "1_Pooling" / "config.json", {"pooling_mode_max_tokens": True})
     assert read_folder(folder, pooling="mean").pooling == "mean"
     (folder / "modules.json").unlink()
-    model = read_folder(folder, pooling="cls", normalize=True)
-    assert (model.pooling, model.normalize) == ("cls", True)
+    assert read_folder(folder, pooling="cls").pooling == "cls"
 
 
 def test_modules_lie_beside_their_list(folder: Path) -> None:

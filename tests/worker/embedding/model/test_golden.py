@@ -1,5 +1,6 @@
 """Golden vectors check an engine: a right one passes, any wrong one fails."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from worker.embedding.guarded_engine import WORST_ALLOWED_COSINE, worst_cosine
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.golden import TEXTS, Golden, load_golden, save_golden
 from worker.embedding.model.prepared import PreparedModel, prepare_model
+from worker.embedding.model.vectors import TokenIds, Vectors
 
 
 @pytest.fixture
@@ -58,6 +60,17 @@ def test_a_vector_that_is_not_finite_or_missing_fails(engine: FakeEngine, golden
     engine.nan_on = set()
     engine.vectors_missing = 1
     assert worst_cosine(engine, golden) == -1
+
+
+class Longer(FakeEngine):
+    """Does not scale its vectors to length 1."""
+
+    def embed(self, batch: Sequence[TokenIds]) -> Vectors:
+        return super().embed(batch) * np.float32(8)
+
+
+def test_right_directions_of_another_length_than_1_fail(golden: Golden) -> None:
+    assert worst_cosine(Longer(dim=golden.vectors.shape[1]), golden) == -1
 
 
 def test_an_engine_that_raises_is_heard(engine: FakeEngine, golden: Golden) -> None:

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from tests.worker.embedding.model.tiny import Tiny, make_folder, write_json
@@ -25,7 +24,7 @@ from worker.embedding.model.weights import sha256_of
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    return make_folder(tmp_path / "tiny", Tiny(pooling="cls", normalize=False, prompts={"query": "q: "}))
+    return make_folder(tmp_path / "tiny", Tiny(pooling="cls", prompts={"query": "q: "}))
 
 
 @pytest.fixture
@@ -43,7 +42,7 @@ def times(model: PreparedModel) -> list[int]:
 
 def test_a_prepared_model_says_all_that_engines_need(source: Path, cache: Path) -> None:
     model = prepare_model(source, cache)
-    assert (model.name, model.pooling, model.normalize, model.dim, model.max_tokens) == ("tiny", "cls", False, 64, 48)
+    assert (model.name, model.pooling, model.dim, model.max_tokens) == ("tiny", "cls", 64, 48)
     assert (model.document_prefix, model.query_prefix, model.vocabulary_size) == ("", "q: ", 122)
     assert model.weights_sha256 == sha256_of([source / "model.safetensors"])
     assert (model.tokenizer_family, model.matryoshka) == ("wordpiece", ())
@@ -170,23 +169,20 @@ def test_a_cache_that_cannot_be_written_is_named(source: Path, tmp_path: Path) -
 def test_overrides_make_other_models_and_each_is_found_again(source: Path, cache: Path) -> None:
     plain = prepare_model(source, cache)
     by_mean = prepare_model(source, cache, pooling="mean")
-    normal = prepare_model(source, cache, normalize=True)
-    assert [(model.pooling, model.normalize) for model in (plain, by_mean, normal)] == [("cls", False), ("mean", False), ("cls", True)]
-    assert len({model.folder for model in (plain, by_mean, normal)}) == 3
-    golden = [load_golden(model.golden).vectors for model in (plain, by_mean, normal)]
-    assert np.array_equal(golden[0], golden[2])
+    assert (plain.pooling, by_mean.pooling) == ("cls", "mean")
+    assert plain.folder != by_mean.folder
+    golden = [load_golden(model.golden).vectors for model in (plain, by_mean)]
     assert (golden[0] * golden[1]).sum(axis=1).min() < 0.9
-    before = [times(model) for model in (plain, by_mean, normal)]
+    before = [times(model) for model in (plain, by_mean)]
     assert prepare_model(source, cache, pooling="mean") == by_mean
-    assert prepare_model(source, cache, normalize=True) == normal
     assert prepare_model(source, cache) == plain
-    assert [times(model) for model in (plain, by_mean, normal)] == before
+    assert [times(model) for model in (plain, by_mean)] == before
 
 
 def test_an_override_that_changes_nothing_is_the_same_model(source: Path, cache: Path) -> None:
     model = prepare_model(source, cache)
     before = times(model)
-    assert prepare_model(source, cache, pooling="cls", normalize=False) == model
+    assert prepare_model(source, cache, pooling="cls") == model
     assert times(model) == before
 
 
@@ -198,13 +194,11 @@ def test_an_engine_follows_the_override(source: Path, cache: Path, pooling: Pool
     engine.close()
 
 
-def test_a_prepared_folder_keeps_its_pooling_and_its_length(source: Path, cache: Path) -> None:
+def test_a_prepared_folder_keeps_its_pooling(source: Path, cache: Path) -> None:
     model = prepare_model(source, cache)
-    assert prepare_model(model.folder, cache, pooling="cls", normalize=False) == model
+    assert prepare_model(model.folder, cache, pooling="cls") == model
     with pytest.raises(ModelError, match=r'with pooling = "cls", not "mean"; prepare the model from its source folder'):
         prepare_model(model.folder, cache, pooling="mean")
-    with pytest.raises(ModelError, match=r"with normalize = false, not true; prepare the model from its source folder"):
-        prepare_model(model.folder, cache, normalize=True)
 
 
 def test_what_a_model_says_of_its_dimensions_is_kept(tmp_path: Path, cache: Path) -> None:

@@ -20,6 +20,7 @@ class Tiny:
 
     pooling: str = "mean"
     normalize: bool = True
+    """Whether `modules.json` has a Normalize module; vectors are of length 1 in any case."""
     lowercase: bool = True
     activation: str = "gelu"
     layers: int = 2
