@@ -103,7 +103,8 @@ def test_of_two_with_one_static_id_one_ends_with_exit_code_1_and_the_other_goes_
 def test_after_a_change_of_protocol_it_says_what_to_wait_for_and_goes_on_where_the_killed_one_stopped(scene: Scene) -> None:
     """After a rebalance a classic member reports its partitions to the group; the broker then refuses the switch to KIP-848."""
     scene.topics.send(200)
-    classic = scene.start(**SMALL, **client_of("classic", session__timeout__ms="15000"))
+    session_ms = "30000"  # longer than the next worker takes to start on a busy machine
+    classic = scene.start(**SMALL, **client_of("classic", session__timeout__ms=session_ms))
     stranger = scene.topics.stranger()
     stranger.stay()
     try:

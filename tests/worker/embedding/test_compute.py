@@ -108,11 +108,13 @@ def test_an_engine_that_cannot_be_repaired_gives_nothing_back(chain: Chain) -> N
 def test_the_stage_computes_until_nothing_more_will_come(chain: Chain) -> None:
     stage = Stage("engine", chain.compute_step.body, lambda _stage, _error: None)
     stage.start()
+    results: list[Computed] = []
     for line in ("disk full", "network down", "login refused"):
         chain.feed(line)
         chain.handoff.offer_batch(waiting(chain))
         chain.handoff.wait_for_result(or_room=False)
+        results += chain.handoff.take_results()
     chain.handoff.close()
     stage.join(WAIT_S)
     assert not stage.is_alive()
-    assert [len(result.outcomes) for result in chain.handoff.take_results()] == [1, 1, 1]
+    assert [len(result.outcomes) for result in results] == [1, 1, 1]
