@@ -1,6 +1,6 @@
 """Query latency: idle, while a flood of new lines is indexed, and against the same build with a single lane (FIFO).
 
-    python -m benchmarks.query_latency [FILES…] [--quick] [--json] [--seconds S] [--engine auto|vllm|llama] [--bm25 on] [--plot FILE.png]
+    python -m benchmarks.query_latency [FILES…] [--quick] [--json] [--seconds S] [--engine auto|vllm|llama] [--plot FILE.png]
 
 Caveats first. Broker, worker, index and client share one machine's cores, so queries also slow the flood down. Milvus Lite's index grows
 during the measurement. The embedded broker does not wake a waiting reader, so each pass through it takes some milliseconds more than with a
@@ -10,7 +10,8 @@ real broker.
 - Under load: each line has its own template, and more lines arrive than the worker can admit. Intervals with two questions a second and
   intervals without alternate; the loss of the flood is taken within a round, without the tokens of the questions themselves.
 - FIFO: questions queue behind the waiting lines; see `benchmarks.query_latency_sides`. It runs after our side, not in turns with it:
-  its questions outlast any turn. A question still open `PATIENCE_S` after the last one counts with its time so far, a lower bound.
+  its questions outlast any turn. A question still open `PATIENCE_S` after the last one, or at the
+  longest deadline that a query may have, counts with its time so far, a lower bound.
 - A capped bulk batch: full batches of logs alone, in the intervals with questions, after the first question. Both sides of
   `p99_over_batch_cap` are p99: (p99 of wait + embed) / (p99 of these batches' times). The worker aims at `query.target_batch_s`, shown as
   `batch_target_ms`.
@@ -45,6 +46,9 @@ from worker.embedding.model.errors import ModelError
 from worker.runtime.logs import configure_logs
 from worker.settings.settings import Settings, load_settings
 
+CAP_RECORDS = 20_000
+"""Records in work at most: a queue of this length is full within seconds, whatever the default is."""
+
 
 def measure(settings: Settings, model: LoadedModel, folder: Path, plan: Plan) -> tuple[dict[str, Any], dict[str, list[Answered]]]:
     """Run everything; return what `--json` prints, and the outcome of each question by side."""
@@ -67,12 +71,11 @@ def main(show: Callable[[str], None] = print) -> None:
     parser.add_argument("--quick", action="store_true", help=f"{QUICK_SECONDS:g} seconds instead of {SECONDS:g}, and a smaller idle index")
     parser.add_argument("--seconds", type=float, help="how long each side is asked")
     parser.add_argument("--engine", choices=("auto", "vllm", "llama"), default="auto")
-    parser.add_argument("--bm25", choices=("auto", "on", "off"), default="auto", help="milvus.bm25; with `on`, questions are hybrid")
     parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw latency over time")
     parser.add_argument("--json", action="store_true", help="print one object of figures and nothing else")
     chosen = parser.parse_args()
     configure_logs(quiet=True)
-    settings = load_settings(None, {"engine": {"name": chosen.engine}, "milvus": {"bm25": chosen.bm25}})
+    settings = load_settings(None, {"engine": {"name": chosen.engine}, "limits": {"max_in_flight_records": CAP_RECORDS}})
     plan = Plan.of(quick=chosen.quick, seconds=chosen.seconds, files=chosen.files)
     try:
         check_files(plan.files)

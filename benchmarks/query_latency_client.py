@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
 
+from worker.query import MAX_DEADLINE_MS
+
 FETCH_WAIT_MS = 10
 """The embedded broker does not wake a reader that waits for records; it looks again after this time."""
-DEADLINE_MS = 600_000
-"""The longest deadline that a query may have: questions behind a flood must be computed, however late."""
+DEADLINE_MS = MAX_DEADLINE_MS
+"""The longest that a query may have. A question behind a flood that waits longer counts with this time, a lower bound."""
 K = 10
 _POLL_S = 0.05
 _END_S = 20.0

@@ -24,7 +24,7 @@ from benchmarks.retrieval_report import Read, figures_of, show_table
 from benchmarks.retrieval_scores import Indices, neighbour_shares, recall
 from consumers.text.chunk import Chunker
 from consumers.text.mask import Masker, MaskMode
-from sinks.row import TEXT_BYTES
+from sinks.line import PIECE_BYTES
 from worker.embedding.loaded import LoadedModel, load_model
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.vectors import Vectors
@@ -75,7 +75,7 @@ class Reader:
             count_tokens=lambda texts: tokenizer.count([self._document_prefix + text for text in texts]).tolist(),
             max_tokens=model.prepared.max_tokens,
             overhead_tokens=int(tokenizer.count([self._document_prefix])[0]),
-            max_text_bytes=TEXT_BYTES,
+            max_text_bytes=PIECE_BYTES,
             max_chunks=10_000,
         )
 

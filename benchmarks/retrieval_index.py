@@ -23,8 +23,7 @@ Ask = Callable[[Mapping[str, object]], list[dict[str, Any]]]
 
 @contextmanager
 def indexed(settings: Settings, model: LoadedModel, folder: Path, lines: Sequence[str]) -> Iterator[Ask]:
-    """Index the lines in a new folder, with full-text search, and yield a way to query it; an empty line has no row."""
-    settings = settings.model_copy(update={"milvus": settings.milvus.model_copy(update={"bm25": "on"})})
+    """Index the lines in a new folder and yield a way to query it; an empty line is not stored."""
     with opened(settings, model, folder) as side:
         with fed(side, (line.encode() for line in lines)) as count:
             await_that(lambda: sum(side.service.pipeline.log_ledger.committed().values()) >= len(lines) == count.sent, side)

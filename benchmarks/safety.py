@@ -1,4 +1,4 @@
-"""The cost of safety: the worker as it is, against one whose client commits automatically and whose rows have sequential ids.
+"""The cost of safety: the worker as it is, against one whose client commits automatically and which does not read back what is stored.
 
     python -m benchmarks.safety [--quick] [--json]
 
@@ -7,7 +7,7 @@ process is quicker than one over a network (there are few: one a second). The en
 one the cost is a smaller share. The same records lie in the topic for both sides; each run reads them from the beginning, in a group of
 its own, into a new folder. In each round both sides run twice, in turns, and a share is taken within a round; a first round warms up and
 is not counted. Elapsed time is what matters to a user. Processor time of all threads and the fastest run of each side are shown too, since
-other load affects them less. Both sides upsert: the comparison does not include a plain insert.
+other load affects them less.
 """
 
 import argparse
@@ -75,9 +75,9 @@ def measure(settings: Settings, folder: Path, *, lines: int, rounds: int) -> lis
 
 
 def _check(ran: Ran, lines: int, *, safe: bool) -> None:
-    if ran.rows != lines or ran.committed != (lines if safe else 0):
+    if ran.lines != lines or ran.committed != (lines if safe else 0):
         raise SystemExit(
-            f"{ran.rows} rows and {ran.committed} committed of {lines} lines (safe: {safe}): the figure would be worth nothing"
+            f"{ran.lines} stored and {ran.committed} committed of {lines} lines (safe: {safe}): the figure would be worth nothing"
         )
 
 

@@ -1,12 +1,10 @@
 """The differences between the two sides of `benchmarks.safety`, their instrumentation, and an engine that is not the bottleneck.
 
-Called by `benchmarks.safety_run`. Unsafe is a source whose client commits by itself what it has delivered, and a sink whose rows
-have other ids in every run; all else is the worker's own on both sides.
+Called by `benchmarks.safety_run`. Unsafe is a source whose client commits by itself what it has delivered, and a sink that does not say
+what is stored already; all else is the worker's own on both sides.
 """
 
 import hashlib
-import itertools
-import secrets
 import time
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -17,8 +15,9 @@ from consumers.kafka.settings import KafkaSourceSettings
 from consumers.kafka.source import KafkaSource
 from consumers.record import Partition, Record
 from consumers.source import Rebalance
+from sinks.heads import join_heads
 from sinks.milvus.sink import MilvusSink
-from sinks.row import LineRow
+from sinks.sink import BlockFilter, FoundBlocks
 from worker.embedding.engine.engine import Engine
 from worker.embedding.loaded import LoadedModel, model_of, space_of
 from worker.embedding.model.golden import Golden, load_golden
@@ -27,6 +26,7 @@ from worker.settings.settings import Settings
 
 AUTO_COMMIT = {"enable.auto.commit": "true", "enable.auto.offset.store": "true"}
 """Commit everything handed out, every 5 seconds: the client's own default."""
+NOTHING = FoundBlocks(join_heads([]), is_all=True)
 
 
 class MadeUpEngine:
@@ -150,21 +150,14 @@ class Watched:
         self._source.close()
 
 
-class AutoIds(MilvusSink):
-    """The worker's sink, but a line's id is the next number after a random one, as a Milvus with auto-ids gives them.
+class WithoutResume(MilvusSink):
+    """The worker's sink, but it does not say what earlier runs have stored, so nothing that is read again is recognised.
 
-    It says nothing of where the line came from. Inherits, so that nothing else can differ.
+    Inherits, so that nothing else can differ.
 
-    Thread: one writer.
+    Thread: any.
     """
 
-    rename_s = 0.0
-    """Time spent on renaming; not counted, because an unsafe worker would not make another id first."""
-    _numbers = itertools.count(secrets.randbits(60))
-
-    def upsert_lines(self, rows: Sequence[LineRow]) -> None:
-        """Rename, then store."""
-        began_s = time.thread_time()
-        renamed = [LineRow(str(number), *row[1:]) for number, row in zip(self._numbers, rows, strict=False)]
-        self.rename_s += time.thread_time() - began_s
-        super().upsert_lines(renamed)
+    def find_blocks(self, only: BlockFilter, *, limit: int | None = None, strong: bool = False) -> FoundBlocks:
+        """Return nothing to whoever asks before it writes; those who ask afterwards name no partition."""
+        return super().find_blocks(only, limit=limit, strong=strong) if only.partition is None else NOTHING

@@ -1,39 +1,47 @@
 """The ways of storing lines that `benchmarks.sink` compares, each with its collections in one Milvus.
 
-`Ours` is the worker's own `MilvusSink`. `Dicts` is what pymilvus documents, row by row or in lists, into collections with our columns.
-`Flat` has the vector in every line; it is written through our client and our columns, so that nothing but the layout is different.
+`Blocks` is the worker's own way: builder, encoding, `MilvusSink`. `Rows` and `Flat` are the layouts of `benchmarks.row_layout`, written
+through our own client. `Dicts` is what pymilvus documents, into the columns of `Rows`. No side writes templates: all but a few lines of a
+stream are of known ones.
 """
 
+import time
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, Protocol
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from pymilvus import MilvusClient
 
+from benchmarks.row_layout import BATCH_ROWS, LineRow, lines_layout, upsert_rows
+from sinks.block import BlockId, BlockPlace, Lines, new_run
+from sinks.build import Builder, build
 from sinks.milvus.backend import backend
 from sinks.milvus.client import Client
-from sinks.milvus.fields import Field, Layout, lines_layout, templates_layout
+from sinks.milvus.fields import Layout, templates_name
 from sinks.milvus.settings import MilvusSettings, VectorSpace
 from sinks.milvus.sink import MilvusSink
-from sinks.milvus.writing import line_batches
-from sinks.row import LineRow, TemplateRow
+from sinks.sink import BlockFilter
 
 TIMEOUT_S = 60.0
+BLOCKS_A_CALL = 128
+_SPACE = "benchmark"
 _NO_PINGS = {"grpc.keepalive_time_ms": 2**31 - 1, "grpc.keepalive_permit_without_calls": False}
 """Milvus Lite's server closes the connection of a client that pings while idle."""
 
 
 class Batch(NamedTuple):
-    """Lines and their new templates, in every shape that a side needs; made before the timed part."""
+    """Lines in every shape that a side needs; made before the timed part."""
 
-    templates: Sequence[TemplateRow]
-    lines: Sequence[LineRow]
-    vectors: Sequence[NDArray[np.float32]]
-    """float32[dim] for each line, that of its template."""
-    template_rows: list[dict[str, Any]]
-    line_rows: list[dict[str, Any]]
-    """The same as pymilvus takes them, with the constant vector that lines need without BM25."""
+    columns: Sequence[Lines]
+    """As batches of the prepare step."""
+    rows: Sequence[LineRow]
+    """The first of them."""
+    vectors: NDArray[np.float32]
+    """float32[rows, dim]: for each row that of its template."""
+    dicts: list[dict[str, Any]]
+    """The rows as pymilvus takes them, with the constant vector."""
 
 
 class Place(NamedTuple):
@@ -53,118 +61,138 @@ class Side(Protocol):
     def name(self) -> str:
         """The side's name in the figures."""
 
-    def store(self, batch: Batch) -> None:
-        """Return when all of it is acknowledged."""
+    def store(self, batch: Batch) -> int:
+        """Return how many lines were stored, when all of them are acknowledged."""
 
-    def counts(self) -> tuple[int, int]:
-        """Return how many lines and templates are stored (Strong)."""
+    def count(self) -> int:
+        """Return how many lines are stored (Strong)."""
 
     def close(self) -> None:
         """Disconnect; on a server, drop the collections."""
 
 
-class Ours:
-    """The worker's sink, two collections, as the store step calls it; on a server it closes before its collections are dropped.
+class Blocks:
+    """The worker's builder, encoding and sink, in one thread.
 
     Thread: one.
     """
 
-    name = "sink"
+    name = "blocks"
 
     def __init__(self, place: Place) -> None:
         """`place.uri` may be a local folder that no other client uses."""
         self._place = place
-        self._collection = f"{place.prefix}_sink"
+        self._collection = f"{place.prefix}_blocks"
         settings = MilvusSettings(uri=place.uri, collection=self._collection, bm25="off", timeout_s=TIMEOUT_S)
-        self._sink = MilvusSink(settings, VectorSpace(place.dim, "benchmark"))
+        self._sink = MilvusSink(settings, VectorSpace(place.dim, _SPACE))
         self._sink.open()
+        self._run = new_run(time.time_ns() // 1_000_000, 0)
+        self._number = 0
+        self._lines = self._bytes = 0
+        self._is_open = True
 
-    def store(self, batch: Batch) -> None:
-        """Templates first, then lines."""
-        self._sink.upsert_templates(batch.templates)
-        self._sink.upsert_lines(batch.lines)
+    def store(self, batch: Batch) -> int:
+        """From columns to acknowledgement."""
+        builder, blocks = Builder(), []
+        for lines in batch.columns:
+            builder.add(lines, np.arange(lines.size), 0.0)
+            is_last = lines is batch.columns[-1]
+            for group in builder.take(0.0, flush_s=1.0, everything=is_last):
+                for built in build(group.lines, masks="m1", written_ms=0):
+                    place = BlockPlace("logs", "e1", 0)
+                    blocks.append(built.block._replace(id=BlockId(place, self._run, self._number, self._number)))
+                    self._number += 1
+            if is_last or len(blocks) >= BLOCKS_A_CALL:
+                self._sink.write_blocks(blocks)
+                self._bytes += sum(block.size_bytes for block in blocks)
+                blocks = []
+        stored = sum(lines.size for lines in batch.columns)
+        self._lines += stored
+        return stored
 
-    def counts(self) -> tuple[int, int]:
+    def count(self) -> int:
         """Count."""
-        counts = self._sink.counts()
-        return counts.lines, counts.templates
+        return int(self._sink.find_blocks(BlockFilter(), strong=True).heads.lines.sum())
+
+    def bytes_per_line(self) -> float:
+        """Return how many bytes of the folder a line takes, and close the sink; on a server, how many of the requests."""
+        if not self._place.local:
+            return self._bytes / self._lines
+        self._close_sink()
+        files = Path(self._place.uri).rglob("*")
+        return sum(file.stat().st_size for file in files if file.is_file()) / self._lines
 
     def close(self) -> None:
         """Close the sink."""
-        self._sink.close()
+        self._close_sink()
         if not self._place.local:
             with_pymilvus = MilvusClient(self._place.uri, timeout=TIMEOUT_S, dedicated=True)
-            for name in (self._collection, f"{self._collection}_templates"):
+            for name in (self._collection, templates_name(self._collection, _SPACE)):
                 with_pymilvus.drop_collection(name, timeout=TIMEOUT_S)
             with_pymilvus.close()
 
+    def _close_sink(self) -> None:
+        if self._is_open:
+            self._sink.close()
+            self._is_open = False
 
-class _Collections:
-    """Collections made with our client, and a client of pymilvus's beside it.
+
+class _Collection:
+    """A collection made with our client, and a client of pymilvus's beside it.
 
     Thread: one.
     """
 
-    def __init__(self, place: Place, *layouts: Layout) -> None:
+    def __init__(self, place: Place, layout: Layout) -> None:
         self.ours = Client(
             place.uri, token="", db="", timeout_s=TIMEOUT_S, write_timeout_s=TIMEOUT_S, consistency="Bounded", pings=not place.local
         )  # fmt: skip
-        options = _NO_PINGS if place.local else {}
-        self.milvus = MilvusClient(place.uri, timeout=TIMEOUT_S, dedicated=True, grpc_options=options)
-        self._layouts, self._local = layouts, place.local
+        self.milvus = MilvusClient(place.uri, timeout=TIMEOUT_S, dedicated=True, grpc_options=_NO_PINGS if place.local else {})
+        self._name, self._local = layout.name, place.local
+        self.ours.create(layout, {})
+        self.ours.index(layout.name, layout.vector, "FLAT" if place.local else "AUTOINDEX")
         scalar_index = backend(self.ours.version(), local=place.local).scalar_index
-        for layout in layouts:
-            self.ours.create(layout, {})
-            self.ours.index(layout.name, layout.vector, "FLAT" if place.local else "AUTOINDEX")
-            for field in layout.fields if scalar_index else ():
-                if field.indexed:
-                    self.ours.index(layout.name, field, str(scalar_index))
-            self.ours.load(layout.name)
+        for field in layout.fields if scalar_index else ():
+            if field.indexed:
+                self.ours.index(layout.name, field, str(scalar_index))
+        self.ours.load(layout.name)
 
     def close(self) -> None:
-        """Disconnect; on a server, drop the collections."""
-        for layout in self._layouts if not self._local else ():
-            self.milvus.drop_collection(layout.name, timeout=TIMEOUT_S)
+        """Disconnect; on a server, drop the collection."""
+        if not self._local:
+            self.milvus.drop_collection(self._name, timeout=TIMEOUT_S)
         self.milvus.close()
         self.ours.close()
 
 
-class Dicts:
-    """What pymilvus documents: `upsert` of a list of dicts, in batches as large as ours, or `insert` of one row.
-
-    The insert has less to do than an upsert: it looks for no row of the same id.
+class Rows:
+    """A row for each line, as our first layout wrote them.
 
     Thread: one.
     """
 
-    def __init__(self, place: Place, *, name: Literal["list_of_dict", "row_by_row"]) -> None:
-        self.name = name
-        collection = f"{place.prefix}_{name}"
-        self._lines, self._templates = lines_layout(collection), templates_layout(collection, place.dim)
-        self._collections = _Collections(place, self._templates, self._lines)
+    name = "rows"
 
-    def store(self, batch: Batch) -> None:
-        """Templates first, then lines."""
-        milvus = self._collections.milvus
-        for layout, rows in ((self._templates, batch.template_rows), (self._lines, batch.line_rows)):
-            if self.name == "row_by_row":
-                for row in rows:
-                    milvus.insert(layout.name, row, timeout=TIMEOUT_S)
-            elif rows:
-                milvus.upsert(layout.name, rows, timeout=TIMEOUT_S)
+    def __init__(self, place: Place) -> None:
+        self._layout = lines_layout(f"{place.prefix}_rows")
+        self._collection = _Collection(place, self._layout)
 
-    def counts(self) -> tuple[int, int]:
+    def store(self, batch: Batch) -> int:
+        """In columns of 2,000 rows."""
+        upsert_rows(self._collection.ours, self._layout, batch.rows)
+        return len(batch.rows)
+
+    def count(self) -> int:
         """Count."""
-        ours = self._collections.ours
-        return ours.count(self._lines.name), ours.count(self._templates.name)
+        return self._collection.ours.count(self._layout.name)
 
     def close(self) -> None:
         """Disconnect."""
-        self._collections.close()
+        self._collection.close()
 
 
 class Flat:
-    """One collection, the vector in every line.
+    """A row for each line with its template's vector in it.
 
     Thread: one.
     """
@@ -172,25 +200,45 @@ class Flat:
     name = "flat"
 
     def __init__(self, place: Place) -> None:
-        self._brought = lines_layout(f"{place.prefix}_flat")
-        vector = Field("vector", "vector", place.dim, metric="COSINE")
-        self._lines = self._brought._replace(fields=(*self._brought.fields[:-1], vector))
-        self._collections = _Collections(place, self._lines)
+        self._layout = lines_layout(f"{place.prefix}_flat", place.dim)
+        self._collection = _Collection(place, self._layout)
 
-    def store(self, batch: Batch) -> None:
-        """As our sink: checked columns in bounded batches."""
-        start = 0
-        for columns in line_batches(batch.lines, self._brought):
-            vectors = np.stack(batch.vectors[start : start + len(columns[0])])
-            start += len(vectors)
-            counted = self._collections.ours.upsert(self._lines, (*columns[:-1], vectors))
-            if counted != len(vectors) or not np.isfinite(vectors).all():
-                raise SystemExit("the flat layout did not take its rows: the figure would be worth nothing")
+    def store(self, batch: Batch) -> int:
+        """As `Rows`."""
+        upsert_rows(self._collection.ours, self._layout, batch.rows, batch.vectors)
+        return len(batch.rows)
 
-    def counts(self) -> tuple[int, int]:
+    def count(self) -> int:
         """Count."""
-        return self._collections.ours.count(self._lines.name), 0
+        return self._collection.ours.count(self._layout.name)
 
     def close(self) -> None:
         """Disconnect."""
-        self._collections.close()
+        self._collection.close()
+
+
+class Dicts:
+    """What pymilvus documents: `upsert` of a list of dicts, in batches as large as those of `Rows`.
+
+    Thread: one.
+    """
+
+    name = "list_of_dict"
+
+    def __init__(self, place: Place) -> None:
+        self._layout = lines_layout(f"{place.prefix}_list_of_dict")
+        self._collection = _Collection(place, self._layout)
+
+    def store(self, batch: Batch) -> int:
+        """In lists."""
+        for start in range(0, len(batch.dicts), BATCH_ROWS):
+            self._collection.milvus.upsert(self._layout.name, batch.dicts[start : start + BATCH_ROWS], timeout=TIMEOUT_S)
+        return len(batch.dicts)
+
+    def count(self) -> int:
+        """Count."""
+        return self._collection.ours.count(self._layout.name)
+
+    def close(self) -> None:
+        """Disconnect."""
+        self._collection.close()

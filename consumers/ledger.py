@@ -50,6 +50,11 @@ class Receipt:
         """Whether the assignment that this record came with is still ours."""
         return self._partition.alive
 
+    @property
+    def assignment(self) -> PartitionLedger:
+        """The assignment that this record came with; the same object for all of its records, and another one for the next."""
+        return self._partition
+
     def expect(self, pieces: int, *, decoded_bytes: int) -> None:
         """Say once how many pieces will be settled, 1 or more, and the bytes they take after decoding."""
         if self._pieces is not None or pieces < 1:

@@ -29,7 +29,7 @@ class Record(NamedTuple):
     offset: int
     """Where the record is. What is committed is the *next* offset, which only the ledger determines."""
     epoch: str
-    """Distinguishes a re-created topic from its predecessor (design: row ids)."""
+    """Distinguishes a re-created topic from its predecessor (design: line ids)."""
     time_ms: int
     """Kafka's timestamp, milliseconds since 1970; 0 when the broker gave none."""
     key: bytes | None

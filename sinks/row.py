@@ -1,65 +1,49 @@
-"""The rows that a sink stores: light lines, and the templates they point to.
+"""Templates as a sink stores them, and the ids of templates and lines.
 
-A line says where it came from (`id`) and what it is (`template`); a template carries the vector, once for all its lines.
+A template id is a pure function of the template's text: it outlives the model, and no block depends on one.
 """
 
+import hashlib
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-ID_BYTES = 400
-TEXT_BYTES = 65_535
-SERVICE_BYTES = 256
-LEVEL_BYTES = 32
-TOPIC_BYTES = 256
+TEMPLATE_TEXT_BYTES = 65_535
+"""Most UTF-8 bytes of a template's text."""
 
 
 class TemplateRow(NamedTuple):
-    """One template: a pure function of its digest, so who writes it and how often does not matter.
+    """One template: a pure function of its id, so who writes it and how often does not matter.
 
     Thread: any.
     """
 
-    digest: str
-    """32 hex digits, the primary key."""
+    template: str
+    """Its id, the primary key."""
     vector: NDArray[np.float32]
     """float32[dim], finite and of length 1."""
     text: str
-    """The masked text that was embedded, at most `TEXT_BYTES` of UTF-8."""
+    """The masked text that was embedded, at most `TEMPLATE_TEXT_BYTES` of UTF-8."""
 
 
-class LineRow(NamedTuple):
-    """One line, or one chunk of a long line, as it was sent.
-
-    Thread: any.
-    """
-
-    id: str
-    """`topic@epoch/partition/offset/sub/chunk`, deterministic: a replay writes the same row again."""
-    template: str
-    """Digest of its template."""
-    text: str
-    """The raw text, at most `TEXT_BYTES` of UTF-8."""
-    time: int
-    """Milliseconds since 1970."""
-    service: str
-    level: str
-    topic: str
-    partition: int
-    offset: int
-    sub: int
-    """Which log entry of the Kafka record."""
-    chunk: int
-    chunks: int
-    """This is chunk `chunk` of `chunks`; joined in order they are the line."""
+def template_id(text: str) -> str:
+    """Return the id of a template: BLAKE2b-128 of its text, 32 hex digits. Lone surrogates count as `?`."""
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
-def row_id(topic: str, epoch: str, partition: int, offset: int, sub: int, chunk: int) -> str:
-    """Primary key of a line; injective, because a topic's name holds neither `@` nor `/`."""
+def template_key(template: str) -> int:
+    """Return the first 8 bytes of a template id as a signed number: what blocks name templates by."""
+    return int.from_bytes(bytes.fromhex(template[:16]), "big", signed=True)
+
+
+def template_keys(templates: Iterable[str]) -> NDArray[np.int64]:
+    """Return the keys of n template ids: int64[n]."""
+    halves = bytes.fromhex("".join(template[:16] for template in templates))
+    return np.frombuffer(halves, dtype=">i8").astype(np.int64)
+
+
+def line_id(topic: str, epoch: str, partition: int, offset: int, sub: int, chunk: int) -> str:
+    """Return where a line came from, as users see it; injective, because a topic's name holds neither `@` nor `/`."""
     return f"{topic}@{epoch}/{partition}/{offset}/{sub}/{chunk}"
-
-
-def epoch_of(id_of_row: str) -> str:
-    """Return the epoch that a line's id holds."""
-    return id_of_row.partition("@")[2].partition("/")[0]

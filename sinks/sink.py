@@ -1,23 +1,28 @@
-"""What every sink promises, and the four ways in which it may refuse.
+"""What every sink promises: it stores templates and blocks and finds them again; and the four ways in which it may refuse.
 
-Stages hold a `Sink` and never know which one; the blame for a failure is in the exception's type (design: errors).
+The writing stages and the readers hold a `Sink` and never know which one. Nothing here unpacks a block: `sinks.reading` does, for every
+sink alike. The blame for a failure is in the exception's type (design: errors).
 """
 
-from collections.abc import Callable, Collection, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Collection, Sequence
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sinks.row import LineRow, TemplateRow
+from sinks.block import Block, BlockColumns, BlockId
+from sinks.heads import Heads
+from sinks.row import TemplateRow
+
+ColumnName = Literal["places", "texts", "fields"]
 
 
 class SinkBusy(Exception):
-    """The world's fault: away, slow, rate-limited, refused access. Hold the rows and try again later."""
+    """The world's fault: away, slow, rate-limited, refused access. Hold what is to be written and try again later."""
 
 
 class SinkRejected(Exception):
-    """The rows' fault: a batch holds a row that can never be stored. Alone, that row is a dead letter."""
+    """The fault of what is written: it holds a value that can never be stored. One line alone that is refused is a dead letter."""
 
 
 class SinkBroken(Exception):
@@ -29,162 +34,139 @@ class SinkMismatch(Exception):
 
 
 class TemplateHit(NamedTuple):
-    """A template near a query vector."""
+    """A template that fits a query."""
 
-    digest: str
+    template: str
+    """Its id."""
     score: float
-    """Cosine similarity, -1 … 1."""
+    """Cosine similarity, -1 … 1; or BM25, above 0, comparable within one answer only."""
     text: str
 
 
-class LineHit(NamedTuple):
-    """A line that shares words with a text."""
+class BlockFilter(NamedTuple):
+    """Which blocks are wanted: those that may hold a wanted line. Every part that is set must hold.
 
-    score: float
-    """BM25, above 0; the larger the better. Comparable within one answer only."""
-    line: LineRow
+    Thread: any.
+    """
 
-
-class LineFilter(NamedTuple):
-    """Which lines a search may return; typed fields only, never an expression of the user's."""
-
+    topics: tuple[str, ...] = ()
+    """Any of these."""
+    epoch: str | None = None
+    partition: int | None = None
+    first_offset: int | None = None
+    end_offset: int | None = None
+    """Blocks that overlap `first_offset` ≤ offset < `end_offset`."""
     since_ms: int | None = None
-    """First millisecond that is wanted."""
     until_ms: int | None = None
-    """First millisecond that is not wanted any more."""
+    """Blocks that overlap `since_ms` ≤ time < `until_ms`."""
+    templates: tuple[int, ...] | None = None
+    """Keys: blocks with any of these. None: whatever their templates; empty: no block."""
+    words: tuple[int, ...] = ()
+    """Blocks that may hold all of these."""
     services: tuple[str, ...] = ()
     levels: tuple[str, ...] = ()
-    topics: tuple[str, ...] = ()
+    """Blocks with any of these."""
 
 
-class TemplateCount(NamedTuple):
-    """How often one template occurred."""
+class FoundBlocks(NamedTuple):
+    """Blocks that pass a filter, inner ones included."""
 
-    digest: str
-    lines: int
-    """How many rows: lines, or chunks of long lines."""
-    first_ms: int
-    last_ms: int
-    """Times of its first and of its last line, both counted."""
-
-
-class TemplateCounts(NamedTuple):
-    """Templates by frequency."""
-
-    counts: list[TemplateCount]
-    """The most frequent first; of equally frequent ones, by digest."""
-    complete: bool
-    """False: only the newest lines were counted, older ones were left out; or, when time was short, any of them."""
-
-
-class StoredLines(NamedTuple):
-    """The stored rows of a range of offsets, read at Strong consistency."""
-
-    rows: list[LineRow]
-    """In no order; whatever their epochs and ids are."""
-    counted: int
-    """How many rows the store counts under the same filter. More than `rows` has: an id is stored twice, which queries fold into one."""
-    complete: bool = True
-    """False: a bound was met or the time was up; some of the rows are left out, and `counted` may be of no use."""
+    heads: Heads
+    """In no order. A sink without an exact filter for something (words) may give some blocks too many, never one too few."""
+    is_all: bool
+    """False: there are more than the limit."""
 
 
 class SinkCounts(NamedTuple):
     """How many rows are stored now (exact, Strong)."""
 
-    lines: int
+    blocks: int
+    """Inner ones included."""
     templates: int
 
 
-def never() -> bool:
-    """Say that there is time: for who sets no bound."""
-    return False
-
-
 class Sink(Protocol):
-    """Two collections behind one border: lines, and the templates they point to.
+    """Templates and blocks behind one border.
 
     Every call is bounded by the sink's own time-out and raises one of this module's exceptions; nothing is retried inside.
+    Reads are as consistent as the sink was told (`milvus.consistency`), unless they are `strong`.
 
     Thread: any; a sink that can have only one writer holds its own lock.
     """
 
     @property
     def retention_s(self) -> float | None:
-        """After how many seconds a line goes, a template after twice that; None: never. What really holds; before `open`, what will."""
+        """After how many seconds a block goes, a template after three times that; None: never.
+
+        It is what really holds; before `open`, what will.
+        """
 
     @property
     def has_bm25(self) -> bool:
-        """Whether lines can be searched by their words; known once it is open."""
+        """Whether templates can be searched by their words in the sink; known once it is open."""
 
-    def open(self, *, create: bool = True) -> None:
+    @property
+    def orders_blocks(self) -> bool:
+        """Whether a limited `find_blocks` returns the blocks with the latest `last_ms`; else it returns any. Known once it is open."""
+
+    def open(self, *, create: bool = True, adopt: bool = False) -> None:
         """Create what is missing, check what is there field by field; called once, before the first poll.
 
         Without `create` (tools that only read) nothing is created, indexed or altered, and what is missing is a SinkMismatch.
-        Raises SinkMismatch (one line, names the field or the folder) or SinkBusy (try `open` again later).
+        `adopt` takes an index over from another consumer group. Raises SinkMismatch (one line, names the field or the folder) or
+        SinkBusy (try `open` again later).
         """
 
     def ping(self) -> None:
         """Return when it answers. Raises SinkBusy, SinkBroken."""
 
     def upsert_templates(self, rows: Sequence[TemplateRow]) -> None:
-        """Store all rows, or raise; a digest may come twice (last wins). Returns only when acknowledged."""
+        """Store all rows, or raise; a template may come twice (last wins). Returns only when acknowledged."""
 
-    def upsert_lines(self, rows: Sequence[LineRow]) -> None:
-        """Store all rows, or raise; an id may come twice (last wins). Returns only when acknowledged.
+    def write_blocks(self, blocks: Sequence[Block], *, again: bool = False) -> None:
+        """Store all blocks, or raise; `again` says that some of them were sent before, with the same content.
 
-        Raises SinkBroken when the templates stored since `open` are not those that these lines will find (collections were replaced).
+        Returns only when acknowledged. Raises SinkRejected if one of them can never be stored (then none of that call counts as
+        acknowledged), SinkBusy if what became of them is unknown, and SinkBroken when the collections were replaced since `open`.
         """
 
-    def template_vectors(self, digests: Collection[str]) -> dict[str, NDArray[np.float32]]:
-        """Return the vectors, float32[dim] and finite, of those of `digests` whose template row is stored.
+    def delete_blocks(self, ids: Collection[BlockId]) -> None:
+        """Remove these blocks; one that is not there is no error. Returns only when acknowledged."""
+
+    def find_blocks(self, only: BlockFilter, *, limit: int | None = None, strong: bool = False) -> FoundBlocks:
+        """Return the blocks that pass a filter, at most `limit` of them."""
+
+    def read_columns(
+        self, ids: Collection[BlockId], columns: Collection[ColumnName], *, strong: bool = False
+    ) -> dict[BlockId, BlockColumns]:
+        """Return these columns of those of `ids` that are stored; asked for in bounded pieces."""
+
+    def read_words(self, ids: Collection[BlockId]) -> dict[BlockId, NDArray[np.int32]]:
+        """Return the words of those of `ids` that are stored (Strong), where the sink keeps them exactly; else nothing."""
+
+    def template_vectors(self, templates: Collection[str]) -> dict[str, NDArray[np.float32]]:
+        """Return the vectors, float32[dim] and finite, of those of `templates` whose row is stored.
 
         Bounded consistency: may miss a very new one. A stored vector that is not such a one counts as missing.
         """
 
-    def template_texts(self, digests: Collection[str]) -> dict[str, str]:
-        """Return the texts of those of `digests` whose template row is stored (as `template_vectors`)."""
+    def template_texts(self, templates: Collection[str]) -> dict[str, str]:
+        """Return the texts of those of `templates` whose row is stored (as `template_vectors`)."""
+
+    def stored_templates(self, templates: Collection[str]) -> set[str]:
+        """Return those of `templates` whose row is stored (Strong)."""
 
     def nearest_templates(self, vectors: NDArray[np.float32], limit: int) -> list[list[TemplateHit]]:
         """Return for each of float32[n, dim], of length 1, at most `limit` templates, nearest first."""
 
-    def newest_lines(self, templates: Collection[str], limit: int, only: LineFilter) -> dict[str, list[LineRow]]:
-        """Return the newest `limit` lines of each template that pass the filter, newest first; one that has none is left out."""
+    def matching_templates(self, text: str, limit: int) -> list[TemplateHit]:
+        """Return at most `limit` templates that share words with `text`, best first (BM25). Only if it `has_bm25`."""
 
-    def matching_lines(self, text: str, limit: int, only: LineFilter) -> list[LineHit]:
-        """Return at most `limit` lines under the filter that share words with `text`, best first (BM25). Only if it `has_bm25`."""
-
-    def count_templates(
-        self, only: LineFilter, *, templates: Collection[str] | None, most_rows: int, deadline_passed: Callable[[], bool]
-    ) -> TemplateCounts:
-        """Count the lines that pass the filter by template, the newest `most_rows` of them at most; `templates` counts only these.
-
-        `deadline_passed` is asked between two reads: when it says yes, returns what was counted so far; nothing only if nothing was read.
-        """
+    def all_templates(self, after: str, limit: int) -> list[tuple[str, str]]:
+        """Return id and text of at most `limit` templates with an id above `after`, in the order of their ids."""
 
     def counts(self) -> SinkCounts:
         """Count the rows of both collections."""
-
-    def lines_between(
-        self,
-        topic: str,
-        partition: int,
-        first_offset: int,
-        end_offset: int,
-        *,
-        most_rows: int | None = None,
-        deadline_passed: Callable[[], bool] = never,
-    ) -> StoredLines:
-        """Return every line of `first_offset` ≤ offset < `end_offset` of one partition (Strong); the caller bounds the range.
-
-        Of more than `most_rows`, so many come: any of them, not those of the first offsets, and a record's entries need not come
-        together. `deadline_passed` is asked before each read: when it says yes, what was read so far is returned. Either is not complete.
-        """
-
-    def stored_templates(self, digests: Collection[str]) -> set[str]:
-        """Return those of `digests` whose template row is stored (Strong)."""
-
-    def delete_lines(self, ids: Collection[str]) -> None:
-        """Remove these lines; one that is not there is no error. Returns only when acknowledged."""
 
     def close(self) -> None:
         """Release connections and locks; safe to call twice."""

@@ -128,4 +128,4 @@ def test_the_client_gets_its_answer(world: World, tmp_path: Path) -> None:
     assert [hit["text"] for hit in answer["hits"]] == ["disk /dev/sda1 is full"]
     described = QUERIES.partition("The answer is ")[2].partition("\n\n")[0]
     assert set(re.findall(r'"([a-z]+)": ', described)) == {*answer, *answer["seconds"]}
-    assert set(answer["hits"][0]) <= set(re.findall(r"`([a-z]+)`", described))
+    assert set(answer["hits"][0]) <= set(re.findall(r"`([a-z_]+)`", described))

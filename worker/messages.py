@@ -2,12 +2,12 @@
 
 A log record on its way into the index. Prepare decodes it and makes a `Chunk` of every line; then it depends on the line's template:
 
-    known                    Chunk → LineRow                                       prepare → store
-    new, its vector cached   EmbeddedChunk → TemplateRow, then Chunk → LineRow     prepare → store
+    known                    Chunk → Block                                         prepare → store
+    new, its vector cached   EmbeddedChunk → TemplateRow, then Chunk → Block       prepare → store
     new                      EncodedChunk → EmbeddedChunk → TemplateRow, then ...  prepare → embed → store
 
 Until the row of a new template is acknowledged, its chunks wait in `worker.indexing.flights`. A receipt settles when all of its chunks
-are stored or rejected.
+are stored or rejected. A line that an earlier run has stored (`worker.indexing.resume`) is settled in prepare and sent nowhere.
 
 A query on its way from Kafka or HTTP to its reply:
 
@@ -15,7 +15,7 @@ A query on its way from Kafka or HTTP to its reply:
     cached, or no vector     QueryRequest → ReadyQuery → QueryReply                prepare-queries → answer
     an error at any stage    FailedQuery → QueryReply                              answer
 
-All types are immutable. Records and receipts belong to `consumers`, rows to `sinks`, requests and replies to `worker.query`.
+All types are immutable. Records and receipts belong to `consumers`, rows and blocks to `sinks`, requests and replies to `worker.query`.
 """
 
 from typing import Literal, NamedTuple
@@ -32,7 +32,7 @@ SOURCES: tuple[Source, ...] = ("engine", "memory", "redis", "index")
 
 
 class Chunk(NamedTuple):
-    """One piece of a log entry, with the receipt that it settles: the row of a line to be."""
+    """One piece of a log entry, with the receipt that it settles: a line of a block to be."""
 
     receipt: Receipt
     entry: LogEntry
@@ -40,17 +40,22 @@ class Chunk(NamedTuple):
     """Which piece of the entry, from 0."""
     chunks: int
     """How many pieces the entry has."""
+    cut: int
+    """How the entry was cut (`sinks.lines.cut_of`); 0 for one piece."""
     text: str
     """Raw, redacted."""
     masked: str
+    """The text of its template."""
     template: str
-    """Digest of `masked` in the embedding space, 32 hex digits."""
+    """Id of its template (`sinks.row.template_id`)."""
 
 
 class EncodedChunk(NamedTuple):
     """A new template as token ids, for the embed stage."""
 
     template: str
+    key: str
+    """The cache key of its vector."""
     masked: str
     ids: TokenIds
 
@@ -59,6 +64,8 @@ class EmbeddedChunk(NamedTuple):
     """A new template with its vector, for the store stage."""
 
     template: str
+    key: str
+    """The cache key of its vector."""
     masked: str
     vector: Vector
     tokens: int

@@ -10,12 +10,14 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
-from consumers.decode.decoder import Decoder
 from consumers.ledger import Ledger, Receipt
 from consumers.rejection import RejectedPiece, Rejection
-from consumers.text.redact import Redactor
+from consumers.text.mask import MASKS_VERSION
+from sinks.build import BlockBounds
+from sinks.reading.reader import BlockReader
 from worker.connections import Connections
 from worker.embedding.batcher import Batcher
 from worker.embedding.cache.index_level import IndexLevel
@@ -32,6 +34,8 @@ from worker.indexing.dead_letter_reasons import letter_of
 from worker.indexing.flights import Flights
 from worker.indexing.pieces import new_chunker, new_decoder
 from worker.indexing.prepare import Outlets, Prepare
+from worker.indexing.resume import Resume
+from worker.indexing.runs import Runs
 from worker.indexing.store import Store
 from worker.messages import Answerable, EncodedChunk, EncodedQuery, KafkaRequest, StoreItem
 from worker.query import QueryRequest
@@ -44,14 +48,10 @@ from worker.runtime.stage import Crash, Meter, Stage, empty
 from worker.settings.settings import Settings
 from worker.settings.tables import new_redactor
 
-PREPARE_THREADS = 2
-_PREPARE_RECORDS = 2_000
+_PREPARE_RECORDS = 8_000
 """Patterns are compiled for every list of lines: a third of the masks' time with 500 lines, a tenth with 2,000."""
 _QUERY_BYTES = 16 * 1024 * 1024
 _QUERIES_AT_ONCE = 64
-_KNOWN_SHARE = 0.5
-"""Templates are known for half of a line's retention, so a template always outlives its lines, even if a line waits as long as the other
-half before it is written."""
 
 
 class StageGroup(NamedTuple):
@@ -96,14 +96,25 @@ class Pipeline:
         self.levels = Levels(memory=MemoryCache(settings.cache.memory_bytes), redis=redis, index=index.find, fail_point=at)
         self._undecodable = TopicFaultLimits("undecodable records", most=settings.limits.max_consecutive_undecodable)
         self._tokenizers: list[Tokenizer] = []
-        self.redactors: list[Redactor] = []
-        """One a prepare thread; each counts what it replaced."""
-        self.decoders: list[Decoder] = []
-        """One a prepare thread; each counts the formats that it found."""
+        self.redactor = new_redactor(settings.redact)
+        """Of the prepare thread; it counts what it replaced."""
+        self.decoder = new_decoder(settings.decode)
+        """Of the prepare thread; it counts the formats that it found."""
+        self.runs = Runs(clock=time.monotonic, wall_ms=_wall_ms, bounds=BlockBounds(lines=settings.index.block_lines))
+        self.reader = BlockReader(sink, clock=time.monotonic)
+        self.resume = Resume(
+            sink=sink,
+            reader=self.reader,
+            runs=self.runs,
+            window_records=limits.max_in_flight_records,
+            say=say,
+            pause=abandon.wait,
+            fail_point=at,
+        )
         self.dead_letters_delivered: Counter[tuple[str, str]] = Counter()
         """Dead letters that Kafka has acknowledged, by stage and kind (`worker.indexing.dead_letter_reasons`)."""
         self.busy = {stage: Meter() for stage in ("prepare", "prepare-queries", "store")}
-        self._prepares = [self._prepare() for _ in range(PREPARE_THREADS)]
+        self._prepare = self._prepare_step()
         self._prepare_queries = self._query_step(say)
         self.guarded_engine = GuardedEngine(model.engine, model.golden, new_engine=model.new_engine, say=say, clock=time.monotonic)
         self._handoff: BatchHandoff[EmbedBatch, Computed] = BatchHandoff(self.embed_lane.wake)
@@ -112,31 +123,33 @@ class Pipeline:
         self.store = Store(
             sink=sink,
             flights=self.flights,
+            runs=self.runs,
+            ledger=self.log_ledger,
+            masks=str(MASKS_VERSION),
             say=say,
             pause=abandon.wait,
             clock=time.monotonic,
+            wall_ms=_wall_ms,
+            flush_s=settings.index.flush_s,
             most_refused=settings.limits.max_consecutive_rejected,
             fail_point=at,
         )
-        self.answer = Answer(sink=sink, clock=time.monotonic, pause=abandon.wait)
+        self.answer = Answer(sink=sink, reader=self.reader, clock=time.monotonic, pause=abandon.wait)
         self.query_tally: QueryTally = self._prepare_queries.tally
 
     def stages(self, on_crash: Crash) -> list[StageGroup]:
         """Return the stages in the order in which they must end."""
-        prepares = [
-            Stage(f"prepare-{n}", empty(self.prepare_lane, step.step, most=_PREPARE_RECORDS, meter=self.busy["prepare"]), on_crash)
-            for n, step in enumerate(self._prepares, start=1)
-        ]
+        prepared = empty(self.prepare_lane, self._prepare.step, most=_PREPARE_RECORDS, meter=self.busy["prepare"])
+        prepare = Stage("prepare", prepared, on_crash)
         asked = empty(self.query_lane, self._prepare_queries.step, most=_QUERIES_AT_ONCE, meter=self.busy["prepare-queries"])
         queries = Stage("prepare-queries", asked, on_crash)
-        rows = self._settings.milvus.batch_rows
         stores = [
-            Stage(f"store-{n}", empty(self.store_lane, self.store.step, most=rows, meter=self.busy["store"]), on_crash)
+            Stage(f"store-{n}", partial(self.store.body, self.store_lane, self.busy["store"]), on_crash)
             for n in range(1, self._settings.milvus.writers + 1)
         ]
         answer = Stage("answer", lambda: self.answer.body(self.answer_lane), on_crash)
         return [
-            StageGroup([self.prepare_lane, self.query_lane], [*prepares, queries]),
+            StageGroup([self.prepare_lane, self.query_lane], [prepare, queries]),
             StageGroup([self.embed_lane], [Stage("embed", self.embed.body, on_crash), Stage("engine", self._compute.body, on_crash)]),
             StageGroup([self.store_lane, self.answer_lane], [*stores, answer]),
         ]
@@ -169,19 +182,18 @@ class Pipeline:
         self._tokenizers.append(self._connections.model.new_tokenizer())
         return self._tokenizers[-1]
 
-    def _prepare(self) -> Prepare:
+    def _prepare_step(self) -> Prepare:
         settings, model = self._settings, self._connections.model
         tokenizer, prefix = self._new_tokenizer(), model.prepared.document_prefix
-        self.redactors.append(redactor := new_redactor(settings.redact))
-        self.decoders.append(decoder := new_decoder(settings.decode))
         return Prepare(
             ledger=self.log_ledger,
-            redactor=redactor,
-            decoder=decoder,
+            redactor=self.redactor,
+            decoder=self.decoder,
             chunker=new_chunker(settings.mask, settings.decode, model.prepared, tokenizer),
             tokenizer=tokenizer,
             digester=Digester(model.space, prefix),
             document_prefix=prefix,
+            resume=self.resume,
             flights=self.flights,
             levels=self.levels,
             rewrite_found=lambda: self._connections.sink.retention_s is not None,
@@ -197,19 +209,18 @@ class Pipeline:
         return PrepareQueries(
             encoder=encoder,
             reply_topics=frozenset((self._settings.kafka.reply_topic, *self._settings.query.reply_topics)),
-            has_bm25=lambda: self._connections.sink.has_bm25,
             cache=self.levels,
             embed=self.embed_lane,
             answer=self.answer_lane,
             send=self._connections.replies.send,
             clock=time.monotonic,
-            wall_ms=lambda: time.time() * 1000,
+            wall_ms=_wall_ms,
             say=say,
         )
 
     def _keep_s(self) -> float:
         retention_s = self._connections.sink.retention_s
-        return math.inf if retention_s is None else retention_s * _KNOWN_SHARE
+        return math.inf if retention_s is None else retention_s
 
     def _embed_step(self) -> Embed:
         engine = self._connections.model.engine
@@ -236,3 +247,8 @@ class Pipeline:
             receipt.dead_letter_delivered()
 
         self._connections.dead_letters.send(letter, delivered=delivered)
+
+
+def _wall_ms() -> float:
+    """Return milliseconds since 1970."""
+    return time.time() * 1000

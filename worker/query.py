@@ -6,12 +6,12 @@ is JSON over both, and is sent once.
 """
 
 import json
-from typing import Annotated, Literal, NamedTuple, Protocol
+from typing import Annotated, Literal, NamedTuple, Protocol, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from consumers.record import Header
-from sinks.sink import LineFilter
+from sinks.reading.filters import LineFilter
 
 REPLY_TOPIC_HEADER = "kafka_replyTopic"
 CORRELATION_HEADER = "kafka_correlationId"
@@ -19,11 +19,17 @@ MAX_TEXT_CHARACTERS = 4096
 MAX_K = 1000
 MAX_AROUND = 500
 """Most records before a line, and as many after it."""
+MAX_BUCKETS = 1000
+MAX_DEADLINE_MS = 60_000
+"""A query that may wait longer is refused: others wait behind it."""
+TRACE_FIELD = "trace_id"
+"""The field that the filter `trace_id` asks for."""
 _LABEL_CHARACTERS = 256
 _MOST_MS = 1 << 62
 _SHOWN_CHARACTERS = 100
 
 Label = Annotated[str, Field(max_length=_LABEL_CHARACTERS)]
+TemplateId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 TimeMs = Annotated[int, Field(ge=-_MOST_MS, le=_MOST_MS)]
 """Milliseconds since 1970, far inside 64 bits."""
 
@@ -38,7 +44,7 @@ class BadQuery(Exception):
 
 
 class Filters(BaseModel):
-    """Which lines may be hits: a line must match every field that is set."""
+    """Which lines may be hits: a line must match every filter that is set."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -47,14 +53,27 @@ class Filters(BaseModel):
     service: list[Label] = Field(default=[], max_length=100)
     level: list[Label] = Field(default=[], max_length=100)
     topic: list[Label] = Field(default=[], max_length=100)
+    template: list[TemplateId] = Field(default=[], max_length=1000)
+    """Ids of templates: lines of one of them."""
+    fields: dict[Label, Annotated[list[Label], Field(min_length=1, max_length=100)]] = Field(default={}, max_length=16)
+    """Names of kept fields, each with the values of which a line must have one."""
+    trace_id: Label | None = None
+    """The value of the field of that name."""
 
     def as_line_filter(self) -> LineFilter:
-        """Return the same as the sink takes it."""
-        return LineFilter(self.since_ms, self.until_ms, tuple(self.service), tuple(self.level), tuple(self.topic))
+        """Return the same as the reader takes it, but for the templates, which it gets apart."""
+        fields = [(name, value) for name, values in self.fields.items() for value in values]
+        if self.trace_id is not None:
+            fields.append((TRACE_FIELD, self.trace_id))
+        return LineFilter(self.since_ms, self.until_ms, tuple(self.service), tuple(self.level), tuple(self.topic), tuple(fields))
 
 
-Mode = Literal["dense", "bm25", "hybrid"]
+Mode = Literal["dense", "words", "hybrid"]
 """Rank by meaning, by words, or by both."""
+Form = Literal["lines", "templates", "counts"]
+"""What an answer holds: lines, templates with their counts, or counts alone."""
+Grouping = Literal["time", "template", "service", "level", "topic"]
+GROUPINGS: tuple[Grouping, ...] = get_args(Grouping)
 
 
 class Around(BaseModel):
@@ -71,23 +90,28 @@ class Around(BaseModel):
 
 
 class Query(BaseModel):
-    """A valid query: what resembles a text, the most frequent templates, or the lines around a place."""
+    """A valid query: what resembles a text, the most frequent templates, counts, or the lines around a place."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     text: str | None = Field(default=None, min_length=1, max_length=MAX_TEXT_CHARACTERS)
-    """What to look for. A listing of templates by frequency has none, nor has `around`."""
-    form: Literal["lines", "templates"] = Field(default="lines", alias="as")
-    """Whether hits are lines, or templates with their counts."""
+    """What to look for. A listing by frequency has none, nor has `around`; with a filter on templates it may be missing."""
+    form: Form = Field(default="lines", alias="as")
     k: int = Field(default=10, ge=1, le=MAX_K)
     """Most hits."""
     per_template: int | None = Field(default=None, ge=1, le=100)
     """Most lines of one template. Not set: 1, and no bound for a text of identifiers only."""
     mode: Mode | None = None
-    """Not set: `hybrid` where the index has a column for full-text search, else `dense`."""
+    """Not set: `hybrid`, and `words` for a text of identifiers only."""
     filters: Filters = Filters()
     around: Around | None = None
-    deadline_ms: int | None = Field(default=None, ge=1, le=600_000)
+    by: list[Grouping] | None = Field(default=None, min_length=1, max_length=2)
+    """What counts are grouped by. Not set: `time` if there are `buckets`, else `template`."""
+    buckets: int | None = Field(default=None, ge=2, le=MAX_BUCKETS)
+    """At most how many buckets of time."""
+    top: int | None = Field(default=None, ge=1, le=MAX_K)
+    """Counts of how many groups, those with the most lines; buckets of time are no groups."""
+    deadline_ms: int | None = Field(default=None, ge=1, le=MAX_DEADLINE_MS)
     """How long the sender waits: milliseconds after the record's Kafka timestamp, or after the arrival of an HTTP request."""
 
 
@@ -138,28 +162,53 @@ class QueryRequest(NamedTuple):
     requester: Requester
     sent_ms: int = 0
     """When it was sent, in milliseconds since 1970; 0 if unknown."""
+    form: Form | None = None
+    """What its answer must hold, if that follows from where it was sent."""
 
 
-def parse_query(value: bytes | None) -> Query:
-    """Parse a request's value. Raises BadQuery."""
+def parse_query(value: bytes | None, form: Form | None = None) -> Query:
+    """Parse a request's value; `form` is what `as` is then, whether it is given or not. Raises BadQuery."""
     try:
         query = Query.model_validate_json(value or b"")
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         field = ".".join(str(part) for part in first["loc"])[:_SHOWN_CHARACTERS]
         raise BadQuery(field or "query", first["msg"]) from None
+    if form is not None:
+        if "form" in query.model_fields_set and query.form != form:
+            raise BadQuery("as", f"is {form} here")
+        query = query.model_copy(update={"form": form})
     _check_combination(query)
     return query
 
 
 def _check_combination(query: Query) -> None:
-    if query.around is None:
-        if query.text is None and query.form == "lines":
+    """Refuse parts that contradict each other. Raises BadQuery."""
+    if query.form == "counts":
+        _check_counts(query)
+    else:
+        _refuse_set("is for counts only", by=query.by, buckets=query.buckets, top=query.top)
+    if query.around is not None:
+        other_form = None if query.form == "lines" else query.form
+        _refuse_set("cannot be combined with around", text=query.text, mode=query.mode, **{"as": other_form})
+    elif query.text is None:
+        _refuse_set("needs a text", mode=query.mode)
+        if query.form == "lines" and not query.filters.template:
             raise BadQuery("text", "Field required")
-        return
-    for field, is_set in (("text", query.text is not None), ("mode", query.mode is not None), ("as", query.form != "lines")):
-        if is_set:
-            raise BadQuery(field, "cannot be combined with around")
+
+
+def _check_counts(query: Query) -> None:
+    if query.by is not None and len(set(query.by)) < len(query.by):
+        raise BadQuery("by", "names the same twice")
+    if query.by is not None and "time" not in query.by:
+        _refuse_set("needs time among by", buckets=query.buckets)
+
+
+def _refuse_set(reason: str, **fields: object) -> None:
+    """Refuse the first of these fields that is set."""
+    for field, value in fields.items():
+        if value is not None:
+            raise BadQuery(field, reason)
 
 
 def monotonic_deadline_s(query: Query, *, sent_ms: int, now_s: float, wall_ms: float) -> float | None:

@@ -56,9 +56,18 @@ class Service:
     """
 
     def __init__(
-        self, settings: Settings, connections: Connections, *, say: Callable[[str], None], stop: threading.Event | None = None
+        self,
+        settings: Settings,
+        connections: Connections,
+        *,
+        say: Callable[[str], None],
+        stop: threading.Event | None = None,
+        adopt: bool = False,
     ) -> None:
-        """`stop` begins the drain; it may be set already, and is the service's own if not given."""
+        """`stop` begins the drain; it may be set already, and is the service's own if not given.
+
+        `adopt` takes the index over from another consumer group.
+        """
         self.settings = settings
         self.connections = connections
         self.opened = threading.Event()
@@ -95,7 +104,7 @@ class Service:
             on_crash=self.on_crash,
         )
         self.http = self._http_server()
-        self.opener = SinkOpener(connections.sink, self._stop, say=say, on_crash=self.on_crash)
+        self.opener = SinkOpener(connections.sink, self._stop, say=say, on_crash=self.on_crash, adopt=adopt)
 
     def run(self) -> int:
         """Open the sink, start everything, wait for `stop` or a crash, end; returns the exit code. Raises SinkMismatch."""

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 
+from consumers.decode.levels import level_of_name, level_of_number
 from consumers.record import Record
 from consumers.rejection import Rejection
 
@@ -62,6 +63,7 @@ class LogEntry(NamedTuple):
     time_ms: int
     service: str
     level: str
+    """One of `consumers.decode.levels.LEVELS`, or empty."""
 
 
 class Decoder:
@@ -162,8 +164,17 @@ def _entry_of(record: Record, sub: int, fields: Mapping[str, Any]) -> LogEntry:
         strip_line_end(text),
         record.time_ms,
         _first_text(fields, SERVICE_FIELDS) or "",
-        _first_text(fields, LEVEL_FIELDS) or "",
+        _level_of(fields),
     )
+
+
+def _level_of(fields: Mapping[str, Any]) -> str:
+    """Return the level of an entry: the first name that is one, else what a number says."""
+    for name in LEVEL_FIELDS:
+        found = _first_text(fields, (name,))
+        if found and (level := level_of_name(found)):
+            return level
+    return level_of_number(fields)
 
 
 def _render(fields: Mapping[str, Any]) -> str:

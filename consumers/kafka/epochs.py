@@ -1,4 +1,4 @@
-"""Tracks the epoch of each topic, which distinguishes a re-created topic from its predecessor (design: row ids).
+"""Tracks the epoch of each topic, which distinguishes a re-created topic from its predecessor (design: line ids).
 
 `consumers.kafka` asks for the epoch of each record, and whether a position may still be committed. Kafka does not report that a topic
 was deleted and re-created: the client continues at the old position after a pause of 0.5 s. So an answer is valid only for records that

@@ -1,4 +1,4 @@
-"""Chunking: splits texts that do not fit the model or the column; the chunks, joined in order, are the text.
+"""Chunking: splits texts that do not fit the model or a block; the chunks, joined in order, are the text.
 
 Prepare passes in whole lists; masks and token counts are plain callables. Nearly every log line fits, so the common path is one mask call
 and one length check for each line. The raw text is split, and each piece is masked before it is checked, because a mask changes the number
@@ -45,7 +45,7 @@ class Chunker:
         max_text_bytes: int,
         max_chunks: int,
     ) -> None:
-        """`max_tokens` includes `overhead_tokens` (special tokens and prefix); `max_text_bytes` is the column's limit."""
+        """`max_tokens` includes `overhead_tokens` (special tokens and prefix); `max_text_bytes` is what the index takes of one piece."""
         self._mask = mask
         self._count_tokens = count_tokens
         self._max_tokens = max_tokens

@@ -1,4 +1,4 @@
-"""The only file that knows pymilvus: connect, create, upsert, query, search, each with a time-out and one kind of failure.
+"""The only file that knows pymilvus: connect, create, insert, query, search, each with a time-out and one kind of failure.
 
 Callers are the sink's other files. Every method raises `MilvusFault` and nothing of pymilvus's or grpc's. pymilvus
 repeats a failed call for about 210 s unless it gets a time-out, so every call has one, and rate limits are never
@@ -9,7 +9,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import grpc
 from pymilvus import DataType, Function, FunctionType, MilvusClient, MilvusException
@@ -17,29 +17,44 @@ from pymilvus.exceptions import ConnectionConfigException
 from pymilvus.grpc_gen import milvus_pb2
 
 from sinks.milvus.faults import MilvusFault
-from sinks.milvus.fields import VECTOR_KINDS, CollectionFound, Field, Kind, Layout, collection_found
+from sinks.milvus.fields import ARRAY_ITEMS, VECTOR_KINDS, CollectionFound, Field, Kind, Layout, collection_found
 from sinks.milvus.packing import ColumnValues, Wanted, fill, wanted_values
-from sinks.milvus.searching import Hit
 from sinks.sink import SinkMismatch
 
 _TYPES: dict[Kind, DataType] = {
     "varchar": DataType.VARCHAR,
     "int64": DataType.INT64,
     "int32": DataType.INT32,
+    "varchars": DataType.ARRAY,
+    "int64s": DataType.ARRAY,
+    "int32s": DataType.ARRAY,
     "vector": DataType.FLOAT_VECTOR,
     "float16": DataType.FLOAT16_VECTOR,
     "bfloat16": DataType.BFLOAT16_VECTOR,
     "int8": DataType.INT8_VECTOR,
     "sparse": DataType.SPARSE_FLOAT_VECTOR,
 }
+_IN_KEY_ORDER = {"iterator": "True", "reduce_stop_for_best": "True"}
+"""What pymilvus's own iterators send: servers from 2.4 on then answer a limited query in the order of keys; older ones always do."""
 _NEVER_MS = 2**31 - 1
 _CONNECT_AGAIN_MS = 5_000
 """gRPC's own pauses between two tries to connect grow to two minutes, and until the next one every call fails, however well all is."""
 
 
+class Hit(NamedTuple):
+    """One row found by vector.
+
+    Thread: any.
+    """
+
+    key: str
+    score: float
+    row: Mapping[str, Any]
+
+
 def type_name(kind: Kind) -> str:
     """Milvus's name of one of our kinds."""
-    return str(_TYPES[kind].name)
+    return f"ARRAY<{type_name(ARRAY_ITEMS[kind])}>" if kind in ARRAY_ITEMS else str(_TYPES[kind].name)
 
 
 def silence() -> None:
@@ -117,21 +132,34 @@ class Client:
         with _faults("alter"):
             self._milvus.alter_collection_properties(collection, dict(properties), timeout=self._timeout_s)
 
-    def create(self, layout: Layout, properties: Mapping[str, str]) -> None:
-        """Create an empty collection without an index."""
+    def create(self, layout: Layout, properties: Mapping[str, str], *, maps_files: bool = False) -> None:
+        """Create an empty collection of one shard without an index; `maps_files`: some of its columns stay on disk."""
         schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
         for field in layout.fields:
-            size = "max_length" if field.kind == "varchar" else "dim" if field.kind in VECTOR_KINDS else ""
-            options: dict[str, Any] = {size: field.limit} if size else {}
+            options: dict[str, Any] = {}
+            if field.kind == "varchar":
+                options["max_length"] = field.limit
+            elif field.kind in VECTOR_KINDS:
+                options["dim"] = field.limit
+            elif field.kind in ARRAY_ITEMS:
+                options |= {"element_type": _TYPES[ARRAY_ITEMS[field.kind]], "max_capacity": field.limit}
+                options |= {"max_length": field.item_bytes} if field.item_bytes else {}
             if field.computed_from:
                 source, name = field.computed_from, f"bm25_{field.computed_from}"
                 schema.add_function(Function(name, FunctionType.BM25, input_field_names=[source], output_field_names=[field.name]))
             if field.name in [one.computed_from for one in layout.fields]:
                 options["enable_analyzer"] = True
-            schema.add_field(field.name, _TYPES[field.kind], is_primary=field.key, is_partition_key=field.partition_key, **options)
+            if maps_files and field.stays_on_disk:
+                options["mmap_enabled"] = True
+            schema.add_field(field.name, _TYPES[field.kind], is_primary=field.key, **options)
         with _faults("create"):
             self._milvus.create_collection(
-                layout.name, schema=schema, properties=dict(properties), consistency_level=self._consistency, timeout=self._timeout_s
+                layout.name,
+                schema=schema,
+                properties=dict(properties),
+                num_shards=1,
+                consistency_level=self._consistency,
+                timeout=self._timeout_s,
             )
 
     def index_of(self, collection: str, field: str) -> tuple[str, str] | None:
@@ -163,26 +191,24 @@ class Client:
         with _faults("flush"):
             self._milvus.flush(collection, timeout=self._write_timeout_s)
 
+    def insert(self, layout: Layout, columns: Sequence[ColumnValues]) -> int:
+        """Write one batch of rows that are not there yet, given as `upsert` takes it; returns how many rows Milvus counted."""
+        request = self._filled(milvus_pb2.InsertRequest(collection_name=layout.name, num_rows=len(columns[0])), layout, columns)
+        with _faults("insert"):
+            connection = self._milvus._get_connection()  # noqa: SLF001 (the only way to a ready-made request)
+            answer = connection.batch_insert(layout.name, [], insert_param=request, **self._ready_made())
+        return int(answer.insert_count)
+
     def upsert(self, layout: Layout, columns: Sequence[ColumnValues]) -> int:
         """Write one batch, given as one column for each written field of the layout; returns how many rows Milvus counted.
 
         The request is built here and handed over ready-made: pymilvus's own way from rows to columns visits every value
         in Python, and made storing three times slower. Raises ValueError for an integer that does not fit its column.
         """
-        request = milvus_pb2.UpsertRequest(collection_name=layout.name, num_rows=len(columns[0]))
-        for field, values in zip(layout.written, columns, strict=True):
-            fill(request.fields_data.add(type=int(_TYPES[field.kind]), field_name=field.name), field, values)
+        request = self._filled(milvus_pb2.UpsertRequest(collection_name=layout.name, num_rows=len(columns[0])), layout, columns)
         with _faults("upsert"):
-            connection = self._milvus._get_connection()  # noqa: SLF001 (the only way to a ready-made request)
-            answer = connection.upsert(
-                layout.name,
-                [],
-                upsert_param=request,
-                schema={"fields": []},
-                timeout=self._write_timeout_s,
-                retry_on_rate_limit=False,
-                context=self._milvus._generate_call_context(),  # noqa: SLF001
-            )
+            connection = self._milvus._get_connection()  # noqa: SLF001 (as in `insert`)
+            answer = connection.upsert(layout.name, [], upsert_param=request, **self._ready_made())
         return int(answer.upsert_count)
 
     def delete(self, collection: str, expression: str) -> None:
@@ -197,34 +223,35 @@ class Client:
         columns: Sequence[str],
         *,
         limit: int | None = None,
-        timeout_s: float | None = None,
-        strong: bool = False,
+        consistency: str | None = None,
+        in_key_order: bool = False,
     ) -> list[dict[str, Any]]:
-        """Return rows that match, in no particular order; without a limit the expression itself must bound them."""
-        bound = {} if limit is None else {"limit": limit}
+        """Return rows that match, in no particular order; without a limit the expression itself must bound them.
+
+        `in_key_order`: those with the lowest keys; perhaps fewer than the limit, but none only if there are no more. Not in a local folder.
+        """
+        bound = ({} if limit is None else {"limit": limit}) | (_IN_KEY_ORDER if in_key_order else {})
         with _faults("query"):
             rows = self._milvus.query(
                 collection,
                 filter=expression,
                 output_fields=list(columns),
-                consistency_level="Strong" if strong else self._consistency,
-                timeout=self._timeout_s if timeout_s is None else timeout_s,
+                consistency_level=consistency or self._consistency,
+                timeout=self._timeout_s,
                 retry_on_rate_limit=False,
                 **bound,
             )
         return cast("list[dict[str, Any]]", list(rows))
 
     def search(
-        self, layout: Layout, wanted: Wanted, limit: int, columns: Sequence[str], params: Mapping[str, Any], expression: str = ""
+        self, layout: Layout, field: Field, wanted: Wanted, limit: int, columns: Sequence[str], params: Mapping[str, Any]
     ) -> list[list[Hit]]:
         """Return the rows nearest to each vector, or by BM25 to each text, nearest first; their scores are what the metric gives."""
-        field = layout.vector
         with _faults("search"):
             answers = self._milvus.search(
                 layout.name,
                 data=wanted_values(wanted, field.kind),
                 anns_field=field.name,
-                filter=expression,
                 search_params={"metric_type": field.metric, "params": dict(params)},
                 limit=limit,
                 output_fields=list(columns),
@@ -232,12 +259,12 @@ class Client:
                 timeout=self._timeout_s,
                 retry_on_rate_limit=False,
             )
-        key = layout.fields[0].name  # servers before 2.4 do not say it, and then pymilvus calls it `id`
+        key = layout.key  # servers before 2.4 do not say it, and then pymilvus calls it `id`
         return [[Hit(str(hit[key if key in hit else "id"]), float(hit["distance"]), hit["entity"]) for hit in hits] for hits in answers]
 
     def count(self, collection: str, expression: str = "") -> int:
         """Count live rows that match, exactly (Strong)."""
-        rows = self.query(collection, expression, ["count(*)"], strong=True)
+        rows = self.query(collection, expression, ["count(*)"], consistency="Strong")
         return int(rows[0]["count(*)"])
 
     def rows_written(self, collection: str) -> int:
@@ -248,3 +275,12 @@ class Client:
     def close(self) -> None:
         """Close the connection; safe to call twice."""
         self._milvus.close()
+
+    def _filled(self, request: Any, layout: Layout, columns: Sequence[ColumnValues]) -> Any:  # noqa: ANN401 (messages of pymilvus's)
+        for field, values in zip(layout.written, columns, strict=True):
+            fill(request.fields_data.add(type=int(_TYPES[field.kind]), field_name=field.name), field, values)
+        return request
+
+    def _ready_made(self) -> dict[str, Any]:
+        context = self._milvus._generate_call_context()  # noqa: SLF001 (as in `insert`)
+        return {"schema": {"fields": []}, "timeout": self._write_timeout_s, "retry_on_rate_limit": False, "context": context}

@@ -1,19 +1,23 @@
-"""Create both collections, or check what is there field by field.
+"""Create a collection, or check what is there: whose index it is, and each of its fields.
 
-Called by the sink's `open`. Promises that after `ensure` a collection has our columns, our vector's index, and vectors of
-our embedding space; or raises `SinkMismatch` with one line that names the collection, the field, what is there, and what was expected.
+Called when the sink opens. Promises that after `ensure` a collection has our columns and our vectors' indexes and is loaded; a difference
+is a `SinkMismatch` of one line that names the collection, the field, what is there, and what was expected.
 """
 
 import json
 import re
+from collections.abc import Mapping
 
 from sinks.milvus.backend import Backend, build_params
 from sinks.milvus.client import Client, type_name
 from sinks.milvus.faults import MilvusFault
 from sinks.milvus.fields import (
+    ARRAY_ITEMS,
+    GROUP_PROPERTY,
+    LAYOUT,
+    LAYOUT_PROPERTY,
     SPACE_PARTS_PROPERTY,
     SPACE_PROPERTY,
-    TTL_PROPERTY,
     VECTOR_KINDS,
     CollectionFound,
     Field,
@@ -23,8 +27,10 @@ from sinks.milvus.settings import VectorSpace
 from sinks.sink import SinkMismatch
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,200}")
-_REFUSED = 1_100
-"""Milvus's "invalid parameter"."""
+_REFUSED = (6, 1_100)
+"""Milvus Lite's "illegal argument", Milvus's "invalid parameter"."""
+_FIRST_LAYOUT = {"id", "template", "text", "time"}
+"""Columns of the first layout's lines."""
 
 
 def check_name(collection: str) -> None:
@@ -33,33 +39,36 @@ def check_name(collection: str) -> None:
         raise SinkMismatch(f"Milvus collection {collection!r}: a name is letters, digits and underscores, and begins with no digit")
 
 
-def ensure(client: Client, layout: Layout, space: VectorSpace, capable: Backend, ttl_s: int | None, *, create: bool) -> CollectionFound:
-    """Create the collection when it is missing, check it when it is there, then load it; returns it as it is now.
+def properties(space: VectorSpace, group: str) -> dict[str, str]:
+    """Return what a new collection remembers of who made it."""
+    return {
+        LAYOUT_PROPERTY: LAYOUT,
+        SPACE_PROPERTY: space.id,
+        SPACE_PARTS_PROPERTY: json.dumps(dict(space.parts)),
+        GROUP_PROPERTY: group,
+    }
 
-    Rows go `ttl_s` after their last write (0: never; None: as it is there); a present collection is told when it has another value.
-    Without `create` nothing is created or altered. Raises SinkMismatch, or MilvusFault when Milvus does not answer.
+
+def ensure(client: Client, layout: Layout, capable: Backend, *, create: Mapping[str, str] | None) -> CollectionFound:
+    """Create the collection with these properties when it is missing, check its fields when it is there, then load it.
+
+    Without properties nothing is created. Returns it as it is now. Raises SinkMismatch, or MilvusFault when Milvus does not answer.
     """
     found = client.describe(layout.name)
     if found is None:
-        if not create:
+        if create is None:
             raise SinkMismatch(f"Milvus collection {layout.name!r} does not exist; nothing has been indexed yet")
-        found = _create(client, layout, space, ttl_s or 0)
-    check_collection(layout, found, space)
-    if create and ttl_s is not None and found.ttl_s != ttl_s:
-        client.alter(layout.name, {TTL_PROPERTY: str(ttl_s)})
-        found = found._replace(properties={**found.properties, TTL_PROPERTY: str(ttl_s)})
-    index = _ensure_index(client, layout, capable, create=create)
+        found = _create(client, layout, capable, create)
+    check_collection(layout, found)
+    indexes = [_ensure_index(client, layout, vector, capable, create=create is not None) for vector in layout.vectors]
     client.load(layout.name)
-    return found._replace(index_type=index)
+    return found._replace(index_type=indexes[0])
 
 
-def _create(client: Client, layout: Layout, space: VectorSpace, ttl_s: int) -> CollectionFound:
+def _create(client: Client, layout: Layout, capable: Backend, kept: Mapping[str, str]) -> CollectionFound:
     """Create a collection, unless somebody else does at the same moment; returns what is there then."""
-    properties = {SPACE_PROPERTY: space.id, SPACE_PARTS_PROPERTY: json.dumps(dict(space.parts))}
-    if ttl_s:
-        properties[TTL_PROPERTY] = str(ttl_s)
     try:
-        client.create(layout, properties)
+        client.create(layout, kept, maps_files=capable.maps_files)
     except MilvusFault:
         found = client.describe(layout.name)
         if found is None:
@@ -71,12 +80,13 @@ def _create(client: Client, layout: Layout, space: VectorSpace, ttl_s: int) -> C
     return found
 
 
-def _ensure_index(client: Client, layout: Layout, capable: Backend, *, create: bool) -> str:
-    """Check the vector's index and return its type; an empty collection without one is a creation that was cut short, and is finished."""
-    vector = layout.vector
+def _ensure_index(client: Client, layout: Layout, vector: Field, capable: Backend, *, create: bool) -> str:
+    """Check a vector's index and return its type; an empty collection without one is a creation that was cut short, and is finished."""
     found = client.index_of(layout.name, vector.name)
     if found is None and create and client.rows_written(layout.name) == 0:
-        _create_indexes(client, layout, capable)
+        _create_index(client, layout, vector)
+        if vector == layout.vectors[-1] and capable.scalar_index:
+            _index_scalars(client, layout, capable.scalar_index)
         return vector.index_type
     index, metric = found or ("none", "none")
     if metric != vector.metric:
@@ -86,33 +96,56 @@ def _ensure_index(client: Client, layout: Layout, capable: Backend, *, create: b
     return index
 
 
-def _create_indexes(client: Client, layout: Layout, capable: Backend) -> None:
-    """Create the vector's index and those of the scalars that filters name."""
-    vector = layout.vector
+def _create_index(client: Client, layout: Layout, vector: Field) -> None:
     try:
-        client.index(layout.name, vector, vector.index_type, build_params(vector.index_type, vector.limit))
+        client.index(layout.name, vector, vector.index_type, {} if vector.computed_from else build_params(vector.index_type, vector.limit))
     except MilvusFault as fault:
-        if fault.code != _REFUSED:
+        if fault.code not in _REFUSED:
             raise
         raise SinkMismatch(
             f"Milvus collection {layout.name!r}, field {vector.name!r}: {vector.index_type} is refused: {fault.reason}"
         ) from None
-    for field in layout.fields if capable.scalar_index else ():
-        if field.indexed:
-            client.index(layout.name, field, str(capable.scalar_index))
 
 
-def check_collection(layout: Layout, found: CollectionFound, space: VectorSpace) -> None:
-    """Raise SinkMismatch for the first difference between what is there and what must be."""
+def _index_scalars(client: Client, layout: Layout, index_type: str) -> None:
+    """Index what filters name. A server that has no index for arrays (the first ones of 2.4) looks through all of them instead."""
     for field in layout.fields:
-        _check_field(layout, field, found)
-    strangers = [name for name, there in found.fields.items() if name not in layout.names and not there.optional]
-    if strangers:
-        raise SinkMismatch(f"Milvus collection {layout.name!r}, field {strangers[0]!r}: every row would need it, expected no such field")
+        try:
+            if field.indexed:
+                client.index(layout.name, field, index_type)
+        except MilvusFault as fault:
+            if field.kind not in ARRAY_ITEMS or fault.code not in _REFUSED:
+                raise
+
+
+def check_owner(found: CollectionFound, space: VectorSpace, group: str, *, adopt: bool) -> None:
+    """Raise SinkMismatch unless these blocks are of our layout, our embedding space and, unless we `adopt` them, our consumer group."""
+    layout = found.properties.get(LAYOUT_PROPERTY)
+    if layout is None and found.fields.keys() >= _FIRST_LAYOUT:
+        raise SinkMismatch(
+            f"Milvus collection {found.name!r} is an index of the first layout, with a row per line: this version stores blocks of lines; "
+            "set milvus.collection to a new name and index again (Kafka still has the lines), then drop the old collection"
+        )
+    if layout != LAYOUT:
+        raise SinkMismatch(
+            f"Milvus collection {found.name!r} has layout {layout or 'unknown'}, this version reads and writes layout {LAYOUT}; "
+            "set milvus.collection to a new name"
+        )
+    check_space(found, space)
+    owner = found.properties.get(GROUP_PROPERTY)
+    if owner != group and not adopt:
+        raise SinkMismatch(
+            f"Milvus collection {found.name!r} is the index of consumer group {owner!r}, this worker's group is {group!r} and would "
+            "store every line a second time; set milvus.collection to a new name, or take the index over with --adopt"
+        )
+
+
+def check_space(found: CollectionFound, space: VectorSpace) -> None:
+    """Raise SinkMismatch unless a collection is of our embedding space."""
     there = found.properties.get(SPACE_PROPERTY)
     if there != space.id:
         raise SinkMismatch(
-            f"Milvus collection {layout.name!r}: its vectors are of embedding space {there or 'unknown'}, this worker's are of {space.id}"
+            f"Milvus collection {found.name!r}: its vectors are of embedding space {there or 'unknown'}, this worker's are of {space.id}"
             f"{_difference(found, space)}; use another collection or the model that filled this one"
         )
 
@@ -128,6 +161,15 @@ def _difference(found: CollectionFound, space: VectorSpace) -> str:
     return f" ({told})" if told else ""
 
 
+def check_collection(layout: Layout, found: CollectionFound) -> None:
+    """Raise SinkMismatch for the first difference between the columns that are there and those that must be."""
+    for field in layout.fields:
+        _check_field(layout, field, found)
+    strangers = [name for name, there in found.fields.items() if name not in layout.names and not there.optional]
+    if strangers:
+        raise SinkMismatch(f"Milvus collection {layout.name!r}, field {strangers[0]!r}: every row would need it, expected no such field")
+
+
 def _check_field(layout: Layout, field: Field, found: CollectionFound) -> None:
     there = found.fields.get(field.name)
     if there is None:
@@ -139,11 +181,13 @@ def _check_field(layout: Layout, field: Field, found: CollectionFound) -> None:
     if there.type != type_name(field.kind):
         raise _mismatch(layout, field, "type", there.type, type_name(field.kind))
     if field.limit and there.limit != field.limit:
-        raise _mismatch(layout, field, "dim" if field.kind in VECTOR_KINDS else "max_length", str(there.limit), str(field.limit))
+        raise _mismatch(layout, field, _name_of_limit(field), str(there.limit), str(field.limit))
     if there.computed_from != field.computed_from:
         raise _mismatch(layout, field, "BM25 function", _source(there.computed_from), _source(field.computed_from))
-    if there.partition_key != field.partition_key:
-        raise _mismatch(layout, field, "partition key", _yes(there.partition_key), _yes(field.partition_key))
+
+
+def _name_of_limit(field: Field) -> str:
+    return "dim" if field.kind in VECTOR_KINDS else "max_capacity" if field.kind in ARRAY_ITEMS else "max_length"
 
 
 def _source(column: str) -> str:

@@ -12,7 +12,7 @@ _READ_REASON_CHARS = 160
 """A server quotes what it cannot read: a user's filter is not to be spread over logs and replies."""
 _VALUE_CODES = frozenset({1, 6, 1100})
 """Milvus Lite's "illegal argument" (6), Milvus's "invalid parameter" (1100), older servers' "unexpected" (1)."""
-_VALUE_PHRASES = ("exceeds max length", "exceeds max_length")
+_VALUE_PHRASES = ("exceeds max length", "exceeds max_length", "exceeds max capacity", "exceeds max_capacity")
 _SIZE_PHRASES = ("RESOURCE_EXHAUSTED", "larger than max", "too large", "maxOutputSize")
 """gRPC's status for a message above a limit, the words of it and of the queues behind a server, and a server's setting for answers."""
 

@@ -1,24 +1,44 @@
-"""What the two collections look like, in our own words; `client.py` translates them for pymilvus.
+"""What the collections look like, in our own words; `client.py` translates them for pymilvus.
 
-The columns are those of `sinks.row`, in the same order, so that rows turn into columns by transposing them.
+The blocks here are a server's; a local folder keeps them in collections of its own (`lite_blocks`).
 """
 
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from sinks.row import ID_BYTES, LEVEL_BYTES, SERVICE_BYTES, TEXT_BYTES, TOPIC_BYTES
+from sinks.line import LEVEL_BYTES, SERVICE_BYTES
+from sinks.row import TEMPLATE_TEXT_BYTES
 
-DIGEST_BYTES = 32
+ID_BYTES = 400
+TOPIC_BYTES = 256
+EPOCH_BYTES = 64
+RUN_BYTES = 32
+COLUMN_BYTES = 65_535
+"""Most bytes of a head, and of each of a block's encoded columns: no Milvus takes more in a VARCHAR."""
+MOST_TEMPLATES = 1_024
+MOST_WORDS = 4_096
+MOST_SERVICES = 256
+MOST_LEVELS = 64
+TEMPLATE_BYTES = 32
 PAD_DIM = 2
+SPACE_DIGITS = 8
+"""So many of the embedding space's digits are in the name of the templates' collection."""
+
+LAYOUT = "2"
+LAYOUT_PROPERTY = "vectail.layout"
 SPACE_PROPERTY = "vectail.space"
 SPACE_PARTS_PROPERTY = "vectail.space_parts"
+GROUP_PROPERTY = "vectail.group"
+TTL_SINCE_PROPERTY = "vectail.ttl_since"
+"""When the lifetime of blocks was last changed while templates lived longer than they should: seconds since 1970."""
 TTL_PROPERTY = "collection.ttl.seconds"
 """Milvus's own name; counted from a row's last write, 0 or absent is never."""
 
-Kind = Literal["varchar", "int64", "int32", "vector", "float16", "bfloat16", "int8", "sparse"]
-"""`vector` is one of float32; `sparse` one that Milvus computes."""
+Kind = Literal["varchar", "int64", "int32", "varchars", "int64s", "int32s", "vector", "float16", "bfloat16", "int8", "sparse"]
+"""With an `s`: arrays. `vector` is one of float32; `sparse` one that Milvus computes."""
 Metric = Literal["COSINE", "IP", "L2", "BM25"]
 VECTOR_KINDS = ("vector", "float16", "bfloat16", "int8")
+ARRAY_ITEMS: Mapping[Kind, Kind] = {"varchars": "varchar", "int64s": "int64", "int32s": "int32"}
 
 
 class Field(NamedTuple):
@@ -30,7 +50,7 @@ class Field(NamedTuple):
     name: str
     kind: Kind
     limit: int = 0
-    """Most bytes of a varchar, dimensions of a vector, else 0."""
+    """Most bytes of a varchar, most items of an array, dimensions of a vector, else 0."""
     key: bool = False
     metric: Metric | None = None
     """Of a vector; None for everything else."""
@@ -42,11 +62,14 @@ class Field(NamedTuple):
     """Whether an index of another type will do as well."""
     computed_from: str = ""
     """The column that Milvus computes this one from, by BM25; empty for what rows bring along."""
-    partition_key: bool = False
+    item_bytes: int = 0
+    """Most bytes of a varchar in an array."""
+    stays_on_disk: bool = False
+    """Mapped from files instead of held in memory where the backend can do it."""
 
 
 class Layout(NamedTuple):
-    """One collection as it must be; the last field is its vector, and no collection has two.
+    """One collection as it must be; its vectors come last.
 
     Thread: any.
     """
@@ -60,9 +83,24 @@ class Layout(NamedTuple):
         return tuple(field.name for field in self.fields)
 
     @property
+    def key(self) -> str:
+        """Name of the primary key, the first column."""
+        return self.fields[0].name
+
+    @property
+    def vectors(self) -> tuple[Field, ...]:
+        """The vector columns; every collection has at least one."""
+        return tuple(field for field in self.fields if field.metric is not None)
+
+    @property
     def vector(self) -> Field:
-        """The one vector column."""
-        return self.fields[-1]
+        """The vector column that rows bring along."""
+        return next(field for field in self.vectors if not field.computed_from)
+
+    @property
+    def words(self) -> Field | None:
+        """The column that BM25 computes, if there is one."""
+        return next((field for field in self.vectors if field.computed_from), None)
 
     @property
     def written(self) -> tuple[Field, ...]:
@@ -77,14 +115,13 @@ class FieldFound(NamedTuple):
     """
 
     type: str
-    """Milvus's name of the type, such as `VARCHAR`."""
+    """Milvus's name of the type, such as `VARCHAR`; of an array `ARRAY<INT64>`."""
     limit: int
     key: bool
     optional: bool
     """Rows may leave it out: nullable, has a default, or is computed by a function."""
     computed_from: str = ""
     """The column that a BM25 function makes it from."""
-    partition_key: bool = False
 
 
 class CollectionFound(NamedTuple):
@@ -105,7 +142,11 @@ class CollectionFound(NamedTuple):
     @property
     def ttl_s(self) -> int:
         """After how many seconds a row goes; 0 is never."""
-        said = self.properties.get(TTL_PROPERTY, "0")
+        return self.number(TTL_PROPERTY)
+
+    def number(self, name: str) -> int:
+        """Return a property that is a number, 0 without one."""
+        said = self.properties.get(name, "0")
         return max(int(said), 0) if said.removeprefix("-").isdecimal() else 0
 
 
@@ -116,13 +157,14 @@ def collection_found(described: Mapping[str, Any]) -> CollectionFound:
     fields = {}
     for field in described["fields"]:
         params = field.get("params", {})
+        kind, item = str(field["type"].name), field.get("element_type")
+        limit = params.get("max_capacity") if kind == "ARRAY" else params.get("max_length", params.get("dim"))
         fields[str(field["name"])] = FieldFound(
-            str(field["type"].name),
-            int(params.get("max_length", params.get("dim", 0))),
+            f"ARRAY<{getattr(item, 'name', item)}>" if kind == "ARRAY" else kind,
+            int(limit or 0),
             key=bool(field.get("is_primary")),
             optional=bool(field.get("nullable")) or field.get("default_value") is not None or bool(field.get("is_function_output")),
             computed_from=sources.get(field["name"], ""),
-            partition_key=bool(field.get("is_partition_key")),
         )
     properties = {str(name): str(value) for name, value in described.get("properties", {}).items()}
     return CollectionFound(
@@ -130,37 +172,49 @@ def collection_found(described: Mapping[str, Any]) -> CollectionFound:
     )
 
 
-def templates_layout(collection: str, dim: int, *, kind: Kind = "vector", index_type: str = "FLAT", any_index: bool = True) -> Layout:
-    """Columns of `TemplateRow`, the vector moved to the end."""
+def templates_name(collection: str, space: str) -> str:
+    """Return the name of the templates' collection: a worker with another model cannot write into it."""
+    return f"{collection}_templates_{''.join(one if one.isascii() and one.isalnum() else '_' for one in space[:SPACE_DIGITS])}"
+
+
+def templates_layout(
+    collection: str, space: str, dim: int, *, kind: Kind = "vector", index_type: str = "FLAT", any_index: bool = True, bm25: bool = False
+) -> Layout:
+    """Columns of `TemplateRow`, the vector moved to the end; `sparse` is the BM25 function of `text`."""
+    sparse = Field("sparse", "sparse", metric="BM25", index_type="SPARSE_INVERTED_INDEX", computed_from="text")
     return Layout(
-        f"{collection}_templates",
+        templates_name(collection, space),
         (
-            Field("digest", "varchar", DIGEST_BYTES, key=True),
-            Field("text", "varchar", TEXT_BYTES),
+            Field("template", "varchar", TEMPLATE_BYTES, key=True),
+            Field("text", "varchar", TEMPLATE_TEXT_BYTES),
             Field("vector", kind, dim, metric="COSINE", index_type=index_type, any_index=any_index),
+            *((sparse,) if bm25 else ()),
         ),
     )
 
 
-def lines_layout(collection: str, *, bm25: bool = False, partition_key: str = "") -> Layout:
-    """Columns of `LineRow`, and `sparse`, the BM25 function of `text`; where there is none, a constant `pad` in its place.
-
-    Milvus cannot load a collection without a vector (design: sink).
-    """
-    sparse = Field("sparse", "sparse", metric="BM25", index_type="SPARSE_INVERTED_INDEX", computed_from="text")
-    fields = (
-        Field("id", "varchar", ID_BYTES, key=True),
-        Field("template", "varchar", DIGEST_BYTES, indexed=True),
-        Field("text", "varchar", TEXT_BYTES),
-        Field("time", "int64", indexed=True),
-        Field("service", "varchar", SERVICE_BYTES),
-        Field("level", "varchar", LEVEL_BYTES),
-        Field("topic", "varchar", TOPIC_BYTES),
-        Field("partition", "int32"),
-        Field("offset", "int64"),
-        Field("sub", "int32"),
-        Field("chunk", "int32"),
-        Field("chunks", "int32"),
-        sparse if bm25 else Field("pad", "vector", PAD_DIM, metric="L2"),
+def blocks_layout(collection: str) -> Layout:
+    """Columns of a block on a server; `pad` is there because Milvus cannot load a collection without a vector (design: sink)."""
+    return Layout(
+        collection,
+        (
+            Field("id", "varchar", ID_BYTES, key=True),
+            Field("topic", "varchar", TOPIC_BYTES, indexed=True),
+            Field("epoch", "varchar", EPOCH_BYTES),
+            Field("partition", "int32", indexed=True),
+            Field("first_offset", "int64", indexed=True),
+            Field("last_offset", "int64", indexed=True),
+            Field("first_ms", "int64", indexed=True),
+            Field("last_ms", "int64", indexed=True),
+            Field("lines", "int32"),
+            Field("head", "varchar", COLUMN_BYTES, stays_on_disk=True),
+            Field("templates", "int64s", MOST_TEMPLATES, indexed=True),
+            Field("words", "int32s", MOST_WORDS, indexed=True),
+            Field("services", "varchars", MOST_SERVICES, indexed=True, item_bytes=SERVICE_BYTES),
+            Field("levels", "varchars", MOST_LEVELS, indexed=True, item_bytes=LEVEL_BYTES),
+            Field("places", "varchar", COLUMN_BYTES, stays_on_disk=True),
+            Field("texts", "varchar", COLUMN_BYTES, stays_on_disk=True),
+            Field("fields", "varchar", COLUMN_BYTES, stays_on_disk=True),
+            Field("pad", "vector", PAD_DIM, metric="L2"),
+        ),
     )
-    return Layout(collection, tuple(field._replace(partition_key=field.name == partition_key) for field in fields))

@@ -4,7 +4,7 @@ Used by the sink's door and, through it, by its reader. For a local folder: one 
 (a folder that goes on after one loses rows that it has acknowledged). Reads never wait for a write; a flush keeps them out for its time.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from sinks.milvus.client import Client
@@ -13,11 +13,12 @@ from sinks.milvus.fields import Layout
 from sinks.milvus.lite import LocalMilvus
 from sinks.milvus.packing import ColumnValues
 from sinks.milvus.turns import Turns
-from sinks.milvus.writing import upsert_in_parts
+from sinks.milvus.writing import size_bytes, write_in_parts
 from sinks.sink import SinkBroken, SinkBusy
 
-_MEMORY_ROWS = 32_000
-"""A local folder writes rows from memory out to a segment when it has so many: 55 µs a row, in which nothing else happens."""
+_MEMORY_BYTES = 6_000_000
+"""So many bytes of rows in memory are written out to a segment. Beyond 16 MB a local folder would do it in the middle of an insert, and
+meanwhile readers would find none of them."""
 
 
 class Lending:
@@ -33,12 +34,13 @@ class Lending:
         self._client: Client | None = None
         self._turns = Turns(local=False)
         self._memory_rows: dict[str, int] = {}
+        self._memory_bytes: dict[str, int] = {}
         self._wished_rows: dict[str, int] = {}
 
     def open(self, local: LocalMilvus | None, connect: Callable[[], Client]) -> Client:
         """Hold a local folder, or none, and a connection. Raises what `connect` does; then `close` lets go of the folder."""
         self.local, self._turns = local, Turns(local=local is not None)
-        self._memory_rows, self._wished_rows = {}, {}
+        self._memory_rows, self._memory_bytes, self._wished_rows = {}, {}, {}
         self._client = connect()
         return self._client
 
@@ -56,15 +58,18 @@ class Lending:
         with self._turns.write() if write else self._turns.read(), self._refusals(write=write):
             yield self.check()
 
-    def upsert(self, layout: Layout, batches: Iterable[tuple[ColumnValues, ...]]) -> None:
+    def upsert(self, layout: Layout, batches: Iterable[Sequence[ColumnValues]]) -> None:
         """Store batch by batch, and write memory out when it is large, or larger than a reader wished."""
         for columns in batches:
             with self.calls(write=True) as client:
-                upsert_in_parts(client, layout, columns, splits=self.local is None)
+                write_in_parts(client.upsert, layout, columns, splits=self.local is None)
                 if self.local is None:
                     continue
-                self._memory_rows[layout.name] = self._memory_rows.get(layout.name, 0) + len(columns[0])
-                if self._memory_rows[layout.name] > self._wished_rows.pop(layout.name, _MEMORY_ROWS):
+                name = layout.name
+                self._memory_rows[name] = self._memory_rows.get(name, 0) + len(columns[0])
+                self._memory_bytes[name] = self._memory_bytes.get(name, 0) + size_bytes(columns)
+                wished = self._wished_rows.pop(name, None)
+                if self._memory_bytes[name] > _MEMORY_BYTES or (wished is not None and self._memory_rows[name] > wished):
                     self._write_out(client, layout)
 
     def lighten(self, layout: Layout, most_rows: int) -> None:
@@ -95,7 +100,7 @@ class Lending:
 
     def _write_out(self, client: Client, layout: Layout) -> None:
         with self._turns.flush():
-            self._memory_rows[layout.name] = 0
+            self._memory_rows[layout.name] = self._memory_bytes[layout.name] = 0
             client.flush(layout.name)
 
     @contextmanager

@@ -18,6 +18,10 @@ _HOST_AND_PORT = re.compile(r"[\w.-]+:\d+")
 _DERIVED = (".idx", ".sidx", ".tmp")
 """Vector indexes, scalar indexes, and files that were about to be renamed: all derived, all built again by `load_collection`."""
 _STOP_S = 2.0
+_MEMORY_BYTES = 16 << 20
+"""What a collection holds in memory before it is written out, inside an insert: of Milvus Lite's own 128 MB for 2 to 6 seconds."""
+_FOLDER_MODE = 0o700
+"""Logs are for whom the worker runs as."""
 
 
 def names_server(uri: str) -> bool:
@@ -56,14 +60,17 @@ class LocalMilvus:
         """Take the folder's lock, repair it, and serve it. Raises SinkMismatch, one line that names the folder."""
         from milvus_lite import DataDirLockedError  # noqa: PLC0415 - half a second and 60 MB, only where there is no server
         from milvus_lite.adapter.grpc.server import start_server_in_thread  # noqa: PLC0415 - as above
+        from milvus_lite.engine import collection  # noqa: PLC0415 - as above
 
         self._folder = folder
         if folder.is_file():
             raise SinkMismatch(
                 f"Milvus folder {folder} is a file (Milvus Lite 2 kept its database in one, version 3 cannot read it); move it away"
             )
+        collection.MEMTABLE_MEMORY_LIMIT = _MEMORY_BYTES  # where its environment variable would put it, if read before the import
         self._database: MilvusLite | None = None
         try:
+            folder.mkdir(_FOLDER_MODE, parents=True, exist_ok=True)
             self._server, self._database, self._port = start_server_in_thread(str(folder), host="127.0.0.1", port=0)
             self.repaired = _remove_derived(folder)
         except DataDirLockedError as error:

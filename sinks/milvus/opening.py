@@ -1,17 +1,47 @@
-"""Both collections as the settings want them: created, checked or altered when the sink opens.
+"""The collections as the settings want them: created, checked or altered when the sink opens.
 
-Called by the sink's `open`, with a client that is connected.
+Called by the sink's `open`, with a client that is connected. Whose index it is is checked before anything is created.
 """
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from sinks.milvus.backend import backend, choose, has_bm25
+from sinks.milvus.backend import Backend, backend, choose, has_bm25
 from sinks.milvus.client import Client
-from sinks.milvus.collections import ensure
-from sinks.milvus.fields import Layout, lines_layout, templates_layout
+from sinks.milvus.collections import check_owner, check_space, ensure, properties
+from sinks.milvus.fields import (
+    GROUP_PROPERTY,
+    TTL_PROPERTY,
+    TTL_SINCE_PROPERTY,
+    CollectionFound,
+    Layout,
+    blocks_layout,
+    templates_layout,
+    templates_name,
+)
+from sinks.milvus.lite_blocks import LiteBlocks
+from sinks.milvus.retention import lifetimes, told
+from sinks.milvus.server_blocks import ServerBlocks
 from sinks.milvus.settings import MilvusSettings, VectorSpace
+
+Say = Callable[[str], None]
+
+
+class Wishes(NamedTuple):
+    """What is to be opened, and how.
+
+    Thread: any.
+    """
+
+    settings: MilvusSettings
+    space: VectorSpace
+    group: str
+    local: bool
+    create: bool
+    adopt: bool
+    now_s: float
+    """Seconds since 1970."""
+    say: Say
 
 
 class Opened(NamedTuple):
@@ -20,62 +50,88 @@ class Opened(NamedTuple):
     Thread: any.
     """
 
-    lines: Layout
+    blocks: ServerBlocks | LiteBlocks
     templates: Layout
     index_type: str
     """Of the templates' vectors."""
     ids: tuple[int, int]
-    """Of the collections: templates, lines."""
+    """Of the collections: templates, blocks."""
     retention_s: float | None
-    is_new: bool
-    """Whether the lines' collection was created now."""
 
 
-def ensure_both(
-    client: Client, settings: MilvusSettings, space: VectorSpace, *, local: bool, create: bool, say: Callable[[str], None]
-) -> Opened:
+def open_collections(client: Client, wishes: Wishes) -> Opened:
     """Create what is missing and check what is there; without `create`, only check. Raises SinkMismatch or MilvusFault."""
-    capable = backend(client.version(), local=local)
+    settings, space = wishes.settings, wishes.space
+    capable = backend(client.version(), local=wishes.local)
     choice = choose(settings, capable)
-    bm25 = has_bm25(settings, capable, client.describe(settings.collection))
-    lines = lines_layout(settings.collection, bm25=bm25, partition_key=settings.partition_key)
-    templates = templates_layout(settings.collection, space.dim, **choice._asdict(), any_index=settings.index == "auto")
-    before = [client.describe(layout.name) for layout in (templates, lines)]
-    ttls_s = [0 if one is None else one.ttl_s for one in before]
-    wanted = lifetimes(None if local else settings.retention_s, templates_ttl_s=ttls_s[0], lines_ttl_s=ttls_s[1])
-    found = [ensure(client, layout, space, capable, ttl_s, create=create) for layout, ttl_s in zip((templates, lines), wanted, strict=True)]
-    for one, ttl_s, now in zip(before, ttls_s, found, strict=True):
-        if one is not None and now.ttl_s != ttl_s:
-            say(f"Milvus keeps the rows of {now.name} {told(now.ttl_s)} from now on; it was {told(ttl_s)}")
-    return Opened(lines, templates, found[0].index_type, (found[0].id, found[1].id), found[1].ttl_s or None, before[1] is None)
+    before = client.describe(settings.collection), client.describe(templates_name(settings.collection, space.id))
+    bm25 = has_bm25(settings, capable, before[1])
+    templates = templates_layout(
+        settings.collection, space.id, space.dim, **choice._asdict(), any_index=settings.index == "auto", bm25=bm25
+    )
+    if before[0] is not None:
+        check_owner(before[0], space, wishes.group, adopt=wishes.adopt)
+    kept = properties(space, wishes.group) if wishes.create else None
+    store, blocks = _open_blocks(client, wishes, capable, kept)
+    check_owner(blocks, space, wishes.group, adopt=wishes.adopt)
+    found = ensure(client, templates, capable, create=kept)
+    check_space(found, space)
+    if wishes.create:
+        _adopt(client, blocks, wishes)
+    if wishes.create and not wishes.local:
+        is_new = None in before
+        blocks, found = set_lifetimes(client, blocks, found, settings.retention_s, wishes.now_s, None if is_new else wishes.say)
+    return Opened(store, templates, found.index_type, (found.id, blocks.id), blocks.ttl_s or None)
 
 
-_MOST_TTL_S = 3_155_760_000
-"""A hundred years: Milvus takes no more."""
+def _open_blocks(
+    client: Client, wishes: Wishes, capable: Backend, kept: Mapping[str, str] | None
+) -> tuple[ServerBlocks | LiteBlocks, CollectionFound]:
+    """Open the blocks and return them and the collection that bears the settings' name; `kept`: its properties, if it may be created."""
+    name = wishes.settings.collection
+    if wishes.local:
+        local = LiteBlocks(client, name, wishes.say)
+        local.open(create=kept is not None, properties=kept or {})
+        return local, client.described(name)
+    layout = blocks_layout(name)
+    found = ensure(client, layout, capable, create=kept)
+    return ServerBlocks(client, layout, wishes.say), found
 
 
-class Lifetimes(NamedTuple):
-    """What both collections are to be told, in seconds, 0 for ever; None: leave it.
+def set_lifetimes(
+    client: Client, blocks: CollectionFound, templates: CollectionFound, retention_s: float | None, now_s: float, say: Say | None
+) -> tuple[CollectionFound, CollectionFound]:
+    """Tell both collections how long their rows live, as far as that can be done now; returns them as they are then.
 
-    Thread: any.
+    `say` gets a line about each change; None if one of them is new.
     """
-
-    templates: int | None
-    lines: int | None
-
-
-def lifetimes(retention_s: float | None, *, lines_ttl_s: int, templates_ttl_s: int) -> Lifetimes:
-    """Say what is to be set; `retention_s` is the settings' (0: for ever; None: as found), the others are what is there now."""
-    if retention_s is not None:
-        return Lifetimes(_ttl_s(2 * retention_s), _ttl_s(retention_s))
-    shortest_s = min(2 * lines_ttl_s, _MOST_TTL_S)
-    return Lifetimes(shortest_s if 0 < templates_ttl_s < shortest_s else None, None)
-
-
-def told(seconds: int) -> str:
-    """Return a lifetime as a person reads it."""
-    return f"{seconds / 86_400:.4g} days" if seconds else "for ever"
+    wanted = lifetimes(
+        retention_s,
+        blocks_ttl_s=blocks.ttl_s,
+        templates_ttl_s=templates.ttl_s,
+        since=blocks.properties.get(TTL_SINCE_PROPERTY, ""),
+        now_s=now_s,
+        is_new=say is None,
+    )
+    for_templates = {} if wanted.templates is None else {TTL_PROPERTY: str(wanted.templates)}
+    for_blocks = {} if wanted.blocks is None else {TTL_PROPERTY: str(wanted.blocks)}
+    for_blocks |= {} if wanted.since is None else {TTL_SINCE_PROPERTY: wanted.since}
+    templates = _alter(client, templates, for_templates, say)
+    return _alter(client, blocks, for_blocks, say), templates
 
 
-def _ttl_s(seconds: float) -> int:
-    return min(math.ceil(seconds), _MOST_TTL_S)
+def _alter(client: Client, found: CollectionFound, changes: dict[str, str], say: Say | None) -> CollectionFound:
+    if not changes:
+        return found
+    client.alter(found.name, changes)
+    now = found._replace(properties={**found.properties, **changes})
+    if say is not None and now.ttl_s != found.ttl_s:
+        say(f"Milvus keeps the rows of {now.name} {told(now.ttl_s)} from now on; it was {told(found.ttl_s)}")
+    return now
+
+
+def _adopt(client: Client, blocks: CollectionFound, wishes: Wishes) -> None:
+    owner = blocks.properties.get(GROUP_PROPERTY)
+    if owner != wishes.group:
+        client.alter(blocks.name, {GROUP_PROPERTY: wishes.group})
+        wishes.say(f"consumer group {wishes.group!r} has taken the index {blocks.name!r} over from group {owner!r}")

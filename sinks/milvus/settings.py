@@ -49,7 +49,7 @@ class MilvusSettings(BaseModel):
     uri: str = "http://127.0.0.1:19530"
     """Address of the server, `http://HOST:PORT` or, with TLS, `https://HOST:PORT`; or a local folder, which Milvus Lite uses."""
     collection: str = "vectail"
-    """Name of the lines' collection; the templates' collection is called `<collection>_templates`."""
+    """Name of the blocks' collection; those of templates and of what Milvus Lite keeps apart begin with it."""
     token: SecretStr = SecretStr("")
     """API key, or `USER:PASSWORD`. Empty: `user` and `password` are used."""
     user: str = ""
@@ -71,18 +71,19 @@ class MilvusSettings(BaseModel):
     vector_type: Literal["FLOAT", "FLOAT16", "BFLOAT16", "INT8"] = "FLOAT"
     """Type of the templates' vectors. The 16-bit types take half the memory (Milvus 2.4 and later), INT8 a quarter (2.6 and later)."""
     bm25: Literal["auto", "on", "off"] = "auto"
-    """Whether lines can be searched by their words. `auto`: as the existing collection has it; a new one has it on Milvus 2.5 and later."""
-    partition_key: Literal["", "service", "topic", "level"] = ""
-    """Field whose values Milvus stores apart, so that a search which names a value reads only its lines. Empty: none."""
+    """Whether Milvus ranks templates by their words. `auto`: as the existing collection has it; a new one has it on Milvus 2.5 and later.
+    Where Milvus does not, the worker does."""
+    consistency: Literal["Strong", "Bounded"] = "Strong"
+    """Of searches and counts. `Bounded`: faster on a server, and what was stored in the last seconds may be missing."""
     timeout_s: float = Field(default=10.0, gt=0)
     """Seconds to wait for one answer; then a write is tried again and a search fails. A write to a local folder may take 60 s."""
     writers: int = Field(default=1, ge=1, le=16)
     """Threads that write. Raise it when a remote server is the bottleneck; a local folder is written by one thread at a time."""
-    batch_rows: int = Field(default=2_000, ge=1, le=16_000)
-    """Most rows in one write."""
+    batch_bytes: int = Field(default=8_000_000, ge=1_000_000, le=48_000_000)
+    """Most bytes of blocks in one write."""
     retention_days: float | None = Field(default=None, ge=0, le=36_500)
-    """Days after their last write when a server removes lines; templates go after twice that. 0: never. Not set: what the collections
-    have now. A local folder keeps everything."""
+    """Days after which a server removes lines (a tenth later, those that were merged); templates go after three times that. 0: never.
+    Not set: what the collections have now."""
 
     @property
     def retention_s(self) -> float | None:

@@ -1,11 +1,10 @@
-"""The door of the Milvus sink: two collections on a server, or in a local folder.
+"""The door of the Milvus sink: templates and blocks on a server, or in a local folder.
 
 Made by the worker from its settings, called by the store and answer stages. Promises what `sinks.sink.Sink` promises; and for
 a local folder, that one thread writes at a time and that the first failed write is the last (a local folder that goes on
 after one loses rows that it has acknowledged).
 """
 
-import math
 import time
 from collections.abc import Callable, Collection, Sequence
 from typing import Literal
@@ -13,33 +12,28 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from sinks.block import Block, BlockColumns, BlockId
 from sinks.milvus.access import connect
 from sinks.milvus.collections import check_name
 from sinks.milvus.faults import MilvusFault, refusal
-from sinks.milvus.fields import lines_layout, templates_layout
-from sinks.milvus.known import NewestKnown
+from sinks.milvus.fields import CollectionFound, Layout, templates_layout
 from sinks.milvus.lending import Lending
 from sinks.milvus.lite import LocalMilvus, check_folder, local_folder, names_server
-from sinks.milvus.opening import ensure_both
-from sinks.milvus.ranges import Stretch
-from sinks.milvus.reading import Reader
-from sinks.milvus.searching import any_of_each
+from sinks.milvus.lite_blocks import LiteBlocks
+from sinks.milvus.opening import Opened, Wishes, open_collections, set_lifetimes
+from sinks.milvus.server_blocks import ServerBlocks
 from sinks.milvus.settings import MilvusSettings, VectorSpace
-from sinks.milvus.writing import check_vector, line_batches, template_batches
-from sinks.row import LineRow, TemplateRow
-from sinks.sink import LineFilter, LineHit, SinkBroken, SinkCounts, SinkMismatch, StoredLines, TemplateCounts, TemplateHit, never
+from sinks.milvus.templates import Templates
+from sinks.milvus.writing import block_batches, check_vector, template_batches
+from sinks.row import TemplateRow
+from sinks.sink import BlockFilter, ColumnName, FoundBlocks, SinkBroken, SinkBusy, SinkCounts, SinkMismatch, TemplateHit
 
 __all__ = ["MilvusSettings", "MilvusSink", "VectorSpace"]
 
-_DELETES_AT_ONCE = 1_000
-_MEMORY_ROWS_READ = 4_000
+Consistency = Literal["Bounded", "Strong"]
 _MEMORY_TEMPLATES_READ = 250
-"""A local search visits rows in memory in Python (7 µs a line, 75 µs a template) and those in segments at C speed: with more than
-so many in memory, they are written out first."""
-_MEMORY_ROWS_MATCHED = 1_000
-"""A search by words takes 80 µs a line in memory."""
-_NEWEST_LASTS_S = 1.0
-"""On a server others write too."""
+"""A local search visits templates in memory in Python (75 µs each) and those in segments at C speed: with more than so many in memory,
+they are written out first."""
 
 
 class MilvusSink:
@@ -53,42 +47,50 @@ class MilvusSink:
         settings: MilvusSettings,
         space: VectorSpace,
         *,
-        consistency: Literal["Bounded", "Strong"] = "Bounded",
+        consumer_group: str = "vectail",
+        consistency: Consistency | None = None,
         say: Callable[[str], None] = lambda _line: None,
     ) -> None:
-        """`consistency`: of reads; counts are always Strong. `say` takes one line about what `open` changes in existing collections."""
+        """`consistency`: of reads that are not Strong anyway; by default the settings'.
+
+        `say` takes one line about what `open` changes in existing collections.
+        """
         self._settings = settings
         self._space = space
-        self._consistency = consistency
+        self._group = consumer_group
+        self._consistency = consistency or settings.consistency
         self._say = say
-        self._lines = lines_layout(settings.collection)
-        self._templates = templates_layout(settings.collection, space.dim)
         self._lent = Lending()
-        self._latest_ms = int(time.time() * 1_000)  # a guess, until lines say better
         self._retention_s = (settings.retention_s or None) if names_server(settings.uri) else None
         self._ids: tuple[int, ...] = ()
-        self._known = NewestKnown(lasts_s=0.0)
-        self._reader = Reader(self._lines, self._templates, timeout_s=settings.timeout_s, calls=self._lent.calls)
+        self._blocks: ServerBlocks | LiteBlocks | None = None
+        self._templates = self._reader(templates_layout(settings.collection, space.id, space.dim), "FLAT")
 
     @property
     def retention_s(self) -> float | None:
-        """After how many seconds a line goes, as the server says since the last write; None: never, and always so in a local folder."""
+        """After how many seconds a block goes, as the server says since the last write; None: never, and always so in a local folder."""
         return self._retention_s
 
     @property
     def has_bm25(self) -> bool:
-        """Whether lines can be searched by their words; known when it is open."""
-        return bool(self._lines.vector.computed_from)
+        """Whether Milvus ranks templates by their words; known once it is open."""
+        return self._templates.layout.words is not None
+
+    @property
+    def orders_blocks(self) -> bool:
+        """Whether a limited `find_blocks` returns the latest blocks: a local folder's does, of a server's nobody has shown it."""
+        return isinstance(self._blocks, LiteBlocks)
 
     @property
     def repaired_files(self) -> int:
         """How many index files of a local folder `open` removed, to be built again."""
         return 0 if self._lent.local is None else self._lent.local.repaired
 
-    def open(self, *, create: bool = True) -> None:
-        """Connect, then create or check both collections and load them; without `create`, nothing is created, indexed or altered.
+    def open(self, *, create: bool = True, adopt: bool = False) -> None:
+        """Connect, then create or check all collections and load them; without `create`, nothing is created, indexed or altered.
 
-        Raises SinkMismatch (one line) or SinkBusy, and leaves nothing open; after SinkBusy, `open` may be called again.
+        `adopt` takes the index over from another consumer group. Raises SinkMismatch (one line) or SinkBusy, and leaves nothing open;
+        after SinkBusy, `open` may be called again.
         """
         if self._lent.broken:
             raise SinkBroken(self._lent.broken)
@@ -97,10 +99,12 @@ class MilvusSink:
         folder = local_folder(self._settings.uri)
         if folder is not None and not create:
             check_folder(folder)
+        is_local = folder is not None
+        wishes = Wishes(self._settings, self._space, self._group, is_local, create, adopt, time.time(), self._say)
         try:
             local = None if folder is None else LocalMilvus(folder)
             client = self._lent.open(local, lambda: connect(self._settings, local, self._consistency))
-            opened = ensure_both(client, self._settings, self._space, local=folder is not None, create=create, say=self._say)
+            self._use(open_collections(client, wishes))
         except MilvusFault as fault:
             self.close()
             if folder is not None:
@@ -109,29 +113,56 @@ class MilvusSink:
         except SinkMismatch:
             self.close()
             raise
-        self._lines, self._templates, self._ids, self._retention_s = opened.lines, opened.templates, opened.ids, opened.retention_s
-        self._reader.use(opened.lines, opened.templates, opened.index_type)
-        is_local = folder is not None
-        self._known = NewestKnown(lasts_s=math.inf if is_local else _NEWEST_LASTS_S, is_whole=is_local and opened.is_new)
 
     def upsert_templates(self, rows: Sequence[TemplateRow]) -> None:
         """Store all rows, or raise: ValueError for a vector of another dimension or not finite, else the protocol's exceptions."""
-        self._lent.upsert(self._templates, template_batches(rows, self._templates))
+        self._lent.upsert(self._templates.layout, template_batches(rows, self._templates.layout))
 
-    def upsert_lines(self, rows: Sequence[LineRow]) -> None:
-        """Store all rows, or raise; templates go first."""
-        with self._known.storing(rows):
-            self._lent.upsert(self._lines, line_batches(rows, self._lines))
+    def write_blocks(self, blocks: Sequence[Block], *, again: bool = False) -> None:
+        """Store all blocks, or raise. `again`: some of them may be there already."""
+        for batch in block_batches(blocks, self._settings.batch_bytes):
+            with self._lent.calls(write=True):
+                self._there().write(batch, again=again)
         self._check_not_replaced()
-        self._latest_ms = max((row.time for row in rows), default=self._latest_ms)
 
-    def template_vectors(self, digests: Collection[str]) -> dict[str, NDArray[np.float32]]:
-        """Return the vectors, float32[dim] and finite, of those of `digests` that are stored; asked for in bounded pieces."""
-        return self._reader.vectors(digests)
+    def delete_blocks(self, ids: Collection[BlockId]) -> None:
+        """Remove these blocks; one that is not there is no error."""
+        with self._lent.calls(write=True):
+            self._there().delete(ids)
 
-    def template_texts(self, digests: Collection[str]) -> dict[str, str]:
-        """Return the texts of those of `digests` that are stored; asked for in bounded pieces."""
-        return self._reader.texts(digests)
+    def find_blocks(self, only: BlockFilter, *, limit: int | None = None, strong: bool = False) -> FoundBlocks:
+        """Return the blocks that pass a filter, at most `limit` of them: in a local folder the latest, on a server any."""
+        with self._lent.calls():
+            blocks = self._there()
+            return blocks.find(only, limit) if isinstance(blocks, LiteBlocks) else blocks.find(only, limit, _consistency(strong=strong))
+
+    def read_columns(
+        self, ids: Collection[BlockId], columns: Collection[ColumnName], *, strong: bool = False
+    ) -> dict[BlockId, BlockColumns]:
+        """Return these columns of those of `ids` that are stored; asked for in bounded pieces."""
+        with self._lent.calls():
+            blocks = self._there()
+            if isinstance(blocks, LiteBlocks):
+                return blocks.columns(ids, columns)
+            return blocks.columns(ids, columns, _consistency(strong=strong))
+
+    def read_words(self, ids: Collection[BlockId]) -> dict[BlockId, NDArray[np.int32]]:
+        """Return the words of those of `ids` that are stored (Strong); a local folder keeps them only as filters, and returns nothing."""
+        with self._lent.calls():
+            blocks = self._there()
+            return {} if isinstance(blocks, LiteBlocks) else blocks.words(ids)
+
+    def template_vectors(self, templates: Collection[str]) -> dict[str, NDArray[np.float32]]:
+        """Return the vectors, float32[dim] and finite, of those of `templates` that are stored; asked for in bounded pieces."""
+        return self._templates.vectors(templates)
+
+    def template_texts(self, templates: Collection[str]) -> dict[str, str]:
+        """Return the texts of those of `templates` that are stored; asked for in bounded pieces."""
+        return self._templates.texts(templates)
+
+    def stored_templates(self, templates: Collection[str]) -> set[str]:
+        """Return those of `templates` whose row is stored; asked for in bounded pieces."""
+        return self._templates.stored(templates)
 
     def nearest_templates(self, vectors: NDArray[np.float32], limit: int) -> list[list[TemplateHit]]:
         """Return for each at most `limit` (and 16,384) templates, nearest first; ValueError for vectors not finite float32[n, dim]."""
@@ -139,106 +170,74 @@ class MilvusSink:
             check_vector(vector, self._space.dim, "the query")
         if limit < 1:
             return [[] for _ in vectors]
-        self._lent.lighten(self._templates, _MEMORY_TEMPLATES_READ)
-        return self._reader.nearest(vectors, limit)
+        self._lent.lighten(self._templates.layout, _MEMORY_TEMPLATES_READ)
+        return self._templates.nearest(vectors, limit)
 
-    def newest_lines(self, templates: Collection[str], limit: int, only: LineFilter) -> dict[str, list[LineRow]]:
-        """Return the newest lines by (time, topic, partition, offset, sub, chunk), newest first; the whole call has one time-out.
+    def matching_templates(self, text: str, limit: int) -> list[TemplateHit]:
+        """Return at most `limit` (and 16,384) templates by their words, best first. Raises ValueError when Milvus does not rank them.
 
-        Beyond 16,384 lines of one template in one millisecond, which of those are newest is not looked for.
+        A local folder scores each of its segments by how rare a word is in that one.
         """
-        self._lent.check()
-        now_s, wanted = time.monotonic(), list(dict.fromkeys(templates))
-        known, rest = self._known.answer(wanted, only, now_s) if limit == 1 else ({}, wanted)
-        found = {one: [line] for one, line in known.items()}
-        if rest:
-            self._lent.lighten(self._lines, _MEMORY_ROWS_READ)
-            likely = self._known.times(rest) if limit == 1 and only == LineFilter(since_ms=only.since_ms) else {}
-            with self._known.reading(rest, now_s) as reading:
-                read = self._reader.newest_lines(rest, limit, only, self._latest_ms, likely)
-                if only == LineFilter():
-                    self._known.remember(reading, {one: lines[0] for one, lines in read.items()})
-            found |= read
-        return {one: found[one] for one in wanted if one in found}
-
-    def matching_lines(self, text: str, limit: int, only: LineFilter) -> list[LineHit]:
-        """Return at most `limit` (and 16,384) lines by their words, best first, of equally good ones the newest first.
-
-        Where more than `limit` are equally good, which of them come is Milvus's choice; a local folder scores each of its segments
-        by how rare a word is in that one. Raises ValueError when lines have no column for it.
-        """
-        if not self.has_bm25:
-            raise ValueError("milvus.bm25 is off: lines of this index cannot be searched by their words")
+        words = self._templates.layout.words
+        if words is None:
+            raise ValueError("milvus.bm25 is off: Milvus does not rank the templates of this index by their words")
         if limit < 1:
             return []
-        self._lent.lighten(self._lines, _MEMORY_ROWS_MATCHED)
-        return self._reader.matching(text, limit, only)
+        self._lent.lighten(self._templates.layout, _MEMORY_TEMPLATES_READ)
+        return self._templates.matching(words, text, limit)
 
-    def count_templates(
-        self, only: LineFilter, *, templates: Collection[str] | None, most_rows: int, deadline_passed: Callable[[], bool]
-    ) -> TemplateCounts:
-        """Count the lines that pass the filter by template, the newest `most_rows` at most.
-
-        A server takes about 5 µs a line, a local folder 80 µs in which nothing else happens: bound it. Of one millisecond with
-        more than 16,384 lines only so many are counted, and the answer is not complete.
-        """
-        self._lent.lighten(self._lines, _MEMORY_ROWS_READ)
-        return self._reader.count_templates(templates, only, self._latest_ms, most_rows=most_rows, deadline_passed=deadline_passed)
+    def all_templates(self, after: str, limit: int) -> list[tuple[str, str]]:
+        """Return id and text of at most `limit` templates with an id above `after`, in the order of their ids."""
+        return self._templates.all_above(after, limit)
 
     def ping(self) -> None:
-        """Return when lines can be read; a local folder can be while it is open."""
+        """Return when blocks can be read; a local folder can be while it is open."""
         if self._lent.local is not None:
             self._lent.check()
             return
         with self._lent.calls() as client:
-            client.query(self._lines.name, 'id == ""', ["id"], limit=1)
+            client.query(self._settings.collection, 'id == ""', ["id"], limit=1)
 
     def counts(self) -> SinkCounts:
-        """Count the rows of both collections, exactly."""
+        """Count the rows of both, exactly."""
         with self._lent.calls() as client:
-            return SinkCounts(lines=client.count(self._lines.name), templates=client.count(self._templates.name))
-
-    def lines_between(
-        self,
-        topic: str,
-        partition: int,
-        first_offset: int,
-        end_offset: int,
-        *,
-        most_rows: int | None = None,
-        deadline_passed: Callable[[], bool] = never,
-    ) -> StoredLines:
-        """Return every line of a range of offsets, read in bounded pages; or any `most_rows` of them, or those read in time."""
-        self._lent.lighten(self._lines, _MEMORY_ROWS_READ)
-        where = Stretch(topic, partition, first_offset, end_offset)
-        return self._reader.lines_between(where, most_rows=most_rows, deadline_passed=deadline_passed, local=self._lent.local is not None)
-
-    def stored_templates(self, digests: Collection[str]) -> set[str]:
-        """Return those of `digests` whose template row is stored; asked for in bounded pieces."""
-        return self._reader.stored(digests)
-
-    def delete_lines(self, ids: Collection[str]) -> None:
-        """Remove lines by their ids, in bounded pieces."""
-        try:
-            for expression in any_of_each("id", ids, _DELETES_AT_ONCE):
-                with self._lent.calls(write=True) as client:
-                    client.delete(self._lines.name, expression)
-        finally:
-            self._known.forget()
+            return SinkCounts(blocks=self._there().count(), templates=client.count(self._templates.layout.name))
 
     def close(self) -> None:
         """Release the connection and the folder; a folder that a write broke keeps its lock until the process ends."""
         self._lent.close()
-        self._known.forget()
+
+    def _use(self, opened: Opened) -> None:
+        self._blocks, self._ids, self._retention_s = opened.blocks, opened.ids, opened.retention_s
+        self._templates = self._reader(opened.templates, opened.index_type)
+
+    def _reader(self, layout: Layout, index_type: str) -> Templates:
+        return Templates(layout, index_type, self._lent.calls, local=not names_server(self._settings.uri))
+
+    def _there(self) -> ServerBlocks | LiteBlocks:
+        if self._blocks is None:
+            raise SinkBusy("the Milvus sink is not open")
+        return self._blocks
 
     def _check_not_replaced(self) -> None:
-        """Refuse to go on with collections that are not those of `open`: what was stored in those is gone. Note how long lines live."""
+        """Refuse to go on with collections that are not those of `open`: what was stored in those is gone. Note how long blocks live."""
         if self._lent.local is not None:
             return
-        for layout, there in zip((self._templates, self._lines), self._ids, strict=True):
+        found: list[CollectionFound] = []
+        for name, there in zip((self._templates.layout.name, self._settings.collection), self._ids, strict=True):
             with self._lent.calls() as client:
-                now = client.described(layout.name)
-                if now.id != there:
-                    self._lent.broken = f"Milvus collection {layout.name!r} was replaced while running; start again to fill the new one"
-                    raise SinkBroken(self._lent.broken)
-            self._retention_s = now.ttl_s or None  # of the lines, which come last
+                found.append(client.described(name))
+            if found[-1].id != there:
+                self._lent.broken = f"Milvus collection {name!r} was replaced while running; start again to fill the new one"
+                raise SinkBroken(self._lent.broken)
+        templates, blocks = found
+        self._retention_s = blocks.ttl_s or None
+        try:
+            with self._lent.calls() as client:
+                set_lifetimes(client, blocks, templates, None, time.time(), self._say)
+        except SinkBusy:
+            return  # the write is acknowledged; after the next one it is tried again
+
+
+def _consistency(*, strong: bool) -> Literal["Strong"] | None:
+    return "Strong" if strong else None

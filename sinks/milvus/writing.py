@@ -1,64 +1,131 @@
 """Rows become columns: bounded batches, each id once, every value checked before anything is sent.
 
-Pure functions, called by the sink's two upserts. A value that no column takes is the row's fault (`SinkRejected`); a vector
-that is not finite or has another dimension is ours (`ValueError`). Whole columns are checked at C speed, and a value is
-looked at alone only where its column looks suspicious.
+Called by the sink's writes. A value that no column takes is its row's fault (`SinkRejected`); a vector that is not finite or has another
+dimension is ours (`ValueError`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sinks.milvus.client import Client
+from sinks.block import Block
+from sinks.codec import encode_head
+from sinks.line import LEVEL_BYTES, SERVICE_BYTES
 from sinks.milvus.faults import MilvusFault
-from sinks.milvus.fields import PAD_DIM, Field, Layout
+from sinks.milvus.fields import (
+    COLUMN_BYTES,
+    EPOCH_BYTES,
+    ID_BYTES,
+    MOST_LEVELS,
+    MOST_SERVICES,
+    MOST_TEMPLATES,
+    MOST_WORDS,
+    PAD_DIM,
+    TEMPLATE_BYTES,
+    TOPIC_BYTES,
+    Layout,
+)
 from sinks.milvus.packing import ColumnValues
-from sinks.row import LineRow, TemplateRow
+from sinks.row import TEMPLATE_TEXT_BYTES, TemplateRow
 from sinks.sink import SinkRejected
 
-BATCH_ROWS = 2_000
-BATCH_BYTES = 16 * 1024 * 1024
-_ROW_BYTES = 1_536
-"""Counted for all of a row but its text and its vector: the bounds of the other columns together, rounded up."""
-_CHARACTER_BYTES = 4
-"""The most that one character takes in UTF-8."""
-_INTEGER_BOUND = {"int32": 1 << 31, "int64": 1 << 63}
+_TEMPLATES_BYTES = 6_000_000
+"""Of texts and vectors in one write."""
+_ROW_BYTES = 100
+_INT32, _INT64 = 1 << 31, 1 << 63
+_Row = TypeVar("_Row")
+
+Write = Callable[[Layout, Sequence[ColumnValues]], int]
+"""Send one batch; returns how many rows were counted."""
 
 
-def line_batches(rows: Sequence[LineRow], layout: Layout) -> Iterator[tuple[ColumnValues, ...]]:
-    """Yield the columns of `layout`, at most `BATCH_ROWS` rows and `BATCH_BYTES` bytes at a time.
+def block_batches(blocks: Sequence[Block], most_bytes: int) -> Iterator[list[Block]]:
+    """Yield the blocks in batches of about so many bytes, each id once.
 
-    Raises SinkRejected before the first batch if a row has a value that its column cannot hold.
+    Raises SinkRejected before the first batch if a block has a value that its column cannot hold.
     """
-    last = {row.id: row for row in rows}
-    columns = dict(zip(LineRow._fields, zip(*last.values(), strict=True), strict=False))
-    brought = layout.fields[:-1]
-    for field in brought if columns else ():
-        check = _check_texts if field.kind == "varchar" else _check_integers
-        check(field, columns[field.name], columns["id"])
-    for start, end in _parts(columns.get("text", ()), 4 * PAD_DIM):
-        pad = () if layout.vector.computed_from else (np.zeros((end - start, PAD_DIM), np.float32),)
-        yield *(columns[field.name][start:end] for field in brought), *pad
+    last = list({block.id: block for block in blocks}.values())
+    for block in last:
+        check_block(block)
+    yield from _parts(last, [block.size_bytes for block in last], most_bytes)
+
+
+def check_block(block: Block) -> None:
+    """Raise SinkRejected for the first value that a column does not take; its own bounds are narrower, so that this is a bug of ours."""
+    whose = f"block {str(block.id)!r}"
+    head = block.head
+    texts = {
+        "id": (str(block.id), ID_BYTES),
+        "topic": (block.id.place.topic, TOPIC_BYTES),
+        "epoch": (block.id.place.epoch, EPOCH_BYTES),
+        "places": (block.places, COLUMN_BYTES),
+        "texts": (block.texts, COLUMN_BYTES),
+        "fields": (block.fields, COLUMN_BYTES),
+    }
+    for name, (text, most_bytes) in texts.items():
+        _check_text(whose, name, text, most_bytes)
+    for name, items, most, most_bytes in (
+        ("services", head.services, MOST_SERVICES, SERVICE_BYTES),
+        ("levels", head.levels, MOST_LEVELS, LEVEL_BYTES),
+    ):
+        _check_number_of(whose, name, len(items), most)
+        for item in items:
+            _check_text(whose, name, item, most_bytes)
+    _check_number_of(whose, "templates", len(head.templates), MOST_TEMPLATES)
+    _check_number_of(whose, "words", len(block.words), MOST_WORDS)
+    numbers = {"partition": (block.id.place.partition, _INT32), "lines": (block.lines, _INT32)}
+    numbers |= {name: (getattr(block, name), _INT64) for name in ("first_offset", "last_offset", "first_ms", "last_ms")}
+    for name, (number, bound) in numbers.items():
+        if not -bound <= number < bound:
+            raise SinkRejected(f"{whose}: {name} does not fit its column")
+    _check_text(whose, "head", encode_head(head), COLUMN_BYTES)
+
+
+def block_columns(blocks: Sequence[Block]) -> tuple[ColumnValues, ...]:
+    """Return the columns of `fields.blocks_layout`."""
+    heads = [block.head for block in blocks]
+    topics, epochs, partitions = zip(*(block.id.place for block in blocks), strict=True)
+    return (
+        [str(block.id) for block in blocks],
+        topics,
+        epochs,
+        partitions,
+        *zip(*(block[1:6] for block in blocks), strict=True),
+        [encode_head(head) for head in heads],
+        [head.templates.tolist() for head in heads],
+        [block.words.tolist() for block in blocks],
+        [head.services for head in heads],
+        [head.levels for head in heads],
+        [block.places for block in blocks],
+        [block.texts for block in blocks],
+        [block.fields for block in blocks],
+        np.zeros((len(blocks), PAD_DIM), np.float32),
+    )
 
 
 def template_batches(rows: Sequence[TemplateRow], layout: Layout) -> Iterator[tuple[ColumnValues, ...]]:
-    """Yield the columns of `layout` in bounded batches, as `line_batches` does.
+    """Yield the columns of `layout` in bounded batches, each id once.
 
-    Raises ValueError for a vector that is not float32[dim] and finite, SinkRejected for a text that does not fit.
+    Raises, before the first batch, ValueError for a vector that is not float32[dim] and finite, SinkRejected for a text that does not fit.
     """
-    last = {row.digest: row for row in rows}
+    last = list({row.template: row for row in rows}.values())
     dim = layout.vector.limit
-    for row in last.values():
-        check_vector(row.vector, dim, f"template {row.digest}")
-    if not last:
-        return
-    digests, texts = tuple(last), tuple(row.text for row in last.values())
-    _check_texts(layout.fields[0], digests, digests)
-    _check_texts(layout.fields[1], texts, digests)
-    vectors = [row.vector for row in last.values()]
-    for start, end in _parts(texts, 4 * dim):
-        yield digests[start:end], texts[start:end], np.stack(vectors[start:end])
+    for row in last:
+        check_vector(row.vector, dim, f"template {row.template}")
+    for row in last:
+        _check_text(f"template {row.template!r}", "id", row.template, TEMPLATE_BYTES)
+        _check_text(f"template {row.template!r}", "text", row.text, TEMPLATE_TEXT_BYTES)
+    for part in _parts(last, [len(row.text.encode()) + 4 * dim + _ROW_BYTES for row in last], _TEMPLATES_BYTES):
+        yield [row.template for row in part], [row.text for row in part], np.stack([row.vector for row in part])
+
+
+def size_bytes(columns: Sequence[ColumnValues]) -> int:
+    """Return about how much memory columns of texts and vectors take."""
+    return sum(
+        column.nbytes if isinstance(column, np.ndarray) else sum(len(one) for one in column if isinstance(one, str)) for column in columns
+    )
 
 
 def check_vector(vector: NDArray[np.float32], dim: int, whose: str) -> None:
@@ -69,57 +136,49 @@ def check_vector(vector: NDArray[np.float32], dim: int, whose: str) -> None:
         raise ValueError(f"the vector of {whose} is not finite")
 
 
-def _parts(texts: Sequence[str], vector_bytes: int) -> Iterator[tuple[int, int]]:
-    """Cut rows into batches, by rows and by bytes; a row larger than a batch would be one of its own."""
-    start = taken_bytes = 0
-    for index, text in enumerate(texts):
-        size_bytes = (len(text) if text.isascii() else len(text.encode())) + vector_bytes + _ROW_BYTES
-        if index - start == BATCH_ROWS or (index > start and taken_bytes + size_bytes > BATCH_BYTES):
-            yield start, index
-            start, taken_bytes = index, 0
-        taken_bytes += size_bytes
-    if texts:
-        yield start, len(texts)
-
-
-def _check_texts(field: Field, values: Sequence[str], keys: Sequence[str]) -> None:
-    """Raise SinkRejected for the first text that does not fit the column."""
-    if max(map(len, values)) * _CHARACTER_BYTES > field.limit or not all(map(str.isascii, values)):
-        for value, key in zip(values, keys, strict=True):
-            _check_text(field, value, key)
-
-
-def _check_integers(field: Field, values: Sequence[int], keys: Sequence[str]) -> None:
-    """Raise SinkRejected for the first integer that does not fit the column."""
-    bound = _INTEGER_BOUND[field.kind]
-    if max(values) >= bound or min(values) < -bound:
-        key = next(key for value, key in zip(values, keys, strict=True) if not -bound <= value < bound)
-        raise SinkRejected(f"row {key!r}: {field.name} does not fit an {field.kind}")
-
-
-def _check_text(field: Field, text: str, key: str) -> None:
-    """Raise SinkRejected unless the column takes this text; its length counts in bytes, as on a server (Milvus Lite counts characters)."""
-    try:
-        size_bytes = len(text) if text.isascii() else len(text.encode())
-    except UnicodeEncodeError:
-        raise SinkRejected(f"row {key!r}: {field.name} is no Unicode text (a lone surrogate)") from None
-    if size_bytes > field.limit:
-        raise SinkRejected(f"row {key!r}: {field.name} has {size_bytes} bytes, its column takes {field.limit}")
-
-
-def upsert_in_parts(client: Client, layout: Layout, columns: tuple[ColumnValues, ...], *, splits: bool) -> None:
+def write_in_parts(write: Write, layout: Layout, columns: Sequence[ColumnValues], *, splits: bool = True) -> None:
     """Store one batch; `splits` halves it for as long as it is too large. Raises MilvusFault, also for rows that were not counted."""
     parts = [columns]
     while parts:
         part = parts.pop()
         rows = len(part[0])
         try:
-            counted = client.upsert(layout, part)
+            counted = write(layout, part)
         except MilvusFault as fault:
             if not splits or rows == 1 or not fault.may_be_size:
                 raise
             middle = rows // 2
-            parts += [tuple(column[middle:] for column in part), tuple(column[:middle] for column in part)]
+            parts += [[column[middle:] for column in part], [column[:middle] for column in part]]
             continue
         if counted != rows:
-            raise MilvusFault("upsert", -1, f"{counted} of {rows} rows of {layout.name} were acknowledged")
+            raise MilvusFault("write", -1, f"{counted} of {rows} rows of {layout.name} were acknowledged")
+
+
+def _parts(rows: Sequence[_Row], sizes: Sequence[int], most_bytes: int) -> Iterator[list[_Row]]:
+    """Cut rows into batches; one that is larger than a batch is one of its own."""
+    part: list[_Row] = []
+    part_bytes = 0
+    for row, size_bytes in zip(rows, sizes, strict=True):
+        if part and part_bytes + size_bytes > most_bytes:
+            yield part
+            part, part_bytes = [], 0
+        part.append(row)
+        part_bytes += size_bytes
+    if part:
+        yield part
+
+
+def _check_number_of(whose: str, name: str, number: int, most: int) -> None:
+    """Refuse too long an array: servers before 2.4 take more than the capacity that they were told."""
+    if number > most:
+        raise SinkRejected(f"{whose}: it has {number} {name}, its column takes {most}")
+
+
+def _check_text(whose: str, name: str, text: str, most_bytes: int) -> None:
+    """Raise SinkRejected unless the column takes this text; its length counts in bytes, as on a server (Milvus Lite counts characters)."""
+    try:
+        size_bytes = len(text) if text.isascii() else len(text.encode())
+    except UnicodeEncodeError:
+        raise SinkRejected(f"{whose}: {name} is no Unicode text (a lone surrogate)") from None
+    if size_bytes > most_bytes:
+        raise SinkRejected(f"{whose}: {name} has {size_bytes} bytes, its column takes {most_bytes}")

@@ -116,7 +116,7 @@ def test_a_hit_is_told_to_be_the_line_that_it_is(tmp_path: Path, monkeypatch: py
     lines = [f"{template} 10.0.{number}.{place}" for number in range(4) for place, template in enumerate(templates)]
     labels = [Label("a", f"E{place % 3}") for place in range(12)]
     with indexed(settings, made_up_model(settings), tmp_path / "index", lines) as ask:
-        found = ask({"text": "logged in", "mode": "bm25", "k": 9, "per_template": 9})
+        found = ask({"text": "logged in", "mode": "words", "k": 9, "per_template": 9})
         assert sorted(line_of(one) for one in found) == [1, 4, 7, 10]
         assert all(one["text"] == lines[line_of(one)] for one in found)
         scores = ask_all(ask, "hybrid", labels, lines, [Question("who logged in?", frozenset({Label("a", "E1")}))], [1, 4])

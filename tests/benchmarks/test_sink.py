@@ -3,15 +3,20 @@
 import json
 import sys
 
+import numpy as np
 import pytest
 
 from benchmarks.own_milvus import own_milvus
-from benchmarks.sink import LINES_A_TEMPLATE, Stream, figures_of, lite_sides, main, measure, show_table
+from benchmarks.row_layout import lines_layout
+from benchmarks.sink import BLOCK_LINES_A_ROW, Stream, bytes_per_line, figures_of, lite_sides, main, measure, show_table
 from benchmarks.sink_sides import Batch
+from sinks.block import BlockPlace
+from sinks.lines import all_lines, join_lines
+from sinks.row import template_id
 from tests.services.milvus import MilvusServer, connected
 
-NAMES = ["sink", "row_by_row", "list_of_dict", "flat"]
-LITE = {"sink": [90.0, 30.0, 10.0], "row_by_row": [3.0, 2.0, 2.0], "list_of_dict": [30.0, 60.0, 5.0], "flat": [45.0, 10.0, 5.0]}
+NAMES = ["blocks", "rows", "list_of_dict", "flat"]
+LITE = {"blocks": [90.0, 30.0, 10.0], "rows": [3.0, 2.0, 2.0], "list_of_dict": [30.0, 60.0, 5.0], "flat": [45.0, 10.0, 5.0]}
 
 
 class Loser:
@@ -22,11 +27,11 @@ class Loser:
 
     name = "loser"
 
-    def store(self, batch: Batch) -> None:
-        pass
+    def store(self, batch: Batch) -> int:
+        return len(batch.rows)
 
-    def counts(self) -> tuple[int, int]:
-        return 0, 0
+    def count(self) -> int:
+        return 0
 
     def close(self) -> None:
         pass
@@ -34,19 +39,21 @@ class Loser:
 
 def test_on_milvus_lite_all_sides_store_all_lines() -> None:
     with lite_sides(dim=8) as sides:
-        rates = measure(sides, lines=30, alone=3, rounds=2, dim=8)
-        stored = {side.name: side.counts() for side in sides}
+        rates = measure(sides, lines=60, rounds=2, dim=8, pool_lines=100)
+        stored = {side.name: side.count() for side in sides}
+        taken = bytes_per_line(sides)
 
     assert list(rates) == NAMES
     assert all(len(each) == 2 and min(each) > 0 for each in rates.values())
-    # Ten lines before the first round; then 3 and 30 in each round, with a template to every tenth line of them all.
-    assert {name: lines for name, (lines, _) in stored.items()} == {"sink": 70, "row_by_row": 16, "list_of_dict": 70, "flat": 70}
-    assert stored["sink"] == stored["list_of_dict"]
-    assert stored["flat"][1] == 0
+    # One line before the first round, then 60 rows in each.
+    assert stored == {"blocks": 1 + 2 * 60 * BLOCK_LINES_A_ROW, "rows": 121, "list_of_dict": 121, "flat": 121}
+    assert taken > 10
 
 
-def test_the_command_gives_the_three_ratios_and_leaves_nothing_on_the_server(milvus: MilvusServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, size in {"QUICK_LINES": 60, "QUICK_ALONE": 2, "QUICK_ROUNDS": 2}.items():
+def test_the_command_gives_the_three_figures_and_leaves_nothing_on_the_server(
+    milvus: MilvusServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, size in {"QUICK_LINES": 60, "QUICK_ROUNDS": 2, "POOL_LINES": 100}.items():
         monkeypatch.setattr(f"benchmarks.sink.{name}", size)
     monkeypatch.setattr(sys, "argv", ["sink", "--quick", "--json", "--server", milvus.uri])
     shown: list[str] = []
@@ -56,14 +63,14 @@ def test_the_command_gives_the_three_ratios_and_leaves_nothing_on_the_server(mil
         assert sorted(client.list_collections()) == sorted(before)
     (line,) = shown
     figures = json.loads(line)
-    assert list(figures)[:3] == ["vs_row_by_row", "vs_list_of_dict", "two_level_vs_flat"]
+    assert list(figures)[:3] == ["block_lines_per_s", "vs_rows", "bytes_per_line"]
     assert all(list(figures[key]) == ["lite", "server"] and min(figures[key].values()) > 0 for key in list(figures)[:3])
     assert list(figures["lines_per_s"]["server"]) == NAMES
 
 
 def test_a_side_that_loses_lines_ends_the_benchmark() -> None:
     with pytest.raises(SystemExit, match="loser stored"):
-        measure([Loser()], lines=10, alone=1, rounds=1, dim=8)
+        measure([Loser()], lines=10, rounds=1, dim=8, pool_lines=10)
 
 
 @pytest.mark.process
@@ -74,33 +81,45 @@ def test_where_no_server_can_be_started_the_reason_is_given(monkeypatch: pytest.
         assert started.reason.startswith("unshare is not installed")
 
 
-def test_every_tenth_line_brings_a_template_and_every_line_has_an_id() -> None:
-    stream = Stream(dim=8)
-    batches = [stream.take(count) for count in (25, 1, 74)]
-    lines = [line for batch in batches for line in batch.lines]
-    stored: set[str] = set()
-    for batch in batches:
-        stored.update(template.digest for template in batch.templates)
-        assert {line.template for line in batch.lines} <= stored
-        assert [row["id"] for row in batch.line_rows] == [line.id for line in batch.lines]
-    assert len(stored) == 100 // LINES_A_TEMPLATE
-    assert len({line.id for line in lines}) == 100
-    assert all(abs(float(vector @ vector) - 1) < 1e-5 for batch in batches for vector in batch.vectors)
+def test_lines_repeat_a_pool_with_other_digits_and_rows_are_the_first_of_them() -> None:
+    stream = Stream(dim=8, pool_lines=50)
+    batches = [stream.take(rows, lines) for rows, lines in ((5, 120), (1, 1))]
+    place = BlockPlace("logs", "e1", 0)
+    lines = [line for batch in batches for line in all_lines(place, join_lines(batch.columns))]
+    assert [line.offset for line in lines] == list(range(121))
+    assert {line.template for line in lines[50:100]} == {line.template for line in lines[:50]}
+    assert lines[0].text != lines[50].text
+    for batch, own in zip(batches, (lines[:5], lines[120:]), strict=True):
+        assert [(row.id, row.text, row.template) for row in batch.rows] == [
+            (one.id, one.text, template_id(one.template_text)) for one in own
+        ]
+        assert [row["id"] for row in batch.dicts] == [one.id for one in own]
+        assert batch.vectors.shape == (len(own), 8)
+        assert np.allclose((batch.vectors**2).sum(axis=1), 1, atol=1e-5)
+
+
+def test_a_row_has_the_columns_of_its_layout() -> None:
+    (row,) = Stream(dim=8, pool_lines=10).take(1, 1).rows
+    assert row._fields == lines_layout("x").names[:-1] == lines_layout("x", 8).names[:-1]
+    assert (lines_layout("x").vector.name, lines_layout("x", 8).vector.limit) == ("pad", 8)
 
 
 def test_ratios_are_taken_within_a_round() -> None:
-    figures = figures_of(LITE, None)
-    assert figures["vs_row_by_row"] == {"lite": 15.0, "server": None}
+    figures = figures_of(LITE, None, {"lite": 48.04, "server": None})
+    assert figures["block_lines_per_s"] == {"lite": 30.0, "server": None}
+    assert figures["vs_rows"] == {"lite": 15.0, "server": None}
+    assert figures["bytes_per_line"] == {"lite": 48.0, "server": None}
     assert figures["vs_list_of_dict"] == {"lite": 2.0, "server": None}
-    assert figures["two_level_vs_flat"] == {"lite": 2.0, "server": None}
+    assert figures["vs_flat"] == {"lite": 2.0, "server": None}
     assert figures["worst"]["vs_list_of_dict"] == {"lite": 0.5, "server": None}
     # Three rounds of equally many lines take 1/90 + 1/30 + 1/10 and 1/45 + 1/10 + 1/5 of the time.
-    assert figures["overall"]["two_level_vs_flat"] == {"lite": 2.23, "server": None}
-    assert figures["lines_per_s"] == {"lite": {"sink": 30.0, "row_by_row": 2.0, "list_of_dict": 30.0, "flat": 10.0}, "server": None}
+    assert figures["overall"]["vs_flat"] == {"lite": 2.23, "server": None}
+    assert figures["lines_per_s"] == {"lite": {"blocks": 30.0, "rows": 2.0, "list_of_dict": 30.0, "flat": 10.0}, "server": None}
 
 
 def test_the_table_leaves_out_what_was_not_measured() -> None:
     shown: list[str] = []
-    show_table(figures_of(LITE, None), shown.append)
-    assert [line.split()[0] for line in shown] == ["lite", "vectail's", "one", "list[dict]", "vector"]
+    show_table(figures_of(LITE, None, {"lite": 48.04, "server": None}), shown.append)
+    assert [line.split()[0] for line in shown] == ["lite", "blocks", "a", "list[dict]", "vector"]
+    assert shown[1].split() == ["blocks", "30.0", "48.0"]
     assert shown[2].split()[-4:] == ["2.0", "15.0", "5.0", "9.23"]

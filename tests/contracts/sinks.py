@@ -7,11 +7,14 @@ from typing import Protocol
 
 import pytest
 
+from sinks.block import Block, BlockId
+from sinks.heads import Heads
+from sinks.milvus.fields import COLUMN_BYTES, templates_name
 from sinks.milvus.sink import MilvusSettings, MilvusSink
 from sinks.sink import Sink
 from tests.fakes.sink import FakeSink
 from tests.services.milvus import MilvusServer, empty
-from tests.sinks.rows import DIM, SPACE
+from tests.sinks.blocks import DIM, SPACE
 
 COLLECTION = "contract"
 """On the server, one pair of collections serves all tests, emptied before each: making a pair takes seconds."""
@@ -22,28 +25,30 @@ Server = Callable[[], MilvusServer]
 class Maker(Protocol):
     """Yields a sink that is not open yet and holds nothing."""
 
-    def __call__(self, folder: Path, server: Server, collection: str = COLLECTION) -> AbstractContextManager[Sink]: ...
+    def __call__(self, folder: Path, server: Server) -> AbstractContextManager[Sink]: ...
 
 
 @contextmanager
-def _fake(folder: Path, server: Server, collection: str = COLLECTION) -> Iterator[Sink]:
-    del folder, server, collection
-    yield FakeSink(dim=DIM)
+def _fake(folder: Path, server: Server) -> Iterator[Sink]:
+    del folder, server
+    fake = FakeSink(dim=DIM)
+    fake.rejects = _is_too_long
+    yield fake
 
 
 @contextmanager
-def _milvus_lite(folder: Path, server: Server, collection: str = COLLECTION) -> Iterator[Sink]:
+def _milvus_lite(folder: Path, server: Server) -> Iterator[Sink]:
     del server
-    yield MilvusSink(MilvusSettings(uri=str(folder / "milvus"), collection=collection), SPACE, consistency="Strong")
+    yield MilvusSink(MilvusSettings(uri=str(folder / "milvus"), collection=COLLECTION), SPACE)
 
 
 @contextmanager
-def _milvus_server(folder: Path, server: Server, collection: str = COLLECTION) -> Iterator[Sink]:
+def _milvus_server(folder: Path, server: Server) -> Iterator[Sink]:
     del folder
     uri = server().uri
-    empty(uri, collection, "id")
-    empty(uri, f"{collection}_templates", "digest")
-    yield MilvusSink(MilvusSettings(uri=uri, collection=collection), SPACE, consistency="Strong")
+    empty(uri, COLLECTION, "id")
+    empty(uri, templates_name(COLLECTION, SPACE.id), "template")
+    yield MilvusSink(MilvusSettings(uri=uri, collection=COLLECTION), SPACE)
 
 
 SINKS: dict[str, Maker] = {"fake": _fake, "milvus-lite": _milvus_lite, "milvus-server": _milvus_server}
@@ -52,17 +57,38 @@ EACH_SINK = [pytest.param(name, marks=[pytest.mark.process] if name != "fake" el
 
 
 @contextmanager
-def _fake_with_words(folder: Path, server: Server, collection: str = COLLECTION) -> Iterator[Sink]:
-    del folder, server, collection
+def _fake_with_words(folder: Path, server: Server) -> Iterator[Sink]:
+    del folder, server
     yield FakeSink(dim=DIM, has_bm25=True)
 
 
 @contextmanager
-def _milvus_lite_with_words(folder: Path, server: Server, collection: str = COLLECTION) -> Iterator[Sink]:
+def _milvus_lite_with_words(folder: Path, server: Server) -> Iterator[Sink]:
     del server
-    uri = str(folder / "milvus")
-    yield MilvusSink(MilvusSettings(uri=uri, collection=collection, bm25="on"), SPACE, consistency="Strong")
+    yield MilvusSink(MilvusSettings(uri=str(folder / "milvus"), collection=COLLECTION, bm25="on"), SPACE)
 
 
 SINKS_WITH_WORDS: dict[str, Maker] = {"fake": _fake_with_words, "milvus-lite": _milvus_lite_with_words}
-"""Those whose lines can be searched by their words; the server that tests start is too old for it."""
+"""Those that rank templates by their words; the server that tests start is too old for it."""
+
+
+def told(heads: Heads) -> dict[BlockId, tuple[object, ...]]:
+    """Return all that heads say of each block."""
+    assert len(set(heads.ids)) == heads.size, "a block came twice"
+    return {
+        one: (
+            *(int(column[i]) for column in (heads.first_offset, heads.last_offset, heads.first_ms, heads.last_ms, heads.lines)),
+            int(heads.written_ms[i]),
+            heads.services[i],
+            heads.levels[i],
+            *(
+                column[heads.start[i] : heads.start[i + 1]].tolist()
+                for column in (heads.templates, heads.pieces, heads.template_first_ms, heads.template_last_ms)
+            ),
+        )
+        for i, one in enumerate(heads.ids)
+    }
+
+
+def _is_too_long(block: Block) -> bool:
+    return max(map(len, (block.places, block.texts, block.fields))) > COLUMN_BYTES

@@ -13,48 +13,44 @@ from collections.abc import Callable, Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sinks.row import ID_BYTES, LEVEL_BYTES, SERVICE_BYTES, TEXT_BYTES, TOPIC_BYTES, LineRow, TemplateRow
+from sinks.block import ANY_WORD, Block, BlockColumns, BlockId
+from sinks.heads import head_row, join_heads
+from sinks.row import TEMPLATE_TEXT_BYTES, TemplateRow
 from sinks.sink import (
-    LineFilter,
-    LineHit,
+    BlockFilter,
+    ColumnName,
+    FoundBlocks,
     SinkBroken,
     SinkBusy,
     SinkCounts,
     SinkMismatch,
     SinkRejected,
-    StoredLines,
-    TemplateCount,
-    TemplateCounts,
     TemplateHit,
-    never,
 )
 
-_BYTES = {
-    "id": ID_BYTES,
-    "digest": 32,
-    "template": 32,
-    "text": TEXT_BYTES,
-    "service": SERVICE_BYTES,
-    "level": LEVEL_BYTES,
-    "topic": TOPIC_BYTES,
-}
 _WORD = re.compile(r"\w+")
-_BITS = {"time": 63, "offset": 63, "partition": 31, "sub": 31, "chunk": 31, "chunks": 31}
 
 
 class FakeSink:
-    """Rows in two dicts; every call takes one lock, so it is atomic.
+    """Templates and blocks in two dicts; every call takes one lock, so it is atomic.
 
     Thread: any.
     """
 
-    def __init__(self, dim: int = 384, *, has_bm25: bool = False) -> None:
+    def __init__(self, dim: int = 384, *, has_bm25: bool = False, orders_blocks: bool = True, consumer_group: str = "vectail") -> None:
         self.dim = dim
         self.has_bm25 = has_bm25
-        self.lines: dict[str, LineRow] = {}
+        self.orders_blocks = orders_blocks
+        self.consumer_group = consumer_group
+        self.owner_group = consumer_group
+        """The group whose index it is."""
+        self.blocks: dict[BlockId, Block] = {}
         self.templates: dict[str, TemplateRow] = {}
         self.calls: list[str] = []
         """Names of all calls so far, including refused ones, `open` and `close`."""
+        self.written: list[BlockId] = []
+        """Ids of all blocks in the order in which they were stored, those stored again included."""
+        self.deleted: list[BlockId] = []
         self.is_open = False
         self.exists = False
         """Whether the collections exist; the first `open` with `create` creates them."""
@@ -65,32 +61,36 @@ class FakeSink:
         self.busy_calls = 0
         """The next n calls (any but `close`) raise SinkBusy and do nothing."""
         self.lost_acknowledgements = 0
-        """The next n upserts or deletes do their work and then raise SinkBusy."""
+        """The next n writes or deletes do their work and then raise SinkBusy."""
+        self.rejects: Callable[[Block], bool] = lambda _block: False
+        """Blocks that are refused with SinkRejected; then nothing of that call is stored."""
         self.rejected_texts: set[str] = set()
-        """An upsert with one of these texts raises SinkRejected and stores nothing."""
+        """A template with one of these texts is refused with SinkRejected; then nothing of that call is stored."""
         self.broken = ""
         """Not empty: every call but `close` raises SinkBroken with it."""
-        self.doubles: dict[str, int] = {}
-        """Extra stored rows by id: counted, but read as one row."""
         self.gate = threading.Event()
-        """While cleared, upserts and reads wait here without holding the lock. Initially set."""
+        """While cleared, writes and reads wait here without holding the lock. Initially set."""
         self.gate.set()
         self.entered = threading.Event()
         """Set when a call reaches the gate; a test clears it and waits for it."""
-        self.on_upsert: Callable[[Sequence[TemplateRow] | Sequence[LineRow]], None] = lambda _rows: None
-        """Called with the rows before they are stored, outside the lock; may raise."""
+        self.on_write: Callable[[Sequence[TemplateRow] | Sequence[Block]], None] = lambda _rows: None
+        """Called with templates or blocks before they are stored, outside the lock; may raise."""
         self._lock = threading.Lock()
 
     @property
     def retention_s(self) -> float | None:
         return self.lifetime_s
 
-    def open(self, *, create: bool = True) -> None:
+    def open(self, *, create: bool = True, adopt: bool = False) -> None:
         self._begin("open", needs_open=False)
         if self.mismatch:
             raise SinkMismatch(self.mismatch)
         if not create and not self.exists:
             raise SinkMismatch("the fake sink does not exist; nothing has been indexed yet")
+        if self.owner_group != self.consumer_group:
+            if not adopt:
+                raise SinkMismatch(f"the fake sink belongs to consumer group {self.owner_group!r}")
+            self.owner_group = self.consumer_group
         self.exists = True
         self.is_open = True
 
@@ -98,29 +98,80 @@ class FakeSink:
         self._begin("upsert_templates")
         for row in rows:
             self._check_vector(row.vector)
-        self._check_values(rows)
-        self.on_upsert(rows)
+            if row.text in self.rejected_texts or not _fits(row.text, TEMPLATE_TEXT_BYTES):
+                raise SinkRejected(f"template {row.template!r}: its text is refused")
+        self.on_write(rows)
         with self._lock:
-            self.templates.update((row.digest, row._replace(vector=np.array(row.vector, np.float32))) for row in rows)
+            self.templates.update((row.template, row._replace(vector=np.array(row.vector, np.float32))) for row in rows)
         self._acknowledge()
 
-    def upsert_lines(self, rows: Sequence[LineRow]) -> None:
-        self._begin("upsert_lines")
-        self._check_values(rows)
-        self.on_upsert(rows)
+    def write_blocks(self, blocks: Sequence[Block], *, again: bool = False) -> None:
+        self._begin("write_blocks")
+        for block in blocks:
+            if self.rejects(block):
+                raise SinkRejected(f"block {block.id}: the fake sink is told to reject it")
+        self.on_write(blocks)
         with self._lock:
-            self.lines.update((row.id, row) for row in rows)
+            for block in blocks:
+                stored = self.blocks.get(block.id)
+                assert stored is None or _content(stored) == _content(block), f"{block.id} was rewritten with other content"
+                assert stored is None or again, f"{block.id} was inserted twice"
+                self.blocks[block.id] = block
+                self.written.append(block.id)
         self._acknowledge()
 
-    def template_vectors(self, digests: Collection[str]) -> dict[str, NDArray[np.float32]]:
+    def delete_blocks(self, ids: Collection[BlockId]) -> None:
+        self._begin("delete_blocks")
+        with self._lock:
+            for one in ids:
+                self.blocks.pop(one, None)
+                self.deleted.append(one)
+        self._acknowledge()
+
+    def find_blocks(self, only: BlockFilter, *, limit: int | None = None, strong: bool = False) -> FoundBlocks:
+        del strong
+        self._begin("find_blocks")
+        with self._lock:
+            found = [block for block in self.blocks.values() if passes(block, only)]
+        if self.orders_blocks:
+            found.sort(key=lambda block: -block.last_ms)
+        return FoundBlocks(join_heads([head_row(block) for block in found[:limit]]), limit is None or len(found) <= limit)
+
+    def read_columns(
+        self, ids: Collection[BlockId], columns: Collection[ColumnName], *, strong: bool = False
+    ) -> dict[BlockId, BlockColumns]:
+        del strong
+        self._begin("read_columns")
+        with self._lock:
+            found = {one: self.blocks[one] for one in ids if one in self.blocks}
+        return {
+            one: BlockColumns(
+                block.places if "places" in columns else "",
+                block.texts if "texts" in columns else "",
+                block.fields if "fields" in columns else "",
+            )
+            for one, block in found.items()
+        }
+
+    def read_words(self, ids: Collection[BlockId]) -> dict[BlockId, NDArray[np.int32]]:
+        self._begin("read_words")
+        with self._lock:
+            return {one: self.blocks[one].words for one in ids if one in self.blocks}
+
+    def template_vectors(self, templates: Collection[str]) -> dict[str, NDArray[np.float32]]:
         self._begin("template_vectors")
         with self._lock:
-            return {digest: self.templates[digest].vector.copy() for digest in set(digests) & self.templates.keys()}
+            return {one: self.templates[one].vector.copy() for one in set(templates) & self.templates.keys()}
 
-    def template_texts(self, digests: Collection[str]) -> dict[str, str]:
+    def template_texts(self, templates: Collection[str]) -> dict[str, str]:
         self._begin("template_texts")
         with self._lock:
-            return {digest: self.templates[digest].text for digest in set(digests) & self.templates.keys()}
+            return {one: self.templates[one].text for one in set(templates) & self.templates.keys()}
+
+    def stored_templates(self, templates: Collection[str]) -> set[str]:
+        self._begin("stored_templates")
+        with self._lock:
+            return set(templates) & self.templates.keys()
 
     def nearest_templates(self, vectors: NDArray[np.float32], limit: int) -> list[list[TemplateHit]]:
         self._begin("nearest_templates")
@@ -128,51 +179,32 @@ class FakeSink:
             self._check_vector(vector)
         with self._lock:
             rows = list(self.templates.values())
-        answers = [[TemplateHit(row.digest, _cosine(row.vector, vector), row.text) for row in rows] for vector in vectors]
+        answers = [[TemplateHit(row.template, _cosine(row.vector, vector), row.text) for row in rows] for vector in vectors]
         return [sorted(hits, key=lambda hit: -hit.score)[: max(limit, 0)] for hits in answers]
 
-    def newest_lines(self, templates: Collection[str], limit: int, only: LineFilter) -> dict[str, list[LineRow]]:
-        self._begin("newest_lines")
-        found: dict[str, list[LineRow]] = {one: [] for one in templates}
-        with self._lock:
-            for line in self.lines.values():
-                if line.template in found and _passes(line, only):
-                    found[line.template].append(line)
-        return {one: sorted(lines, key=_age, reverse=True)[:limit] for one, lines in found.items() if lines and limit > 0}
-
-    def matching_lines(self, text: str, limit: int, only: LineFilter) -> list[LineHit]:
-        """Rank by BM25 (Robertson and Zaragoza 2009) over the lines that pass the filter."""
-        self._begin("matching_lines")
+    def matching_templates(self, text: str, limit: int) -> list[TemplateHit]:
+        """Rank by BM25 (Robertson and Zaragoza 2009)."""
+        self._begin("matching_templates")
         if not self.has_bm25:
-            raise ValueError("milvus.bm25 is off: the fake sink is told to have no words")
+            raise ValueError("the fake sink is told to have no BM25")
         with self._lock:
-            lines = [line for line in self.lines.values() if _passes(line, only)]
-        words = [Counter(_WORD.findall(line.text.lower())) for line in lines]
-        mean = sum(map(Counter.total, words)) / max(len(lines), 1)
-        scores = [0.0] * len(lines)
+            rows = list(self.templates.values())
+        words = [Counter(_WORD.findall(row.text.lower())) for row in rows]
+        mean = sum(map(Counter.total, words)) / max(len(rows), 1)
+        scores = [0.0] * len(rows)
         for wanted, times in Counter(_WORD.findall(text.lower())).items():
             have = sum(wanted in one for one in words)
-            rarity = math.log(1 + (len(lines) - have + 0.5) / (have + 0.5))
+            rarity = math.log(1 + (len(rows) - have + 0.5) / (have + 0.5))
             for place, one in enumerate(words):
                 if one[wanted]:
                     scores[place] += times * rarity * one[wanted] * 2.5 / (one[wanted] + 1.5 * (0.25 + 0.75 * one.total() / mean))
-        hits = [LineHit(score, line) for score, line in zip(scores, lines, strict=True) if score > 0]
-        return sorted(hits, key=lambda hit: (hit.score, _age(hit.line)), reverse=True)[: max(limit, 0)]
+        hits = [TemplateHit(row.template, score, row.text) for score, row in zip(scores, rows, strict=True) if score > 0]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.template))[: max(limit, 0)]
 
-    def count_templates(
-        self, only: LineFilter, *, templates: Collection[str] | None, most_rows: int, deadline_passed: Callable[[], bool]
-    ) -> TemplateCounts:
-        self._begin("count_templates")
-        if deadline_passed():
-            return TemplateCounts([], complete=False)
+    def all_templates(self, after: str, limit: int) -> list[tuple[str, str]]:
+        self._begin("all_templates")
         with self._lock:
-            found = [line for line in self.lines.values() if _passes(line, only)]
-        found = sorted((line for line in found if templates is None or line.template in templates), key=_age, reverse=True)
-        times: dict[str, list[int]] = {}
-        for line in found[: max(most_rows, 0)]:
-            times.setdefault(line.template, []).append(line.time)
-        counts = [TemplateCount(digest, len(seen), min(seen), max(seen)) for digest, seen in times.items()]
-        return TemplateCounts(sorted(counts, key=lambda one: (-one.lines, one.digest)), complete=len(found) <= most_rows)
+            return [(one, self.templates[one].text) for one in sorted(self.templates) if one > after][:limit]
 
     def ping(self) -> None:
         """Leave no trace in `calls`: a thread of its own calls this at any time."""
@@ -184,39 +216,7 @@ class FakeSink:
     def counts(self) -> SinkCounts:
         self._begin("counts")
         with self._lock:
-            return SinkCounts(lines=len(self.lines), templates=len(self.templates))
-
-    def lines_between(
-        self,
-        topic: str,
-        partition: int,
-        first_offset: int,
-        end_offset: int,
-        *,
-        most_rows: int | None = None,
-        deadline_passed: Callable[[], bool] = never,
-    ) -> StoredLines:
-        self._begin("lines_between")
-        if first_offset < end_offset and deadline_passed():
-            return StoredLines([], 0, complete=False)
-        with self._lock:
-            rows = [line for line in self.lines.values() if (line.topic, line.partition) == (topic, partition)]
-        rows = [line for line in rows if first_offset <= line.offset < end_offset]
-        counted = len(rows) + sum(self.doubles.get(line.id, 0) for line in rows)
-        return StoredLines(rows[:most_rows], counted, complete=most_rows is None or len(rows) <= most_rows)
-
-    def stored_templates(self, digests: Collection[str]) -> set[str]:
-        self._begin("stored_templates")
-        with self._lock:
-            return set(digests) & self.templates.keys()
-
-    def delete_lines(self, ids: Collection[str]) -> None:
-        self._begin("delete_lines")
-        with self._lock:
-            for one in ids:
-                self.lines.pop(one, None)
-                self.doubles.pop(one, None)
-        self._acknowledge()
+            return SinkCounts(blocks=len(self.blocks), templates=len(self.templates))
 
     def close(self) -> None:
         self.calls.append("close")
@@ -239,21 +239,33 @@ class FakeSink:
         with self._lock:
             if self.lost_acknowledgements > 0:
                 self.lost_acknowledgements -= 1
-                raise SinkBusy("the fake sink stored the rows and lost the answer")
-
-    def _check_values(self, rows: Sequence[TemplateRow] | Sequence[LineRow]) -> None:
-        for row in rows:
-            if row.text in self.rejected_texts:
-                raise SinkRejected(f"row {row[0]!r}: the fake sink is told to reject its text")
-            for column, value in row._asdict().items():
-                if isinstance(value, str) and not _fits(value, _BYTES[column]):
-                    raise SinkRejected(f"row {row[0]!r}: {column} does not fit")
-                if isinstance(value, int) and not -(1 << _BITS[column]) <= value < 1 << _BITS[column]:
-                    raise SinkRejected(f"row {row[0]!r}: {column} does not fit")
+                raise SinkBusy("the fake sink did the work and lost the answer")
 
     def _check_vector(self, vector: NDArray[np.float32]) -> None:
         if vector.shape != (self.dim,) or not np.isfinite(vector).all():
             raise ValueError(f"a vector is not finite float32[{self.dim}]")
+
+
+def passes(block: Block, only: BlockFilter) -> bool:
+    """Whether a block passes a filter."""
+    words, templates = set(block.words.tolist()), set(block.head.templates.tolist())
+    return (
+        (not only.topics or block.id.place.topic in only.topics)
+        and only.epoch in (None, block.id.place.epoch)
+        and only.partition in (None, block.id.place.partition)
+        and (only.first_offset is None or block.last_offset >= only.first_offset)
+        and (only.end_offset is None or block.first_offset < only.end_offset)
+        and (only.since_ms is None or block.last_ms >= only.since_ms)
+        and (only.until_ms is None or block.first_ms < only.until_ms)
+        and (only.templates is None or not templates.isdisjoint(only.templates))
+        and (ANY_WORD in words or words.issuperset(only.words))
+        and (not only.services or not set(only.services).isdisjoint(block.head.services))
+        and (not only.levels or not set(only.levels).isdisjoint(block.head.levels))
+    )
+
+
+def _content(block: Block) -> tuple[object, ...]:
+    return block.places, block.texts, block.fields, block.lines, block.words.tolist()
 
 
 def _fits(text: str, most_bytes: int) -> bool:
@@ -265,17 +277,3 @@ def _fits(text: str, most_bytes: int) -> bool:
 
 def _cosine(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
     return float(one @ other / (np.linalg.norm(one) * np.linalg.norm(other)))
-
-
-def _passes(line: LineRow, only: LineFilter) -> bool:
-    return (
-        (only.since_ms is None or line.time >= only.since_ms)
-        and (only.until_ms is None or line.time < only.until_ms)
-        and (not only.services or line.service in only.services)
-        and (not only.levels or line.level in only.levels)
-        and (not only.topics or line.topic in only.topics)
-    )
-
-
-def _age(line: LineRow) -> tuple[int, str, int, int, int, int]:
-    return line.time, line.topic, line.partition, line.offset, line.sub, line.chunk

@@ -17,7 +17,10 @@ from tests.faults.worker_process import WorkerProcess
 
 KILLED = 137
 RECORDS_A_LIFE = 160
-_SMALL = {"limits__max_in_flight_records": "150", "limits__max_in_flight_bytes": "200000", "milvus__batch_rows": "100"}
+_SMALL = {"limits__max_in_flight_records": "150", "limits__max_in_flight_bytes": "200000", "index__flush_s": "0.05"}
+_MERGING = {"limits__max_in_flight_records": "40", "index__flush_s": "0.01"}
+"""So many small blocks that a life has enough neighbours to merge."""
+_RECORDS_OF_A_MERGER = 2_000
 _PROTOCOLS: tuple[Protocol, ...] = ("classic", "classic", "consumer", "consumer")
 _AT_REVOCATION = "revoke"
 _MOMENTS = {
@@ -26,8 +29,14 @@ _MOMENTS = {
     "cache_read": "1:1",
     "cache_written": "1:1",
     "engine_asked": "1:1",
-    "before_upsert": "3:1",
-    "after_upsert": "3:1",
+    "resume_read": "1:1",
+    "closed": "3:1",
+    "before_blocks": "3:1",
+    "after_blocks": "3:1",
+    "before_merged": "1:1",
+    "after_merged": "1:1",
+    "before_inner_delete": "1",
+    "after_inner_delete": "1",
     "before_commit": "2",
     "after_commit": "2",
     _AT_REVOCATION: "1",
@@ -37,8 +46,11 @@ _MOMENTS = {
 """At which pass of a fail point the thread stops, and for how many seconds, while the poller continues: what it commits by then must be
 stored."""
 _USUAL_MOMENT = "2:1"
-_LEAVES_SOMETHING = ("after_upsert", "letter_acknowledged")
-"""Fail points after which rows or a dead letter exist for uncommitted records, which will be read again."""
+_OF_MERGING = ("before_merged", "after_merged", "before_inner_delete", "after_inner_delete")
+_LATE = ("before_inner_delete", "after_inner_delete")
+"""Inner blocks go 20 s after the merge: by then everything may be committed."""
+_LEAVES_SOMETHING = ("after_blocks", "letter_acknowledged")
+"""Fail points after which lines or a dead letter exist for uncommitted records, which will be read again."""
 
 
 class Lives:
@@ -57,13 +69,14 @@ class Lives:
 
     def killed_at(self, point: str) -> None:
         """Run a worker until this fail point, and judge what it leaves."""
-        self.scene.topics.send(RECORDS_A_LIFE, _mixed)
-        worker = self._begin(test_fail_point=f"{point}:{_MOMENTS.get(point, _USUAL_MOMENT)}")
+        merges = point in _OF_MERGING
+        self.scene.topics.send(_RECORDS_OF_A_MERGER if merges else RECORDS_A_LIFE, _mixed)
+        worker = self._begin(test_fail_point=f"{point}:{_MOMENTS.get(point, _USUAL_MOMENT)}", **(_MERGING if merges else {}))
         if point == _AT_REVOCATION:
             self.scene.wait_progress(worker)
             worker.terminate()  # leaving the group revokes its partitions
         assert worker.wait() == KILLED, worker.lines
-        committed, verdict = self._judge()
+        committed, verdict = self._judge(in_the_middle=point not in _LATE)
         if point in _LEAVES_SOMETHING:
             assert verdict.stored_above(committed) != []
 
@@ -89,12 +102,12 @@ class Lives:
         self.scene.judge_end()
 
     def _begin(self, **settings: str) -> WorkerProcess:
-        return self.scene.start_under(next(self._turns), **self._settings, **settings)
+        return self.scene.start_under(next(self._turns), **self._settings | settings)
 
-    def _judge(self) -> tuple[Committed, Verdict]:
+    def _judge(self, *, in_the_middle: bool = True) -> tuple[Committed, Verdict]:
         self._deaths += 1
         committed, verdict = self.scene.check_nothing_lost()
-        assert committed != self.scene.topics.ends(), "the worker was not killed in the middle"
+        assert committed != self.scene.topics.ends() or not in_the_middle, "the worker was not killed in the middle"
         return committed, verdict
 
 
@@ -112,7 +125,7 @@ class Proven:
     def grow(self) -> None:
         """Check that nothing committed since the last call is lost, and that no position went back.
 
-        Skips what was committed before, and rows of uncommitted records: callers judge everything at the end.
+        Skips what was committed before, and lines of uncommitted records: callers judge everything at the end.
         """
         scene, topics, since, committed = self._scene, self._scene.topics, self.below, self._scene.topics.committed()
         assert {place: offset for place, offset in committed.items() if offset < since[place]} == {}, "a position went back"

@@ -1,7 +1,8 @@
 """The oracle: compares what was sent with what is stored, and knows only vectail's promises.
 
-Every record is in the index (its text byte for byte), in the dead-letter topic, or dropped on purpose. Nothing is invented, and no row
-occurs twice. `tests.faults.truth` compares the vectors.
+Every record is in the index (its text byte for byte), in the dead-letter topic, or dropped on purpose. Nothing is invented, and no reader
+gets a line twice: copies that readers leave out are no fault, but nothing may be invented in them either. `tests.faults.truth` compares
+the vectors.
 """
 
 from collections import Counter, defaultdict
@@ -24,7 +25,7 @@ class Verdict(NamedTuple):
     done: set[Place]
     """Completely stored, or in the dead-letter topic."""
     begun: set[Place]
-    """At least one row is stored."""
+    """At least one line is stored."""
     dropped: set[Place]
     """Must not be stored anywhere."""
     sent: set[Place]
@@ -42,7 +43,7 @@ class Verdict(NamedTuple):
 def judge(sent: Sequence[Sent], topic: str, index: Index, letters: Sequence[Letter], earlier: Iterable[Sent] = ()) -> Verdict:
     """Compare; raise AssertionError for anything invented, duplicate, wrong, or against its fate.
 
-    `earlier` was sent to deleted topics of the same name: rows of these records must be right, but may be absent.
+    `earlier` was sent to deleted topics of the same name: lines of these records must be right, but may be absent.
     """
     by_place = {(record.epoch, record.partition, record.offset): record for record in (*earlier, *sent)}
     assert _twice(line.id for line in index.lines) == []
@@ -50,16 +51,17 @@ def judge(sent: Sequence[Sent], topic: str, index: Index, letters: Sequence[Lett
     templates = set(index.templates)
     assert [line.id for line in index.lines if line.template not in templates] == []
 
-    rows: defaultdict[tuple[str, int, int], list[Line]] = defaultdict(list)
+    lines: defaultdict[tuple[str, int, int], list[Line]] = defaultdict(list)
     for line in index.lines:
-        rows[_epoch(line, topic), line.partition, line.offset].append(line)
-    assert sorted(place for place in rows if place not in by_place or by_place[place].content.fate != "rows") == [], "invented"
-    stored = {place for place, lines in rows.items() if _is_complete(by_place[place], lines)}
+        lines[_place(line, topic)].append(line)
+    copied = {_place(line, topic) for line in index.copies}
+    assert sorted(p for p in lines.keys() | copied if p not in by_place or by_place[p].content.fate != "rows") == [], "invented"
+    stored = {place for place, pieces in lines.items() if _is_complete(by_place[place], pieces)}
     lettered = {_check_letter(letter, by_place) for letter in letters}
 
     now = {(record.epoch, record.partition, record.offset) for record in sent}
     dropped = {place for place in now if by_place[place].content.fate == "dropped"}
-    return Verdict(_places((stored | lettered) & now), _places(rows.keys() & now), _places(dropped), _places(now))
+    return Verdict(_places((stored | lettered) & now), _places(lines.keys() & now), _places(dropped), _places(now))
 
 
 def _places(full: Iterable[tuple[str, int, int]]) -> set[Place]:
@@ -70,13 +72,12 @@ def _twice(keys: Iterable[str]) -> list[str]:
     return [key for key, times in Counter(keys).items() if times > 1]
 
 
-def _epoch(line: Line, topic: str) -> str:
-    """Return the epoch in a row's id; the rest of the id is the row's origin."""
-    epoch = line.id.partition("@")[2].partition("/")[0]
-    assert len(epoch) == _EPOCH_CHARACTERS
-    assert line.id == f"{topic}@{epoch}/{line.partition}/{line.offset}/{line.sub}/{line.chunk}"
+def _place(line: Line, topic: str) -> tuple[str, int, int]:
+    """Return where a line came from: epoch, partition, offset."""
+    assert len(line.epoch) == _EPOCH_CHARACTERS
     assert line.topic == topic
-    return epoch
+    assert line.id == f"{topic}@{line.epoch}/{line.partition}/{line.offset}/{line.sub}/{line.chunk}"
+    return line.epoch, line.partition, line.offset
 
 
 def _check_letter(letter: Letter, by_place: dict[tuple[str, int, int], Sent]) -> tuple[str, int, int]:
@@ -92,7 +93,7 @@ def _check_letter(letter: Letter, by_place: dict[tuple[str, int, int], Sent]) ->
 
 
 def _is_complete(record: Sent, lines: Sequence[Line]) -> bool:
-    """Check every row of one record; return whether all its rows exist."""
+    """Check every line of one record; return whether all of them exist."""
     entries = {entry.sub: entry for entry in record.content.entries}
     whole = 0
     for sub, group in groupby(sorted(lines, key=lambda line: (line.sub, line.chunk)), key=lambda line: line.sub):
@@ -102,7 +103,9 @@ def _is_complete(record: Sent, lines: Sequence[Line]) -> bool:
 
 def _is_whole(entry: Entry, record: Sent, chunks: list[Line]) -> bool:
     for line in chunks:
-        assert (line.time, line.service, line.level) == (record.time_ms, entry.service, entry.level), line.id
+        assert (line.time, line.kafka_time, line.service, line.level) == (record.time_ms, record.time_ms, entry.service, entry.level), (
+            line.id
+        )
         assert line.chunk < line.chunks == chunks[0].chunks, line.id
         assert line.text in entry.text, line.id
     if len(chunks) < chunks[0].chunks:

@@ -6,10 +6,10 @@ On a server the index can be read while workers run, and several workers can sha
 import json
 import time
 import uuid
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
-from tests.faults.index import Index, read_index, read_server
+from tests.faults.index import Index, drop_index, read_index, read_server
 from tests.faults.oracle import Verdict, judge
 from tests.faults.records import Content, strange
 from tests.faults.stranger import Protocol
@@ -17,7 +17,7 @@ from tests.faults.topics import Committed, Topics
 from tests.faults.truth import truth_of
 from tests.faults.worker_process import WAIT_S, WorkerProcess
 from tests.services.kafka import SHORT_SESSION_S, short_sessions
-from tests.services.milvus import MilvusServer, drop
+from tests.services.milvus import MilvusServer
 from worker.embedding.model.prepared import PreparedModel
 
 COLLECTION = "vectail"
@@ -82,8 +82,11 @@ class Scene:
         self._protocol = protocol
         return self.start(**client_of(protocol), **settings)
 
-    def start(self, *through: str, **settings: str) -> WorkerProcess:
-        """Start a worker; `kafka__group="a"` sets kafka.group, `through` is a command that executes the worker."""
+    def start(self, *through: str, options: Sequence[str] = (), **settings: str) -> WorkerProcess:
+        """Start a worker; `kafka__group="a"` sets kafka.group, `through` is a command that executes the worker.
+
+        `options`: of `vectail run`.
+        """
         topics = self.topics
         own = {
             "kafka.bootstrap_servers": topics.bootstrap,
@@ -98,7 +101,7 @@ class Scene:
             "model.folder": str(self.model.folder),
         }
         wanted = _USUAL | own | {name.replace("__", "."): value for name, value in settings.items()}
-        worker = WorkerProcess(wanted | {"kafka.librdkafka": self._client_for(wanted)}, *through)
+        worker = WorkerProcess(wanted | {"kafka.librdkafka": self._client_for(wanted)}, *through, options=options)
         self._workers.append(worker)
         return worker
 
@@ -159,7 +162,7 @@ class Scene:
             ends[sent.partition] = max(ends[sent.partition], sent.offset + 1)
         if self.server is None:
             return read_index(self.milvus, self.collection, ends, self._spare)
-        return read_server(self.server.uri, self.collection, ends, grows=any(worker.lives for worker in self._workers))
+        return read_server(self.server.uri, self.collection, ends)
 
     def judge(self) -> Verdict:
         """Compare everything sent with everything stored; with a folder, no worker may be alive."""
@@ -195,7 +198,7 @@ class Scene:
         for worker in self._workers:
             worker.close()
         if self.server is not None:
-            drop(self.server.uri, self.collection, f"{self.collection}_templates")
+            drop_index(self.server.uri, self.collection)
 
 
 def client_of(protocol: Protocol, **properties: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""A real worker refuses three of a record's 2,000 entries: they become one dead letter, and a replay adds exactly three rows."""
+"""A real worker refuses three of a record's 2,000 entries: they become one dead letter, and a replay adds exactly three lines."""
 
 import json
 import sys
@@ -59,7 +59,7 @@ def verb(scene: Scene, model: PreparedModel, monkeypatch: pytest.MonkeyPatch, ca
     return run
 
 
-def test_a_replay_after_the_fault_is_mended_adds_exactly_the_three_rows(scene: Scene, verb: Verb) -> None:
+def test_a_replay_after_the_fault_is_mended_adds_exactly_the_three_lines(scene: Scene, verb: Verb) -> None:
     scene.topics.send(1, record)
     worker = scene.start(**{name.replace(".", "__"): value for name, value in NARROW.items()})
     scene.wait_all_committed(worker)
@@ -73,10 +73,10 @@ def test_a_replay_after_the_fault_is_mended_adds_exactly_the_three_rows(scene: S
     assert (exit_code, letter["reason"], letter["stage"], letter["pieces"]) == (0, "too_many_chunks", "chunk", len(BAD))
 
     exit_code, done = verb(dlq_app, "replay", "--yes")
-    assert (exit_code, done["replayed"], done["rows"], done["left"]) == (0, 1, len(BAD), 0)
+    assert (exit_code, done["replayed"], done["lines"], done["left"]) == (0, 1, len(BAD), 0)
     after = scene.read()
     added = {line.id: line for line in after.lines if line.id not in {line.id for line in before.lines}}
-    assert len(after.lines) == ENTRIES
+    assert (len(after.lines), after.copies) == (ENTRIES, ())
     assert sorted((line.sub, line.text) for line in added.values()) == [(number, text(number)) for number in BAD]
     assert {line.template for line in after.lines} == set(after.templates)
     assert verb(verify_app)[0] == 0

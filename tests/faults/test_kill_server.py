@@ -21,8 +21,8 @@ from tests.services.redis import LocalRedis, local_redis
 from worker.embedding.model.prepared import PreparedModel
 from worker.runtime.fail_point import POINTS
 
-LAST_POINT = "after_upsert"
-AT_EVERY_RUN = ("cache_written", "landed")
+LAST_POINT = "after_blocks"
+AT_EVERY_RUN = ("cache_written", "landed", "closed", "after_merged")
 KILLS = 200
 RECORDS = 100_000
 LEFT_RECORDS = 5_000
@@ -33,7 +33,7 @@ IN_ITS_START = 0.2
 START_S = 5.0
 MORE_S = 0.3
 PROTOCOLS: tuple[Protocol, ...] = ("classic", "consumer")
-FAST = {"limits__max_in_flight_records": "500", "milvus__batch_rows": "250"}
+FAST = {"limits__max_in_flight_records": "500", "index__flush_s": "0.05"}
 
 _log = logging.getLogger(__name__)
 

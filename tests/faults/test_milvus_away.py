@@ -1,4 +1,4 @@
-"""A Milvus server that is unreachable, silent or slow under a real worker: rows are held, no record is blamed, and work resumes by itself.
+"""A Milvus server that is unreachable, silent or slow under a real worker: lines are held, no record is blamed, and work resumes by itself.
 
 The worker reaches the server through a proxy; the oracle bypasses it, so commits are judged during the fault.
 """
@@ -40,7 +40,6 @@ USUAL = {
     "limits__max_in_flight_records": "300",
     "limits__max_in_flight_bytes": str(CAP_BYTES),
     "milvus__timeout_s": "2",
-    "milvus__batch_rows": "100",
 }
 REVOCATION_INTERVAL_S = 60.0
 """The worker may take 12 s of it to release partitions. Otherwise the others get them only at its end."""
@@ -131,7 +130,9 @@ def test_with_a_slow_index_rows_come_slower_queries_are_answered_and_then_all_is
 
 def test_in_a_black_hole_a_revocation_and_a_drain_end_in_time_and_the_other_member_goes_on(server_scene: Scene, proxy: Proxy) -> None:
     scene = server_scene
-    usual = {**USUAL, "kafka__max_poll_interval_s": str(REVOCATION_INTERVAL_S), "milvus__timeout_s": "30"}
+    # So few records are in flight that no partition is done when the hole opens.
+    few = {"limits__max_in_flight_records": "40"}
+    usual = {**USUAL, **few, "kafka__max_poll_interval_s": str(REVOCATION_INTERVAL_S), "milvus__timeout_s": "30"}
     scene.topics.send(500, strange)
     stuck = scene.start(**usual, **behind(proxy), limits__drain_timeout_s=str(DRAIN_S))
     scene.wait_progress(stuck)

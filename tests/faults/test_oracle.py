@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tests.faults.index import Index, Line
 from tests.faults.oracle import judge
 from tests.faults.records import BASE_MS, Sent, content, strange
+from tests.faults.stored_lines import template_id
 from tests.faults.topics import PARTITIONS, Letter
 from tests.faults.truth import LEAST_COSINE, Truth, truth_of
 from worker.embedding.model.prepared import PreparedModel
@@ -39,10 +40,18 @@ def right(truth: Truth) -> Index:
             chunks = [entry.text[:half], entry.text[half:]] if len(entry.text) > 1_000 else [entry.text]
             for number, chunk in enumerate(chunks):
                 masked = re.sub(r"\d+ ms\b|\d+", "", chunk)
-                texts[digest := truth.digest(masked)] = masked
-                row = f"{TOPIC}@{EPOCH}/{sent.partition}/{sent.offset}/{entry.sub}/{number}"
-                place = (TOPIC, sent.partition, sent.offset, entry.sub, number, len(chunks))
-                lines.append(Line(row, digest, chunk, sent.time_ms, entry.service, entry.level, *place))
+                texts[template := template_id(masked)] = masked
+                lines.append(
+                    Line(
+                        f"{TOPIC}@{EPOCH}/{sent.partition}/{sent.offset}/{entry.sub}/{number}",
+                        template,
+                        masked,
+                        chunk,
+                        *(sent.time_ms, entry.service, entry.level),
+                        *(TOPIC, EPOCH),
+                        *(sent.partition, sent.offset, entry.sub, number, len(chunks), 0, sent.time_ms),
+                    )
+                )
     vectors = truth.embed(list(texts.values()))
     return Index(lines, list(texts), texts, dict(zip(texts, vectors, strict=True)))
 
@@ -54,7 +63,7 @@ def _with(index: Index, place: int, **changes: object) -> Index:
 
 
 def _moved(index: Index, place: int, **where: int) -> Index:
-    """Return the index with one row moved to the id and columns of another record."""
+    """Return the index with one line moved to the id and columns of another record."""
     line = index.lines[place]._replace(**where)  # type: ignore[arg-type]
     return _with(index, place, **where, id=f"{TOPIC}@{EPOCH}/{line.partition}/{line.offset}/{line.sub}/{line.chunk}")
 
@@ -65,17 +74,19 @@ LIES: dict[str, Callable[[Index], Index]] = {
     "another text": lambda index: _with(index, 0, text="cache replayed order id=1 by holwi after 3905 ms"),
     "another time": lambda index: _with(index, 0, time=0),
     "another service": lambda index: _with(index, 3, service="nobody"),
-    "another epoch": lambda index: _with(index, 0, id=index.lines[0].id.replace(EPOCH, "99999999")),
+    "another epoch": lambda index: _with(index, 0, epoch="99999999", id=index.lines[0].id.replace(EPOCH, "99999999")),
+    "another Kafka time": lambda index: _with(index, 0, kafka_time=0),
     "an id of another place": lambda index: _with(index, 0, id=index.lines[1].id + "0"),
-    "a row where a record was dropped": lambda index: _moved(index, 0, partition=7 % PARTITIONS, offset=7 // PARTITIONS),
-    "a row where nothing was sent": lambda index: _moved(index, 0, offset=RECORDS),
+    "a line where a record was dropped": lambda index: _moved(index, 0, partition=7 % PARTITIONS, offset=7 // PARTITIONS),
+    "a line where nothing was sent": lambda index: _moved(index, 0, offset=RECORDS),
+    "a copy where nothing was sent": lambda index: index._replace(copies=(_moved(index, 0, offset=RECORDS).lines[0],)),
     "no template": lambda index: index._replace(templates=index.templates[1:]),
 }
 WRONG_VECTORS: dict[str, Callable[[Index], Index]] = {
     "another line's template": lambda index: _with(index, 0, template=index.lines[1].template),
     "a vector of another text": lambda index: _vector(index, index.vectors[index.templates[1]]),
     "a vector of another length": lambda index: _vector(index, index.vectors[index.templates[0]] * np.float32(1.01)),
-    "a text under another's digest": lambda index: index._replace(
+    "a text under another's id": lambda index: index._replace(
         texts=index.texts | {index.templates[0]: index.texts[index.templates[0]] + "."}
     ),
 }
@@ -93,7 +104,7 @@ def test_what_is_right_passes(right: Index, truth: Truth) -> None:
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_a_wrong_row_is_found(right: Index, lie: str) -> None:
+def test_a_wrong_line_is_found(right: Index, lie: str) -> None:
     with pytest.raises(AssertionError):
         judge(SENT, TOPIC, LIES[lie](right), LETTERS)
 
@@ -137,7 +148,7 @@ def test_a_letter_of_what_could_be_stored_or_with_other_bytes_is_found(right: In
             judge(SENT, TOPIC, right, [letter])
 
 
-def test_rows_of_a_topic_that_is_gone_may_stay_and_count_for_nothing(right: Index) -> None:
+def test_lines_of_a_topic_that_is_gone_may_stay_and_count_for_nothing(right: Index) -> None:
     assert judge([], TOPIC, right, LETTERS, SENT).done == set()
     recreated = [sent._replace(epoch="99999999") for sent in SENT]
     assert len(judge(recreated, TOPIC, right, LETTERS, SENT).lost_below(ENDS)) > RECORDS // 2

@@ -9,7 +9,7 @@ import pytest
 from tests.faults.scene import Scene, client_of
 from tests.faults.stranger import Protocol
 from tests.faults.topics import PARTITIONS
-from tests.faults.watch import CommitWatch
+from tests.faults.watch import CommitWatch, ReaderWatch
 from tests.faults.worker_process import WorkerProcess
 
 CRASHED = 1
@@ -39,7 +39,7 @@ def test_a_frozen_worker_that_comes_back_moves_nobodys_position_and_goes_on(serv
     since_s = time.monotonic()
     committed = scene.topics.committed()
     assert committed != scene.topics.ends(), "it was not frozen in mid-work"
-    with CommitWatch(scene.topics):
+    with CommitWatch(scene.topics), ReaderWatch(scene):
         other = scene.start(**usual)
         scene.wait_all_committed(other)
         assert other.stays_alive(max(0.0, FROZEN_S - (time.monotonic() - since_s))), other.lines

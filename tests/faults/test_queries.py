@@ -32,7 +32,7 @@ def test_queries_are_answered_while_the_worker_indexes(scene: Scene) -> None:
 
     scene.wait_all_committed(worker)
     text = next(sent.content.entries[0].text for sent in topics.sent if sent.content.entries)
-    asked_last = topics.ask(json.dumps({"text": text, "k": 1}).encode())
+    asked_last = topics.ask(json.dumps({"text": text, "k": 1, "mode": "dense"}).encode())
     [hit] = topics.replies_to([asked_last])[asked_last]["hits"]
     assert hit["score"] > 0.999
     assert re.sub(r"\d+", "#", hit["text"]) == re.sub(r"\d+", "#", text)

@@ -3,6 +3,8 @@
 from sinks.milvus.lite import LocalMilvus
 from sinks.milvus.sink import MilvusSettings, MilvusSink, VectorSpace
 from tests.faults.scene import COLLECTION, Scene
+from worker.connections import vector_space
+from worker.embedding.loaded import space_of
 
 USER_ERROR = 2
 DIM = 384
@@ -18,8 +20,8 @@ def _refusal(scene: Scene) -> str:
     return worker.words()[0]
 
 
-def _collections_of(scene: Scene, *, dim: int, space: str) -> None:
-    sink = MilvusSink(MilvusSettings(uri=str(scene.milvus), collection=COLLECTION), VectorSpace(dim, space))
+def _collections_of(scene: Scene, space: VectorSpace, *, group: str = "") -> None:
+    sink = MilvusSink(MilvusSettings(uri=str(scene.milvus), collection=COLLECTION), space, consumer_group=group or scene.topics.group)
     sink.open()
     sink.close()
 
@@ -35,12 +37,22 @@ def test_a_milvus_folder_in_use_by_another_process_is_refused(scene: Scene) -> N
 
 def test_a_collection_of_another_dimension_is_refused(scene: Scene) -> None:
     scene.topics.send(10)
-    _collections_of(scene, dim=8, space="any")
-    assert _refusal(scene) == f"vectail: Milvus collection '{COLLECTION}_templates', field 'vector': dim is 8, expected {DIM}"
+    space = vector_space(space_of(scene.model))
+    _collections_of(scene, VectorSpace(8, space.id))
+    templates = f"{COLLECTION}_templates_{space.id[:8]}"
+    assert _refusal(scene) == f"vectail: Milvus collection '{templates}', field 'vector': dim is 8, expected {DIM}"
 
 
 def test_a_collection_of_another_embedding_space_is_refused(scene: Scene) -> None:
     scene.topics.send(10)
-    _collections_of(scene, dim=DIM, space="0123456789abcdef")
+    _collections_of(scene, VectorSpace(DIM, "0123456789abcdef"))
     line = _refusal(scene)
-    assert line.startswith(f"vectail: Milvus collection '{COLLECTION}_templates': its vectors are of embedding space 0123456789abcdef, ")
+    assert line.startswith(f"vectail: Milvus collection '{COLLECTION}': its vectors are of embedding space 0123456789abcdef, ")
+
+
+def test_a_collection_of_another_consumer_group_is_refused(scene: Scene) -> None:
+    scene.topics.send(10)
+    _collections_of(scene, vector_space(space_of(scene.model)), group="others")
+    line = _refusal(scene)
+    assert "'others'" in line
+    assert "--adopt" in line

@@ -11,10 +11,11 @@ import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
+from tests.faults.index import drop_index, read_server
 from tests.faults.records import Content, Entry
 from tests.faults.scene import COLLECTION, Scene
 from tests.faults.worker_process import WAIT_S, WorkerProcess
-from tests.services.milvus import MilvusServer, drop, rows_there
+from tests.services.milvus import MilvusServer
 from tests.services.redis import LocalRedis, local_redis
 
 TEMPLATES = 1_000
@@ -36,7 +37,7 @@ def redis() -> Iterator[LocalRedis]:
 def collection(milvus: MilvusServer, unique: Callable[[str], str]) -> Iterator[str]:
     name = unique(COLLECTION).replace("-", "_")
     yield name
-    drop(milvus.uri, name, f"{name}_templates")
+    drop_index(milvus.uri, name)
 
 
 def owners(admin: AdminClient, group: str) -> list[set[int]]:
@@ -64,6 +65,13 @@ def saved(worker: WorkerProcess) -> dict[str, int]:
     return told
 
 
+def send_lines(scene: Scene, partition: int) -> None:
+    """Send each line once to a partition."""
+    scene.topics.send(
+        TEMPLATES, lambda n: Content(LINES[n % TEMPLATES].encode(), "rows", (Entry(0, LINES[n % TEMPLATES]),)), partition=partition
+    )
+
+
 def finish(*workers: WorkerProcess) -> None:
     for worker in workers:
         worker.terminate()
@@ -78,20 +86,20 @@ def test_each_kind_is_computed_once_a_worker_and_never_again(
     workers = [scene.start(**shared) for _ in range(2)]
     here, there = wait_shared(scene)
     for partition in (here, there):
-        scene.topics.send(
-            TEMPLATES, lambda n: Content(LINES[n % TEMPLATES].encode(), "rows", (Entry(0, LINES[n % TEMPLATES]),)), partition=partition
-        )
+        send_lines(scene, partition)
     scene.wait_all_committed(workers[0], (here, there))
     finish(*workers)
     for figures in map(saved, workers):
         assert figures["chunks"] == TEMPLATES
         assert sum(figures[part] for part in ("from_engine", "from_redis", "from_index", "from_memory")) == TEMPLATES
-    assert (rows_there(milvus.uri, collection), rows_there(milvus.uri, f"{collection}_templates")) == (2 * TEMPLATES, TEMPLATES)
+    index = read_server(milvus.uri, collection, scene.topics.ends())
+    assert (len(index.lines), len(index.copies), len(index.templates)) == (2 * TEMPLATES, 0, TEMPLATES)
 
     redis.admin().flushall()
-    for number, again in enumerate((shared, shared | {"redis__url": ""})):
-        worker = scene.start(**again, kafka__group=f"{scene.topics.group}-{number}")
-        scene.wait_all_committed(worker, (here, there), group=f"{scene.topics.group}-{number}")
+    for again in (shared, shared | {"redis__url": ""}):
+        send_lines(scene, here)
+        worker = scene.start(**again)
+        scene.wait_all_committed(worker, (here,))
         finish(worker)
         figures = saved(worker)
-        assert (figures["chunks"], figures["from_engine"], figures["from_index"]) == (2 * TEMPLATES, 0, TEMPLATES)
+        assert (figures["chunks"], figures["from_engine"], figures["from_index"]) == (TEMPLATES, 0, TEMPLATES)

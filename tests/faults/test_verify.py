@@ -1,27 +1,36 @@
-"""`verify` on a real Kafka and Milvus server: of a complete index, during work, after a kill, and with duplicate rows."""
+"""`verify` on a real Kafka and Milvus server: of a complete index, with copies, with every kind of damage, during work and after a kill."""
 
 import time
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
+from sinks.block import BlockColumns, BlockId, new_run
+from sinks.build import build
+from sinks.codec import decode_lines, masks_of
+from sinks.line import Line
+from sinks.lines import all_lines, lines_of
 from sinks.milvus.settings import MilvusSettings
-from sinks.row import row_id
+from sinks.milvus.sink import MilvusSink
+from sinks.sink import BlockFilter
+from tests.faults.index import drop_index
 from tests.faults.scene import COLLECTION, Scene
 from tests.faults.topics import Topics
 from tests.services.kafka import KafkaServer
-from tests.services.milvus import MilvusServer, connected, drop
+from tests.services.milvus import MilvusServer, connected
 from worker.cli.screen import Screen
 from worker.cli.verify import VerifyOptions, verify_topics
+from worker.connections import vector_space
+from worker.embedding.loaded import space_of
 from worker.embedding.model.prepared import PreparedModel
 from worker.groups.offsets import Target
 from worker.settings.settings import Settings
 from worker.settings.tables import DecodeTable, EngineTable, KafkaTable, ModelTable
 
 RECORDS = 400
-_ROW = {"id", "template", "text", "time", "service", "level", "topic", "partition", "offset", "sub", "chunk", "chunks"}
 
 
 class Kept:
@@ -44,6 +53,7 @@ class Kept:
             engine=EngineTable(name="llama"),
             decode=DecodeTable(errors="strict"),
         )
+        self.space = vector_space(space_of(model))
         self.on_server = {"milvus__uri": uri, "milvus__collection": self.collection}
         topics.send(RECORDS)
         worker = scene.start(**self.on_server)
@@ -52,21 +62,49 @@ class Kept:
 
     def verify(self, *, repair: bool = False, begin: Target = Target("earliest"), end: Target | None = None) -> dict[str, Any]:  # noqa: B008
         now_ms = round(time.time() * 1000)
-        options = VerifyOptions(repair=repair, begin=begin, end=end, patience_s=30.0, now_ms=now_ms)
+        options = VerifyOptions(repair=repair, begin=begin, end=end, patience_s=30.0, look_again_s=1.0, now_ms=now_ms)
         result = verify_topics(self._settings, options, Screen(silent=True))
         return result | {"kinds": {kind: number for kind, number in result["problems"].items() if number}}
 
-    def rows(self, expression: str) -> list[dict[str, Any]]:
-        with connected(self.uri) as client:
-            found = client.query(self.collection, expression, output_fields=sorted(_ROW), consistency_level="Strong", limit=100)
-            return [{name: row[name] for name in _ROW} for row in found]
+    @contextmanager
+    def sink(self) -> Iterator[MilvusSink]:
+        """Yield the index for the test to damage."""
+        sink = MilvusSink(self._settings.milvus, self.space, consumer_group=self.scene.topics.group, consistency="Strong")
+        sink.open(create=False)
+        try:
+            yield sink
+        finally:
+            sink.close()
 
-    def insert(self, *rows: dict[str, Any]) -> None:
-        """Insert rows without a check for existing ids."""
+    def block_at(self, partition: int, offset: int) -> tuple[BlockId, list[Line], str]:
+        """Return a block that covers an offset: its id, its lines, its masks."""
+        with self.sink() as sink:
+            only = BlockFilter(partition=partition, first_offset=offset, end_offset=offset + 1)
+            heads = sink.find_blocks(only, strong=True).heads
+            block = max(heads.ids, key=lambda one: (one.run, one.last - one.first))
+            columns: BlockColumns = sink.read_columns([block], ("places", "texts", "fields"), strong=True)[block]
+            return block, all_lines(block.place, decode_lines(columns)), masks_of(columns.places)
+
+    def write(self, like: BlockId, lines: list[Line], masks: str, run: str = "") -> BlockId:
+        """Write lines as a block of a run of their own; by default it is the latest."""
+        now_ms = round(time.time() * 1000)
+        (built,) = build(lines_of(lines), masks=masks, written_ms=now_ms)
+        block = built.block._replace(id=BlockId(like.place, run or new_run(now_ms, 0, like.run), 0, 0))
+        with self.sink() as sink:
+            sink.write_blocks([block])
+        return block.id
+
+    def remove(self, block: BlockId) -> None:
+        """Remove a block and all inside it."""
+        with self.sink() as sink:
+            only = BlockFilter((block.place.topic,), block.place.epoch, block.place.partition)
+            ids = sink.find_blocks(only, strong=True).heads.ids
+            sink.delete_blocks([one for one in ids if one == block or one.is_inside(block)])
+
+    def drop_template(self, template: str) -> None:
         with connected(self.uri) as client:
-            fields = {field["name"] for field in client.describe_collection(self.collection)["fields"]}
-            pad = {"pad": [0.0, 0.0]} if "pad" in fields else {}
-            client.insert(self.collection, [row | pad for row in rows])
+            (name,) = [name for name in client.list_collections() if name.startswith(f"{self.collection}_templates")]
+            client.delete(name, filter=f'template == "{template}"')
 
 
 @pytest.fixture(scope="module")
@@ -76,29 +114,24 @@ def kept(kafka: KafkaServer, milvus: MilvusServer, model: PreparedModel, tmp_pat
     kept = Kept(scene, milvus.uri, model)
     yield kept
     scene.close()
-    drop(milvus.uri, kept.collection, f"{kept.collection}_templates")
+    drop_index(milvus.uri, kept.collection)
 
 
 def test_what_a_worker_left_is_complete_and_its_dead_letters_are_counted(kept: Kept) -> None:
     result = kept.verify()
     assert (result["complete"], result["kinds"], result["records"]) == (True, {}, RECORDS)
     assert result["dead_letter_pieces"] == len(kept.scene.topics.letters()) > 0
-    assert result["rows"] == result["sound_rows"] > 300
+    assert result["lines"] == result["sound_lines"] > 300
 
 
-def test_rows_stored_twice_under_one_id_are_found_at_their_offset_and_folded(kept: Kept) -> None:
-    (row,) = kept.rows("partition == 0 and offset == 4")
-    (other,) = kept.rows("partition == 1 and offset == 7 and sub == 0")
-    kept.insert(row, row, other | {"text": "a lie"})
-    found = kept.verify()
-    assert found["kinds"]["duplicate"] == 3
-    told = [(one["partition"], one["offset"], one["number"]) for one in found["findings"] if one["kind"] == "duplicate"]
-    assert told == [(0, 4, 2), (1, 7, 1)]
-    mended = kept.verify(repair=True)
-    assert (mended["complete"], mended["problems"]["duplicate"]) == (True, 3)
-    again = kept.verify()
-    assert (again["complete"], again["kinds"]) == (True, {})
-    assert (kept.rows("partition == 0 and offset == 4"), kept.rows("partition == 1 and offset == 7 and sub == 0")) == ([row], [other])
+def test_copies_are_counted_and_are_no_problem(kept: Kept) -> None:
+    block, lines, masks = kept.block_at(0, 4)
+    before = kept.verify()
+    copy = kept.write(block, lines, masks)
+    found = kept.verify(repair=True)
+    assert (found["complete"], found["kinds"], found["copies"]) == (True, {}, before["copies"] + len(lines))
+    assert found["lines"] == found["sound_lines"] == before["lines"]
+    kept.remove(copy)
 
 
 def test_a_time_bounds_what_is_looked_at(kept: Kept) -> None:
@@ -110,16 +143,18 @@ def test_a_time_bounds_what_is_looked_at(kept: Kept) -> None:
 
 
 def test_every_kind_of_damage_on_a_server_is_mended(kept: Kept) -> None:
-    topic = kept.scene.topics.logs
-    (row,) = kept.rows("partition == 2 and offset == 3")
-    epoch = row["id"].partition("@")[2].partition("/")[0]
-    with connected(kept.uri) as client:
-        client.delete(kept.collection, filter="partition == 3 and offset == 5")
-        client.delete(f"{kept.collection}_templates", filter=f'digest == "{row["template"]}"')
-    kept.insert(row | {"id": row_id(topic, epoch, 2, 3, 8, 0), "sub": 8}, row | {"id": "foreign"})
+    block, lines, masks = kept.block_at(2, 3)
+    single = [line for line in lines if line.chunks == 1 and line.sub == 0]
+    gone, changed, foreign, lone = single[0], single[1], single[2]._replace(sub=8), single[-1]
+    damaged = [line._replace(service="nobody") if line == changed else line for line in lines if line != gone]
+    kept.remove(block)
+    kept.write(block, [*damaged, foreign], masks)
+    kept.write(block, [lone._replace(text="of yesterday")], masks, run="0" * 20)
+    kept.drop_template(lone.template)
     found = kept.verify()
-    lines = len(kept.rows(f'template == "{row["template"]}" and id != "foreign" and sub != 8'))
-    assert found["kinds"] == {"gap": 1, "template": lines, "foreign": 2}
+    kinds = found["kinds"]
+    assert kinds.pop("template") >= 1
+    assert kinds == {"gap": 1, "changed": 1, "foreign": 1, "left_over": 1}
     assert kept.verify(repair=True)["complete"]
     assert kept.verify()["kinds"] == {}
 

@@ -221,14 +221,18 @@ class Topics:
         try:
             partitions = consumer.list_topics(topic, timeout=WAIT_S).topics[topic].partitions
             places = [TopicPartition(topic, partition, 0) for partition in partitions]
-            there = sum(consumer.get_watermark_offsets(place, timeout=WAIT_S)[1] for place in places)
+            ends = {place.partition: consumer.get_watermark_offsets(place, timeout=WAIT_S)[1] for place in places}
+            behind = {partition for partition, end in ends.items() if end}
             consumer.assign(places)
             messages: list[Message] = []
-            while len(messages) < there:
+            while behind:  # to each partition's own end: a worker may add to the topic meanwhile
                 message = consumer.poll(WAIT_S)
-                assert message is not None, f"{len(messages)} of {there} records of {topic} arrived"
-                if not message.error():
+                assert message is not None, f"{len(messages)} records of {topic} arrived, up to {ends} are there"
+                partition, offset = message.partition() or 0, message.offset() or 0
+                if not message.error() and offset < ends[partition]:
                     messages.append(message)
+                    if offset + 1 == ends[partition]:
+                        behind.discard(partition)
             return messages
         finally:
             consumer.close()

@@ -1,19 +1,19 @@
-"""What the index must hold beside the lines: for each line its template, for each template its digest and its vector.
+"""What the index must hold beside the lines: for each line its template, for each template its id and its vector.
 
-Nothing of the product is used: llama.cpp's own bindings embed each template's text again, the digest is computed here, and that a
-template belongs to a line is seen in the letters of both, as masks take numbers and leave words. `tests.faults.oracle` knows the records.
+Nothing of the product is used: llama.cpp's own bindings embed each template's text again, the id is computed from the text alone, and
+that a template belongs to a line is seen in the letters of both, as masks take numbers and leave words. `tests.faults.oracle` knows the
+records.
 """
 
 import functools
-import hashlib
 import re
-from collections.abc import Iterable
 
 import numpy as np
 from llama_cpp import Llama
 from numpy.typing import NDArray
 
 from tests.faults.index import Index
+from tests.faults.stored_lines import template_id
 from worker.embedding.model.prepared import PreparedModel
 
 LEAST_COSINE = 0.9999
@@ -29,8 +29,7 @@ class Truth:
     """
 
     def __init__(self, model: PreparedModel) -> None:
-        """`model`: which file, and what the digest is made of."""
-        self._model = model
+        """`model`: which file, and the prefix of a text."""
         self._prefix = model.document_prefix
         tokens = model.max_tokens
         self._llama = Llama(
@@ -39,20 +38,13 @@ class Truth:
         self._known: dict[str, NDArray[np.float32]] = {}
 
     def check(self, index: Index) -> None:
-        """See that every line has a template of its words, and every template the digest and the vector of its own text."""
+        """See that every line has a template of its words, and every template the id and the vector of its own text."""
         wrong = [line.id for line in index.lines if _words(line.text) != _words(index.texts[line.template])]
         assert wrong == [], f"{len(wrong)} lines have the template of another line"
-        wrong = [text for digest, text in index.texts.items() if self.digest(text) != digest]
-        assert wrong == [], f"{len(wrong)} templates stand under a digest that is not theirs"
+        wrong = [text for template, text in index.texts.items() if template_id(text) != template]
+        assert wrong == [], f"{len(wrong)} templates stand under an id that is not theirs"
         if index.texts:
-            self._check_vectors(list(index.texts.values()), np.stack([index.vectors[digest] for digest in index.texts]))
-
-    def digest(self, text: str) -> str:
-        """Return the digest of a template's text: BLAKE2b over the space and the text, each behind its length."""
-        of = self._model
-        model = (of.weights_sha256, of.architecture, of.tokenizer_sha256, of.pooling, of.dim)
-        parts = (*model, of.document_prefix, of.query_prefix)
-        return _hash((_hash(map(str, parts), 8), self._prefix + text), 16)
+            self._check_vectors(list(index.texts.values()), np.stack([index.vectors[template] for template in index.texts]))
 
     def embed(self, texts: list[str]) -> NDArray[np.float32]:
         """Return the vectors of these texts: float32[n, dim]."""
@@ -81,11 +73,3 @@ def truth_of(model: PreparedModel) -> Truth:
 
 def _words(text: str) -> str:
     return _VARIABLE.sub("", text)
-
-
-def _hash(parts: Iterable[str], size_bytes: int) -> str:
-    hasher = hashlib.blake2b(digest_size=size_bytes)
-    for part in parts:
-        encoded = part.encode()
-        hasher.update(len(encoded).to_bytes(8, "little") + encoded)
-    return hasher.hexdigest()

@@ -1,12 +1,27 @@
-"""Watches a group's committed offsets: a position that goes back was moved by a member that does not own it."""
+"""Watches while workers work: committed offsets, which may never go back, and what a reader gets of what is committed.
+
+A position that goes back was moved by a member that does not own it. The reader is the product's, at Strong: at any moment it gets every
+line below the committed offset, and none of them twice (`tests.faults.oracle` judges).
+"""
 
 import threading
 import time
 from typing import Self
 
+from sinks.milvus.settings import MilvusSettings
+from sinks.milvus.sink import MilvusSink
+from sinks.reading.reader import BlockReader
+from sinks.sink import SinkMismatch
+from tests.faults.index import Index
+from tests.faults.oracle import judge
+from tests.faults.scene import Scene
+from tests.faults.stored_lines import Line
 from tests.faults.topics import Committed, Topics
+from worker.connections import vector_space
+from worker.embedding.loaded import space_of
 
 _PAUSE_S = 0.05
+_OPEN_PAUSE_S = 0.5
 
 
 class CommitWatch:
@@ -50,3 +65,66 @@ class CommitWatch:
                 self.moved_back.append((last, committed))
             if committed != last:
                 last, changed_s = committed, now_s
+
+
+class ReaderWatch:
+    """Reads a scene's index on a server again and again until the block ends; each read must be right.
+
+    Thread: one of its own; the test reads.
+    """
+
+    def __init__(self, scene: Scene) -> None:
+        assert scene.server is not None, "a folder belongs to its worker"
+        self.reads = 0
+        """How many reads were right."""
+        self._scene = scene
+        settings = MilvusSettings(uri=scene.server.uri, collection=scene.collection)
+        space = vector_space(space_of(scene.model))
+        self._sink = MilvusSink(settings, space, consumer_group=scene.topics.group, consistency="Strong")
+        self._over = threading.Event()
+        self._failed: Exception | None = None
+        self._thread = threading.Thread(target=self._read_again_and_again, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_more: object) -> None:
+        self._over.set()
+        self._thread.join()
+        self._sink.close()
+        if kind is None:
+            if self._failed is not None:
+                raise self._failed
+            assert self.reads, "nothing was read"
+
+    def _read_again_and_again(self) -> None:
+        try:
+            while not self._over.is_set():
+                try:
+                    self._sink.open(create=False)
+                    break
+                except SinkMismatch:  # the worker has not created it yet
+                    self._over.wait(_OPEN_PAUSE_S)
+            reader = BlockReader(self._sink)
+            while not self._over.wait(_PAUSE_S):
+                self._read(reader)
+                self.reads += 1
+        except Exception as failure:  # noqa: BLE001 - the test raises it
+            self._failed = failure
+
+    def _read(self, reader: BlockReader) -> None:
+        topics = self._scene.topics
+        committed = topics.committed()
+        lines: list[Line] = []
+        for partition, end in committed.items():
+            stored = reader.lines_between(topics.logs, partition, 0, end, strong=True)
+            assert stored.complete, "a block cannot be read"
+            for one in stored.lines:
+                place = (one.topic, one.epoch, one.partition, one.offset, one.sub, one.chunk, one.chunks, one.cut, one.kafka_time)
+                lines.append(Line(one.id, one.template, one.template_text, one.text, one.time, one.service, one.level, *place))
+        sent = [record for record in list(topics.sent) if record.offset < committed[record.partition]]
+        letters = [letter for letter in topics.letters() if letter.offset < committed[letter.partition]]
+        index = Index(lines, sorted({line.template for line in lines}), {}, {})
+        lost = judge(sent, topics.logs, index, letters, topics.earlier).lost_below(committed)
+        assert lost == [], f"a reader missed {lost} below {committed}"

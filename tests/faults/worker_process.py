@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +26,15 @@ class WorkerProcess:
     Thread: the test's; a second thread reads the worker's output.
     """
 
-    def __init__(self, settings: Mapping[str, str], *through: str) -> None:
-        """`settings`: names as in the file (`kafka.group`) and their values; `through`: a command that executes its arguments."""
+    def __init__(self, settings: Mapping[str, str], *through: str, options: Sequence[str] = ()) -> None:
+        """`settings`: names as in the file (`kafka.group`) and their values; `through`: a command that executes its arguments.
+
+        `options`: of `vectail run`.
+        """
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("VECTAIL_")}
         chosen = {f"VECTAIL_{name.replace('.', '__').upper()}": value for name, value in settings.items()}
         self._process = subprocess.Popen(
-            [*through, sys.executable, "-m", "worker", "run"],
+            [*through, sys.executable, "-m", "worker", "run", *options],
             cwd=ROOT,
             env=inherited | chosen,
             stdin=subprocess.DEVNULL,

@@ -22,7 +22,7 @@ from worker.messages import Chunk
 MOST_KNOWN = 3
 MOST_REJECTED = 2
 TEMPLATES = "abcdef"
-"""First digits of digests."""
+"""First digits of ids."""
 WAIT_S = 60.0
 templates = st.sampled_from([template.ljust(32, "0") for template in TEMPLATES])
 
@@ -48,7 +48,7 @@ class Chunks:
 
     def make(self, template: str) -> Chunk:
         return Chunk(
-            self._receipt, LogEntry(self._receipt.record, next(self._numbers), "text", 0, "", ""), 0, 1, "text", "masked", template
+            self._receipt, LogEntry(self._receipt.record, next(self._numbers), "text", 0, "", ""), 0, 1, 0, "text", "masked", template
         )
 
 
@@ -94,6 +94,17 @@ class FlightsMachine(RuleBasedStateMachine):
         assert [number(chunk) for chunk in boarding.mine] == mine
         assert [(number(chunk), why.reason) for chunk, why in boarding.rejected] == refused
         self.out += known + [one for one, _ in refused]
+
+    @rule(most=st.integers(1, 5))
+    def look_up_some(self, most: int) -> None:
+        some = self.flights.sample_known(most)
+        assert set(some) <= set(self.known)
+        assert bool(some) == bool(self.known)
+
+    @rule()
+    def forget_all(self) -> None:
+        self.flights.forget_all()
+        self.known = []
 
     @precondition(lambda self: self.waiting)
     @rule(choice=st.data(), embedded=st.booleans())

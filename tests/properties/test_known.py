@@ -4,8 +4,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from worker.embedding.model.space import words_of
-from worker.indexing.known_templates import KnownTemplates
+from worker.indexing.known_templates import KnownTemplates, halves_of
 
 MOST = 17
 KEEP_S = 50.0
@@ -32,6 +31,17 @@ class KnownMachine(RuleBasedStateMachine):
     def wait(self, seconds: float) -> None:
         self.now_s += seconds
 
+    @rule()
+    def forget_all(self) -> None:
+        self.known.forget_all()
+        self.added.clear()
+
+    @rule(most=st.sampled_from([3, 2 * MOST]))
+    def samples_go_round_all_that_are_known(self, most: int) -> None:
+        rounds = {template for _ in range(2 * MOST // most + 1) for template in self.known.sample(most, self.now_s)}
+        assert self._found().keys() <= rounds
+        assert all(self.now_s - self.added[template][1] <= KEEP_S + 1e-6 for template in rounds)
+
     @invariant()
     def nothing_is_found_that_was_not_added_in_time(self) -> None:
         for template, tokens in self._found().items():
@@ -50,7 +60,7 @@ class KnownMachine(RuleBasedStateMachine):
                 assert self._found()[template] == tokens
 
     def _found(self) -> dict[str, int]:
-        tokens = self.known.find_tokens(TEMPLATES, words_of(TEMPLATES), self.now_s)
+        tokens = self.known.find_tokens(TEMPLATES, halves_of(TEMPLATES), self.now_s)
         return {template: one for template, one in zip(TEMPLATES, tokens, strict=True) if one >= 0}
 
 
@@ -75,7 +85,7 @@ class UniqueHalves(RuleBasedStateMachine):
     @invariant()
     def the_newest_are_found(self) -> None:
         newest = self.order[-(MOST - 2 * (MOST // 8)) :]
-        assert -1 not in self.known.find_tokens(newest, words_of(newest), 0.0)
+        assert -1 not in self.known.find_tokens(newest, halves_of(newest), 0.0)
 
 
 TestUniqueHalves = UniqueHalves.TestCase

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from tests.sabotage.mutations import Mutation
+from tests.sabotage.mutation import Mutation
 
 ROOT = Path(__file__).resolve().parents[2]
 _ROOMS = ("benchmarks", "consumers", "producers", "sinks", "tests", "worker")

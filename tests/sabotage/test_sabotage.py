@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.sabotage.mutations import MUTATIONS, Mutation
+from tests.sabotage.mutation import Mutation
+from tests.sabotage.mutations import MUTATIONS
 from tests.sabotage.planting import ROOT, Copy, Outcome, planted, table_of, written
 
 _SOURCE = "def double(number: int) -> int:\n    return number * 2\n"

@@ -1,28 +1,43 @@
-"""A process that writes lines into a local Milvus folder until it is killed: `python -m tests.sinks.local_writer FOLDER MOST_FILE_BYTES`.
+"""A process that writes blocks into a local Milvus folder until it is killed: `python -m tests.sinks.local_writer FOLDER MOST_FILE_BYTES`.
 
-Prints `open`, then the number of acknowledged lines after each batch. With MOST_FILE_BYTES above 0, the system refuses to let any
-file grow beyond that (as a full disk would); then it prints what became of the sink, and ends.
+Prints `open`, then after each call how many blocks are acknowledged. Each time there are `DELETED_EVERY` more of them it deletes these but
+for the last, as one that merges does, and first prints the last one's number with a minus. With MOST_FILE_BYTES above 0, the system refuses
+to let any file grow beyond that (as a full disk would); then it prints what became of the sink, and ends.
 """
 
+import random
 import resource
 import sys
 
+from sinks.block import Block
 from sinks.milvus.sink import MilvusSettings, MilvusSink
-from sinks.sink import LineFilter, SinkBroken
-from tests.sinks.rows import DIGEST, SPACE, line, template
+from sinks.sink import SinkBroken
+from tests.sinks.blocks import SPACE, block, line, template
 
-BATCH = 500
+DELETED_EVERY = 40
+_AT_ONCE = 4
+_LINES = 10
+_TEXT_BYTES = 4_000
+"""A block takes about 50 KB, so that a few hundred are more than a local folder holds in memory."""
+
+
+def numbered(number: int) -> Block:
+    """Return the block with a number: lines from ten times the number on."""
+    texts = random.Random(number)
+    lines = [line(offset, text=texts.randbytes(_TEXT_BYTES).hex()) for offset in range(number * _LINES, number * _LINES + _LINES)]
+    return block(lines, first=number)
 
 
 def write_until_killed(sink: MilvusSink) -> None:
-    """Write batch after batch, and search now and then, so that rows go to segments as well."""
-    stored = 0
+    """Write block after block."""
+    number = 0
     while True:
-        sink.upsert_lines([line(offset) for offset in range(stored, stored + BATCH)])
-        stored += BATCH
-        print(stored, flush=True)  # noqa: T201 (how the test hears of it)
-        if stored % 5_000 == 0:
-            sink.newest_lines([DIGEST], 1, LineFilter())
+        sink.write_blocks([numbered(number + i) for i in range(_AT_ONCE)])
+        number += _AT_ONCE
+        print(number, flush=True)  # noqa: T201 (how the test hears of it)
+        if number % DELETED_EVERY == 0:
+            print(1 - number, flush=True)  # noqa: T201
+            sink.delete_blocks([numbered(one).id for one in range(number - DELETED_EVERY, number - 1)])
 
 
 def write_until_refused(sink: MilvusSink, most_file_bytes: int) -> None:
@@ -33,7 +48,7 @@ def write_until_refused(sink: MilvusSink, most_file_bytes: int) -> None:
         write_until_killed(sink)
     except SinkBroken:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    for call in (lambda: sink.upsert_lines([line(0)]), lambda: sink.upsert_templates([template("a")]), sink.counts, sink.open):
+    for call in (lambda: sink.write_blocks([numbered(0)]), lambda: sink.upsert_templates([template()]), sink.counts, sink.open):
         try:
             call()
         except SinkBroken:

@@ -5,7 +5,7 @@ from typing import Any
 
 from sinks.milvus.settings import MilvusSettings, VectorSpace
 from sinks.milvus.sink import MilvusSink
-from tests.sinks.rows import SPACE
+from tests.sinks.blocks import SPACE
 
 
 def with_settings(settings: MilvusSettings, **changes: Any) -> MilvusSettings:  # noqa: ANN401 (values of any setting)
@@ -13,6 +13,8 @@ def with_settings(settings: MilvusSettings, **changes: Any) -> MilvusSettings:  
     return MilvusSettings.model_validate(settings.model_dump() | changes)
 
 
-def strong_sink(settings: MilvusSettings, space: VectorSpace = SPACE, *, say: Callable[[str], None] = lambda _line: None) -> MilvusSink:
+def strong_sink(
+    settings: MilvusSettings, space: VectorSpace = SPACE, *, group: str = "vectail", say: Callable[[str], None] = lambda _line: None
+) -> MilvusSink:
     """Return a sink that is not open yet."""
-    return MilvusSink(settings, space, consistency="Strong", say=say)
+    return MilvusSink(settings, space, consumer_group=group, consistency="Strong", say=say)

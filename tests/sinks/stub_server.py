@@ -12,7 +12,7 @@ from typing import Any
 import grpc
 from milvus_lite import MilvusLite
 from milvus_lite.adapter.grpc.servicer import MilvusServicer
-from pymilvus.grpc_gen import common_pb2, milvus_pb2, milvus_pb2_grpc
+from pymilvus.grpc_gen import common_pb2, milvus_pb2, milvus_pb2_grpc, schema_pb2
 
 
 class StubServer(MilvusServicer):  # type: ignore[misc]
@@ -26,32 +26,39 @@ class StubServer(MilvusServicer):  # type: ignore[misc]
         self._database = MilvusLite(str(folder))
         super().__init__(self._database)
         self.refuse: tuple[int, str] | None = None
-        """Upserts and queries answer with this code and reason, and do nothing."""
+        """Writes and queries answer with this code and reason, and do nothing."""
         self.forgotten_rows = 0
-        """Upserts acknowledge so many rows fewer than they stored."""
+        """Writes acknowledge so many rows fewer than they stored."""
         self.most_rows = 1 << 31
         """Requests with more rows are messages too large."""
         self.most_answer_bytes = 1 << 31
         """Answers to queries and searches that are longer are messages too large."""
         self.denied: tuple[grpc.StatusCode, str] | None = None
-        """Upserts end with this status of gRPC's, and do nothing."""
+        """Writes end with this status of gRPC's, and do nothing."""
         self.no_index: tuple[int, str] | None = None
-        """Requests for an index answer with this code and reason."""
+        """Requests for an index of the templates' vectors answer with this code and reason."""
         self.version = ""
         """What the server says it is; Milvus Lite, if empty."""
         self.answer = threading.Event()
-        """Cleared: an upsert is stored, and its answer waits."""
+        """Cleared: a write is stored, and its answer waits."""
         self.answer.set()
         self.tell = threading.Event()
         """Cleared: what a query found waits to be told."""
         self.tell.set()
         self.looked = threading.Event()
         """Set when a query has looked at what is stored; a test clears it and waits for it."""
+        self.inserts = 0
         self.upserts = 0
         self.stored_rows: list[int] = []
-        """Rows of each upsert that was not refused."""
+        """Rows of each write that was not refused."""
         self.queries = 0
         self.searches = 0
+        self.mapped: set[str] = set()
+        """Columns that are to be mapped from files."""
+        self.indexes: dict[str, str] = {}
+        """Type of each column's index as it was asked for."""
+        self.consistency: list[int] = []
+        """Of each query and search: 0 is Strong, 2 Bounded."""
         self._server = grpc.server(futures.ThreadPoolExecutor(max_workers=8))
         milvus_pb2_grpc.add_MilvusServiceServicer_to_server(self, self._server)
         if certificate is None:
@@ -61,36 +68,47 @@ class StubServer(MilvusServicer):  # type: ignore[misc]
             self.uri = f"https://127.0.0.1:{self._server.add_secure_port('127.0.0.1:0', credentials)}"
         self._server.start()
 
-    def Upsert(self, request: Any, context: Any) -> Any:  # noqa: ANN401, N802 (the names and types of generated code)
-        self.upserts += 1
-        if self.refuse:
-            return milvus_pb2.MutationResult(status=self._refusal())
-        if self.denied:
-            context.abort(*self.denied)
-        if request.num_rows > self.most_rows:
-            context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "grpc: received message larger than max (17 vs. 16)")
-        self.stored_rows.append(request.num_rows)
-        result = super().Upsert(request, context)
-        result.upsert_cnt -= self.forgotten_rows
-        self.answer.wait()
+    def Insert(self, request: Any, context: Any) -> Any:  # noqa: ANN401, N802 (the names and types of generated code)
+        self.inserts += 1
+        result = self._refused_write(request, context)
+        if result is None:
+            result = super().Insert(request, context)
+            result.insert_cnt -= self.forgotten_rows
+            self.answer.wait()
         return result
 
-    def CreateIndex(self, request: Any, context: Any) -> Any:  # noqa: ANN401, N802 (as Upsert)
-        code, reason = self.no_index or (0, "")
+    def Upsert(self, request: Any, context: Any) -> Any:  # noqa: ANN401, N802 (as Insert)
+        self.upserts += 1
+        result = self._refused_write(request, context)
+        if result is None:
+            result = super().Upsert(request, context)
+            result.upsert_cnt -= self.forgotten_rows
+            self.answer.wait()
+        return result
+
+    def CreateCollection(self, request: Any, context: Any) -> Any:  # noqa: ANN401, N802 (as Insert)
+        fields = schema_pb2.CollectionSchema.FromString(request.schema).fields
+        self.mapped |= {field.name for field in fields for one in field.type_params if (one.key, one.value) == ("mmap.enabled", "true")}
+        return super().CreateCollection(request, context)
+
+    def CreateIndex(self, request: Any, context: Any) -> Any:  # noqa: ANN401, N802 (as Insert)
+        (self.indexes[request.field_name],) = (one.value for one in request.extra_params if one.key == "index_type")
+        code, reason = (self.no_index if request.field_name == "vector" else None) or (0, "")
         return common_pb2.Status(code=code, reason=reason) if code else super().CreateIndex(request, context)
 
-    def GetVersion(self, request: Any, context: Any) -> Any:  # noqa: ANN401, N802 (as Upsert)
+    def GetVersion(self, request: Any, context: Any) -> Any:  # noqa: ANN401, N802 (as Insert)
         answer = super().GetVersion(request, context)
         answer.version = self.version or answer.version
         return answer
 
-    def Connect(self, request: Any, context: Any) -> Any:  # noqa: ANN401, N802 (as Upsert)
+    def Connect(self, request: Any, context: Any) -> Any:  # noqa: ANN401, N802 (as Insert)
         answer = super().Connect(request, context)
         answer.server_info.build_tags = self.version or answer.server_info.build_tags
         return answer
 
-    def Query(self, request: Any, context: Any) -> Any:  # noqa: ANN401, N802 (as Upsert)
+    def Query(self, request: Any, context: Any) -> Any:  # noqa: ANN401, N802 (as Insert)
         self.queries += 1
+        self.consistency.append(request.consistency_level)
         if self.refuse:
             return milvus_pb2.QueryResults(status=self._refusal())
         found = super().Query(request, context)
@@ -98,8 +116,9 @@ class StubServer(MilvusServicer):  # type: ignore[misc]
         self.tell.wait()
         return self._told(found, context)
 
-    def Search(self, request: Any, context: Any) -> Any:  # noqa: ANN401, N802 (as Upsert)
+    def Search(self, request: Any, context: Any) -> Any:  # noqa: ANN401, N802 (as Insert)
         self.searches += 1
+        self.consistency.append(request.consistency_level)
         if self.refuse:
             return milvus_pb2.SearchResults(status=self._refusal())
         return self._told(super().Search(request, context), context)
@@ -111,12 +130,22 @@ class StubServer(MilvusServicer):  # type: ignore[misc]
         self._server.stop(grace=None).wait()
         self._database.close()
 
-    def _told(self, answer: Any, context: Any) -> Any:  # noqa: ANN401 (as Upsert)
+    def _refused_write(self, request: Any, context: Any) -> Any:  # noqa: ANN401 (as Insert)
+        if self.refuse:
+            return milvus_pb2.MutationResult(status=self._refusal())
+        if self.denied:
+            context.abort(*self.denied)
+        if request.num_rows > self.most_rows:
+            context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "grpc: received message larger than max (17 vs. 16)")
+        self.stored_rows.append(request.num_rows)
+        return None
+
+    def _told(self, answer: Any, context: Any) -> Any:  # noqa: ANN401 (as Insert)
         if answer.ByteSize() > self.most_answer_bytes:
             context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "grpc: trying to send message larger than max (17 vs. 16)")
         return answer
 
-    def _refusal(self) -> Any:  # noqa: ANN401 (as Upsert)
+    def _refusal(self) -> Any:  # noqa: ANN401 (as Insert)
         assert self.refuse
         code, reason = self.refuse
         return common_pb2.Status(code=code, reason=reason)

@@ -9,7 +9,7 @@ import pytest
 from sinks.milvus.access import tls_options, token
 from sinks.milvus.settings import MilvusSettings
 from sinks.sink import SinkBusy, SinkMismatch
-from tests.sinks.rows import line
+from tests.sinks.blocks import block, line
 from tests.sinks.settings import strong_sink, with_settings
 from tests.sinks.stub_server import StubServer
 
@@ -43,8 +43,8 @@ def settings_for(uri: str, **tls: str) -> MilvusSettings:
 def test_a_server_is_reached_by_tls_under_the_name_in_its_certificate(server: StubServer, certificate: Path) -> None:
     sink = strong_sink(settings_for(server.uri, ca_file=str(certificate), server_name=NAME))
     sink.open()
-    sink.upsert_lines([line(1)])
-    assert sink.counts().lines == 1
+    sink.write_blocks([block([line(1)])])
+    assert sink.counts().blocks == 1
     sink.close()
 
 

@@ -85,7 +85,7 @@ PAD = CollectionFound({"pad": FieldFound("FLOAT_VECTOR", 2, key=False, optional=
         ("off", server("v2.6.0"), SPARSE, False),
     ],
 )
-def test_lines_have_bm25_as_the_settings_the_server_and_what_is_there_say(
+def test_templates_have_bm25_as_the_settings_the_server_and_what_is_there_say(
     wish: Any,  # noqa: ANN401 (a literal)
     capable: Backend,
     found: CollectionFound | None,
@@ -97,6 +97,12 @@ def test_lines_have_bm25_as_the_settings_the_server_and_what_is_there_say(
 def test_bm25_from_a_server_that_has_none_is_refused() -> None:
     with pytest.raises(SinkMismatch, match=r"^milvus.bm25 is on: Milvus 2.4 has no BM25, servers have it from 2.5 on$"):
         has_bm25(with_settings(PLAIN, bm25="on"), server("v2.4.17"), None)
+
+
+@pytest.mark.parametrize(("version", "maps"), [("v2.4.17", False), ("v2.5.0", True), ("v3.0.1", True)])
+def test_columns_are_mapped_from_files_where_a_server_can_do_it(version: str, maps: bool) -> None:  # noqa: FBT001 (a parameter of the test)
+    assert server(version).maps_files is maps
+    assert not LITE.maps_files
 
 
 def test_an_index_is_built_and_searched_with_what_its_type_needs() -> None:

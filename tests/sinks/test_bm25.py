@@ -1,20 +1,21 @@
-"""Lines with a BM25 function: made when the settings ask for it, taken as it is found, refused where it is missing."""
+"""Templates with a BM25 function: made when the settings ask for it, taken as it is found, refused where it is missing."""
 
 from pathlib import Path
 from typing import Literal
 
 import pytest
 
-from sinks.milvus.fields import Layout, lines_layout
+from sinks.milvus.fields import Layout, templates_layout
 from sinks.milvus.settings import MilvusSettings
 from sinks.milvus.sink import MilvusSink
-from sinks.sink import LineFilter, SinkMismatch
-from tests.sinks.rows import DIGEST, line, newest, offsets
+from sinks.sink import SinkMismatch
+from tests.sinks.blocks import DIM, SPACE, nearest, template, unit
 from tests.sinks.settings import strong_sink, with_settings
 from tests.sinks.stub_server import StubServer
 from tests.sinks.test_collections import prepare
 
 Wish = Literal["auto", "on", "off"]
+NAME = "vectail_templates_space_1"
 
 
 def opened(settings: MilvusSettings, bm25: Wish) -> MilvusSink:
@@ -23,17 +24,16 @@ def opened(settings: MilvusSettings, bm25: Wish) -> MilvusSink:
     return sink
 
 
-def test_lines_with_bm25_are_found_by_their_words_and_have_no_pad(settings: MilvusSettings) -> None:
+def test_templates_with_bm25_are_found_by_their_words_and_by_their_vectors(settings: MilvusSettings) -> None:
     sink = opened(settings, "on")
     assert sink.has_bm25
-    sink.upsert_lines([line(offset, text=f"disk {'full' if offset == 7 else 'fine'} {offset}") for offset in range(50)])
-    assert [hit.line.offset for hit in sink.matching_lines("full", 5, LineFilter())] == [7]
+    sink.upsert_templates([template(f"disk {'full' if number == 7 else 'fine'} {number}", unit(1.0, number)) for number in range(50)])
+    assert [hit.text for hit in sink.matching_templates("full", 5)] == ["disk full 7"]
+    assert [hit.text for hit in nearest(sink, unit(1.0, 7.0), 1)] == ["disk full 7"]
     with sink._lent.calls() as client:  # noqa: SLF001 (what was made is nobody else's to see)
-        described = client.describe("vectail")
+        described = client.describe(NAME)
     assert described
     assert described.fields["sparse"].computed_from == "text"
-    assert "pad" not in described.fields
-    assert offsets(newest(sink, DIGEST, 2, LineFilter())) == [49, 48]
     sink.close()
 
 
@@ -43,27 +43,42 @@ def test_auto_takes_what_is_there(settings: MilvusSettings, made: Wish) -> None:
     for _ in range(2):
         sink = opened(settings, "auto")
         assert sink.has_bm25 is (made == "on")
-        sink.upsert_lines([line(1)])
+        sink.upsert_templates([template()])
         sink.close()
+
+
+def test_a_local_folder_gets_none_by_itself(settings: MilvusSettings) -> None:
+    sink = opened(settings, "auto")
+    assert not sink.has_bm25
+    sink.close()
 
 
 @pytest.mark.parametrize(
     ("made", "wish", "difference"),
     [
         ("off", "on", "field 'sparse': field is missing, expected a SPARSE_FLOAT_VECTOR"),
-        ("on", "off", "field 'pad': field is missing, expected a FLOAT_VECTOR"),
+        ("on", "off", None),
     ],
 )
-def test_another_wish_than_what_is_there_is_refused_by_field(settings: MilvusSettings, made: Wish, wish: Wish, difference: str) -> None:
+def test_a_function_that_is_missing_is_refused_and_one_that_is_not_asked_for_is_left_unused(
+    settings: MilvusSettings, made: Wish, wish: Wish, difference: str | None
+) -> None:
     opened(settings, made).close()
+    if difference is None:
+        sink = opened(settings, wish)
+        assert not sink.has_bm25
+        sink.upsert_templates([template()])
+        assert sink.counts().templates == 1
+        sink.close()
+        return
     with pytest.raises(SinkMismatch) as refused:
         opened(settings, wish)
-    assert str(refused.value) == f"Milvus collection 'vectail', {difference}"
+    assert str(refused.value) == f"Milvus collection '{NAME}', {difference}"
 
 
 def test_a_sparse_column_that_nothing_computes_is_refused(folder: Path, settings: MilvusSettings) -> None:
-    layout = lines_layout("vectail", bm25=True)
-    plain = Layout(layout.name, (*layout.fields[:-1], layout.vector._replace(computed_from="", metric="IP")))
+    layout = templates_layout("vectail", SPACE.id, DIM, bm25=True)
+    plain = Layout(layout.name, (*layout.fields[:-1], layout.fields[-1]._replace(computed_from="", metric="IP")))
     prepare(folder, plain)
     with pytest.raises(SinkMismatch, match=r"field 'sparse': BM25 function is none, expected one of 'text'$"):
         opened(settings, "on")

@@ -8,6 +8,7 @@ from sinks.sink import SinkBroken, SinkBusy, SinkRejected
 SERVER_FAULTS = {
     "too long": (1100, "length of varchar field text exceeds max length, row number: 0: invalid parameter", SinkRejected),
     "too long for an older one": (1, "the length (300) of 0th string exceeds max length (256)", SinkRejected),
+    "too many": (1100, "the length (4097) of 0th array exceeds max capacity (4096): invalid parameter", SinkRejected),
     "other parameter": (1100, "the num_rows (0) of field (text) is not equal to passed num_rows: invalid parameter", SinkBusy),
     "collection gone": (100, "collection not found[collection=vectail]", SinkBusy),
     "not loaded": (101, "collection not loaded", SinkBusy),
@@ -34,9 +35,12 @@ def test_a_local_write_that_fails_is_final(code: int, reason: str) -> None:
     assert type(refusal(MilvusFault("upsert", code, reason), write=True, local=True)) is SinkBroken
 
 
-def test_a_value_that_a_local_folder_refuses_is_the_rows_fault() -> None:
-    fault = MilvusFault("upsert", 6, "VARCHAR field 'service' value length 300 exceeds max_length=256")
-    assert type(refusal(fault, write=True, local=True)) is SinkRejected
+@pytest.mark.parametrize(
+    "reason",
+    ["VARCHAR field 'places' value length 70000 exceeds max_length=65535", "array field 'words' length 4097 exceeds max_capacity 4096"],
+)
+def test_a_value_that_a_local_folder_refuses_is_the_rows_fault(reason: str) -> None:
+    assert type(refusal(MilvusFault("upsert", 6, reason), write=True, local=True)) is SinkRejected
 
 
 @pytest.mark.parametrize("local", [False, True])

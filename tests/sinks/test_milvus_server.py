@@ -5,15 +5,17 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from sinks.milvus.fields import TTL_PROPERTY
+from sinks.milvus.fields import TTL_PROPERTY, templates_name
 from sinks.milvus.settings import VectorSpace
 from sinks.milvus.sink import MilvusSettings, MilvusSink
-from sinks.sink import SinkBroken, SinkBusy, SinkMismatch, StoredLines
+from sinks.sink import BlockFilter, SinkBroken, SinkBusy, SinkMismatch
 from tests.services.milvus import MilvusServer, connected, drop
-from tests.sinks.rows import DIM, SPACE, line, template
+from tests.sinks.blocks import DIM, SPACE, block, blocks, line, template
 from tests.sinks.settings import strong_sink, with_settings
 
-DAY_S = 86_400.0
+DAY_S = 86_400
+ALL = BlockFilter()
+ONE, OTHER = blocks([line(1), line(2)], 1)
 
 
 @pytest.fixture
@@ -21,7 +23,12 @@ def remote(milvus: MilvusServer, unique: Callable[[str], str]) -> Iterator[Milvu
     """Settings for collections that are not there yet; they are dropped at the end."""
     settings = MilvusSettings(uri=milvus.uri, collection=unique("sink").replace("-", "_"))
     yield settings
-    drop(settings.uri, settings.collection, f"{settings.collection}_templates")
+    drop(settings.uri, settings.collection, of_templates(settings))
+
+
+def of_templates(settings: MilvusSettings) -> str:
+    """Return the name of the templates' collection."""
+    return templates_name(settings.collection, SPACE.id)
 
 
 def opened(settings: MilvusSettings, space: VectorSpace = SPACE) -> MilvusSink:
@@ -31,91 +38,135 @@ def opened(settings: MilvusSettings, space: VectorSpace = SPACE) -> MilvusSink:
 
 
 def lifetimes(settings: MilvusSettings) -> list[str | None]:
-    """Return what the server says of both collections, lines first."""
+    """Return what the server says of both collections, blocks first."""
     with connected(settings.uri) as client:
-        names = (settings.collection, f"{settings.collection}_templates")
+        names = (settings.collection, of_templates(settings))
         return [client.describe_collection(name)["properties"].get(TTL_PROPERTY) for name in names]
 
 
-def test_two_workers_that_start_at_once_make_one_pair_of_collections_in_which_a_row_stored_twice_is_seen(remote: MilvusSettings) -> None:
+def test_two_workers_that_start_at_once_make_one_pair_of_collections_and_a_block_inserted_twice_is_one(remote: MilvusSettings) -> None:
     with ThreadPoolExecutor(2) as threads:
         first, second = threads.map(opened, [remote, remote])
     first.upsert_templates([template("a")])
-    second.upsert_lines([line(1)])
+    second.write_blocks([ONE])
     assert first.counts() == second.counts() == (1, 1)
-    with connected(remote.uri) as client:  # an insert looks for no row of the same id
-        client.insert(remote.collection, [line(1)._asdict() | {"pad": [0.0, 0.0]}])
-    assert first.lines_between("logs", 0, 0, 9) == StoredLines([line(1)], 2)
-    second.delete_lines([line(1).id])
-    assert first.lines_between("logs", 0, 0, 9) == StoredLines([], 0)
+    second.write_blocks([ONE])  # an insert looks for no row of the same id: a late one of a frozen worker, say
+    assert list(first.find_blocks(ALL).heads.ids) == [ONE.id]
+    assert first.read_columns([ONE.id], ["texts"])[ONE.id].texts == ONE.texts
+    second.write_blocks([ONE], again=True)
+    assert first.counts().blocks == 1
+    first.delete_blocks([ONE.id])
+    assert second.find_blocks(ALL).heads.size == 0
     first.close()
     second.close()
+
+
+def test_one_shard_holds_all_blocks_and_what_the_collections_are_stands_in_their_properties(remote: MilvusSettings) -> None:
+    opened(remote).close()
+    with connected(remote.uri) as client:
+        told = client.describe_collection(remote.collection)
+    assert told["num_shards"] == 1
+    kept = {name: told["properties"][name] for name in ("vectail.layout", "vectail.space", "vectail.group")}
+    assert kept == {"vectail.layout": "2", "vectail.space": "space-1", "vectail.group": "vectail"}
+
+
+def test_reads_are_strong_unless_the_settings_say_otherwise_and_even_then_where_they_must_be(remote: MilvusSettings) -> None:
+    sink = MilvusSink(with_settings(remote, consistency="Bounded"), SPACE)
+    sink.open()
+    for number in range(5):
+        one = ONE._replace(id=ONE.id._replace(first=number, last=number))
+        sink.write_blocks([one])
+        assert one.id in sink.find_blocks(ALL, strong=True).heads.ids
+        assert sink.read_columns([one.id], ["texts"], strong=True).keys() == {one.id}
+    sink.close()
+    strong = MilvusSink(remote, SPACE)
+    strong.open()
+    strong.write_blocks([OTHER])
+    assert OTHER.id in strong.find_blocks(ALL).heads.ids
+    strong.close()
+
+
+def test_more_blocks_than_a_server_returns_at_once_are_all_found(remote: MilvusSettings) -> None:
+    sink = opened(remote)
+    stored = [ONE._replace(id=ONE.id._replace(first=number, last=number)) for number in range(17_000)]
+    sink.write_blocks(stored)
+    found = sink.find_blocks(ALL)
+    assert (len(set(found.heads.ids)), found.heads.size, found.is_all) == (17_000, 17_000, True)
+    found = sink.find_blocks(ALL, limit=16_900)
+    assert (len(set(found.heads.ids)), found.is_all) == (16_900, False)
+    found = sink.find_blocks(ALL, limit=17_000)
+    assert (found.heads.size, found.is_all) == (17_000, True)
+    sink.close()
 
 
 def test_a_collection_that_was_replaced_stops_the_sink_and_one_that_is_missing_is_waited_for(remote: MilvusSettings) -> None:
     sink = opened(remote)
     sink.upsert_templates([template("a")])
-    sink.upsert_lines([line(1)])
-    drop(remote.uri, f"{remote.collection}_templates")
+    sink.write_blocks([ONE])
+    drop(remote.uri, of_templates(remote))
     with pytest.raises(SinkBusy, match="not found"):
-        sink.upsert_lines([line(2)])
+        sink.write_blocks([OTHER])
     other = opened(remote)
     with pytest.raises(SinkBroken) as broken:
-        sink.upsert_lines([line(2)])
-    assert str(broken.value) == (
-        f"Milvus collection '{remote.collection}_templates' was replaced while running; start again to fill the new one"
-    )
+        sink.write_blocks([OTHER], again=True)
+    assert str(broken.value) == f"Milvus collection {of_templates(remote)!r} was replaced while running; start again to fill the new one"
     for call in (sink.counts, sink.open, lambda: sink.upsert_templates([template("a")])):
         with pytest.raises(SinkBroken, match="replaced"):
             call()
     sink.close()
-    other.upsert_lines([line(3)])
+    other.write_blocks([block([line(3)], first=3)])
     drop(remote.uri, remote.collection)
     opened(remote).close()
     with pytest.raises(SinkBroken, match=f"'{remote.collection}' was replaced"):
-        other.upsert_lines([line(4)])
+        other.write_blocks([block([line(4)], first=4)])
     other.close()
 
 
-def test_lines_go_after_the_retention_and_templates_after_twice_that_and_a_start_may_change_it(remote: MilvusSettings) -> None:
+def test_blocks_go_after_the_retention_and_templates_after_three_times_that(remote: MilvusSettings) -> None:
     sink = strong_sink(with_settings(remote, retention_days=0.5 + 0.5 / DAY_S))
     assert sink.retention_s == DAY_S / 2 + 0.5
     sink.open()
     assert sink.retention_s == DAY_S / 2 + 1
-    assert lifetimes(remote) == ["43201", "86401"]
+    assert lifetimes(remote) == ["43201", "129603"]
     sink.close()
-
     reading = strong_sink(with_settings(remote, retention_days=1))
     reading.open(create=False)
     assert reading.retention_s == DAY_S / 2 + 1
     reading.close()
-    assert lifetimes(remote) == ["43201", "86401"]
-
+    assert lifetimes(remote) == ["43201", "129603"]
     opened(with_settings(remote, retention_days=36_500)).close()
     assert lifetimes(remote) == ["3153600000", "3155760000"]  # Milvus takes no more than a hundred years
-
     said: list[str] = []
     sink = strong_sink(remote, say=said.append)
     sink.open()
     assert (sink.retention_s, said) == (3_153_600_000, []), "as it was found"
     sink.close()
-
     sink = strong_sink(with_settings(remote, retention_days=0), say=said.append)
     sink.open()
     for_ever: list[float | None] = [sink.retention_s]
     assert for_ever == [None]
     assert lifetimes(remote) == ["0", "0"]
     assert said == [
-        f"Milvus keeps the rows of {remote.collection}_templates for ever from now on; it was 3.652e+04 days",
+        f"Milvus keeps the rows of {of_templates(remote)} for ever from now on; it was 3.652e+04 days",
         f"Milvus keeps the rows of {remote.collection} for ever from now on; it was 3.65e+04 days",
     ]
-    with_another = strong_sink(with_settings(remote, retention_days=1))
-    with_another.open()
-    with_another.close()
-    sink.upsert_lines([line(1)])
-    assert sink.retention_s == DAY_S, "what somebody else has set meanwhile"
-    assert sink.counts().lines == 1
     sink.close()
+
+
+def test_a_retention_that_is_set_on_a_live_index_reaches_templates_only_after_it_has_passed(remote: MilvusSettings) -> None:
+    sink = opened(remote)
+    sink.write_blocks([ONE])
+    other = opened(with_settings(remote, retention_days=3 / DAY_S))
+    assert lifetimes(remote) == ["3", None], "templates wait: some of them were written when nothing was ever removed"
+    sink.write_blocks([OTHER])
+    assert sink.retention_s == 3, "what somebody else has set meanwhile"
+    began = 0
+    while lifetimes(remote)[1] is None and began < 1_000:
+        began += 1
+        other.write_blocks([ONE], again=True)  # a running worker tells the templates when it is time
+    assert lifetimes(remote) == ["3", "9"]
+    sink.close()
+    other.close()
 
 
 def test_another_embedding_space_is_refused_and_opened_without_creating_it_makes_neither_of_the_two(remote: MilvusSettings) -> None:

@@ -4,53 +4,62 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from sinks.block import Block
+from sinks.milvus.settings import MilvusSettings
 from sinks.milvus.sink import MilvusSink
-from sinks.sink import LineFilter, SinkBusy
-from tests.sinks.rows import DIGEST, line, nearest, newest, offsets, template, unit
+from sinks.sink import BlockFilter, SinkBusy
+from tests.sinks.blocks import block, line, nearest, template, unit
+from tests.sinks.settings import strong_sink, with_settings
 
-ALL = LineFilter()
+ALL = BlockFilter()
+ONE = block([line(1)])
+
+
+def numbered(thread: int, number: int) -> Block:
+    """Return a block of its own."""
+    return ONE._replace(id=ONE.id._replace(run=f"{thread:020x}", first=number, last=number))
 
 
 def test_what_many_threads_store_is_all_there_after_a_restart(sink: MilvusSink) -> None:
     sink.open()
 
     def store(thread: int) -> None:
-        for start in range(0, 1_000, 100):
+        for start in range(0, 100, 10):
             sink.upsert_templates([template(f"{thread}-{start}")])
-            sink.upsert_lines([line(offset, id=f"{thread}/{offset}") for offset in range(start, start + 100)])
+            sink.write_blocks([numbered(thread, number) for number in range(start, start + 10)])
 
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(store, range(4)))
-    assert sink.counts() == (4_000, 40)
+    assert sink.counts() == (400, 40)
     sink.close()
     sink.open()
-    assert sink.counts() == (4_000, 40)
+    assert sink.counts() == (400, 40)
 
 
-def test_stored_lines_are_seen_while_memory_is_written_out(sink: MilvusSink) -> None:
+def test_stored_templates_are_seen_while_memory_is_written_out(sink: MilvusSink) -> None:
     sink.open()
-    sink.upsert_lines([line(offset) for offset in range(4_500)])
+    sink.upsert_templates([template(f"{number}", unit(1.0, number)) for number in range(1_500)])
     looked, written_out = threading.Barrier(3), threading.Event()
 
     def look(_reader: int) -> set[int]:
-        seen = {sink.counts().lines}
+        seen = {sink.counts().templates}
         looked.wait()
         while not written_out.is_set():
-            seen.add(sink.counts().lines)
+            seen.add(sink.counts().templates)
         return seen
 
     with ThreadPoolExecutor(2) as threads:
         readers = [threads.submit(look, reader) for reader in range(2)]
         looked.wait()
-        found = newest(sink, DIGEST, 2, ALL)  # more than 4,000 lines in memory: they are written out first
+        found = nearest(sink, unit(1.0, 3.0), 1)  # more than 250 templates in memory: they are written out first
         written_out.set()
-    assert offsets(found) == [4_499, 4_498]
-    assert [reader.result() for reader in readers] == [{4_500}, {4_500}]
+    assert [hit.text for hit in found] == ["3"]
+    assert [reader.result() for reader in readers] == [{1_500}, {1_500}]
 
 
 def test_a_query_waits_for_no_writer_and_has_it_write_memory_out(folder: Path, sink: MilvusSink) -> None:
     sink.open()
-    sink.upsert_lines([line(offset, template=f"{offset % 2}") for offset in range(4_500)])
+    sink.write_blocks([ONE])
     sink.upsert_templates([template(f"{number}") for number in range(1_100)])
     writing, go_on = threading.Event(), threading.Event()
 
@@ -62,27 +71,37 @@ def test_a_query_waits_for_no_writer_and_has_it_write_memory_out(folder: Path, s
     with ThreadPoolExecutor(2) as threads:
         slow = threads.submit(write)
         assert writing.wait(10)
-        behind = threads.submit(sink.upsert_lines, [line(4_500)])
-        assert offsets(newest(sink, "1", 2, ALL)) == [4_499, 4_497]  # one line would be known, unread
+        behind = threads.submit(sink.upsert_templates, [template("another")])
+        assert set(sink.find_blocks(ALL).heads.ids) == {ONE.id}
+        assert sink.read_columns([ONE.id], ["texts"])[ONE.id].texts == ONE.texts
         assert len(nearest(sink, unit(1.0), 3)) == 3
         assert not slow.done()
         assert not behind.done()
         assert list(folder.rglob("*.parquet")) == []
         go_on.set()
         behind.result()
-    assert [path.parent.parent.parent.parent.name for path in folder.rglob("data_*.parquet")] == ["vectail"]
-    assert sink.counts().lines == 4_501
+    assert [path.parent.parent.parent.parent.name for path in folder.rglob("data_*.parquet")] == ["vectail_templates_space_1"]
+    assert sink.counts().templates == 1_101
 
 
-def test_lines_in_memory_and_in_segments_are_found_together(sink: MilvusSink) -> None:
+def test_a_large_write_of_templates_goes_to_a_segment_before_milvus_lite_does_it_by_itself(folder: Path, sink: MilvusSink) -> None:
     sink.open()
-    sink.upsert_lines([line(offset) for offset in range(4_500)])
-    assert offsets(newest(sink, DIGEST, 2, ALL)) == [4_499, 4_498]
-    sink.upsert_lines([line(4_500), line(4_498, text="again")])
-    found = newest(sink, DIGEST, 3, ALL)
-    assert offsets(found) == [4_500, 4_499, 4_498]
-    assert found[2].text == "again"
-    assert sink.counts().lines == 4_501
+    sink.upsert_templates([template(f"{number} " + "x" * 60_000) for number in range(90)])
+    assert sink.counts().templates == 90
+    assert list(folder.rglob("data_*.parquet")) == []
+    sink.upsert_templates([template(f"{number} " + "y" * 60_000) for number in range(90)])
+    assert len(list(folder.rglob("data_*.parquet"))) == 1
+    assert sink.counts().templates == 180
+
+
+def test_templates_in_memory_and_in_segments_are_found_together(sink: MilvusSink) -> None:
+    sink.open()
+    sink.upsert_templates([template(f"{number}", unit(1.0, number)) for number in range(1_500)])
+    assert [hit.text for hit in nearest(sink, unit(1.0, 4.0), 1)] == ["4"]
+    sink.upsert_templates([template("new", unit(0.0, 0.0, 1.0)), template("4", unit(0.0, 0.0, 0.0, 1.0))])
+    assert [hit.text for hit in nearest(sink, unit(0.0, 0.0, 1.0), 1)] == ["new"]
+    assert [hit.text for hit in nearest(sink, unit(0.0, 0.0, 0.0, 1.0), 1)] == ["4"]
+    assert sink.counts().templates == 1_501
 
 
 def test_closing_while_others_write_loses_nothing_that_was_acknowledged(sink: MilvusSink) -> None:
@@ -91,15 +110,30 @@ def test_closing_while_others_write_loses_nothing_that_was_acknowledged(sink: Mi
     def store_until_closed(thread: int) -> int:
         for number in range(10_000):
             try:
-                sink.upsert_lines([line(number, id=f"{thread}/{number}")])
+                sink.write_blocks([numbered(thread, number)])
             except SinkBusy:
                 return number
         return 10_000
 
     with ThreadPoolExecutor(3) as threads:
         stored = [threads.submit(store_until_closed, thread) for thread in range(3)]
-        while sink.counts().lines < 30:
+        while sink.counts().blocks < 30:
             pass
         sink.close()
     sink.open()
-    assert sink.counts().lines == sum(future.result() for future in stored)
+    assert sink.counts().blocks == sum(future.result() for future in stored)
+
+
+def test_a_local_folder_keeps_everything_and_says_so(settings: MilvusSettings) -> None:
+    sink = strong_sink(with_settings(settings, retention_days=1 / 86_400))
+    assert sink.retention_s is None
+    sink.open()
+    sink.write_blocks([ONE])
+    assert sink.retention_s is None
+    sink.close()
+
+
+def test_a_local_folder_orders_blocks(sink: MilvusSink) -> None:
+    sink.open()
+    assert sink.orders_blocks
+    assert not MilvusSink(MilvusSettings(), sink._space).orders_blocks  # noqa: SLF001

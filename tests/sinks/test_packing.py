@@ -1,7 +1,10 @@
 """What is sent is what pymilvus's own messages say, and what was rounded to fewer bits comes back close and of length 1."""
 
+from typing import Any
+
 import numpy as np
 import pytest
+from pymilvus import DataType
 from pymilvus.grpc_gen import schema_pb2
 
 from sinks.milvus.fields import Field, Kind
@@ -49,3 +52,23 @@ def test_a_vector_of_nothing_stays_one() -> None:
 def test_an_integer_too_large_for_its_column_is_an_error() -> None:
     with pytest.raises(ValueError, match="out of range"):
         fill(schema_pb2.FieldData(), Field("partition", "int32"), [1 << 40])
+
+
+@pytest.mark.parametrize(
+    ("kind", "number", "values", "empty"),
+    [
+        ("int64s", DataType.INT64, [[-(1 << 63), -1, (1 << 63) - 1], [], [7]], "long_data"),
+        ("int32s", DataType.INT32, [[0, (1 << 28) - 1], []], "int_data"),
+        ("varchars", DataType.VARCHAR, [["", 'a"b', "\x00"], []], "string_data"),
+    ],
+)
+def test_arrays_are_sent_as_pymilvus_sends_them(kind: Kind, number: DataType, values: list[list[Any]], empty: str) -> None:
+    column = schema_pb2.FieldData()
+    fill(column, Field("words", kind, 8), values)
+    assert column.scalars.array_data.element_type == number
+    assert [list(getattr(row, empty).data) for row in column.scalars.array_data.data] == values
+
+
+def test_an_integer_too_large_for_its_array_is_an_error() -> None:
+    with pytest.raises(ValueError, match="out of range"):
+        fill(schema_pb2.FieldData(), Field("words", "int32s", 8), [[1 << 40]])

@@ -1,31 +1,75 @@
-"""How long the rows of both collections are to live."""
+"""How long the rows of both collections are to live, and what may be changed when."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from sinks.milvus.opening import lifetimes, told
+from sinks.milvus.retention import Lifetimes, lifetimes, told
+
+DAY_S = 86_400
+NOW_S = 1_700_000_000.5
 
 
 @pytest.mark.parametrize(
-    ("retention_s", "there", "wanted"),
+    ("retention_s", "blocks_ttl_s", "templates_ttl_s", "since", "wanted"),
     [
-        (60.0, (0, 0), (120, 60)),
-        (60.2, (0, 0), (121, 61)),
-        (0.0, (120, 60), (0, 0)),
-        (3e9, (0, 0), (3_155_760_000, 3_000_000_000)),
-        (None, (0, 0), (None, None)),
-        (None, (120, 60), (None, None)),
-        (None, (500, 60), (None, None)),
-        (None, (0, 60), (None, None)),
-        (None, (119, 60), (120, None)),
-        (None, (60, 0), (None, None)),
+        pytest.param(None, 0, 0, "", (None, None, None), id="for ever, as it was"),
+        pytest.param(0.0, 0, 0, "", (None, None, None), id="for ever, as wished"),
+        pytest.param(60.2, 61, 183, "", (None, None, None), id="as it was"),
+        pytest.param(60.0, 0, 0, "", (60, None, "1700000001/60"), id="set: templates wait"),
+        pytest.param(60.0, 60, 0, "1699999900/60", (None, 180, None), id="set a while ago: templates follow"),
+        pytest.param(60.0, 60, 0, "1699999950/60", (None, None, None), id="set just now: templates wait on"),
+        pytest.param(60.0, 60, 0, "", (None, None, "1700000001/60"), id="set by somebody else: templates wait from now on"),
+        pytest.param(60.0, 60, 0, "1600000000/3600", (None, None, "1700000001/60"), id="a mark of another time counts for nothing"),
+        pytest.param(60.0, 60, 0, "soon", (None, None, "1700000001/60"), id="a mark that cannot be read"),
+        pytest.param(60.0, 3_600, 10_800, "", (60, None, "1700000001/60"), id="shortened: templates wait"),
+        pytest.param(3_600.0, 60, 180, "", (3_600, 10_800, None), id="lengthened: templates too"),
+        pytest.param(3_600.0, 60, 0, "1699999990/60", (3_600, None, "1700000001/3600"), id="lengthened while templates still wait"),
+        pytest.param(0.0, 60, 180, "", (0, 0, None), id="for ever from now on"),
+        pytest.param(None, 60, 120, "", (None, 180, None), id="templates of a shorter life than they must have"),
+        pytest.param(None, 0, 180, "", (None, 0, None), id="templates of blocks that live for ever"),
+        pytest.param(3e9, 0, 0, "", (3_000_000_000, None, "1700000001/3000000000"), id="very long"),
+        pytest.param(9e9, 0, 3_155_760_000, "", (3_155_760_000, None, None), id="no more than Milvus takes"),
     ],
 )
-def test_templates_outlive_their_lines_and_what_is_not_set_stays(
-    retention_s: float | None, there: tuple[int, int], wanted: tuple[int | None, int | None]
+def test_templates_outlive_their_blocks_at_every_moment(
+    retention_s: float | None, blocks_ttl_s: int, templates_ttl_s: int, since: str, wanted: Lifetimes
 ) -> None:
-    templates_ttl_s, lines_ttl_s = there
-    assert lifetimes(retention_s, templates_ttl_s=templates_ttl_s, lines_ttl_s=lines_ttl_s) == wanted
+    answer = lifetimes(retention_s, blocks_ttl_s=blocks_ttl_s, templates_ttl_s=templates_ttl_s, since=since, now_s=NOW_S, is_new=False)
+    assert answer == wanted
+
+
+def test_new_collections_get_both_at_once() -> None:
+    assert lifetimes(60.0, blocks_ttl_s=0, templates_ttl_s=0, since="", now_s=NOW_S, is_new=True) == (60, 180, None)
+    assert lifetimes(None, blocks_ttl_s=60, templates_ttl_s=0, since="", now_s=NOW_S, is_new=True) == (None, 180, None)
+
+
+RETENTION = st.sampled_from([None, 0.0, 10.0, 100.0, 1_000.0])
+
+
+@given(steps=st.lists(st.tuples(RETENTION, st.integers(0, 400)), max_size=12))
+def test_no_history_of_changes_removes_a_template_that_a_block_needs(steps: list[tuple[float | None, int]]) -> None:
+    """A template that is in use is written again within L of each change, so after it templates' rows are at most 2 L + 0.1 L old."""
+    blocks_s, templates_s, since, now_s = 0, 0, "", 1_000
+    changed_s = 0
+    for retention_s, passed_s in steps:
+        now_s += passed_s
+        answer = lifetimes(retention_s, blocks_ttl_s=blocks_s, templates_ttl_s=templates_s, since=since, now_s=float(now_s), is_new=False)
+        if answer.blocks is not None:
+            blocks_s, changed_s = answer.blocks, now_s
+        if answer.since is not None:
+            since = answer.since
+        if answer.templates is not None:
+            if answer.templates > 0 and (templates_s == 0 or answer.templates < templates_s):
+                assert now_s >= changed_s + blocks_s, "templates were shortened before all that is in use was written again"
+            templates_s = answer.templates
+        assert templates_s == 0 or (blocks_s and templates_s >= 3 * blocks_s)
+    for _ in range(2):
+        answer = lifetimes(None, blocks_ttl_s=blocks_s, templates_ttl_s=templates_s, since=since, now_s=now_s + 5_000.0, is_new=False)
+        since, templates_s = answer.since or since, templates_s if answer.templates is None else answer.templates
+        now_s += 5_000
+    assert templates_s == 3 * blocks_s, "in the end they live three times as long"
 
 
 def test_a_lifetime_is_told_in_days() -> None:
-    assert [told(seconds) for seconds in (0, 86_400, 43_200)] == ["for ever", "1 days", "0.5 days"]
+    assert [told(seconds) for seconds in (0, DAY_S, DAY_S // 2)] == ["for ever", "1 days", "0.5 days"]

@@ -1,19 +1,30 @@
 """What a server may answer: nothing is taken for stored that was not acknowledged, and only a value's own fault rejects it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from sinks.milvus.ranges import PAGE_ROWS
+from sinks.block import Block
+from sinks.milvus.fields import blocks_layout
 from sinks.milvus.sink import MilvusSettings, MilvusSink
-from sinks.sink import LineFilter, SinkBroken, SinkBusy, SinkMismatch, SinkRejected, never
-from tests.sinks.rows import DIGEST, SPACE, line, nearest, newest, offsets, template, unit
+from sinks.milvus.templates import TEXTS_AT_ONCE
+from sinks.milvus.writing import block_columns
+from sinks.row import template_id
+from sinks.sink import BlockFilter, SinkBroken, SinkBusy, SinkMismatch, SinkRejected
+from tests.sinks.blocks import SPACE, block, line, nearest, template, unit
 from tests.sinks.settings import strong_sink, with_settings
 from tests.sinks.stub_server import StubServer
 
-ALL = LineFilter()
+ALL = BlockFilter()
 SHORT_S, PATIENT_S = 0.5, 10.0
+ONE = block([line(1)])
+
+
+def many(number: int, **changes: str) -> list[Block]:
+    """Return blocks that are alike but for their numbers."""
+    return [ONE._replace(id=ONE.id._replace(first=n, last=n), **changes) for n in range(number)]  # type: ignore[arg-type] # texts only
 
 
 @pytest.fixture
@@ -33,20 +44,104 @@ def remote(server: StubServer) -> Iterator[MilvusSink]:
 
 def test_a_server_stores_and_answers(remote: MilvusSink) -> None:
     remote.upsert_templates([template("a")])
-    remote.upsert_lines([line(offset) for offset in range(5_000)])
-    assert remote.counts() == (5_000, 1)
-    assert offsets(newest(remote, DIGEST, 2, ALL)) == [4_999, 4_998]
-    assert [hit.digest for hit in nearest(remote, unit(1.0), 1)] == ["a"]
+    stored = many(100)
+    remote.write_blocks(stored)
+    assert remote.counts() == (100, 1)
+    assert set(remote.find_blocks(ALL).heads.ids) == {one.id for one in stored}
+    assert [hit.text for hit in nearest(remote, unit(1.0), 1)] == ["a"]
     assert remote.repaired_files == 0
+    assert not remote.orders_blocks
+
+
+def test_a_first_write_inserts_and_another_of_the_same_blocks_upserts(server: StubServer, remote: MilvusSink) -> None:
+    remote.write_blocks(many(3))
+    assert (server.inserts, server.upserts) == (1, 0)
+    remote.write_blocks(many(3), again=True)
+    assert (server.inserts, server.upserts) == (1, 1)
+    assert remote.counts().blocks == 3
+
+
+@pytest.mark.parametrize(("version", "indexes", "maps"), [("v2.3.5", False, False), ("v2.4.1", True, False), ("v2.6.11", True, True)])
+def test_what_filters_name_is_indexed_and_columns_stay_on_disk_where_the_version_can_do_it(
+    server: StubServer,
+    version: str,
+    indexes: bool,  # noqa: FBT001 (a parameter of the test)
+    maps: bool,  # noqa: FBT001 (a parameter of the test)
+) -> None:
+    server.version = version
+    sink = strong_sink(MilvusSettings(uri=server.uri))
+    sink.open()  # Milvus Lite, behind it, refuses an index of an array, as the first servers of 2.4 do
+    sink.write_blocks([ONE])
+    sink.close()
+    scalars = {name for name, kind in server.indexes.items() if kind == "INVERTED"}
+    filtered = {"topic", "partition", "first_offset", "last_offset", "first_ms", "last_ms", "templates", "words", "services", "levels"}
+    assert scalars == (filtered if indexes else set())
+    assert server.mapped == ({"head", "places", "texts", "fields"} if maps else set())
+
+
+@pytest.mark.parametrize(("wish", "level"), [({}, 0), ({"consistency": "Bounded"}, 2)])
+def test_reads_are_as_consistent_as_the_settings_say_and_no_less_where_it_matters(
+    server: StubServer, wish: dict[str, str], level: int
+) -> None:
+    sink = MilvusSink(MilvusSettings.model_validate({"uri": server.uri, **wish}), SPACE)
+    sink.open()
+
+    def asked(read: Callable[[], object]) -> set[int]:
+        server.consistency.clear()
+        read()
+        return set(server.consistency)
+
+    assert asked(lambda: sink.find_blocks(ALL)) == {level}
+    assert asked(lambda: sink.read_columns([ONE.id], ["texts"])) == {level}
+    assert asked(lambda: nearest(sink, unit(1.0), 1)) == {level}
+    for strong in (
+        lambda: sink.find_blocks(ALL, strong=True),
+        lambda: sink.read_columns([ONE.id], ["texts"], strong=True),
+        lambda: sink.read_words([ONE.id]),
+        lambda: sink.stored_templates(["a"]),
+        sink.counts,
+    ):
+        assert asked(strong) == {0}
+    assert asked(lambda: sink.template_vectors(["a"])) == {2}, "a miss costs one embedding, waiting would cost more"
+    sink.close()
+
+
+def test_rows_that_cannot_be_read_are_left_out_and_said_once(server: StubServer) -> None:
+    said: list[str] = []
+    sink = strong_sink(MilvusSettings(uri=server.uri), say=said.append)
+    sink.open()
+    good, torn, foreign = many(3)
+    sink.write_blocks([good])
+    columns = [list(column) for column in block_columns([torn, foreign])]
+    columns[0][1], columns[9][0] = "nobody's", "bm9uc2Vuc2U="
+    sink._lent.check().insert(blocks_layout("vectail"), [*columns[:-1], np.zeros((2, 2), np.float32)])  # noqa: SLF001 (as others might)
+    for _ in range(2):
+        found = sink.find_blocks(ALL)
+        assert (list(found.heads.ids), found.is_all) == ([good.id], True)
+    assert said == ["Milvus collection 'vectail' has rows that are no blocks or cannot be read; they are left out"]
+    sink.close()
+
+
+def test_a_write_is_cut_by_bytes_and_halved_when_it_is_still_too_large(server: StubServer, settings: MilvusSettings) -> None:
+    sink = strong_sink(with_settings(settings, uri=server.uri, batch_bytes=1_000_000))
+    sink.open()
+    stored = many(20, texts="x" * 60_000)
+    server.most_rows = 5
+    sink.write_blocks(stored)
+    assert sum(server.stored_rows) == sink.counts().blocks == 20
+    assert max(server.stored_rows) <= 5
+    assert server.inserts > 4, "some were refused first"
+    sink.close()
 
 
 def test_a_short_count_is_no_acknowledgement(server: StubServer, remote: MilvusSink) -> None:
     server.forgotten_rows = 1
-    with pytest.raises(SinkBusy, match="1 of 2 rows of vectail were acknowledged"):
-        remote.upsert_lines([line(1), line(2)])
+    for again in (False, True):
+        with pytest.raises(SinkBusy, match="1 of 2 rows of vectail were acknowledged"):
+            remote.write_blocks(many(2), again=again)
     server.forgotten_rows = 0
-    remote.upsert_lines([line(1), line(2)])
-    assert remote.counts().lines == 2
+    remote.write_blocks(many(2), again=True)
+    assert remote.counts().blocks == 2
 
 
 @pytest.mark.parametrize(
@@ -63,21 +158,21 @@ def test_a_refused_write_is_tried_once_and_blamed_by_its_code(
 ) -> None:
     server.refuse = (code, reason)
     with pytest.raises(expected):
-        remote.upsert_lines([line(1)])
-    assert server.upserts == 1
+        remote.write_blocks([ONE])
+    assert server.inserts == 1
     server.refuse = None
-    remote.upsert_lines([line(1)])
+    remote.write_blocks([ONE])
 
 
 def test_a_refused_read_is_busy_and_quotes_little_of_a_filter(server: StubServer, remote: MilvusSink) -> None:
-    remote.upsert_lines([line(1)])
+    remote.write_blocks([ONE])
     remote.upsert_templates([template("a")])
     services = tuple(f"secret {number} exceeds max length" for number in range(100))
     server.refuse = (1_100, f"cannot parse expression: {services}, error: too many: invalid parameter")
     for read in (
-        lambda: remote.newest_lines([DIGEST], 1, LineFilter(services=services)),
-        lambda: remote.count_templates(ALL, templates=None, most_rows=9, deadline_passed=never),
-        lambda: remote.lines_between("logs", 0, 0, 9),
+        lambda: remote.find_blocks(BlockFilter(services=services)),
+        lambda: remote.read_columns([ONE.id], ["texts"]),
+        lambda: remote.read_words([ONE.id]),
         lambda: nearest(remote, unit(1.0), 1),
     ):
         with pytest.raises(
@@ -87,23 +182,29 @@ def test_a_refused_read_is_busy_and_quotes_little_of_a_filter(server: StubServer
         assert len(str(refused.value)) < 220
 
 
-def test_no_answer_is_larger_than_a_page_of_the_longest_texts(server: StubServer, settings: MilvusSettings) -> None:
+def test_what_does_not_fit_in_one_answer_is_read_in_smaller_ones(server: StubServer, settings: MilvusSettings) -> None:
     server.version = "v2.6.11"
     sink = strong_sink(with_settings(settings, uri=server.uri, bm25="on"))
     sink.open()
-    rows, text = 2 * PAGE_ROWS + 1, "word " + "x" * 1_000
-    sink.upsert_lines([line(offset, text=text) for offset in range(rows)])
-    sink.upsert_templates([template(f"{number}", text=text) for number in range(rows)])
-    server.most_answer_bytes = PAGE_ROWS * (len(text) + 200)
-    assert offsets(newest(sink, DIGEST, rows, ALL)) == [*reversed(range(rows))]
-    assert sink.template_texts([f"{number}" for number in range(rows)]) == {f"{number}": text for number in range(rows)}
+    rows, text = 2 * TEXTS_AT_ONCE + 1, "word " + "x" * 1_000
+    texts = [f"{number} {text}" for number in range(rows)]
+    sink.upsert_templates([template(one) for one in texts])
+    server.most_answer_bytes = TEXTS_AT_ONCE * (len(texts[-1]) + 200)
+    assert set(sink.template_texts([template_id(one) for one in texts]).values()) == set(texts)
+    assert [one for _, one in sink.all_templates("", rows)] == sorted(texts, key=template_id)
     for limit in (3, rows):
-        matching = sink.matching_lines("word", limit, ALL)
-        assert len({hit.line for hit in matching}) == limit
-        assert [hit.line for hit in matching] == [
-            line(offset, text=text) for offset in sorted((hit.line.offset for hit in matching), reverse=True)
-        ]
-        assert [hit.text for hit in nearest(sink, unit(1.0), limit)] == [text] * limit
+        for hits in (sink.matching_templates("word", limit), nearest(sink, unit(1.0), limit)):
+            assert len({hit.text for hit in hits} & set(texts)) == limit
+    stored = many(300, texts="x" * 60_000)
+    sink.write_blocks(stored)
+    ids = [one.id for one in stored]
+    server.most_answer_bytes = 2_000_000
+    assert {one: len(columns.texts) for one, columns in sink.read_columns(ids, ["texts"]).items()} == dict.fromkeys(ids, 60_000)
+    server.most_answer_bytes = 200
+    with pytest.raises(SinkBusy, match="larger than max"):
+        sink.read_columns(ids[:2], ["texts"])
+    with pytest.raises(SinkBusy, match="larger than max"):
+        sink.find_blocks(ALL)
     sink.close()
 
 
@@ -112,17 +213,17 @@ def test_an_answer_that_comes_too_late_is_busy_and_the_replay_changes_nothing(se
     server.answer.clear()
     client._write_timeout_s = SHORT_S  # noqa: SLF001 (no test should wait so long for an answer that does not come)
     with pytest.raises(SinkBusy, match="DEADLINE_EXCEEDED"):
-        remote.upsert_lines([line(1)])
+        remote.write_blocks([ONE])
     server.answer.set()
     client._write_timeout_s = PATIENT_S  # noqa: SLF001
-    remote.upsert_lines([line(1)])
-    assert remote.counts().lines == 1
+    remote.write_blocks([ONE], again=True)
+    assert remote.counts().blocks == 1
 
 
 def test_a_server_that_goes_away_is_busy(server: StubServer, remote: MilvusSink) -> None:
     server.close()
     with pytest.raises(SinkBusy):
-        remote.upsert_lines([line(1)])
+        remote.write_blocks([ONE])
     with pytest.raises(SinkBusy):
         remote.template_vectors(["a"])
 
@@ -132,7 +233,7 @@ def test_a_failure_is_told_by_the_exception_and_not_by_pymilvus(
 ) -> None:
     server.refuse = (8, "quota exceeded")
     with pytest.raises(SinkBusy):
-        remote.upsert_lines([line(1)])
+        remote.write_blocks([ONE])
     with pytest.raises(SinkBusy):
         remote.counts()
     assert "quota" not in capfd.readouterr().err
@@ -143,10 +244,10 @@ def test_a_server_is_never_broken(server: StubServer, remote: MilvusSink) -> Non
     server.refuse = (1, "some unexpected thing")
     for _ in range(2):
         with pytest.raises(SinkBusy) as error:
-            remote.upsert_lines([line(1)])
+            remote.write_blocks([ONE])
         assert not isinstance(error.value, SinkBroken)
     server.refuse = None
-    remote.upsert_lines([line(1)])
+    remote.write_blocks([ONE])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Index, vector type and partition key as the settings say, and refused by name when the collection has others."""
+"""Index and vector type as the settings say, and refused by name when the collection has others."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sinks.milvus.fields import templates_name
 from sinks.milvus.settings import MilvusSettings
-from sinks.sink import LineFilter, SinkMismatch
+from sinks.row import template_id
+from sinks.sink import BlockFilter, SinkMismatch
 from tests.services.milvus import MilvusServer, connected, drop
-from tests.sinks.rows import DIGEST, line, nearest, newest, offsets, template, unit
+from tests.sinks.blocks import SPACE, block, line, nearest, template, unit
 from tests.sinks.settings import strong_sink, with_settings
 from tests.sinks.typed_server import TypedServer
 
@@ -20,15 +22,16 @@ def check_answers(settings: MilvusSettings, near: float = 1e-3) -> None:
     sink = strong_sink(settings)
     sink.open()
     vectors = {"a": unit(1.0), "b": unit(0.6, 0.8), "c": unit(0.0, 0.0, 1.0), "d": unit(-1.0)}
-    sink.upsert_templates([template(digest, vector) for digest, vector in vectors.items()])
+    sink.upsert_templates([template(text, vector) for text, vector in vectors.items()])
     hits = nearest(sink, unit(1.0), 4)
-    assert [hit.digest for hit in hits] == ["a", "b", "c", "d"]
+    assert [hit.text for hit in hits] == ["a", "b", "c", "d"]
     assert [hit.score for hit in hits] == pytest.approx([1.0, 0.6, 0.0, -1.0], abs=near)
     assert all(-1 <= hit.score <= 1 for hit in hits)
-    found = sink.template_vectors(vectors)
-    assert all(np.allclose(found[digest], vector, atol=near) for digest, vector in vectors.items())
-    sink.upsert_lines([line(1)])
-    assert offsets(newest(sink, DIGEST, 3, LineFilter(services=("sshd",)))) == [1]
+    assert sink.counts().templates == 4  # after a Strong read a Bounded one misses nothing
+    found = sink.template_vectors([template_id(text) for text in vectors])
+    assert all(np.allclose(found[template_id(text)], vector, atol=near) for text, vector in vectors.items())
+    sink.write_blocks([block([line(1)])])
+    assert sink.find_blocks(BlockFilter(services=("sshd",))).heads.size == 1
     sink.close()
 
 
@@ -41,53 +44,35 @@ def test_a_local_folder_answers_with_cosines(settings: MilvusSettings, index: An
 def remote(milvus: MilvusServer, unique: Callable[[str], str]) -> Iterator[MilvusSettings]:
     settings = MilvusSettings(uri=milvus.uri, collection=unique("types").replace("-", "_"))
     yield settings
-    drop(settings.uri, settings.collection, f"{settings.collection}_templates")
+    drop(settings.uri, settings.collection, templates_name(settings.collection, SPACE.id))
 
 
 @pytest.mark.parametrize("index", ["IVF_FLAT", "HNSW"])
 def test_a_server_answers_with_cosines(remote: MilvusSettings, index: Any) -> None:  # noqa: ANN401 (a literal)
     check_answers(with_settings(remote, index=index))
     with connected(remote.uri) as client:
-        found = client.describe_index(f"{remote.collection}_templates", "vector")
+        found = client.describe_index(templates_name(remote.collection, SPACE.id), "vector")
     assert (found["index_type"], found["metric_type"]) == (index, "COSINE")
 
 
-@pytest.mark.parametrize("wish", [{"vector_type": "FLOAT16"}, {"bm25": "on"}, {"index": "IVF_RABITQ"}, {"partition_key": "service"}])
+@pytest.mark.parametrize("wish", [{"vector_type": "FLOAT16"}, {"bm25": "on"}, {"index": "IVF_RABITQ"}])
 def test_what_a_server_cannot_do_is_refused_before_anything_is_created(remote: MilvusSettings, wish: dict[str, Any]) -> None:
-    with pytest.raises(SinkMismatch, match=rf"^milvus.{next(iter(wish))} is .*: Milvus 2.3 (has|puts)"):
+    with pytest.raises(SinkMismatch, match=rf"^milvus.{next(iter(wish))} is .*: Milvus 2.3 has"):
         strong_sink(with_settings(remote, **wish)).open()
     with connected(remote.uri) as client:
         assert not client.has_collection(remote.collection)
-        assert not client.has_collection(f"{remote.collection}_templates")
+        assert not client.has_collection(templates_name(remote.collection, SPACE.id))
 
 
-@pytest.mark.parametrize(
-    ("wish", "difference"),
-    [
-        ({"index": "HNSW"}, "_templates', field 'vector': index is FLAT, expected HNSW"),
-        ({"partition_key": "level"}, "', field 'level': partition key is no, expected yes"),
-    ],
-)
-def test_another_wish_than_what_is_there_is_refused_by_field(settings: MilvusSettings, wish: dict[str, Any], difference: str) -> None:
+def test_another_index_than_the_one_that_is_there_is_refused_by_field(settings: MilvusSettings) -> None:
     sink = strong_sink(with_settings(settings, index="FLAT"))
     sink.open()
     sink.close()
     with pytest.raises(SinkMismatch) as refused:
-        strong_sink(with_settings(settings, **wish)).open()
-    assert str(refused.value) == f"Milvus collection 'vectail{difference}"
+        strong_sink(with_settings(settings, index="HNSW")).open()
+    assert str(refused.value) == "Milvus collection 'vectail_templates_space_1', field 'vector': index is FLAT, expected HNSW"
     sink.open()
     sink.close()
-
-
-def test_a_partition_key_that_nobody_asked_for_is_refused(settings: MilvusSettings) -> None:
-    sink = strong_sink(with_settings(settings, partition_key="topic"))
-    sink.open()
-    sink.upsert_lines([line(1), line(2, topic="audit")])
-    assert sink.counts().lines == 2
-    assert offsets(newest(sink, DIGEST, 3, LineFilter(topics=("audit",)))) == [2]
-    sink.close()
-    with pytest.raises(SinkMismatch, match=r"field 'topic': partition key is yes, expected no$"):
-        strong_sink(settings).open()
 
 
 @pytest.mark.parametrize("vector_type", ["FLOAT16", "BFLOAT16", "INT8"])

@@ -1,73 +1,144 @@
-"""Batches are bounded by rows and by bytes, and are whole columns."""
+"""Batches are bounded by bytes and are whole columns, and what no column takes is refused before any of them leaves."""
+
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
 
-from sinks.milvus.fields import lines_layout, templates_layout
-from sinks.milvus.writing import BATCH_BYTES, BATCH_ROWS, line_batches, template_batches
-from sinks.row import TEXT_BYTES, LineRow
+from sinks.block import Block
+from sinks.milvus.faults import MilvusFault
+from sinks.milvus.fields import COLUMN_BYTES, Layout, blocks_layout, templates_layout
+from sinks.milvus.packing import ColumnValues
+from sinks.milvus.writing import block_batches, block_columns, template_batches, write_in_parts
 from sinks.sink import SinkRejected
-from tests.sinks.rows import DIM, line, template, unit
+from tests.sinks.blocks import DIM, SPACE, block, line, template, unit
 
-LINES = lines_layout("vectail")
-TEMPLATES = templates_layout("vectail", DIM)
+BLOCKS = blocks_layout("vectail")
+TEMPLATES = templates_layout("vectail", SPACE.id, DIM)
+ONE = block([line(1), line(2)])
+
+
+def numbered(number: int, **changes: str) -> Block:
+    return ONE._replace(id=ONE.id._replace(first=number, last=number))._replace(**changes)  # type: ignore[arg-type] # texts only
 
 
 def test_columns_are_those_of_the_layout_in_its_order() -> None:
-    (columns,) = line_batches([line(1), line(2)], LINES)
-    assert LINES.names == (*LineRow._fields, "pad")
-    assert [list(values) for values in columns[:-1]] == [list(values) for values in zip(line(1), line(2), strict=True)]
-    assert np.shape(columns[-1]) == (2, 2)
+    columns = dict(zip(BLOCKS.names, block_columns([ONE, numbered(1)]), strict=True))
+    assert list(columns["id"]) == [str(ONE.id), str(numbered(1).id)]
+    for name in ("first_offset", "last_offset", "first_ms", "last_ms", "lines", "places", "texts", "fields"):
+        assert list(columns[name]) == [getattr(ONE, name)] * 2
+    for name in ("topic", "epoch", "partition"):
+        assert list(columns[name]) == [getattr(ONE.id.place, name)] * 2
+    assert [list(values) for values in columns["services"]] == [["sshd"]] * 2  # type: ignore[arg-type]
+    assert columns["words"] == [ONE.words.tolist()] * 2
+    assert columns["templates"] == [ONE.head.templates.tolist()] * 2
+    assert np.shape(columns["pad"]) == (2, 2)
 
 
 def test_template_columns_carry_the_vectors_last() -> None:
-    (columns,) = template_batches([template("a", unit(1.0), "one"), template("b", unit(0.0, 1.0), "two")], TEMPLATES)
-    assert columns[:2] == (("a", "b"), ("one", "two"))
+    one, two = template("one", unit(1.0)), template("two", unit(0.0, 1.0))
+    (columns,) = template_batches([one, two], TEMPLATES)
+    assert columns[:2] == ([one.template, two.template], ["one", "two"])
     assert np.array_equal(columns[2], np.stack([unit(1.0), unit(0.0, 1.0)]))
 
 
 def test_an_id_stands_once_in_all_batches_together() -> None:
-    batches = list(line_batches([line(1), *(line(offset) for offset in range(2, 3_000)), line(1, text="last")], LINES))
-    ids = [one for columns in batches for one in columns[0]]
-    assert len(ids) == len(set(ids)) == 2_999
-    assert batches[0][2][0] == "last"
+    batches = list(block_batches([numbered(number % 50, texts="x" * 60_000) for number in range(100)], 1_000_000))
+    ids = [one.id for batch in batches for one in batch]
+    assert len(ids) == len(set(ids)) == 50
+    (columns,) = template_batches([template("a", unit(1.0)), template("a", unit(0.0, 1.0))], TEMPLATES)
+    assert np.array_equal(columns[2], unit(0.0, 1.0)[None])
 
 
-def test_no_batch_has_more_rows_than_the_bound() -> None:
-    sizes = [len(columns[0]) for columns in line_batches([line(offset) for offset in range(2 * BATCH_ROWS + 1)], LINES)]
-    assert sizes == [BATCH_ROWS, BATCH_ROWS, 1]
+def test_no_batch_of_blocks_has_more_bytes_than_the_bound_but_for_a_single_block() -> None:
+    stored = [numbered(number, texts="x" * 60_000) for number in range(30)]
+    sizes = [sum(one.size_bytes for one in batch) for batch in block_batches(stored, 1_000_000)]
+    assert max(sizes) <= 1_000_000
+    assert min(sizes[:-1]) > 900_000
+    assert [len(batch) for batch in block_batches(stored[:3], 10)] == [1, 1, 1]
 
 
-@pytest.mark.parametrize("text", ["x" * TEXT_BYTES, "é" * (TEXT_BYTES // 2)])
-def test_no_batch_has_more_bytes_than_the_bound(text: str) -> None:
-    batches = list(line_batches([line(offset, text=text) for offset in range(600)], LINES))
-    sizes = [sum(len(str(one).encode()) for one in columns[2]) for columns in batches]
-    assert sum(len(columns[0]) for columns in batches) == 600
-    assert max(sizes) <= BATCH_BYTES
-    assert len(batches) == 3
-
-
-def test_vectors_count_as_bytes() -> None:
-    dim = 1 << 20
+def test_texts_and_vectors_count_as_bytes() -> None:
+    dim = 1 << 19
     rows = [template(f"{number}", np.ones(dim, np.float32)) for number in range(5)]
-    assert [len(columns[0]) for columns in template_batches(rows, templates_layout("vectail", dim))] == [3, 2]
+    assert [len(columns[0]) for columns in template_batches(rows, templates_layout("vectail", SPACE.id, dim))] == [2, 2, 1]
+    rows = [template(f"{number}" + "é" * 30_000) for number in range(300)]
+    assert [len(columns[0]) for columns in template_batches(rows, TEMPLATES)] == [99, 99, 99, 3]
 
 
 def test_no_rows_are_no_batch() -> None:
-    assert list(line_batches([], LINES)) == []
+    assert list(block_batches([], 1)) == []
     assert list(template_batches([], TEMPLATES)) == []
 
 
-def test_a_bad_row_is_named_before_any_batch_leaves_and_its_text_is_not_told() -> None:
-    rows = [line(offset) for offset in range(3_000)]
-    rows[2_999] = line(2_999, text="secret" * 20_000)
+def place(**changes: object) -> Block:
+    return ONE._replace(id=ONE.id._replace(place=ONE.id.place._replace(**changes)))  # type: ignore[arg-type] # any
+
+
+def head(**changes: object) -> Block:
+    return ONE._replace(head=ONE.head._replace(**changes))  # type: ignore[arg-type] # any
+
+
+BAD = {
+    "texts has 65536 bytes, its column takes 65535": lambda: ONE._replace(texts="secret" * 10_922 + "1234"),
+    "places has 65536 bytes": lambda: ONE._replace(places="é" * 32_768),
+    "fields is no Unicode text": lambda: ONE._replace(fields="\ud800"),
+    "services is no Unicode text": lambda: head(services=("a", "\ud800")),
+    "services has 257 bytes, its column takes 256": lambda: head(services=("s" * 257,)),
+    "levels has 33 bytes": lambda: head(levels=("l" * 33,)),
+    "it has 257 services, its column takes 256": lambda: head(services=tuple(f"{n:03}" for n in range(257))),
+    "it has 65 levels": lambda: head(levels=tuple(f"{n:03}" for n in range(65))),
+    "it has 4097 words": lambda: ONE._replace(words=np.arange(4_097, dtype=np.int32)),
+    "it has 1025 templates": lambda: head(templates=np.arange(1_025)),
+    "topic has 257 bytes": lambda: place(topic="t" * 257),
+    "partition does not fit": lambda: place(partition=1 << 31),
+    "last_ms does not fit": lambda: ONE._replace(last_ms=1 << 63),
+    "head has ": lambda: head(services=tuple(f"{n:03}" + "s" * 250 for n in range(256))),
+}
+
+
+@pytest.mark.parametrize(("reason", "make"), BAD.items(), ids=BAD)
+def test_a_bad_block_is_named_before_any_batch_leaves_and_its_texts_are_not_told(reason: str, make: Callable[[], Block]) -> None:
+    bad = make()
     with pytest.raises(SinkRejected) as error:
-        next(line_batches(rows, LINES))
-    assert str(error.value) == "row 'logs@0a0b0c0d/0/2999/0/0': text has 120000 bytes, its column takes 65535"
+        next(block_batches([numbered(1), numbered(2), bad], 10))
+    assert str(error.value).startswith(f"block {str(bad.id)!r}: {reason}")
+    assert "secret" not in str(error.value)
 
 
-@pytest.mark.parametrize("value", [(1 << 31) - 1, -(1 << 31)])
-def test_the_outermost_integers_fit(value: int) -> None:
-    assert list(line_batches([line(1, partition=value)], LINES))
-    with pytest.raises(SinkRejected, match="partition does not fit an int32"):
-        list(line_batches([line(1, partition=value + (1 if value > 0 else -1))], LINES))
+def test_what_is_as_large_as_may_be_fits() -> None:
+    full = ONE._replace(places="x" * COLUMN_BYTES, texts="x" * COLUMN_BYTES, fields="é" * (COLUMN_BYTES // 2), last_ms=(1 << 63) - 1)
+    full = full._replace(words=np.arange(4_096, dtype=np.int32), first_ms=-(1 << 63))
+    assert list(block_batches([full], 10)) == [[full]]
+
+
+class Receiver:
+    """Takes so many rows at once, and counts what it took."""
+
+    def __init__(self, most_rows: int, forgets: int = 0) -> None:
+        self.most_rows = most_rows
+        self.forgets = forgets
+        self.taken: list[str] = []
+
+    def __call__(self, _layout: Layout, columns: Sequence[ColumnValues]) -> int:
+        ids = [str(one) for one in columns[0]]
+        if len(ids) > self.most_rows:
+            raise MilvusFault("insert", -1, "RESOURCE_EXHAUSTED: larger than max")
+        self.taken += ids
+        return len(ids) - self.forgets
+
+
+def test_a_batch_that_is_too_large_is_halved_until_it_is_not() -> None:
+    receiver = Receiver(3)
+    columns: list[ColumnValues] = [[f"{number}" for number in range(10)], list(range(10)), np.zeros((10, 2), np.float32)]
+    write_in_parts(receiver, BLOCKS, columns)
+    assert receiver.taken == [f"{number}" for number in range(10)]
+    with pytest.raises(MilvusFault, match="larger than max"):
+        write_in_parts(Receiver(3), BLOCKS, columns, splits=False)
+    with pytest.raises(MilvusFault, match="larger than max"):
+        write_in_parts(Receiver(0), BLOCKS, columns)
+
+
+def test_a_short_count_is_no_acknowledgement() -> None:
+    with pytest.raises(MilvusFault, match="1 of 2 rows of vectail were acknowledged"):
+        write_in_parts(Receiver(9, forgets=1), BLOCKS, [["a", "b"]])

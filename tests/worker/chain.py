@@ -6,20 +6,28 @@ that the worker writes to are fakes.
 
 import json
 import math
+import random
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from consumers.decode.decoder import Decoder
 from consumers.ledger import Ledger, Receipt
 from consumers.record import Header, Partition, Record
-from consumers.rejection import RejectedPiece, Rejection
 from consumers.text.chunk import Chunker
-from consumers.text.mask import Masker
+from consumers.text.mask import MASKS_VERSION, Masker, MaskMode
 from consumers.text.redact import Redactor
 from producers.replies import Reply
-from sinks.row import TEXT_BYTES
+from sinks.arrow import as_texts
+from sinks.block import Block
+from sinks.build import DEFAULT_BOUNDS, BlockBounds
+from sinks.codec import decode_texts
+from sinks.line import PIECE_BYTES, Line
+from sinks.reading.reader import BlockReader
+from sinks.row import template_id
+from sinks.sink import Sink
 from tests.fakes.engine import FakeEngine
 from tests.fakes.sink import FakeSink
+from tests.worker.letters import Letters as Letters  # noqa: PLC0414 - tests take it from here
 from worker.embedding.batcher import Batcher
 from worker.embedding.cache.index_level import IndexLevel
 from worker.embedding.cache.levels import Levels
@@ -34,6 +42,8 @@ from worker.embedding.model.space import Digester, EmbeddingSpace
 from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.flights import Flights
 from worker.indexing.prepare import Outlets, Prepare
+from worker.indexing.resume import Resume
+from worker.indexing.runs import Runs
 from worker.indexing.store import Store
 from worker.messages import Answerable, EncodedChunk, EncodedQuery, KafkaRequest, StoreItem
 from worker.query import CORRELATION_HEADER, REPLY_TOPIC_HEADER
@@ -52,6 +62,7 @@ SPACE = EmbeddingSpace(
 )  # fmt: skip
 LATE_MS = 1_000_000.0
 """What the wall clock of a chain says at its moment 0."""
+FLUSH_S = 0.5
 
 
 def record(offset: int, value: bytes | None, *, partition: Partition = LOGS, headers: tuple[Header, ...] = ()) -> Record:
@@ -65,23 +76,9 @@ def golden_of(engine: FakeEngine, words: Tokenizer) -> Golden:
     return Golden(ids, engine.embed(ids))
 
 
-class Letters:
-    """Dead letters of a ledger, delivered at once unless `held`.
-
-    Thread: the test's.
-    """
-
-    def __init__(self) -> None:
-        self.posted: list[tuple[Receipt, Rejection, list[RejectedPiece]]] = []
-        self.held = False
-
-    def __call__(self, receipt: Receipt, rejection: Rejection, rejects: list[RejectedPiece]) -> None:
-        self.posted.append((receipt, rejection, rejects))
-        if not self.held:
-            receipt.dead_letter_delivered()
-
-    def offsets(self) -> list[int]:
-        return [receipt.record.offset for receipt, _, _ in self.posted]
+def texts_of(block: Block) -> list[str]:
+    """Return the texts of a block, in its order."""
+    return as_texts(decode_texts(block.texts))
 
 
 class Chain:
@@ -90,7 +87,7 @@ class Chain:
     Thread: the test's.
     """
 
-    def __init__(  # noqa: PLR0913 - what a test may want to be different
+    def __init__(  # noqa: PLR0913, PLR0915 - what a test may want to be different, and every step in its order
         self,
         words: Tokenizer,
         *,
@@ -98,22 +95,29 @@ class Chain:
         most_undecodable: int = 1000,
         most_rejected: int = 1000,
         most_refused: int = 1000,
+        cap_records: int = 10_000,
         cap_bytes: int = 1 << 26,
         cache_bytes: int = 1 << 26,
         strict: bool = False,
         prefix: str = "",
         redact: Collection[str] = (),
         known_s: float = math.inf,
+        sink: FakeSink | None = None,
+        max_tokens: int = MAX_TOKENS,
+        mask_mode: MaskMode = "template",
+        bounds: BlockBounds = DEFAULT_BOUNDS,
+        window_records: int = 10_000,
+        draw: random.Random | None = None,
     ) -> None:
         self.words = words
         self.engine = FakeEngine()
         golden = golden_of(self.engine, words)
         self.engine.calls.clear()
-        self.sink = FakeSink()
+        self.sink = sink or FakeSink()
         self.sink.open()
         self.sink.calls.clear()
         self.letters = Letters()
-        self.ledger = Ledger(cap_records=10_000, cap_bytes=cap_bytes, dead_letter=self.letters)
+        self.ledger = Ledger(cap_records=cap_records, cap_bytes=cap_bytes, dead_letter=self.letters)
         self.query_ledger = Ledger(cap_records=10_000, cap_bytes=1 << 26, dead_letter=self.letters)
         self.ledger.assign([LOGS])
         self.query_ledger.assign([QUERIES])
@@ -128,6 +132,8 @@ class Chain:
         self.levels = Levels(memory=self.cache, redis=None, index=index.find)
         self.now_s = 100.0
         self.pauses_s: list[float] = []
+        self.on_pause: Callable[[float], None] = lambda _seconds: None
+        """Called when the store step pauses."""
         self.give_up_after = 1000
         """Pauses until `pause` says that the service stops hard."""
         self.abandoned = False
@@ -136,11 +142,24 @@ class Chain:
         self.replies_delivered = True
         self.replies_held: list[Callable[[bool], None]] | None = None
         """Where replies wait to be settled, if a test wants to do that itself."""
-        self._masker = Masker()
+        self._masker = Masker(mask_mode)
         self.redactor = Redactor(redact)
         self._digester = Digester(SPACE, prefix)
+        self.at: Callable[[str], None] = lambda _point: None
+        self._draw = draw or random.Random()
+        self.runs = Runs(clock=self.clock, wall_ms=self.wall_ms, bounds=bounds, draw_bits=self._draw.getrandbits)
+        self.reader = BlockReader(self.sink, clock=self.clock)
+        self.resume = Resume(
+            sink=self.sink,
+            reader=self.reader,
+            runs=self.runs,
+            window_records=window_records,
+            say=self.said.append,
+            pause=self.pause,
+            clock=self.clock,
+        )
         self.prepare = self._prepare_step(
-            prefix, max_chunks, strict=strict, undecodable=TopicFaultLimits("undecodable records", most=most_undecodable)
+            prefix, max_chunks, max_tokens, strict=strict, undecodable=TopicFaultLimits("undecodable records", most=most_undecodable)
         )
         self.prepare_queries = self._query_step()
         self.handoff: BatchHandoff[EmbedBatch, Computed] = BatchHandoff(self.embed_lane.wake)
@@ -161,10 +180,9 @@ class Chain:
             answer=self.answer_lane,
             clock=self.clock,
         )
-        self.store_step = Store(
-            sink=self.sink, flights=self.flights, say=self.said.append, pause=self.pause, clock=self.clock, most_refused=most_refused
-        )
-        self.answer_step = Answer(sink=self.sink, clock=self.clock, pause=self.pause)
+        self._most_refused = most_refused
+        self.store_step = self.store_onto(self.sink)
+        self.answer_step = Answer(sink=self.sink, reader=self.reader, clock=self.clock, pause=self.pause)
 
     def clock(self) -> float:
         return self.now_s
@@ -175,7 +193,14 @@ class Chain:
         self.now_s += seconds
         return len(self.pauses_s) >= self.give_up_after
 
-    def digest(self, masked: str) -> str:
+    def wall_ms(self) -> float:
+        return LATE_MS + (self.now_s - 100.0) * 1000
+
+    def template(self, masked: str) -> str:
+        """Return the id of a template."""
+        return template_id(masked)
+
+    def key(self, masked: str) -> str:
         return self._digester.digest(masked)
 
     def mask(self, text: str) -> str:
@@ -239,10 +264,34 @@ class Chain:
         return self.compute_step.turn(wait=False)
 
     def store(self, most: int = 10_000) -> None:
-        """Store everything that waits, in one list."""
+        """Store everything that waits, in one list, and whatever waits for its block to fill."""
+        self.take_to_store(most)
+        self.store_step.flush(everything=True)
+
+    def take_to_store(self, most: int = 10_000) -> None:
+        """Let the store step have what waits in front of it, and leave its lines waiting for their blocks."""
         taken = self.store_lane.take(most, wait=False)
         if taken:
             self.store_step.step(taken)
+
+    def store_onto(self, sink: Sink) -> Store:
+        """Return a store step that writes to a sink."""
+        store = Store(
+            sink=sink,
+            flights=self.flights,
+            runs=self.runs,
+            ledger=self.ledger,
+            masks=str(MASKS_VERSION),
+            say=self.said.append,
+            pause=self._pause,
+            clock=self.clock,
+            wall_ms=self.wall_ms,
+            flush_s=FLUSH_S,
+            most_refused=self._most_refused,
+            fail_point=self._pass,
+        )
+        store.writes.retry.draw = self._draw.random
+        return store
 
     def answer(self) -> list[dict[str, Any]]:
         """Answer everything that waits; returns all replies so far."""
@@ -256,10 +305,22 @@ class Chain:
         self.embed()
         self.store()
 
+    def lines(self) -> list[Line]:
+        """Return what a reader gets: every stored line of the log partition, in order."""
+        calls = list(self.sink.calls)
+        found = self.reader.lines_between(LOGS.topic, LOGS.partition, 0, 1 << 62, strong=True)
+        assert found.complete
+        self.sink.calls[:] = calls
+        return found.lines
+
     def stored(self) -> list[tuple[int, str]]:
         """Return offset and text of every stored line, in order."""
-        lines = sorted(self.sink.lines.values(), key=lambda line: (line.offset, line.sub, line.chunk))
-        return [(line.offset, line.text) for line in lines]
+        return [(line.offset, line.text) for line in self.lines()]
+
+    def refuse(self, *texts: str) -> None:
+        """Let the sink refuse templates with one of these texts, and blocks with such a line."""
+        self.sink.rejected_texts = set(texts)
+        self.sink.rejects = lambda block: not set(texts).isdisjoint(texts_of(block))
 
     def committable(self) -> int | None:
         """Return the next offset of the log partition, None if there is no news."""
@@ -269,20 +330,27 @@ class Chain:
         """How many texts the engine has computed, golden ones and repeated tries included."""
         return sum(len(call) for call in self.engine.calls)
 
+    def _pause(self, seconds: float) -> bool:
+        self.on_pause(seconds)
+        return self.pause(seconds)
+
+    def _pass(self, point: str) -> None:
+        self.at(point)
+
     def _new_engine(self) -> FakeEngine:
         self.now_s += self.engine_load_s
         if not self.new_engines:
             raise ModelError("no other engine can be made")
         return self.new_engines.pop(0)
 
-    def _prepare_step(self, prefix: str, max_chunks: int, *, strict: bool, undecodable: TopicFaultLimits) -> Prepare:
+    def _prepare_step(self, prefix: str, max_chunks: int, max_tokens: int, *, strict: bool, undecodable: TopicFaultLimits) -> Prepare:
         words = self.words
         chunker = Chunker(
             mask=self._masker.mask,
             count_tokens=lambda texts: words.count([prefix + text for text in texts]).tolist(),
-            max_tokens=MAX_TOKENS,
+            max_tokens=max_tokens,
             overhead_tokens=int(words.count([prefix])[0]),
-            max_text_bytes=TEXT_BYTES,
+            max_text_bytes=PIECE_BYTES,
             max_chunks=max_chunks,
         )
         return Prepare(
@@ -293,6 +361,7 @@ class Chain:
             tokenizer=words,
             digester=self._digester,
             document_prefix=prefix,
+            resume=self.resume,
             flights=self.flights,
             levels=self.levels,
             rewrite_found=lambda: self._rewrite_found,
@@ -312,13 +381,12 @@ class Chain:
                 max_tokens=MAX_TOKENS,
             ),
             reply_topics=frozenset((REPLIES,)),
-            has_bm25=lambda: self.sink.has_bm25,
             cache=self.levels,
             embed=self.embed_lane,
             answer=self.answer_lane,
             send=self._send,
             clock=self.clock,
-            wall_ms=lambda: LATE_MS + (self.now_s - 100.0) * 1000,
+            wall_ms=self.wall_ms,
             say=self.said.append,
         )
 

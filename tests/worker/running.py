@@ -15,6 +15,8 @@ from producers import dead_letters, replies
 from producers.dead_letters import DeadLetterSender
 from producers.kafka import EmbeddedBroker, KafkaProducer
 from producers.replies import ReplySender
+from sinks.line import Line
+from sinks.reading.reader import BlockReader
 from sinks.sink import Sink
 from tests.fakes.engine import FakeEngine
 from tests.fakes.sink import FakeSink
@@ -31,10 +33,12 @@ from worker.runtime.stage import Crash, Stage
 from worker.service import Service
 from worker.settings.service_tables import LimitTable
 from worker.settings.settings import Settings
-from worker.settings.tables import KafkaTable
+from worker.settings.tables import IndexTable, KafkaTable
 
 WAIT_S = 60.0
 PARTITIONS = 4
+FLUSH_S = 0.02
+"""How long a line waits for others before it is written."""
 _LOOK_AGAIN_S = 0.01
 _numbers = itertools.count()
 
@@ -139,7 +143,8 @@ class World:
     def settings(self, *, kafka: dict[str, Any] | None = None, drain_s: float = 30.0, **tables: Any) -> Settings:  # noqa: ANN401
         """Return settings for this world; `tables` replace whole tables."""
         changed = KafkaTable(**(self.kafka.model_dump() | (kafka or {})))
-        return Settings(kafka=changed, **({"limits": LimitTable(drain_timeout_s=drain_s)} | tables))
+        usual = {"limits": LimitTable(drain_timeout_s=drain_s), "index": IndexTable(flush_s=FLUSH_S)}
+        return Settings(kafka=changed, **(usual | tables))
 
     def _another_engine(self) -> FakeEngine:
         if not self.spare_engines:
@@ -219,10 +224,16 @@ class World:
         finally:
             client.close()
 
-    def stored(self) -> list[str]:
-        """Return the texts in the fake sink, in the order of partition and offset."""
-        lines = sorted(self.fake_sink.lines.values(), key=lambda line: (line.partition, line.offset, line.sub, line.chunk))
-        return [line.text for line in lines]
+    def lines(self, topic: str | None = None) -> list[Line]:
+        """Return what a reader gets of a topic, in the order of partition and offset; the logs unless told otherwise."""
+        reader = BlockReader(opened_copy(self.sink) if isinstance(self.sink, FakeSink) else self.sink)
+        found = [reader.lines_between(topic or self.topic, partition, 0, 1 << 62, strong=True) for partition in range(PARTITIONS)]
+        assert all(one.complete for one in found)
+        return [line for one in found for line in one.lines]
+
+    def stored(self, topic: str | None = None) -> list[str]:
+        """Return the texts of a topic in the sink, in the order of partition and offset; of the logs unless told otherwise."""
+        return [line.text for line in self.lines(topic)]
 
     def close(self) -> None:
         """End everything."""
@@ -234,6 +245,14 @@ class World:
             running.join()
         self._producer.close(0.0)
         self.broker.close()
+
+
+def opened_copy(sink: FakeSink) -> FakeSink:
+    """Return a sink that holds what this one holds now: it can be read when the other is closed, and leaves no trace in its calls."""
+    copy = FakeSink()
+    copy.blocks = dict(sink.blocks)
+    copy.is_open = True
+    return copy
 
 
 def lines_of(count: int) -> Sequence[str]:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sinks.sink import LineFilter
+from sinks.reading.filters import LineFilter
 from worker.query import MAX_K, MAX_TEXT_CHARACTERS, BadQuery, Query, Requester, header_of, is_late, monotonic_deadline_s, parse_query
 
 BAD: dict[str, tuple[bytes, str]] = {
@@ -39,11 +39,27 @@ BAD: dict[str, tuple[bytes, str]] = {
     "no lines of a template": (b'{"text": "a", "per_template": 0}', "per_template"),
     "a line's neighbours and a text": (b'{"text": "a", "around": {"topic": "logs", "partition": 0, "offset": 1}}', "text"),
     "a line's neighbours as templates": (b'{"as": "templates", "around": {"topic": "logs", "partition": 0, "offset": 1}}', "as"),
-    "a line's neighbours by words": (b'{"mode": "bm25", "around": {"topic": "logs", "partition": 0, "offset": 1}}', "mode"),
+    "a line's neighbours by words": (b'{"mode": "words", "around": {"topic": "logs", "partition": 0, "offset": 1}}', "mode"),
     "neighbours of no line": (b'{"around": {"topic": "logs", "partition": 0}}', "around.offset"),
     "neighbours of a negative line": (b'{"around": {"topic": "logs", "partition": 0, "offset": -1}}', "around.offset"),
     "a million neighbours": (b'{"around": {"topic": "logs", "partition": 0, "offset": 1, "before": 1000000}}', "around.before"),
     "a deadline in the past": (b'{"text": "a", "deadline_ms": 0}', "deadline_ms"),
+    "a deadline of more than a minute": (b'{"text": "a", "deadline_ms": 60001}', "deadline_ms"),
+    "half an id of a template": (b'{"filters": {"template": ["0123456789abcdef"]}}', "filters.template.0"),
+    "an id of a template with more behind it": (json.dumps({"filters": {"template": ["0" * 32 + "\n"]}}).encode(), "filters.template.0"),
+    "a field without values": (b'{"text": "a", "filters": {"fields": {"host": []}}}', "filters.fields.host"),
+    "a field with a number": (b'{"text": "a", "filters": {"fields": {"code": [7]}}}', "filters.fields.code.0"),
+    "too many fields": (json.dumps({"text": "a", "filters": {"fields": {f"f{n}": ["a"] for n in range(17)}}}).encode(), "filters.fields"),
+    "a mode without a text": (b'{"as": "templates", "mode": "words"}', "mode"),
+    "lines grouped": (b'{"text": "a", "by": ["time"]}', "by"),
+    "templates in buckets": (b'{"as": "templates", "buckets": 5}', "buckets"),
+    "counts by what is unknown": (b'{"as": "counts", "by": ["host"]}', "by.0"),
+    "counts by nothing": (b'{"as": "counts", "by": []}', "by"),
+    "counts by three": (b'{"as": "counts", "by": ["time", "level", "topic"]}', "by"),
+    "counts by the same twice": (b'{"as": "counts", "by": ["level", "level"]}', "by"),
+    "buckets without time": (b'{"as": "counts", "by": ["level"], "buckets": 5}', "buckets"),
+    "a single bucket": (b'{"as": "counts", "buckets": 1}', "buckets"),
+    "the top none": (b'{"as": "counts", "top": 0}', "top"),
     "a deadline next year": (b'{"text": "a", "deadline_ms": 31536000000}', "deadline_ms"),
 }
 
@@ -80,10 +96,25 @@ def test_bounds_belong_to_what_is_allowed(k: int) -> None:
     assert (query.text, query.k) == (text, k)
 
 
-def test_filters_become_what_the_sink_understands() -> None:
+def test_filters_become_what_the_reader_understands() -> None:
     filters = {"since_ms": -5, "until_ms": 7, "service": ["a", "b"], "level": ["WARN"], "topic": ["logs"]}
     query = parse_query(json.dumps({"text": "a", "filters": filters}).encode())
     assert query.filters.as_line_filter() == LineFilter(-5, 7, ("a", "b"), ("WARN",), ("logs",))
+    query = parse_query(b'{"text": "a", "filters": {"fields": {"host": ["h1", "h2"]}, "trace_id": "t"}}')
+    assert query.filters.as_line_filter() == LineFilter(fields=(("host", "h1"), ("host", "h2"), ("trace_id", "t")))
+
+
+def test_a_text_may_be_missing_where_templates_are_named_or_counted() -> None:
+    for value in (b'{"filters": {"template": ["0123456789abcdef0123456789abcdef"]}}', b'{"as": "templates"}', b'{"as": "counts"}'):
+        assert parse_query(value).text is None
+
+
+def test_where_a_request_is_sent_may_fix_what_it_asks_for() -> None:
+    assert parse_query(b"{}", "counts").form == "counts"
+    assert parse_query(b'{"as": "counts", "top": 3}', "counts").top == 3
+    with pytest.raises(BadQuery) as refused:
+        parse_query(b'{"as": "lines", "text": "a"}', "counts")
+    assert refused.value.field == "as"
 
 
 @pytest.mark.parametrize(

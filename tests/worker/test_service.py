@@ -7,10 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from sinks.block import Block
 from sinks.milvus.sink import MilvusSettings, MilvusSink, VectorSpace
-from sinks.row import LineRow, TemplateRow
-from sinks.sink import LineFilter, SinkBroken, SinkBusy, SinkCounts, SinkMismatch
+from sinks.reading.filters import LineFilter
+from sinks.reading.reader import BlockReader
+from sinks.row import TemplateRow
+from sinks.sink import SinkBroken, SinkBusy, SinkMismatch
 from tests.fakes.engine import FakeEngine
+from tests.worker.chain import texts_of
 from tests.worker.running import WAIT_S, World, lines_of, wait_until
 from worker.embedding.guarded_engine import EngineFailed
 from worker.runtime.limits import LimitReached
@@ -19,15 +23,15 @@ from worker.runtime.watchdog import EngineHangs
 from worker.settings.service_tables import LimitTable
 from worker.settings.tables import DecodeTable, EngineTable
 
-Rows = Sequence[TemplateRow] | Sequence[LineRow]
+Rows = Sequence[TemplateRow] | Sequence[Block]
 NEVER = {"commit_interval_s": 10.0}
 """So that nothing but the end of a service commits, as long as a test does not take that long."""
 RARELY = {"commit_interval_s": 2.0}
 """So that settled records wait for their commit, but a test does not wait long for the last one."""
 
 
-def rows_are(world: World, count: int) -> None:
-    wait_until(lambda: len(world.fake_sink.lines) >= count, f"{count} rows")
+def lines_are(world: World, count: int) -> None:
+    wait_until(lambda: len(world.stored()) >= count, f"{count} lines")
 
 
 class Hold:
@@ -40,10 +44,10 @@ class Hold:
         self.held = threading.Event()
         self._word = word
         self._error = error or SinkBusy("planted")
-        world.fake_sink.on_upsert = self
+        world.fake_sink.on_write = self
 
     def __call__(self, rows: Rows) -> None:
-        if isinstance(rows[0], LineRow) and any(self._word in row.text for row in rows):
+        if any(self._word in text for row in rows if isinstance(row, Block) for text in texts_of(row)):
             self.held.set()
             raise self._error
 
@@ -52,7 +56,7 @@ def test_a_stop_drains_and_everything_taken_in_is_committed(world: World) -> Non
     world.send(lines_of(300))
     world.send(lines_of(50), partition=2)
     running = world.start(world.settings(kafka=RARELY)).opened()
-    rows_are(world, 350)
+    lines_are(world, 350)
     assert running.stop() == DRAINED
     assert world.committed() == 350
     assert sorted(world.stored()) == sorted([*lines_of(300), *lines_of(50)])
@@ -64,7 +68,7 @@ def test_what_waits_in_lanes_and_stages_is_finished_before_the_end(world: World)
     """The drain begins while the engine holds one template, others wait for it, and lines are parked with both."""
     world.send(lines_of(200))
     running = world.start().opened()
-    rows_are(world, 200)
+    lines_are(world, 200)
     world.engine.gate = threading.Event()
     world.engine.entered.clear()
     world.send(["something entirely new"] * 20)
@@ -93,16 +97,16 @@ def test_a_second_service_goes_on_where_the_first_stopped(world: World) -> None:
     written: list[str] = []
 
     def note(rows: Rows) -> None:
-        written.extend(row.id for row in rows if isinstance(row, LineRow))
+        written.extend(text for row in rows if isinstance(row, Block) for text in texts_of(row))
 
-    world.fake_sink.on_upsert = note
+    world.fake_sink.on_write = note
     world.send(lines_of(100))
     first = world.start().opened()
-    rows_are(world, 100)
+    lines_are(world, 100)
     assert first.stop() == DRAINED
     world.send(lines_of(140)[100:])
     second = world.start().opened()
-    rows_are(world, 140)
+    lines_are(world, 140)
     assert second.stop() == DRAINED
     assert world.stored() == list(lines_of(140))
     assert len(written) == 140, "no line was written twice"
@@ -114,15 +118,15 @@ def test_past_the_drain_deadline_only_what_is_settled_is_committed(world: World)
     hold = Hold(world, "stuck")
     world.send(lines_of(60))
     running = world.start(world.settings(kafka=NEVER, drain_s=1.0)).opened()
-    rows_are(world, 60)
+    lines_are(world, 60)
     world.send(["stuck in the sink", *lines_of(20)])
     assert hold.held.wait(WAIT_S)
     assert running.stop() == DRAIN_TIMEOUT
     wait_until(lambda: world.committed() == 60, "what was settled is committed")  # perhaps a moment after the end
     assert running.service.crash is None
-    world.fake_sink.on_upsert = lambda _rows: None
+    world.fake_sink.on_write = lambda _rows: None
     second = world.start().opened()
-    rows_are(world, 81)
+    lines_are(world, 81)
     assert second.stop() == DRAINED
     assert world.committed() == 81
 
@@ -134,9 +138,9 @@ def test_a_stop_while_the_sink_is_away_is_not_a_crash_and_loses_nothing(world: W
     assert hold.held.wait(WAIT_S)
     assert running.stop() == DRAIN_TIMEOUT
     assert (running.service.crash, world.committed()) == (None, 0)
-    world.fake_sink.on_upsert = lambda _rows: None
+    world.fake_sink.on_write = lambda _rows: None
     second = world.start().opened()
-    rows_are(world, 30)
+    lines_are(world, 30)
     assert second.stop() == DRAINED
     assert world.committed() == 30
 
@@ -146,7 +150,7 @@ def test_after_a_crash_nothing_more_is_committed(world: World) -> None:
     Hold(world, "planted", SinkBroken("the disk is full"))
     world.send(lines_of(60))
     running = world.start(world.settings(kafka=NEVER)).opened()
-    rows_are(world, 60)
+    lines_are(world, 60)
     before = world.committed()
     world.send(["planted", *lines_of(20)])
     assert running.wait() == CRASHED
@@ -169,16 +173,18 @@ def test_a_broken_engine_stops_the_service_without_a_dead_letter(world: World) -
 
 def test_an_engine_that_dies_in_the_middle_is_replaced_and_everything_is_stored_once(world: World) -> None:
     written: list[str] = []
-    world.fake_sink.on_upsert = lambda rows: written.extend(row.id if isinstance(row, LineRow) else row.digest for row in rows)
+    world.fake_sink.on_write = lambda rows: written.extend(
+        text for row in rows for text in (texts_of(row) if isinstance(row, Block) else [row.template])
+    )
     world.spare_engines = [FakeEngine()]
     spare = world.spare_engines[0]
     world.send(lines_of(50))
     running = world.start().opened()
-    rows_are(world, 50)
+    lines_are(world, 50)
     world.engine.dead = True
     new_lines = [f"{word} line" for word in ("disk", "network", "login", "memory", "battery")]
     world.send([*new_lines, *lines_of(60)[50:]])
-    rows_are(world, 65)
+    lines_are(world, 65)
     assert running.stop() == DRAINED
     assert world.committed() == 65
     assert sorted(world.stored()) == sorted([*lines_of(60), *new_lines])
@@ -196,7 +202,7 @@ def test_when_every_text_fails_there_is_no_dead_letter_and_nothing_more_is_commi
         engine.raises_on = {first_of_every_text}
     world.send(lines_of(30))
     running = world.start().opened()
-    rows_are(world, 30)
+    lines_are(world, 30)
     wait_until(lambda: world.committed() == 30, "the first lines to be committed")
     world.engine.raises_on = {first_of_every_text}
     world.send([f"something {word}" for word in ("entirely", "rather", "almost")])
@@ -213,7 +219,7 @@ def test_an_engine_that_hangs_ends_the_service_with_the_stacks_and_nothing_more_
 ) -> None:
     world.send(lines_of(30))
     running = world.start(world.settings(kafka=NEVER, engine=EngineTable(watchdog_s=1.0))).opened()
-    rows_are(world, 30)
+    lines_are(world, 30)
     wait_until(lambda: running.service.pipeline.log_ledger.open_records == 0, "30 settled records")
     world.engine.gate = threading.Event()
     try:
@@ -243,7 +249,7 @@ def test_a_limit_stop_commits_what_is_settled(world: World) -> None:
         kafka=NEVER, decode=DecodeTable(errors="strict"), limits=LimitTable(max_consecutive_undecodable=5, drain_timeout_s=10.0)
     )
     running = world.start(settings).opened()
-    rows_are(world, 40)
+    lines_are(world, 40)
     wait_until(lambda: running.service.pipeline.log_ledger.open_records == 0, "40 settled records")
     world.send([b"\xff"] * 8)
     assert running.wait() == CRASHED
@@ -258,7 +264,7 @@ def test_bad_records_are_dead_letters_and_committed_with_their_neighbours(world:
     too_long = " ".join(["database"] * 3000)
     running = world.start(settings).opened()
     world.send(["first", b"\xff\xfe", "second", json.dumps([{"message": "third"}, {"message": too_long}]), "last"])
-    rows_are(world, 4)
+    lines_are(world, 4)
     assert running.stop() == DRAINED
     assert world.committed() == 5
     assert world.stored() == ["first", "second", "third", "last"]
@@ -276,7 +282,7 @@ def test_a_sink_that_is_away_at_the_start_is_waited_for(world: World) -> None:
     world.send(lines_of(10))
     world.fake_sink.busy_calls = 3
     running = world.start().opened()
-    rows_are(world, 10)
+    lines_are(world, 10)
     assert running.stop() == DRAINED
     assert [line for line in world.said if line.startswith("the index cannot be opened yet")] == [
         "the index cannot be opened yet (the fake sink is told to be busy); waiting for it"
@@ -312,7 +318,7 @@ def test_a_sink_that_breaks_while_it_is_opened_is_a_crash(world: World) -> None:
 def test_a_query_is_answered_while_the_log_ledger_is_full_and_the_sink_takes_no_lines(world: World) -> None:
     world.send(lines_of(7))
     running = world.start(world.settings(limits=LimitTable(max_in_flight_records=20, drain_timeout_s=1.0))).opened()
-    rows_are(world, 7)
+    lines_are(world, 7)
     hold = Hold(world, "stuck")
     world.send(["stuck in the sink", *lines_of(100)])
     assert hold.held.wait(WAIT_S)
@@ -329,7 +335,7 @@ def test_a_producer_that_can_never_deliver_again_is_a_crash(world: World) -> Non
     """A delivery callback that raises ends the delivery thread; the service notices and stops."""
     running = world.start(world.settings(decode=DecodeTable(errors="strict"))).opened()
     world.send(lines_of(10))
-    rows_are(world, 10)
+    lines_are(world, 10)
     letters = running.service.connections.dead_letter_producer
 
     def raise_once(_now_s: float) -> None:
@@ -344,7 +350,7 @@ def test_a_producer_that_can_never_deliver_again_is_a_crash(world: World) -> Non
 def test_what_cannot_be_committed_at_the_end_is_not_called_drained(world: World) -> None:
     world.send(lines_of(20))
     running = world.start(world.settings(kafka=NEVER, drain_s=1.0)).opened()
-    rows_are(world, 20)
+    lines_are(world, 20)
     wait_until(lambda: running.service.pipeline.log_ledger.open_records == 0, "20 settled records")
     world.broker.close()
     assert running.stop() == DRAIN_TIMEOUT
@@ -352,7 +358,7 @@ def test_what_cannot_be_committed_at_the_end_is_not_called_drained(world: World)
 
 def test_the_whole_path_with_a_local_milvus_folder(world: World, tmp_path: Path) -> None:
     settings, space = MilvusSettings(uri=str(tmp_path / "index")), VectorSpace(384, "space")
-    world.sink = MilvusSink(settings, space, consistency="Strong")
+    world.sink = MilvusSink(settings, space, consumer_group=world.kafka.group, consistency="Strong")
     world.send(lines_of(300))
     first = world.start().opened()
     wait_until(lambda: first.service.pipeline.log_ledger.tally["indexed"] == 300, "300 indexed records")
@@ -366,12 +372,14 @@ def test_the_whole_path_with_a_local_milvus_folder(world: World, tmp_path: Path)
     assert second.stop() == DRAINED
     assert world.committed() == 350
     assert second.service.pipeline.embed.tally.templates == 0, "templates are found in the sink"
-    reopened = MilvusSink(settings, space, consistency="Strong")
+    reopened = MilvusSink(settings, space, consumer_group=world.kafka.group, consistency="Strong")
     reopened.open()
     try:
-        assert reopened.counts() == SinkCounts(lines=350, templates=7)
+        assert reopened.counts().templates == 7
+        world.sink = reopened
+        assert world.stored() == lines_of(350)
         template = hits[0]["template"]
-        (newest,) = reopened.newest_lines([template], 1, LineFilter())[template]
+        (newest,) = BlockReader(reopened).newest_lines([template], 1, LineFilter()).lines[template]
         assert newest.offset > 300
     finally:
         reopened.close()

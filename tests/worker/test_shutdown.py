@@ -20,10 +20,10 @@ class NeverCloses(FakeSink):
         super().__init__()
         self.opens, self.may_open, self.may_close = threading.Event(), threading.Event(), threading.Event()
 
-    def open(self, *, create: bool = True) -> None:
+    def open(self, *, create: bool = True, adopt: bool = False) -> None:
         self.opens.set()
         self.may_open.wait()
-        super().open(create=create)
+        super().open(create=create, adopt=adopt)
 
     def close(self) -> None:
         self.may_close.wait()
@@ -35,7 +35,7 @@ def test_who_hangs_in_its_close_does_not_hold_the_end(world: World) -> None:
     sink.may_open.set()
     world.send(lines_of(20))
     running = world.start(world.settings(drain_s=8.0)).opened()
-    wait_until(lambda: len(sink.lines) == 20, "20 rows")
+    wait_until(lambda: len(world.stored()) == 20, "20 lines")
     assert running.stop() == DRAINED
     assert world.committed() == 20
     (closing,) = [thread for thread in threading.enumerate() if thread.name == "close"]

@@ -1,7 +1,7 @@
-"""What the index should hold for a record: the rows that the worker would write with these settings, or why there are none.
+"""What the index should hold for a record: the lines that the worker would write with these settings, or why there are none.
 
-`worker.audit.verify` compares it with what is stored; a replay of dead letters stores it. It calls the functions of the prepare and store
-steps, so it cannot differ from them.
+`worker.audit.verify` compares them with what is stored; a replay of dead letters stores them. It calls the functions of the prepare step,
+so it cannot differ from it.
 """
 
 from collections.abc import Sequence
@@ -13,30 +13,21 @@ from consumers.record import Record
 from consumers.rejection import RejectedPiece, Rejection
 from consumers.text.chunk import Chunker
 from consumers.text.redact import Redactor
-from sinks.row import LineRow
-from worker.embedding.loaded import model_of, space_of
-from worker.embedding.model.space import Digester
+from sinks.line import Line
+from worker.embedding.loaded import model_of
 from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.dead_letter_reasons import TOO_MANY_CHUNKS
-from worker.indexing.pieces import new_chunker, new_decoder, split_entries
-from worker.indexing.store import line_row
+from worker.indexing.pieces import lines_of_entry, new_chunker, new_decoder, split_entries
 from worker.settings.settings import Settings
 from worker.settings.tables import new_redactor
 
 
-class ExpectedRow(NamedTuple):
-    """One row of the lines."""
-
-    row: LineRow
-    masked: str
-    """The text of its template."""
-
-
 class Expected(NamedTuple):
-    """What one record should have left: rows, dead letters, or nothing (a tombstone, an empty line)."""
+    """What one record should have left: lines, dead letters, or nothing (a tombstone, an empty line)."""
 
     record: Record
-    pieces: tuple[ExpectedRow, ...]
+    lines: tuple[Line, ...]
+    """In the order of `sub` and `chunk`."""
     rejects: tuple[RejectedPiece, ...] = ()
     """Pieces that belong in a dead letter instead."""
     refusal: Rejection | None = None
@@ -48,37 +39,36 @@ class Expected(NamedTuple):
         return self.rejects[0].rejection if self.refusal is None and self.rejects else self.refusal
 
 
-class ExpectedRows:
+class ExpectedLines:
     """Computes what each record should have left in the index.
 
     Thread: one; it holds a tokenizer.
     """
 
-    def __init__(self, *, decoder: Decoder, redactor: Redactor, chunker: Chunker, digester: Digester, tokenizer: Tokenizer) -> None:
+    def __init__(self, *, decoder: Decoder, redactor: Redactor, chunker: Chunker, tokenizer: Tokenizer) -> None:
         """`tokenizer` is the chunker's; `close` closes it."""
         self._decoder = decoder
         self._redactor = redactor
         self._chunker = chunker
-        self._digester = digester
         self._tokenizer = tokenizer
 
     def compute_expected(self, records: Sequence[Record]) -> list[Expected]:
-        """Decode, redact, split, mask and digest records, all at once: the caller bounds their bytes. Keeps their order."""
+        """Decode, redact, split and mask records, all at once: the caller bounds their bytes. Keeps their order."""
         decoded = [self._decode(record) for record in records]
         entries = [entry for found in decoded if not isinstance(found, Rejection) for entry in found]
-        split = iter(split_entries(entries, redactor=self._redactor, chunker=self._chunker, digester=self._digester))
+        split = iter(split_entries(entries, redactor=self._redactor, chunker=self._chunker))
         expected: list[Expected] = []
         for record, found in zip(records, decoded, strict=True):
             if isinstance(found, Rejection):
                 expected.append(Expected(record, (), refusal=found))
                 continue
-            pieces: list[ExpectedRow] = []
+            lines: list[Line] = []
             rejects: list[RejectedPiece] = []
-            for entry, entry_pieces in islice(split, len(found)):
-                pieces += (ExpectedRow(line_row(entry, piece), piece.masked) for piece in entry_pieces)
-                if not entry_pieces:
+            for entry, pieces in islice(split, len(found)):
+                lines += lines_of_entry(entry, pieces)
+                if not pieces:
                     rejects.append(RejectedPiece(entry.sub, 0, TOO_MANY_CHUNKS))
-            expected.append(Expected(record, tuple(pieces), tuple(rejects)))
+            expected.append(Expected(record, tuple(lines), tuple(rejects)))
         return expected
 
     def close(self) -> None:
@@ -92,14 +82,13 @@ class ExpectedRows:
             return error.rejection
 
 
-def open_expected_rows(settings: Settings) -> ExpectedRows:
+def open_expected_lines(settings: Settings) -> ExpectedLines:
     """Build the parts from the settings; prepares the model if needed, loads no engine. Raises ModelError."""
     model = model_of(settings)
     tokenizer = Tokenizer(model)
-    return ExpectedRows(
+    return ExpectedLines(
         decoder=new_decoder(settings.decode),
         redactor=new_redactor(settings.redact),
         chunker=new_chunker(settings.mask, settings.decode, model, tokenizer),
-        digester=Digester(space_of(model, settings.model.dims), model.document_prefix),
         tokenizer=tokenizer,
     )

@@ -1,10 +1,10 @@
 """Replays dead letters in place: stores what their records should have left in the index, then marks the letters.
 
 `vectail dlq replay` calls it with letters that were not replayed yet. Rules:
-1. If a letter lists pieces, only those are stored, otherwise the whole record. An entry that had too many chunks, or that is chunked
-   differently now, is stored whole.
-2. Rows get the ids that the worker would have given them, including the letter's epoch, so replaying twice changes nothing.
-3. A letter is marked once its rows are stored. Pieces that are rejected again stay in it, with the new reason; so does a record that is
+1. If a letter lists pieces, their entries are stored, otherwise the whole record. An entry is always stored whole: copies combine only
+   within an entry that is cut in one way (design: union).
+2. Lines get the ids that the worker would have given them, including the letter's epoch, so replaying twice changes nothing for a reader.
+3. A letter is marked once its lines are stored. Pieces that are rejected again stay in it, with the new reason; so does a record that is
    rejected as a whole.
 """
 
@@ -16,10 +16,12 @@ from typing import NamedTuple
 from consumers.record import Record
 from consumers.rejection import Rejection
 from producers.envelope import ListedPiece
-from worker.audit.expected import Expected, ExpectedRow, ExpectedRows
+from sinks.line import Line
+from worker.audit.entry_writer import Origin
+from worker.audit.expected import Expected, ExpectedLines
 from worker.audit.repair import Repairer
 from worker.audit.replay_marks import ListedPieces
-from worker.audit.stored_dead_letters import StoredDeadLetter, has_too_many_chunks
+from worker.audit.stored_dead_letters import StoredDeadLetter
 
 WINDOW_RECORDS = 2_000
 WINDOW_BYTES = 4 * 1024 * 1024
@@ -51,7 +53,8 @@ class Replayed:
     """Letters with some pieces stored and some left."""
     left: int = 0
     """Letters that still fail, those of `partly` included."""
-    rows: int = 0
+    lines: int = 0
+    """Stored; a chunk of a long line counts as a line."""
     templates: int = 0
     unreplayable: Counter[str] = field(default_factory=Counter)
     """Letters that cannot be replayed, by obstacle."""
@@ -63,7 +66,7 @@ class _Plan(NamedTuple):
     """What replaying a letter stores, and what it cannot."""
 
     letter: StoredDeadLetter
-    pieces: list[ExpectedRow]
+    lines: list[Line]
     failing: ListedPieces
     refusal: Rejection | None = None
     """Why the whole record is rejected."""
@@ -71,13 +74,15 @@ class _Plan(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replayer:
-    """A letter is marked only when all rows that the mark speaks of are stored.
+    """A letter is marked only when all lines that the mark speaks of are stored.
 
     Thread: one.
     """
 
-    expected_rows: ExpectedRows
+    expected_lines: ExpectedLines
     repairer: Repairer
+    origin: Callable[[], Origin]
+    """What blocks that are written now say of their lines."""
     mark: Callable[[Sequence[tuple[Record, ListedPieces]]], None]
     """Marks letters, each with the pieces that still fail; returns when the marks are acknowledged."""
     show: Callable[[Replayed], None] = lambda _replayed: None
@@ -97,18 +102,18 @@ class Replayer:
         replayed.letters += len(window)
         replayed.unreplayable.update(letter.obstacle for letter in window if letter.obstacle)
         possible = [(letter, letter.record) for letter in window if letter.record is not None and not letter.obstacle]
-        expected = self.expected_rows.compute_expected([record for _, record in possible])
+        expected = self.expected_lines.compute_expected([record for _, record in possible])
         plans = [_planned(letter, one) for (letter, _), one in zip(possible, expected, strict=True)]
-        pieces = {piece.row.id: piece for plan in plans for piece in plan.pieces}  # a record may have several letters
-        repaired = self.repairer.repair_rows(list(pieces.values()))
-        replayed.rows += repaired.lines
+        lines = {line.id: line for plan in plans for line in plan.lines}  # a record may have several letters
+        repaired = self.repairer.repair_lines(list(lines.values()), self.origin())
+        replayed.lines += repaired.lines
         replayed.templates += repaired.templates
-        reasons = {one.row.id: one.rejection.reason for one in repaired.rejected}
+        reasons = {one.line.id: one.rejection.reason for one in repaired.rejected}
         marks: list[tuple[Record, ListedPieces]] = []
         for plan in plans:
-            again = [ListedPiece(p.row.sub, p.row.chunk, reasons[p.row.id]) for p in plan.pieces if p.row.id in reasons]
+            again = [ListedPiece(line.sub, line.chunk, reasons[line.id]) for line in plan.lines if line.id in reasons]
             failing = (*plan.failing, *again)
-            has_stored = len(again) < len(plan.pieces)
+            has_stored = any(line.id not in reasons for line in _listed_lines(plan))
             is_done = plan.refusal is None and not failing
             if is_done:
                 replayed.done += 1
@@ -145,18 +150,16 @@ def _planned(letter: StoredDeadLetter, expected: Expected) -> _Plan:
         return _Plan(letter, [], (), expected.refusal)
     rejects = [ListedPiece(sub, chunk, rejection.reason) for sub, chunk, rejection in expected.rejects]
     if letter.is_whole or letter.unlisted_pieces:
-        return _Plan(letter, list(expected.pieces), tuple(rejects))
-    entries: dict[int, list[ExpectedRow]] = {}
-    for piece in expected.pieces:
-        entries.setdefault(piece.row.sub, []).append(piece)
+        return _Plan(letter, list(expected.lines), tuple(rejects))
+    listed = {piece.sub: piece for piece in reversed(letter.pieces)}
+    lines = [line for line in expected.lines if line.sub in listed]
+    stored = {line.sub for line in lines}
     too_long = {reject.sub: reject for reject in rejects}
-    chosen: dict[str, ExpectedRow] = {}
-    failing: dict[tuple[int, int], ListedPiece] = {}
-    for listed in letter.pieces:
-        entry = entries.get(listed.sub, [])
-        is_same = not has_too_many_chunks(listed) and listed.chunk < len(entry)
-        chosen |= {piece.row.id: piece for piece in (entry[listed.chunk : listed.chunk + 1] if is_same else entry)}
-        if not entry:
-            found = too_long.get(listed.sub, listed._replace(reason=NO_ENTRY))
-            failing[found.sub, found.chunk] = found
-    return _Plan(letter, list(chosen.values()), tuple(failing.values()))
+    failing = [too_long.get(sub, piece._replace(reason=NO_ENTRY)) for sub, piece in sorted(listed.items()) if sub not in stored]
+    return _Plan(letter, lines, tuple(failing))
+
+
+def _listed_lines(plan: _Plan) -> list[Line]:
+    """Return the lines that the letter lists; all of them if it lists none of today's."""
+    places = {(sub, chunk) for sub, chunk, _ in plan.letter.pieces}
+    return [line for line in plan.lines if (line.sub, line.chunk) in places] or plan.lines

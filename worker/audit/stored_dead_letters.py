@@ -11,9 +11,7 @@ from typing import NamedTuple
 
 from consumers.groupless.reader import GrouplessReader
 from consumers.record import Header, Partition, Record
-from producers.envelope import ListedPiece
 from worker.audit.replay_marks import ListedPieces, ReplayMark, parse_listed_pieces, read_replay_mark
-from worker.indexing.dead_letter_reasons import TOO_MANY_CHUNKS
 
 _FIRST = "__connect.errors.topic"
 _NUMBER_BITS = {
@@ -177,11 +175,6 @@ class DeadLetters:
         for partition, first_offset, end_offset in self._spans:
             for records in self._reader.read(partition, first_offset, end_offset, epoch="", timeout_s=self._timeout_s):
                 yield from records
-
-
-def has_too_many_chunks(piece: ListedPiece) -> bool:
-    """Whether a stored letter lists an entry because it had too many chunks: (sub, 0) then stands for all of the entry."""
-    return piece.reason == TOO_MANY_CHUNKS.reason
 
 
 def _number(text: str, bits: int) -> int:

@@ -1,35 +1,41 @@
-"""Verifies a range of offsets in windows of bounded size: compares the expected rows, the stored rows and the dead letters.
+"""Verifies a range of offsets in windows of bounded size: compares the expected lines, the stored blocks and the dead letters.
 
-`vectail verify` calls it with the records that Kafka gives, and with `--repair` it repairs what it finds. A repaired window is read and
-compared again at once: only what is right then counts as repaired. It keeps counts, and the first findings of each kind.
+`vectail verify` calls it with a reader of Kafka's records, and with `--repair` it repairs what it finds. A repaired window is read and
+compared again at once: only what is right then counts as repaired. `look_again` does so once more when a worker that merges from memory
+has had the time to bring removed lines back. It keeps counts, and the first findings of each kind.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
 from consumers.record import Record
-from consumers.rejection import RejectedPiece
-from sinks.sink import Sink, StoredLines
-from worker.audit.compare import ComparedWindow, Finding, FindingKind, PartitionPlace, RowCounts, WindowComparer, duplicate_rows
-from worker.audit.expected import Expected, ExpectedRows
-from worker.audit.repair import BusyRetry, Repairer
+from sinks.block import BlockPlace
+from sinks.row import template_id
+from sinks.sink import Sink
+from worker.audit.busy_retry import BusyRetry
+from worker.audit.compare import ComparedWindow, Finding, FindingKind, LineCounts, WindowComparer
+from worker.audit.expected import Expected, ExpectedLines
+from worker.audit.stored_blocks import StoredBlock, StoredWindow, read_window
+from worker.audit.window_repair import WindowRepairer, staying_entries
 
 
 class ReadBounds(NamedTuple):
-    """Bounds of what is held at once."""
+    """Bounds of what is held at once, and of how often a repaired window is looked at."""
 
     window_records: int = 2_000
     """As many as prepare takes at once: masks compile their patterns for every list of lines."""
     window_bytes: int = 4 * 1024 * 1024
     present_templates: int = 200_000
     """Templates that are remembered as stored; beyond that, they are forgotten and asked for again."""
-    located_duplicates: int = 64
-    """If a window holds more duplicate rows than this, one finding reports them all."""
     reported_findings: int = 1_000
     """Findings of each kind that are kept for the report."""
+    look_again_s: float = 20.0
+    """When a repaired window is looked at again: no merge that was under way takes longer."""
+    most_looks: int = 3
+    """How often, at most."""
 
 
 _BOUNDS = ReadBounds()
@@ -38,15 +44,24 @@ _BOUNDS = ReadBounds()
 class OffsetWindow(NamedTuple):
     """Offsets of one partition: from `first_offset` up to, but not including, `end_offset`."""
 
-    place: PartitionPlace
+    place: BlockPlace
     first_offset: int
     end_offset: int
+
+    @property
+    def offsets(self) -> range:
+        """The offsets."""
+        return range(self.first_offset, self.end_offset)
+
+
+ReadRecords = Callable[[OffsetWindow], Iterable[Sequence[Record]]]
+"""Returns all records of a window, in order, in lists."""
 
 
 class ReportedFinding(NamedTuple):
     """A finding with its partition."""
 
-    place: PartitionPlace
+    place: BlockPlace
     finding: Finding
     repaired: bool
 
@@ -59,10 +74,10 @@ class VerifyReport:
     """
 
     records: int = 0
-    counts: RowCounts = field(default_factory=RowCounts)
+    counts: LineCounts = field(default_factory=LineCounts)
     """Of a repaired window, only what it holds after the repair."""
     problems: Counter[FindingKind] = field(default_factory=Counter)
-    """Found before the repair."""
+    """Found before the repair, and those that came back after it."""
     left: Counter[FindingKind] = field(default_factory=Counter)
     """Still there."""
     reported: dict[FindingKind, list[ReportedFinding]] = field(default_factory=dict)
@@ -74,32 +89,24 @@ class VerifyReport:
         return not self.left.total()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FindingRepairer:
-    """Repairs the findings of a window."""
+class _Range(NamedTuple):
+    """What is verified, and how its records are read."""
 
-    repairer: Repairer
-    write_dead_letters: Callable[[Sequence[Expected]], None]
-    """Writes dead letters and waits until they are delivered; the comparer of the window must see them afterwards."""
+    comparer: WindowComparer
+    whole: OffsetWindow
+    read_records: ReadRecords
 
-    def repair_findings(self, findings: Sequence[Finding], records: Mapping[int, Record]) -> None:
-        """Repair what can be repaired; `records` is by offset. Raises what the repairer and `write_dead_letters` raise."""
-        for finding in findings:
-            self.repairer.rewrite_rows(finding.rewrite)
-        self.repairer.remove_rows([finding.remove for finding in findings if finding.remove])
-        pieces = [piece for one in findings if one.kind != "template" for piece in one.pieces]
-        only_templates = [piece for one in findings if one.kind == "template" for piece in one.pieces]
-        rejected = [*self.repairer.repair_rows(pieces).rejected, *self.repairer.repair_templates(only_templates).rejected]
-        letters = {one.dead_letter.record.offset: one.dead_letter for one in findings if one.dead_letter is not None}
-        for row, rejection in rejected:
-            letter = letters.get(row.offset, Expected(records[row.offset], ()))
-            letters[row.offset] = letter._replace(rejects=(*letter.rejects, RejectedPiece(row.sub, row.chunk, rejection)))
-        if letters:
-            self.write_dead_letters(list(letters.values()))
+
+class _Repaired(NamedTuple):
+    """A window in which a repair changed something, and what it left."""
+
+    of: _Range
+    window: OffsetWindow
+    left: Sequence[Finding]
 
 
 class Verifier:
-    """Looks at every offset of a range once, with or without a record.
+    """Looks at every offset of a range once, with or without a record; at those of repaired windows again.
 
     Thread: one.
     """
@@ -108,87 +115,141 @@ class Verifier:
         self,
         *,
         sink: Sink,
-        expected_rows: ExpectedRows,
+        expected_lines: ExpectedLines,
         busy_retry: BusyRetry,
-        finding_repairer: FindingRepairer | None = None,
+        window_repairer: WindowRepairer | None = None,
         bounds: ReadBounds = _BOUNDS,
         show: Callable[[VerifyReport], None] = lambda _report: None,
     ) -> None:
-        """Without `finding_repairer` nothing is changed; `show` is called after each window."""
+        """Without `window_repairer` nothing is changed; `show` is called after each window."""
         self._sink = sink
-        self._expected_rows = expected_rows
+        self._expected_lines = expected_lines
         self._busy_retry = busy_retry
-        self._finding_repairer = finding_repairer
+        self._window_repairer = window_repairer
         self._bounds = bounds
         self._show = show
         self._present: set[str] = set()
+        self._repaired: list[_Repaired] = []
+        self._repaired_s = 0.0
+        """When the last repair ended."""
         self.report = VerifyReport()
 
-    def verify_range(self, comparer: WindowComparer, whole: OffsetWindow, lists: Iterable[Sequence[Record]]) -> None:
-        """Verify a range; `lists` are all of its records, in order. Raises what the sink, the repairer and `lists` raise."""
-        for window, records in _windows(whole, lists, self._bounds):
-            expected = self._expected_rows.compute_expected(records)
-            before = after = self._compare(comparer, window, expected)
-            if before.findings and self._finding_repairer is not None:
-                self._finding_repairer.repair_findings(before.findings, {record.offset: record for record in records})
-                after = self._compare(comparer, window, expected)
+    def verify_range(self, comparer: WindowComparer, whole: OffsetWindow, read_records: ReadRecords) -> None:
+        """Verify a range. Raises what the sink, the repairer and `read_records` raise."""
+        of = _Range(comparer, whole, read_records)
+        for window, records in _windows(whole, read_records(whole), self._bounds):
+            before, after = self._verify_window(of, window, records)
             self.report.records += len(records)
             self.report.counts.add_counts(after.counts)
             self._report_findings(window.place, before.findings, after.findings)
             self._show(self.report)
 
-    def _compare(self, comparer: WindowComparer, window: OffsetWindow, expected: Sequence[Expected]) -> ComparedWindow:
-        stored = self._stored_lines(window)
-        compared = comparer.compare_window(expected, stored.rows, self._absent_templates({row.template for row in stored.rows}))
-        compared.findings += self._find_duplicates(window, stored)
-        compared.counts.rows = len(stored.rows)
-        return compared
+    def look_again(self) -> None:
+        """Look at the repaired windows again, and repair what came back; ends early when the user wants to stop."""
+        for _ in range(self._bounds.most_looks):
+            again, self._repaired = self._repaired, []
+            wait_s = self._repaired_s + self._bounds.look_again_s - self._busy_retry.clock()
+            if not again or (wait_s > 0 and self._busy_retry.pause(wait_s)):
+                return
+            for of, window, left in again:
+                records = [record for some in of.read_records(window) for record in some]
+                before, after = self._verify_window(of, window, records)
+                for finding in left:
+                    self.report.left[finding.kind] -= finding.number
+                known = {_key(finding) for finding in left}
+                self._report_findings(window.place, before.findings, after.findings, known)
+                self._show(self.report)
 
-    def _stored_lines(self, window: OffsetWindow) -> StoredLines:
-        (topic, _, partition), first_offset, end_offset = window
-        return self._busy_retry.call(partial(self._sink.lines_between, topic, partition, first_offset, end_offset))
+    def _verify_window(self, of: _Range, window: OffsetWindow, records: Sequence[Record]) -> tuple[ComparedWindow, ComparedWindow]:
+        """Compare a window, and repair it; return what was there before and after."""
+        expected = self._expected_lines.compute_expected(records)
+        stored, before = self._compare(of, window, expected)
+        if not before.findings or self._window_repairer is None:
+            return before, before
+        by_offset = {record.offset: record for record in records}
+        changed = self._window_repairer.repair_window(window.place, window.offsets, stored, before.findings, by_offset)
+        _, after = self._compare(of, window, expected)
+        if changed:
+            self._repaired.append(_Repaired(of, window, [_small(finding) for finding in after.findings]))
+            self._repaired_s = self._busy_retry.clock()
+        return before, after
 
-    def _absent_templates(self, digests: set[str]) -> set[str]:
-        """Return the templates that are not stored."""
-        unknown = digests - self._present
+    def _compare(self, of: _Range, window: OffsetWindow, expected: Sequence[Expected]) -> tuple[StoredWindow, ComparedWindow]:
+        stored = read_window(self._sink, self._busy_retry, window.place.topic, window.place.partition, window.offsets)
+        absent = self._absent_templates({line.template_text for line in stored.lines})
+        compared = of.comparer.compare_window(expected, stored.lines, absent)
+        compared.findings += _stale_copies(window, stored)
+        compared.findings += _damaged_blocks(of.whole, window, stored.blocks)
+        compared.counts.copies = stored.copies
+        return stored, compared
+
+    def _absent_templates(self, texts: set[str]) -> set[str]:
+        """Return the texts of the templates that are not stored."""
+        unknown = {template_id(text): text for text in texts - self._present}
         if not unknown:
             return set()
-        stored = self._busy_retry.call(partial(self._sink.stored_templates, unknown))
+        stored = self._busy_retry.call(partial(self._sink.stored_templates, unknown.keys()))
         if len(self._present) > self._bounds.present_templates:
             self._present.clear()
-        self._present |= stored
-        return unknown - stored
+        self._present.update(unknown[template] for template in stored)
+        return {text for template, text in unknown.items() if template not in stored}
 
-    def _find_duplicates(self, window: OffsetWindow, stored: StoredLines) -> Iterator[Finding]:
-        """Find the offsets with more rows than ids, by halving the window."""
-        excess = stored.counted - len(stored.rows)
-        if excess <= 0:
-            return
-        offsets = sorted(row.offset for row in stored.rows)
-        if not offsets or offsets[0] == offsets[-1] or excess > self._bounds.located_duplicates:
-            yield duplicate_rows(stored)
-            return
-        middle = offsets[len(offsets) // 2]
-        middle = middle if middle > offsets[0] else middle + 1
-        for part in (window._replace(end_offset=middle), window._replace(first_offset=middle)):
-            yield from self._find_duplicates(part, self._stored_lines(part))
+    def _report_findings(
+        self, place: BlockPlace, before: Sequence[Finding], after: Sequence[Finding], known: Iterable[tuple[object, ...]] = ()
+    ) -> None:
+        """Count the findings before and after the repair, and keep the first of each kind; a repair may bring new ones to light.
 
-    def _report_findings(self, place: PartitionPlace, before: Sequence[Finding], after: Sequence[Finding]) -> None:
-        """Count the findings before and after the repair, and keep the first of each kind; a repair may bring new ones to light."""
+        `known` are the keys of findings that were reported before.
+        """
         keys_before = {_key(finding) for finding in before}
         keys_after = {_key(finding) for finding in after}
-        for finding in (*before, *(finding for finding in after if _key(finding) not in keys_before)):
+        new = [finding for finding in (*before, *(one for one in after if _key(one) not in keys_before)) if _key(finding) not in known]
+        for finding in new:
             self.report.problems[finding.kind] += finding.number
             reported = self.report.reported.setdefault(finding.kind, [])
             if len(reported) < self._bounds.reported_findings:
-                small = finding._replace(pieces=(), rewrite=(), dead_letter=None)
-                reported.append(ReportedFinding(place, small, repaired=_key(finding) not in keys_after))
+                reported.append(ReportedFinding(place, _small(finding), repaired=_key(finding) not in keys_after))
         for finding in after:
             self.report.left[finding.kind] += finding.number
 
 
+def _stale_copies(window: OffsetWindow, stored: StoredWindow) -> Iterator[Finding]:
+    """Report copies that differ from the one that holds: a search by their template, or by their words, finds them too."""
+    if not stored.copies:
+        return
+    staying = staying_entries(stored, ())
+    for block in stored.blocks:
+        stale = [line for line in block.lines if line.offset in window.offsets and not staying.is_right(line)]
+        if stale:
+            first, number = stale[0], len(stale)
+            detail = (
+                "an older copy differs from the one that holds" if number == 1 else f"{number} older copies differ from those that hold"
+            )
+            yield Finding("left_over", first.offset, first.sub, first.chunk, str(block.id), detail, number=number)
+
+
+def _damaged_blocks(whole: OffsetWindow, window: OffsetWindow, blocks: Iterable[StoredBlock]) -> Iterator[Finding]:
+    """Report damaged blocks, each in the first window that it overlaps."""
+    for block in blocks:
+        if not block.fault or not (block.first_offset in window.offsets or window.first_offset == whole.first_offset):
+            continue
+        is_inside = block.id.place == whole.place and block.first_offset in whole.offsets and block.last_offset in whole.offsets
+        if block.is_readable:
+            yield Finding("damaged", block.first_offset, None, None, str(block.id), block.fault)
+        elif is_inside:
+            yield Finding("damaged", block.first_offset, None, None, str(block.id), block.fault, block=block.id)
+        else:
+            unsure = "; not all of its records were verified, so --repair leaves it"
+            yield Finding("damaged", block.first_offset, None, None, str(block.id), f"{block.fault}{unsure}")
+
+
 def _key(finding: Finding) -> tuple[object, ...]:
     return finding[:5]
+
+
+def _small(finding: Finding) -> Finding:
+    """Return a finding without the lines that it would write."""
+    return finding._replace(write=(), templates=(), dead_letter=None)
 
 
 def _windows(whole: OffsetWindow, lists: Iterable[Sequence[Record]], bounds: ReadBounds) -> Iterator[tuple[OffsetWindow, list[Record]]]:

@@ -13,8 +13,9 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
+from worker.cli.compact_commands import compact_app
 from worker.cli.dlq_commands import dlq_app
-from worker.cli.exits import CommandFailed, stop_on_signals, usage_error
+from worker.cli.exits import CommandFailed, stop_on_signals, usage_error, user_error
 from worker.cli.model_commands import model_app
 from worker.cli.offsets_commands import positions_app
 from worker.cli.options import (
@@ -46,7 +47,7 @@ app = typer.Typer(
 )
 topics_app = typer.Typer(help="Create the Kafka topics that vectail needs.", **TYPER_SETTINGS)
 config_app = typer.Typer(help="Check the settings, or show all of them.", **TYPER_SETTINGS)
-for verbs in (search_app, positions_app, verify_app):
+for verbs in (search_app, positions_app, verify_app, compact_app):
     app.add_typer(verbs)
 for verb, verbs in (("dlq", dlq_app), ("topics", topics_app), ("config", config_app), ("model", model_app)):
     app.add_typer(verbs, name=verb)
@@ -96,6 +97,9 @@ def run_verb(
     start: Annotated[
         str | None, typer.Option("--from", help="Continue from here, given as `offsets reset --to`; at every start.", metavar="WHERE")
     ] = None,
+    adopt: Annotated[
+        bool, typer.Option("--adopt", help="Take the index over from another consumer group, which must not use it any more.")
+    ] = False,
     part: Annotated[str | None, typer.Option(hidden=True, metavar="K/N")] = None,
 ) -> None:
     """Run the worker: index topics and answer questions.
@@ -116,7 +120,9 @@ def run_verb(
         raise typer.Exit(run_worker(worker_settings_or_fail(config, worker_share(settings, index)), number=index.number))
     target = None if start is None else read_target(start, option="--from")
     if workers == 1:
-        raise typer.Exit(run_worker(settings, start=target))
+        raise typer.Exit(run_worker(settings, start=target, adopt=adopt))
+    if adopt:
+        raise user_error("--adopt: let one worker take the index over first, without --workers")
     if target is not None:
         configure_logs()
         move_log_group(settings.kafka, target, Event())

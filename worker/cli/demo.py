@@ -19,6 +19,7 @@ from producers.feed import FeedProgress, FeedWindow, feed
 from producers.kafka import EmbeddedBroker, KafkaProducer
 from producers.lines import FileUnreadable, TooLarge, check_files, read_files
 from producers.log_feed import EXAMPLE_QUERIES, synthetic_lines
+from sinks.reading.counting import CountQuery
 from worker.cli.exits import failure, user_error
 from worker.cli.options import worker_settings_or_fail
 from worker.cli.query_client import QueryClient
@@ -113,17 +114,13 @@ def _settings(options: DemoOptions, folder: Path, bootstrap_servers: str) -> Set
     index = folder / "index.db"
     milvus = {"uri": str(index), "writers": 1}
     flags = {"kafka": kafka, "milvus": milvus} | ({} if options.serve else {"http": {"enabled": False}})
-    settings = worker_settings_or_fail(options.config, flags)
-    if settings.milvus.bm25 != "auto" or index.exists():
-        return settings
-    # "auto" gives a new folder no full-text search, for speed; in a demo people try exact ids too, and the lines are few.
-    return worker_settings_or_fail(options.config, flags | {"milvus": milvus | {"bm25": "on"}})
+    return worker_settings_or_fail(options.config, flags)
 
 
 def next_run_epoch(folder: Path) -> str:
-    """Create the folder if needed, count a run in it, and return the epoch for the run's row ids. Raises CommandFailed.
+    """Create the folder if needed, count a run in it, and return the epoch for the run's line ids. Raises CommandFailed.
 
-    The embedded broker begins at offset 0 each time: without an epoch of its own, a run would overwrite the rows of the run before.
+    The embedded broker begins at offset 0 each time: without an epoch of its own, the lines of a run would be taken for copies of others.
     """
     if folder.exists() and not folder.is_dir():
         raise user_error(f"--data {folder}: is a file, not a folder")
@@ -226,7 +223,7 @@ def progress(service: Service, fed: FeedProgress) -> Figures:
     committed = sum(pipeline.log_ledger.committed().values())
     return {
         "records": fed.read,
-        "rows": pipeline.store.tally.lines,
+        "lines": pipeline.store.tally.lines,
         "templates": pipeline.store.tally.templates,
         "tokens embedded": pipeline.embed.tally.tokens,
         "tokens saved": pipeline.flights.total().tokens_saved,
@@ -237,11 +234,12 @@ def progress(service: Service, fed: FeedProgress) -> Figures:
 def _figures(service: Service, fed: FeedProgress) -> dict[str, Any]:
     pipeline = service.pipeline
     tally = pipeline.log_ledger.tally
-    counts = service.connections.sink.counts()
+    counts, lines = service.connections.sink.counts(), pipeline.reader.count(CountQuery()).rows
     total = pipeline.flights.total()
     return {
         "records": fed.read,
-        "rows": counts.lines,
+        "lines": lines[0].lines if lines else 0,
+        "blocks": counts.blocks,
         "templates": counts.templates,
         "dead_letters": tally["dead_letter"] + fed.too_large,
         "dropped": sum(count for outcome, count in tally.items() if outcome.startswith("dropped:")),

@@ -93,7 +93,7 @@ def dlq_replay_verb(
 ) -> None:
     """Index dead letters again, once their cause is fixed.
 
-    Processes the rejected pieces with the current settings and stores them under the coordinates of their records. A replayed letter
+    Processes the rejected entries with the current settings and stores them under the coordinates of their records. A replayed letter
     is marked and not replayed again; pieces that are rejected again stay dead letters. Letters of topics that the settings do not
     read are replayed only if the letter or its topic (--topic) is named. A Milvus Lite folder must not be in use.
 

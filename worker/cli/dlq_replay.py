@@ -11,12 +11,15 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
+from consumers.text.mask import MASKS_VERSION
 from producers.kafka import ProducerMisconfigured
 from sinks.milvus.sink import MilvusSink
 from sinks.sink import SinkBroken, SinkBusy, SinkMismatch, SinkRejected
+from worker.audit.busy_retry import BusyRetry
 from worker.audit.dead_letter_producer import DeadLetterProducer
-from worker.audit.expected import open_expected_rows
-from worker.audit.repair import BusyRetry, Repairer
+from worker.audit.entry_writer import EntryWriter, Origin, wall_ms
+from worker.audit.expected import open_expected_lines
+from worker.audit.repair import Repairer
 from worker.audit.replay import Replayed, Replayer
 from worker.audit.replay_marks import ReplayMarker, ReplayMarkUndelivered
 from worker.audit.stored_dead_letters import StoredDeadLetter
@@ -80,20 +83,23 @@ def _replay(
     if not is_wanted(states[False]):
         return _document(kafka, Replayed(letters=states[False]), already=states[True], others=others, changed=False)
     busy_retry = BusyRetry(limit_s=letter_filter.patience_s, say=screen.warn, pause=threading.Event().wait, clock=time.monotonic)
-    sink = MilvusSink(settings.milvus, vector_space(space_of(model_of(settings), settings.model.dims)))
+    space = vector_space(space_of(model_of(settings), settings.model.dims))
+    sink = MilvusSink(settings.milvus, space, consumer_group=kafka.group, consistency="Strong", say=screen.warn)
     opened.callback(sink.close)
     busy_retry.call(lambda: sink.open(create=False))
-    expected_rows = open_expected_rows(settings)
-    opened.callback(expected_rows.close)
-    repairer = Repairer(sink=sink, load=lambda: load_model(settings), busy_retry=busy_retry, rows_at_once=settings.milvus.batch_rows)
+    expected_lines = open_expected_lines(settings)
+    opened.callback(expected_lines.close)
+    entry_writer = EntryWriter(sink=sink, busy_retry=busy_retry, wall_ms=wall_ms)
+    repairer = Repairer(sink=sink, load=lambda: load_model(settings), entry_writer=entry_writer)
     opened.callback(repairer.close)
     producer = DeadLetterProducer(kafka, say=screen.warn)
     opened.callback(producer.close)
     marker = ReplayMarker(producer, limit_s=letter_filter.patience_s)
     with screen.progress() as show:
         replayer = Replayer(
-            expected_rows=expected_rows,
+            expected_lines=expected_lines,
             repairer=repairer,
+            origin=lambda: Origin(str(MASKS_VERSION), wall_ms()),
             mark=marker.mark_letters,
             show=lambda now: show(_figures(now, states[False])),
         )
@@ -109,7 +115,7 @@ def _document(kafka: KafkaTable, replayed: Replayed, *, already: int, others: in
         "replayed": replayed.done,
         "already_replayed": already,
         "of_other_topics": others,
-        "rows": replayed.rows,
+        "lines": replayed.lines,
         "templates": replayed.templates,
         "left": replayed.left,
         "partly_replayed": replayed.partly,
@@ -125,4 +131,4 @@ def _is_wanted(number: int) -> bool:
 
 
 def _figures(now: Replayed, letters: int) -> Figures:
-    return {"letters": now.letters, "of": letters, "rows": now.rows, "left": now.left}
+    return {"letters": now.letters, "of": letters, "lines": now.lines, "left": now.left}

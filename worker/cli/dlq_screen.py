@@ -82,8 +82,8 @@ def show_replayed(screen: Screen, result: Mapping[str, Any]) -> None:
     if not result["changed"]:
         screen.say(f"{counted(result['letters'], 'dead letter')} would be replayed{already}.")
         return
-    rows = f"{counted(result['rows'], 'row')} and {counted(result['templates'], 'template')} stored"
-    screen.say(f"{result['replayed']:,} of {counted(result['letters'], 'dead letter')} replayed{already}: {rows}.")
+    stored = f"{counted(result['lines'], 'line')} and {counted(result['templates'], 'template')} stored"
+    screen.say(f"{result['replayed']:,} of {counted(result['letters'], 'dead letter')} replayed{already}: {stored}.")
     for why, number in result["not_replayable"].items():
         screen.say(f"{counted(number, 'letter')} cannot be replayed: {why}")
     if result["left"]:

@@ -61,6 +61,7 @@ def estimate_files(settings: Settings, options: EstimateOptions, *, new_engine: 
             tally = new_sample_tally(settings, model, tokenizer)
             for stretches in sample.lists():
                 tally.add_stretches(stretches)
+            tally.finish()
         finally:
             tokenizer.close()
         engine = new_engine() if new_engine is not None else load_model(settings).engine
@@ -107,14 +108,10 @@ def _document(
         redis_key_bytes=len(f"vectail:{space.id}:{Digester(space, space.document_prefix).digest('')}"),
         redis_value_bytes=FrameCodec(space.dim).frame_bytes,
         vector_bytes=4 * space.dim + ENTRY_BYTES,
-        topic=settings.kafka.topics[0],
         rate_lines_per_s=options.rate_lines_per_s,
         engine_tokens_per_s=measurement.tokens_per_s,
     )
-    modes: dict[str, Any] = {
-        mode: asdict(estimate_mode(found, scale, inputs, text_bytes=tally.text_bytes, label_bytes=tally.label_bytes))
-        for mode, found in tally.modes.items()
-    }
+    modes: dict[str, Any] = {mode: asdict(estimate_mode(found, scale, inputs)) for mode, found in tally.modes.items()}
     return {
         "files": len(options.files),
         "bytes": total_bytes,

@@ -103,11 +103,12 @@ def _rows(facts: Mapping[str, Any]) -> Iterator[_Row]:
     yield _Row("engine: lines/s it keeps up with", "engine_lines_per_s", _number, "measured")
     yield _Row("memory for all vectors", "memory_bytes", shown_bytes, "computed")
     yield _Row("Redis", "redis_bytes", shown_bytes, "computed")
-    yield _Row("Milvus: line rows", "milvus_line_rows", _number, scaled)
-    yield _Row("  their bytes", "milvus_line_bytes", shown_bytes, "computed")
+    yield _Row("Milvus: blocks of lines", "milvus_blocks", _number, scaled)
+    yield _Row("  their bytes", "milvus_block_bytes", shown_bytes, "measured")
+    yield _Row("  bytes a line", "milvus_bytes_per_line", _one_digit, "measured")
     yield _Row("Milvus: template rows, with vectors", "milvus_template_rows", _number, seen)
     yield _Row("  their bytes", "milvus_template_bytes", shown_bytes, "computed")
-    yield _Row("Milvus Lite: all rows on disk", "milvus_lite_disk_bytes", shown_bytes, "computed")
+    yield _Row("Milvus Lite: all of it on disk", "milvus_lite_disk_bytes", shown_bytes, "computed")
 
 
 def _conclusion(facts: Mapping[str, Any]) -> Iterator[str]:

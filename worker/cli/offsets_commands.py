@@ -47,8 +47,8 @@ def offsets_reset_verb(
 ) -> None:
     """Move the offsets at which the group continues.
 
-    Shows what would change, then asks. The group must have no members: stop the workers first. Lines that are read again replace
-    their own rows in the index; they do not appear twice.
+    Shows what would change, then asks. The group must have no members: stop the workers first. Lines that are read again and
+    are in the index already are skipped; they do not appear twice.
     """
     from worker.cli.offsets import ResetOptions, read_target, reset_offsets
     from worker.cli.screen import Screen

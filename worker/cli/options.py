@@ -37,7 +37,7 @@ Flags = dict[str, dict[str, object]]
 """Options that override a setting: table, key, value."""
 
 _VERB_ORDER = (
-    *("demo", "run", "feed", "search", "lag", "offsets", "dlq", "verify", "templates"),
+    *("demo", "run", "feed", "search", "lag", "offsets", "dlq", "verify", "compact", "templates", "counts"),
     *("estimate", "topics", "config", "model", "version"),
 )
 _AGO = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")

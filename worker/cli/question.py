@@ -1,9 +1,10 @@
 """The options of `vectail search` as one question: checked for contradictions, then turned into a query.
 
-Only what can be checked before sending is checked here; the worker checks the rest, such as whether its index has full-text search.
+Only what can be checked before sending is checked here; the worker checks the rest.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Self
 
@@ -11,6 +12,7 @@ from worker.cli.exits import user_error
 
 NEIGHBOURS = 5
 """Records before and after a line by default."""
+_TEMPLATE = re.compile(r"[0-9a-f]{32}")
 _COORDINATES = re.compile(r"([^/@]+)/(\d{1,9})@(\d{1,18})")
 
 
@@ -34,7 +36,7 @@ class SearchQuestion:
     neighbours: int | None = None
     """Records before and after the line."""
     k: int | None = None
-    mode: Literal["dense", "bm25", "hybrid"] | None = None
+    mode: Literal["dense", "words", "hybrid"] | None = None
     form: Literal["lines", "templates"] | None = None
     per_template: int | None = None
     since_ms: int | None = None
@@ -42,19 +44,22 @@ class SearchQuestion:
     services: tuple[str, ...] = ()
     levels: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
+    templates: tuple[str, ...] = ()
+    """Ids."""
 
     def checked(self) -> Self:
         """Return the question if its options fit together. Raises CommandFailed."""
         if self.around is not None:
             self._refuse_other_options()
-        elif self.text is None:
+        elif self.text is None and not self.templates:
             raise user_error("say what to look for, or use --around for the lines around a hit (`vectail templates` lists all templates)")
         elif self.neighbours is not None:
             raise user_error("-C sets how much to show around a line: it needs --around")
+        elif self.text is None and self.mode is not None:
+            raise user_error("--mode ranks by a text: leave it out, or say what to look for")
         elif self.form == "templates" and self.per_template is not None:
             raise user_error("--per-template limits lines: leave out either it or `--as templates`")
-        if self.since_ms is not None and self.until_ms is not None and self.since_ms >= self.until_ms:
-            raise user_error("--since is not before --until, so no line can match")
+        check_span(self.since_ms, self.until_ms)
         return self
 
     def request(self) -> dict[str, Any]:
@@ -62,26 +67,27 @@ class SearchQuestion:
         if self.around is not None:
             count = NEIGHBOURS if self.neighbours is None else self.neighbours
             return {"around": {**self.around._asdict(), "before": count, "after": count}}
-        filters = _given(
+        filters = given(
             {
                 "since_ms": self.since_ms,
                 "until_ms": self.until_ms,
                 "service": list(self.services),
                 "level": list(self.levels),
                 "topic": list(self.topics),
+                "template": list(self.templates),
             }
         )
         wanted = {"text": self.text, "k": self.k, "mode": self.mode, "as": self.form, "per_template": self.per_template}
-        return _given({**wanted, "filters": filters})
+        return given({**wanted, "filters": filters})
 
     def advice(self) -> str:
         """Return in one sentence what to try when nothing was found."""
-        names = {"--service": self.services, "--level": self.levels, "--topic": self.topics}
+        names = {"--service": self.services, "--level": self.levels, "--topic": self.topics, "--template": self.templates}
         filters = [name for name, values in names.items() if values]
         is_bounded = self.since_ms is not None or self.until_ms is not None
         tries = [f"without {' or '.join(filters)}"] if filters else []
         tries += ["over a longer time (--since, --until)"] if is_bounded else []
-        tries += ["by meaning (--mode dense)"] if self.mode == "bm25" else []
+        tries += ["by meaning (--mode dense)"] if self.mode == "words" else []
         return f"Try it {', or '.join(tries)}." if tries else "`vectail templates --since all` lists all templates."
 
     def _refuse_other_options(self) -> None:
@@ -96,10 +102,25 @@ class SearchQuestion:
             "--service": self.services,
             "--level": self.levels,
             "--topic": self.topics,
+            "--template": self.templates,
         }
         for name, value in others.items():
             if value not in (None, ()):
                 raise user_error(f"--around shows all lines around one: leave {name} out")
+
+
+def check_span(since_ms: int | None, until_ms: int | None) -> None:
+    """Raises CommandFailed if nothing can lie between the two."""
+    if since_ms is not None and until_ms is not None and since_ms >= until_ms:
+        raise user_error("--since is not before --until, so no line can match")
+
+
+def read_templates(ids: Sequence[str]) -> tuple[str, ...]:
+    """Read the ids of templates as hits have them. Raises CommandFailed."""
+    for one in ids:
+        if _TEMPLATE.fullmatch(one) is None:
+            raise user_error(f"--template {one!r}: give a template's id as `--json` shows it, 32 hexadecimal digits")
+    return tuple(ids)
 
 
 def read_coordinates(text: str) -> RecordCoordinates:
@@ -110,5 +131,6 @@ def read_coordinates(text: str) -> RecordCoordinates:
     return RecordCoordinates(found[1], int(found[2]), int(found[3]))
 
 
-def _given(fields: dict[str, Any]) -> dict[str, Any]:
+def given(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that have a value."""
     return {name: value for name, value in fields.items() if value not in (None, [], {})}

@@ -28,10 +28,11 @@ _TOPIC_ANSWER_S = 30.0
 _CHECK_S = 0.05
 
 
-def run_worker(settings: Settings, *, number: int | None = None, start: Target | None = None) -> int:
+def run_worker(settings: Settings, *, number: int | None = None, start: Target | None = None, adopt: bool = False) -> int:
     """Run until SIGTERM or SIGINT and return the exit code. Raises CommandFailed.
 
-    `number` tells several workers on one machine apart. `start` first moves the log group, as `offsets reset` does.
+    `number` tells several workers on one machine apart. `start` first moves the log group, as `offsets reset` does. `adopt` takes the index
+    over from another consumer group.
     """
     stop = threading.Event()
     stop_on_signals(stop.set)
@@ -53,7 +54,7 @@ def run_worker(settings: Settings, *, number: int | None = None, start: Target |
     with exit_early_on(stop):
         model = load_or_fail(settings)
     inform("model ready", model=model.prepared.name, engine=model.engine.name, space=model.space.id)
-    exit_code = run_service(open_service(settings, model, say=rate_limited_log().warn, stop=stop, http=http))
+    exit_code = run_service(open_service(settings, model, say=rate_limited_log().warn, stop=stop, http=http, adopt=adopt))
     if exit_code == DRAINED:
         inform("drained; every record that was read is committed")
     elif exit_code == DRAIN_TIMEOUT:
@@ -123,10 +124,11 @@ def open_service(
     say: Callable[[str], None],
     stop: threading.Event | None = None,
     http: Listening | None = None,
+    adopt: bool = False,
 ) -> Service:
     """Open all connections and wire the service. Raises CommandFailed."""
     try:
-        return Service(settings, open_connections(settings, model, say=say, http=http), say=say, stop=stop)
+        return Service(settings, open_connections(settings, model, say=say, http=http), say=say, stop=stop, adopt=adopt)
     except (ProducerMisconfigured, SinkMismatch, SettingsError, ValueError) as error:
         raise user_error(error) from error
 

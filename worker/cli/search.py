@@ -9,6 +9,7 @@ from producers.kafka import ProducerMisconfigured
 from worker.cli.exits import CommandFailed, failure, user_error
 from worker.cli.query_client import NoReply, QueryClient, QueryTopicMissing
 from worker.cli.question import SearchQuestion
+from worker.query import MAX_DEADLINE_MS
 from worker.settings.tables import KafkaTable
 
 
@@ -39,13 +40,15 @@ def ask(client: QueryClient, question: SearchQuestion, *, timeout_s: float) -> d
     if question.around is not None:
         return {"around": str(question.around), "seconds": seconds, "complete": answer["complete"], "hits": answer["hits"]}
     found = "templates" if question.form == "templates" else "hits"
-    return {"text": question.text, "seconds": seconds, "mode": answer["mode"], "complete": answer["complete"], found: answer[found]}
+    mode = {"mode": answer["mode"]} if "mode" in answer else {}
+    return {"text": question.text, "seconds": seconds, **mode, "complete": answer["complete"], found: answer[found]}
 
 
 def ask_worker(client: QueryClient, request: Mapping[str, object], *, timeout_s: float) -> dict[str, Any]:
     """Ask with a deadline and return the reply. Raises CommandFailed if no answer came or the query was refused."""
     try:
-        answer = client.ask({**request, "deadline_ms": max(int(timeout_s * 1000), 1)}, timeout_s=timeout_s)
+        deadline_ms = min(max(int(timeout_s * 1000), 1), MAX_DEADLINE_MS)
+        answer = client.ask({**request, "deadline_ms": deadline_ms}, timeout_s=timeout_s)
     except QueryTopicMissing as error:
         raise user_error(error) from error
     except NoReply as error:

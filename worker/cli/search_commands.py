@@ -1,5 +1,6 @@
-"""`vectail search` and `vectail templates`: questions to a running worker. Options and help; the work is in `search` and `templates`."""
+"""`vectail search`, `templates` and `counts`: questions to a running worker. Options and help; each has its work in a file of its name."""
 
+from enum import StrEnum
 from typing import Annotated, Literal
 
 import typer
@@ -18,9 +19,20 @@ from worker.cli.output import print_json
 
 search_app = typer.Typer(**TYPER_SETTINGS)
 
+
+class CountBy(StrEnum):
+    """What `vectail counts` counts by; an enumeration, because an option that may be repeated cannot be a Literal."""
+
+    TIME = "time"
+    TEMPLATE = "template"
+    SERVICE = "service"
+    LEVEL = "level"
+    TOPIC = "topic"
+
+
 ModeOption = Annotated[
-    Literal["dense", "bm25", "hybrid"] | None,
-    typer.Option(help="Search by meaning, by words, or by both. Default: both if the index has full-text search."),
+    Literal["dense", "words", "hybrid"] | None,
+    typer.Option(help="Search by meaning, by words, or by both. Default: both; by words if TEXT is just an id."),
 ]
 ResultOption = Annotated[
     Literal["lines", "templates"] | None, typer.Option("--as", help="Show lines, or templates with their counts. Default: lines.")
@@ -28,6 +40,10 @@ ResultOption = Annotated[
 ServiceOption = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only lines of this service; may be repeated.")]
 LevelOption = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only lines of this level; may be repeated.")]
 TopicOption = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only lines of this topic; may be repeated.")]
+TemplateOption = Annotated[
+    list[str] | None, typer.Option(metavar="ID", help="Only lines of this template, named by its id; may be repeated.")
+]
+TimeoutOption = Annotated[float, typer.Option(help="Seconds to wait for an answer.", min=0.1, max=600, metavar="N")]
 AroundOption = Annotated[
     str | None,
     typer.Option(help="Instead of TEXT: show the records around a hit, given as in the column `where`.", metavar="TOPIC/PARTITION@OFFSET"),
@@ -56,9 +72,10 @@ def search_verb(
     service: ServiceOption = None,
     level: LevelOption = None,
     topic: TopicOption = None,
+    template: TemplateOption = None,
     around: AroundOption = None,
     neighbours: NeighboursOption = None,
-    timeout: Annotated[float, typer.Option(help="Seconds to wait for an answer.", min=0.1, max=600, metavar="N")] = 15.0,
+    timeout: TimeoutOption = 15.0,
     bootstrap_servers: BootstrapOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
@@ -66,11 +83,12 @@ def search_verb(
     """Ask a running worker which lines fit a question.
 
     The worker is `vectail run` or `vectail demo --serve`; question and answer travel over Kafka. By default each hit has a different
-    template. --around asks no question: it shows the lines before and after a hit, as `grep -C` does.
+    template. --around asks no question: it shows the lines before and after a hit, as `grep -C` does. --template without TEXT shows the
+    newest lines of a template.
     """
     from time import time
 
-    from worker.cli.question import SearchQuestion, read_coordinates
+    from worker.cli.question import SearchQuestion, read_coordinates, read_templates
     from worker.cli.screen import Screen
     from worker.cli.search import as_text, checked_text, search_once
     from worker.cli.search_screen import show_around, show_hits, show_templates_like
@@ -89,6 +107,7 @@ def search_verb(
         services=tuple(map(as_text, service or ())),
         levels=tuple(map(as_text, level or ())),
         topics=tuple(map(as_text, topic or ())),
+        templates=read_templates(template or ()),
     ).checked()
     settings = settings_or_fail(config, kafka_flags(bootstrap_servers))
     answer = search_once(settings.kafka, question, timeout_s=timeout)
@@ -110,7 +129,7 @@ def templates_verb(
     ] = None,
     since: Annotated[str, typer.Option(help="Count the lines of the last 90s, 15m, 1h, 7d, since a time, or all.", metavar="WHEN")] = "1h",
     k: Annotated[int, typer.Option("-k", help="How many templates.", min=1, max=1000, metavar="N")] = 20,
-    timeout: Annotated[float, typer.Option(help="Seconds to wait for an answer.", min=0.1, max=600, metavar="N")] = 60.0,
+    timeout: TimeoutOption = 60.0,
     direct: Annotated[
         bool, typer.Option("--direct", help="Read the index on a Milvus server directly; needs no worker and no Kafka.")
     ] = False,
@@ -137,3 +156,64 @@ def templates_verb(
         print_json(answer)
     else:
         show_templates(Screen(), answer)
+
+
+@search_app.command("counts")
+def counts_verb(
+    text: Annotated[
+        list[str] | None, typer.Argument(help="Count the templates that fit this best. Default: all lines.", metavar="TEXT")
+    ] = None,
+    *,
+    by: Annotated[
+        list[CountBy] | None,
+        typer.Option(help="What to count by; may be given twice. Default: template, or time with --buckets."),
+    ] = None,
+    buckets: Annotated[
+        int | None, typer.Option(help="Buckets of time, at most. Default: 60 with --by time.", min=2, max=1000, metavar="N")
+    ] = None,
+    top: Annotated[int | None, typer.Option(help="Only the largest groups, this many. Default: 20.", min=1, max=1000, metavar="N")] = None,
+    mode: ModeOption = None,
+    since: Annotated[str, typer.Option(help="Count the lines of the last 90s, 15m, 1h, 7d, since a time, or all.", metavar="WHEN")] = "1h",
+    until: Annotated[
+        str | None, typer.Option(help="Only lines older than 90s, 15m, 1h, 7d, or from before a time.", metavar="WHEN")
+    ] = None,
+    service: ServiceOption = None,
+    level: LevelOption = None,
+    topic: TopicOption = None,
+    template: TemplateOption = None,
+    timeout: TimeoutOption = 60.0,
+    bootstrap_servers: BootstrapOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Count lines by time, template, service, level or topic.
+
+    Asks a running worker, over Kafka. Counts are exact, or the answer says that it is incomplete.
+    """
+    from time import time
+
+    from worker.cli.counts import CountsQuestion, count_once
+    from worker.cli.counts_screen import show_counts
+    from worker.cli.question import read_templates
+    from worker.cli.screen import Screen
+    from worker.cli.search import as_text, checked_text
+
+    now_ms = round(time() * 1000)
+    question = CountsQuestion(
+        text=checked_text(" ".join(text)) if text else None,
+        by=tuple(one.value for one in by or ()),
+        buckets=buckets,
+        top=top,
+        mode=mode,
+        since_ms=since_ms(since, now_ms=now_ms),
+        until_ms=None if until is None else until_ms(until, now_ms=now_ms),
+        services=tuple(map(as_text, service or ())),
+        levels=tuple(map(as_text, level or ())),
+        topics=tuple(map(as_text, topic or ())),
+        templates=read_templates(template or ()),
+    ).checked()
+    answer = count_once(settings_or_fail(config, kafka_flags(bootstrap_servers)).kafka, question, timeout_s=timeout)
+    if as_json:
+        print_json(answer)
+    else:
+        show_counts(Screen(), answer)

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 from worker.cli.output import counted
 from worker.cli.screen import Screen, StyledText, TableColumn, shown_text, shown_times, shown_word
-from worker.querying.search.words import is_identifier, terms_of, words_of
+from worker.querying.words import terms_of, words_of
 
 _LINE_SHARE = 0.55
 """The least share of the width that lines get; with less left, the details of a hit are shown below its line, not beside it."""
-_DECIMALS = {"bm25": 2, "hybrid": 4}
-"""Decimals of a score, by mode: `hybrid` adds small reciprocal ranks, BM25 has no upper bound; cosines (other modes) get three."""
+_DECIMALS = {"words": 2, "hybrid": 4}
+"""Decimals of a score, by mode: `hybrid` adds small reciprocal ranks, BM25 (`words`) has no upper bound; cosines get three."""
 _SCORE = TableColumn("score", "green", is_right=True)
 _MATCH = "bold red"
 """Style of the query's words, as in grep."""
@@ -43,7 +43,7 @@ def show_demo(screen: Screen, result: Mapping[str, Any]) -> None:
     screen.say("")
     screen.say(f"{counted(result['records'], 'line')} in {result['seconds']:.1f} s ({rate:,.0f} a second) on {result['engine']}.")
     screen.say(
-        f"In the index: {counted(result['rows'], 'row')} of {counted(result['templates'], 'template')}; "
+        f"In the index: {counted(result['lines'], 'line')} of {counted(result['templates'], 'template')}; "
         f"dead letters: {result['dead_letters']:,}; dropped: {result['dropped']:,}."
     )
     screen.say(f"{share:.1f} % of the tokens did not have to be embedded.")
@@ -55,11 +55,14 @@ def show_hits(screen: Screen, answer: Mapping[str, Any], *, advice: str = "", of
     """Show the answer to a query (`text`, `mode`, `seconds`, `complete`, `hits`); `advice` is shown if there are no hits."""
     hits: Sequence[HitDocument] = answer["hits"]
     day, times = shown_times([hit["time"] for hit in hits])
-    _show_head(screen, answer["text"], answer, day)
-    if hits:
+    _show_head(screen, answer["text"] or "the newest lines", answer, day)
+    if hits and "score" in hits[0]:
         decimals = _DECIMALS.get(answer.get("mode") or "", 3)
         scores = [f"{hit['score']:.{decimals}f}" for hit in hits]
         _show_table(screen, hits, times, _SCORE, scores, matching(answer["text"]))
+    elif hits:
+        numbers = [str(place) for place in range(1, len(hits) + 1)]
+        _show_table(screen, hits, times, TableColumn("", "green", is_right=True), numbers, None)
     else:
         screen.say(f"No lines found. {advice}".rstrip())
     if not answer["complete"]:
@@ -87,8 +90,8 @@ def show_around(screen: Screen, answer: Mapping[str, Any]) -> None:
 
 def show_templates_like(screen: Screen, answer: Mapping[str, Any], *, advice: str) -> None:
     """Show the templates that fit a query (an answer as for `show_hits`, with `templates` instead of `hits`)."""
-    _show_head(screen, answer["text"], answer, "")
-    show_templates(screen, answer, nothing=f"No lines found. {advice}".rstrip(), pattern=matching(answer["text"]))
+    _show_head(screen, answer["text"] or "templates", answer, "")
+    show_templates(screen, answer, nothing=f"No lines found. {advice}".rstrip(), pattern=matching(answer["text"] or ""))
 
 
 def show_templates(
@@ -182,8 +185,9 @@ _NOTHING = re.compile(r"(?!)")
 def matching(text: str) -> re.Pattern[str]:
     """Return a case-insensitive pattern for a query's words in a line; an identifier matches as a whole only, not in parts."""
     found = words_of(text)
-    words = terms_of(" ".join(word for word in found.text.split() if not is_identifier(word)))
-    wanted = sorted({*found.identifiers, *words}, key=len, reverse=True)
+    identifiers = {one.text for one in found.identifiers}
+    words = terms_of(" ".join(word for word in found.text.split() if word.lower() not in identifiers))
+    wanted = sorted({*identifiers, *words}, key=len, reverse=True)
     if not wanted:
         return _NOTHING
     return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, wanted))})(?!\w)", re.IGNORECASE)

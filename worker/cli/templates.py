@@ -10,6 +10,7 @@ from typing import Any
 
 from sinks.milvus.lite import names_server
 from sinks.milvus.sink import MilvusSink
+from sinks.reading.reader import BlockReader
 from sinks.sink import SinkBroken, SinkBusy, SinkMismatch
 from worker.cli.exits import failure, user_error
 from worker.cli.search import ask_worker, open_query_client
@@ -20,13 +21,12 @@ from worker.embedding.model.space import EmbeddingSpace
 from worker.embedding.model.vectors import Vector
 from worker.query import Query
 from worker.querying.query_text import new_query_encoder
-from worker.querying.search.search import PreparedQuery
-from worker.querying.search.templates import StopWhen, find_templates, templates_document
+from worker.querying.ranking import Index
+from worker.querying.search import PreparedQuery
+from worker.querying.template_index import TemplateIndex
+from worker.querying.templates import find_templates, templates_document
 from worker.runtime.logs import configure_logs
 from worker.settings.settings import Settings
-
-_MOST_LINES = 10_000_000
-"""For `--direct`, where no other query waits: in practice the time-out is the bound."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ def list_templates(settings: Settings, options: TemplatesOptions) -> dict[str, A
 def _read_directly(settings: Settings, options: TemplatesOptions) -> dict[str, Any]:
     configure_logs(quiet=True)
     space, vector = _space_and_vector(settings, options.like)
-    sink = MilvusSink(settings.milvus, vector_space(space))
+    sink = MilvusSink(settings.milvus, vector_space(space), consumer_group=settings.kafka.group)
     deadline_s = time.monotonic() + options.timeout_s
 
     def is_over() -> bool:
@@ -79,9 +79,8 @@ def _read_directly(settings: Settings, options: TemplatesOptions) -> dict[str, A
     query = Query.model_validate(options.request())
     try:
         sink.open(create=False)
-        return templates_document(
-            find_templates(sink, PreparedQuery(query, vector), StopWhen(counted=is_over, all=is_over), most_lines=_MOST_LINES)
-        )
+        index = Index(sink, BlockReader(sink), TemplateIndex(sink, time.monotonic))
+        return templates_document(find_templates(index, PreparedQuery(query, vector), is_over))
     except SinkMismatch as error:
         raise user_error(error) from error
     except (SinkBusy, SinkBroken) as error:

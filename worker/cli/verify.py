@@ -1,6 +1,6 @@
 """`vectail verify`: reads the topics again and reports what the index lacks and what it should not hold.
 
-The rows of a record are computed again from its bytes, which needs the model's tokenizer; the engine is loaded only to repair
+The lines of a record are computed again from its bytes, which needs the model's tokenizer; the engine is loaded only to repair
 templates. The committed offsets are read before the dead letters: every committed record has had its dead letter written by then.
 `--json` prints what `verify_topics` returns.
 """
@@ -8,7 +8,7 @@ templates. The committed offsets are read before the dead letters: every committ
 import math
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import cache, partial
@@ -16,19 +16,24 @@ from typing import Any, NamedTuple
 
 from consumers.groupless.reader import GrouplessReader, OffsetRange, RangeUnreadable
 from consumers.kafka.settings import SourceMisconfigured
-from consumers.record import Partition
+from consumers.record import Partition, Record
 from consumers.source import KafkaRefused
+from consumers.text.mask import MASKS_VERSION
 from producers.kafka import ProducerMisconfigured
+from sinks.block import BlockPlace
 from sinks.milvus.sink import MilvusSink
 from sinks.sink import Sink, SinkBroken, SinkBusy, SinkMismatch, SinkRejected
-from worker.audit.compare import FINDING_KINDS, PartitionPlace, WindowComparer
+from worker.audit.busy_retry import BusyRetry
+from worker.audit.compare import FINDING_KINDS, WindowComparer
 from worker.audit.dead_letter_index import DeadLetterIndex
 from worker.audit.dead_letter_producer import DeadLetterProducer
 from worker.audit.dead_letter_writer import DeadLetterUndelivered, DeadLetterWriter
-from worker.audit.expected import open_expected_rows
-from worker.audit.repair import BusyRetry, Repairer
+from worker.audit.entry_writer import EntryWriter, wall_ms
+from worker.audit.expected import open_expected_lines
+from worker.audit.repair import Repairer
 from worker.audit.stored_dead_letters import DeadLetters
-from worker.audit.verify import FindingRepairer, OffsetWindow, Verifier, VerifyReport
+from worker.audit.verify import OffsetWindow, ReadBounds, Verifier, VerifyReport
+from worker.audit.window_repair import WindowRepairer
 from worker.cli.exits import failure, user_error
 from worker.cli.offsets import open_positions
 from worker.cli.screen import Figures, Screen
@@ -54,6 +59,8 @@ class VerifyOptions:
     end: Target | None = None
     repair: bool = False
     patience_s: float = 60.0
+    look_again_s: float = ReadBounds().look_again_s
+    """How long after a repair its windows are looked at again."""
     now_ms: int
 
 
@@ -84,11 +91,12 @@ def verify_topics(settings: Settings, options: VerifyOptions, screen: Screen) ->
 
 def _verify(settings: Settings, options: VerifyOptions, screen: Screen, opened: ExitStack) -> tuple[list[_Range], VerifyReport]:
     busy_retry = BusyRetry(limit_s=options.patience_s, say=screen.warn, pause=threading.Event().wait, clock=time.monotonic)
-    sink = MilvusSink(settings.milvus, vector_space(space_of(model_of(settings), settings.model.dims)))
+    space = vector_space(space_of(model_of(settings), settings.model.dims))
+    sink = MilvusSink(settings.milvus, space, consumer_group=settings.kafka.group, consistency="Strong", say=screen.warn)
     opened.callback(sink.close)
     busy_retry.call(lambda: sink.open(create=False))
-    expected_rows = open_expected_rows(settings)
-    opened.callback(expected_rows.close)
+    expected_lines = open_expected_lines(settings)
+    opened.callback(expected_lines.close)
     kafka = settings.kafka
     reader = opened.enter_context(closing(GrouplessReader(kafka.bootstrap_servers, kafka.librdkafka, topic_epoch=kafka.topic_epoch)))
 
@@ -99,15 +107,16 @@ def _verify(settings: Settings, options: VerifyOptions, screen: Screen, opened: 
     for letter in DeadLetters(reader, kafka.dead_letter_topic, timeout_s=options.patience_s):
         dead_letters.add_letter(letter)
     compacted = {topic: cache(partial(reader.is_compacted, topic, _CONFIG_S)) for topic in topics}
-    finding_repairer = _finding_repairer(settings, sink, dead_letters, busy_retry, opened) if options.repair else None
+    window_repairer = _window_repairer(settings, sink, dead_letters, busy_retry, opened) if options.repair else None
     offsets = sum(one.offsets.end_offset - one.offsets.first_offset for one in ranges)
     kept_since_ms = -math.inf if sink.retention_s is None else options.now_ms - sink.retention_s * 1000
     with screen.progress() as show:
         verifier = Verifier(
             sink=sink,
-            expected_rows=expected_rows,
+            expected_lines=expected_lines,
             busy_retry=busy_retry,
-            finding_repairer=finding_repairer,
+            window_repairer=window_repairer,
+            bounds=ReadBounds(look_again_s=options.look_again_s),
             show=lambda report: show(_figures(report, offsets)),
         )
         for whole, _, _ in ranges:
@@ -118,11 +127,8 @@ def _verify(settings: Settings, options: VerifyOptions, screen: Screen, opened: 
                 kept_since_ms=kept_since_ms,
                 is_compacted=compacted[place.topic],
             )
-            partition = Partition(place.topic, place.partition)
-            lists = reader.read(
-                partition, whole.first_offset, whole.end_offset, epoch=place.epoch, timeout_s=options.patience_s
-            )  # fmt: skip
-            verifier.verify_range(comparer, whole, lists)
+            verifier.verify_range(comparer, whole, partial(_records, reader, options.patience_s))
+        verifier.look_again()
     return ranges, verifier.report
 
 
@@ -149,24 +155,37 @@ def _ranges(reader: GrouplessReader, positions: KafkaPositions, group: str, topi
         if done is None:
             done = wanted if has_no_commits and options.end is not None else first_offset
         end_offset = max(min(wanted, done), first_offset)
-        whole = OffsetWindow(PartitionPlace(topic, epoch, partition.partition), first_offset, end_offset)
+        whole = OffsetWindow(BlockPlace(topic, epoch, partition.partition), first_offset, end_offset)
         ranges.append(_Range(whole, committed[partition], wanted - end_offset))
     return ranges
 
 
-def _finding_repairer(
+def _records(reader: GrouplessReader, patience_s: float, window: OffsetWindow) -> Iterable[Sequence[Record]]:
+    (topic, epoch, partition), first_offset, end_offset = window
+    return reader.read(Partition(topic, partition), first_offset, end_offset, epoch=epoch, timeout_s=patience_s)
+
+
+def _window_repairer(
     settings: Settings, sink: Sink, dead_letters: DeadLetterIndex, busy_retry: BusyRetry, opened: ExitStack
-) -> FindingRepairer:  # fmt: skip
-    repairer = Repairer(sink=sink, load=lambda: load_model(settings), busy_retry=busy_retry, rows_at_once=settings.milvus.batch_rows)
+) -> WindowRepairer:  # fmt: skip
+    entry_writer = EntryWriter(sink=sink, busy_retry=busy_retry, wall_ms=wall_ms)
+    repairer = Repairer(sink=sink, load=lambda: load_model(settings), entry_writer=entry_writer)
     opened.callback(repairer.close)
     producer = DeadLetterProducer(settings.kafka, say=busy_retry.say)
     opened.callback(producer.close)
     writer = DeadLetterWriter(producer, dead_letters, limit_s=busy_retry.limit_s, say=busy_retry.say)
-    return FindingRepairer(repairer=repairer, write_dead_letters=writer.write_dead_letters)
+    return WindowRepairer(
+        sink=sink,
+        busy_retry=busy_retry,
+        repairer=repairer,
+        masks=str(MASKS_VERSION),
+        wall_ms=wall_ms,
+        write_dead_letters=writer.write_dead_letters,
+    )
 
 
 def _figures(report: VerifyReport, offsets: int) -> Figures:
-    return {"records": report.records, "of": offsets, "rows": report.counts.rows, "problems": report.problems.total()}
+    return {"records": report.records, "of": offsets, "lines": report.counts.lines, "problems": report.problems.total()}
 
 
 def _document(ranges: Sequence[_Range], report: VerifyReport, *, seconds: float) -> dict[str, Any]:
@@ -175,13 +194,14 @@ def _document(ranges: Sequence[_Range], report: VerifyReport, *, seconds: float)
     return {
         "complete": report.is_complete,
         "records": report.records,
-        "rows": counts.rows,
-        "sound_rows": counts.sound_rows,
+        "lines": counts.lines,
+        "sound_lines": counts.sound_lines,
+        "copies": counts.copies,
         "dead_letter_pieces": counts.dead_lettered_pieces,
-        "expired_rows": counts.expired_pieces,
-        "other_epoch_rows": counts.other_epoch_rows,
-        "other_masks_rows": counts.other_masks_rows,
-        "compacted_rows": counts.compacted_rows,
+        "expired_lines": counts.expired_lines,
+        "other_epoch_lines": counts.other_epoch_lines,
+        "other_masks_lines": counts.other_masks_lines,
+        "compacted_lines": counts.compacted_lines,
         "not_committed": sum(one.not_committed for one in ranges),
         "problems": {kind: report.problems[kind] for kind in FINDING_KINDS},
         "left": {kind: report.left[kind] for kind in FINDING_KINDS},
@@ -193,7 +213,7 @@ def _document(ranges: Sequence[_Range], report: VerifyReport, *, seconds: float)
                 "offset": one.finding.offset,
                 "sub": one.finding.sub,
                 "chunk": one.finding.chunk,
-                "id": one.finding.row,
+                "id": one.finding.id,
                 "detail": one.finding.detail,
                 "number": one.finding.number,
                 "repaired": one.repaired,

@@ -24,9 +24,11 @@ def verify_verb(
         str | None, typer.Option(help="End, given as --from. Default: what the group has committed; never beyond that.", metavar="WHERE")
     ] = None,
     repair: Annotated[
-        bool, typer.Option("--repair", help="Write rows that are missing, remove rows that should not be there, and check again.")
+        bool,
+        typer.Option("--repair", help="Write what is missing, remove what should not be there, and check again, once more after 20 s."),
     ] = False,
     patience: Annotated[float, typer.Option(help="Seconds to wait for Kafka, and for Milvus.", min=0.1, max=3600, metavar="N")] = 60.0,
+    look_again: Annotated[float, typer.Option(hidden=True, min=0.0)] = 20.0,
     bootstrap_servers: BootstrapOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
@@ -34,8 +36,8 @@ def verify_verb(
     """Check that every record is accounted for.
 
     Reads the topics again with the current settings and compares them with Milvus and the dead letters. Finds records that are in
-    neither, rows that are missing, changed, duplicate or belong to no record, and missing templates. A Milvus Lite folder must not be
-    in use.
+    neither, lines that are missing, changed or belong to no record, missing templates, and damaged blocks. A Milvus Lite folder must
+    not be in use.
 
     Exit codes: 0 complete, or repaired; 1 something is wrong; 2 something must be changed first (a topic, the settings, the index).
     """
@@ -52,6 +54,7 @@ def verify_verb(
         end=None if to is None else read_target(to, option="--to"),
         repair=repair,
         patience_s=patience,
+        look_again_s=look_again,
         now_ms=round(time() * 1000),
     )
     screen = Screen(silent=as_json)

@@ -11,12 +11,12 @@ SHOWN = 10
 """Findings shown of each kind."""
 _MEANING = {
     "gap": "records that are neither in the index nor among the dead letters",
-    "missing": "rows that are missing",
-    "changed": "rows that differ from what their record says",
-    "template": "rows whose template is missing",
-    "left_over": "rows of chunks that their record no longer has",
-    "foreign": "rows that belong to no record",
-    "duplicate": "rows stored twice",
+    "missing": "lines that are missing",
+    "changed": "lines that differ from what their record says",
+    "template": "lines whose template is missing",
+    "left_over": "lines that their record no longer has, and older copies that differ",
+    "foreign": "lines that belong to no record",
+    "damaged": "blocks that cannot be read, or that do not fit their lines",
 }
 
 
@@ -46,7 +46,7 @@ def _show_kind(screen: Screen, kind: str, result: Mapping[str, Any]) -> None:
 
 
 def _verdict(result: Mapping[str, Any]) -> str:
-    what = f"{counted(result['records'], 'record')}, {counted(result['rows'], 'row')} in {result['seconds']:.1f} s"
+    what = f"{counted(result['records'], 'record')}, {counted(result['lines'], 'line')} in {result['seconds']:.1f} s"
     if not result["records"] and not any(one["end_offset"] > one["first_offset"] for one in result["ranges"]):
         return "Nothing to verify: no record of this range is committed."
     if not result["complete"]:
@@ -58,10 +58,11 @@ def _verdict(result: Mapping[str, Any]) -> str:
 def _remarks(result: Mapping[str, Any]) -> list[str]:
     remarks = {
         "not_committed": "not yet committed: {}; the worker has still to process them",
-        "dead_letter_pieces": "dead letters instead of rows: {}",
-        "expired_rows": "past their retention and removed: {}",
-        "other_epoch_rows": "of an earlier topic of this name, not checked: {}",
-        "other_masks_rows": "embedded with other masks than the current ones, which is fine: {}",
-        "compacted_rows": "of records that Kafka has compacted away, not checked: {}",
+        "dead_letter_pieces": "dead letters instead of lines: {}",
+        "copies": "stored twice after a crash or a repair, which readers see once: {}",
+        "expired_lines": "past their retention and removed: {}",
+        "other_epoch_lines": "of an earlier topic of this name, not checked: {}",
+        "other_masks_lines": "of other masks than the current ones, which is fine: {}",
+        "compacted_lines": "of records that Kafka has compacted away, not checked: {}",
     }
     return [text.format(f"{result[name]:,}") for name, text in remarks.items() if result[name]]

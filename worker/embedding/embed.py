@@ -144,10 +144,10 @@ class Embed:
                 self._rejected.fault()
                 continue
             self._rejected.good()
-            embedded.append(EmbeddedChunk(chunk.template, chunk.masked, outcome, len(chunk.ids), "engine"))
+            embedded.append(EmbeddedChunk(chunk.template, chunk.key, chunk.masked, outcome, len(chunk.ids), "engine"))
         self.tally.templates += len(embedded)
         self.tally.tokens += sum(chunk.tokens for chunk in embedded)
-        self._cache.put_many({chunk.template: chunk.vector for chunk in embedded})
+        self._cache.put_many({chunk.key: chunk.vector for chunk in embedded})
         self._store.put(embedded)
 
 

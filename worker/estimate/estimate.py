@@ -10,24 +10,19 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import accumulate
 
-from sinks.row import row_id
 from worker.estimate.extrapolation import predict_templates
 from worker.estimate.sample_tally import ModeTally
 
 _KNOWN_BYTES = 28
 """For each template that is known to be stored (`worker.indexing.known_templates`)."""
-_DIGEST_BYTES = 32
-_LINE_NUMBERS_BYTES = 8 + 4 + 8 + 4 + 4 + 4 + 2 * 4
-"""time, partition, offset, sub, chunk, chunks, and `pad` (two float32): `sinks.row`."""
-_EPOCH = "0" * 8
+_TEMPLATE_ID_BYTES = 32
 _REDIS_NODE_BYTES = 40
 """A key's entry in the table, and its object."""
 _REDIS_TABLES_BYTES = 61
 """Its share of the table's buckets, and its entry among the expiring keys: from used_memory of 100,000 keys on Redis 7.0.15."""
-LITE_LINE_FACTOR = 0.24
 LITE_TEMPLATE_FACTOR = 2.12
-"""Bytes on disk per byte of rows: Milvus Lite 3.1, closed, 16,015 lines and 1,523 templates of eight systems. Lines compress well;
-vectors do not, and are stored twice, in the rows and in their index."""
+"""Bytes on disk per byte of template rows: Milvus Lite 3.1, closed, 1,523 templates of eight systems. Vectors do not compress, and are
+stored twice, in the rows and in their index."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +46,6 @@ class EstimateInputs:
     redis_value_bytes: int
     vector_bytes: int
     """Of one template in the cache of the process."""
-    topic: str
     rate_lines_per_s: float
     engine_tokens_per_s: float | None
     """None if the engine had nothing to compute."""
@@ -84,8 +78,10 @@ class ModeEstimate:
     redis_bytes: int
     memory_bytes: int
     """To hold all vectors and all known templates in the process; `cache.memory_bytes` bounds the vectors."""
-    milvus_line_rows: int
-    milvus_line_bytes: int
+    milvus_blocks: int
+    milvus_block_bytes: int
+    """Of the blocks as they are sent: a little over what a server keeps of them in memory."""
+    milvus_bytes_per_line: float | None
     milvus_template_rows: int
     milvus_template_bytes: int
     milvus_lite_disk_bytes: int
@@ -96,24 +92,24 @@ RESTS_ON = {
     "templates": "counted, or predicted from the stretches (Chao2 below, Heaps above, their geometric mean)",
     "shares": "counted, or templates x tokens of a template against all tokens; cold start",
     "redis_bytes": "computed; matches used_memory of 100,000 keys on Redis 7.0.15",
-    "milvus_bytes": "computed from the columns, without the server's own indexes and copies",
-    "milvus_lite_disk_bytes": f"computed: lines x {LITE_LINE_FACTOR}, templates x {LITE_TEMPLATE_FACTOR}, as measured on Milvus Lite",
+    "milvus_bytes": "measured: blocks built of the lines that were read; without the server's own indexes and copies",
+    "milvus_lite_disk_bytes": f"measured for lines, as above; templates x {LITE_TEMPLATE_FACTOR}, as measured on Milvus Lite",
     "engine": "measured on this machine, on templates of the sample in mode template",
 }
 
 
-def estimate_mode(tally: ModeTally, scale: SampleScale, inputs: EstimateInputs, *, text_bytes: int, label_bytes: int) -> ModeEstimate:
-    """Compute one mode; `text_bytes` and `label_bytes` are the sums over all log entries that were read."""
-    rows = tally.rows * scale.factor
-    forecast = predict_templates(tally.templates_by_stretches(), stretches=scale.stretches, factor=scale.factor, most=rows)
+def estimate_mode(tally: ModeTally, scale: SampleScale, inputs: EstimateInputs) -> ModeEstimate:
+    """Compute one mode."""
+    pieces = tally.pieces * scale.factor
+    forecast = predict_templates(tally.templates_by_stretches(), stretches=scale.stretches, factor=scale.factor, most=pieces)
     growth = forecast.templates / tally.templates if tally.templates else 1.0
     tokens = tally.tokens * scale.factor
     to_embed = min(tally.template_tokens * growth, tokens)
     new_entries = min(tally.new_entries * growth, float(scale.entries))
     per_line = _share(to_embed, scale.lines)
     speed = inputs.engine_tokens_per_s
-    line_bytes = rows * _line_columns_bytes(inputs.topic, scale.lines) + (text_bytes + label_bytes) * scale.factor
-    template_bytes = forecast.templates * (_DIGEST_BYTES + 4 * inputs.dim) + tally.template_text_bytes * growth
+    blocks = tally.blocks
+    template_bytes = forecast.templates * (_TEMPLATE_ID_BYTES + 4 * inputs.dim) + tally.template_text_bytes * growth
     worked = tally.entry_tokens.total()
     return ModeEstimate(
         templates_sampled=tally.templates,
@@ -135,11 +131,12 @@ def estimate_mode(tally: ModeTally, scale: SampleScale, inputs: EstimateInputs, 
         engine_lines_per_s=None if not speed or not per_line else round(speed / per_line, 1),
         redis_bytes=round(forecast.templates * redis_bytes(inputs.redis_key_bytes, inputs.redis_value_bytes)),
         memory_bytes=round(forecast.templates * (inputs.vector_bytes + _KNOWN_BYTES)),
-        milvus_line_rows=round(rows),
-        milvus_line_bytes=round(line_bytes),
+        milvus_blocks=round(blocks.blocks * scale.factor),
+        milvus_block_bytes=round(blocks.server_bytes * scale.factor),
+        milvus_bytes_per_line=_rounded(_share(blocks.server_bytes, tally.pieces), 1),
         milvus_template_rows=round(forecast.templates),
         milvus_template_bytes=round(template_bytes),
-        milvus_lite_disk_bytes=round(line_bytes * LITE_LINE_FACTOR + template_bytes * LITE_TEMPLATE_FACTOR),
+        milvus_lite_disk_bytes=round(blocks.folder_bytes * scale.factor + template_bytes * LITE_TEMPLATE_FACTOR),
     )
 
 
@@ -161,11 +158,6 @@ def quantile(counted: Counter[int], share: float) -> int | None:
     needed = share * counted.total()
     reached = accumulate(counted[value] for value in values)
     return next((value for value, so_far in zip(values, reached, strict=True) if so_far >= needed), None)
-
-
-def _line_columns_bytes(topic: str, lines: int) -> int:
-    """Bytes of a line's columns without text, service and level, with an id from the middle of the lines."""
-    return len(row_id(topic, _EPOCH, 0, lines // 2, 0, 0)) + len(topic) + _DIGEST_BYTES + _LINE_NUMBERS_BYTES
 
 
 def _share(part: float, whole: float) -> float | None:

@@ -18,6 +18,7 @@ from consumers.text.mask import MaskMode
 from consumers.text.redact import Redactor
 from worker.embedding.model.vectors import TokenIds
 from worker.embedding.tokenizer import Encoded
+from worker.estimate.block_tally import BlockTally
 from worker.estimate.sampling import Line, LineStretch
 from worker.indexing.pieces import redact_entries
 
@@ -41,8 +42,10 @@ class ModeTally:
     Thread: one.
     """
 
-    rows: int = 0
-    """Rows of the index: log entries, or chunks of long ones."""
+    pieces: int = 0
+    """What the index holds: log entries, or chunks of long ones."""
+    blocks: BlockTally = field(default_factory=BlockTally)
+    """What they take in it."""
     chunked_entries: int = 0
     """Log entries that are split into chunks."""
     too_many_chunks_entries: int = 0
@@ -89,7 +92,7 @@ class ModeTally:
                 template.last_stretch = stretch
         self.new_entries += not fresh.isdisjoint(digests)
         fresh.difference_update(digests)
-        self.rows += len(digests)
+        self.pieces += len(digests)
         self.chunked_entries += len(digests) > 1
         self.too_many_chunks_entries += not digests
         self.tokens += tokens
@@ -133,9 +136,6 @@ class SampleTally:
         self.empty_lines = 0
         self.undecodable_lines = 0
         self.too_large_lines = 0
-        self.text_bytes = 0
-        self.label_bytes = 0
-        """Of service and level."""
 
     @property
     def not_utf8_lines(self) -> int:
@@ -154,12 +154,16 @@ class SampleTally:
         self.entries += len(entries)
         redacted = redact_entries(entries, self._redactor)
         texts = [entry.text for entry in redacted]
-        self.text_bytes += sum(len(text.encode("utf-8", "replace")) for text in texts)
-        self.label_bytes += sum(len((entry.service + entry.level).encode("utf-8", "replace")) for entry in redacted)
         for mode, chunker in self._chunkers.items():
             split = chunker.split(texts)
+            self.modes[mode].blocks.add_entries(list(zip(redacted, split, strict=True)))
             self.modes[mode].add_pieces([split[begin:end] for begin, end in pairwise([0, *ends])], self.stretches, self._encode)
         self.stretches += len(stretches)
+
+    def finish(self) -> None:
+        """Count what is left; after the last stretch."""
+        for mode in self.modes.values():
+            mode.blocks.finish()
 
     def _entries(self, line: Line) -> list[LogEntry]:
         if line is None:

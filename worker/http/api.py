@@ -1,8 +1,8 @@
 """The app: paths, and what each answers. The only file that knows Starlette.
 
-`POST /api/search` takes the JSON that a Kafka request has as its value, and answers with the JSON of the Kafka reply. The body is not
-parsed here: the query stages do that, so that errors are the same over HTTP and Kafka. The pages (`/healthz`, `/readyz`, `/metrics`)
-are passed in and need no token.
+`POST /api/search` takes the JSON that a Kafka request has as its value, and answers with the JSON of the Kafka reply. `POST /api/counts`
+is the same with `"as": "counts"`. The body is not parsed here: the query stages do that, so that errors are the same over HTTP and
+Kafka. The pages (`/healthz`, `/readyz`, `/metrics`) are passed in and need no token.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from worker.http.pending_queries import PendingQueries
 from worker.http.request_checks import check_host, check_length, check_token, check_type, too_long
 from worker.http.responses import BUSY_RETRY_S, HttpError, Page, retry_after, status_of
-from worker.query import error_document
+from worker.query import Form, error_document
 
 _JSON = "application/json"
 _CODE_OF = {404: "not_found", 405: "wrong_method"}
@@ -51,16 +51,22 @@ def new_app(queries: PendingQueries, rules: RequestRules, say: Callable[[str], N
     """
     free_searches = asyncio.Semaphore(rules.max_searches)
 
-    async def search(request: Request) -> Response:
+    async def answer(request: Request, form: Form | None) -> Response:
         check_token(request.headers.get("authorization"), rules.token)
         check_type(request.headers.get("content-type"))
         check_length(request.headers.get("content-length"), rules.max_body_bytes)
         if free_searches.locked():
             raise HttpError(429, "too_many", f"{rules.max_searches} searches are in work already", headers=retry_after(BUSY_RETRY_S))
         async with free_searches:
-            reply = await queries.reply_to(await _body(request, rules))
+            reply = await queries.reply_to(await _body(request, rules), form)
         status, headers = status_of(reply.code)
         return Response(reply.value, status, headers, _JSON)
+
+    async def search(request: Request) -> Response:
+        return await answer(request, None)
+
+    async def counts(request: Request) -> Response:
+        return await answer(request, "counts")
 
     async def failed(_request: Request, error: Exception) -> Response:
         *_, where = traceback.extract_tb(error.__traceback__)
@@ -68,7 +74,11 @@ def new_app(queries: PendingQueries, rules: RequestRules, say: Callable[[str], N
         return Response(error_document("internal", "a fault of the worker's own; its log says where"), 500, media_type=_JSON)
 
     app = Starlette(
-        routes=[Route("/api/search", search, methods=["POST"]), *(Route(path, _endpoint(page)) for path, page in pages.items())],
+        routes=[
+            Route("/api/search", search, methods=["POST"]),
+            Route("/api/counts", counts, methods=["POST"]),
+            *(Route(path, _endpoint(page)) for path, page in pages.items()),
+        ],
         middleware=[Middleware(_HostCheck)] if rules.checks_host else [],
         exception_handlers={HTTPException: _not_routed, HttpError: _refused, ClientDisconnect: _disconnected, Exception: failed},
     )

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 
 from worker.http.responses import BUSY_RETRY_S, OUTAGE_RETRY_S, HttpError, retry_after
-from worker.query import QueryReply, QueryRequest, Requester, error_reply
+from worker.query import Form, QueryReply, QueryRequest, Requester, error_reply
 
 TakeRequest = Callable[[QueryRequest], bool]
 """Puts a request into the query lane, never blocks; False if it cannot be taken now."""
@@ -51,10 +51,13 @@ class PendingQueries:
         self._open: set[_PendingReply] = set()
         self._is_stopped = False
 
-    async def reply_to(self, value: bytes) -> QueryReply:
-        """Put a request (its body) into the lane and return its reply. Raises HttpError: too many open, not accepting, or timed out."""
+    async def reply_to(self, value: bytes, form: Form | None = None) -> QueryReply:
+        """Put a request (its body) into the lane and return its reply; `form` is what `as` must be, if the path says it.
+
+        Raises HttpError: too many open, not accepting, or timed out.
+        """
         pending = _PendingReply()
-        request = QueryRequest(value, Requester(pending.resolve, time.monotonic()))
+        request = QueryRequest(value, Requester(pending.resolve, time.monotonic()), form=form)
         with self._lock:
             if self._is_stopped:
                 raise _not_accepting()

@@ -9,7 +9,8 @@ Theory of operation
    forgotten. The store step that got the row acknowledged writes those chunks in the same turn.
 4. `fail` remembers the template as rejected (bounded) and hands back its parked chunks, for each to be rejected.
 5. A template is known no longer than its row lives. Another collection under the same name ends the process (`sinks.sink`), and what
-   was known with it.
+   was known with it. Rows that go in another way are noticed by looking up a few known templates from time to time (`sample_known`):
+   one that is gone means that all are forgotten, and so written again when they are seen next.
 
 Not taken: waiting threads (a slow engine would block prepare), marks left by another process (they may lie after a restore).
 """
@@ -23,8 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from consumers.rejection import Rejection
-from worker.embedding.model.space import words_of
-from worker.indexing.known_templates import KnownTemplates
+from worker.indexing.known_templates import KnownTemplates, halves_of
 from worker.indexing.savings import Savings, merge_savings
 from worker.messages import Chunk, Source
 
@@ -76,18 +76,18 @@ class Flights:
         """Place each chunk, in order."""
         boarding = JoinResult([], [], [])
         templates = [chunk.template for chunk in chunks]
-        words = words_of(templates)
+        halves = halves_of(templates)
         keep_s = self._keep_s()
         with self._lock:
             self._known.keep_s = keep_s
             topics: dict[str, list[int]] = {}
-            for i, (chunk, tokens) in enumerate(zip(chunks, self._known.find_tokens(templates, words, self._clock()), strict=True)):
+            for i, (chunk, tokens) in enumerate(zip(chunks, self._known.find_tokens(templates, halves, self._clock()), strict=True)):
                 topic = chunk.receipt.record.topic
                 topics.setdefault(topic, []).append(i)
                 self._place(chunk, tokens, boarding, self._of(topic))
             for topic, places in topics.items():
                 self._of(topic).chunks += len(places)
-                self._of(topic).distinct.add_digests(words[np.array(places)])
+                self._of(topic).distinct.add_digests(halves[np.array(places)])
         return boarding
 
     def land(self, landings: Iterable[Completed]) -> list[Chunk]:
@@ -114,6 +114,17 @@ class Flights:
                 savings.rejected += 1
                 savings.collapsed -= min(i, 1)
             return parked
+
+    def sample_known(self, most: int) -> list[str]:
+        """Return at most `most` templates that are known now, others each time until all have had their turn."""
+        with self._lock:
+            self._known.keep_s = self._keep_s()
+            return self._known.sample(most, self._clock())
+
+    def forget_all(self) -> None:
+        """Know no template any more; what is in flight stays so, and what failed stays rejected."""
+        with self._lock:
+            self._known.forget_all()
 
     def savings(self) -> dict[str, Savings]:
         """Return what was saved so far, by topic."""

@@ -25,10 +25,10 @@ class HyperLogLog:
         self._longest = np.zeros(_REGISTERS, np.uint8)
         """uint8[registers]: the longest run of leading zeros seen by each register, plus one."""
 
-    def add_digests(self, words: NDArray[np.uint64]) -> None:
-        """Count digests, uint64[n, 2] as returned by `worker.embedding.model.space.words_of`."""
-        register = (words[:, 0] >> np.uint64(_REST_BITS)).astype(np.intp)
-        rest = words[:, 0] & np.uint64((1 << _REST_BITS) - 1)
+    def add_digests(self, halves: NDArray[np.uint64]) -> None:
+        """Count digests, uint64[n, 2] as returned by `worker.indexing.known_templates.halves_of`."""
+        register = (halves[:, 0] >> np.uint64(_REST_BITS)).astype(np.intp)
+        rest = halves[:, 0] & np.uint64((1 << _REST_BITS) - 1)
         run = _REST_BITS + 1 - np.frexp(rest.astype(np.float64))[1]  # exact: 50 bits fit into a float64
         np.maximum.at(self._longest, register, run.astype(np.uint8))
 

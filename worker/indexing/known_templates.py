@@ -1,9 +1,9 @@
 """Templates whose rows this process has seen acknowledged, at 28 bytes each.
 
 Flights look up a list of templates at a time, under their own lock. A template that is missing here costs one cache lookup; one that is
-found skips embedding and storing, so a false hit must be impossible: both halves of the digest are compared.
+found skips embedding and storing, so a false hit must be impossible: both halves of the id are compared.
 
-Recent templates are in a dict. When it is full they are merged into sorted columns, which are searched by the first half of the digest.
+Recent templates are in a dict. When it is full they are merged into sorted columns, which are searched by the first half of the id.
 A dict of all templates would take 180 bytes each.
 """
 
@@ -14,13 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.embedding.model.space import words_of
-
 _RECENT = 4096
 _RECENT_SHARE = 64
 """The dict holds at most `_RECENT` templates, or 1/`_RECENT_SHARE` of all if that is more. A merge copies every column once (0.2 s at
 five million templates)."""
 _NS = 1_000_000_000
+
+
+def halves_of(templates: Sequence[str]) -> NDArray[np.uint64]:
+    """Return ids of 32 hex digits as numbers: uint64[n, 2], first and second half."""
+    return np.frombuffer(bytes.fromhex("".join(templates)), dtype=">u8").astype(np.uint64).reshape(-1, 2)
 
 
 class _Recent(NamedTuple):
@@ -32,21 +35,25 @@ class _Columns(NamedTuple):
     """Templates sorted by `high`; row i of every column belongs to template i."""
 
     high: NDArray[np.uint64]
-    """The first half of the digest."""
+    """The first half of the id."""
     low: NDArray[np.uint64]
     added_ns: NDArray[np.int64]
     """On the caller's clock; unique, so that the oldest n are defined."""
     tokens: NDArray[np.uint32]
 
+    def template(self, row: int) -> str:
+        """Return the id of one template."""
+        return f"{int(self.high[row]):016x}{int(self.low[row]):016x}"
+
     def select(self, keep: NDArray[np.bool_]) -> "_Columns":
         return _Columns._make(column[keep] for column in self)
 
-    def locate(self, words: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """Return for each digest of uint64[n, 2] its row, and whether it is there at all."""
+    def locate(self, halves: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """Return for each id of uint64[n, 2] its row, and whether it is there at all."""
         if not len(self.high):
-            return np.zeros(len(words), np.intp), np.zeros(len(words), np.bool_)
-        at = np.minimum(np.searchsorted(self.high, words[:, 0]), len(self.high) - 1)
-        return at, (self.high[at] == words[:, 0]) & (self.low[at] == words[:, 1])
+            return np.zeros(len(halves), np.intp), np.zeros(len(halves), np.bool_)
+        at = np.minimum(np.searchsorted(self.high, halves[:, 0]), len(self.high) - 1)
+        return at, (self.high[at] == halves[:, 0]) & (self.low[at] == halves[:, 1])
 
 
 def _empty() -> _Columns:
@@ -65,6 +72,7 @@ class KnownTemplates:
         self._recent: dict[str, _Recent] = {}
         self._columns = _empty()
         self._last_ns = 0
+        self._next_sample = 0
 
     def add_template(self, template: str, tokens: int, now_s: float) -> None:
         """Add a template (32 hex digits), or renew it; `tokens` is the length of the model's input for it."""
@@ -73,10 +81,10 @@ class KnownTemplates:
         self._last_ns = max(int(now_s * _NS), self._last_ns + 1)
         self._recent[template] = _Recent(tokens, self._last_ns)
 
-    def find_tokens(self, templates: Sequence[str], words: NDArray[np.uint64], now_s: float) -> list[int]:
-        """Return the tokens of each template, -1 if it is not known; `words` is `words_of(templates)`."""
+    def find_tokens(self, templates: Sequence[str], halves: NDArray[np.uint64], now_s: float) -> list[int]:
+        """Return the tokens of each template, -1 if it is not known; `halves` is `halves_of(templates)`."""
         oldest_ns = self._oldest_ns(now_s)
-        at, there = self._columns.locate(words)
+        at, there = self._columns.locate(halves)
         found = np.full(len(templates), -1, np.int64)
         if there.any():
             there &= self._columns.added_ns[at] >= oldest_ns
@@ -88,6 +96,20 @@ class KnownTemplates:
                 tokens[i] = recent.tokens if recent.added_ns >= oldest_ns else -1
         return tokens
 
+    def sample(self, most: int, now_s: float) -> list[str]:
+        """Return at most `most` known templates; calls in a row go round all of them."""
+        oldest_ns = self._oldest_ns(now_s)
+        recent = [template for template, one in self._recent.items() if one.added_ns >= oldest_ns]
+        rows = np.flatnonzero(self._columns.added_ns >= oldest_ns)
+        count = len(recent) + len(rows)
+        places = [(self._next_sample + n) % count for n in range(min(most, count))]
+        self._next_sample += len(places)
+        return [recent[place] if place < len(recent) else self._columns.template(int(rows[place - len(recent)])) for place in places]
+
+    def forget_all(self) -> None:
+        """Know no template any more."""
+        self._recent, self._columns = {}, _empty()
+
     def _most_recent(self, in_columns: int) -> int:
         return min(max(self._most // 8, 1), max(_RECENT, in_columns // _RECENT_SHARE))
 
@@ -96,13 +118,13 @@ class KnownTemplates:
 
     def _merge_recent(self, now_s: float) -> None:
         """Move the dict into the columns; drop what is older than `keep_s`, then the oldest beyond `most`."""
-        words = words_of(list(self._recent))
+        halves = halves_of(list(self._recent))
         added = np.array([recent.added_ns for recent in self._recent.values()], np.int64)
         tokens = np.array([recent.tokens for recent in self._recent.values()], np.uint32)
         self._recent = {}
-        order = np.argsort(words[:, 0], kind="stable")
-        fresh = _Columns(words[order, 0], words[order, 1], added[order], tokens[order])
-        at, there = self._columns.locate(words)
+        order = np.argsort(halves[:, 0], kind="stable")
+        fresh = _Columns(halves[order, 0], halves[order, 1], added[order], tokens[order])
+        at, there = self._columns.locate(halves)
         keep = self._columns.added_ns >= self._oldest_ns(now_s)
         keep[at[there]] = False  # added again since
         old = self._columns.select(keep)

@@ -1,7 +1,8 @@
 """The prepare step: records become chunks, and every chunk goes the shortest way to the index.
 
-Two threads run it for logs. In this order, for a list at a time: decode, redact, chunk and mask, digest, then *known* (straight to
-store), *in flight* (parked), *found* in a cache or in the index (to store with its vector) or, last, sent to the engine.
+One thread runs it for logs. In this order, for a list at a time: read back what earlier runs have stored of these records, decode, redact,
+chunk and mask; then a line is *stored already* (settled at once), or its template is *known* (straight to store), *in flight* (parked),
+*found* in a cache or in the index (to store with its vector) or, last, sent to the engine.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +19,8 @@ from worker.embedding.model.space import Digester
 from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.dead_letter_reasons import TOO_MANY_CHUNKS
 from worker.indexing.flights import Completed, Flights
-from worker.indexing.pieces import ENTRY_BYTES, SplitEntry, held_bytes, split_entries
+from worker.indexing.pieces import ENTRY_BYTES, SplitEntry, held_bytes, lines_of_entry, split_entries
+from worker.indexing.resume import Resume
 from worker.messages import Chunk, EmbeddedChunk, EncodedChunk, StoreItem
 from worker.runtime.lane import Outlet
 from worker.runtime.limits import TopicFaultLimits
@@ -44,7 +46,7 @@ class Outlets:
 class Prepare:
     """Every receipt it is given is dropped, refused, or expects exactly the pieces that were sent on.
 
-    Thread: one; each prepare thread has its own, with its own decoder, chunker and tokenizer.
+    Thread: one; so is what it owns: resume, decoder, chunker and tokenizer.
     """
 
     def __init__(  # noqa: PLR0913 - a step's whole world, handed in by name
@@ -57,6 +59,7 @@ class Prepare:
         tokenizer: Tokenizer,
         digester: Digester,
         document_prefix: str,
+        resume: Resume,
         flights: Flights,
         levels: Levels,
         rewrite_found: Callable[[], bool],
@@ -76,6 +79,7 @@ class Prepare:
         self._tokenizer = tokenizer
         self._digester = digester
         self._prefix = document_prefix
+        self._resume = resume
         self._flights = flights
         self._levels = levels
         self._rewrite_found = rewrite_found
@@ -86,6 +90,8 @@ class Prepare:
 
     def step(self, receipts: Sequence[Receipt]) -> None:
         """Work a list of records, in groups that bound the decoded bytes. Raises LimitReached."""
+        if not self._resume.look_back(receipts):
+            return
         group: list[tuple[Receipt, Decoded]] = []
         group_bytes = 0
         for receipt in receipts:
@@ -130,7 +136,7 @@ class Prepare:
     def _chunk(self, group: Sequence[tuple[Receipt, Decoded]]) -> list[Chunk]:
         """Redact and split, then see to one record after the other, so that faults in a row are counted as they came."""
         entries = [entry for _, decoded in group if isinstance(decoded, list) for entry in decoded]
-        split = iter(split_entries(entries, redactor=self._redactor, chunker=self._chunker, digester=self._digester))
+        split = iter(split_entries(entries, redactor=self._redactor, chunker=self._chunker))
         chunks: list[Chunk] = []
         for receipt, decoded in group:
             if isinstance(decoded, Rejection):
@@ -142,16 +148,26 @@ class Prepare:
         return chunks
 
     def _expect(self, receipt: Receipt, entries: Sequence[SplitEntry]) -> list[Chunk]:
-        """Tell a receipt how many pieces there are, then reject its entries of too many chunks; returns the chunks of the others."""
+        """Tell a receipt how many pieces there are, reject its entries of too many chunks and pass over those that are stored already.
+
+        Returns the chunks of the others.
+        """
         chunks: list[Chunk] = []
         too_long: list[LogEntry] = []
         held = 0
+        stored = self._resume.stored_entries(receipt)
         for entry, pieces in entries:
+            if stored is not None and pieces and stored.holds(lines_of_entry(entry, pieces)):
+                self._resume.tally.skipped_lines += len(pieces)
+                continue
             held += held_bytes(entry, pieces, dim=self._digester.dim)
             if not pieces:
                 too_long.append(entry)
             chunks += [Chunk(receipt, entry, *piece) for piece in pieces]
-        receipt.expect(len(chunks) + len(too_long), decoded_bytes=held)
+        expected = len(chunks) + len(too_long)
+        receipt.expect(max(expected, 1), decoded_bytes=held)
+        if not expected:
+            receipt.settle()
         for entry in too_long:
             receipt.reject(entry.sub, 0, TOO_MANY_CHUNKS)
         if not too_long:
@@ -161,7 +177,8 @@ class Prepare:
     def _take_off(self, mine: Sequence[Chunk]) -> None:
         """Finish what is cached or stored already; the rest goes to the engine."""
         encoded = self._tokenizer.encode([self._prefix + chunk.masked for chunk in mine])
-        vectors = self._levels.find(chunk.template for chunk in mine)
+        keys = {chunk.template: self._digester.digest(chunk.masked) for chunk in mine}
+        vectors = self._levels.find(keys)
         rewrite_found = self._rewrite_found()
         landings: list[Completed] = []
         cached: list[EmbeddedChunk] = []
@@ -170,11 +187,11 @@ class Prepare:
             ids = encoded.text(i)
             found = vectors.get(chunk.template)
             if found is None:
-                to_embed.append(EncodedChunk(chunk.template, chunk.masked, ids))
+                to_embed.append(EncodedChunk(chunk.template, keys[chunk.template], chunk.masked, ids))
             elif found.source == "index" and not rewrite_found:
                 landings.append(Completed(chunk.template, len(ids), found.source))
             else:
-                cached.append(EmbeddedChunk(chunk.template, chunk.masked, found.vector, len(ids), found.source))
+                cached.append(EmbeddedChunk(chunk.template, keys[chunk.template], chunk.masked, found.vector, len(ids), found.source))
         self._outlets.store.put(cached)
         self._outlets.embed.put(to_embed)
         if landings:

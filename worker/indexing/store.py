@@ -1,209 +1,192 @@
-"""The store step: templates first, then the lines that point to them; only an acknowledged row settles a receipt.
+"""The store step: templates first, then the lines that point to them, by the thousand; only an acknowledged block settles a receipt.
 
-While the sink is busy (away, slow, refusing access) the rows are held and tried again, for ever unless the service stops:
-receipts stay open, so intake slows by itself. A row that the sink refuses alone becomes a dead letter; too many of them in a row stop
-the service.
+Theory of operation
+1. A template is written at once. When it is acknowledged its flight lands, and the lines that waited for it are written like known ones.
+2. Lines wait in the builder of their run until a block is full or the oldest of them has waited for `index.flush_s`. With many active
+   partitions they wait longer, so that a worker never writes more than about `_BLOCKS_PER_S` small blocks a second.
+3. Nothing waits that the intake waits for: when the ledger has no room and nothing else is on its way here, every builder is emptied.
+4. Lines of an assignment that has ended are dropped when they are taken and when they wait; their receipts move no offset.
+
+A row that the sink refuses alone becomes a dead letter; too many of them in a row stop the service.
 """
 
-import threading
-import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from itertools import count
-from typing import Literal, TypeVar
+from functools import partial
 
-import numpy as np
-
-from consumers.decode.decoder import LogEntry
+from consumers.ledger import Ledger
 from consumers.rejection import Rejection
-from sinks.row import LEVEL_BYTES, SERVICE_BYTES, LineRow, TemplateRow, row_id
-from sinks.sink import Sink, SinkBusy, SinkRejected
+from sinks.build import build
+from sinks.row import TemplateRow
+from sinks.sink import Sink, SinkRejected
+from worker.indexing.block_writer import BlockWriter, PatientWrites
+from worker.indexing.columns import lines_of_chunks
 from worker.indexing.dead_letter_reasons import refused_by_sink
 from worker.indexing.flights import Completed, Flights
-from worker.indexing.pieces import TemplatedPiece
+from worker.indexing.runs import Assignment, Run, Runs, Sealed
+from worker.indexing.store_tally import StoreTally
+from worker.indexing.upkeep import Upkeep
 from worker.messages import Chunk, EmbeddedChunk, StoreItem
-from worker.runtime.histogram import LONG_SECONDS, Histogram
+from worker.runtime.lane import Lane
 from worker.runtime.limits import FaultLimit
-from worker.runtime.retry import BACK_OFF_S, SinkRetry
-from worker.runtime.stage import Abandoned
+from worker.runtime.stage import Meter
 
-__all__ = ["BACK_OFF_S", "Store", "StoreTally", "line_row"]
-
-Row = TypeVar("Row", LineRow, TemplateRow)
-Kind = Literal["lines", "templates"]
-
-
-@dataclass(slots=True)
-class StoreTally:
-    """Counters that only grow; several store threads add to them, anyone reads them.
-
-    Thread: any.
-    """
-
-    lines: int = 0
-    templates: int = 0
-    seconds: float = 0.0
-    """Inside the sink."""
-    writes: dict[Kind, Histogram] = field(default_factory=lambda: {"lines": Histogram(), "templates": Histogram()})
-    """Seconds of each write that was taken."""
-    errors: Counter[str] = field(default_factory=Counter)
-    """Writes that were not: `busy` or `rejected`."""
-    searchable: Histogram = field(default_factory=lambda: Histogram(LONG_SECONDS))
-    """Seconds from a line's Kafka timestamp until it was acknowledged."""
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
-
-    def add(self, *, lines: int = 0, templates: int = 0, seconds: float = 0.0) -> None:
-        """Add to the counters."""
-        with self._lock:
-            self.lines += lines
-            self.templates += templates
-            self.seconds += seconds
-
-    def failed(self, kind: str) -> None:
-        """Count a write that was not taken."""
-        with self._lock:
-            self.errors[kind] += 1
+MOST_FLUSH_S = 5.0
+"""A line waits no longer, whatever the number of partitions: a revocation waits for open records, too."""
+_BLOCKS_PER_S = 400
+_STEP_LINES = 8_000
+_WAKE_S = 0.1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Store:
-    """A line settles only when its row *and* its template are acknowledged; one refusal too many is nobody's dead letter.
+    """A line settles only when its block *and* its template are acknowledged; one refusal too many is nobody's dead letter.
 
     Thread: any of the store threads.
     """
 
-    sink: Sink
-    flights: Flights
-    say: Callable[[str], None]
-    pause: Callable[[float], bool]
-    """Waits so many seconds; True when the service stops hard."""
-    clock: Callable[[], float]
-    wall_ms: Callable[[], float] = lambda: time.time() * 1000
-    """Milliseconds since 1970."""
-    most_refused: int
-    """So many lines, or templates, may be refused in a row: among those sent to the sink, in any batches."""
-    fail_point: Callable[[str], None] = lambda _point: None
-    tally: StoreTally = field(default_factory=StoreTally)
-    retry: SinkRetry = field(init=False)
-    _refused_lines: FaultLimit = field(init=False)
-    _refused_templates: FaultLimit = field(init=False)
-    """A limit of their own: templates that are stored say nothing about lines."""
+    def __init__(  # noqa: PLR0913 - a step's whole world, handed in by name
+        self,
+        *,
+        sink: Sink,
+        flights: Flights,
+        runs: Runs,
+        ledger: Ledger,
+        masks: str,
+        say: Callable[[str], None],
+        pause: Callable[[float], bool],
+        clock: Callable[[], float],
+        wall_ms: Callable[[], float],
+        flush_s: float,
+        most_refused: int,
+        fail_point: Callable[[str], None] = lambda _point: None,
+    ) -> None:
+        """`masks`: version of the masks. `pause` waits so many seconds; True when the service stops hard.
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "retry", SinkRetry(say=self.say))
-        for kind in ("lines", "templates"):
-            object.__setattr__(self, f"_refused_{kind}", FaultLimit(f"{kind} that the sink refuses", most=self.most_refused))
+        `most_refused`: so many lines, or templates, may be refused in a row: among those sent to the sink, in any batches.
+        """
+        self.tally = StoreTally()
+        self.runs = runs
+        self.writes = PatientWrites(say=say, pause=pause, clock=clock, tally=self.tally)
+        self.upkeep = Upkeep(
+            sink=sink, flights=flights, runs=runs, writes=self.writes, masks=masks, wall_ms=wall_ms, say=say, fail_point=fail_point
+        )
+        self._sink = sink
+        self._flights = flights
+        self._ledger = ledger
+        self._masks = masks
+        self._clock = clock
+        self._wall_ms = wall_ms
+        self._flush_s = flush_s
+        self._fail_point = fail_point
+        self._refused_templates = FaultLimit("templates that the sink refuses", most=most_refused)
+        self._blocks = BlockWriter(
+            sink=sink,
+            runs=runs,
+            writes=self.writes,
+            masks=masks,
+            refused=FaultLimit("lines that the sink refuses", most=most_refused),
+            wall_ms=wall_ms,
+            fail_point=fail_point,
+        )
+
+    def body(self, lane: Lane[StoreItem], meter: Meter) -> None:
+        """Empty the lane until it is closed and empty, then write what waits. Raises as `step` does."""
+        wake_s = min(_WAKE_S, max(self._flush_s / 5, 0.005))
+        while (taken := lane.take(_STEP_LINES, timeout_s=wake_s)) is not None:
+            started_s = self._clock()
+            if taken:
+                self.step(taken)
+            self.flush(is_idle=not taken)
+            self.upkeep.turn()
+            meter.add(self._clock() - started_s)
+        if not lane.is_abandoned:
+            self.flush(everything=True)
 
     def step(self, items: Sequence[StoreItem]) -> None:
-        """Write a list of templates and lines. Raises Abandoned, LimitReached, and the sink's own SinkBroken."""
+        """Write the templates of a list, and let its lines wait for their blocks. Raises Abandoned, LimitReached, SinkBroken."""
         chunks = [item for item in items if isinstance(item, Chunk)]
         embedded = [item for item in items if isinstance(item, EmbeddedChunk)]
         if embedded:
             chunks += self._store_templates(embedded)
-        alive: list[Chunk] = []
+        by_assignment: dict[Assignment, list[Chunk]] = defaultdict(list)
         for chunk in chunks:
-            if chunk.receipt.is_alive:
-                alive.append(chunk)
-            else:
-                chunk.receipt.settle()  # moves no offset: the partition's new owner writes this line
-        if alive:
-            self._store_lines(alive)
+            by_assignment[chunk.receipt.assignment].append(chunk)
+        for assignment, mine in by_assignment.items():
+            run = self.runs.of(assignment) if assignment.alive else None
+            if run is None or not run.add(lines_of_chunks(mine), [chunk.receipt for chunk in mine], self._clock()):
+                for chunk in mine:
+                    chunk.receipt.settle()  # moves no offset: the partition's new owner writes this line
+
+    def flush(self, *, is_idle: bool = False, everything: bool = False) -> None:
+        """Write the blocks that are full or due, or everything that waits. `is_idle`: nothing came for a while. Raises as `step` does."""
+        for receipt in self.runs.drop_ended():
+            receipt.settle()
+        waiting = [run for run in self.runs.all() if run.waiting_lines]
+        if not waiting:
+            return
+        now_s = self._clock()
+        flush_s = min(max(self._flush_s, len(waiting) / _BLOCKS_PER_S), MOST_FLUSH_S)
+        everything = everything or self._is_waited_for(sum(run.waiting_lines for run in waiting), is_idle=is_idle)
+        sealed = [one for run in waiting for one in self._close(run, now_s, flush_s=flush_s, everything=everything)]
+        if sealed:
+            self._fail_point("closed")
+            self._blocks.write(sealed)
+
+    @property
+    def waiting_lines(self) -> int:
+        """How many lines wait for their block."""
+        return sum(run.waiting_lines for run in self.runs.all())
+
+    def _is_waited_for(self, waiting_lines: int, *, is_idle: bool) -> bool:
+        """Whether the intake can only go on when what waits here is written."""
+        if not self._ledger.has_decoded_room():
+            return True
+        return not self._ledger.has_room() and (is_idle or waiting_lines >= self._ledger.open_records)
+
+    def _close(self, run: Run, now_s: float, *, flush_s: float, everything: bool) -> list[Sealed]:
+        """Number and build the blocks of a run that are full or due."""
+        self.runs.writes_begin(run.place)  # before the look whether it has ended: see the fifth rule of `worker.indexing.runs`
+        sealed: list[Sealed] = []
+        if run.assignment.alive:
+            for lines, receipts in run.take(now_s, flush_s=flush_s, everything=everything):
+                built = build(lines, masks=self._masks, written_ms=int(self._wall_ms()), bounds=self.runs.bounds)
+                sealed += run.seal(lines, built, receipts)
+        self.runs.writes_begin(run.place, len(sealed))
+        self.runs.writes_end([run.place])
+        return sealed
 
     def _store_templates(self, embedded: Sequence[EmbeddedChunk]) -> list[Chunk]:
         rows = [TemplateRow(chunk.template, chunk.vector, chunk.masked) for chunk in embedded]
-        self.fail_point("before_templates")
-        refused = self._write("templates", rows, self.sink.upsert_templates, self._refused_templates)
-        self.fail_point("after_templates")
+        self._fail_point("before_templates")
+        refused = self._write_templates(rows)
+        self._fail_point("after_templates")
         self.tally.add(templates=len(rows) - len(refused))
         for template, rejection in refused.items():
-            for parked in self.flights.fail(template, rejection):
+            for parked in self._flights.fail(template, rejection):
                 parked.receipt.reject(parked.entry.sub, parked.chunk, rejection)
         landed = [Completed(c.template, c.tokens, c.source) for c in embedded if c.template not in refused]
-        freed = self.flights.land(landed)
-        self.fail_point("landed")
+        freed = self._flights.land(landed)
+        self._fail_point("landed")
         return freed
 
-    def _store_lines(self, chunks: Sequence[Chunk]) -> None:
-        rows = [line_row(chunk.entry, chunk) for chunk in chunks]
-        self.fail_point("before_upsert")
-        refused = self._write("lines", rows, self.sink.upsert_lines, self._refused_lines)
-        self.fail_point("after_upsert")
-        self.tally.add(lines=len(rows) - len(refused))
-        self._note_ages(chunks)
-        for chunk, row in zip(chunks, rows, strict=True):
-            rejection = refused.get(row.id)
-            if rejection is None:
-                chunk.receipt.settle()
-            else:
-                chunk.receipt.reject(chunk.entry.sub, chunk.chunk, rejection)
+    def _upsert(self, rows: Sequence[TemplateRow], _again: bool) -> None:  # noqa: FBT001 - as `PatientWrites` calls it
+        self._sink.upsert_templates(rows)
 
-    def _note_ages(self, chunks: Sequence[Chunk]) -> None:
-        """Note how old the lines are; a clock that is behind the producer's gives none below nought."""
-        times_ms = np.array([chunk.entry.time_ms for chunk in chunks], dtype=np.float64)
-        self.tally.searchable.add_many(np.maximum(self.wall_ms() - times_ms[times_ms > 0], 0.0) / 1000)
-
-    def _write(self, kind: Kind, rows: Sequence[Row], upsert: Callable[[Sequence[Row]], None], limit: FaultLimit) -> dict[str, Rejection]:
-        """Write all rows, in their order; return those that the sink refuses alone, by key.
-
-        At the limit nothing of these rows is settled and none is blamed: they are read again, under other settings.
-        """
+    def _write_templates(self, rows: Sequence[TemplateRow]) -> dict[str, Rejection]:
+        """Write all rows; return those that the sink refuses alone, by id. At the limit none is blamed: they are read again."""
         refused: dict[str, Rejection] = {}
-        todo: list[Sequence[Row]] = [rows]
+        todo: list[Sequence[TemplateRow]] = [rows]
         while todo:
             part = todo.pop()
             try:
-                self._write_patiently(kind, part, upsert)
+                self.writes.write("templates", len(part), partial(self._upsert, part))
             except SinkRejected as error:
-                self.tally.failed("rejected")
                 if len(part) == 1:
-                    refused[part[0][0]] = refused_by_sink(error)
-                    limit.fault(str(error))
+                    refused[part[0].template] = refused_by_sink(error)
+                    self._refused_templates.fault(str(error))
                 else:
                     middle = len(part) // 2
                     todo += [part[middle:], part[:middle]]
             else:
-                limit.good()
+                self._refused_templates.good()
         return refused
-
-    def _write_patiently(self, kind: Kind, rows: Sequence[Row], upsert: Callable[[Sequence[Row]], None]) -> None:
-        for attempt in count():
-            started_s = self.clock()
-            try:
-                upsert(rows)
-            except SinkBusy as error:
-                self.tally.failed("busy")
-                self.retry.refused(str(error), len(rows), self.clock())
-                if self.pause(self.retry.pause_s(attempt)):
-                    raise Abandoned from error
-            else:
-                seconds = self.clock() - started_s
-                self.tally.add(seconds=seconds)
-                self.tally.writes[kind].add(seconds)
-                if attempt:
-                    self.retry.taken(self.clock())
-                return
-
-
-def line_row(entry: LogEntry, chunk: Chunk | TemplatedPiece) -> LineRow:
-    """Make the row of one piece of an entry."""
-    record = entry.record
-    return LineRow(
-        row_id(record.topic, record.epoch, record.partition, record.offset, entry.sub, chunk.chunk),
-        chunk.template,
-        chunk.text,
-        entry.time_ms,
-        _clip(entry.service, SERVICE_BYTES),
-        _clip(entry.level, LEVEL_BYTES),
-        record.topic,
-        record.partition,
-        record.offset,
-        entry.sub,
-        chunk.chunk,
-        chunk.chunks,
-    )
-
-
-def _clip(text: str, most_bytes: int) -> str:
-    """Cut a label to its column; a label is for filtering, so a cut one is better than a dead letter."""
-    return text if len(text) * 4 <= most_bytes else text.encode("utf-8", "replace")[:most_bytes].decode("utf-8", "ignore")

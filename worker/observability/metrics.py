@@ -123,8 +123,32 @@ STAGE_BUSY_TOTAL = Metric(
     "vectail_stage_busy_seconds_total", "counter", "Time spent in a stage's step, summed over its threads.", ("stage",)
 )
 
-SINK_SECONDS = Metric("vectail_sink_seconds", "histogram", "Time of a successful write to the index: templates or lines.", ("op",))
-SINK_ROWS_TOTAL = Metric("vectail_sink_rows_total", "counter", "Rows that the index acknowledged: templates or lines.", ("op",))
+SINK_SECONDS = Metric(
+    "vectail_sink_seconds",
+    "histogram",
+    "Time of a successful write to the index: templates, blocks of new lines, merged blocks, or deleted ones.",
+    ("op",),
+)
+SINK_LINES_TOTAL = Metric("vectail_sink_lines_total", "counter", "Lines, and chunks of long lines, in blocks that the index acknowledged.")
+SINK_ROWS_TOTAL = Metric(
+    "vectail_sink_rows_total",
+    "counter",
+    "Rows that the index acknowledged: templates, blocks of new lines, merged blocks, and deleted ones that merged blocks replace.",
+    ("op",),
+)
+SINK_BYTES_TOTAL = Metric("vectail_sink_bytes_total", "counter", "Bytes of new blocks that the index acknowledged, encoded.")
+WAITING_LINES = Metric("vectail_waiting_lines", "gauge", "Lines that wait for others to be written with in one block.")
+UPKEEP_TOTAL = Metric(
+    "vectail_upkeep_seconds_total",
+    "counter",
+    "Time spent merging small blocks, deleting inner ones, and looking at those of earlier runs.",
+)
+SKIPPED_LINES_TOTAL = Metric(
+    "vectail_skipped_lines_total", "counter", "Lines, and chunks of long lines, that were read again and were in the index already."
+)
+RESUME_SECONDS_TOTAL = Metric(
+    "vectail_resume_seconds_total", "counter", "Time spent reading back what is in the index of partitions that were just assigned."
+)
 SINK_ERRORS_TOTAL = Metric("vectail_sink_errors_total", "counter", "Failed writes: busy (held and tried again) or rejected.", ("class",))
 
 QUERY_SECONDS = Metric(

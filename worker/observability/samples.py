@@ -142,15 +142,14 @@ def _group(group: str, poller: Poller, ledger: Ledger, now_s: float) -> Iterator
 
 def _decoding(service: RunningService) -> Iterator[Sample]:
     pipeline = service.pipeline
-    decoders = pipeline.decoders
-    yield Sample(m.DECODE_TOTAL, sum(one.text_records for one in decoders), ("text",))
-    yield Sample(m.DECODE_TOTAL, sum(one.json_records for one in decoders), ("json",))
-    yield Sample(m.DECODE_TOTAL, sum(one.refused_records for one in decoders), ("none",))
-    yield Sample(m.INVALID_UTF8_TOTAL, sum(one.replaced_records for one in decoders))
+    decoder = pipeline.decoder
+    yield Sample(m.DECODE_TOTAL, decoder.text_records, ("text",))
+    yield Sample(m.DECODE_TOTAL, decoder.json_records, ("json",))
+    yield Sample(m.DECODE_TOTAL, decoder.refused_records, ("none",))
+    yield Sample(m.INVALID_UTF8_TOTAL, decoder.replaced_records)
     yield Sample(m.WITHOUT_HEADERS_TOTAL, service.log_source.records_without_headers + service.query_source.records_without_headers)
-    rules = sorted({rule for redactor in pipeline.redactors for rule in redactor.counts})
-    for rule in rules:
-        yield Sample(m.REDACTIONS_TOTAL, sum(redactor.counts[rule] for redactor in pipeline.redactors), (rule,))
+    for rule, count in sorted(pipeline.redactor.counts.items()):
+        yield Sample(m.REDACTIONS_TOTAL, count, (rule,))
     for stage, kinds in REJECTION_KINDS.items():
         for kind in kinds:
             yield Sample(m.DLQ_TOTAL, pipeline.dead_letters_delivered[stage, kind], (stage, kind))
@@ -206,13 +205,21 @@ def _stages(service: RunningService) -> Iterator[Sample]:
 
 
 def _sink(service: RunningService) -> Iterator[Sample]:
-    tally = service.pipeline.store.tally
-    for op, rows in (("lines", tally.lines), ("templates", tally.templates)):
-        yield Sample(m.SINK_ROWS_TOTAL, rows, (op,))
+    store, resume = service.pipeline.store, service.pipeline.resume.tally
+    tally = store.tally
+    yield Sample(m.SINK_LINES_TOTAL, tally.lines)
+    rows = {"templates": tally.templates, "blocks": tally.blocks, "merged": tally.merged, "deleted": tally.deleted}
+    for op, count in rows.items():
+        yield Sample(m.SINK_ROWS_TOTAL, count, (op,))
     for op, writes in tally.writes.items():
         yield Sample(m.SINK_SECONDS, writes.seen(), (op,))
     for kind in ("busy", "rejected"):
         yield Sample(m.SINK_ERRORS_TOTAL, tally.errors[kind], (kind,))
+    yield Sample(m.SINK_BYTES_TOTAL, tally.block_bytes)
+    yield Sample(m.WAITING_LINES, store.waiting_lines)
+    yield Sample(m.UPKEEP_TOTAL, tally.upkeep_seconds)
+    yield Sample(m.SKIPPED_LINES_TOTAL, resume.skipped_lines)
+    yield Sample(m.RESUME_SECONDS_TOTAL, resume.seconds)
 
 
 def _queries(service: RunningService) -> Iterator[Sample]:

@@ -1,8 +1,9 @@
 """The answer step: searches the index with a query's vector and words, and sends the reply.
 
-It runs on one thread, so no query may hold up the others: errors go out at once, then searches; listings, which read many lines, run
-one per turn; a query that finds the index busy is tried again in the next turn, beside newer ones. A query past its deadline is
-answered `expired` without a search. One that came as a Kafka record settles when its reply is delivered or can no longer be in time.
+It runs on one thread, so no query may hold up the others: errors go out at once, then searches for a few hits; heavy queries (many
+hits, listings, counts, neighbours) run one per turn, the shortest first, and none reads for longer than `LONGEST_S`; a query that finds
+the index busy is tried again in the next turn, beside newer ones. A query past its deadline is answered `expired` without a search. One
+that came as a Kafka record settles when its reply is delivered or can no longer be in time.
 """
 
 from collections import Counter, deque
@@ -12,14 +13,18 @@ from typing import Any
 
 import numpy as np
 
+from sinks.reading.reader import BlockReader
 from sinks.sink import Sink, SinkBusy, TemplateHit
 from worker.messages import Answerable, FailedQuery, ReadyQuery
 from worker.query import QueryReply, Requester, error_reply, is_late
+from worker.querying.around import lines_around
+from worker.querying.counts import counts_document, find_counts
+from worker.querying.dense import MOST_TEMPLATES
 from worker.querying.documents import bounded_json, shown_line
-from worker.querying.search.around import lines_around
-from worker.querying.search.dense import MOST_TEMPLATES
-from worker.querying.search.search import PreparedQuery, mode_of, search
-from worker.querying.search.templates import StopWhen, find_templates, templates_document
+from worker.querying.ranking import Index
+from worker.querying.search import Hit, PreparedQuery, mode_of, search
+from worker.querying.template_index import TemplateIndex
+from worker.querying.templates import find_templates, templates_document
 from worker.runtime.histogram import Histogram
 from worker.runtime.lane import Lane
 from worker.runtime.stage import Abandoned
@@ -33,8 +38,12 @@ _MOST_SLOW_FAILURES = 1
 """A query whose search took longer than `_SLOW_S` and failed is tried once more and then given up, since others wait meanwhile."""
 _SEND_SHARE, _SEND_S = 0.1, 0.5
 """A search ends before the deadline by this share of the query's time, but at most by this many seconds, so that the reply arrives."""
-COUNT_S = 3.0
-"""Longest count of the lines of one listing; other queries wait behind it."""
+LONGEST_S = 5.0
+"""How long one query may read; others wait behind it. What it has found by then is its answer."""
+FEW_HITS = 10
+"""A search for more is a heavy query."""
+_HEAD_START_S = {"around": 6.0, "lines": 4.0}
+"""By how much a heavy query is older in the queue than it is, so that shorter ones go first and none waits for ever; listings: 0."""
 PATIENCE_S = 30.0
 """How long a query without a deadline is worked on, from its arrival."""
 
@@ -73,13 +82,14 @@ class Answer:
     Thread: one, the answer thread; receipts settle on the delivery thread.
     """
 
-    def __init__(self, *, sink: Sink, clock: Callable[[], float], pause: Callable[[float], bool]) -> None:
-        """`pause` waits for some seconds and returns True when the service stops hard."""
+    def __init__(self, *, sink: Sink, reader: BlockReader, clock: Callable[[], float], pause: Callable[[float], bool]) -> None:
+        """`reader` reads `sink`; `pause` waits for some seconds and returns True when the service stops hard."""
         self.tally = AnswerTally()
         self._sink = sink
+        self._index = Index(sink, reader, TemplateIndex(sink, clock))
         self._clock = clock
         self._pause = pause
-        self._listings: deque[_OpenQuery] = deque()
+        self._heavy: list[_OpenQuery] = []
         self._retries: deque[_OpenQuery] = deque()
         """Queries that found the index busy."""
 
@@ -100,30 +110,31 @@ class Answer:
             self.turn(())
 
     def turn(self, answerables: Sequence[Answerable]) -> None:
-        """Send the errors, search for the rest, answer one listing, and retry what found the index busy. Raises as `body` does."""
+        """Send the errors, search for the rest, answer one heavy query, and retry what found the index busy. Raises as `body` does."""
         searches: list[_OpenQuery] = []
         for answerable in answerables:
             if isinstance(answerable, FailedQuery):
                 self._refuse(answerable)
-            elif _is_slow(answerable):
-                self._listings.append(_OpenQuery(answerable))
+            elif _is_heavy(answerable):
+                self._heavy.append(_OpenQuery(answerable))
             else:
                 searches.append(_OpenQuery(answerable))
-        is_idle = not searches and not self._listings
+        is_idle = not searches and not self._heavy
         retries = [self._retries.popleft() for _ in range(len(self._retries))]
         if is_idle and retries and self._pause(RETRY_S):
             raise Abandoned
         self._read_nearest(searches)
         for query in searches:
             self._answer(query)
-        if self._listings:
-            self._answer(self._listings.popleft())
+        if self._heavy:
+            self._heavy.sort(key=_queued_since_s)
+            self._answer(self._heavy.pop(0))
         for query in retries:
             self._answer(query)
 
     @property
     def _has_open(self) -> bool:
-        return bool(self._listings or self._retries)
+        return bool(self._heavy or self._retries)
 
     def _read_nearest(self, searches: Sequence[_OpenQuery]) -> None:
         """Read the nearest templates of several queries in one call; if the index is busy, each reads its own later."""
@@ -131,11 +142,11 @@ class Answer:
         together = [
             (query, query.ready.vector)
             for query in searches
-            if query.ready.vector is not None and query.ready.query.k <= MOST_TEMPLATES and not is_late(query.ready.requester, now_s)
+            if query.ready.vector is not None and not query.ready.query.filters.template and not is_late(query.ready.requester, now_s)
         ]
         if len(together) <= 1:
             return
-        is_deep = self._sink.has_bm25 and any(query.ready.query.mode != "dense" for query, _ in together)
+        is_deep = any(query.ready.query.mode != "dense" for query, _ in together)
         limit = MOST_TEMPLATES if is_deep else max(query.ready.query.k for query, _ in together)
         try:
             found = self._sink.nearest_templates(np.stack([vector for _, vector in together]), limit)
@@ -152,7 +163,7 @@ class Answer:
         if started_s >= give_up_s or query.slow_failures > _MOST_SLOW_FAILURES:
             self._give_up(query)
             return
-        stop_s = give_up_s - min((give_up_s - requester.taken_s) * _SEND_SHARE, _SEND_S)
+        stop_s = min(give_up_s - min((give_up_s - requester.taken_s) * _SEND_SHARE, _SEND_S), started_s + LONGEST_S)
         try:
             document = self._search(ready, query.near, stop_s)
         except SinkBusy as error:
@@ -183,16 +194,16 @@ class Answer:
 
         query = ready.query
         if query.around is not None:
-            around = lines_around(self._sink, query.around, deadline_passed)
+            around = lines_around(self._index.reader, query.around, deadline_passed)
             return {"hits": [shown_line(line) for line in around.lines], "complete": around.complete}
         prepared = PreparedQuery(query, ready.vector, ready.is_exact, near)
-        mode = {} if query.text is None else {"mode": mode_of(prepared, self._sink)}
+        mode = {} if query.text is None else {"mode": mode_of(prepared)}
         if query.form == "templates":
-            counted_s = self._clock() + COUNT_S
-            stop_when = StopWhen(counted=lambda: self._clock() >= counted_s or deadline_passed(), all=deadline_passed)
-            return templates_document(find_templates(self._sink, prepared, stop_when)) | mode
-        found = search(self._sink, prepared, deadline_passed=deadline_passed)
-        return {"hits": [{"score": round(hit.score, 6), **shown_line(hit.line)} for hit in found.hits], "complete": found.complete} | mode
+            return templates_document(find_templates(self._index, prepared, deadline_passed)) | mode
+        if query.form == "counts":
+            return counts_document(find_counts(self._index, prepared, deadline_passed)) | mode
+        found = search(self._index, prepared, deadline_passed=deadline_passed)
+        return {"hits": [_shown_hit(hit) for hit in found.hits], "complete": found.complete} | mode
 
     def _refuse(self, failed: FailedQuery) -> None:
         self._reply(failed.requester, error_reply(failed.code, failed.reason, field=failed.field))
@@ -202,5 +213,16 @@ class Answer:
         requester.reply(reply, deadline_s=requester.deadline_s)
 
 
-def _is_slow(ready: ReadyQuery) -> bool:
-    return ready.query.form == "templates" or ready.query.around is not None
+def _is_heavy(ready: ReadyQuery) -> bool:
+    query = ready.query
+    return query.form != "lines" or query.around is not None or query.k > FEW_HITS
+
+
+def _queued_since_s(query: _OpenQuery) -> float:
+    asked = query.ready.query
+    return query.ready.requester.taken_s - _HEAD_START_S.get("around" if asked.around is not None else asked.form, 0.0)
+
+
+def _shown_hit(hit: Hit) -> dict[str, Any]:
+    score = {} if hit.score is None else {"score": round(hit.score, 6)}
+    return score | shown_line(hit.line)

@@ -1,6 +1,6 @@
 """What a reply shows of a line, and how large a reply may be.
 
-The answer step builds its replies of these; errors are in `worker.query`, listings of templates in `worker.querying.search.templates`.
+The answer step builds its replies of these; errors are in `worker.query`, listings in `worker.querying.templates` and `counts`.
 """
 
 import json
@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from sinks.row import LineRow
+from sinks.line import Line
 
 MOST_REPLY_BYTES = 900_000
 """Below Kafka's default limit for a record (1 MB)."""
 
 
 def bounded_json(document: dict[str, Any]) -> bytes:
-    """Return a document as JSON of at most `MOST_REPLY_BYTES`: hits that do not fit are left out, and it says that it is not complete."""
+    """Return a document as JSON of at most `MOST_REPLY_BYTES`: what does not fit of its list is left out, and it says so."""
     value = _json(document)
     if len(value) <= MOST_REPLY_BYTES:
         return value
-    key = "hits" if "hits" in document else "templates"
-    sizes = np.cumsum([len(_json(hit)) + 2 for hit in document[key]])
+    key = next(name for name in ("hits", "templates", "counts") if name in document)
+    sizes = np.cumsum([len(_json(one)) + 2 for one in document[key]])
     room = MOST_REPLY_BYTES - (len(value) - int(sizes[-1]))
     return _json(document | {key: document[key][: int(np.searchsorted(sizes, room, side="right"))], "complete": False})
 
@@ -29,11 +29,12 @@ def _json(document: dict[str, Any]) -> bytes:
     return json.dumps(document, ensure_ascii=False).encode("utf-8")
 
 
-def shown_line(line: LineRow) -> dict[str, Any]:
+def shown_line(line: Line) -> dict[str, Any]:
     """Return a line as a reply shows it."""
-    return {
+    shown: dict[str, Any] = {
         "text": line.text,
         "template": line.template,
+        "template_text": line.template_text,
         "id": line.id,
         "topic": line.topic,
         "partition": line.partition,
@@ -42,6 +43,15 @@ def shown_line(line: LineRow) -> dict[str, Any]:
         "chunk": line.chunk,
         "chunks": line.chunks,
         "time": line.time,
+        "kafka_time": line.kafka_time,
         "service": line.service,
         "level": line.level,
     }
+    return shown if line.fields is None else shown | {"fields": _fields(line.fields)}
+
+
+def _fields(text: str) -> Any:  # noqa: ANN401 - whatever JSON they are
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

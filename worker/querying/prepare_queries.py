@@ -25,7 +25,7 @@ from worker.query import (
     parse_query,
 )
 from worker.querying.query_text import QueryEncoder
-from worker.querying.search.words import words_of
+from worker.querying.words import words_of
 from worker.runtime.lane import Lane
 
 
@@ -56,7 +56,6 @@ class PrepareQueries:
         *,
         encoder: QueryEncoder,
         reply_topics: Collection[str],
-        has_bm25: Callable[[], bool],
         cache: VectorCache,
         embed: Lane[EncodedChunk | EncodedQuery],
         answer: Lane[Answerable],
@@ -65,11 +64,10 @@ class PrepareQueries:
         wall_ms: Callable[[], float],
         say: Callable[[str], None],
     ) -> None:
-        """`has_bm25` says whether the index can be searched by words; `wall_ms` gives milliseconds since 1970."""
+        """`wall_ms` gives milliseconds since 1970."""
         self.tally = QueryTally()
         self._encoder = encoder
         self._reply_topics = reply_topics
-        self._has_bm25 = has_bm25
         self._cache = cache
         self._embed = embed
         self._answer = answer
@@ -119,8 +117,7 @@ class PrepareQueries:
         """Return the valid query and its requester with the deadline; an empty list if it is answered with an error."""
         requester = request.requester
         try:
-            query = parse_query(request.value)
-            self._check_mode(query)
+            query = parse_query(request.value, request.form)
         except BadQuery as error:
             self._answer.put([FailedQuery(requester, "bad_query", error.field, error.reason)])
             return []
@@ -130,10 +127,6 @@ class PrepareQueries:
             self._answer.put([FailedQuery(requester, "expired", "deadline_ms", "the deadline had passed when the query arrived")])
             return []
         return [(requester, query)]
-
-    def _check_mode(self, query: Query) -> None:
-        if query.mode in ("bm25", "hybrid") and not self._has_bm25():
-            raise BadQuery("mode", f"the index has no column for full-text search (milvus.bm25), {query.mode} needs one")
 
     def _send_on(self, valid: Sequence[tuple[Requester, Query]]) -> None:
         """Send each query to the embed stage, or straight to the answer stage if it needs no vector or the cache has it.
@@ -150,7 +143,7 @@ class PrepareQueries:
         for (requester, query), text in zip(valid, texts, strict=True):
             is_exact = words_of(query.text or "").is_exact
             is_empty = text is not None and not any(character.isalpha() for character in text.masked)
-            by_words = query.mode == "bm25" or (query.mode != "dense" and (is_exact or is_empty) and self._has_bm25())
+            by_words = query.mode == "words" or (query.mode != "dense" and (is_exact or is_empty))
             if text is None or by_words or text.digest in found:
                 vector = None if text is None or by_words else found[text.digest]
                 ready.append(ReadyQuery(requester, query, vector, now_s - requester.taken_s, 0.0, is_exact))

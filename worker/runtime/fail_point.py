@@ -16,6 +16,7 @@ KILLED = 137
 
 POINTS: Final = (
     "polled",  # records have receipts; no stage has seen them
+    "resume_read",  # what is stored of a partition was read back; its run has not begun
     "decoded",  # records are split into chunks that their receipts expect; nothing is passed on
     "cache_read",  # all cache levels and the index have been asked
     "cache_written",  # vectors are in memory and queued for Redis
@@ -24,8 +25,13 @@ POINTS: Final = (
     "before_templates",
     "after_templates",  # acknowledged, not yet remembered as known
     "landed",  # templates are known; the lines that waited for them are not written
-    "before_upsert",  # of lines
-    "after_upsert",  # acknowledged, not settled
+    "closed",  # blocks have numbers; none is sent
+    "before_blocks",
+    "after_blocks",  # acknowledged, not settled
+    "before_merged",  # a merged block is about to be written
+    "after_merged",  # acknowledged; its sources are there too
+    "before_inner_delete",
+    "after_inner_delete",  # acknowledged, not forgotten
     "before_commit",
     "after_commit",  # accepted, not recorded
     "revoke",  # partitions are being revoked; nothing is committed for them yet

@@ -65,11 +65,14 @@ class Lane(Generic[T]):
                 self._ages.arrived(len(entries), self._clock())
             self._ready.notify()
 
-    def take(self, most: int, *, wait: bool = True) -> list[T] | None:
-        """Return up to `most` entries, urgent ones first; [] only without `wait` or after `wake`; None when closed and empty."""
+    def take(self, most: int, *, wait: bool = True, timeout_s: float | None = None) -> list[T] | None:
+        """Return up to `most` entries, urgent ones first; None when closed and empty.
+
+        [] only without `wait`, after `wake`, or when nothing has come for `timeout_s`.
+        """
         with self._ready:
-            while wait and not (self._urgent or self._usual or self._closed or self._woken):
-                self._ready.wait()
+            if wait:
+                self._ready.wait_for(lambda: self._urgent or self._usual or self._closed or self._woken, timeout_s)
             self._woken = False
             taken = [self._urgent.popleft() for _ in range(min(most, len(self._urgent)))]
             usual = min(most - len(taken), len(self._usual))

@@ -32,6 +32,11 @@ class SinkRetry:
     _is_logged: bool = False
     """Whether a line said that this outage began."""
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether some thread holds rows that the sink has refused."""
+        return self._began_s is not None
+
     def pause_s(self, attempt: int) -> float:
         """Return how long to wait after an attempt, the first one being 0."""
         longest_s = BACK_OFF_S[min(attempt, len(BACK_OFF_S) - 1)]

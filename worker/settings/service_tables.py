@@ -70,9 +70,10 @@ class StatusTable(Table):
 class LimitTable(Table):
     """How much may be in work at once, and when the worker stops."""
 
-    max_in_flight_records: int = Field(default=20_000, ge=1)
-    """Most log records that are admitted and not settled. Together with `max_in_flight_bytes` it bounds the worker's memory."""
-    max_in_flight_bytes: int = Field(default=64 * 1024 * 1024, ge=1024)
+    max_in_flight_records: int = Field(default=100_000, ge=1)
+    """Most log records that are admitted and not settled. Together with `max_in_flight_bytes` it bounds the worker's memory. With
+    fewer than arrive in a second, blocks are closed before they are full."""
+    max_in_flight_bytes: int = Field(default=256 * 1024 * 1024, ge=1024)
     """Most bytes of these records as Kafka delivered them, and, counted apart, as they are decoded."""
     max_consecutive_undecodable: int = Field(default=1_000, ge=1)
     """Records in a row of one topic that may be undecodable: not JSON where `decode.format` is `json`, or not UTF-8 where

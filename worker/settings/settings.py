@@ -25,6 +25,7 @@ from worker.settings.tables import (
     CacheTable,
     DecodeTable,
     EngineTable,
+    IndexTable,
     KafkaTable,
     MaskTable,
     ModelTable,
@@ -61,6 +62,7 @@ class Settings(Table):
     cache: CacheTable = CacheTable()
     redis: RedisTable = RedisTable()
     milvus: MilvusSettings = MilvusSettings()
+    index: IndexTable = IndexTable()
     query: QueryTable = QueryTable()
     http: HttpTable = HttpTable()
     status: StatusTable = StatusTable()

@@ -155,6 +155,16 @@ class CacheTable(Table):
     """Most templates remembered as stored. A template that was forgotten is looked up again."""
 
 
+class IndexTable(Table):
+    """How lines are put together into the blocks that the index stores."""
+
+    flush_s: float = Field(default=0.5, ge=0.01, le=5)
+    """Seconds that a line waits at most for others of its partition before its block is written. With more than 200 active partitions it is
+    their number divided by 400, at most 5. Small blocks are merged later."""
+    block_lines: int = Field(default=1024, ge=16, le=1024)
+    """Most lines in one block."""
+
+
 class RedisTable(Table):
     """The cache that workers share: Redis or Valkey. Losing it costs speed only."""
 

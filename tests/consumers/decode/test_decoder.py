@@ -102,24 +102,30 @@ def test_an_earlier_message_field_wins_unless_it_is_empty(earlier: str, later: s
     assert texts(as_json({later: "later", earlier: 5})) == ["later"]
 
 
-@pytest.mark.parametrize(("field", "names"), [(2, SERVICE_FIELDS), (3, LEVEL_FIELDS)])
-def test_service_and_level_are_found_under_each_name_dotted_or_nested(field: int, names: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(("field", "names", "value", "found"), [(2, SERVICE_FIELDS, "cart", "cart"), (3, LEVEL_FIELDS, "warning", "WARN")])
+def test_service_and_level_are_found_under_each_name_dotted_or_nested(field: int, names: tuple[str, ...], value: str, found: str) -> None:
     for name in names:
-        nest: Any = "found"
+        nest: Any = value
         for step in reversed(name.split(".")):
             nest = {step: nest}
-        for fields in ({name: "found"}, nest):
+        for fields in ({name: value}, nest):
             (entry,) = entries(as_json({"msg": "disk full", **fields}))
-            assert (entry[1], entry[field]) == ("disk full", "found"), fields
+            assert (entry[1], entry[field]) == ("disk full", found), fields
 
 
-def test_a_service_that_is_an_object_gives_its_name_and_a_level_that_is_a_number_gives_none() -> None:
+def test_the_first_field_that_names_a_level_counts_then_a_number() -> None:
+    assert entries(b'{"msg": "x", "severity_text": "?", "level": "warn", "severity": "error"}') == [(0, "x", "", "WARN")]
+    assert entries(b'{"msg": "x", "level": "nonsense", "severity_number": 17}') == [(0, "x", "", "ERROR")]
+    assert entries(b'{"msg": "x", "level": "nonsense"}') == [(0, "x", "", "")]
+
+
+def test_a_service_that_is_an_object_gives_its_name_and_a_number_without_a_scale_gives_no_level() -> None:
     assert entries(b'{"msg": "x", "service": {"name": "cart", "version": "2"}, "level": 30}') == [(0, "x", "cart", "")]
 
 
 def test_the_message_of_elastic_and_of_journald_are_found() -> None:
     assert texts(b'{"event": {"original": "raw line", "dataset": "d"}, "log": {"level": "warn"}}') == ["raw line"]
-    assert entries(b'{"MESSAGE": "unit failed", "PRIORITY": "3"}') == [(0, "unit failed", "", "3")]
+    assert entries(b'{"MESSAGE": "unit failed", "PRIORITY": "3"}') == [(0, "unit failed", "", "ERROR")]
 
 
 def test_an_object_without_a_message_is_its_own_text_with_sorted_keys() -> None:

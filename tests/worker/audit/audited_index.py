@@ -1,33 +1,45 @@
-"""An index to audit: records, a fake sink with their rows, and the parts that compare and repair."""
+"""An index to audit: records, a fake sink with their lines in blocks, and the parts that compare and repair."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 from consumers.record import Record
 from consumers.rejection import RejectedPiece, Rejection
 from producers.envelope import DeadLetter, envelope
-from sinks.row import LineRow, TemplateRow
+from sinks.block import Block, BlockColumns, BlockId, BlockPlace
+from sinks.codec import decode_lines
+from sinks.line import Line
+from sinks.lines import all_lines
+from sinks.row import TemplateRow
 from tests.fakes.engine import FakeEngine
 from tests.fakes.sink import FakeSink
+from tests.sinks.blocks import block
+from tests.sinks.blocks import run as run_id
 from tests.worker.chain import SPACE, golden_of
-from worker.audit.compare import ComparedWindow, PartitionPlace, WindowComparer
+from worker.audit.busy_retry import BusyRetry
+from worker.audit.compare import WindowComparer
 from worker.audit.dead_letter_index import Excused
-from worker.audit.expected import Expected, ExpectedRow, ExpectedRows
-from worker.audit.repair import BusyRetry, Repairer
+from worker.audit.entry_writer import EntryWriter, Origin
+from worker.audit.expected import Expected, ExpectedLines
+from worker.audit.repair import Repairer
+from worker.audit.stored_blocks import StoredWindow, read_window
 from worker.audit.stored_dead_letters import StoredDeadLetter, read_dead_letter
-from worker.audit.verify import FindingRepairer, OffsetWindow, ReadBounds, Verifier, VerifyReport
+from worker.audit.verify import OffsetWindow, ReadBounds, Verifier, VerifyReport
+from worker.audit.window_repair import WindowRepairer
 from worker.embedding.loaded import LoadedModel
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.prepared import PreparedModel
-from worker.embedding.model.space import Digester
 from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.dead_letter_reasons import letter_of
 from worker.indexing.pieces import new_chunker, new_decoder
 from worker.settings.tables import DecodeTable, MaskTable, RedactTable, new_redactor
 
-PLACE = PartitionPlace("logs", "e1", 0)
+PLACE = BlockPlace("logs", "e1", 0)
+MASKS = "m1"
+WALL_MS = 1_700_000_000_000
 TIME_MS = 999_000
 NARROW = ReadBounds(window_records=7)
 MALFORMED_PIECES = (
@@ -71,30 +83,69 @@ class AuditedIndex:
         self.said: list[str] = []
         self.pauses_s: list[float] = []
         self.now_s = 0.0
+        self._bits = count()
+        self.on_pause: Callable[[float], None] = lambda _seconds: None
+        """What happens while a tool waits."""
         self.busy_retry = BusyRetry(limit_s=10.0, say=self.said.append, pause=self._pause, clock=lambda: self.now_s)
-        self.repairer = Repairer(sink=self.sink, load=self._load, busy_retry=self.busy_retry, rows_at_once=50)
-        self.expected_rows = self.expected_rows_of()
+        self.entry_writer = EntryWriter(
+            sink=self.sink, busy_retry=self.busy_retry, wall_ms=self.wall_ms, random_bits=lambda _bits: next(self._bits)
+        )
+        self.repairer = Repairer(sink=self.sink, load=self._load, entry_writer=self.entry_writer)
+        self.expected_lines = self.expected_lines_of()
+        self._numbers = count()
 
-    def expected_rows_of(self, *, max_tokens: int | None = None, redact: Sequence[str] = (), **decode: Any) -> ExpectedRows:  # noqa: ANN401
-        """Return the expected rows with other settings."""
-        model = self._model if max_tokens is None else _shorter(self._model, max_tokens)
+    def expected_lines_of(self, *, max_tokens: int | None = None, redact: Sequence[str] = (), **decode: Any) -> ExpectedLines:  # noqa: ANN401
+        """Return the expected lines with other settings."""
+        model = self._model if max_tokens is None else replace(self._model, max_tokens=max_tokens)
         table = DecodeTable(**decode)
-        return ExpectedRows(
+        return ExpectedLines(
             decoder=new_decoder(table),
             redactor=new_redactor(RedactTable(rules=tuple(redact))),
             chunker=new_chunker(MaskTable(), table, model, self.words),
-            digester=Digester(SPACE, model.document_prefix),
             tokenizer=self.words,
         )
 
     def index_records(self, *values: bytes | str | None) -> list[Expected]:
-        """Store the rows and dead letters of new records, with offsets from 0."""
+        """Store the lines and dead letters of new records, with offsets from 0."""
         self.records = [record(offset, value) for offset, value in enumerate(values)]
-        expected = self.expected_rows.compute_expected(self.records)
-        self.repairer.repair_rows([piece for one in expected for piece in one.pieces])
+        expected = self.expected_lines.compute_expected(self.records)
+        lines = lines_of(expected)
+        self.repairer.repair_templates(lines)
+        self.store(*lines)
         self.write_dead_letters([one for one in expected if one.rejection is not None])
         self.written.clear()
         return expected
+
+    def store(self, *lines: Line, run: int = 1, size: int = 8) -> list[BlockId]:
+        """Store lines in new blocks of `size` lines, without their templates; returns the ids of the blocks."""
+        parts = [lines[at : at + size] for at in range(0, len(lines), size)]
+        made = [block(part, run_id(run), next(self._numbers), masks=MASKS) for part in parts]
+        self.sink.blocks |= {one.id: one for one in made}
+        return [one.id for one in made]
+
+    def edit(self, change: Callable[[Line], Line | None]) -> None:
+        """Damage the stored lines: `change` returns what stands in the place of each; None: nothing. A block without lines is gone."""
+        stored, self.sink.blocks = list(self.sink.blocks.values()), {}
+        for old in stored:
+            lines = [line for line in map(change, lines_in(old)) if line is not None]
+            if lines:
+                self.sink.blocks[old.id] = block(lines, old.id.run, old.id.first, old.id.last, masks=MASKS)
+
+    def change(self, line: Line, **columns: Any) -> None:  # noqa: ANN401 - as Line
+        """Damage a stored line."""
+        self.edit(lambda one: one._replace(**columns) if one.id == line.id else one)
+
+    def remove(self, *lines: Line) -> None:
+        """Take lines out of their blocks."""
+        gone = {line.id for line in lines}
+        self.edit(lambda one: None if one.id in gone else one)
+
+    def lines(self) -> list[Line]:
+        """Return what readers get, in order."""
+        return sorted(self.window().lines)
+
+    def window(self) -> StoredWindow:
+        return read_window(self.sink, self.busy_retry, "logs", 0, range(1_000_000))
 
     def write_dead_letters(self, expected: Sequence[Expected]) -> None:
         for one in expected:
@@ -105,18 +156,13 @@ class AuditedIndex:
     def comparer(self, *, kept_since_ms: float = -math.inf, is_compacted: bool | None = False) -> WindowComparer:
         return WindowComparer(place=PLACE, dead_letters=self.dead_letters, kept_since_ms=kept_since_ms, is_compacted=lambda: is_compacted)
 
-    def compare_all(self, expected: Sequence[Expected], **about: Any) -> ComparedWindow:  # noqa: ANN401 - as `comparer`
-        """Compare everything in one window."""
-        rows = list(self.sink.lines.values())
-        return self.comparer(**about).compare_window(expected, rows, {row.template for row in rows} - self.sink.templates.keys())
-
     def verify(
         self,
         *,
         repair: bool = False,
         end: int | None = None,
         first: int = 0,
-        expected_rows: ExpectedRows | None = None,
+        expected_lines: ExpectedLines | None = None,
         comparer: WindowComparer | None = None,
         bounds: ReadBounds = NARROW,
         show: Callable[[VerifyReport], None] = lambda _report: None,
@@ -124,32 +170,44 @@ class AuditedIndex:
         """Verify a range; records come in lists of ten."""
         verifier = Verifier(
             sink=self.sink,
-            expected_rows=expected_rows or self.expected_rows,
+            expected_lines=expected_lines or self.expected_lines,
             busy_retry=self.busy_retry,
-            finding_repairer=FindingRepairer(repairer=self.repairer, write_dead_letters=self.write_dead_letters) if repair else None,
+            window_repairer=self._window_repairer() if repair else None,
             bounds=bounds,
             show=show,
         )
         end_offset = len(self.records) if end is None else end
-        records = [one for one in self.records if first <= one.offset < end_offset]
-        lists = [records[start : start + 10] for start in range(0, len(records), 10)]
-        verifier.verify_range(comparer or self.comparer(), OffsetWindow(PLACE, first, end_offset), lists)
+        verifier.verify_range(comparer or self.comparer(), OffsetWindow(PLACE, first, end_offset), self._read_records)
+        verifier.look_again()
         return verifier.report
 
-    def change(self, row: LineRow, **columns: Any) -> None:  # noqa: ANN401 - as LineRow
-        """Damage a stored row."""
-        self.sink.lines[row.id] = row._replace(**columns)
+    def snapshot(self) -> tuple[Mapping[BlockId, Block], Mapping[str, TemplateRow]]:
+        return dict(self.sink.blocks), dict(self.sink.templates)
 
-    def add_rows(self, *rows: LineRow) -> None:
-        for row in rows:
-            self.sink.lines[row.id] = row
+    def wall_ms(self) -> int:
+        return WALL_MS + round(self.now_s * 1000)
 
-    def snapshot(self) -> tuple[Mapping[str, LineRow], Mapping[str, TemplateRow]]:
-        return dict(self.sink.lines), dict(self.sink.templates)
+    def origin(self) -> Origin:
+        return Origin(MASKS, self.wall_ms())
+
+    def _window_repairer(self) -> WindowRepairer:
+        return WindowRepairer(
+            sink=self.sink,
+            busy_retry=self.busy_retry,
+            repairer=self.repairer,
+            masks=MASKS,
+            wall_ms=self.wall_ms,
+            write_dead_letters=self.write_dead_letters,
+        )
+
+    def _read_records(self, window: OffsetWindow) -> Iterable[Sequence[Record]]:
+        records = [one for one in self.records if one.offset in window.offsets]
+        return [records[start : start + 10] for start in range(0, len(records), 10)]
 
     def _pause(self, seconds: float) -> bool:
         self.pauses_s.append(seconds)
         self.now_s += seconds
+        self.on_pause(seconds)
         return False
 
     def _load(self) -> LoadedModel:
@@ -173,17 +231,14 @@ def read_back(letter: DeadLetter) -> StoredDeadLetter:
     return stored
 
 
-def rows_of(expected: Sequence[Expected]) -> list[LineRow]:
-    return [piece.row for one in expected for piece in one.pieces]
+def lines_of(expected: Iterable[Expected]) -> list[Line]:
+    return [line for one in expected for line in one.lines]
 
 
-def pieces_of(expected: Sequence[Expected]) -> list[ExpectedRow]:
-    return [piece for one in expected for piece in one.pieces]
-
-
-def _shorter(model: PreparedModel, max_tokens: int) -> PreparedModel:
-
-    return replace(model, max_tokens=max_tokens)
+def lines_in(stored: Block) -> list[Line]:
+    """Return the lines of one block, those that other copies hide too."""
+    columns = BlockColumns(stored.places, stored.texts, stored.fields)
+    return all_lines(stored.id.place, decode_lines(columns))
 
 
 def _no_engine() -> FakeEngine:

@@ -1,12 +1,12 @@
-"""What is expected of records is what the worker makes of them: the same rows, the same dead letters."""
+"""What is expected of records is what the worker makes of them: the same lines, the same dead letters."""
 
 import json
 
 import pytest
 
 from consumers.rejection import Rejection
-from sinks.row import LineRow
-from tests.worker.audit.audited_index import AuditedIndex, rows_of
+from sinks.line import Line
+from tests.worker.audit.audited_index import AuditedIndex, lines_of
 from tests.worker.chain import Chain, record
 from tests.worker.conftest import NewChain
 from worker.audit.expected import Expected
@@ -26,10 +26,10 @@ VALUES: tuple[bytes | None, ...] = (
 )
 
 
-def stored_by(chain: Chain) -> list[LineRow]:
+def stored_by(chain: Chain) -> list[Line]:
     chain.feed(*VALUES)
     chain.run()
-    return sorted(chain.sink.lines.values())
+    return sorted(chain.lines())
 
 
 @pytest.mark.parametrize("redact", [(), ("email",)])
@@ -38,23 +38,23 @@ def test_what_is_expected_is_what_the_worker_stores(new_chain: NewChain, audited
     stored = stored_by(chain)
     receipts = sorted(chain.letters.posted, key=lambda posted: posted[0].record.offset)
     records = [record(offset, value) for offset, value in enumerate(VALUES)]
-    expected = audited.expected_rows_of(max_chunks=30, redact=redact).compute_expected(records)
-    assert sorted(rows_of(expected)) == stored
+    expected = audited.expected_lines_of(max_chunks=30, redact=redact).compute_expected(records)
+    assert sorted(lines_of(expected)) == stored
     assert len(stored) > 20
-    assert {piece.row.template: piece.masked for one in expected for piece in one.pieces} == {
-        row.digest: row.text for row in chain.sink.templates.values()
+    assert {line.template: line.template_text for line in lines_of(expected)} == {
+        row.template: row.text for row in chain.sink.templates.values()
     }
     assert [(one.record.offset, one.rejects) for one in expected if one.rejects] == [
         (receipt.record.offset, tuple(rejects)) for receipt, _, rejects in receipts
     ]
-    assert [one.record.offset for one in expected if not one.pieces and one.rejection is None] == [2, 3]
+    assert [one.record.offset for one in expected if not one.lines and one.rejection is None] == [2, 3]
 
 
 def test_a_record_that_cannot_be_decoded_is_expected_among_the_dead_letters(new_chain: NewChain, audited: AuditedIndex) -> None:
     chain = new_chain(strict=True, max_chunks=30)
     stored_by(chain)
     records = [record(offset, value) for offset, value in enumerate(VALUES)]
-    expected = audited.expected_rows_of(errors="strict", max_chunks=30).compute_expected(records)
+    expected = audited.expected_lines_of(errors="strict", max_chunks=30).compute_expected(records)
     refused = [(one.record.offset, one.refusal) for one in expected if one.refusal is not None]
     assert refused == [(1, NOT_UTF8)]
     assert refused == [(receipt.record.offset, rejection) for receipt, rejection, rejects in chain.letters.posted if not rejects]
@@ -62,11 +62,11 @@ def test_a_record_that_cannot_be_decoded_is_expected_among_the_dead_letters(new_
 
 
 def test_nothing_is_expected_of_no_records(audited: AuditedIndex) -> None:
-    assert audited.expected_rows.compute_expected([]) == []
+    assert audited.expected_lines.compute_expected([]) == []
 
 
 def test_many_records_are_expected_in_their_order(audited: AuditedIndex) -> None:
     records = [record(offset, b"line %d" % offset) for offset in range(3_000)]
-    expected = audited.expected_rows.compute_expected(records)
+    expected = audited.expected_lines.compute_expected(records)
     assert [one.record for one in expected] == records
-    assert [row.text for row in rows_of(expected)] == [f"line {offset}" for offset in range(3_000)]
+    assert [line.text for line in lines_of(expected)] == [f"line {offset}" for offset in range(3_000)]

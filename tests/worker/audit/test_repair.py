@@ -1,38 +1,43 @@
-"""Pieces are stored outside the stream: templates before lines, embedded if missing, with faults assigned as the worker does."""
+"""Lines are stored outside the stream: templates before lines, embedded if missing, with faults assigned as the worker does."""
 
 from collections.abc import Sequence
 
 import pytest
 
 from consumers.rejection import Rejection
-from sinks.row import LineRow, TemplateRow
+from sinks.block import Block
+from sinks.line import Line
+from sinks.row import TemplateRow
 from sinks.sink import SinkBusy
-from tests.worker.audit.audited_index import AuditedIndex, pieces_of, record
-from worker.audit.expected import ExpectedRow
-from worker.audit.repair import RejectedRow
+from tests.worker.audit.audited_index import AuditedIndex, lines_in, lines_of, record
+from worker.audit.repair import RejectedLine, Repaired
 from worker.embedding.guarded_engine import EngineFailed
 
 
-def pieces(audited: AuditedIndex, *lines: str) -> list[ExpectedRow]:
-    return pieces_of(audited.expected_rows.compute_expected([record(offset, line) for offset, line in enumerate(lines)]))
+def lines(audited: AuditedIndex, *texts: str) -> list[Line]:
+    return lines_of(audited.expected_lines.compute_expected([record(offset, text) for offset, text in enumerate(texts)]))
+
+
+def repair(audited: AuditedIndex, *wanted: Line) -> Repaired:
+    return audited.repairer.repair_lines(wanted, audited.origin())
 
 
 def test_lines_and_the_templates_that_they_lack_are_stored(audited: AuditedIndex) -> None:
-    wanted = pieces(audited, "disk full after 1 s", "disk full after 2 s", "login failed")
-    repaired = audited.repairer.repair_rows(wanted)
+    wanted = lines(audited, "disk full after 1 s", "disk full after 2 s", "login failed")
+    repaired = repair(audited, *wanted)
     assert (repaired.lines, repaired.templates, repaired.rejected) == (3, 2, [])
-    assert sorted(audited.sink.lines.values()) == sorted(piece.row for piece in wanted)
-    for piece in wanted:
-        stored = audited.sink.templates[piece.row.template]
-        assert stored.text == piece.masked
-        assert stored.vector.tolist() == audited.engine.embed([audited.words.encode([piece.masked]).text(0)])[0].tolist()
+    assert audited.lines() == wanted
+    for line in wanted:
+        stored = audited.sink.templates[line.template]
+        assert stored.text == line.template_text
+        assert stored.vector.tolist() == audited.engine.embed([audited.words.encode([line.template_text]).text(0)])[0].tolist()
 
 
 def test_the_engine_is_not_loaded_for_templates_that_are_stored(audited: AuditedIndex) -> None:
-    audited.repairer.repair_rows(pieces(audited, "disk full"))
-    audited.sink.lines.clear()
+    repair(audited, *lines(audited, "disk full"))
+    audited.sink.blocks.clear()
     assert audited.loads == 1
-    repaired = audited.repairer.repair_rows(pieces(audited, "disk full", "disk full"))
+    repaired = repair(audited, *lines(audited, "disk full", "disk full"))
     assert (repaired.lines, repaired.templates, audited.loads) == (2, 0, 1)
     assert len(audited.engine.calls) == 1
 
@@ -40,75 +45,75 @@ def test_the_engine_is_not_loaded_for_templates_that_are_stored(audited: Audited
 def test_templates_come_before_their_lines(audited: AuditedIndex) -> None:
     seen: list[type] = []
 
-    def note(rows: Sequence[TemplateRow] | Sequence[LineRow]) -> None:
+    def note(rows: Sequence[TemplateRow] | Sequence[Block]) -> None:
         seen.append(type(rows[0]))
 
-    audited.sink.on_upsert = note
-    audited.repairer.repair_rows(pieces(audited, "disk full"))
-    assert seen == [TemplateRow, LineRow]
+    audited.sink.on_write = note
+    repair(audited, *lines(audited, "disk full"))
+    assert seen == [TemplateRow, Block]
 
 
 def test_templates_alone_are_repaired_without_lines(audited: AuditedIndex) -> None:
-    repaired = audited.repairer.repair_templates(pieces(audited, "disk full", "login failed"))
+    repaired = audited.repairer.repair_templates(lines(audited, "disk full", "login failed"))
     assert (repaired.lines, repaired.templates) == (0, 2)
-    assert not audited.sink.lines
+    assert not audited.sink.blocks
 
 
 def test_a_text_that_fails_alone_is_refused_and_the_others_are_stored(audited: AuditedIndex) -> None:
     audited.engine.raises_on = {audited.words.encode(["poison"]).text(0).tolist()[1]}
-    wanted = pieces(audited, "disk full", "poison", "login failed")
-    repaired = audited.repairer.repair_rows(wanted)
+    wanted = lines(audited, "disk full", "poison", "login failed")
+    repaired = repair(audited, *wanted)
     assert (repaired.lines, repaired.templates) == (2, 2)
     assert repaired.rejected == [
-        RejectedRow(wanted[1].row, Rejection("embed", "rejected", "the engine fails on this text: asked to fail on this text"))
+        RejectedLine(wanted[1], Rejection("embed", "rejected", "the engine fails on this text: asked to fail on this text"))
     ]
-    assert {row.text for row in audited.sink.lines.values()} == {"disk full", "login failed"}
+    assert [line.text for line in audited.lines()] == ["disk full", "login failed"]
 
 
 def test_an_engine_that_is_broken_is_no_text_s_fault(audited: AuditedIndex) -> None:
     audited.engine.wrong = True
     audited.engine.vectors_missing = 1
     with pytest.raises(EngineFailed):
-        audited.repairer.repair_rows(pieces(audited, "disk full"))
-    assert not audited.sink.lines
+        repair(audited, *lines(audited, "disk full"))
+    assert not audited.sink.blocks
 
 
 def test_a_line_that_the_sink_refuses_alone_is_returned(audited: AuditedIndex) -> None:
-    wanted = pieces(audited, *(f"disk {n} full" for n in range(120)))
-    audited.sink.rejected_texts = {"disk 77 full"}
-    repaired = audited.repairer.repair_rows(wanted)
-    assert (repaired.lines, len(audited.sink.lines)) == (119, 119)
-    assert [(one.row.offset, "told to reject" in one.rejection.reason) for one in repaired.rejected] == [(77, True)]
+    wanted = lines(audited, *(f"disk {n} full" for n in range(120)))
+    audited.sink.rejects = lambda block: "disk 77 full" in {line.text for line in lines_in(block)}
+    repaired = repair(audited, *wanted)
+    assert (repaired.lines, len(audited.lines()), audited.window().copies) == (119, 119, 0)
+    assert [(one.line.offset, "told to reject" in one.rejection.reason) for one in repaired.rejected] == [(77, True)]
 
 
 def test_a_template_that_the_sink_refuses_leaves_none_of_its_lines(audited: AuditedIndex) -> None:
-    wanted = pieces(audited, "took 1 ms", "took 2 ms", "disk full")
-    audited.sink.rejected_texts = {wanted[0].masked}
-    repaired = audited.repairer.repair_rows(wanted)
-    assert [one.row.offset for one in repaired.rejected] == [0, 1]
-    assert [row.text for row in audited.sink.lines.values()] == ["disk full"]
+    wanted = lines(audited, "took 1 ms", "took 2 ms", "disk full")
+    audited.sink.rejected_texts = {wanted[0].template_text}
+    repaired = repair(audited, *wanted)
+    assert [one.line.offset for one in repaired.rejected] == [0, 1]
+    assert [line.text for line in audited.lines()] == ["disk full"]
 
 
 def test_more_texts_than_a_batch_holds_are_embedded_in_several(audited: AuditedIndex) -> None:
     words = ("disk", "login", "network", "memory", "battery", "printer", "camera", "window", "door", "table")
-    wanted = pieces(audited, *(f"{one} {other} {third} failed" for one in words for other in words for third in words))
-    repaired = audited.repairer.repair_rows(wanted)
+    wanted = lines(audited, *(f"{one} {other} {third} failed" for one in words for other in words for third in words))
+    repaired = repair(audited, *wanted)
     assert repaired.templates == 1000
     assert len(audited.engine.calls) > 2
     assert max(sum(lengths) for lengths in audited.engine.calls) <= audited.engine.batch_tokens
 
 
-def test_where_rows_go_by_themselves_a_template_is_written_again_with_its_lines(audited: AuditedIndex) -> None:
-    audited.repairer.repair_rows(pieces(audited, "disk full"))
+def test_where_lines_go_by_themselves_a_template_is_written_again_with_its_lines(audited: AuditedIndex) -> None:
+    repair(audited, *lines(audited, "disk full"))
     audited.sink.lifetime_s = 3600.0
-    repaired = audited.repairer.repair_rows(pieces(audited, "disk full", "login failed"))
+    repaired = repair(audited, *lines(audited, "disk full", "login failed"))
     assert (repaired.lines, repaired.templates) == (2, 2)
     assert sum(map(len, audited.engine.calls)) == 2, "each text was embedded once"
 
 
 def test_a_busy_sink_is_waited_for(audited: AuditedIndex) -> None:
     audited.sink.busy_calls = 3
-    repaired = audited.repairer.repair_rows(pieces(audited, "disk full"))
+    repaired = repair(audited, *lines(audited, "disk full"))
     assert repaired.lines == 1
     assert len(audited.pauses_s) == 3
     assert audited.said == ["the sink does not answer (the fake sink is told to be busy); trying again"]
@@ -117,15 +122,6 @@ def test_a_busy_sink_is_waited_for(audited: AuditedIndex) -> None:
 def test_patience_has_an_end(audited: AuditedIndex) -> None:
     audited.sink.busy_calls = 1000
     with pytest.raises(SinkBusy):
-        audited.repairer.repair_rows(pieces(audited, "disk full"))
+        repair(audited, *lines(audited, "disk full"))
     assert 10.0 <= sum(audited.pauses_s) < 16.0
     audited.sink.busy_calls = 0
-
-
-def test_rows_that_are_stored_twice_are_stored_once_after_a_rewrite(audited: AuditedIndex) -> None:
-    wanted = pieces(audited, "disk full", "login failed")
-    audited.repairer.repair_rows(wanted)
-    audited.sink.doubles = {wanted[0].row.id: 2}
-    audited.repairer.rewrite_rows([piece.row for piece in wanted])
-    stored = audited.sink.lines_between("logs", 0, 0, 2)
-    assert (stored.counted, sorted(stored.rows)) == (2, sorted(piece.row for piece in wanted))

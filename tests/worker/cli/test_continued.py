@@ -42,7 +42,7 @@ def test_vllm_continues_what_llama_cpp_began(run_here: RunHere, monkeypatch: pyt
     continued = demo(run_here, log, index)
     assert continued["engine"] == "vllm"
     assert continued["space"] == began["space"]
-    assert (continued["tokens_embedded"], continued["rows"]) == (0, 12)
+    assert (continued["tokens_embedded"], continued["lines"]) == (0, 12)
     assert {hit["template"] for hit in continued["queries"][0]["hits"]} == {hit["template"] for hit in began["queries"][0]["hits"]}
 
 
@@ -52,7 +52,7 @@ def test_vllm_continues_what_llama_cpp_began(run_here: RunHere, monkeypatch: pyt
         ("MODEL__DOCUMENT_PREFIX", "passage: ", "(document_prefix is '' there and 'passage: ' here)"),
         ("MODEL__QUERY_PREFIX", "query: ", "(query_prefix is '' there and 'query: ' here)"),
         ("MODEL__POOLING", "cls", "(pooling is 'mean' there and 'cls' here)"),
-        ("MODEL__DIMS", "128", "field 'vector': dim is 384, expected 128"),
+        ("MODEL__DIMS", "128", "(dims is '384' there and '128' here)"),
     ],
 )
 def test_another_space_is_refused_with_the_reason(

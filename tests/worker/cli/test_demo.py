@@ -38,11 +38,14 @@ SENT = [*PLAIN, *DIFFICULT, *EMPTY, *JSON]
 """One record each; the line that is too large comes before the last of them, and becomes none."""
 QUERIES = ("payment was refused", "snow")
 FIELDS = [
-    "records", "rows", "templates", "dead_letters", "dropped", "chunks", "tokens_embedded", "tokens_saved", "cache_hits", "topics",
-    "engine", "space", "committed", "seconds", "queries",
+    "records", "lines", "blocks", "templates", "dead_letters", "dropped", "chunks", "tokens_embedded", "tokens_saved", "cache_hits",
+    "topics", "engine", "space", "committed", "seconds", "queries",
 ]  # fmt: skip
 PARTS = ["known", "collapsed", "rejected", "from_engine", "from_memory", "from_redis", "from_index"]
-HIT_FIELDS = ["score", "text", "template", "id", "topic", "partition", "offset", "sub", "chunk", "chunks", "time", "service", "level"]
+HIT_FIELDS = [
+    "score", "text", "template", "template_text", "id", "topic", "partition", "offset", "sub", "chunk", "chunks", "time", "kafka_time",
+    "service", "level",
+]  # fmt: skip
 
 
 class Runs(NamedTuple):
@@ -113,21 +116,22 @@ def test_each_line_is_in_the_index_byte_for_byte_and_no_neighbour_is_lost(runs: 
     assert texts_of(runs.found, "run1") == wanted
 
 
-def test_long_lines_are_several_rows_and_no_row_twice(runs: Runs) -> None:
+def test_long_lines_are_several_chunks_and_no_chunk_comes_twice(runs: Runs) -> None:
     lines = [line for line in runs.found.lines if line.id.startswith("logs@run1/")]
     by_record: dict[int, list[int]] = {}
     for line in lines:
         by_record.setdefault(line.offset * 4 + line.partition, []).append(line.chunk)
 
-    assert len({(line.topic, line.partition, line.offset, line.sub, line.chunk) for line in lines}) == len(lines) == runs.first["rows"]
-    assert runs.first["chunks"] == runs.first["rows"]
+    assert len({(line.topic, line.partition, line.offset, line.sub, line.chunk) for line in lines}) == len(lines) == runs.first["chunks"]
+    assert len(by_record) == sum(line.chunk == 0 for line in lines) == runs.first["lines"]
+    assert 0 < runs.first["blocks"] < len(lines)
     assert len(by_record[SENT.index(WORDS)]) > 1
     for number, chunks in by_record.items():
         assert sorted(chunks) == list(range(len(chunks))), number
 
 
-def test_the_same_file_again_is_the_same_rows_again_and_nothing_new_to_embed(runs: Runs) -> None:
-    assert runs.second["rows"] * 2 == runs.first["rows"] * 3
+def test_the_same_file_again_is_the_same_lines_again_and_nothing_new_to_embed(runs: Runs) -> None:
+    assert runs.second["lines"] * 2 == runs.first["lines"] * 3
     assert runs.second["templates"] == runs.first["templates"] == len(runs.found.templates)
     assert runs.first["tokens_saved"] > runs.first["tokens_embedded"] > 0
     assert runs.second["tokens_embedded"] <= runs.first["tokens_embedded"] * 0.01
@@ -161,10 +165,10 @@ def test_without_files_a_made_up_stream_is_searched_and_shown_and_nothing_is_lef
     result = demo(DemoOptions(files=(), queries=(), data=None, k=2, serve=False, config=None, synthetic_lines=1_000), screen)
 
     told = written.getvalue()
-    assert (result["records"], result["rows"]) == (1_000, 1_000)
+    assert (result["records"], result["lines"]) == (1_000, 1_000)
     assert f"No --data given: the index lives in {tmp_path}/vectail-demo-" in told
     assert "1,000 lines in " in told
-    assert "In the index: 1,000 rows of " in told
+    assert "In the index: 1,000 lines of " in told
     assert [query["text"] for query in result["queries"]] == list(EXAMPLE_QUERIES)
     assert told.count("score") == len(EXAMPLE_QUERIES)
     assert list(tmp_path.iterdir()) == []

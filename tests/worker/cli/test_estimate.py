@@ -22,7 +22,8 @@ MODE_KEYS = {
     "templates_sampled", "templates", "templates_low", "templates_high", "entries_without_embedding_share",
     "tokens_without_embedding_share", "tokens_per_entry_mean", "tokens_per_entry_p50", "tokens_per_entry_p99", "tokens_per_entry_max",
     "chunked_entries", "too_many_chunks_entries", "tokens", "tokens_to_embed", "needed_tokens_per_s", "engine_s", "engine_lines_per_s",
-    "redis_bytes", "memory_bytes", "milvus_line_rows", "milvus_line_bytes", "milvus_template_rows", "milvus_template_bytes",
+    "redis_bytes", "memory_bytes", "milvus_blocks", "milvus_block_bytes",
+    "milvus_bytes_per_line", "milvus_template_rows", "milvus_template_bytes",
     "milvus_lite_disk_bytes",
 }  # fmt: skip
 
@@ -78,7 +79,7 @@ def test_the_figures_of_files_that_are_read_whole_are_exact(estimate: Estimate, 
     assert (template["templates"], template["templates_low"], template["templates_high"]) == (24, 24, 24)
     assert template["entries_without_embedding_share"] == 1 - 24 / 2_000
     assert (exact["templates"], exact["entries_without_embedding_share"]) == (2_000, 0.0)
-    assert template["milvus_line_rows"] == exact["milvus_line_rows"] == 2_000
+    assert template["milvus_blocks"] == exact["milvus_blocks"] == 2
     assert exact["tokens_to_embed"] == exact["tokens"]
 
 
@@ -93,8 +94,9 @@ def test_a_sample_predicts_the_whole(estimate: Estimate, tmp_path: Path) -> None
     assert facts["template"]["templates"] == truth["template"]["templates"] == 24
     assert facts["exact"]["templates"] == pytest.approx(8_000, rel=0.02)
     for mode in ("template", "exact"):
-        for key in ("tokens", "tokens_to_embed", "milvus_line_bytes", "milvus_template_bytes", "redis_bytes", "milvus_lite_disk_bytes"):
+        for key in ("tokens", "tokens_to_embed", "milvus_template_bytes", "redis_bytes", "milvus_lite_disk_bytes"):
             assert facts[mode][key] == pytest.approx(truth[mode][key], rel=0.05), (mode, key)
+        assert facts[mode]["milvus_block_bytes"] == pytest.approx(truth[mode]["milvus_block_bytes"], rel=0.1), mode
 
 
 def test_the_keys_are_those_that_are_documented(estimate: Estimate, tmp_path: Path) -> None:

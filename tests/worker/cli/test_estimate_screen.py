@@ -42,7 +42,7 @@ def test_both_modes_stand_side_by_side_with_what_each_figure_rests_on(facts: dic
 
     assert rows["templates"] == ["2", "1,000", "counted"]
     assert rows["lines that need no embedding"] == ["99.8", "%", "0.0", "%", "counted"]
-    assert rows["Milvus: line rows"] == ["1,000", "1,000", "counted"]
+    assert rows["Milvus: blocks of lines"] == ["1", "1", "counted"]
     assert "at least" not in rows
 
 

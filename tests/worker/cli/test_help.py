@@ -10,10 +10,10 @@ from tests.worker.cli.console import ROOT, vectail
 
 VERBS = {
     "demo": ("FILE", "--query", "--data", "--json", "--serve", "-k"),
-    "run": ("--config", "Exit codes"),
+    "run": ("--config", "--adopt", "Exit codes"),
     "feed": ("FILE", "--topic", "--rate", "--bootstrap-servers", "--config"),
     "search": (
-        *("TEXT", "-k", "--mode", "--as", "--per-template", "--since", "--until", "--service", "--level", "--topic"),
+        *("TEXT", "-k", "--mode", "--as", "--per-template", "--since", "--until", "--service", "--level", "--topic", "--template"),
         *("--around", "--context", "-C", "--timeout", "--json", "--bootstrap-servers"),
     ),
     "lag": ("--watch", "--interval", "--json"),
@@ -23,7 +23,12 @@ VERBS = {
     "dlq show": ("--json", "--raw"),
     "dlq replay": ("--reason", "--since", "--topic", "--yes"),
     "verify": ("--topic", "--from", "--to", "--repair", "--json"),
+    "compact": ("--patience", "--json", "Exit codes"),
     "templates": ("--like", "--since", "-k", "--direct", "--json"),
+    "counts": (
+        *("TEXT", "--by", "--buckets", "--top", "--mode", "--since", "--until", "--service", "--level", "--topic", "--template"),
+        *("--timeout", "--json", "--bootstrap-servers"),
+    ),
     "estimate": ("FILE", "--sample", "--rate", "--json"),
     "topics init": ("--partitions", "--replication-factor"),
     "config check": ("--config",),

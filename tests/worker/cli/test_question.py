@@ -5,17 +5,18 @@ from typing import Any
 import pytest
 
 from worker.cli.exits import CommandFailed
-from worker.cli.question import RecordCoordinates, SearchQuestion, read_coordinates
+from worker.cli.question import RecordCoordinates, SearchQuestion, read_coordinates, read_templates
 from worker.query import MAX_AROUND, Query
 
 PLACE = RecordCoordinates("logs", 0, 123)
+TEMPLATE = "0123456789abcdef0123456789abcdef"
 
 
 @pytest.mark.parametrize(
     ("given", "request_"),
     [
         ({"text": "disk"}, {"text": "disk"}),
-        ({"text": "disk", "k": 3, "mode": "bm25", "form": "lines"}, {"text": "disk", "k": 3, "mode": "bm25", "as": "lines"}),
+        ({"text": "disk", "k": 3, "mode": "words", "form": "lines"}, {"text": "disk", "k": 3, "mode": "words", "as": "lines"}),
         ({"text": "disk", "form": "templates"}, {"text": "disk", "as": "templates"}),
         (
             {
@@ -33,6 +34,7 @@ PLACE = RecordCoordinates("logs", 0, 123)
                 "filters": {"since_ms": 0, "until_ms": 7, "service": ["a", ""], "level": ["WARN"], "topic": ["logs"]},
             },
         ),
+        ({"templates": (TEMPLATE,)}, {"filters": {"template": [TEMPLATE]}}),
         ({"around": PLACE}, {"around": {"topic": "logs", "partition": 0, "offset": 123, "before": 5, "after": 5}}),
         ({"around": PLACE, "neighbours": 0}, {"around": {"topic": "logs", "partition": 0, "offset": 123, "before": 0, "after": 0}}),
     ],
@@ -58,6 +60,8 @@ def test_what_was_given_is_asked_and_nothing_else(given: dict[str, Any], request
         ({"around": PLACE, "services": ("a",)}, "leave --service out"),
         ({"around": PLACE, "levels": ("a",)}, "leave --level out"),
         ({"around": PLACE, "topics": ("a",)}, "leave --topic out"),
+        ({"around": PLACE, "templates": (TEMPLATE,)}, "leave --template out"),
+        ({"templates": (TEMPLATE,), "mode": "words"}, "--mode ranks by a text"),
         ({"text": "disk", "neighbours": 3}, "it needs --around"),
         ({"text": "disk", "form": "templates", "per_template": 2}, "--per-template limits lines"),
         ({"text": "disk", "since_ms": 7, "until_ms": 7}, "--since is not before --until"),
@@ -78,7 +82,7 @@ def test_what_contradicts_is_refused_by_name(given: dict[str, Any], said: str) -
             {"services": ("a",), "topics": ("b",), "since_ms": 1},
             "Try it without --service or --topic, or over a longer time (--since, --until).",
         ),
-        ({"mode": "bm25"}, "Try it by meaning (--mode dense)."),
+        ({"mode": "words"}, "Try it by meaning (--mode dense)."),
     ],
 )
 def test_what_to_try_is_what_was_narrowed(given: dict[str, Any], advice: str) -> None:
@@ -97,6 +101,14 @@ def test_anything_else_is_no_place(text: str) -> None:
     with pytest.raises(CommandFailed, match=r"^--around .* logs/0@123$") as failed:
         read_coordinates(text)
     assert failed.value.exit_code == 2
+
+
+def test_ids_of_templates_are_read_and_nothing_else_is() -> None:
+    assert read_templates([TEMPLATE]) == (TEMPLATE,)
+    for text in ("", "disk", TEMPLATE[:-1], TEMPLATE + "0", TEMPLATE.upper()):
+        with pytest.raises(CommandFailed, match=r"^--template ") as failed:
+            read_templates([TEMPLATE, text])
+        assert failed.value.exit_code == 2
 
 
 def test_the_widest_context_is_one_that_the_worker_takes() -> None:

@@ -43,7 +43,7 @@ def test_figures_stand_in_one_line_where_there_is_no_terminal(new_screen: NewScr
 def test_figures_stand_below_their_names_in_80_columns_of_a_terminal() -> None:
     written = io.StringIO()
     screen = Screen(console=Console(file=written, width=80, force_terminal=True, color_system=None))
-    names = ("records", "rows", "templates", "tokens embedded", "tokens saved", "lag")
+    names = ("records", "lines", "templates", "tokens embedded", "tokens saved", "lag")
 
     with screen.progress() as show:
         show(dict(zip(names, (1_600_000, 1_600_000, 31_590, 12_345_600, 123_456_700, 12_345), strict=True)))

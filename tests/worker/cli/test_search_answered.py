@@ -32,10 +32,10 @@ def noon(seconds: int) -> str:
 
 @pytest.fixture(scope="module")
 def answered(prepared_model: PreparedModel) -> Iterator[World]:
-    """A worker that has indexed the lines, in order and in one partition; its index has full-text search."""
+    """A worker that has indexed the lines, in order and in one partition."""
     words = Tokenizer(prepared_model)
     world = World(prepared_model, words)
-    world.sink = FakeSink(has_bm25=True)
+    world.sink = FakeSink()
     producer = Producer({"bootstrap.servers": world.kafka.bootstrap_servers, "log_level": 0})
     for second, line in enumerate(LINES):
         producer.produce(world.topic, json.dumps(line), partition=0, timestamp=NOON_MS + second * 1000)
@@ -107,7 +107,7 @@ def test_what_was_not_found_says_which_filter_to_drop(ask: Ask) -> None:
 
 
 def test_an_identifier_alone_finds_the_lines_that_have_it(ask: Ask) -> None:
-    assert messages(ask("req-7f3a91", "--mode", "bm25")) == ["request req-7f3a91 done"]
+    assert messages(ask("req-7f3a91", "--mode", "words")) == ["request req-7f3a91 done"]
 
 
 def test_templates_come_with_their_counts(ask: Ask) -> None:
@@ -115,6 +115,21 @@ def test_templates_come_with_their_counts(ask: Ask) -> None:
     (template,) = answer["templates"]
     assert (template["lines"], template["example"], template["last"] - template["first"]) == (5, "disk 4 failed", 4_000)
     assert "disk 4 failed" in ask("disk 3 failed", "--as", "templates", as_json=False)
+
+
+def test_lines_are_counted(answered: World, run_here: RunHere, ask: Ask, tmp_path: Path) -> None:
+    ask("disk")  # writes the settings file
+    words = ("-c", str(tmp_path / "vectail.toml"), "--since", noon(0), "--timeout", "60")
+    counted = run_here("counts", *words, "--by", "level", "--by", "time", "--buckets", "3", "--json")
+    assert (counted.exit_code, counted.err) == (0, "")
+    answer = json.loads(counted.out)
+    assert (answer["by"], answer["bucket_ms"], answer["complete"]) == (["time", "level"], 5_000, True)
+    rows = [(row["time"] - NOON_MS, row["level"], row["lines"]) for row in answer["counts"]]
+    assert rows == [(0, "WARN", 5), (5_000, "ERROR", 3), (5_000, "INFO", 1)]
+    shown = run_here("counts", "disk failed", *words, "--top", "1").out
+    assert "disk" in shown
+    assert "network" not in shown
+    assert len(answered.lines()) == sum(row["lines"] for row in answer["counts"])
 
 
 def test_the_place_of_a_hit_shows_what_stands_around_it(ask: Ask) -> None:
@@ -136,7 +151,17 @@ def test_a_place_that_nothing_is_at_is_said(ask: Ask, answered: World) -> None:
     )
 
 
-def test_words_where_the_index_has_none_are_refused_by_name(ask: Ask, answered: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answered.fake_sink, "has_bm25", False)
-    said = ask("disk", "--mode", "bm25", exit_code=2)
-    assert said.startswith("the worker refused the query: mode: ")
+@pytest.mark.parametrize("has_bm25", [True, False])
+def test_words_are_ranked_whether_or_not_the_index_does_it(
+    ask: Ask, answered: World, monkeypatch: pytest.MonkeyPatch, *, has_bm25: bool
+) -> None:
+    monkeypatch.setattr(answered.fake_sink, "has_bm25", has_bm25)
+    answer = ask("disk", "--mode", "words")
+    assert (messages(answer), answer["mode"]) == (["disk 4 failed"], "words")
+
+
+def test_without_a_text_the_newest_lines_of_a_template_come(ask: Ask) -> None:
+    template = ask("disk 3 failed", "-k", "1")["hits"][0]["template"]
+    answer = ask("--template", template, "-k", "2")
+    assert (messages(answer), "mode" in answer) == (["disk 4 failed", "disk 3 failed"], False)
+    assert "disk 4 failed" in ask("--template", template, as_json=False)

@@ -119,12 +119,12 @@ def test_a_forged_reply_cannot_control_the_terminal(new_screen: NewScreen, width
 
 def test_the_figures_of_a_demo_are_sentences(new_screen: NewScreen) -> None:
     screen, written = new_screen(80)
-    figures = {"records": 2000, "rows": 1, "templates": 185, "dead_letters": 1, "dropped": 2, "seconds": 0.0, "engine": "llama.cpp"}
+    figures = {"records": 2000, "lines": 1, "templates": 185, "dead_letters": 1, "dropped": 2, "seconds": 0.0, "engine": "llama.cpp"}
 
     show_demo(screen, {**figures, "tokens_embedded": 25, "tokens_saved": 75, "queries": []})
 
     assert written.getvalue() == (
-        "\n2,000 lines in 0.0 s (0 a second) on llama.cpp.\nIn the index: 1 row of 185 templates; dead letters: 1; dropped: 2.\n"
+        "\n2,000 lines in 0.0 s (0 a second) on llama.cpp.\nIn the index: 1 line of 185 templates; dead letters: 1; dropped: 2.\n"
         "75.0 % of the tokens did not have to be embedded.\n"
     )
 
@@ -173,7 +173,7 @@ def test_without_colours_words_still_stand_out(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(
-    ("mode", "score", "seen"), [("dense", 0.61237, "0.612"), ("bm25", 12.3456, "12.35"), ("hybrid", 0.03252, "0.0325")]
+    ("mode", "score", "seen"), [("dense", 0.61237, "0.612"), ("words", 12.3456, "12.35"), ("hybrid", 0.03252, "0.0325")]
 )
 def test_the_mode_is_said_and_its_scores_have_the_digits_that_tell_them_apart(
     new_screen: NewScreen, mode: str, score: float, seen: str

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from sinks.milvus.fields import templates_name
 from sinks.milvus.settings import MilvusSettings
 from sinks.milvus.sink import MilvusSink
-from sinks.row import LineRow, TemplateRow
+from sinks.row import TemplateRow, template_id
 from tests.model_fixture import CACHE
-from tests.services.milvus import MilvusServer, drop, rows_there
+from tests.services.milvus import MilvusServer, drop
 from tests.services.ports import free_port
+from tests.sinks.blocks import blocks, line
 from tests.worker.cli.conftest import RunHere
 from tests.worker.cli.console import in_one_line
 from worker.connections import vector_space
@@ -36,21 +38,19 @@ def filled(milvus: MilvusServer) -> Iterator[str]:
     vectors = model.engine.embed([encoder.encode(text).ids for text in texts])
     encoder.tokenizer.close()
     model.engine.close()
-    sink = MilvusSink(settings.milvus, vector_space(model.space))
+    sink = MilvusSink(settings.milvus, vector_space(model.space), consumer_group=settings.kafka.group)
     sink.open()
     now_ms = int(time.time() * 1000)
-    sink.upsert_templates([TemplateRow(text.digest, vector, text.masked) for text, vector in zip(texts, vectors, strict=True)])
-    sink.upsert_lines(
-        [
-            LineRow(f"{text.masked}/{n}", text.digest, f"{text.masked} {n}", now_ms - 600_000 * n, "", "", "logs", 0, n, 0, 0, 1)
-            for text, lines in zip(texts, TEMPLATES.values(), strict=True)
-            for n in range(lines)
-        ]
-    )
+    sink.upsert_templates([TemplateRow(template_id(text.masked), vector, text.masked) for text, vector in zip(texts, vectors, strict=True)])
+    lines = [
+        line(offset, text=f"{text} {n}", template_text=text, time=now_ms - 600_000 * n)
+        for offset, (text, n) in enumerate((text, n) for text, lines in TEMPLATES.items() for n in range(lines))
+    ]
+    sink.write_blocks(blocks(lines, 4))
+    assert sink.counts() == (2, len(TEMPLATES))
     sink.close()
-    assert (rows_there(milvus.uri, f"{name}_templates"), rows_there(milvus.uri, name)) == (len(TEMPLATES), sum(TEMPLATES.values()))
     yield name
-    drop(milvus.uri, name, f"{name}_templates")
+    drop(milvus.uri, name, templates_name(name, model.space.id))
 
 
 @pytest.fixture

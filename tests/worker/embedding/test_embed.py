@@ -28,6 +28,7 @@ def test_every_template_leaves_with_its_own_vector(chain: Chain) -> None:
         ids = chain.words.encode([one.masked]).text(0)
         assert np.array_equal(one.vector, chain.engine.embed([ids])[0])
         assert (one.tokens, one.source) == (len(ids), "engine")
+        assert (one.template, one.key) == (chain.template(one.masked), chain.key(one.masked))
     assert {one.masked for one in embedded if isinstance(one, EmbeddedChunk)} == set(lines)
 
 
@@ -55,7 +56,7 @@ def test_batches_are_counted_by_size_tokens_and_how_long_their_first_text_had_wa
 def test_vectors_are_cached(chain: Chain) -> None:
     chain.feed("disk full")
     chain.embed()
-    assert chain.digest("disk full") in chain.cache.get_many([chain.digest("disk full")])
+    assert chain.key("disk full") in chain.cache.get_many([chain.key("disk full")])
 
 
 @pytest.mark.parametrize("fault", ["nan_on", "raises_on"])
@@ -66,7 +67,7 @@ def test_a_text_that_fails_alone_becomes_dead_letters_and_its_batch_is_stored(ch
     assert chain.stored() == [(0, "disk full"), (2, "network down")]
     assert chain.letters.offsets() == [1, 3]
     assert chain.committable() == 4
-    assert chain.digest("poison in the well") not in chain.cache.get_many([chain.digest("poison in the well")])
+    assert chain.key("poison in the well") not in chain.cache.get_many([chain.key("poison in the well")])
 
 
 def test_lines_that_board_a_flight_after_it_failed_are_dead_letters_too(chain: Chain) -> None:
@@ -156,7 +157,7 @@ def test_queries_and_lines_of_one_batch_get_their_own_vectors(chain: Chain) -> N
     assert len(vectors) == 3
     for text, vector in vectors.items():
         assert np.array_equal(vector, chain.engine.embed([chain.words.encode([text]).text(0)])[0])
-        assert np.array_equal(vector, chain.cache.get_many([chain.digest(text)])[chain.digest(text)])
+        assert np.array_equal(vector, chain.cache.get_many([chain.key(text)])[chain.key(text)])
 
 
 def test_what_fills_several_batches_is_embedded_without_waiting_for_more(chain: Chain) -> None:

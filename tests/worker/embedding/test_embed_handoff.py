@@ -276,7 +276,7 @@ def test_an_engine_that_dies_is_replaced_and_every_line_is_stored_once(chain: Ch
     assert chain.letters.posted == []
     assert chain.committable() == 4
     ids = chain.words.encode(["network down"]).text(0)
-    row = chain.sink.templates[chain.digest("network down")]
+    row = chain.sink.templates[chain.template("network down")]
     assert np.array_equal(row.vector, new_engine.embed([ids])[0])
 
 
@@ -307,7 +307,7 @@ def test_two_threads_bring_thousands_of_texts_through_once_each(new_chain: NewCh
         some = names[: random.integers(1, 30)]
         del names[: len(some)]
         chain.embed_lane.put([example._replace(digest=name, ids=texts[name]) for name in some if name in asked], urgent=True)
-        chain.embed_lane.put([EncodedChunk(name, name, texts[name]) for name in some if name not in asked])
+        chain.embed_lane.put([EncodedChunk(name, f"key of {name}", name, texts[name]) for name in some if name not in asked])
     chain.embed_lane.close()
     for stage in held:
         stage.join(WAIT_S)

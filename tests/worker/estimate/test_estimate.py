@@ -5,8 +5,16 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from sinks.row import LineRow, TemplateRow
-from worker.estimate.estimate import EstimateInputs, ModeEstimate, SampleScale, allocated_bytes, estimate_mode, quantile, redis_bytes
+from worker.estimate.estimate import (
+    LITE_TEMPLATE_FACTOR,
+    EstimateInputs,
+    ModeEstimate,
+    SampleScale,
+    allocated_bytes,
+    estimate_mode,
+    quantile,
+    redis_bytes,
+)
 from worker.estimate.sample_tally import ModeTally
 
 INPUTS = EstimateInputs(
@@ -14,7 +22,6 @@ INPUTS = EstimateInputs(
     redis_key_bytes=57,
     redis_value_bytes=780,
     vector_bytes=2_048,
-    topic="logs",
     rate_lines_per_s=1_000.0,
     engine_tokens_per_s=500.0,
 )
@@ -38,7 +45,7 @@ class Known(ModeTally):
 def tally(templates: int, *, met: int = 1, tokens_per_template: int = 30) -> ModeTally:
     """Return a tally of 1,000 entries of 20 tokens each."""
     made = Known(
-        rows=1_000,
+        pieces=1_000,
         new_entries=templates,
         tokens=20_000,
         template_tokens=tokens_per_template * templates,
@@ -46,11 +53,12 @@ def tally(templates: int, *, met: int = 1, tokens_per_template: int = 30) -> Mod
     )
     made.entry_tokens[20] = 1_000
     made.number, made.met = templates, met
+    made.blocks.blocks, made.blocks.server_bytes, made.blocks.folder_bytes = 1, 40_000, 30_000.0
     return made
 
 
 def estimated(found: ModeTally, scale: SampleScale = ALL, inputs: EstimateInputs = INPUTS) -> ModeEstimate:
-    return estimate_mode(found, scale, inputs, text_bytes=150_000, label_bytes=0)
+    return estimate_mode(found, scale, inputs)
 
 
 def test_what_was_read_whole_is_counted_and_not_predicted() -> None:
@@ -60,7 +68,7 @@ def test_what_was_read_whole_is_counted_and_not_predicted() -> None:
     assert estimate.entries_without_embedding_share == 0.9
     assert (estimate.tokens, estimate.tokens_to_embed) == (20_000, 3_000)
     assert estimate.tokens_without_embedding_share == 0.85
-    assert (estimate.milvus_line_rows, estimate.milvus_template_rows) == (1_000, 100)
+    assert (estimate.milvus_blocks, estimate.milvus_template_rows) == (1, 100)
 
 
 def test_rates_and_seconds_follow_from_the_tokens_of_the_templates() -> None:
@@ -92,10 +100,9 @@ def test_no_more_is_embedded_than_there_is() -> None:
 
 
 def test_of_nothing_there_are_no_shares_and_nothing_is_divided_by_zero() -> None:
-    estimate = asdict(
-        estimate_mode(ModeTally(), SampleScale(factor=1.0, lines=0, entries=0, stretches=0), INPUTS, text_bytes=0, label_bytes=0)
-    )
+    estimate = asdict(estimate_mode(ModeTally(), SampleScale(factor=1.0, lines=0, entries=0, stretches=0), INPUTS))
 
+    assert estimate["milvus_bytes_per_line"] is None
     unknown = {name for name, value in estimate.items() if value is None}
     assert {name for name in estimate if name.endswith("_share") or name.startswith("tokens_per_entry")} <= unknown
     assert {value for name, value in estimate.items() if name not in unknown} == {0}
@@ -122,15 +129,11 @@ def test_sizes_are_those_of_the_allocator() -> None:
     assert all(allocated_bytes(size) >= size for size in range(1, 2049))
 
 
-def test_every_column_of_the_rows_is_counted() -> None:
-    line = estimated(tally(1), inputs=replace(INPUTS, topic="t" * 10)).milvus_line_bytes
-    numbers = 6
-    assert LineRow._fields == (
-        "id", "template", "text", "time", "service", "level", "topic", "partition", "offset", "sub", "chunk", "chunks",
-    )  # fmt: skip
-    assert TemplateRow._fields == ("digest", "vector", "text")
-    # id: topic, epoch, and what separates them; template; topic; six numbers of 4 or 8 bytes; pad.
-    assert line - 150_000 == 1_000 * (len("tttttttttt@00000000/0/500/0/0") + 32 + 10 + (numbers * 4 + 2 * 4) + 2 * 4)
+def test_the_sizes_of_the_blocks_are_scaled() -> None:
+    estimate = estimated(tally(100, met=100), SampleScale(factor=10.0, lines=10_000, entries=10_000, stretches=100))
+
+    assert (estimate.milvus_blocks, estimate.milvus_block_bytes, estimate.milvus_bytes_per_line) == (10, 400_000, 40.0)
+    assert estimate.milvus_lite_disk_bytes == round(300_000 + LITE_TEMPLATE_FACTOR * estimate.milvus_template_bytes)
 
 
 def test_quantiles_are_values_that_occur() -> None:

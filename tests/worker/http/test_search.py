@@ -1,4 +1,4 @@
-"""`POST /api/search`: what is answered, with which status, and what is refused before it is read."""
+"""`POST /api/search` and `/api/counts`: what is answered, with which status, and what is refused before it is read."""
 
 import time
 
@@ -20,6 +20,14 @@ def test_a_query_reaches_the_lane_as_it_came_and_its_reply_is_the_answer(serve: 
     assert (answer.status, answer.value, answer.headers["Content-Type"]) == (200, HITS, "application/json")
     assert (answer.headers["Cache-Control"], answer.headers["X-Content-Type-Options"]) == ("no-store", "nosniff")
     assert answer.headers["Server"] is None
+
+
+def test_a_path_says_what_its_answers_hold(serve: Serve) -> None:
+    serving = serve()
+    for path, form in ((PATH, None), ("/api/counts", "counts")):
+        client = serving.send(b"{}", path=path)
+        assert serving.answer().form == form
+        assert receive(client).status == 200
 
 
 @pytest.mark.parametrize(

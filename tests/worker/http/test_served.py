@@ -14,10 +14,10 @@ from worker.runtime.process import DRAINED
 from worker.settings.service_tables import HttpTable
 
 
-def ask(listening: Listening, request: dict[str, object]) -> tuple[int, dict[str, Any]]:
+def ask(listening: Listening, request: dict[str, object], *, path: str = "/api/search") -> tuple[int, dict[str, Any]]:
     connection = http.client.HTTPConnection(listening.host, listening.port, timeout=WAIT_S)
     try:
-        connection.request("POST", "/api/search", json.dumps(request), {"Content-Type": "application/json"})
+        connection.request("POST", path, json.dumps(request), {"Content-Type": "application/json"})
         response = connection.getresponse()
         return response.status, json.loads(response.read())
     finally:
@@ -38,11 +38,13 @@ def test_over_http_the_answer_is_that_of_kafka(world: World, listening: Listenin
     request: dict[str, object] = {"text": "printer failed", "k": 3}
     status, answer = ask(listening, request)
     (expected,) = world.ask(request)
-    assert (status, answer["hits"], answer["mode"]) == (200, expected["hits"], "dense")
+    assert (status, answer["hits"], answer["mode"]) == (200, expected["hits"], "hybrid")
     assert len(answer["hits"]) == 3
     status, refused = ask(listening, {"text": "printer", "k": 0})
     assert (status, refused["error"]["field"]) == (400, "k")
-    assert running.service.pipeline.query_tally.received == 3
+    status, counted = ask(listening, {"by": ["topic"]}, path="/api/counts")
+    assert (status, counted["counts"][0]["lines"], counted["complete"]) == (200, 70, True)
+    assert running.service.pipeline.query_tally.received == 4
     assert running.stop() == DRAINED
 
 

@@ -1,8 +1,8 @@
 """The wall clock may jump, here and where records and queries come from: what the stream waits for is measured by another clock.
 
-Where the wall clock is read all the same is listed here, and what a jump of an hour does there: the age of a query (below), the age of
-a folder that a dead process has left where there are no locks (a day), and where a search for the newest lines begins to look
-(`tests/sinks/test_newest.py`: from wherever it begins, it finds the same).
+Where the wall clock is read all the same is listed here, and what a jump of an hour does there: the age of a query (below); the age of
+a folder that a dead process has left where there are no locks (a day); the id of a run, which is above every run that was seen, whatever
+the clock says (below); and the age of blocks to be merged, which are merged earlier or later then.
 """
 
 import ast
@@ -12,13 +12,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sinks.block import new_run
 from worker.query import Query, monotonic_deadline_s
 
 ROOT = Path(__file__).parents[3]
 ROOMS = ("worker", "consumers", "producers", "sinks")
 TOOLS = "worker/cli/"
-READERS_OF_THE_WALL_CLOCK = {"worker/pipeline.py", "worker/embedding/model/prepared.py", "sinks/milvus/sink.py"}
-SHOW_AGES = {"worker/indexing/store.py", "worker/observability/status.py", "worker/observability/canary.py"}
+READERS_OF_THE_WALL_CLOCK = {
+    "worker/pipeline.py",
+    "worker/embedding/model/prepared.py",
+    "worker/indexing/compaction.py",
+    "worker/audit/entry_writer.py",
+    "sinks/milvus/sink.py",
+}
+SHOW_AGES = {"worker/observability/status.py", "worker/observability/canary.py"}
 """Compare it with the times of records for figures only, and show none below nought."""
 HOUR_MS = 3_600_000
 WALL_CLOCKS = {("time", "time"), ("time", "time_ns"), ("datetime", "now"), ("datetime", "utcnow"), ("datetime", "today")}
@@ -39,11 +46,17 @@ def test_a_wall_clock_is_seen(source: str) -> None:
     assert reads_the_wall_clock(source)
 
 
-def test_the_stream_reads_the_wall_clock_in_three_places_and_for_figures_only() -> None:
+def test_the_stream_reads_the_wall_clock_in_few_places_and_for_figures_only() -> None:
     files = {str(file.relative_to(ROOT)): file.read_text() for room in ROOMS for file in (ROOT / room).rglob("*.py")}
     stream = {name: source for name, source in files.items() if not name.startswith(TOOLS)}
     assert len(stream) > len(READERS_OF_THE_WALL_CLOCK)
     assert {name for name, source in stream.items() if reads_the_wall_clock(source)} == READERS_OF_THE_WALL_CLOCK | SHOW_AGES
+
+
+@given(seen_ms=st.integers(0, 2**47), jump_ms=st.integers(-HOUR_MS, HOUR_MS), draws=st.tuples(*[st.integers(0, 2**32 - 1)] * 2))
+def test_whatever_the_clock_says_a_run_is_above_those_that_were_seen(seen_ms: int, jump_ms: int, draws: tuple[int, int]) -> None:
+    seen = new_run(seen_ms, draws[0])
+    assert new_run(max(seen_ms + jump_ms, 0), draws[1], above=seen) > seen
 
 
 @given(

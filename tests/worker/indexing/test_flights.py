@@ -32,7 +32,7 @@ class Chunks:
 
     def __call__(self, template: str) -> Chunk:
         self._made += 1
-        return Chunk(self._receipt, LogEntry(self._receipt.record, self._made, "text", 0, "", ""), 0, 1, "text", "masked", template * 32)
+        return Chunk(self._receipt, LogEntry(self._receipt.record, self._made, "text", 0, "", ""), 0, 1, 0, "text", "masked", template * 32)
 
 
 @pytest.fixture
@@ -118,6 +118,34 @@ def test_a_template_is_known_no_longer_than_it_may_be(chunks: Chunks) -> None:
     assert len(flights.board([chunks("a")]).known) == 1
 
 
+def test_known_templates_are_looked_up_in_turn(chunks: Chunks) -> None:
+    now_s = 100.0
+    flights = Flights(keep_s=lambda: 60.0, clock=lambda: now_s)
+    assert flights.sample_known(3) == []
+    for template in "abcd":
+        flights.board([chunks(template)])
+        flights.land([landing(template)])
+        now_s += 10.0
+    looked_up = [template[0] for template in flights.sample_known(3) + flights.sample_known(3)]
+    assert (len(looked_up), set(looked_up)) == (6, set("abcd"))
+    now_s = 165.0
+    assert {template[0] for template in flights.sample_known(10)} == set("bcd"), "of those that are known still"
+
+
+def test_what_is_forgotten_is_written_again_and_what_waits_or_failed_stays_so(flights: Flights, chunks: Chunks) -> None:
+    waiting = chunks("e")
+    flights.board([chunks("a"), waiting, chunks("f")])
+    flights.land([landing("a")])
+    flights.fail("f" * 32, rejection("bad"))
+    flights.forget_all()
+    assert flights.sample_known(10) == []
+    again = chunks("a")
+    boarding = flights.board([again, chunks("e"), chunks("f")])
+    assert (boarding.known, boarding.mine, len(boarding.rejected)) == ([], [again], 1)
+    assert len(flights.land([landing("e"), landing("a")])) == 3
+    assert len(flights.board([chunks("a")]).known) == 1
+
+
 @pytest.mark.parametrize(("source", "saved"), [("engine", 2 * 7), ("redis", 3 * 7)], ids=["computed", "found"])
 def test_tokens_that_were_not_embedded_again_are_saved(flights: Flights, chunks: Chunks, source: Source, saved: int) -> None:
     flights.board([chunks("a"), chunks("a"), chunks("a")])
@@ -149,7 +177,9 @@ def test_each_topic_has_its_own_figures(flights: Flights, ledger: Ledger) -> Non
     ledger.assign([Partition("other", 0)])
     receipts = [ledger.admit(record(1, b"x")), ledger.admit(record(0, b"x", partition=Partition("other", 0)))]
     here, there = (
-        Chunk(receipt, LogEntry(receipt.record, 0, "text", 0, "", ""), 0, 1, "text", "masked", "a" * 32) for receipt in receipts if receipt
+        Chunk(receipt, LogEntry(receipt.record, 0, "text", 0, "", ""), 0, 1, 0, "text", "masked", "a" * 32)
+        for receipt in receipts
+        if receipt
     )
     flights.board([here, there, there])
     flights.land([landing("a", tokens=7)])

@@ -5,8 +5,8 @@ import random
 import numpy as np
 import pytest
 
-from worker.embedding.model.space import words_of
 from worker.indexing.hyperloglog import HyperLogLog
+from worker.indexing.known_templates import halves_of
 
 
 @pytest.mark.parametrize("number", [0, 1, 50, 3_000, 40_000, 120_000])
@@ -14,8 +14,8 @@ def test_digests_are_counted_to_a_few_per_cent_however_often_they_come(number: i
     distinct = HyperLogLog()
     randoms = random.Random(number)
     digests = [randoms.randbytes(16).hex() for _ in range(number)]
-    distinct.add_digests(words_of(digests))
-    distinct.add_digests(words_of(digests[: number // 2]))
+    distinct.add_digests(halves_of(digests))
+    distinct.add_digests(halves_of(digests[: number // 2]))
     assert abs(int(distinct) - number) <= 0.04 * number  # five standard errors
 
 
@@ -34,8 +34,8 @@ def test_two_counts_together_count_what_both_have_once() -> None:
     randoms = random.Random(1_000)
     digests = [randoms.randbytes(16).hex() for _ in range(1_000)]
     left, right = HyperLogLog(), HyperLogLog()
-    left.add_digests(words_of(digests[:600]))
-    right.add_digests(words_of(digests[400:]))
+    left.add_digests(halves_of(digests[:600]))
+    right.add_digests(halves_of(digests[400:]))
     left.merge(right)
     assert abs(int(left) - 1_000) <= 40
     assert abs(int(right) - 600) <= 24

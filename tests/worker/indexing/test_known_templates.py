@@ -4,14 +4,13 @@ import secrets
 
 import pytest
 
-from worker.embedding.model.space import words_of
-from worker.indexing.known_templates import KnownTemplates
+from worker.indexing.known_templates import KnownTemplates, halves_of
 
 A, B, C = "a" * 32, "b" * 32, "c" * 32
 
 
 def found(known: KnownTemplates, *templates: str, now_s: float = 0.0) -> list[int]:
-    return known.find_tokens(templates, words_of(templates), now_s)
+    return known.find_tokens(templates, halves_of(templates), now_s)
 
 
 def test_what_was_added_is_found_with_its_tokens() -> None:
@@ -52,7 +51,20 @@ def test_they_are_bounded_and_the_oldest_go_first(most: int) -> None:
     assert len(there) >= most - most // 8
 
 
-def test_digests_of_which_only_one_half_is_equal_are_different() -> None:
+@pytest.mark.parametrize("most", [8, 100], ids=["columns", "dict"])
+def test_samples_go_round_and_have_whole_ids(most: int) -> None:
+    known = KnownTemplates(most=most)
+    assert known.sample(5, 0.0) == []
+    added = [A, "0" * 31 + "1", "f" * 32]
+    for number, template in enumerate(added):
+        known.add_template(template, number, 0.0)
+    assert sorted(known.sample(2, 0.0) + known.sample(2, 0.0))[:1] == ["0" * 31 + "1"]
+    assert set(known.sample(100, 0.0)) == set(added)
+    known.forget_all()
+    assert (known.sample(5, 0.0), found(known, *added)) == ([], [-1, -1, -1])
+
+
+def test_ids_of_which_only_one_half_is_equal_are_different() -> None:
     halves = ["0" * 16, "1" * 16]
     known = KnownTemplates(most=8)
     known.add_template(halves[0] + halves[0], 5, 0.0)
@@ -60,6 +72,6 @@ def test_digests_of_which_only_one_half_is_equal_are_different() -> None:
     assert found(known, halves[0] + halves[0], halves[0] + halves[1], halves[1] + halves[0]) == [5, -1, -1]
 
 
-def test_words_of_a_digest_are_its_halves() -> None:
-    assert words_of(["0" * 15 + "1" + "f" * 16, "8" + "0" * 31]).tolist() == [[1, 2**64 - 1], [2**63, 0]]
-    assert words_of([]).shape == (0, 2)
+def test_numbers_of_an_id_are_its_halves() -> None:
+    assert halves_of(["0" * 15 + "1" + "f" * 16, "8" + "0" * 31]).tolist() == [[1, 2**64 - 1], [2**63, 0]]
+    assert halves_of([]).shape == (0, 2)

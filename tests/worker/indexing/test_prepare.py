@@ -71,7 +71,7 @@ def test_a_cached_vector_goes_to_the_sink_as_a_template(chain: Chain) -> None:
     chain.feed("disk full")
     chain.embed()
     chain.store_lane.take(10)  # as if the process had been restarted with its cache: the row was never written
-    chain.flights.fail(chain.digest("disk full"), TOO_MANY_CHUNKS)
+    chain.flights.fail(chain.template("disk full"), TOO_MANY_CHUNKS)
     chain.flights._rejected.clear()  # noqa: SLF001 - the rest of the restart
     chain.feed("disk full")
     waiting = chain.store_lane.take(10)
@@ -79,7 +79,8 @@ def test_a_cached_vector_goes_to_the_sink_as_a_template(chain: Chain) -> None:
     assert [type(one) for one in waiting] == [EmbeddedChunk]
     assert isinstance(waiting[0], EmbeddedChunk)
     assert waiting[0].source == "memory"
-    chain.store_step.step(waiting)
+    chain.store_lane.put(waiting)
+    chain.store()
     assert chain.stored() == [(1, "disk full")]
     assert chain.flights.total().tokens_saved == chain.tokens("disk full")
     assert chain.embedded_texts() == 1
@@ -255,7 +256,7 @@ def test_a_piece_of_too_many_chunks_is_rejected_and_the_records_others_are_store
     chain = new_chain(max_chunks=2)
     chain.feed(json.dumps([{"message": "first"}, {"message": LONG}, {"message": "last"}]))
     chain.run()
-    assert [(line.sub, line.text) for line in chain.sink.lines.values()] == [(0, "first"), (2, "last")]
+    assert [(line.sub, line.text) for line in chain.lines()] == [(0, "first"), (2, "last")]
     assert [(first, pieces) for _, first, pieces in chain.letters.posted] == [(TOO_MANY_CHUNKS, [RejectedPiece(1, 0, TOO_MANY_CHUNKS)])]
     assert chain.committable() == 1
 
@@ -266,21 +267,22 @@ def test_a_long_line_becomes_chunks_and_settles_with_the_last_of_them(chain: Cha
     chain.embed()
     assert chain.committable() is None
     chain.store()
-    rows = sorted(chain.sink.lines.values(), key=lambda row: row.chunk)
+    rows = chain.lines()
     assert len(rows) > 1
     assert [(row.chunk, row.chunks) for row in rows] == [(number, len(rows)) for number in range(len(rows))]
     assert "".join(row.text for row in rows) == line
     assert chain.committable() == 1
 
 
-def test_a_document_prefix_is_embedded_and_part_of_the_digest_but_not_stored(new_chain: NewChain) -> None:
+def test_a_document_prefix_is_embedded_and_part_of_the_cache_key_but_of_nothing_that_is_stored(new_chain: NewChain) -> None:
     chain = new_chain(prefix="passage: ")
     chain.feed("disk full")
     encoded = chain.embed_lane.take(10)
     assert encoded is not None
     assert isinstance(encoded[0], EncodedChunk)
     assert encoded[0].ids.tolist() == chain.words.encode(["passage: disk full"]).text(0).tolist()
-    assert encoded[0].template == chain.digest("disk full") == new_chain().digest("passage: disk full")
+    assert encoded[0].key == chain.key("disk full") == new_chain().key("passage: disk full")
+    assert encoded[0].template == new_chain().template("disk full")
     assert encoded[0].masked == "disk full"
 
 

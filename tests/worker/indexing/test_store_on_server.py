@@ -1,7 +1,6 @@
 """The store step before a Milvus server that fails in every way a stub can: nothing lost, nothing committed early, nobody blamed."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import grpc
@@ -10,6 +9,7 @@ from pymilvus import MilvusClient
 
 from sinks.milvus.settings import MilvusSettings, VectorSpace
 from sinks.milvus.sink import MilvusSink
+from sinks.reading.reader import BlockReader
 from tests.sinks.stub_server import StubServer
 from tests.worker.chain import Chain
 from worker.runtime.stage import Abandoned
@@ -36,7 +36,7 @@ def remote(server: StubServer) -> Iterator[MilvusSink]:
 @pytest.fixture
 def onto(chain: Chain, remote: MilvusSink) -> Chain:
     """A chain whose store step writes to the server, with its lines embedded."""
-    chain.store_step = replace(chain.store_step, sink=remote)
+    chain.store_step = chain.store_onto(remote)
     chain.feed(*LINES)
     chain.embed()
     return chain
@@ -79,7 +79,7 @@ FAULTS = [short_count, rate_limit, no_access, no_credentials, not_found, every_r
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("collection", ["templates", "lines"])
+@pytest.mark.parametrize("collection", ["templates", "blocks"])
 def test_what_the_server_refuses_for_a_while_is_held_and_then_stored_once(
     onto: Chain, server: StubServer, remote: MilvusSink, fault: Callable[[StubServer], None], collection: str
 ) -> None:
@@ -92,31 +92,28 @@ def test_what_the_server_refuses_for_a_while_is_held_and_then_stored_once(
         wait_at_most(SHORT_S if fault is late_answer else PATIENT_S)
         fault(server)
 
-    def pause(seconds: float) -> bool:
+    def pause(seconds: float) -> None:
         assert (onto.committable(), onto.ledger.open_records, onto.letters.posted) == (None, len(LINES), [])
         tries.append(seconds)
         if len(tries) == 2:
             mend(server)
             wait_at_most(PATIENT_S)
-        return False
 
-    onto.store_step = replace(onto.store_step, pause=pause, fail_point=lambda point: begin() if point == "before_upsert" else None)
-    if collection == "templates":
-        begin()
-        onto.store_step = replace(onto.store_step, fail_point=lambda _point: None)
+    onto.on_pause = pause
+    onto.at = lambda point: begin() if point == f"before_{collection}" else None
     onto.store()
     assert len(tries) == 2
-    assert remote.counts() == (len(LINES), 8)
-    assert sorted(row.text for row in remote.lines_between("logs", 0, 0, 99).rows) == sorted(LINES)
+    assert remote.counts() == (1, 8)
+    assert sorted(line.text for line in BlockReader(remote).lines_between("logs", 0, 0, 99, strong=True).lines) == sorted(LINES)
     assert (onto.committable(), onto.ledger.open_records, onto.letters.posted) == (len(LINES), 0, [])
 
 
-def test_a_batch_that_is_too_large_is_halved_at_once_and_all_of_it_is_stored(onto: Chain, server: StubServer, remote: MilvusSink) -> None:
+def test_a_call_that_is_too_large_is_halved_at_once_and_all_of_it_is_stored(onto: Chain, server: StubServer, remote: MilvusSink) -> None:
     server.most_rows = 6
     onto.store()
     assert onto.pauses_s == []
-    assert server.stored_rows == [4, 4, 5, 5, 5, 5]
-    assert remote.counts() == (len(LINES), 8)
+    assert server.stored_rows == [4, 4, 1]
+    assert remote.counts() == (1, 8)
     assert onto.committable() == len(LINES)
 
 
@@ -130,4 +127,4 @@ def test_a_collection_that_is_dropped_while_running_is_waited_for(onto: Chain, s
     assert (onto.committable(), onto.ledger.open_records, onto.letters.posted) == (None, len(LINES), [])
     assert [line.split(" (")[0] for line in onto.said] == ["the sink does not take rows"]
     assert "vectail" in onto.said[0]
-    assert remote.template_texts([onto.digest(onto.mask(LINES[0]))]), "templates were stored before"
+    assert remote.template_texts([onto.template(onto.mask(LINES[0]))]), "templates were stored before"

@@ -115,7 +115,7 @@ def test_the_figures_are_those_of_what_was_fed(fed: Ended, world: World) -> None
     assert value(found, "vectail_decode_total", format="none") == 1
     assert value(found, "vectail_redactions_total", rule="email") == 1
     assert value(found, "vectail_dlq_total", stage="decode", reason="undecodable") == 1
-    assert value(found, "vectail_sink_rows_total", op="lines") == LINES + 1
+    assert value(found, "vectail_sink_lines_total") == LINES + 1
     assert value(found, "vectail_searchable_seconds_count") == LINES + 1
     ways = Counter({w: value(found, "vectail_chunks_total", topic=topic, way=w) for w in ("known", "collapsed", "engine", "rejected")})
     assert ways.total() == LINES + 1

@@ -20,7 +20,7 @@ def test_a_query_is_masked_like_a_line_and_goes_to_the_engine_as_token_ids(chain
     (query,) = waiting = encoded(chain)
     chain.embed_lane.put(waiting, urgent=True)
     assert query.ids.tolist() == chain.words.encode(["disk full on"]).text(0).tolist()
-    assert query.digest == chain.digest("disk full on")
+    assert query.digest == chain.key("disk full on")
     chain.embed()
     chain.answer()
     assert [(reply.topic, reply.correlation_id) for reply in chain.replies] == [(REPLIES, b"c1")]
@@ -75,7 +75,7 @@ def test_a_query_that_comes_past_its_deadline_is_answered_expired_and_not_comput
 
 def test_a_query_takes_its_vector_from_the_cache_past_the_engine(chain: Chain) -> None:
     vector = np.eye(384, dtype=np.float32)[5]
-    chain.cache.put_many({chain.digest("disk full"): vector})
+    chain.cache.put_many({chain.key("disk full"): vector})
     chain.ask({"text": "disk full 7"})
     assert len(chain.embed_lane) == 0
     answerable = chain.answer_lane.take(10)
@@ -108,7 +108,7 @@ def test_a_query_never_begins_a_flight_and_never_becomes_a_template(chain: Chain
     chain.feed("disk full")
     assert len(chain.store_lane) == 1, "the line takes the query's vector from the cache, and writes its template"
     chain.store()
-    assert list(chain.sink.templates) == [chain.digest("disk full")]
+    assert list(chain.sink.templates) == [chain.template("disk full")]
 
 
 def test_a_query_equal_to_a_known_template_is_answered_like_any_other(chain: Chain) -> None:
@@ -141,7 +141,7 @@ def test_the_vector_of_a_query_that_was_cut_is_not_kept_under_the_digest_of_the_
         chain.ask({"text": text})
     chain.embed()
     assert len(chain.answer()) == 2
-    whole, short = (chain.digest(chain.mask(text)) for text in ("disk " * 800, "disk full"))
+    whole, short = (chain.key(chain.mask(text)) for text in ("disk " * 800, "disk full"))
     assert list(chain.levels.get_many([whole, short])) == [short]
 
 
@@ -163,7 +163,7 @@ def test_odd_texts_are_queries_too(chain: Chain) -> None:
 
 
 def test_the_wait_counts_from_when_the_request_was_polled(chain: Chain) -> None:
-    chain.cache.put_many({chain.digest("disk full"): np.eye(384, dtype=np.float32)[5]})
+    chain.cache.put_many({chain.key("disk full"): np.eye(384, dtype=np.float32)[5]})
     chain.prepare_queries.step([KafkaRequest(chain.query("disk full"), chain.now_s - 0.25)])
     assert chain.answer()[0]["seconds"] == {"wait": 0.25, "embed": 0.0, "search": 0.0}
 
@@ -191,38 +191,45 @@ def test_a_query_that_did_not_come_over_kafka_takes_the_same_way(chain: Chain) -
     assert chain.replies == []
 
 
-@pytest.mark.parametrize("mode", ["bm25", "hybrid"])
-def test_a_search_by_words_where_there_is_no_column_for_it_is_refused_by_name(chain: Chain, mode: str) -> None:
-    chain.ask({"text": "disk full", "mode": mode})
-    assert len(chain.embed_lane) == 0
-    error = chain.answer()[0]["error"]
-    assert (error["code"], error["field"]) == ("bad_query", "mode")
-    assert "milvus.bm25" in error["reason"]
-
-
-def test_a_search_by_words_needs_no_vector(chain: Chain) -> None:
-    chain.sink.has_bm25 = True
+@pytest.mark.parametrize("has_bm25", [True, False])
+def test_a_search_by_words_needs_no_vector(chain: Chain, *, has_bm25: bool) -> None:
+    chain.sink.has_bm25 = has_bm25
     chain.feed("disk full", "network down")
     chain.run()
-    chain.ask({"text": "network", "mode": "bm25"})
+    chain.ask({"text": "network", "mode": "words"})
     assert len(chain.embed_lane) == 0
     reply = chain.answer()[0]
-    assert ([hit["text"] for hit in reply["hits"]], reply["mode"]) == (["network down"], "bm25")
+    assert ([hit["text"] for hit in reply["hits"]], reply["mode"]) == (["network down"], "words")
 
 
 def test_a_text_of_identifiers_alone_is_looked_for_by_words_unless_asked_otherwise(chain: Chain) -> None:
-    chain.sink.has_bm25 = True
     chain.feed("disk full on 10.0.0.1", "disk full on 10.0.0.2", "disk full on 10.0.0.1", "network down")
     chain.run()
     chain.ask({"text": "10.0.0.1"})
     assert len(chain.embed_lane) == 0
     reply = chain.answer()[-1]
-    assert [hit["text"] for hit in reply["hits"]][:2] == ["disk full on 10.0.0.1"] * 2, "all lines that have it"
-    assert reply["mode"] == "bm25"
+    assert {hit["offset"] for hit in reply["hits"]} == {0, 2}, "all lines that have it"
+    assert reply["mode"] == "words"
     chain.ask({"text": "10.0.0.1", "mode": "dense"})
     assert len(chain.embed_lane) == 1
     chain.ask({"text": "10.0.0.1", "per_template": 1})
     assert len(chain.answer()[-1]["hits"]) == 1
+
+
+def test_what_a_request_asks_for_may_follow_from_where_it_was_sent(chain: Chain) -> None:
+    got: list[QueryReply] = []
+
+    def reply(reply: QueryReply, *, deadline_s: float | None) -> None:
+        del deadline_s
+        got.append(reply)
+
+    requester = Requester(reply, chain.now_s)
+    for value in (b'{"as": "lines", "text": "a"}', b"{}", b'{"as": "counts"}'):
+        chain.prepare_queries.step([QueryRequest(value, requester, form="counts")])
+    chain.answer()
+    refused, *counted = (json.loads(reply.value) for reply in got)
+    assert refused["error"]["field"] == "as"
+    assert [reply["counts"] for reply in counted] == [[], []]
 
 
 def test_the_log_of_misdirected_queries_does_not_grow_with_them(chain: Chain) -> None:
@@ -235,7 +242,7 @@ def test_the_log_of_misdirected_queries_does_not_grow_with_them(chain: Chain) ->
 
 def test_the_queries_of_a_list_each_go_their_own_way(chain: Chain) -> None:
     vector = np.eye(384, dtype=np.float32)[5]
-    chain.cache.put_many({chain.digest("disk full"): vector})
+    chain.cache.put_many({chain.key("disk full"): vector})
     receipts = [chain.query(text) for text in ("disk full 7", "network down", "login failed")]
     bad = chain.query("login", k=0)
     chain.prepare_queries.step([KafkaRequest(one, chain.now_s) for one in (receipts[0], bad, *receipts[1:])])

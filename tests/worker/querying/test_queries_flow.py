@@ -34,11 +34,11 @@ def writes_held(sink: FakeSink) -> Iterator[threading.Event]:
         begun.set()
         assert free.wait(WAIT_S)
 
-    sink.on_upsert = hold
+    sink.on_write = hold
     try:
         yield begun
     finally:
-        sink.on_upsert = lambda _rows: None
+        sink.on_write = lambda _rows: None
         free.set()
 
 

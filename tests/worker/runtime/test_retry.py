@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from worker.indexing.store import StoreTally
+from worker.indexing.store_tally import StoreTally
 from worker.runtime.retry import BACK_OFF_S, SinkRetry
 
 
@@ -74,7 +74,8 @@ def test_many_threads_lose_no_count() -> None:
 
     def add(_thread: int) -> None:
         for _ in range(3_000):
-            tally.add(lines=2, templates=1, seconds=0.25)
+            tally.add(lines=2, templates=1)
+            tally.wrote("blocks", 0.25)
 
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(add, range(8)))

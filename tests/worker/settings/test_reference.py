@@ -40,7 +40,7 @@ def test_types_bounds_and_defaults_are_on_the_page() -> None:
     for facts in (
         "### `limits.drain_timeout_s`\n\nnumber, more than 0 · default `25.0` · ",
         "### `milvus.writers`\n\ninteger, at least 1, at most 16 · default `1` · ",
-        '### `milvus.partition_key`\n\none of `""`, `"service"`, `"topic"`, `"level"` · default `""` · ',
+        '### `milvus.bm25`\n\none of `"auto"`, `"on"`, `"off"` · default `"auto"` · ',
         '### `kafka.topics`\n\nlist of strings · default `["logs"]` · ',
         '### `http.token`\n\nsecret string · default `""` · ',
         "### `model.folder`\n\npath · not set by default · ",

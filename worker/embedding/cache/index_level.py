@@ -31,13 +31,13 @@ class IndexLevel:
         self._clock = clock
         self._breaker = Breaker(draw)
 
-    def find(self, digests: Collection[str]) -> dict[str, Vector]:
-        """Return the vectors of the stored templates; none if the index does not answer."""
+    def find(self, templates: Collection[str]) -> dict[str, Vector]:
+        """Return the vectors of those templates that are stored; none if the index does not answer."""
         admission = self._breaker.admit(self._clock())
         if admission is None:
             return {}
         try:
-            found = self._read(digests)
+            found = self._read(templates)
         except SinkBusy as error:
             if self._breaker.on_failure(admission, self._clock()):
                 self._say(

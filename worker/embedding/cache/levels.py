@@ -21,7 +21,10 @@ class CachedVector(NamedTuple):
 
 
 class Levels:
-    """A vector that it returns was put or stored under the same digest; it may miss, but never be wrong.
+    """A vector that it returns was put under the same cache key or stored with the same template; it may miss, but never be wrong.
+
+    Memory and Redis go by cache key, because they may hold vectors of several models; the index goes by template, because its templates
+    are those of one model.
 
     Thread: any.
     """
@@ -42,25 +45,25 @@ class Levels:
         self.tallies = {level: CacheTally() for level in ("memory", "redis", "index")}
         """Hits and misses, by level."""
 
-    def find(self, digests: Iterable[str]) -> dict[str, CachedVector]:
-        """Return the vectors that any level has."""
-        wanted = set(digests)
-        found = self._cached(wanted)
-        missing = wanted - found.keys()
+    def find(self, keys: Mapping[str, str]) -> dict[str, CachedVector]:
+        """Return by template the vectors that any level has; `keys` holds the cache key of each template."""
+        cached = self._cached(set(keys.values()))
+        found = {template: cached[key] for template, key in keys.items() if key in cached}
+        missing = keys.keys() - found.keys()
         if missing:
             stored = self._index(missing)
             self.tallies["index"].add(hits=len(stored), misses=len(missing) - len(stored))
-            self.put_many(stored)
-            found.update((digest, CachedVector(vector, "index")) for digest, vector in stored.items())
+            self.put_many({keys[template]: vector for template, vector in stored.items()})
+            found.update((template, CachedVector(vector, "index")) for template, vector in stored.items())
         self._fail_point("cache_read")
         return found
 
-    def get_many(self, digests: Iterable[str]) -> dict[str, Vector]:
-        """Return the vectors that memory or Redis has."""
-        return {digest: found.vector for digest, found in self._cached(set(digests)).items()}
+    def get_many(self, keys: Iterable[str]) -> dict[str, Vector]:
+        """Return by cache key the vectors that memory or Redis has."""
+        return {key: found.vector for key, found in self._cached(set(keys)).items()}
 
     def put_many(self, vectors: Mapping[str, Vector]) -> None:
-        """Put vectors into memory and Redis."""
+        """Put vectors into memory and Redis, by cache key."""
         if not vectors:
             return
         self._memory.put_many(vectors)
@@ -69,12 +72,12 @@ class Levels:
         self._fail_point("cache_written")
 
     def _cached(self, wanted: set[str]) -> dict[str, CachedVector]:
-        found = {digest: CachedVector(vector, "memory") for digest, vector in self._memory.get_many(wanted).items()}
+        found = {key: CachedVector(vector, "memory") for key, vector in self._memory.get_many(wanted).items()}
         missing = wanted - found.keys()
         self.tallies["memory"].add(hits=len(found), misses=len(missing))
         if missing and self._redis is not None:
             fetched = self._redis.get_many(missing)
             self.tallies["redis"].add(hits=len(fetched), misses=len(missing) - len(fetched))
             self._memory.put_many(fetched)
-            found.update((digest, CachedVector(vector, "redis")) for digest, vector in fetched.items())
+            found.update((key, CachedVector(vector, "redis")) for key, vector in fetched.items())
         return found

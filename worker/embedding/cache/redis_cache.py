@@ -1,4 +1,4 @@
-"""The second level: vectors that workers share through Redis or Valkey, under `vectail:{space}:{digest}`.
+"""The second level: vectors that workers share through Redis or Valkey, under `vectail:{space}:{key}`.
 
 Prepare reads it, embed fills it. The server may be away, slow, full, read-only or wrong: that costs only speed. A read takes at most the
 budget, a write never waits; any failure is a miss or a drop, and is counted. Two circuit breakers keep batches from asking a failed
@@ -29,7 +29,7 @@ _READ_TIMEOUT_S = 1.0
 
 
 class RedisCache:
-    """A vector that it returns was put under the same digest in the same space.
+    """A vector that it returns was put under the same key in the same space.
 
     Thread: any; it has up to four of its own.
     """
@@ -73,9 +73,9 @@ class RedisCache:
             on_crash=on_crash,
         )
 
-    def get_many(self, digests: Iterable[str]) -> dict[str, Vector]:
+    def get_many(self, keys: Iterable[str]) -> dict[str, Vector]:
         """Return the vectors received within the budget. They are rows of one array: copy what you keep."""
-        wanted = list(dict.fromkeys(digests))
+        wanted = list(dict.fromkeys(keys))
         if not wanted or self._closed:
             return {}
         admission = self._reads.admit(self._clock())
@@ -83,12 +83,12 @@ class RedisCache:
             self.tally.add(misses=len(wanted), skipped=len(wanted))
             return {}
         prefix = self._key_prefix
-        keys = [prefix + digest.encode() for digest in wanted]
-        fetch = self._read_pool.fetch(keys, self._budget_s)
+        stored_keys = [prefix + key.encode() for key in wanted]
+        fetch = self._read_pool.fetch(stored_keys, self._budget_s)
         values = list(fetch.values)
-        self._note_read(fetch, admission, missing=len(keys) - len(values))
-        decoded = self._codec.decode(keys[: len(values)], values)
-        found = {digest: vector for digest, vector in zip(wanted, decoded.vectors, strict=False) if vector is not None}
+        self._note_read(fetch, admission, missing=len(stored_keys) - len(values))
+        decoded = self._codec.decode(stored_keys[: len(values)], values)
+        found = {key: vector for key, vector in zip(wanted, decoded.vectors, strict=False) if vector is not None}
         self.tally.add(hits=len(found), misses=len(wanted) - len(found), corrupt=decoded.corrupt)
         return found
 
@@ -99,7 +99,7 @@ class RedisCache:
         if self._closed or self._writes.would_reject(self._clock()):
             self.tally.add(dropped=len(vectors))
             return
-        keys = [self._key_prefix + digest.encode() for digest in vectors]
+        keys = [self._key_prefix + key.encode() for key in vectors]
         frames = self._codec.encode(keys, list(vectors.values()))
         fit = [(key, frame) for key, frame in zip(keys, frames, strict=True) if frame is not None]
         self.tally.add(unfit=len(keys) - len(fit))

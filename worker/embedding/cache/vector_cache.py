@@ -1,4 +1,4 @@
-"""The contract of a cache level: vectors by digest, and a miss is always allowed.
+"""The contract of a cache level: vectors by cache key, and a miss is always allowed.
 
 A cache only saves embedding, it never suppresses a row. Prepare reads the levels, embed fills them.
 """
@@ -10,12 +10,12 @@ from worker.embedding.model.vectors import Vector
 
 
 class VectorCache(Protocol):
-    """A vector that it returns was put under the same digest.
+    """A vector that it returns was put under the same key.
 
     Thread: any.
     """
 
-    def get_many(self, digests: Iterable[str]) -> dict[str, Vector]:
+    def get_many(self, keys: Iterable[str]) -> dict[str, Vector]:
         """Return the vectors that it has."""
 
     def put_many(self, vectors: Mapping[str, Vector]) -> None:

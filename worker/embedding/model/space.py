@@ -1,15 +1,13 @@
-"""The embedding space: which vectors may be compared, and the digest of a text in that space.
+"""The embedding space: which vectors may be compared, and the cache key of a text's vector in that space.
 
-Masks, redaction, chunk size and token limit are not part of it: they decide which text is embedded, and the digest covers that text.
-The engine and its number format are not part of it either: instead, golden vectors must agree at start.
+Masks, redaction, chunk size and token limit are not part of it: they decide which text is embedded, and the cache key covers that text.
+The engine and its number format are not part of it either: instead, golden vectors must agree at start. A template's id does not depend
+on the space (`sinks.row.template_id`): it names the kind of line, a cache key names one model's vector of it.
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +43,7 @@ class EmbeddingSpace:
 
 
 class Digester:
-    """Digests texts with a prefix in one space: BLAKE2b-128 over length-prefixed parts, 32 hex digits.
+    """Makes the cache keys of texts with a prefix in one space: BLAKE2b-128 over length-prefixed parts, 32 hex digits.
 
     Thread: any.
     """
@@ -56,17 +54,12 @@ class Digester:
         self._begun = _hash([space.id.encode("ascii")], digest_bytes=16)
 
     def digest(self, masked: str) -> str:
-        """Return the digest of one masked text: the id of its template."""
+        """Return the cache key of one masked text: what memory and Redis hold its vector under."""
         text = (self._prefix + masked).encode("utf-8")
         hasher = self._begun.copy()
         hasher.update(len(text).to_bytes(8, "little"))
         hasher.update(text)
         return hasher.hexdigest()
-
-
-def words_of(digests: Sequence[str]) -> NDArray[np.uint64]:
-    """Return digests of 32 hex digits as numbers: uint64[n, 2], first and second half."""
-    return np.frombuffer(bytes.fromhex("".join(digests)), dtype=">u8").astype(np.uint64).reshape(-1, 2)
 
 
 def _hash(parts: Iterable[bytes], *, digest_bytes: int) -> "hashlib.blake2b":

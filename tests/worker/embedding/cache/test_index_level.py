@@ -25,11 +25,11 @@ class Index:
         self.said: list[str] = []
         self.level = IndexLevel(self.read, say=self.said.append, clock=lambda: self.now_s, draw=lambda: 1.0)
 
-    def read(self, digests: Collection[str]) -> dict[str, Vector]:
+    def read(self, templates: Collection[str]) -> dict[str, Vector]:
         self.asked += 1
         if not self.answers:
             raise SinkBusy("away")
-        return {digest: STORED[digest] for digest in digests if digest in STORED}
+        return {template: STORED[template] for template in templates if template in STORED}
 
 
 def test_what_is_stored_is_found() -> None:

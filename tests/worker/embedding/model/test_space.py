@@ -1,4 +1,4 @@
-"""Digests and embedding spaces."""
+"""Embedding spaces, and the cache keys of texts in them."""
 
 import hashlib
 import re
@@ -70,7 +70,7 @@ def _blake2b(*parts: str, size_bytes: int) -> str:
     return hashlib.blake2b(prefixed, digest_size=size_bytes).hexdigest()
 
 
-def test_ids_are_blake2b_over_length_prefixed_parts_so_a_later_version_finds_its_templates_again() -> None:
+def test_ids_are_blake2b_over_length_prefixed_parts_so_a_later_version_finds_its_vectors_again() -> None:
     assert SPACE.id == _blake2b("aa", "layers=6", "bb", "mean", "384", "", "query: ", size_bytes=8)
     assert Digester(SPACE, "passage: ").digest("café") == _blake2b(SPACE.id, "passage: café", size_bytes=16)
 

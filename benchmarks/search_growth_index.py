@@ -1,0 +1,181 @@
+"""An index of many lines in a local folder, filled without a broker and without a model, for `benchmarks.search_growth`.
+
+The lines are copies of a few ten thousand: in every copy each run of four or more digits is another one, the same run the same one. So
+templates stay the same, and identifiers and what a block compresses to do not. Vectors are random, those of one service near each other.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import count
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consumers.text.mask import MASKS_VERSION, Masker
+from sinks.arrow import string_column
+from sinks.block import Block, BlockId, BlockPlace, Coded, Lines, new_run
+from sinks.build import BlockBounds, build
+from sinks.lines import coded, take_coded
+from sinks.milvus.settings import MilvusSettings, VectorSpace
+from sinks.milvus.sink import MilvusSink
+from sinks.row import TemplateRow, template_id
+from sinks.sink import SinkCounts
+
+DIM = 384
+TOPIC, EPOCH = "logs", "0a0b0c0d"
+PARTITIONS = 4
+START_MS = 1_700_000_000_000
+GAP_MS = 8
+"""Between a line and the next one: 125 lines a second."""
+SERVICES = tuple(f"service-{number:02d}" for number in range(12))
+LEVELS = ("INFO", "INFO", "INFO", "WARN", "ERROR", "")
+_BLOCKS_AT_ONCE = 64
+_TEMPLATES_AT_ONCE = 2_000
+_SAMPLES_A_COPY = 20
+_DIGITS = re.compile(r"\d{4,}")
+_BETWEEN = "\0"
+_SEED = 7
+
+
+class Sample(NamedTuple):
+    """One of the stored lines."""
+
+    number: int
+    """Which one it is, counted from 0 over all partitions."""
+    text: str
+
+    @property
+    def partition(self) -> int:
+        """Where it is."""
+        return self.number % PARTITIONS
+
+    @property
+    def offset(self) -> int:
+        """Where it is."""
+        return self.number // PARTITIONS
+
+
+class Filled(NamedTuple):
+    """An index that was filled."""
+
+    sink: MilvusSink
+    """Open."""
+    lines: int
+    raw_bytes: int
+    """UTF-8 bytes of all texts."""
+    samples: Sequence[Sample]
+    templates: Sequence[TemplateRow]
+
+    @property
+    def end_ms(self) -> int:
+        """After the time of the last line."""
+        return START_MS + GAP_MS * self.lines
+
+
+def fill(folder: Path, texts: Sequence[str], lines: int) -> Filled:
+    """Store that many copies of these texts in a new local folder, as blocks as the worker makes them. Close the sink afterwards."""
+    random, texts = Random(_SEED), texts[:lines]
+    sink = MilvusSink(MilvusSettings(uri=str(folder)), VectorSpace(DIM, "benchmark"))
+    sink.open()
+    columns = _Columns(texts)
+    for at in range(0, len(columns.templates), _TEMPLATES_AT_ONCE):
+        sink.upsert_templates(columns.templates[at : at + _TEMPLATES_AT_ONCE])
+    numbers = [count() for _ in range(PARTITIONS)]
+    run, waiting, samples, raw_bytes, blocks = new_run(START_MS, 0), list[Block](), list[Sample](), 0, 0
+    for first, copied in _pieces(texts, lines):
+        raw_bytes += sum(len(text.encode("utf-8", "replace")) for text in copied)
+        samples += [Sample(first + i, copied[i]) for i in random.sample(range(len(copied)), min(_SAMPLES_A_COPY, len(copied)))]
+        for partition in range(PARTITIONS):
+            place = BlockPlace(TOPIC, EPOCH, partition)
+            rows = np.arange(-(first - partition) % PARTITIONS, len(copied), PARTITIONS)
+            for built in build(columns.lines_of(first, copied, rows), masks=str(MASKS_VERSION), written_ms=START_MS):
+                number = next(numbers[partition])
+                waiting.append(built.block._replace(id=BlockId(place, run, number, number)))
+        if len(waiting) >= _BLOCKS_AT_ONCE or first + len(copied) == lines:
+            sink.write_blocks(waiting)
+            blocks += len(waiting)
+            waiting = []
+    if sink.counts() != SinkCounts(blocks, len(columns.templates)):
+        raise SystemExit(f"the index has {sink.counts()}, not {blocks} blocks: the figures would be worth nothing")
+    return Filled(sink, lines, raw_bytes, samples, columns.templates)
+
+
+class _Columns:
+    """What all copies have in common."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        masked = Masker().mask(list(texts))
+        self._size = len(texts)
+        self._template = coded(masked)
+        self._service = coded([service_of(text) for text in masked])
+        self._level = coded([LEVELS[_hash_of(text) // len(SERVICES) % len(LEVELS)] for text in masked])
+        names = self._template.values
+        draw = np.random.default_rng(_SEED)
+        middle = dict(zip(SERVICES, _unit(draw.standard_normal((len(SERVICES), DIM))), strict=True))
+        vectors = _unit(np.array([middle[service_of(text)] for text in names]) + _unit(draw.standard_normal((len(names), DIM))))
+        self.templates = [TemplateRow(template_id(text), vector, text) for text, vector in zip(names, vectors, strict=True)]
+
+    def lines_of(self, first: int, copied: Sequence[str], rows: NDArray[np.int64]) -> Lines:
+        """Return some lines of a piece, which begins with line number `first`."""
+        number = first + rows
+
+        def one(column: Coded) -> Coded:
+            return take_coded(column, number % self._size)
+
+        zeros, ones = np.zeros(len(rows), np.int32), np.ones(len(rows), np.int32)
+        time_ms = START_MS + GAP_MS * number
+        return Lines(
+            offset=number // PARTITIONS,
+            sub=zeros,
+            chunk=zeros,
+            chunks=ones,
+            cut=np.zeros(len(rows), np.uint64),
+            records=ones,
+            time=time_ms,
+            kafka_time=time_ms,
+            service=one(self._service),
+            level=one(self._level),
+            template=one(self._template),
+            text=string_column([copied[row] for row in rows.tolist()]),
+            fields=string_column([None] * len(rows)),
+        )
+
+
+def service_of(template: str) -> str:
+    """Return the service that logs a template."""
+    return SERVICES[_hash_of(template) % len(SERVICES)]
+
+
+def _unit(vectors: NDArray[np.float64]) -> NDArray[np.float32]:
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
+
+
+def _hash_of(text: str) -> int:
+    return int(template_id(text)[:8], 16)
+
+
+def _pieces(texts: Sequence[str], lines: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield pieces that make a block for each partition, each with the number of its first line."""
+    piece, waiting, first = PARTITIONS * BlockBounds().lines, list[str](), 0
+    for copy in range(-(-lines // len(texts))):
+        waiting += _copied(texts, copy)[: lines - first - len(waiting)]
+        while len(waiting) >= piece or (waiting and first + len(waiting) == lines):
+            yield first, waiting[:piece]
+            first, waiting = first + len(waiting[:piece]), waiting[piece:]
+
+
+def _copied(texts: Sequence[str], copy: int) -> list[str]:
+    """Return the texts with other digits; copy 0 is the texts themselves."""
+    random, others = Random(copy), dict[str, str]()
+
+    def other(found: re.Match[str]) -> str:
+        digits = found[0]
+        if digits not in others:
+            others[digits] = str(random.randrange(10 ** (len(digits) - 1), 10 ** len(digits)))
+        return others[digits]
+
+    joined = _BETWEEN.join(text.replace(_BETWEEN, "") for text in texts)
+    return (_DIGITS.sub(other, joined) if copy else joined).split(_BETWEEN)

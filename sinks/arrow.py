@@ -1,0 +1,210 @@
+"""Arrow's part of blocks: columns of strings, and what is packed into one text. The only file of this room that imports pyarrow.
+
+A packed text is base64 of one zstd frame around an uncompressed Arrow IPC stream, so anyone with pyarrow reads it. Threads are off:
+Arrow's pool makes small blocks twice as slow (measured, reviews/blocks-measured.md).
+"""
+
+import binascii
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sinks.block import Coded, Column
+
+ZSTD_LEVEL = 1
+"""Of our texts as small as level 3 (17.4 bytes a line, 17.7), and faster."""
+MOST_UNPACKED_BYTES = 64_000_000
+"""More than any of our blocks; a text that claims more is damaged."""
+_CODEC = pa.Codec("zstd", compression_level=ZSTD_LEVEL)
+_OPTIONS = pa.ipc.IpcWriteOptions(use_threads=False)
+_READ_OPTIONS = pa.ipc.IpcReadOptions(use_threads=False)
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_ZSTD_LONGEST_HEADER = 18
+_LINE_FEED = 10
+
+PackedColumn = NDArray[Any] | Coded | Column
+"""A column that can be packed: numbers, few distinct strings, or strings."""
+
+
+def string_column(values: Sequence[str | None]) -> Column:
+    """Copy n texts into a column; None becomes null. Lone surrogates, which are not valid text, become `?`."""
+    try:
+        return pa.array(values, type=pa.string())
+    except UnicodeEncodeError:
+        return pa.array([None if value is None else valid_text(value) for value in values], type=pa.string())
+
+
+def valid_text(text: str) -> str:
+    """Return a text with each lone surrogate replaced by `?`."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def null_column(size: int) -> Column:
+    """Return n nulls."""
+    return pa.nulls(size, type=pa.string())
+
+
+def as_texts(column: Column) -> list[str]:
+    """Return the strings of a column without nulls."""
+    return list(column.to_pylist())
+
+
+def as_optional_texts(column: Column) -> list[str | None]:
+    """Return the strings of a column, None for nulls."""
+    return list(column.to_pylist())
+
+
+def text_at(column: Column, row: int) -> str | None:
+    """Return one string of a column, None for null."""
+    value: str | None = column[row].as_py()
+    return value
+
+
+def take(column: Column, rows: NDArray[np.int64]) -> Column:
+    """Copy the given rows into a column of their own."""
+    return column.take(pa.array(rows))
+
+
+def concat(columns: Sequence[Column]) -> Column:
+    """Copy several columns into one, in their order."""
+    return pa.concat_arrays(list(columns)) if columns else string_column(())
+
+
+def has_values(column: Column) -> bool:
+    """Whether any row is not null."""
+    return bool(column.null_count < len(column))
+
+
+def present(column: Column) -> NDArray[np.bool_]:
+    """Return which rows are not null: bool[n]."""
+    return np.asarray(column.is_valid().to_numpy(zero_copy_only=False), np.bool_)
+
+
+def utf8_of(column: Column) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+    """Return a column's memory, uncopied: all its UTF-8 bytes, and int32[n + 1] where each text begins and the last one ends.
+
+    Row i is `data[ends[i]:ends[i + 1]]`, and `ends[0]` is 0. A null is an empty text.
+    """
+    _, offsets, data = column.buffers()
+    if not len(column) or offsets is None:
+        return np.empty(0, np.uint8), np.zeros(len(column) + 1, np.int32)
+    ends = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
+    texts = np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+    return texts[ends[0] : ends[-1]], ends if ends[0] == 0 else ends - ends[0]
+
+
+def text_bytes(column: Column) -> NDArray[np.int32]:
+    """Return how many UTF-8 bytes each text has, 0 for null: int32[n]."""
+    return np.diff(utf8_of(column)[1])
+
+
+def join_texts(column: Column) -> dict[str, PackedColumn]:
+    """Return n ≥ 1 texts as one row to be packed: `text`, all of them with a line feed between each two, a null as an empty one.
+
+    If a text holds a line feed itself, the row has `bytes` too, a list of how many UTF-8 bytes each text has.
+    """
+    row = pa.array([0, len(column)], pa.int32())
+    text = _joined(column)
+    data, ends = utf8_of(column)
+    if not (data == _LINE_FEED).any():
+        return {"text": text}
+    return {"text": text, "bytes": pa.ListArray.from_arrays(row, pa.array(np.diff(ends)))}
+
+
+def joined_bytes(column: Column) -> bytes:
+    """Return n texts as UTF-8 with a line feed between each two."""
+    return utf8_of(_joined(column))[0].tobytes()
+
+
+def cut_texts(columns: Mapping[str, PackedColumn]) -> Column:
+    """Undo `join_texts`. Raises ValueError."""
+    data, _ = utf8_of(columns["text"])
+    lengths: NDArray[np.int32] | None = columns.get("bytes")  # type: ignore[assignment]  # as `join_texts` made it
+    if lengths is None:
+        breaks = np.flatnonzero(data == _LINE_FEED)
+    else:
+        breaks = np.cumsum(lengths[:-1], dtype=np.int64) + np.arange(len(lengths) - 1)
+        if not len(lengths) or lengths.min() < 0 or int(lengths.sum(dtype=np.int64)) + len(breaks) != len(data):
+            raise ValueError("the lengths of the texts do not fit their bytes")
+        if (data[breaks] != _LINE_FEED).any():
+            raise ValueError("the lengths of the texts do not fit its line feeds")
+    # Texts and what stands between them take turns; every second one is a text.
+    ends = np.zeros(2 * len(breaks) + 2, np.int32)
+    ends[1:-1:2] = breaks
+    ends[2:-1:2] = breaks + 1
+    ends[-1] = len(data)
+    both = pa.StringArray.from_buffers(2 * len(breaks) + 1, pa.py_buffer(ends), pa.py_buffer(data))
+    return both.take(pa.array(np.arange(0, len(ends) - 1, 2)))  # valid, for the whole is and each cut is at a line feed
+
+
+def nulls_for_empty(column: Column) -> Column:
+    """Return the column with null instead of each empty text."""
+    return pc.if_else(pc.equal(pc.binary_length(column), 0), pa.scalar(None, pa.string()), column)
+
+
+def pack(columns: Mapping[str, PackedColumn], metadata: Mapping[str, str]) -> str:
+    """Return columns of one length, and what the schema says of them, as a text of ASCII characters."""
+    arrays = [_array(column) for column in columns.values()]
+    schema = pa.schema([pa.field(name, array.type) for name, array in zip(columns, arrays, strict=True)], metadata=dict(metadata))
+    stream = pa.BufferOutputStream()
+    with pa.ipc.new_stream(stream, schema, options=_OPTIONS) as writer:
+        if arrays:
+            writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
+    return binascii.b2a_base64(_CODEC.compress(stream.getvalue()), newline=False).decode("ascii")
+
+
+def unpack(text: str) -> tuple[dict[str, PackedColumn], dict[str, str]]:
+    """Undo `pack`. Numbers, and the one list of a row, come back as numpy arrays. Raises ValueError for what cannot be read."""
+    try:
+        frame = binascii.a2b_base64(text, strict_mode=True)
+        data = _CODEC.decompress(frame, _content_bytes(frame))
+        with pa.ipc.open_stream(data, options=_READ_OPTIONS) as stream:
+            metadata = {key.decode(): value.decode() for key, value in (stream.schema.metadata or {}).items()}
+            if not stream.schema.names:
+                return {}, metadata
+            batch = stream.read_next_batch()
+        return {name: _column(array) for name, array in zip(batch.schema.names, batch.columns, strict=True)}, metadata
+    except (ValueError, OSError, StopIteration, TypeError, KeyError, NotImplementedError) as error:
+        # Arrow's own errors are ValueError, KeyError, TypeError, OSError or NotImplementedError as well.
+        raise ValueError(f"cannot be unpacked: {error}") from error
+
+
+def _joined(column: Column) -> Column:
+    filled = column.fill_null("") if column.null_count else column
+    return pc.binary_join(pa.ListArray.from_arrays(pa.array([0, len(filled)], pa.int32()), filled), "\n")
+
+
+def _array(column: PackedColumn) -> Column:
+    if isinstance(column, Coded):
+        codes = column.codes.astype(np.min_scalar_type(max(len(column.values) - 1, 0)))
+        return pa.DictionaryArray.from_arrays(pa.array(codes), string_column(column.values))
+    return pa.array(column) if isinstance(column, np.ndarray) else column
+
+
+def _column(array: Column) -> PackedColumn:
+    if pa.types.is_dictionary(array.type):
+        array.validate(full=True)
+        return Coded(array.indices.to_numpy(zero_copy_only=True).astype(np.int32), tuple(array.dictionary.to_pylist()))
+    if pa.types.is_string(array.type):
+        array.validate(full=True)
+        return array
+    return (array.flatten() if pa.types.is_list(array.type) else array).to_numpy(zero_copy_only=True)
+
+
+def _content_bytes(frame: bytes) -> int:
+    """Return how many bytes a zstd frame holds, from its header (RFC 8878, 3.1.1.1). Raises ValueError."""
+    if frame[:4] != _ZSTD_MAGIC:
+        raise ValueError("it is no zstd frame")
+    header = frame.ljust(_ZSTD_LONGEST_HEADER, b"\0")
+    descriptor = header[4]
+    is_single = descriptor >> 5 & 1
+    width = (is_single, 2, 4, 8)[descriptor >> 6]
+    begin = 5 + (1 - is_single) + (0, 1, 2, 4)[descriptor & 3]
+    size = int.from_bytes(header[begin : begin + width], "little") + (256 if descriptor >> 6 == 1 else 0)
+    if not width or size > MOST_UNPACKED_BYTES:
+        raise ValueError("its zstd frame does not say how much it holds, or too much")
+    return size

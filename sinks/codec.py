@@ -1,0 +1,231 @@
+"""How a block's content is written into its columns, and read again: `places`, `texts`, `fields` and `head`.
+
+The first three are Arrow tables (`sinks.arrow.pack`) that anyone with pyarrow can read; the schema's metadata says the layout and the
+masks' version. In `places` a column whose every row has the default is left out:
+
+| column | left out when | stored as |
+|---|---|---|
+| `offset` | each is one more than the one before it | difference from `vectail.offset` |
+| `sub`, `chunk` | all 0 | the smallest unsigned type that fits |
+| `chunks`, `records` | all 1 | the same |
+| `cut` | all 0 | uint64 |
+| `time` | never | difference from `vectail.time`, milliseconds since 1970 |
+| `kafka_time` | all equal `time` | difference from `vectail.kafka_time` |
+| `service`, `level` | all equal; then `vectail.service`, `vectail.level` unless they are empty | dictionary |
+| `template` | never | dictionary of template texts |
+
+Differences are 16 or 32 bits wide; where they do not fit, the column holds the values themselves as int64, and the metadata names no base.
+`texts` and `fields` are `sinks.arrow.join_texts`. A head is for us alone and is packed by hand, because an index on Milvus Lite decodes
+every head when it is opened.
+"""
+
+import binascii
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sinks.arrow import PackedColumn, cut_texts, has_values, join_texts, null_column, nulls_for_empty, pack, unpack
+from sinks.block import BlockColumns, Coded, Column, Head, Lines
+from sinks.lines import coded_alike
+
+LAYOUT = "2"
+_LAYOUT = "vectail.layout"
+_MASKS = "vectail.masks"
+
+_HEAD = struct.Struct("<BBHHHqq")
+"""Version, bytes of a time, how many templates, services and levels, `written_ms`, the earliest time."""
+_HEAD_VERSION = 1
+_LENGTHS: Mapping[int, np.dtype[Any]] = {width: np.dtype(f"<i{width}" if width == 8 else f"<u{width}") for width in (2, 4, 8)}  # noqa: PLR2004
+
+
+class BlockDamaged(Exception):
+    """A stored block that cannot be read; the message says why."""
+
+
+def encode_places(lines: Lines, *, masks: str) -> str:
+    """Return all columns of n ≥ 1 lines but text and fields."""
+    columns: dict[str, PackedColumn] = {}
+    metadata = {_LAYOUT: LAYOUT, _MASKS: masks, "vectail.lines": str(lines.size)}
+    if (np.diff(lines.offset) == 1).all():
+        metadata["vectail.offset"] = str(lines.offset[0])
+    else:
+        _add_differences(columns, metadata, "offset", lines.offset)
+    for name, default in (("sub", 0), ("chunk", 0), ("chunks", 1), ("records", 1)):
+        values = getattr(lines, name)
+        if (values != default).any():
+            columns[name] = values.astype(np.min_scalar_type(int(values.max())))
+    if lines.cut.any():
+        columns["cut"] = lines.cut
+    _add_differences(columns, metadata, "time", lines.time)
+    if not np.array_equal(lines.kafka_time, lines.time):
+        _add_differences(columns, metadata, "kafka_time", lines.kafka_time)
+    for name, column in (("service", lines.service), ("level", lines.level)):
+        if len(column.values) > 1:
+            columns[name] = column
+        elif column.values[0]:
+            metadata[f"vectail.{name}"] = column.values[0]
+    columns["template"] = lines.template
+    return pack(columns, metadata)
+
+
+def encode_texts(column: Column) -> str:
+    """Return n ≥ 1 texts."""
+    return pack(join_texts(column), {_LAYOUT: LAYOUT})
+
+
+def encode_fields(column: Column) -> str:
+    """Return n ≥ 1 JSON objects or nulls; empty if all are null."""
+    return pack(join_texts(column), {_LAYOUT: LAYOUT}) if has_values(column) else ""
+
+
+def decode_places(text: str) -> Lines:
+    """Undo `encode_places`; texts and fields are nulls. Raises BlockDamaged."""
+    columns, metadata = _unpack(text)
+    try:
+        size = int(metadata["vectail.lines"])
+
+        def number(name: str, dtype: type, default: int) -> NDArray[Any]:
+            values = columns.get(name)
+            return np.full(size, default, dtype) if values is None else values.astype(dtype)  # type: ignore[union-attr]
+
+        def moment(name: str) -> NDArray[np.int64]:
+            values = columns[name].astype(np.int64)  # type: ignore[union-attr]
+            base = metadata.get(f"vectail.{name}")
+            return values if base is None else values + int(base)
+
+        def few(name: str) -> Coded:
+            values = columns.get(name)
+            return coded_alike(metadata.get(f"vectail.{name}", ""), size) if values is None else values  # type: ignore[return-value]
+
+        time = moment("time")
+        lines = Lines(
+            offset=moment("offset") if "offset" in columns else np.arange(size) + int(metadata["vectail.offset"]),
+            sub=number("sub", np.int32, 0),
+            chunk=number("chunk", np.int32, 0),
+            chunks=number("chunks", np.int32, 1),
+            cut=number("cut", np.uint64, 0),
+            records=number("records", np.int32, 1),
+            time=time,
+            kafka_time=moment("kafka_time") if "kafka_time" in columns else time,
+            service=few("service"),
+            level=few("level"),
+            template=columns["template"],  # type: ignore[arg-type]
+            text=null_column(size),
+            fields=null_column(size),
+        )
+    except (ValueError, KeyError, AttributeError, TypeError, OverflowError) as error:
+        raise BlockDamaged(f"its places have no {error}") from error
+    sizes = {len(column.codes if isinstance(column, Coded) else column) for column in lines}
+    if sizes != {size} or not all(isinstance(column, Coded) for column in (lines.service, lines.level, lines.template)):
+        raise BlockDamaged(f"its places are of {sorted(sizes)} lines")
+    return lines
+
+
+def decode_texts(text: str) -> Column:
+    """Undo `encode_texts`. Raises BlockDamaged."""
+    columns, _ = _unpack(text)
+    try:
+        return cut_texts(columns)
+    except (ValueError, KeyError, AttributeError, TypeError) as error:
+        raise BlockDamaged(f"its texts cannot be read: {error}") from error
+
+
+def decode_fields(text: str, size: int) -> Column:
+    """Undo `encode_fields` for n lines. Raises BlockDamaged."""
+    if not text:
+        return null_column(size)
+    fields = nulls_for_empty(decode_texts(text))
+    if len(fields) != size:
+        raise BlockDamaged(f"it has {size} lines and the fields of {len(fields)}")
+    return fields
+
+
+def decode_lines(columns: BlockColumns) -> Lines:
+    """Return a block's lines; texts and fields are nulls where they were not read. Raises BlockDamaged."""
+    lines = decode_places(columns.places)
+    if columns.fields:
+        lines = lines._replace(fields=decode_fields(columns.fields, lines.size))
+    if not columns.texts:
+        return lines
+    texts = decode_texts(columns.texts)
+    if len(texts) != lines.size:
+        raise BlockDamaged(f"it has {lines.size} lines and the texts of {len(texts)}")
+    return lines._replace(text=texts)
+
+
+def masks_of(places: str) -> str:
+    """Return the version of the masks that these places were written with. Raises BlockDamaged."""
+    return _unpack(places)[1].get(_MASKS, "")
+
+
+def encode_head(head: Head) -> str:
+    """Return a head as text: `_HEAD`, then keys, pieces, first times, the last times where there is more than one piece, then the names."""
+    base = int(head.first_ms.min())
+    spread = int(head.last_ms.max()) - base
+    width = 8 if spread >> 32 else 4 if spread >> 16 else 2
+    names = [name.encode("utf-8", "replace") for name in (*head.services, *head.levels)]
+    parts = [
+        _HEAD.pack(_HEAD_VERSION, width, len(head.templates), len(head.services), len(head.levels), head.written_ms, base),
+        head.templates.astype("<i8").tobytes(),
+        head.pieces.astype("<u4").tobytes(),
+        (head.first_ms - base).astype(_LENGTHS[width]).tobytes(),
+        (head.last_ms - base)[head.pieces > 1].astype(_LENGTHS[width]).tobytes(),
+        struct.pack(f"<{len(names)}H", *map(len, names)),
+        *names,
+    ]
+    return binascii.b2a_base64(b"".join(parts), newline=False).decode("ascii")
+
+
+def decode_head(text: str) -> Head:
+    """Undo `encode_head`. Raises BlockDamaged."""
+    try:
+        data = binascii.a2b_base64(text)
+        version, width, templates, services, levels, written_ms, base = _HEAD.unpack_from(data)
+        if version != _HEAD_VERSION:
+            raise BlockDamaged(f"its head is of version {version}")
+        at = _HEAD.size
+        keys = np.frombuffer(data, "<i8", templates, at)
+        pieces = np.frombuffer(data, "<u4", templates, at + 8 * templates).astype(np.int64)
+        at += 12 * templates
+        times = _LENGTHS[width]
+        first = np.frombuffer(data, times, templates, at) + np.int64(base)
+        at += width * templates
+        several = pieces > 1
+        more = int(np.count_nonzero(several))
+        last = first.copy()
+        last[several] = np.frombuffer(data, times, more, at) + np.int64(base)
+        at += width * more
+        lengths = struct.unpack_from(f"<{services + levels}H", data, at)
+        at += 2 * len(lengths)
+        names = []
+        for length in lengths:
+            names.append(data[at : at + length].decode())
+            at += length
+        if at != len(data):
+            raise BlockDamaged("its head has another length than it says")
+        return Head(keys, pieces, first, last, tuple(names[:services]), tuple(names[services:]), written_ms)
+    except (ValueError, KeyError, struct.error) as error:
+        raise BlockDamaged(f"its head cannot be read: {error}") from error
+
+
+def _add_differences(columns: dict[str, PackedColumn], metadata: dict[str, str], name: str, values: NDArray[np.int64]) -> None:
+    base = int(values.min())
+    spread = int(values.max()) - base
+    if spread >> 32:
+        columns[name] = values
+    else:
+        columns[name] = (values - base).astype(np.uint32 if spread >> 16 else np.uint16)
+        metadata[f"vectail.{name}"] = str(base)
+
+
+def _unpack(text: str) -> tuple[dict[str, PackedColumn], dict[str, str]]:
+    try:
+        columns, metadata = unpack(text)
+    except ValueError as error:
+        raise BlockDamaged(str(error)) from error
+    if metadata.get(_LAYOUT) != LAYOUT:
+        raise BlockDamaged(f"it is of layout {metadata.get(_LAYOUT)!r}, this is {LAYOUT!r}")
+    return columns, metadata

@@ -1,0 +1,76 @@
+"""What a block says of its lines beside them: its head, its words, and names that are valid text.
+
+Called by `sinks.build`; columns in, columns out.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from sinks.arrow import as_optional_texts, has_values, valid_text
+from sinks.block import Coded, Head, Lines
+from sinks.row import template_id, template_key
+from sinks.words import field_words, line_words
+
+_CACHED_CHARACTERS = 1_000
+
+
+def head_of(lines: Lines, written_ms: int) -> Head:
+    """Return what is in n ≥ 1 lines."""
+    keys, place = np.unique(np.array([_key_of(text) for text in lines.template.values], np.int64), return_inverse=True)
+    row = place[lines.template.codes]
+    first = np.full(len(keys), np.iinfo(np.int64).max)
+    last = np.full(len(keys), np.iinfo(np.int64).min)
+    np.minimum.at(first, row, lines.time)
+    np.maximum.at(last, row, lines.time)
+    pieces = np.bincount(row, minlength=len(keys))
+    services, levels = tuple(sorted(lines.service.values)), tuple(sorted(lines.level.values))
+    return Head(keys, pieces, first, last, services, levels, written_ms)
+
+
+def words_of(lines: Lines) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the words of texts and fields with the rows that have them."""
+    rows, words = line_words(lines.text, lines.template)
+    if not has_values(lines.fields):
+        return rows, words
+    named = [(row, name, value) for row, fields in enumerate(as_optional_texts(lines.fields)) for name, value in _pairs_of(fields)]
+    own = np.array([row for row, _, _ in named], np.int64)
+    return np.concatenate([rows, own]), np.concatenate([words, field_words([(name, value) for _, name, value in named])])
+
+
+def with_valid_names(lines: Lines) -> Lines:
+    """Return lines whose services, levels and templates are valid text: `?` for lone surrogates, as in columns of texts."""
+    return lines._replace(service=_valid_coded(lines.service), level=_valid_coded(lines.level), template=_valid_coded(lines.template))
+
+
+def _key_of(text: str) -> int:
+    return _short_key(text) if len(text) <= _CACHED_CHARACTERS else template_key(template_id(text))
+
+
+@lru_cache(maxsize=1 << 14)
+def _short_key(text: str) -> int:
+    return template_key(template_id(text))
+
+
+def _pairs_of(fields: str | None) -> Iterator[tuple[str, str]]:
+    """Return names and values of kept fields; a value that is no text counts as its JSON. What is no JSON object has none."""
+    try:
+        values = orjson.loads(fields or "{}")
+    except orjson.JSONDecodeError:
+        return
+    if isinstance(values, dict):
+        for name, value in values.items():
+            yield name, value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+def _valid_coded(column: Coded) -> Coded:
+    try:
+        "".join(column.values).encode()
+    except UnicodeEncodeError:
+        places = {value: place for place, value in enumerate(dict.fromkeys(map(valid_text, column.values)))}
+        codes = np.array([places[valid_text(value)] for value in column.values], np.int32)
+        return Coded(codes[column.codes], tuple(places))
+    return column

@@ -1,0 +1,53 @@
+"""One line as readers get it and as tests compare it; on the way into blocks, lines are columns (`sinks.block.Lines`)."""
+
+from typing import NamedTuple
+
+from sinks.row import line_id, template_id
+
+PIECE_BYTES = 40_000
+"""Most UTF-8 bytes of a piece's text and fields together."""
+SERVICE_BYTES = 256
+LEVEL_BYTES = 32
+
+
+class Line(NamedTuple):
+    """One line, or one chunk of a long line, with everything that is stored of it.
+
+    Thread: any.
+    """
+
+    topic: str
+    epoch: str
+    partition: int
+    offset: int
+    sub: int
+    """Which log entry of the Kafka record."""
+    chunk: int
+    chunks: int
+    """This is chunk `chunk` of `chunks`; joined in order they are the line."""
+    text: str
+    """The raw text."""
+    template_text: str
+    """The text of its template."""
+    time: int
+    """When it was logged, milliseconds since 1970."""
+    kafka_time: int
+    """Kafka's timestamp of its record, milliseconds since 1970."""
+    service: str = ""
+    level: str = ""
+    fields: str | None = None
+    """The kept fields as a JSON object; None where there are none."""
+    cut: int = 0
+    """How the line was cut: 8 bytes of BLAKE2b over its chunks' texts, as an unsigned number; 0 where `chunks` is 1."""
+    records: int = 1
+    """How many offsets the line's entry spans, from `offset` on."""
+
+    @property
+    def id(self) -> str:
+        """Where it came from: `topic@epoch/partition/offset/sub/chunk`."""
+        return line_id(self.topic, self.epoch, self.partition, self.offset, self.sub, self.chunk)
+
+    @property
+    def template(self) -> str:
+        """Id of its template."""
+        return template_id(self.template_text)

@@ -1,0 +1,158 @@
+"""Lines as columns: how single lines become columns and back, and how columns are cut, joined and ordered.
+
+Nothing here is done line by line but `lines_of`, `all_lines` and `line_at`, which are for readers, tools and tests.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sinks.arrow import as_optional_texts, concat, string_column, take, text_at
+from sinks.block import BlockPlace, Coded, Lines
+from sinks.line import Line
+
+_NUMBERS = Lines._fields.index("service")
+_STRINGS = Lines._fields.index("text")
+
+
+def coded(values: Sequence[str]) -> Coded:
+    """Return n strings as codes into their distinct values, in the order of their first use."""
+    places = {value: place for place, value in enumerate(dict.fromkeys(values))}
+    return Coded(np.fromiter(map(places.__getitem__, values), np.int32, len(values)), tuple(places))
+
+
+def coded_alike(value: str, size: int) -> Coded:
+    """Return n times the same string."""
+    return Coded(np.zeros(size, np.int32), (value,) if size else ())
+
+
+def take_coded(column: Coded, rows: NDArray[np.int64]) -> Coded:
+    """Return the given rows, with those values that they use."""
+    codes = column.codes[rows]
+    used = np.zeros(len(column.values), np.bool_)
+    used[codes] = True
+    if used.all():
+        return Coded(codes, column.values)
+    places = (np.cumsum(used, dtype=np.int32) - 1).astype(np.int32)
+    return Coded(places[codes], tuple(column.values[i] for i in np.flatnonzero(used).tolist()))
+
+
+def join_coded(parts: Sequence[Coded]) -> Coded:
+    """Return several columns as one."""
+    if all(part.values == parts[0].values for part in parts[1:]):
+        return Coded(np.concatenate([part.codes for part in parts]), parts[0].values)
+    places: dict[str, int] = {}
+    codes = []
+    for part in parts:
+        mapped = np.array([places.setdefault(value, len(places)) for value in part.values], np.int32)
+        codes.append(mapped[part.codes])
+    return Coded(np.concatenate(codes), tuple(places))
+
+
+def lines_of(lines: Sequence[Line]) -> Lines:
+    """Return lines of one partition as columns, in their order."""
+    size = len(lines)
+    return Lines(
+        offset=np.fromiter((line.offset for line in lines), np.int64, size),
+        sub=np.fromiter((line.sub for line in lines), np.int32, size),
+        chunk=np.fromiter((line.chunk for line in lines), np.int32, size),
+        chunks=np.fromiter((line.chunks for line in lines), np.int32, size),
+        cut=np.fromiter((line.cut for line in lines), np.uint64, size),
+        records=np.fromiter((line.records for line in lines), np.int32, size),
+        time=np.fromiter((line.time for line in lines), np.int64, size),
+        kafka_time=np.fromiter((line.kafka_time for line in lines), np.int64, size),
+        service=coded([line.service for line in lines]),
+        level=coded([line.level for line in lines]),
+        template=coded([line.template_text for line in lines]),
+        text=string_column([line.text for line in lines]),
+        fields=string_column([line.fields for line in lines]),
+    )
+
+
+NO_LINES = lines_of(())
+
+
+def all_lines(place: BlockPlace, lines: Lines) -> list[Line]:
+    """Return columns as lines, in their order; a text that was not read is empty."""
+    return [
+        Line(*place, offset, sub, chunk, chunks, text or "", template, time, kafka_time, service, level, fields, cut, records)
+        for offset, sub, chunk, chunks, text, template, time, kafka_time, service, level, fields, cut, records in zip(
+            lines.offset.tolist(),
+            lines.sub.tolist(),
+            lines.chunk.tolist(),
+            lines.chunks.tolist(),
+            as_optional_texts(lines.text),
+            _decoded(lines.template),
+            lines.time.tolist(),
+            lines.kafka_time.tolist(),
+            _decoded(lines.service),
+            _decoded(lines.level),
+            as_optional_texts(lines.fields),
+            lines.cut.tolist(),
+            lines.records.tolist(),
+            strict=True,
+        )
+    ]
+
+
+def line_at(place: BlockPlace, lines: Lines, i: int) -> Line:
+    """Return row `i` as a line."""
+    return Line(
+        *place,
+        offset=int(lines.offset[i]),
+        sub=int(lines.sub[i]),
+        chunk=int(lines.chunk[i]),
+        chunks=int(lines.chunks[i]),
+        text=text_at(lines.text, i) or "",
+        template_text=lines.template.text(i),
+        time=int(lines.time[i]),
+        kafka_time=int(lines.kafka_time[i]),
+        service=lines.service.text(i),
+        level=lines.level.text(i),
+        fields=text_at(lines.fields, i),
+        cut=int(lines.cut[i]),
+        records=int(lines.records[i]),
+    )
+
+
+def take_lines(lines: Lines, rows: NDArray[np.int64]) -> Lines:
+    """Copy the given rows, in this order: what comes back shares no memory with `lines`."""
+    numbers = [column[rows] for column in lines[:_NUMBERS]]
+    names = [take_coded(column, rows) for column in (lines.service, lines.level, lines.template)]
+    return Lines._make([*numbers, *names, take(lines.text, rows), take(lines.fields, rows)])
+
+
+def join_lines(parts: Sequence[Lines]) -> Lines:
+    """Return the lines of several parts, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    if not parts:
+        return NO_LINES
+    columns = list(zip(*parts, strict=True))
+    numbers = [np.concatenate(column) for column in columns[:_NUMBERS]]
+    names = [join_coded(column) for column in columns[_NUMBERS:_STRINGS]]
+    return Lines._make([*numbers, *names, *(concat(column) for column in columns[_STRINGS:])])
+
+
+def sorted_rows(lines: Lines) -> NDArray[np.int64]:
+    """Return the rows in the order of offset, sub, chunk; equal ones stay in their order."""
+    if (lines.offset[1:] > lines.offset[:-1]).all():
+        return np.arange(lines.size)
+    rows: NDArray[np.int64] = np.lexsort((lines.chunk, lines.sub, lines.offset))
+    return rows
+
+
+def cut_of(texts: Sequence[str]) -> int:
+    """Return how a line was cut: 8 bytes of BLAKE2b over the lengths and texts of its chunks; 0 if it has only one."""
+    if len(texts) <= 1:
+        return 0
+    parts = [text.encode("utf-8", "replace") for text in texts]
+    joined = b"".join(chain.from_iterable((len(part).to_bytes(4, "little"), part) for part in parts))
+    return int.from_bytes(hashlib.blake2b(joined, digest_size=8).digest(), "little")
+
+
+def _decoded(column: Coded) -> list[str]:
+    return [column.values[code] for code in column.codes.tolist()]

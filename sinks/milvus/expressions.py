@@ -1,0 +1,98 @@
+"""Filters as Milvus reads them, built from typed values.
+
+Pure functions, called by what reads. No text of a user's ever stands in an expression but as a quoted literal.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+
+from sinks.block import ANY_WORD
+from sinks.sink import BlockFilter
+
+MOST_ROWS = 16_384
+"""Milvus returns no more rows to one query."""
+_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+_NOTHING = None
+"""In place of an expression: no row can match."""
+
+
+def literal(text: str) -> str:
+    """Quote a text for a Milvus expression; what comes back has exactly one meaning, whatever `text` holds."""
+    return f'"{text.translate(_ESCAPES)}"'
+
+
+def any_of(column: str, values: Iterable[str]) -> str | None:
+    """Return the expression "column is one of values", or None when none of them can be stored, so that nothing matches."""
+    wanted = _literals(values)
+    return f"{column} in [{wanted}]" if wanted else _NOTHING
+
+
+def any_of_each(column: str, values: Iterable[str], at_once: int) -> Iterator[str]:
+    """Yield expressions as `any_of` makes them, each of so many values at most."""
+    wanted = list(dict.fromkeys(values))
+    for start in range(0, len(wanted), at_once):
+        expression = any_of(column, wanted[start : start + at_once])
+        if expression is not None:
+            yield expression
+
+
+def after(key: str, last: str, expression: str = "") -> str:
+    """Return the expression for rows with a key above `last` that match `expression` as well."""
+    above = f"{key} > {literal(last)}"
+    return f"{above} and {expression}" if expression else above
+
+
+def block_expression(only: BlockFilter) -> str | None:
+    """Return the expression for blocks that pass a filter, empty for all of them; None when none can.
+
+    Arrays are always asked by `array_contains_any` with at least one value: an empty list is an error to a server, and `array_contains`
+    refuses negative numbers in some versions.
+    """
+    parts = [
+        any_of("topic", only.topics) if only.topics else "",
+        "" if only.epoch is None else any_of("epoch", (only.epoch,)),
+        "" if only.partition is None else f"partition == {only.partition}",
+        _at_least("last_offset", only.first_offset),
+        _below("first_offset", only.end_offset),
+        _at_least("last_ms", only.since_ms),
+        _below("first_ms", only.until_ms),
+        "" if only.templates is None else _contains_any("templates", ", ".join(map(str, dict.fromkeys(only.templates)))),
+        *(_contains_any("words", f"{word}, {ANY_WORD}") for word in dict.fromkeys(only.words)),
+        _contains_any("services", _literals(only.services)) if only.services else "",
+        _contains_any("levels", _literals(only.levels)) if only.levels else "",
+    ]
+    return _all_of(parts)
+
+
+def _all_of(parts: Collection[str | None]) -> str | None:
+    """Join expressions; one that nothing matches makes nothing of all of them."""
+    return _NOTHING if _NOTHING in parts else " and ".join(part for part in parts if part)
+
+
+def _contains_any(column: str, values: str) -> str | None:
+    return f"array_contains_any({column}, [{values}])" if values else _NOTHING
+
+
+def _at_least(column: str, bound: int | None) -> str | None:
+    if bound is None or bound <= _LEAST:
+        return ""
+    return _NOTHING if bound > _MOST else f"{column} >= {bound}"
+
+
+def _below(column: str, bound: int | None) -> str | None:
+    if bound is None or bound > _MOST:
+        return ""
+    return _NOTHING if bound <= _LEAST else f"{column} < {bound}"
+
+
+def _literals(values: Iterable[str]) -> str:
+    return ", ".join(literal(value) for value in dict.fromkeys(values) if _is_unicode(value))
+
+
+def _is_unicode(text: str) -> bool:
+    """A lone surrogate can be neither stored nor sent."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

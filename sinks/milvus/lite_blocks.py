@@ -1,0 +1,247 @@
+"""Blocks in a local folder: three collections, and all that finds a block in memory.
+
+Called by the sink, one write at a time; reads come beside it. A block is its head's row in `NAME`, its word filter in `NAME_words` and its
+columns in `NAME_columns`: Milvus Lite materialises whole rows, and who reads heads must not pay for texts. Failures are `MilvusFault`; the
+sink says what they mean (after a failed write nothing more is written).
+
+The three rows of a block have one key, its *slot*, a small number. They are written in the order columns, words, head: a block is there
+when the head in its slot bears its id. Deleting it empties the head, and the next block takes the slot: so nothing is ever deleted from
+Milvus Lite, which keeps each delete in memory, and copies all of them for every query, until its oldest file is gone. A killed process
+leaves slots whose head is empty or missing: they are free.
+"""
+
+import heapq
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+
+from sinks.block import Block, BlockColumns, BlockId, parse_block_id
+from sinks.codec import BlockDamaged, decode_head, encode_head
+from sinks.heads import HeadRow, head_row
+from sinks.milvus.client import Client, type_name
+from sinks.milvus.fields import COLUMN_BYTES, EPOCH_BYTES, ID_BYTES, PAD_DIM, TOPIC_BYTES, CollectionFound, Field, Layout
+from sinks.milvus.lite_bloom import FILTER_CHARACTERS, bloom_filter, decode_filter, encode_filter
+from sinks.milvus.lite_heads import HeadIndex, IndexedBlock
+from sinks.milvus.lite_texts import LONGER_CHARACTERS, pack_text, unpack_text
+from sinks.milvus.packing import ColumnValues
+from sinks.sink import BlockFilter, ColumnName, FoundBlocks, SinkMismatch, SinkRejected
+
+CALL_BYTES = 8_000_000
+"""About so much goes in one call; larger ones gain nothing and hold up others (measured, reviews/blocks-measured.md)."""
+_READ_AT_ONCE = 250
+_SLOTS_AT_ONCE = 1_000
+_MOST_LINES = 60_000_000
+"""Then Milvus Lite's compaction fails for ever, at about 2 GB in one column (measured, reviews/blocks-measured.md)."""
+_MANY_LINES = 50_000_000
+_TRIES = 3
+"""While Milvus Lite writes its memory out, a row is for a moment in neither place; the next query waits for the end of that."""
+_SLOT = Field("slot", "int64", key=True)
+_ID = Field("id", "varchar", ID_BYTES)
+_PAD = Field("pad", "vector", PAD_DIM, metric="L2")
+
+
+def heads_layout(collection: str) -> Layout:
+    """Where each block is and what is in it; of an empty slot all is empty."""
+    return Layout(
+        collection,
+        (
+            _SLOT,
+            _ID,
+            Field("topic", "varchar", TOPIC_BYTES),
+            Field("epoch", "varchar", EPOCH_BYTES),
+            Field("partition", "int32"),
+            Field("first_offset", "int64"),
+            Field("last_offset", "int64"),
+            Field("first_ms", "int64"),
+            Field("last_ms", "int64"),
+            Field("lines", "int32"),
+            Field("head", "varchar", COLUMN_BYTES),
+            _PAD,
+        ),
+    )
+
+
+def words_layout(collection: str) -> Layout:
+    """The Bloom filter of each block's words."""
+    return Layout(f"{collection}_words", (_SLOT, _ID, Field("words", "varchar", FILTER_CHARACTERS), _PAD))
+
+
+def columns_layout(collection: str) -> Layout:
+    """The lines of each block; texts and fields, which are most of it, as `lite_texts` packs them."""
+    columns = [Field(name, "varchar", COLUMN_BYTES + LONGER_CHARACTERS) for name in BlockColumns._fields]
+    return Layout(f"{collection}_columns", (_SLOT, _ID, *columns, _PAD))
+
+
+class LiteBlocks:
+    """The blocks of one local folder.
+
+    Thread: any; `open`, `write` and `delete` one at a time.
+    """
+
+    def __init__(self, client: Client, collection: str, say: Callable[[str], None] = lambda _line: None) -> None:
+        """`say` takes one line about what `open` found to be repaired."""
+        self._client = client
+        self._say = say
+        self._heads = heads_layout(collection)
+        self._words = words_layout(collection)
+        self._columns = columns_layout(collection)
+        self._index = HeadIndex()
+        self._free: list[int] = []
+        """Slots below `_next_slot` that no block has; a heap, so that few slots hold all there ever was at once."""
+        self._next_slot = 0
+
+    def open(self, *, create: bool = True, properties: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Create what is missing, check what is there, and read what is kept in memory; `properties` are for a new `NAME`.
+
+        Without `create`, nothing is created. No collection gets an index: nothing is searched by vector here, and one without
+        is always loaded. Raises SinkMismatch or MilvusFault.
+        """
+        for layout in (self._columns, self._words, self._heads):
+            found = self._client.describe(layout.name)
+            if found is not None:
+                _check_columns(layout, found)
+            elif create:
+                self._client.create(layout, properties if layout is self._heads else {})
+            else:
+                raise SinkMismatch(f"Milvus collection {layout.name!r} does not exist; nothing has been indexed yet")
+        self._index, used = HeadIndex(), set[int]()
+        first, rows = 0, self._client.count(self._heads.name)
+        while rows > 0:
+            page = self._read_heads(range(first, first + _SLOTS_AT_ONCE))
+            first, rows = first + _SLOTS_AT_ONCE, rows - page.rows
+            used |= page.used
+        self._next_slot = max(used, default=-1) + 1
+        self._free = sorted(set(range(self._next_slot)) - used)
+        if len(used) > len(self._index):
+            unreadable = len(used) - len(self._index)
+            self._say(f"Milvus collection {self._heads.name!r}: {unreadable:,} rows are no heads of blocks; their lines are left out")
+        if (lines := self._index.lines()) >= _MANY_LINES:
+            self._say(f"Milvus folder: it has {lines:,} lines, and beyond about {_MOST_LINES:,} it fails; go on in another, or on a server")
+
+    def write(self, blocks: Sequence[Block], *, again: bool = False) -> None:
+        """Store all blocks, or raise MilvusFault, or SinkRejected before anything is stored; one that is there stays as it is."""
+        del again  # what is there is known
+        stored = self._index.slots([block.id for block in blocks])
+        new = {block.id: block for block in blocks if block.id not in stored}
+        rows = [(block, encode_head(block.head), bloom_filter(block.words)) for block in new.values()]
+        for block, head, _ in rows:
+            _check_sizes(block, head)
+        for part in _parts(rows):
+            self._write_part(part)
+
+    def delete(self, ids: Collection[BlockId]) -> None:
+        """Remove these blocks; one that is not there is no error."""
+        slots = list(self._index.slots(ids).values())
+        self._index.remove(ids)
+        for at in range(0, len(slots), _SLOTS_AT_ONCE):
+            part = slots[at : at + _SLOTS_AT_ONCE]
+            text, number, pad = [""] * len(part), [0] * len(part), np.zeros((len(part), PAD_DIM), np.float32)
+            self._client.insert(self._heads, [part, text, text, text, *[number] * 6, text, pad])
+            for slot in part:
+                heapq.heappush(self._free, slot)
+
+    def find(self, only: BlockFilter, limit: int | None = None) -> FoundBlocks:
+        """Return the blocks that pass a filter; with a limit, those with the latest `last_ms`. Only words may let too many pass."""
+        return self._index.find(only, limit)
+
+    def columns(self, ids: Collection[BlockId], columns: Collection[ColumnName]) -> dict[BlockId, BlockColumns]:
+        """Return these columns of those of `ids` that are stored; asked for in bounded pieces.
+
+        Of a block whose columns are lost, as after a power failure, they are empty, which no decoder takes.
+        """
+        found: dict[BlockId, BlockColumns] = {}
+        for _ in range(_TRIES):
+            missing = {slot: one for one, slot in self._index.slots(ids).items() if one not in found}
+            if not missing:
+                break
+            slots = list(missing)
+            for at in range(0, len(slots), _READ_AT_ONCE):
+                for row in self._client.query(self._columns.name, _any_slot(slots[at : at + _READ_AT_ONCE]), ["slot", "id", *columns]):
+                    one = missing[row["slot"]]
+                    if row["id"] == str(one):  # else it was deleted meanwhile, and another has its slot
+                        texts = (unpack_text(row.get(name, "")) for name in ("texts", "fields"))
+                        found[one] = BlockColumns(row.get("places", ""), *texts)
+        lost = [one for one in self._index.slots(ids) if one not in found]
+        return found | dict.fromkeys(lost, BlockColumns("", "", ""))
+
+    def count(self) -> int:
+        """Return how many blocks are stored."""
+        return len(self._index)
+
+    def _write_part(self, rows: Sequence[tuple[Block, str, bytes]]) -> None:
+        slots = [heapq.heappop(self._free) for _ in range(min(len(self._free), len(rows)))]
+        slots += range(self._next_slot, self._next_slot + len(rows) - len(slots))
+        self._next_slot = max(self._next_slot, slots[-1] + 1)
+        blocks = [block for block, _, _ in rows]
+        keys: list[ColumnValues] = [slots, [str(block.id) for block in blocks]]
+        pad = np.zeros((len(rows), PAD_DIM), np.float32)
+        texts, fields = [pack_text(block.texts) for block in blocks], [pack_text(block.fields) for block in blocks]
+        self._client.insert(self._columns, [*keys, [block.places for block in blocks], texts, fields, pad])
+        self._client.insert(self._words, [*keys, [encode_filter(bloom) for _, _, bloom in rows], pad])
+        where = map(list, zip(*((*block.id.place, *block[1:6]) for block in blocks), strict=True))
+        self._client.insert(self._heads, [*keys, *where, [head for _, head, _ in rows], pad])
+        self._index.add([IndexedBlock(head_row(block), bloom, slot) for (block, _, bloom), slot in zip(rows, slots, strict=True)])
+
+    def _read_heads(self, slots: Sequence[int]) -> "_Page":
+        """Add heads and filters of some slots to memory. By their list: for a range, Milvus Lite would look at all rows."""
+        expression = _any_slot(slots)
+        rows = self._client.query(self._heads.name, expression, ["slot", *HeadRow._fields])
+        heads: dict[int, HeadRow] = {}
+        for row in rows:
+            try:
+                if row["id"]:
+                    columns = {name: row[name] for name in HeadRow._fields}
+                    heads[row["slot"]] = HeadRow(**columns | {"id": parse_block_id(row["id"]), "head": decode_head(row["head"])})
+            except (BlockDamaged, ValueError):
+                continue
+        words = {
+            (row["slot"], row["id"]): row["words"] for row in self._client.query(self._words.name, expression, ["slot", "id", "words"])
+        }
+        # A filter that is not there, or not its block's, may hold any word.
+        filters = [decode_filter(words.get((slot, str(head.id)), "")) for slot, head in heads.items()]
+        self._index.add([IndexedBlock(head, bloom, slot) for (slot, head), bloom in zip(heads.items(), filters, strict=True)])
+        return _Page(len(rows), {row["slot"] for row in rows if row["id"]})
+
+
+class _Page(NamedTuple):
+    """Heads that were read."""
+
+    rows: int
+    used: set[int]
+    """Slots that are not empty."""
+
+
+def _any_slot(slots: Sequence[int]) -> str:
+    return f"slot in {list(slots)}"
+
+
+def _check_columns(layout: Layout, found: CollectionFound) -> None:
+    """Raise SinkMismatch for the first column that is not there as it must be."""
+    for field in layout.fields:
+        there = found.fields.get(field.name)
+        if there is None or there.type != type_name(field.kind) or there.limit != field.limit or there.key != field.key:
+            is_there = "missing" if there is None else f"{there.type} of {there.limit}"
+            expected = f"{type_name(field.kind)} of {field.limit}" + ", the key" * field.key
+            raise SinkMismatch(f"Milvus collection {layout.name!r}, field {field.name!r}: it is {is_there}, expected {expected}")
+
+
+def _check_sizes(block: Block, head: str) -> None:
+    """Raise SinkRejected for a column that no Milvus would take; Milvus Lite counts characters, and all of them are ASCII."""
+    for name, text in (("head", head), ("places", block.places), ("texts", block.texts), ("fields", block.fields)):
+        if len(text) > COLUMN_BYTES:
+            raise SinkRejected(f"block {block.id}: its {name} exceed the {COLUMN_BYTES:,} bytes of a column ({len(text):,})")
+
+
+def _parts(rows: Sequence[tuple[Block, str, bytes]]) -> Iterator[Sequence[tuple[Block, str, bytes]]]:
+    """Divide what is to be written into calls."""
+    begin = size = 0
+    for end, (block, head, bloom) in enumerate(rows):
+        row_bytes = block.size_bytes + len(head) + len(bloom)
+        if end > begin and size + row_bytes > CALL_BYTES:
+            yield rows[begin:end]
+            begin, size = end, 0
+        size += row_bytes
+    if begin < len(rows):
+        yield rows[begin:]

@@ -1,0 +1,278 @@
+"""Heads and word filters of a local folder's blocks, in memory: what its searches for blocks are answered from.
+
+Milvus Lite evaluates a filter over arrays row by row in Python, with every column at hand; numpy does it a hundred times faster. The
+process that holds the folder is the only one that writes there, so what is in here is exact: `lite_blocks` reads it once at opening
+and adds what was acknowledged. A reader takes a moment's view under a short lock and works on that.
+"""
+
+import threading
+from collections.abc import Collection, Sequence
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sinks.block import BlockId, BlockPlace
+from sinks.heads import HeadRow, Heads, join_heads
+from sinks.milvus.lite_bloom import Filters, SeenFilters
+from sinks.milvus.lite_growing import Growing
+from sinks.sink import BlockFilter, FoundBlocks
+
+_T = TypeVar("_T")
+_LEAST_DEAD = 1_000
+"""With fewer deleted blocks than this, or than there are living ones, it is not worth while to leave them out."""
+_SPARSE = 8
+"""Where a filter left one block in so many, their templates are picked out; else all are looked through."""
+
+
+class IndexedBlock(NamedTuple):
+    """What is kept of a block.
+
+    Thread: any.
+    """
+
+    head: HeadRow
+    bloom: bytes
+    """Its `lite_bloom.bloom_filter`."""
+    slot: int
+    """The key of its rows."""
+
+
+class _Columns:
+    """All blocks as columns, in the order in which they came, deleted ones included."""
+
+    def __init__(self) -> None:
+        self.ids: list[BlockId] = []
+        self.row: dict[BlockId, int] = {}
+        """Where the blocks that are there are."""
+        self.live = Growing(np.bool_)
+        self.place = Growing(np.int32)
+        self.ranges = [Growing(np.int64) for _ in range(6)]
+        """Offsets, times, lines, `written_ms`."""
+        self.services = Growing(np.int32)
+        self.levels = Growing(np.int32)
+        self.start = Growing(np.int64)
+        self.start.add(np.zeros(1, np.int64))
+        self.template = Growing(np.int32)
+        self.counts = [Growing(np.int32), Growing(np.int64), Growing(np.int64)]
+        """Of each template of each block: pieces, first and last time."""
+        self.filters = Filters()
+        self.slot = Growing(np.int64)
+
+
+class _Seen(NamedTuple):
+    """The columns at one moment; `live` is a copy, the rest only ever grows."""
+
+    ids: Sequence[BlockId]
+    size: int
+    live: NDArray[np.bool_]
+    place: NDArray[np.int32]
+    ranges: tuple[NDArray[np.int64], ...]
+    services: NDArray[np.int32]
+    levels: NDArray[np.int32]
+    start: NDArray[np.int64]
+    template: NDArray[np.int32]
+    counts: tuple[NDArray[np.integer], ...]
+    filters: SeenFilters
+    keys: NDArray[np.int64]
+    sets: Sequence[tuple[str, ...]]
+    places: Sequence[BlockPlace]
+    wanted: NDArray[np.bool_] | None
+    """Of the codes of templates, those that the filter names; None without such a filter."""
+
+
+class HeadIndex:
+    """Every stored block once.
+
+    Thread: any; `add` and `remove` one at a time.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._columns = _Columns()
+        self._codes: dict[int, int] = {}
+        self._keys = Growing(np.int64)
+        self._sets: list[tuple[str, ...]] = []
+        self._set_codes: dict[tuple[str, ...], int] = {}
+        self._places: list[BlockPlace] = []
+        self._place_codes: dict[BlockPlace, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._columns.row)
+
+    def lines(self) -> int:
+        """Return how many lines the blocks have; copies count."""
+        with self._lock:
+            return int(self._columns.ranges[4].seen()[self._columns.live.seen()].sum())
+
+    def slots(self, ids: Collection[BlockId]) -> dict[BlockId, int]:
+        """Return the slots of those of `ids` that are stored."""
+        with self._lock:
+            row, slot = self._columns.row, self._columns.slot.seen()
+            return {one: int(slot[row[one]]) for one in ids if one in row}
+
+    def add(self, blocks: Sequence[IndexedBlock]) -> None:
+        """Add blocks; one that is there already stays as it is, for its content is the same."""
+        with self._lock:
+            new = {one.head.id: one for one in blocks if one.head.id not in self._columns.row}
+            if new:
+                slots = np.array([one.slot for one in new.values()], np.int64)
+                self._add(join_heads([one.head for one in new.values()]), [one.bloom for one in new.values()], slots)
+
+    def remove(self, ids: Collection[BlockId]) -> None:
+        """Remove blocks; one that is not there is no error."""
+        with self._lock:
+            columns = self._columns
+            rows = [row for one in ids if (row := columns.row.pop(one, None)) is not None]
+            columns.live.seen()[rows] = False
+            dead = len(columns.ids) - len(columns.row)
+            if dead > max(_LEAST_DEAD, len(columns.row)):
+                seen = self._seen(BlockFilter())
+                rows_left = np.flatnonzero(seen.live)
+                self._columns = _Columns()
+                self._add(_heads(seen, rows_left), seen.filters.select(rows_left), columns.slot.seen()[rows_left])
+
+    def find(self, only: BlockFilter, limit: int | None) -> FoundBlocks:
+        """Return the blocks that pass a filter; with a limit, those with the latest `last_ms`."""
+        with self._lock:
+            seen = self._seen(only)
+        found = _passing(seen, only)
+        if limit is None or len(found) <= limit:
+            return FoundBlocks(_heads(seen, found), is_all=True)
+        newest = np.argsort(-seen.ranges[3][found], kind="stable")[: max(limit, 0)]
+        return FoundBlocks(_heads(seen, found[newest]), is_all=False)
+
+    def _seen(self, only: BlockFilter) -> _Seen:
+        columns, wanted = self._columns, None
+        if only.templates is not None:
+            wanted = np.zeros(len(self._keys), bool)
+            wanted[[code for key in only.templates if (code := self._codes.get(key)) is not None]] = True
+        return _Seen(
+            ids=columns.ids,
+            size=len(columns.ids),
+            live=columns.live.seen().copy(),
+            place=columns.place.seen(),
+            ranges=tuple(one.seen() for one in columns.ranges),
+            services=columns.services.seen(),
+            levels=columns.levels.seen(),
+            start=columns.start.seen(),
+            template=columns.template.seen(),
+            counts=tuple(one.seen() for one in columns.counts),
+            filters=columns.filters.seen(),
+            keys=self._keys.seen(),
+            sets=self._sets,
+            places=self._places,
+            wanted=wanted,
+        )
+
+    def _add(self, heads: Heads, filters: Sequence[bytes], slots: NDArray[np.int64]) -> None:
+        columns = self._columns
+        columns.slot.add(slots)
+        columns.row.update(zip(heads.ids, range(len(columns.ids), len(columns.ids) + heads.size), strict=True))
+        columns.ids.extend(heads.ids)
+        columns.live.add(np.ones(heads.size, bool))
+        columns.place.add(np.array([_code(self._place_codes, self._places, one.place) for one in heads.ids], np.int32))
+        ranges = (heads.first_offset, heads.last_offset, heads.first_ms, heads.last_ms, heads.lines, heads.written_ms)
+        for column, values in zip(columns.ranges, ranges, strict=True):
+            column.add(values)
+        columns.services.add(np.array([_code(self._set_codes, self._sets, one) for one in heads.services], np.int32))
+        columns.levels.add(np.array([_code(self._set_codes, self._sets, one) for one in heads.levels], np.int32))
+        columns.start.add(heads.start[1:] + len(columns.template))
+        columns.template.add(self._template_codes(heads.templates))
+        for column, values in zip(columns.counts, (heads.pieces, heads.template_first_ms, heads.template_last_ms), strict=True):
+            column.add(values)
+        columns.filters.add(filters)
+
+    def _template_codes(self, keys: NDArray[np.int64]) -> NDArray[np.int32]:
+        distinct, places = np.unique(keys, return_inverse=True)
+        new = [key for key in distinct.tolist() if key not in self._codes]
+        self._codes.update(zip(new, range(len(self._codes), len(self._codes) + len(new)), strict=True))
+        self._keys.add(np.array(new, np.int64))
+        codes = np.array([self._codes[key] for key in distinct.tolist()], np.int32)
+        return np.asarray(codes[places], np.int32)
+
+
+def _code(codes: dict[_T, int], values: list[_T], value: _T) -> int:
+    code = codes.get(value)
+    if code is None:
+        code = codes[value] = len(values)
+        values.append(value)
+    return code
+
+
+def _passing(seen: _Seen, only: BlockFilter) -> NDArray[np.int64]:
+    """Return the rows of the living blocks that pass."""
+    passing = seen.live
+    if only.topics or only.epoch is not None or only.partition is not None:
+        passing &= np.array([_is_place(place, only) for place in list(seen.places)], bool)[seen.place]
+    first_offset, last_offset, first_ms, last_ms = seen.ranges[:4]
+    if only.first_offset is not None:
+        passing &= last_offset >= only.first_offset
+    if only.end_offset is not None:
+        passing &= first_offset < only.end_offset
+    if only.since_ms is not None:
+        passing &= last_ms >= only.since_ms
+    if only.until_ms is not None:
+        passing &= first_ms < only.until_ms
+    for wanted, column in ((only.services, seen.services), (only.levels, seen.levels)):
+        if wanted:
+            passing &= np.array([not set(wanted).isdisjoint(one) for one in list(seen.sets)], bool)[column]
+    rows = np.flatnonzero(passing)
+    if seen.wanted is not None:
+        rows = rows[_any_template(seen, rows, seen.wanted)]
+    if only.words:
+        rows = rows[seen.filters.may_hold(rows, only.words)]
+    return rows
+
+
+def _is_place(place: BlockPlace, only: BlockFilter) -> bool:
+    return (
+        (not only.topics or place.topic in only.topics) and only.epoch in (None, place.epoch) and only.partition in (None, place.partition)
+    )
+
+
+def _any_template(seen: _Seen, rows: NDArray[np.int64], wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Say of each row whether it has one of the wanted templates."""
+    if len(rows) == 0 or not wanted.any():
+        return np.zeros(len(rows), bool)
+    if _SPARSE * len(rows) < rows[-1] - rows[0]:
+        _, at, start = _entries(seen, rows)
+        hits = np.concatenate([np.zeros(1, np.int64), np.cumsum(wanted[seen.template[at]])])
+        return np.asarray(hits[start[1:]] > hits[start[:-1]], bool)
+    begin, start = seen.start[rows[0]], seen.start[rows[0] : rows[-1] + 2]
+    has_any = np.zeros(len(start) - 1, bool)
+    filled = np.flatnonzero(np.diff(start))
+    if len(filled):
+        has_any[filled] = np.logical_or.reduceat(wanted[seen.template[begin : start[-1]]], start[filled] - begin)
+    return np.asarray(has_any[rows - rows[0]], bool)
+
+
+def _entries(seen: _Seen, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return how many templates each row has, where they are, and where each row's begin among those."""
+    sizes = seen.start[rows + 1] - seen.start[rows]
+    start = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    return sizes, np.repeat(seen.start[rows] - start[:-1], sizes) + np.arange(start[-1]), start
+
+
+def _heads(seen: _Seen, rows: NDArray[np.int64]) -> Heads:
+    """Return these rows as the sink's callers get them."""
+    _, at, start = _entries(seen, rows)
+    first_offset, last_offset, first_ms, last_ms, lines, written_ms = (column[rows] for column in seen.ranges)
+    pieces, template_first_ms, template_last_ms = (column[at].astype(np.int64, copy=False) for column in seen.counts)
+    ids, sets = seen.ids, seen.sets
+    return Heads(
+        ids=[ids[row] for row in rows.tolist()],
+        first_offset=first_offset,
+        last_offset=last_offset,
+        first_ms=first_ms,
+        last_ms=last_ms,
+        lines=lines,
+        written_ms=written_ms,
+        services=[sets[code] for code in seen.services[rows].tolist()],
+        levels=[sets[code] for code in seen.levels[rows].tolist()],
+        start=start,
+        templates=seen.keys[seen.template[at]],
+        pieces=pieces,
+        template_first_ms=template_first_ms,
+        template_last_ms=template_last_ms,
+    )

@@ -1,0 +1,125 @@
+"""What the templates' collection answers: rows by id, by vector, by words, and all of them in pages.
+
+Called by the sink's door only, which lends its client out (`calls`) and turns faults into the protocol's exceptions. Nothing here
+has a state but the collection it reads. A server refuses an answer of more than 100 MB and a text may have 64 KiB: texts come in pieces.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sinks.milvus.backend import search_params
+from sinks.milvus.client import Client, Hit
+from sinks.milvus.expressions import MOST_ROWS, after, any_of_each
+from sinks.milvus.faults import MilvusFault
+from sinks.milvus.fields import Field, Layout
+from sinks.milvus.packing import Wanted, unpack
+from sinks.sink import TemplateHit
+
+TEXTS_AT_ONCE = 1_000
+_KEYS_AT_ONCE = 1_000
+_VECTOR_BYTES_AT_ONCE = 4 * 1024 * 1024
+_LETTER = re.compile(r"[^\W_]")
+"""What any analyser makes words of; it depends on the server whether it may be asked for a text without one."""
+
+
+class Templates:
+    """Questions to the templates' collection.
+
+    Thread: any.
+    """
+
+    def __init__(self, layout: Layout, index_type: str, calls: Callable[[], AbstractContextManager[Client]], *, local: bool) -> None:
+        """`index_type`: of the vectors."""
+        self.layout = layout
+        self._index_type = index_type
+        self._calls = calls
+        self._local = local
+
+    def texts(self, templates: Collection[str]) -> dict[str, str]:
+        """Return the texts of those of `templates` whose row is stored (Bounded)."""
+        return {row["template"]: row["text"] for row in self._by_key(templates, ("template", "text"), TEXTS_AT_ONCE, "Bounded")}
+
+    def vectors(self, templates: Collection[str]) -> dict[str, NDArray[np.float32]]:
+        """Return the vectors of those of `templates` whose row is stored and holds float32[dim], all finite (Bounded)."""
+        vector = self.layout.vector
+        at_once = max(min(_KEYS_AT_ONCE, _VECTOR_BYTES_AT_ONCE // (4 * vector.limit)), 1)
+        rows = self._by_key(templates, ("template", vector.name), at_once, "Bounded")
+        found = {row["template"]: unpack(row[vector.name], vector.kind) for row in rows}
+        return {one: values for one, values in found.items() if values.shape == (vector.limit,) and np.isfinite(values).all()}
+
+    def stored(self, templates: Collection[str]) -> set[str]:
+        """Return those of `templates` whose row is stored (Strong)."""
+        return {row["template"] for row in self._by_key(templates, ("template",), _KEYS_AT_ONCE, "Strong")}
+
+    def nearest(self, vectors: NDArray[np.float32], limit: int) -> list[list[TemplateHit]]:
+        """Return for each vector at most `limit` (and at most 16,384) templates, nearest first; as many vectors at once as may be."""
+        most = min(limit, MOST_ROWS)
+        at_once = MOST_ROWS // most
+        params = search_params(self._index_type, most)
+        answers: list[list[Hit]] = []
+        for start in range(0, len(vectors), at_once):
+            answers += self._search(self.layout.vector, vectors[start : start + at_once], most, params)
+        return self._with_texts(answers, lambda score: max(-1.0, min(score, 1.0)))
+
+    def matching(self, words: Field, text: str, limit: int) -> list[TemplateHit]:
+        """Return at most `limit` (and at most 16,384) templates that share words with a text, best first."""
+        if not _LETTER.search(text):
+            return []
+        asked = text.encode(errors="replace").decode()  # a lone surrogate cannot be sent, and stands in no word
+        answers = self._search(words, [asked], min(limit, MOST_ROWS), {})
+        (hits,) = self._with_texts(answers, abs)  # a server's scores are positive, Milvus Lite's negative
+        return sorted((hit for hit in hits if hit.score), key=lambda hit: (-hit.score, hit.template))
+
+    def all_above(self, last: str, limit: int) -> list[tuple[str, str]]:
+        """Return id and text of at most `limit` templates with an id above `last`, in the order of their ids."""
+        ids = self._lowest_local(last, limit) if self._local else self._lowest(last, limit)
+        texts = {row["template"]: row["text"] for row in self._by_key(ids, ("template", "text"), TEXTS_AT_ONCE, None)}
+        return [(one, texts[one]) for one in ids if one in texts]
+
+    def _lowest_local(self, last: str, limit: int) -> list[str]:
+        """Milvus Lite answers in the order in which rows came, and takes no order from anybody."""
+        with self._calls() as client:
+            rows = client.query(self.layout.name, after("template", last), ("template",))
+        return sorted(row["template"] for row in rows)[: max(limit, 0)]
+
+    def _lowest(self, last: str, limit: int) -> list[str]:
+        ids: list[str] = []
+        while len(ids) < limit:
+            most = min(limit - len(ids), MOST_ROWS)
+            with self._calls() as client:
+                asked = after("template", ids[-1] if ids else last)
+                page = client.query(self.layout.name, asked, ("template",), limit=most, in_key_order=True)
+            if not page:
+                break
+            ids += sorted(row["template"] for row in page)
+        return ids
+
+    def _search(self, field: Field, wanted: Wanted, most: int, params: dict[str, Any]) -> list[list[Hit]]:
+        """Search, with texts if the answer is not too large for them."""
+        with self._calls() as client:
+            try:
+                return client.search(self.layout, field, wanted, most, ("text",), params)
+            except MilvusFault as fault:
+                if not fault.may_be_size:
+                    raise
+            return client.search(self.layout, field, wanted, most, ("template",), params)
+
+    def _with_texts(self, answers: Sequence[Sequence[Hit]], score: Callable[[float], float]) -> list[list[TemplateHit]]:
+        keys = {hit.key for hits in answers for hit in hits if "text" not in hit.row}
+        texts = {row["template"]: row["text"] for row in self._by_key(keys, ("template", "text"), TEXTS_AT_ONCE, None)}
+
+        def text(hit: Hit) -> str:
+            return str(hit.row.get("text", texts.get(hit.key, "")))
+
+        return [[TemplateHit(hit.key, score(hit.score), text(hit)) for hit in hits] for hits in answers]
+
+    def _by_key(self, keys: Iterable[str], columns: Sequence[str], at_once: int, consistency: str | None) -> Iterator[dict[str, Any]]:
+        for expression in any_of_each("template", keys, at_once):
+            with self._calls() as client:
+                rows = client.query(self.layout.name, expression, columns, consistency=consistency)
+            yield from rows

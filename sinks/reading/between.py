@@ -1,0 +1,82 @@
+"""All lines of a range of offsets of one partition, each once; for tools, resume and what stood around a line."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sinks.block import BlockId
+from sinks.heads import Heads
+from sinks.line import Line
+from sinks.lines import all_lines, take_lines
+from sinks.reading.snapshot import ALL_COLUMNS, MOST_TEXTS, Snapshot
+from sinks.reading.union import Part, clusters, outer_blocks, unite
+from sinks.sink import BlockFilter
+
+
+class StoredLines(NamedTuple):
+    """The lines of a range, copies resolved.
+
+    Thread: any.
+    """
+
+    lines: list[Line]
+    """By epoch, offset, sub and chunk."""
+    copies: int
+    """How many pieces in the range were left out because another copy of their entry holds."""
+    complete: bool
+    """False: the deadline, `most_lines` or a block that could not be read cut it."""
+    damaged: tuple[BlockId, ...] = ()
+    """Blocks that could not be read."""
+
+
+def lines_between(snapshot: Snapshot, only: BlockFilter, most_lines: int | None) -> StoredLines:
+    """Return the lines whose offset is within the filter's range, at most `most_lines` of them, the first ones."""
+    lines: list[Line] = []
+    copies = 0
+    is_all = True
+    heads = snapshot.find(only).heads
+    heads = heads.select(outer_blocks(heads.ids))
+    for blocks in _batches(heads, clusters(heads, np.arange(heads.size))):
+        if snapshot.is_over() or (most_lines is not None and len(lines) > most_lines):
+            is_all = False
+            break
+        unpacked = snapshot.unpack([heads.ids[at] for at in blocks.tolist()], ALL_COLUMNS)
+        found, left_out = _resolved([Part(one, block) for one, block in unpacked.items()], only)
+        lines += found
+        copies += left_out
+    if most_lines is not None and len(lines) > most_lines:
+        del lines[most_lines:]
+        is_all = False
+    damaged = tuple(snapshot.damaged)
+    return StoredLines(lines, copies, complete=is_all and not damaged, damaged=damaged)
+
+
+def _batches(heads: Heads, groups: list[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
+    """Join clusters, by epoch and offset, as long as one request can read them."""
+    groups.sort(key=lambda group: (heads.ids[group[0]].place, int(heads.first_offset[group[0]])))
+    batches: list[list[NDArray[np.int64]]] = []
+    size = 0
+    for group in groups:
+        if not batches or size + len(group) > MOST_TEXTS:
+            batches.append([])
+            size = 0
+        batches[-1].append(group)
+        size += len(group)
+    return [np.concatenate(batch) for batch in batches]
+
+
+def _resolved(parts: list[Part], only: BlockFilter) -> tuple[list[Line], int]:
+    """Return the lines of blocks that share none with others, and how many pieces were left out."""
+    found: list[Line] = []
+    copies = 0
+    for part, held in zip(parts, unite(parts).held, strict=True):
+        inside = np.ones(part.lines.size, np.bool_)
+        if only.first_offset is not None:
+            inside &= part.lines.offset >= only.first_offset
+        if only.end_offset is not None:
+            inside &= part.lines.offset < only.end_offset
+        copies += int((inside & ~held).sum())
+        found += all_lines(part.id.place, take_lines(part.lines, np.flatnonzero(inside & held)))
+    found.sort(key=lambda line: (line.epoch, line.offset, line.sub, line.chunk))
+    return found, copies

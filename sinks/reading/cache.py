@@ -1,0 +1,60 @@
+"""Decoded columns of blocks, kept in memory: a block never changes, so what was decoded once stays right."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from sinks.block import BlockId, Coded, Column, Lines
+from sinks.sink import ColumnName
+
+_OBJECT_BYTES = 120
+"""About what an entry, or a short text, takes beside its content."""
+
+
+class BlockCache:
+    """At most `most_bytes` of decoded columns, those that were used last.
+
+    Thread: any; one lock.
+    """
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._lock = threading.Lock()
+        self._columns: OrderedDict[tuple[BlockId, ColumnName], tuple[Lines | Column, int]] = OrderedDict()
+        self._bytes = 0
+
+    @property
+    def size_bytes(self) -> int:
+        """How many bytes it holds, about."""
+        with self._lock:
+            return self._bytes
+
+    def get(self, block: BlockId, names: Sequence[ColumnName]) -> list[Lines | Column] | None:
+        """Return these columns of a block, `places` as lines without texts and fields; None unless all of them are here."""
+        with self._lock:
+            found = [self._columns.get((block, name)) for name in names]
+            columns = [one[0] for one in found if one is not None]
+            if len(columns) < len(names):
+                return None
+            for name in names:
+                self._columns.move_to_end((block, name))
+            return columns
+
+    def put(self, block: BlockId, name: ColumnName, column: Lines | Column) -> None:
+        """Keep a column, and drop what was not used for the longest time if there is no room."""
+        size_bytes = _OBJECT_BYTES + (_lines_bytes(column) if isinstance(column, Lines) else int(column.nbytes))
+        if size_bytes > self._most_bytes:
+            return
+        with self._lock:
+            _, before = self._columns.pop((block, name), (None, 0))
+            self._columns[block, name] = column, size_bytes
+            self._bytes += size_bytes - before
+            while self._bytes > self._most_bytes:
+                _, (_, dropped_bytes) = self._columns.popitem(last=False)
+                self._bytes -= dropped_bytes
+
+
+def _lines_bytes(lines: Lines) -> int:
+    coded = [column for column in lines if isinstance(column, Coded)]
+    numbers = sum(column.nbytes for column in lines[:8]) + sum(column.codes.nbytes for column in coded)
+    return int(numbers) + sum(len(value) + _OBJECT_BYTES for column in coded for value in column.values)

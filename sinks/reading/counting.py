@@ -1,0 +1,266 @@
+"""Counts lines by template, time, service, level or topic: whole blocks from their heads, the others by unpacking them.
+
+A block is whole if all of its lines are wanted, all fall into one group (or head rows say how many into which), and no other block may
+share lines with it. Only window edges, mixed services and copies are unpacked, `places` only. Templates count pieces: a line of three
+chunks has three templates. Everything else counts lines, the pieces with chunk 0. Heads name templates by 8 bytes of their ids; for
+counting that is enough, though somebody could make two templates whose counts add up to one.
+"""
+
+from typing import NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sinks.block import BlockId, Lines
+from sinks.heads import Heads
+from sinks.reading.filters import LineFilter, block_filter, rows_with, values_fit, wanted_rows, with_fields
+from sinks.reading.names import TemplateNames, template_ids
+from sinks.reading.snapshot import MOST_PLACES, PLACES, PLACES_AND_FIELDS, Snapshot
+from sinks.reading.tally import GroupBy, Groups, Tally, top
+from sinks.reading.union import Part, clusters, outer_blocks, sharing_blocks, unite
+from sinks.row import template_key, template_keys
+
+_SIGN = np.int64(-1 << 63)
+"""Flipped in templates' keys, so that they are in the order of the ids."""
+
+
+class CountQuery(NamedTuple):
+    """What is counted, and by what.
+
+    Thread: any.
+    """
+
+    only: LineFilter = LineFilter()
+    templates: tuple[str, ...] | None = None
+    """Only lines of these; None: of any."""
+    by: tuple[GroupBy, ...] = ()
+    bucket_ms: int | None = None
+    """How long a bucket is; with "time" only. Buckets begin at multiples of it."""
+    top: int | None = None
+    """At most so many values (or pairs of values) of what is not time: those with the most lines."""
+
+
+class CountRow(NamedTuple):
+    """One group.
+
+    Thread: any.
+    """
+
+    key: tuple[int | str, ...]
+    """In the order of `by`: the first millisecond of a bucket, the id of a template, or a text."""
+    lines: int
+    """By template pieces, else lines."""
+    first_ms: int
+    last_ms: int
+    """Times of the first and the last of them, both included."""
+
+
+class Counts(NamedTuple):
+    """Groups with at least one line.
+
+    Thread: any.
+    """
+
+    rows: list[CountRow]
+    """By time where there is one, then the most lines first, then by key."""
+    complete: bool
+    """False: the deadline, or a block that could not be read, cut it."""
+    damaged: tuple[BlockId, ...] = ()
+    """Blocks that could not be read."""
+
+
+def count(snapshot: Snapshot, names: TemplateNames, query: CountQuery) -> Counts:
+    """Count the lines that pass."""
+    if ("time" in query.by) != (query.bucket_ms is not None) or (query.bucket_ms is not None and query.bucket_ms <= 0):
+        raise ValueError("counts by time have buckets, others have none")
+    # Another copy of a line may have another service or level: its block is needed to see which one holds.
+    asked = query.only._replace(services=(), levels=())
+    heads = snapshot.find(block_filter(asked, templates=query.templates)).heads
+    heads = heads.select(outer_blocks(heads.ids))
+    counting = _Counting(snapshot, heads, query)
+    counting.add_whole_blocks()
+    is_all = counting.add_unpacked_blocks()
+    rows = _rows(snapshot, names, heads, query, counting.tally)
+    is_all &= all(row is not None for row in rows)
+    damaged = tuple(snapshot.damaged)
+    return Counts([row for row in rows if row is not None], complete=is_all and not damaged, damaged=damaged)
+
+
+class _Counting:
+    """One count under way.
+
+    Thread: one.
+    """
+
+    def __init__(self, snapshot: Snapshot, heads: Heads, query: CountQuery) -> None:
+        self.tally = Tally()
+        self._snapshot = snapshot
+        self._heads = heads
+        self._query = query
+        self._by_template = "template" in query.by
+        self._templates = None if query.templates is None else frozenset(query.templates)
+        self._block_of = np.repeat(np.arange(heads.size), np.diff(heads.start))
+        self._shared = sharing_blocks(heads)
+        all_services, any_service = values_fit(heads.services, query.only.services)
+        all_levels, any_level = values_fit(heads.levels, query.only.levels)
+        self._touched = any_service & any_level
+        """Blocks that may hold a wanted line."""
+        self._whole = all_services & all_levels & ~self._shared & self._are_in_one_group()
+        if query.only.fields:
+            self._whole[:] = False
+
+    def add_whole_blocks(self) -> None:
+        """Count the blocks for which their heads are enough."""
+        heads, query = self._heads, self._query
+        if self._by_template or query.templates is not None:
+            rows = np.flatnonzero(self._wanted_head_rows() & self._whole[self._block_of])
+            blocks, template = self._block_of[rows], heads.templates[rows]
+            lines, first_ms, last_ms = heads.pieces[rows], heads.template_first_ms[rows], heads.template_last_ms[rows]
+        else:
+            blocks = np.flatnonzero(self._whole)
+            template = blocks
+            lines, first_ms, last_ms = heads.lines[blocks], heads.first_ms[blocks], heads.last_ms[blocks]
+        keys = []
+        for name in query.by:
+            if name == "time":
+                keys.append(self._bucket(first_ms))
+            elif name == "template":
+                keys.append(template)
+            else:
+                keys.append(self._block_codes(name)[blocks])
+        self.tally.add(Groups(keys, lines, first_ms, last_ms))
+
+    def add_unpacked_blocks(self) -> bool:
+        """Count all other blocks; False if the read was over before."""
+        heads = self._heads
+        alone = np.flatnonzero(~self._whole & ~self._shared & self._touched)
+        batches = [alone[at : at + MOST_PLACES] for at in range(0, len(alone), MOST_PLACES)]
+        groups = [group for group in clusters(heads, np.flatnonzero(self._shared)) if self._touched[group].any()]
+        size = MOST_PLACES
+        for group in groups:
+            if size + len(group) > MOST_PLACES:
+                batches.append(group)
+                size = 0
+            else:
+                batches[-1] = np.concatenate([batches[-1], group])
+            size += len(group)
+        columns = PLACES_AND_FIELDS if self._query.only.fields else PLACES
+        for batch in batches:
+            if self._snapshot.is_over():
+                return False
+            unpacked = self._snapshot.unpack([heads.ids[at] for at in batch.tolist()], columns)
+            parts = [Part(one, lines) for one, lines in unpacked.items()]
+            for part, held in zip(parts, unite(parts).held, strict=True):
+                self._add_rows(part, held)
+        return True
+
+    def _add_rows(self, part: Part, held: NDArray[np.bool_]) -> None:
+        lines, only = part.lines, self._query.only
+        wanted = held & wanted_rows(lines, only)
+        if self._templates is not None:
+            ids = template_ids(lines.template.values)
+            wanted &= rows_with(
+                lines.template, {text for text, one in zip(lines.template.values, ids, strict=True) if one in self._templates}
+            )
+        rows = np.flatnonzero(wanted)
+        if only.fields:
+            rows = with_fields(lines.fields, rows, only.fields)
+        keys = [self._row_keys(name, part, rows) for name in self._query.by]
+        counted = np.ones(len(rows), np.int64) if self._by_template else (lines.chunk[rows] == 0).astype(np.int64)
+        self.tally.add(Groups(keys, counted, lines.time[rows], lines.time[rows]))
+
+    def _row_keys(self, name: GroupBy, part: Part, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        lines: Lines = part.lines
+        if name == "time":
+            return self._bucket(lines.time[rows])
+        if name == "topic":
+            return np.full(len(rows), self.tally.code(part.id.place.topic), np.int64)
+        if name == "template":
+            return template_keys(template_ids(lines.template.values))[lines.template.codes[rows]]
+        column = lines.service if name == "service" else lines.level
+        return np.array([self.tally.code(value) for value in column.values], np.int64)[column.codes[rows]]
+
+    def _are_in_one_group(self) -> NDArray[np.bool_]:
+        """Return of which blocks the head says enough: each part of it that is wanted is inside the window and in one group."""
+        heads, query = self._heads, self._query
+        if self._by_template or query.templates is not None:
+            first_ms, last_ms = heads.template_first_ms, heads.template_last_ms
+        else:
+            first_ms, last_ms = heads.first_ms, heads.last_ms
+        fits = np.ones(len(first_ms), np.bool_)
+        if query.only.since_ms is not None:
+            fits &= first_ms >= query.only.since_ms
+        if query.only.until_ms is not None:
+            fits &= last_ms < query.only.until_ms
+        if query.bucket_ms is not None:
+            fits &= first_ms // query.bucket_ms == last_ms // query.bucket_ms
+        if self._by_template or query.templates is not None:
+            fits |= ~self._wanted_head_rows()
+            fits = np.bincount(self._block_of[~fits], minlength=heads.size) == 0
+            if not self._by_template:
+                # Heads count pieces; of a block without further chunks these are the lines.
+                fits &= np.bincount(self._block_of, heads.pieces, minlength=heads.size) == heads.lines
+        for name, values in (("service", heads.services), ("level", heads.levels)):
+            if name in query.by:
+                fits = fits & np.fromiter((len(one) == 1 for one in values), np.bool_, heads.size)
+        return fits
+
+    def _wanted_head_rows(self) -> NDArray[np.bool_]:
+        """Return which rows of the heads' templates are wanted and not outside of the window."""
+        heads, query = self._heads, self._query
+        wanted = np.ones(len(heads.templates), np.bool_)
+        if query.templates is not None:
+            wanted = np.isin(heads.templates, template_keys(query.templates))
+        if query.only.since_ms is not None:
+            wanted &= heads.template_last_ms >= query.only.since_ms
+        if query.only.until_ms is not None:
+            wanted &= heads.template_first_ms < query.only.until_ms
+        return wanted
+
+    def _block_codes(self, name: GroupBy) -> NDArray[np.int64]:
+        heads = self._heads
+        if name == "topic":
+            values = [one.place.topic for one in heads.ids]
+        else:
+            values = [one[0] if one else "" for one in (heads.services if name == "service" else heads.levels)]
+        return np.array([self.tally.code(value) for value in values], np.int64)
+
+    def _bucket(self, time_ms: NDArray[np.int64]) -> NDArray[np.int64]:
+        bucket_ms = self._query.bucket_ms or 1
+        return time_ms // bucket_ms * bucket_ms
+
+
+def _rows(snapshot: Snapshot, names: TemplateNames, heads: Heads, query: CountQuery, tally: Tally) -> list[CountRow | None]:
+    """Return the groups of the answer, in order; None for one whose template cannot be named."""
+    groups = tally.groups()
+    if groups is None:
+        return []
+    texts = sorted(tally.texts())
+    ranks = np.array([texts.index(text) for text in tally.texts()], np.int64)
+    groups = top(
+        groups._replace(keys=[_ranked(key, name, ranks) for key, name in zip(groups.keys, query.by, strict=True)]), query.by, query.top
+    )
+    columns: list[list[int] | list[str | None]] = []
+    for key, name in zip(groups.keys, query.by, strict=True):
+        if name == "time":
+            columns.append(key.tolist())
+        elif name == "template":
+            columns.append(_ids(snapshot, names, heads, query, key ^ _SIGN))
+        else:
+            columns.append([texts[rank] for rank in key.tolist()])
+    keys = zip(*columns, strict=True) if columns else [()] * len(groups.lines)
+    numbers = zip(groups.lines.tolist(), groups.first_ms.tolist(), groups.last_ms.tolist(), strict=True)
+    return [None if None in key else CountRow(cast("tuple[int | str, ...]", key), *one) for key, one in zip(keys, numbers, strict=True)]
+
+
+def _ranked(key: NDArray[np.int64], name: GroupBy, ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a column of keys so that its order is that of the values which it stands for."""
+    if name == "template":
+        return key ^ _SIGN
+    return key if name == "time" else ranks[key]
+
+
+def _ids(snapshot: Snapshot, names: TemplateNames, heads: Heads, query: CountQuery, keys: NDArray[np.int64]) -> list[str | None]:
+    """Return the ids of templates."""
+    found = names.find(snapshot, keys, heads) if query.templates is None else {template_key(one): one for one in query.templates}
+    return [found.get(key) for key in keys.tolist()]

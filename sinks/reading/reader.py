@@ -1,0 +1,105 @@
+"""The one way to lines: every question about stored lines is answered through a `BlockReader`, from any sink.
+
+Every answer is of the union of all runs (design: sink): inner blocks are left out, of copies one holds. A question whose listing grows
+old, or does not hold any more, is asked again from its start; a block that cannot be read is left out and named, and the answer is not
+`complete`. What a reader decodes stays in its cache; what it learns about templates' names and about how dense blocks lie, too.
+
+Thread: any.
+"""
+
+import time
+from collections.abc import Callable, Collection
+
+from sinks.reading.between import StoredLines, lines_between
+from sinks.reading.cache import BlockCache
+from sinks.reading.counting import CountQuery, Counts, count
+from sinks.reading.filters import LineFilter, never
+from sinks.reading.listing import PAGE_BLOCKS, Pace
+from sinks.reading.matching import IsMatch, MatchingLines, lines_with
+from sinks.reading.names import TemplateNames
+from sinks.reading.newest import NewestLines, newest_lines
+from sinks.reading.recent import FoundTemplates, newest_templates
+from sinks.reading.snapshot import Answer, Snapshot, consistently
+from sinks.sink import BlockFilter, Sink
+
+CACHE_BYTES = 64 * 1024 * 1024
+RECENT_BLOCKS = 1_000
+
+
+class BlockReader:
+    """Answers questions about the lines of a sink.
+
+    Every call may raise what the sink's reads raise, and SinkBusy if blocks are merged away faster than they can be read.
+
+    Thread: any.
+    """
+
+    def __init__(
+        self,
+        sink: Sink,
+        *,
+        cache_bytes: int = CACHE_BYTES,
+        clock: Callable[[], float] = time.monotonic,
+        page_blocks: int = PAGE_BLOCKS,
+    ) -> None:
+        self._sink = sink
+        self._clock = clock
+        self._cache = BlockCache(cache_bytes)
+        self._names = TemplateNames()
+        self._pace = Pace(page_blocks)
+
+    def newest_lines(
+        self, templates: Collection[str], limit: int, only: LineFilter, *, deadline_passed: Callable[[], bool] = never
+    ) -> NewestLines:
+        """Return of each template the newest `limit` lines that pass."""
+        return self._read(lambda snapshot: newest_lines(snapshot, self._pace, templates, limit, only), deadline_passed)
+
+    def lines_between(
+        self,
+        topic: str,
+        partition: int,
+        first_offset: int,
+        end_offset: int,
+        *,
+        epoch: str | None = None,
+        most_lines: int | None = None,
+        deadline_passed: Callable[[], bool] = never,
+        strong: bool = False,
+    ) -> StoredLines:
+        """Return all lines with `first_offset` ≤ offset < `end_offset`, by epoch, offset, sub and chunk; the first `most_lines` of them."""
+        only = BlockFilter((topic,), epoch, partition, first_offset, end_offset)
+        return self._read(lambda snapshot: lines_between(snapshot, only, most_lines), deadline_passed, strong=strong)
+
+    def lines_with(
+        self,
+        keys: Collection[int],
+        is_match: IsMatch,
+        limit: int,
+        only: LineFilter,
+        *,
+        templates: Collection[str] | None = None,
+        deadline_passed: Callable[[], bool] = never,
+    ) -> MatchingLines:
+        """Return the newest `limit` lines that pass and whose text matches, out of blocks that may hold all words `keys`.
+
+        With `templates` the words are not asked for: lines of these templates are looked at, wherever they are.
+        """
+        return self._read(lambda snapshot: lines_with(snapshot, self._pace, keys, is_match, limit, only, templates), deadline_passed)
+
+    def newest_templates(
+        self, only: LineFilter, *, most_blocks: int = RECENT_BLOCKS, deadline_passed: Callable[[], bool] = never
+    ) -> FoundTemplates:
+        """Return the templates of the newest blocks' lines that pass, at most `most_blocks` blocks, the last seen first."""
+        return self._read(lambda snapshot: newest_templates(snapshot, self._pace, self._names, only, most_blocks), deadline_passed)
+
+    def count(self, query: CountQuery, *, deadline_passed: Callable[[], bool] = never) -> Counts:
+        """Count the lines that pass, in groups."""
+        if query.templates is not None and not query.templates:
+            return Counts([], complete=True)
+        return self._read(lambda snapshot: count(snapshot, self._names, query), deadline_passed)
+
+    def _read(self, read: Callable[[Snapshot], Answer], deadline_passed: Callable[[], bool], *, strong: bool = False) -> Answer:
+        def make(is_again: bool) -> Snapshot:  # noqa: FBT001
+            return Snapshot(self._sink, self._cache, self._clock, deadline_passed, strong=strong, is_last=is_again)
+
+        return consistently(make, read)

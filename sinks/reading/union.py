@@ -1,0 +1,203 @@
+"""Which of several blocks count, and which of several copies of a line: pure functions, no sink.
+
+1. An inner block (inside another of its run) is ignored: the outer one holds exactly the same lines.
+2. Two of the others can share lines only if their numbers intersect (same run) or their offsets do (different runs).
+3. Copies are compared by entry (partition, offset, sub). Pieces combine only if they are of one text cut in one way (`chunks`, `cut`);
+   of whole copies that of the latest run holds, of torn ones too if none is whole.
+
+By piece instead of by entry, a reader would join one run's first chunk with another's second (design: union).
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sinks.block import BlockId, BlockPlace, Lines
+from sinks.heads import Heads
+
+
+class Part(NamedTuple):
+    """One unpacked block.
+
+    Thread: any.
+    """
+
+    id: BlockId
+    lines: Lines
+
+
+class Union(NamedTuple):
+    """Which pieces of some blocks a reader gets.
+
+    Thread: any.
+    """
+
+    held: list[NDArray[np.bool_]]
+    """Of each block, bool[n]: the piece is not hidden by another copy."""
+    doubtful: list[NDArray[np.bool_]]
+    """Of each block, bool[n]: the piece is of an entry with several copies, not all alike, one in chunks; its other chunks may decide."""
+
+    @property
+    def copies(self) -> int:
+        """How many pieces were left out because another copy holds."""
+        return sum(len(one) - int(one.sum()) for one in self.held)
+
+
+def outer_blocks(ids: Sequence[BlockId]) -> NDArray[np.int64]:
+    """Return the places in `ids` (distinct) of the blocks that are not inside another one."""
+    kept = []
+    last_run: tuple[BlockPlace, str] | None = None
+    reach = -1
+    for at in sorted(range(len(ids)), key=lambda at: (ids[at].place, ids[at].run, ids[at].first, -ids[at].last)):
+        one = ids[at]
+        if (one.place, one.run) != last_run:
+            last_run, reach = (one.place, one.run), -1
+        if one.last > reach:
+            kept.append(at)
+            reach = one.last
+    return np.sort(np.array(kept, np.int64))
+
+
+def sharing_blocks(heads: Heads, of: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
+    """Return which blocks may share lines with another one (with one of those where `of` is true): bool[n]. None may be inside another."""
+    of = np.ones(heads.size, np.bool_) if of is None else of
+    shared = np.zeros(heads.size, np.bool_)
+    for runs in _by_place_and_run(heads.ids):
+        for blocks in runs:
+            _mark_numbers(heads, blocks, of, shared)
+        for ours, theirs in _runs_that_meet(heads, runs):
+            _mark_offsets(heads, ours, theirs[of[theirs]], shared)
+    return shared
+
+
+def clusters(heads: Heads, blocks: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Cut blocks into groups of which no two share a line: those of one partition whose offsets overlap stay together."""
+    groups: list[list[int]] = []
+    place: BlockPlace | None = None
+    reach = -1
+    for at in sorted(blocks.tolist(), key=lambda at: (heads.ids[at].place, heads.first_offset[at])):
+        if heads.ids[at].place != place or heads.first_offset[at] > reach:
+            groups.append([])
+            place, reach = heads.ids[at].place, -1
+        groups[-1].append(at)
+        reach = max(reach, int(heads.last_offset[at]))
+    return [np.array(group, np.int64) for group in groups]
+
+
+def unite(parts: Sequence[Part]) -> Union:
+    """Resolve the copies among some blocks; of equal pieces of one run, that of the first block holds."""
+    held = [np.ones(part.lines.size, np.bool_) for part in parts]
+    doubtful = [np.zeros(part.lines.size, np.bool_) for part in parts]
+    mixed = [number for number, part in enumerate(parts) if part.lines.size]
+    if len(mixed) > 1:
+        mixed = _sharing_parts(parts, mixed)
+    if len(mixed) > 1:
+        holds, is_doubtful = _resolve([parts[number] for number in mixed])
+        ends = np.cumsum([parts[number].lines.size for number in mixed])[:-1]
+        for number, one, other in zip(mixed, np.split(holds, ends), np.split(is_doubtful, ends), strict=True):
+            held[number], doubtful[number] = one, other
+    return Union(held, doubtful)
+
+
+def _sharing_parts(parts: Sequence[Part], mixed: list[int]) -> list[int]:
+    numbers = np.empty(0, np.int64)
+    empty: list[tuple[str, ...]] = []
+    heads = Heads(
+        ids=[parts[number].id for number in mixed],
+        first_offset=np.array([parts[number].lines.offset.min() for number in mixed], np.int64),
+        last_offset=np.array([parts[number].lines.offset.max() for number in mixed], np.int64),
+        first_ms=numbers,
+        last_ms=numbers,
+        lines=numbers,
+        written_ms=numbers,
+        services=empty,
+        levels=empty,
+        start=numbers,
+        templates=numbers,
+        pieces=numbers,
+        template_first_ms=numbers,
+        template_last_ms=numbers,
+    )
+    return [number for number, shares in zip(mixed, sharing_blocks(heads), strict=True) if shares]
+
+
+def _resolve(parts: Sequence[Part]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return of all rows, joined, which hold and which are doubtful."""
+    places, runs = _codes([part.id.place for part in parts]), _codes([part.id.run for part in parts])
+    sizes = [part.lines.size for part in parts]
+    place, run = np.repeat(places, sizes), np.repeat(runs, sizes)
+    offset, sub, chunk, chunks, cut = (np.concatenate([part.lines[column] for part in parts]) for column in range(5))
+    order = np.lexsort((-run, chunk, cut, chunks, sub, offset, place))
+    is_entry = _changes(place[order], offset[order], sub[order])
+    is_shape = is_entry | _changes(chunks[order], cut[order])
+    is_piece = is_shape | _changes(chunk[order])  # the first of equal pieces is that of the latest run
+    shape_of, starts = np.cumsum(is_shape) - 1, np.flatnonzero(is_shape)
+    entry_of = (np.cumsum(is_entry) - 1)[starts]
+    wanted, latest = chunks[order][starts], np.maximum.reduceat(run[order], starts)
+    is_whole = np.add.reduceat(is_piece.astype(np.int64), starts) >= wanted
+    ranked = np.lexsort((cut[order][starts], wanted, latest, is_whole, entry_of))
+    best = ranked[np.append(entry_of[ranked][1:] != entry_of[ranked][:-1], [True])]
+    chosen = np.zeros(len(starts), np.bool_)
+    chosen[best] = True
+    is_unsure = (np.bincount(entry_of) > 1) & (np.maximum.reduceat(wanted, np.flatnonzero(is_entry[starts])) > 1)
+    holds, doubtful = np.empty(len(order), np.bool_), np.empty(len(order), np.bool_)
+    holds[order] = is_piece & chosen[shape_of]
+    doubtful[order] = is_unsure[entry_of][shape_of]
+    return holds, doubtful
+
+
+def _by_place_and_run(ids: Sequence[BlockId]) -> Iterator[list[NDArray[np.int64]]]:
+    """Yield of each partition its blocks, run by run."""
+    places: dict[BlockPlace, dict[str, list[int]]] = {}
+    for at, one in enumerate(ids):
+        places.setdefault(one.place, {}).setdefault(one.run, []).append(at)
+    for runs in places.values():
+        yield [np.array(blocks, np.int64) for blocks in runs.values()]
+
+
+def _mark_numbers(heads: Heads, blocks: NDArray[np.int64], of: NDArray[np.bool_], shared: NDArray[np.bool_]) -> None:
+    """Mark the blocks of one run whose numbers intersect those of others: both merged, by two who merged at the same time."""
+    ordered = sorted(blocks.tolist(), key=lambda at: heads.ids[at].first)
+    for number, at in enumerate(ordered):
+        for other in ordered[number + 1 :]:
+            if heads.ids[other].first > heads.ids[at].last:
+                break
+            shared[at] |= of[other]
+            shared[other] |= of[at]
+
+
+def _runs_that_meet(heads: Heads, runs: Sequence[NDArray[np.int64]]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield the pairs of runs, both ways round, whose ranges of offsets overlap."""
+    if len(runs) > 1:
+        first = np.array([heads.first_offset[blocks].min() for blocks in runs])
+        last = np.array([heads.last_offset[blocks].max() for blocks in runs])
+        meet = (first[:, None] <= last) & (first <= last[:, None])
+        np.fill_diagonal(meet, val=False)
+        for ours, theirs in np.argwhere(meet).tolist():
+            yield runs[ours], runs[theirs]
+
+
+def _mark_offsets(heads: Heads, ours: NDArray[np.int64], theirs: NDArray[np.int64], shared: NDArray[np.bool_]) -> None:
+    """Mark those of `ours` whose offsets overlap those of one of `theirs`."""
+    if not len(theirs):
+        return
+    theirs = theirs[np.argsort(heads.first_offset[theirs], kind="stable")]
+    reach = np.maximum.accumulate(heads.last_offset[theirs])
+    before = np.searchsorted(heads.first_offset[theirs], heads.last_offset[ours], side="right")
+    shared[ours] |= (before > 0) & (reach[np.maximum(before, 1) - 1] >= heads.first_offset[ours])
+
+
+def _codes(values: Sequence[BlockPlace] | Sequence[str]) -> NDArray[np.int64]:
+    ranks = {value: rank for rank, value in enumerate(sorted(set(values)))}  # type: ignore[type-var]
+    return np.array([ranks[value] for value in values], np.int64)
+
+
+def _changes(*columns: NDArray[np.generic]) -> NDArray[np.bool_]:
+    """Return where a row differs from the one before it; the first one does."""
+    changed = np.zeros(len(columns[0]), np.bool_)
+    changed[:1] = True
+    for column in columns:
+        changed[1:] |= column[1:] != column[:-1]
+    return changed

@@ -1,0 +1,97 @@
+"""Every question that a reader answers has the same answer on every sink: the fake, a local folder, a server."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+from sinks.reading.counting import CountQuery
+from sinks.reading.filters import LineFilter
+from sinks.reading.matching import IsMatch
+from sinks.reading.reader import BlockReader
+from sinks.reading.tally import GroupBy
+from sinks.sink import Sink
+from sinks.words import field_word, word_keys
+from tests.contracts.sinks import EACH_SINK, SINKS
+from tests.sinks.blocks import block, line, run
+from tests.sinks.reading import oracle
+from tests.sinks.reading.histories import Settings, history
+from tests.sinks.reading.oracle import Stored
+
+ALL = LineFilter()
+
+
+@pytest.fixture(params=EACH_SINK)
+def sink(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sink]:
+    with SINKS[request.param](tmp_path, lambda: request.getfixturevalue("milvus")) as sink:
+        sink.open()
+        yield sink
+        sink.close()
+
+
+def matches(word: str) -> IsMatch:
+    def is_match(texts: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        return np.array([word in text.split() for text in texts], np.bool_)
+
+    return is_match
+
+
+@pytest.mark.parametrize("seed", [3, 5, 11])
+def test_a_random_history_is_read_as_brute_force_reads_it(sink: Sink, seed: int) -> None:
+    random = Random(seed)
+    written = history(random, Settings(chunk_templates=False))
+    sink.write_blocks(written.blocks)
+    lines = oracle.union(written.stored)
+    reader = BlockReader(sink, page_blocks=4)
+    templates = sorted({one.template for one in lines})
+
+    between = reader.lines_between("logs", 0, 2, 11, strong=True)
+    assert between.lines == [one for one in oracle.in_order(lines) if one[:3] == ("logs", "e1", 0) and 2 <= one.offset < 11]
+
+    window = LineFilter(since_ms=1_500, until_ms=6_000, services=("s0", "s2"))
+    for only in (ALL, window, LineFilter(levels=("ERROR",)), LineFilter(topics=("web",))):
+        for limit in (1, 3):
+            newest = reader.newest_lines(templates, limit, only)
+            expected = {one: [line for line in oracle.newest_first(lines) if line.template == one] for one in templates}
+            passing = {one: [line for line in found if oracle.passes(line, only)][:limit] for one, found in expected.items()}
+            assert newest.lines == {one: found for one, found in passing.items() if found}
+        found = reader.newest_templates(only)
+        assert found.complete
+        assert set(found.templates) == {one.template for one in lines if oracle.passes(one, only)}
+        groups: list[tuple[GroupBy, ...]] = [(), ("template",), ("service", "level"), ("topic",)]
+        for by in groups:
+            query = CountQuery(only, by=by)
+            assert reader.count(query).rows == oracle.counts(lines, query)
+        query = CountQuery(only, by=("time", "template"), bucket_ms=3_000)
+        assert reader.count(query).rows == oracle.counts(lines, query)
+
+
+def test_a_word_and_a_field_are_found_in_whatever_block_they_are(sink: Sink) -> None:
+    lines = [line(offset, text=f"request req-{1_000 + offset} ok", fields=f'{{"trace":"t{offset % 7}"}}') for offset in range(60)]
+    sink.write_blocks([block(lines[at : at + 10], run(1), at // 10) for at in range(0, 60, 10)])
+    reader = BlockReader(sink)
+    found = reader.lines_with(word_keys("req-1034"), matches("req-1034"), 5, ALL)
+    assert found.lines == [lines[34]]
+    assert found.complete
+    assert reader.lines_with(word_keys("req-999"), matches("req-999"), 5, ALL).lines == []
+    traced = LineFilter(fields=(("trace", "t3"),))
+    expected = [one for one in lines if one.offset % 7 == 3]
+    assert reader.newest_lines([lines[0].template], 3, traced).lines == {lines[0].template: expected[::-1][:3]}
+    assert reader.lines_with([field_word("trace", "t3")], matches("ok"), 100, ALL).lines == lines[::-1]
+    assert reader.lines_with((), matches("ok"), 100, traced).lines == expected[::-1]
+    assert reader.count(CountQuery(traced)).rows[0].lines == len(expected)
+
+
+def test_blocks_that_were_merged_are_read_once(sink: Sink) -> None:
+    lines = [line(offset) for offset in range(40)]
+    small = [Stored(block(lines[at : at + 10], run(1), at // 10).id, lines[at : at + 10]) for at in range(0, 40, 10)]
+    sink.write_blocks([block(one.lines, one.id.run, one.id.first) for one in small])
+    sink.write_blocks([block(lines[:20], run(1), 0, 1)])
+    sink.write_blocks([block(lines, run(1), 0, 3)])
+    sink.delete_blocks([small[0].id, small[2].id])
+    reader = BlockReader(sink)
+    assert reader.lines_between("logs", 0, 0, 100, strong=True).lines == lines
+    assert reader.count(CountQuery()).rows[0].lines == 40
+    assert reader.newest_lines([lines[0].template], 100, ALL).lines == {lines[0].template: lines[::-1]}

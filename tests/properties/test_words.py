@@ -1,0 +1,100 @@
+"""Whatever identifier a line holds whole, its block has the words to find it by, unless the template's text holds it.
+
+The oracle is the rules of `sinks.words` once more, in Python, one text at a time.
+"""
+
+import random
+import re
+import string
+
+import numpy as np
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from sinks.arrow import string_column
+from sinks.block import Coded
+from sinks.lines import coded
+from sinks.shapes import time_shapes
+from sinks.words import block_words, is_identifier, line_words, word_keys
+from tests.sinks.any_lines import TEXTS
+
+TOKEN = re.compile(r"(?:[A-Za-z0-9_.:/@\-]|[^\x00-\xbf\u2000-\u207f\u3000-\u303f\uff00-\uff7f])+")
+MARKS = "_.-:/@"
+SHAPES = time_shapes()
+
+
+def trimmed(text: str, pattern: str) -> list[str]:
+    return [part for one in re.split(pattern, text) if (part := one.strip(MARKS))]
+
+
+def is_time(text: str) -> bool:
+    return re.sub(r"[0-9]", "0", text).lower() in SHAPES
+
+
+def names_one_thing(text: str) -> bool:
+    has_mark = any(mark in text for mark in MARKS)
+    return any(digit in text for digit in string.digits) and (len(text.encode("utf-8", "replace")) >= 6 or has_mark)
+
+
+def tokens_of(text: str) -> list[str]:
+    return [token for found in TOKEN.findall(text.encode("utf-8", "replace").decode()) if (token := found.strip(MARKS))]
+
+
+def words_of_token(token: str) -> set[str]:
+    words: set[str] = set()
+    for segment in trimmed(token, "[/@]"):
+        parts = {part for part in trimmed(segment, ":") if names_one_thing(part)}
+        words |= parts or {one for one in [segment] if names_one_thing(one)}
+    words = words or {one for one in [token] if names_one_thing(one)}
+    return set() if is_time(token) else {word for word in words if not is_time(word)}
+
+
+def folded(text: str) -> str:
+    return text.encode().lower().decode()
+
+
+def columns(lines: list[tuple[str, str]]) -> tuple[object, Coded]:
+    return string_column([text for text, _ in lines]), coded([template for _, template in lines])
+
+
+@given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=12))
+@example([("10.0.0.1:8080 id node-7:4512345", "<ip> id node-7:<num>")])
+@example([("aa:bb:cc:01:02:03/eth0", "")])
+@example([("………1", ""), ("--------------------------------a-1--------------------", "")])
+def test_what_a_text_holds_whole_is_found_unless_the_template_has_it(lines: list[tuple[str, str]]) -> None:
+    words = set(block_words(*columns(lines)).tolist())
+    for text, template in lines:
+        in_template = {folded(token) for token in tokens_of(template)}
+        for token in tokens_of(text):
+            if folded(token) in in_template or is_time(token):
+                continue
+            for whole in [token, *trimmed(token, "[/@]"), *trimmed(token, "[:/@]")]:
+                assert words.issuperset(word_keys(whole))
+                assert words.issuperset(word_keys(whole.swapcase()) if whole.isascii() else ())
+                assert is_identifier(whole) == bool(words_of_token(whole))
+
+
+@given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=12))
+def test_the_words_are_those_that_the_rules_name(lines: list[tuple[str, str]]) -> None:
+    rows, words = line_words(*columns(lines))
+    for row, (text, template) in enumerate(lines):
+        in_template = {folded(token) for token in tokens_of(template)}
+        expected = [word_keys(word) for token in tokens_of(text) if folded(token) not in in_template for word in words_of_token(token)]
+        assert set(words[rows == row].tolist()) == {key for keys in expected for key in keys}
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=12), st.randoms(use_true_random=False))
+def test_words_of_a_line_do_not_depend_on_its_neighbours(texts: list[str], rng: random.Random) -> None:
+    alone = [set(block_words(*columns([(text, "")])).tolist()) for text in texts]
+    order = rng.sample(range(len(texts)), len(texts))
+    rows, words = line_words(*columns([(texts[i], "") for i in order]))
+    assert [set(words[rows == row].tolist()) for row in range(len(order))] == [alone[i] for i in order]
+    assert np.array_equal(block_words(*columns([(text, "") for text in texts])), np.unique(words))
+
+
+@given(st.lists(st.integers(0, 2**64), min_size=1, max_size=50))
+def test_words_are_positive_and_of_28_bits(numbers: list[int]) -> None:
+    words = block_words(*columns([(f"id-{number}", "") for number in numbers]))
+    assert len(words)
+    assert words.dtype == np.int32
+    assert ((words > 0) & (words < 2**28)).all()

@@ -1,0 +1,84 @@
+"""Blocks, lines and templates for tests: short to write, each with the values that the test does not care about filled in."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sinks.block import Block, BlockId, BlockPlace
+from sinks.build import build
+from sinks.line import Line
+from sinks.lines import lines_of
+from sinks.milvus.settings import VectorSpace
+from sinks.row import TemplateRow, template_id
+from sinks.sink import Sink, TemplateHit
+
+DIM = 8
+SPACE = VectorSpace(DIM, "space-1")
+RUN = f"{1:012x}{0:08x}"
+MASKS = "m1"
+TEMPLATE_TEXT = "failed password for <user>"
+TEMPLATE = template_id(TEMPLATE_TEXT)
+"""Id of the template of a `line` that names no other."""
+
+
+def unit(*values: float) -> NDArray[np.float32]:
+    """Return a vector of `DIM` dimensions and length 1 that points along `values`, zeros after them."""
+    vector = np.zeros(DIM, np.float32)
+    vector[: len(values)] = values
+    return np.asarray(vector / np.linalg.norm(vector), np.float32)
+
+
+def template(text: str = TEMPLATE_TEXT, vector: NDArray[np.float32] | None = None) -> TemplateRow:
+    """Return the template row of a template's text."""
+    return TemplateRow(template_id(text), unit(1.0) if vector is None else vector, text)
+
+
+def line(offset: int, **values: Any) -> Line:  # noqa: ANN401
+    """Return the line at an offset of `logs`, partition 0, at 1,000 ms times its offset; `values` replace columns."""
+    plain: dict[str, Any] = {
+        "topic": "logs",
+        "epoch": "0a0b0c0d",
+        "partition": 0,
+        "offset": offset,
+        "sub": 0,
+        "chunk": 0,
+        "chunks": 1,
+        "text": f"line {offset}",
+        "template_text": TEMPLATE_TEXT,
+        "time": 1_000 * offset,
+        "service": "sshd",
+        "level": "INFO",
+    }
+    plain |= values
+    plain.setdefault("kafka_time", plain["time"])
+    return Line(**plain)
+
+
+def run(number: int) -> str:
+    """Return the id of the n-th run: of two, the one with the larger number is later."""
+    return f"{number:012x}{0:08x}"
+
+
+def block(lines: Sequence[Line], run: str = RUN, first: int = 0, last: int | None = None, masks: str = MASKS) -> Block:
+    """Return one block of lines of one partition, with the numbers `first` … `last` (`first` alone, if there is no `last`)."""
+    place = BlockPlace(lines[0].topic, lines[0].epoch, lines[0].partition)
+    assert all(one[:3] == place for one in lines), "a block is of one partition"
+    (built,) = build(lines_of(lines), masks=masks, written_ms=0)
+    return built.block._replace(id=BlockId(place, run, first, first if last is None else last))
+
+
+def blocks(lines: Sequence[Line], size: int, run: str = RUN) -> list[Block]:
+    """Return blocks of `size` lines of one partition, numbered from 0 on."""
+    return [block(lines[at : at + size], run, number) for number, at in enumerate(range(0, len(lines), size))]
+
+
+def offsets(lines: Sequence[Line]) -> list[int]:
+    """Return the offsets of lines, in their order."""
+    return [one.offset for one in lines]
+
+
+def nearest(sink: Sink, vector: NDArray[np.float32], limit: int) -> list[TemplateHit]:
+    """Return the templates nearest to one vector."""
+    return sink.nearest_templates(vector[None], limit)[0]

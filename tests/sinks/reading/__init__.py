@@ -1,0 +1,1 @@
+"""Tests of reading: pure parts alone, and every question on the fake sink."""

@@ -1,0 +1,110 @@
+"""What counts read, and how their groups are cut and ordered (that they are right: `tests/properties/test_reading.py`)."""
+
+import pytest
+
+from sinks.reading.counting import CountQuery, CountRow
+from sinks.reading.filters import LineFilter
+from sinks.reading.reader import BlockReader
+from sinks.row import template_id
+from tests.fakes.sink import FakeSink
+from tests.sinks.blocks import DIM, block, blocks, line, run, template
+
+LINES = [
+    line(offset, template_text="often" if offset % 4 else "seldom", service=f"s{offset // 30}", level="ERROR" if offset == 7 else "INFO")
+    for offset in range(60)
+]
+
+
+@pytest.fixture
+def sink() -> FakeSink:
+    sink = FakeSink(DIM)
+    sink.open()
+    sink.write_blocks(blocks(LINES, 10))
+    return sink
+
+
+@pytest.fixture
+def reader(sink: FakeSink) -> BlockReader:
+    return BlockReader(sink)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        CountQuery(),
+        CountQuery(templates=(template_id("often"),), by=("template",)),
+        CountQuery(by=("service",)),
+        CountQuery(by=("time",), bucket_ms=10_000),
+        CountQuery(LineFilter(services=("s1",), topics=("logs",)), by=("topic",)),
+        CountQuery(LineFilter(since_ms=20_000, until_ms=40_000)),
+    ],
+)
+def test_whole_blocks_are_counted_without_unpacking_one(sink: FakeSink, reader: BlockReader, query: CountQuery) -> None:
+    assert reader.count(query).rows
+    assert "read_columns" not in sink.calls
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        CountQuery(by=("level",)),
+        CountQuery(by=("time",), bucket_ms=7_000),
+        CountQuery(LineFilter(levels=("ERROR",))),
+        CountQuery(LineFilter(since_ms=25_000)),
+    ],
+)
+def test_edges_and_mixed_values_are_unpacked(sink: FakeSink, reader: BlockReader, query: CountQuery) -> None:
+    assert reader.count(query).rows
+    assert "read_columns" in sink.calls
+
+
+def test_overlapping_runs_are_never_added_up(sink: FakeSink, reader: BlockReader) -> None:
+    sink.write_blocks([block(LINES[15:25], run(2))])
+    assert reader.count(CountQuery()).rows == [CountRow((), 60, 0, 59_000)]
+
+
+def test_templates_are_named_by_blocks_and_only_once(sink: FakeSink, reader: BlockReader) -> None:
+    query = CountQuery(by=("template",))
+    expected = [CountRow((template_id("often"),), 45, 1_000, 59_000), CountRow((template_id("seldom"),), 15, 0, 56_000)]
+    assert reader.count(query).rows == expected
+    reads = sink.calls.count("read_columns")
+    assert reader.count(query).rows == expected
+    assert sink.calls.count("read_columns") == reads
+
+
+def test_a_template_whose_blocks_are_damaged_is_named_by_its_row(sink: FakeSink, reader: BlockReader) -> None:
+    sink.upsert_templates([template("often")])
+    sink.blocks = {one: stored._replace(places="damaged") for one, stored in sink.blocks.items()}
+    counts = reader.count(CountQuery(by=("template",)))
+    assert [row.key for row in counts.rows] == [(template_id("often"),)]
+    assert not counts.complete
+
+
+def test_the_top_values_stay_with_all_their_buckets(reader: BlockReader) -> None:
+    counts = reader.count(CountQuery(by=("time", "template"), bucket_ms=30_000, top=1))
+    assert counts.rows == [
+        CountRow((0, template_id("often")), 22, 1_000, 29_000),
+        CountRow((30_000, template_id("often")), 23, 30_000, 59_000),
+    ]
+    assert [row.key for row in reader.count(CountQuery(by=("level",), top=1)).rows] == [("INFO",)]
+    assert len(reader.count(CountQuery(by=("time",), bucket_ms=10_000, top=1)).rows) == 6
+
+
+def test_templates_count_pieces_and_everything_else_counts_lines(sink: FakeSink, reader: BlockReader) -> None:
+    pieces = [line(100, chunk=chunk, chunks=3, cut=9, template_text="long") for chunk in range(3)]
+    sink.write_blocks([block(pieces, run(2))])
+    only = (template_id("long"),)
+    assert reader.count(CountQuery(templates=only, by=("template",))).rows[0].lines == 3
+    assert reader.count(CountQuery(templates=only)).rows[0].lines == 1
+    assert reader.count(CountQuery(LineFilter(since_ms=100_000))).rows[0].lines == 1
+
+
+@pytest.mark.parametrize("query", [CountQuery(by=("time",)), CountQuery(bucket_ms=5), CountQuery(by=("time",), bucket_ms=0)])
+def test_time_and_buckets_come_together(reader: BlockReader, query: CountQuery) -> None:
+    with pytest.raises(ValueError, match="buckets"):
+        reader.count(query)
+
+
+def test_no_template_counts_nothing(reader: BlockReader) -> None:
+    assert reader.count(CountQuery(templates=())).rows == []
+    assert reader.count(CountQuery(LineFilter(since_ms=5, until_ms=5))).rows == []

@@ -1,0 +1,128 @@
+"""Which blocks count and which copies hold: the rules one by one (all together: `tests/properties/test_reading.py`)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sinks.block import Block, BlockId, BlockPlace
+from sinks.heads import Heads, head_row, join_heads
+from sinks.line import Line
+from sinks.lines import all_lines, cut_of, lines_of, take_lines
+from sinks.reading.union import Part, clusters, outer_blocks, sharing_blocks, unite
+from tests.sinks.blocks import block, line, run
+
+PLACE = BlockPlace("logs", "0a0b0c0d", 0)
+
+
+def ids(*numbers: tuple[int, int], run_number: int = 1) -> list[BlockId]:
+    return [BlockId(PLACE, run(run_number), first, last) for first, last in numbers]
+
+
+def heads(*blocks: Block) -> Heads:
+    return join_heads([head_row(one) for one in blocks])
+
+
+def part(lines: Sequence[Line], run_number: int, first: int = 0) -> Part:
+    return Part(BlockId(BlockPlace(*lines[0][:3]), run(run_number), first, first), lines_of(lines))
+
+
+def chunks(offset: int, *texts: str) -> list[Line]:
+    cut = cut_of(texts)
+    return [line(offset, chunk=chunk, chunks=len(texts), text=text, cut=cut) for chunk, text in enumerate(texts)]
+
+
+def held(*parts: Part) -> list[list[Line]]:
+    """Return the lines that hold, block by block."""
+    masks = unite(parts).held
+    return [all_lines(one.id.place, take_lines(one.lines, np.flatnonzero(mask))) for one, mask in zip(parts, masks, strict=True)]
+
+
+def test_a_block_inside_another_of_its_run_is_left_out() -> None:
+    found = ids((0, 0), (1, 1), (0, 1), (0, 3), (2, 3), (4, 4), (3, 5))
+    assert outer_blocks(found).tolist() == [3, 6]
+
+
+def test_blocks_of_other_runs_and_places_are_inside_none() -> None:
+    elsewhere = BlockId(PLACE._replace(partition=1), run(1), 0, 0)
+    found = [*ids((0, 3)), *ids((1, 1), run_number=2), elsewhere]
+    assert outer_blocks(found).tolist() == [0, 1, 2]
+    assert outer_blocks([]).tolist() == []
+
+
+def test_blocks_of_two_runs_share_where_their_offsets_overlap() -> None:
+    first, second = [line(offset) for offset in range(10)], [line(offset) for offset in range(9, 12)]
+    found = heads(block(first[:5], run(1)), block(first[5:], run(1), 1), block(second, run(2)), block([line(20)], run(2), 1))
+    assert sharing_blocks(found).tolist() == [False, True, True, False]
+    only_the_first = np.array([True, False, False, False])
+    assert not sharing_blocks(found, only_the_first).any()
+
+
+def test_a_long_block_shares_with_one_in_its_middle() -> None:
+    found = heads(
+        block([line(0), line(100)], run(1)), block([line(50)], run(2)), block([line(60)], run(2), 1), block([line(101)], run(2), 2)
+    )
+    assert sharing_blocks(found).tolist() == [True, True, True, False]
+
+
+def test_blocks_of_one_run_share_only_where_their_numbers_intersect() -> None:
+    lines = [line(offset) for offset in range(6)]
+    settled_out_of_order = heads(block([lines[0], lines[5]], run(1), 0), block(lines[1:4], run(1), 1))
+    assert not sharing_blocks(settled_out_of_order).any()
+    merged_twice = heads(block(lines[:4], run(1), 0, 1), block(lines[2:], run(1), 1, 2))
+    assert sharing_blocks(merged_twice).all()
+
+
+def test_blocks_of_two_partitions_share_nothing() -> None:
+    found = heads(block([line(1)], run(1)), block([line(1, partition=1)], run(2)))
+    assert not sharing_blocks(found).any()
+
+
+def test_clusters_keep_what_overlaps_together() -> None:
+    found = heads(
+        block([line(0), line(5)], run(1)),
+        block([line(5), line(9)], run(2)),
+        block([line(10)], run(2), 1),
+        block([line(0, partition=1)], run(1)),
+    )
+    assert sorted(group.tolist() for group in clusters(found, np.arange(4))) == [[0, 1], [2], [3]]
+
+
+def test_of_two_copies_that_of_the_later_run_holds() -> None:
+    old, new = line(1, text="old"), line(1, text="new")
+    assert held(part([old, line(2)], 1), part([new], 2)) == [[line(2)], [new]]
+    assert unite([part([old, line(2)], 1), part([new], 2)]).copies == 1
+
+
+def test_a_whole_copy_holds_against_a_later_torn_one() -> None:
+    whole, torn = chunks(1, "a", "b"), chunks(1, "a", "b1", "b2")[:2]
+    assert held(part(whole, 1), part(torn, 2)) == [whole, []]
+
+
+def test_of_torn_copies_the_latest_holds() -> None:
+    first, second = chunks(1, "a", "b")[:1], chunks(1, "c", "d", "e")[1:]
+    assert held(part(first, 1), part(second, 2)) == [[], second]
+
+
+def test_pieces_of_one_text_cut_in_one_way_combine_over_runs() -> None:
+    pieces = chunks(1, "a", "b", "c")
+    assert held(part(pieces[:2], 1), part(pieces[1:], 2)) == [pieces[:1], pieces[1:]]
+
+
+def test_pieces_of_other_cuts_never_combine() -> None:
+    """Union by piece would give run 1's first chunk and run 2's second."""
+    first, second = chunks(1, "a", "b")[:1], chunks(1, "x", "y")[1:]
+    whole = chunks(1, "a", "b")
+    assert held(part(first, 1), part(second, 2)) == [[], second]
+    assert held(part(whole, 1), part(second, 2)) == [whole, []]
+
+
+def test_only_entries_whose_copies_differ_and_that_are_in_chunks_are_doubtful() -> None:
+    one, other = [*chunks(1, "a", "b"), line(2, text="old")], [*chunks(1, "x", "y", "z"), line(2, text="new")]
+    found = unite([part(one, 1), part(other, 2)])
+    assert [mask.tolist() for mask in found.doubtful] == [[True, True, False], [True, True, True, False]]
+    assert not any(mask.any() for mask in unite([part(one, 1), part(one, 2)]).doubtful)
+
+
+def test_several_entries_of_one_record_are_no_copies_of_each_other() -> None:
+    lines = [line(1, sub=sub) for sub in range(3)]
+    assert held(part(lines[:2], 1), part(lines[1:], 2)) == [lines[:1], lines[1:]]

@@ -1,0 +1,235 @@
+"""Blocks that are built stay within what backends take, and a builder closes them when it should."""
+
+import base64
+import hashlib
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sinks.block import ANY_WORD, BlockColumns, BlockPlace
+from sinks.build import DEFAULT_BOUNDS, HOUR_MS, BlockBounds, Builder, Group, build
+from sinks.codec import decode_lines, encode_head, masks_of
+from sinks.line import LEVEL_BYTES, PIECE_BYTES, SERVICE_BYTES, Line
+from sinks.lines import all_lines, lines_of
+from sinks.words import field_word, word_keys
+
+PLACE = BlockPlace("logs", "", 0)
+TIME = 1_700_000_000_000
+YEAR_MS = 365 * 24 * HOUR_MS
+VARCHAR = 65_535
+"""What Milvus takes."""
+
+
+def line(offset: int, **values: Any) -> Line:  # noqa: ANN401 - any column
+    plain: dict[str, Any] = {
+        "sub": 0,
+        "chunk": 0,
+        "chunks": 1,
+        "text": f"text {offset}",
+        "template_text": "text <num>",
+        "time": TIME,
+        "kafka_time": TIME,
+    }
+    return Line(*PLACE, offset=offset, **(plain | values))
+
+
+def noise(size: int, seed: object = 0) -> str:
+    """Return characters that no compression makes smaller than three quarters."""
+    bits = hashlib.shake_256(repr(seed).encode()).digest(size)
+    return base64.b64encode(bits).decode()[:size]
+
+
+def test_one_line_alone_with_more_words_than_fit_may_hold_any() -> None:
+    text = " ".join(f"id-{i}" for i in range(5_000))
+    (built,) = build(lines_of([line(1, text=text)]), masks="m1", written_ms=TIME)
+    words = built.block.words.tolist()
+    assert len(words) == DEFAULT_BOUNDS.words
+    assert words[0] == ANY_WORD
+    assert {word_keys(f"id-{i}")[0] for i in range(5_000)}.issuperset(words[1:])
+
+
+def test_lines_with_more_words_than_fit_together_are_split() -> None:
+    lines = [line(i, text=" ".join(f"id-{i}-{j}" for j in range(50))) for i in range(100)]
+    built = build(lines_of(lines), masks="m1", written_ms=TIME)
+    assert [len(one.rows) for one in built] == [50, 50]
+    assert all(ANY_WORD not in one.block.words for one in built)
+
+
+def test_the_worst_lines_that_pieces_allow_are_within_what_backends_take() -> None:
+    worst = [
+        line(
+            2**62 + i * 2**40,
+            text=noise(PIECE_BYTES - 2_000, i),
+            fields='{"x":"' + noise(1_900, i) + '"}',
+            template_text=noise(40_000, -i),
+            service=noise(SERVICE_BYTES, i),
+            level=noise(LEVEL_BYTES, i),
+            time=(-1) ** i * (2**63 - 1 - i),
+            cut=2**64 - 1 - i,
+            chunks=256,
+            records=2**31 - 1 - i,
+        )
+        for i in range(40)
+    ]
+    built = build(lines_of(worst), masks="m1", written_ms=TIME)
+    assert sum(len(one.rows) for one in built) == 40
+    for _, block in built:
+        assert max(map(len, (block.places, block.texts, block.fields, encode_head(block.head)))) <= DEFAULT_BOUNDS.characters < VARCHAR
+
+
+def test_many_templates_services_and_times_keep_the_head_within_its_column() -> None:
+    lines = [
+        line(i, template_text=f"t{i}", service=noise(SERVICE_BYTES, i // 4), level=noise(LEVEL_BYTES, i % 60), time=TIME + i * 2**50)
+        for i in range(1_024)
+    ]
+    built = build(lines_of(lines), masks="m1", written_ms=TIME)
+    assert len(built) > 1
+    assert all(len(encode_head(one.block.head)) <= DEFAULT_BOUNDS.characters for one in built)
+
+
+def test_a_line_above_all_bounds_is_an_error_of_ours() -> None:
+    with pytest.raises(ValueError, match="one line takes"):
+        build(lines_of([line(1, template_text=noise(60_000))]), masks="m1", written_ms=TIME)
+
+
+def test_no_lines_make_no_block() -> None:
+    assert build(lines_of([]), masks="m1", written_ms=TIME) == []
+
+
+def test_names_with_lone_surrogates_become_valid_and_stay_distinct_values() -> None:
+    lines = [line(1, service="a\ud800", level="?", template_text="t\ud800"), line(2, service="a?", level="\udfff", template_text="t?")]
+    (built,) = build(lines_of(lines), masks="m1", written_ms=TIME)
+    decoded = decode_lines(BlockColumns(built.block.places, built.block.texts, built.block.fields))
+    assert (decoded.service.values, decoded.level.values, decoded.template.values) == (("a?",), ("?",), ("t?",))
+    assert (built.block.head.services, built.block.head.levels, len(built.block.head.templates)) == (("a?",), ("?",), 1)
+    assert [one.template for one in all_lines(PLACE, decoded)] == [one.template for one in lines]
+
+
+def test_a_block_knows_its_masks_and_counts_lines_not_pieces() -> None:
+    lines = [line(1, chunk=i, chunks=3, cut=5) for i in range(3)] + [line(2, records=4)]
+    (built,) = build(lines_of(lines), masks="m7", written_ms=9)
+    assert (built.block.lines, built.block.head.pieces.tolist(), built.block.head.written_ms) == (2, [4], 9)
+    assert (built.block.first_offset, built.block.last_offset, masks_of(built.block.places)) == (1, 5, "m7")
+
+
+def test_fields_are_words_and_what_is_no_object_has_none() -> None:
+    fields = ['{"user":"root","n":1.5,"ok":true}', "[1]", "no json", "", None]
+    (built,) = build(lines_of([line(i, text="x", fields=one) for i, one in enumerate(fields)]), masks="", written_ms=0)
+    assert set(built.block.words.tolist()) == {field_word("user", "root"), field_word("n", "1.5"), field_word("ok", "true")}
+
+
+def gathered(times: list[int], *, bounds: BlockBounds = DEFAULT_BOUNDS) -> list[Group]:
+    builder = Builder(bounds)
+    builder.add(lines_of([line(i, time=time) for i, time in enumerate(times)]), np.arange(len(times)), 0.0)
+    return builder.take(0.0, flush_s=0.5, everything=True)
+
+
+def span_ms(group: Group) -> int:
+    return int(group.lines.time.max() - group.lines.time.min())
+
+
+def test_a_line_with_an_odd_clock_gets_a_group_of_its_own() -> None:
+    groups = gathered([TIME, TIME + 5, 0, TIME + 10, TIME - 5])
+    assert [group.tags.tolist() for group in groups] == [[0, 1, 3, 4], [2]]
+
+
+def test_lines_within_an_hour_of_each_other_share_a_group_whatever_their_order() -> None:
+    half = HOUR_MS // 2
+    assert [group.tags.tolist() for group in gathered([TIME, TIME + half, TIME - half])] == [[0, 1, 2]]
+    assert [group.tags.tolist() for group in gathered([TIME, TIME + half, TIME - half - 1])] == [[0, 1], [2]]
+    assert [group.tags.tolist() for group in gathered([TIME, TIME + HOUR_MS, TIME + HOUR_MS + 1])] == [[0, 1], [2]]
+
+
+def test_the_hour_of_a_group_begins_with_its_earliest_line_of_all_batches() -> None:
+    builder = Builder()
+    half = HOUR_MS // 2
+    for i, time in enumerate([TIME, TIME + half, TIME + HOUR_MS + 1]):
+        builder.add(lines_of([line(i, time=time)]), np.array([i]), 0.0)
+    groups = builder.take(0.0, flush_s=0.5, everything=True)
+    assert [group.tags.tolist() for group in groups] == [[0, 1], [2]]
+
+
+def test_interleaved_files_of_five_years_fill_their_blocks() -> None:
+    builder = Builder()
+    sizes, spans = [], []
+    for batch in range(40):
+        offsets = range(batch * 1_000, batch * 1_000 + 1_000)
+        lines = [line(offset, time=TIME + offset % 5 * YEAR_MS + offset) for offset in offsets]
+        builder.add(lines_of(lines), np.array(offsets), 0.0)
+        groups = builder.take(0.0, flush_s=0.5)
+        sizes += [group.lines.size for group in groups]
+        spans += [span_ms(group) for group in groups]
+    assert set(sizes) == {1_024}
+    assert sum(span <= HOUR_MS for span in spans) >= len(spans) // 2
+    assert builder.lines < 4 * 1_024
+
+
+def test_at_extreme_times_nothing_overflows() -> None:
+    groups = gathered([2**63 - 1, -(2**63), 0, 2**63 - 1 - HOUR_MS, -(2**63) + HOUR_MS])
+    assert [group.tags.tolist() for group in groups] == [[0, 3], [1, 4], [2]]
+
+
+def test_full_groups_go_at_once_and_the_rest_when_its_oldest_line_has_waited() -> None:
+    builder = Builder()
+    assert Builder().oldest_s is None
+    builder.add(lines_of([line(i) for i in range(1_000)]), np.arange(1_000), 1.0)
+    assert builder.take(1.4, flush_s=0.5) == []
+    builder.add(lines_of([line(i) for i in range(1_000, 1_100)]), np.arange(1_000, 1_100), 1.4)
+    (full,) = builder.take(1.4, flush_s=0.5)
+    assert (full.lines.size, full.since_s, builder.lines, builder.oldest_s) == (1_024, 1.0, 76, 1.4)
+    assert builder.bytes == sum(len(f"text {i}") for i in range(1_024, 1_100))
+    assert builder.take(1.8, flush_s=0.5) == []
+    (rest,) = builder.take(1.9, flush_s=0.5)
+    assert (rest.tags.tolist(), rest.since_s) == ([*range(1_024, 1_100)], 1.4)
+    assert (builder.lines, builder.bytes) == (0, 0)
+    assert builder.oldest_s is None
+    assert builder.take(math.inf, flush_s=0.5) == []
+
+
+def test_exactly_a_block_of_lines_goes_at_once() -> None:
+    builder = Builder()
+    builder.add(lines_of([line(i) for i in range(1_024)]), np.arange(1_024), 1.0)
+    assert [group.lines.size for group in builder.take(1.0, flush_s=0.5)] == [1_024]
+
+
+def test_the_age_of_lines_outlives_a_full_group() -> None:
+    builder = Builder(BlockBounds(lines=4))
+    for since_s in (1.0, 2.0):
+        builder.add(lines_of([line(i) for i in range(3)]), np.arange(3), since_s)
+    builder.add(lines_of([line(i) for i in range(3)]), np.arange(3), 3.0)
+    assert [group.since_s for group in builder.take(3.0, flush_s=10)] == [1.0, 2.0]
+    builder.add(lines_of([line(9)]), np.array([9]), 4.0)
+    (group,) = builder.take(4.0, flush_s=0.5)
+    assert (group.since_s, group.tags.tolist()) == (3.0, [2, 9])
+
+
+def test_a_rest_of_several_ages_keeps_each() -> None:
+    builder = Builder(BlockBounds(lines=4))
+    for since_s, count in ((1.0, 5), (2.0, 2)):
+        builder.add(lines_of([line(i) for i in range(count)]), np.arange(count), since_s)
+    assert [group.since_s for group in builder.take(2.0, flush_s=10)] == [1.0]
+    assert (builder.lines, builder.oldest_s) == (3, 1.0)
+    builder.add(lines_of([line(9)]), np.array([9]), 3.0)
+    (group,) = builder.take(3.0, flush_s=10)
+    assert (group.tags.tolist(), group.since_s, builder.lines) == ([4, 0, 1, 9], 1.0, 0)
+
+
+def test_bytes_close_a_group_before_lines_do() -> None:
+    groups = gathered([TIME] * 25, bounds=BlockBounds(raw_bytes=60))
+    assert [group.lines.size for group in groups] == [10, 8, 7]
+    builder = Builder(BlockBounds(raw_bytes=60))
+    builder.add(lines_of([line(i, text="x" * 61, fields=None) for i in range(2)]), np.arange(2), 0.0)
+    assert [group.lines.size for group in builder.take(0.0, flush_s=1.0)] == [1]
+
+
+def test_lines_that_wait_do_not_hold_the_memory_of_those_that_left() -> None:
+    builder = Builder()
+    lines = lines_of([line(i) for i in range(1_030)])
+    builder.add(lines, np.arange(1_030), 0.0)
+    (full,) = builder.take(0.0, flush_s=1.0)
+    (rest,) = builder.take(2.0, flush_s=1.0)
+    assert (full.lines.size, rest.lines.size) == (1_024, 6)
+    assert rest.lines.text.buffers()[2].size < 100
+    assert not np.shares_memory(rest.lines.offset, lines.offset)

@@ -1,0 +1,45 @@
+"""Filters mean what their values say, whatever they hold."""
+
+import pytest
+
+from sinks.milvus.expressions import after, any_of, any_of_each, block_expression, literal
+from sinks.sink import BlockFilter
+
+
+def test_texts_are_quoted_so_that_they_end_where_they_end() -> None:
+    assert literal('a"b\\c\nd') == '"a\\"b\\\\c\\nd"'
+    assert any_of("level", ["INFO", "INFO", "\ud800"]) == 'level in ["INFO"]'
+    assert any_of("level", ["\ud800"]) is None
+    assert list(any_of_each("id", ["a", "b", "a", "c", "\ud800"], 2)) == ['id in ["a", "b"]', 'id in ["c"]']
+    assert list(any_of_each("id", [], 2)) == []
+    assert after("id", 'a"') == 'id > "a\\""'
+    assert after("id", "", "lines > 1") == 'id > "" and lines > 1'
+
+
+@pytest.mark.parametrize(
+    ("only", "expression"),
+    [
+        (BlockFilter(), ""),
+        (
+            BlockFilter(("logs", "b"), "e", 3, 5, 9, -1),
+            'topic in ["logs", "b"] and epoch in ["e"] and partition == 3 and last_offset >= 5 and first_offset < 9 and last_ms >= -1',
+        ),
+        (BlockFilter(until_ms=7), "first_ms < 7"),
+        (BlockFilter(templates=(-5, 6, -5)), "array_contains_any(templates, [-5, 6])"),
+        (BlockFilter(words=(7, 8)), "array_contains_any(words, [7, 0]) and array_contains_any(words, [8, 0])"),
+        (
+            BlockFilter(services=("a", '"'), levels=("",)),
+            'array_contains_any(services, ["a", "\\""]) and array_contains_any(levels, [""])',
+        ),
+        (BlockFilter(since_ms=-(1 << 63), until_ms=1 << 63), ""),
+        (BlockFilter(first_offset=-(1 << 70), end_offset=1 << 70), ""),
+        (BlockFilter(templates=()), None),
+        (BlockFilter(topics=("\ud800",)), None),
+        (BlockFilter(epoch="\ud800"), None),
+        (BlockFilter(services=("\ud800",), templates=(1,)), None),
+        (BlockFilter(since_ms=1 << 63), None),
+        (BlockFilter(end_offset=-(1 << 63)), None),
+    ],
+)
+def test_a_filter_is_an_expression_or_nothing_when_no_block_can_pass(only: BlockFilter, expression: str | None) -> None:
+    assert block_expression(only) == expression

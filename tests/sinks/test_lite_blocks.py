@@ -1,0 +1,314 @@
+"""Blocks in a local folder: what is acknowledged is found, also after a reopening, and what a killed process left half done is removed."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sinks.block import Block, BlockColumns, BlockId
+from sinks.codec import BlockDamaged, decode_lines, decode_places
+from sinks.lines import all_lines
+from sinks.milvus.client import Client
+from sinks.milvus.fields import COLUMN_BYTES, PAD_DIM, Field, Layout
+from sinks.milvus.lite import LocalMilvus
+from sinks.milvus.lite_blocks import CALL_BYTES, LiteBlocks, columns_layout, heads_layout, words_layout
+from sinks.milvus.lite_texts import pack_text
+from sinks.milvus.packing import ColumnValues
+from sinks.sink import BlockFilter, ColumnName, SinkMismatch, SinkRejected
+from tests.sinks.blocks import block, blocks, line
+from tests.sinks.test_lite_heads import row, rows
+
+COLUMNS: tuple[ColumnName, ...] = ("places", "texts", "fields")
+LAYOUTS = (heads_layout("vectail"), words_layout("vectail"), columns_layout("vectail"))
+
+
+class Killed(Exception):
+    """As when the process ends at this place."""
+
+
+class Faulty(Client):
+    """Can answer as Milvus Lite does at the moment in which it writes its memory out: some rows are in neither place. And can be killed."""
+
+    short_answers = 0
+    writes_left = 1_000_000
+
+    def query(self, collection: str, expression: str, columns: Sequence[str], **options: Any) -> list[dict[str, Any]]:  # noqa: ANN401
+        """Leave out a row of the next few answers."""
+        rows = super().query(collection, expression, columns, **options)
+        self.short_answers -= 1
+        return rows[1:] if self.short_answers >= 0 else rows
+
+    def insert(self, layout: Layout, columns: Sequence[ColumnValues]) -> int:
+        """Do so for a while."""
+        self.writes_left -= 1
+        if self.writes_left < 0:
+            raise Killed
+        return super().insert(layout, columns)
+
+
+class Opened:
+    """A local folder, opened again and again; only one at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.said: list[str] = []
+
+    @contextmanager
+    def client(self) -> Iterator[Faulty]:
+        """Serve the folder for a while."""
+        local = LocalMilvus(self.folder)
+        client = Faulty(local.address, token="", db="", timeout_s=30, write_timeout_s=60, consistency="Strong", pings=False)
+        try:
+            yield client
+        finally:
+            client.close()
+            local.close()
+
+    @contextmanager
+    def blocks(self, *, create: bool = True) -> Iterator[LiteBlocks]:
+        """Open the blocks in it for a while."""
+        with self.client() as client:
+            stored = LiteBlocks(client, "vectail", self.said.append)
+            stored.open(create=create)
+            yield stored
+
+    def slots(self) -> list[int]:
+        """Return how many heads (empty ones included), filters and columns are stored."""
+        with self.client() as client:
+            return [client.count(layout.name) for layout in LAYOUTS]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Opened:
+    return Opened(tmp_path / "milvus")
+
+
+def found(stored: LiteBlocks, only: BlockFilter = BlockFilter()) -> set[BlockId]:  # noqa: B008 (immutable)
+    """Return the ids of the blocks that pass."""
+    return set(stored.find(only).heads.ids)
+
+
+def large(number: int) -> Block:
+    """Return a block as large as one can be, not readable."""
+    text = f"{number:08d}" + "A" * (COLUMN_BYTES - 8)
+    return block([line(number)], first=number)._replace(places=text, texts=text)
+
+
+def test_what_is_written_is_found_and_read_before_and_after_a_reopening(folder: Opened) -> None:
+    lines = [line(offset, text=f"session sess-{offset:05x}e1 begins", fields='{"a":"1"}' if offset % 2 else None) for offset in range(40)]
+    written = blocks(lines, 10)
+    for is_new in (True, False):
+        with folder.blocks() as stored:
+            if is_new:
+                stored.write(written)
+            assert rows(stored.find(BlockFilter()).heads) == {one.id: row(one) for one in written}
+            columns = stored.columns([one.id for one in written], COLUMNS)
+            assert [one for name in sorted(columns) for one in all_lines(name.place, decode_lines(columns[name]))] == lines
+            assert found(stored, BlockFilter(first_offset=12, end_offset=13)) == {written[1].id}
+            words = tuple(written[2].words.tolist())
+            assert words
+            assert found(stored, BlockFilter(words=words)) == {written[2].id}
+            assert stored.count() == 4
+    assert folder.said == []
+
+
+def test_only_the_wanted_columns_are_read(folder: Opened) -> None:
+    one = block([line(1)])
+    with folder.blocks() as stored:
+        stored.write([one])
+        assert stored.columns([one.id], ["places"]) == {one.id: BlockColumns(one.places, "", "")}
+        assert stored.columns([one.id], []) == {one.id: BlockColumns("", "", "")}
+        assert stored.columns([block([line(1)], first=7).id], COLUMNS) == {}
+        assert stored.columns([], COLUMNS) == {}
+
+
+def test_what_is_written_again_is_there_once(folder: Opened) -> None:
+    one, other = blocks([line(1), line(2)], 1)
+    with folder.blocks() as stored:
+        stored.write([one])
+        stored.write([one, other], again=True)
+        assert stored.count() == 2
+    assert folder.slots() == [2, 2, 2]
+    with folder.blocks() as stored:
+        assert found(stored) == {one.id, other.id}
+
+
+def test_what_is_deleted_stays_deleted_and_its_slot_is_taken_by_another(folder: Opened) -> None:
+    one, other, never, later, last = blocks([line(number) for number in range(1, 6)], 1)
+    with folder.blocks() as stored:
+        stored.write([one, other])
+        stored.delete([one.id, never.id])
+        assert found(stored) == {other.id}
+        assert stored.columns([one.id], COLUMNS) == {}
+    assert folder.slots() == [2, 2, 2]
+    with folder.blocks() as stored:
+        assert found(stored) == {other.id}
+        stored.write([later])
+        assert stored.columns([one.id, later.id], ["texts"]).keys() == {later.id}
+        stored.delete([later.id, other.id])
+        stored.write([one, last], again=True)
+        assert {name: row.texts for name, row in stored.columns([one.id, last.id], ["texts"]).items()} == {
+            one.id: one.texts,
+            last.id: last.texts,
+        }
+    assert folder.slots() == [2, 2, 2]
+    with folder.blocks() as stored:
+        assert found(stored) == {one.id, last.id}
+        assert found(stored, BlockFilter(words=tuple(one.words.tolist()))) == {one.id} or not len(one.words)
+
+
+@pytest.mark.parametrize("writes", [1, 2])
+def test_what_was_written_without_a_head_is_not_there_and_its_slot_is_free(folder: Opened, writes: int) -> None:
+    torn, whole, later = blocks([line(1), line(2), line(3)], 1)
+    with folder.client() as client:
+        stored = LiteBlocks(client, "vectail")
+        stored.open()
+        stored.write([whole])
+        client.writes_left = writes
+        with pytest.raises(Killed):
+            stored.write([torn])
+    for create in (False, True):
+        with folder.blocks(create=create) as stored:
+            assert found(stored) == {whole.id}
+    with folder.blocks() as stored:
+        stored.write([later])
+        assert stored.columns([later.id, torn.id], ["texts"])[later.id].texts == later.texts
+        assert found(stored) == {whole.id, later.id}
+    assert folder.slots() == [2, 2, 2]
+    assert folder.said == []
+
+
+@pytest.mark.parametrize("columns", [["places"], ["places", "texts"]])
+def test_a_block_whose_columns_are_lost_is_damaged(folder: Opened, columns: list[ColumnName]) -> None:
+    lost, other = blocks([line(1), line(2)], 1)
+    with folder.blocks() as stored:
+        stored.write([lost, other])
+    with folder.client() as client:
+        client.delete(LAYOUTS[2].name, "slot in [0]")
+    with folder.blocks() as stored:
+        read = stored.columns([lost.id, other.id], columns)
+        assert read[other.id].places == other.places
+        with pytest.raises(BlockDamaged):
+            decode_places(read[lost.id].places)
+
+
+def test_a_slot_with_the_columns_of_another_block_is_damaged(folder: Opened) -> None:
+    one, other = blocks([line(1), line(2)], 1)
+    with folder.blocks() as stored:
+        stored.write([one, other])
+    with folder.client() as client:
+        pad = np.zeros((1, PAD_DIM), np.float32)
+        client.insert(LAYOUTS[2], [[0], [str(other.id)], [other.places], [pack_text(other.texts)], ["="], pad])
+        client.insert(LAYOUTS[1], [[0], [str(other.id)], ["AAAAAAAAAAA="], pad])
+    with folder.blocks() as stored:
+        assert stored.columns([one.id], COLUMNS) == {one.id: BlockColumns("", "", "")}
+        assert found(stored, BlockFilter(words=(12, 34))) >= {one.id}
+
+
+def test_a_block_without_a_filter_may_hold_any_word(folder: Opened) -> None:
+    one = block([line(1)])
+    with folder.blocks() as stored:
+        stored.write([one])
+    with folder.client() as client:
+        client.delete(LAYOUTS[1].name, "slot in [0]")
+    with folder.blocks() as stored:
+        assert found(stored, BlockFilter(words=(12, 34))) == {one.id}
+
+
+def test_heads_that_cannot_be_read_are_told_and_nothing_is_removed(folder: Opened) -> None:
+    good, damaged = blocks([line(1), line(2)], 1)
+    with folder.blocks() as stored:
+        stored.write([good, damaged])
+    with folder.client() as client:
+        columns: list[ColumnValues] = [[1], [str(damaged.id)], ["logs"], ["0a0b0c0d"], [0], [2], [2], [2_000], [2_000], [1], ["damaged"]]
+        client.upsert(LAYOUTS[0], [*columns, np.zeros((1, PAD_DIM), np.float32)])
+    with folder.blocks() as stored:
+        assert found(stored) == {good.id}
+        stored.write([block([line(3)], first=2)])  # does not take the slot
+    assert folder.slots() == [3, 3, 3]
+    assert folder.said == ["Milvus collection 'vectail': 1 rows are no heads of blocks; their lines are left out"]
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_a_block_that_is_too_long_is_refused_before_anything_is_written(folder: Opened, column: str) -> None:
+    fits, too_long = blocks([line(1), line(2)], 1)
+    longest: dict[str, Any] = {column: "A" * COLUMN_BYTES}
+    longer: dict[str, Any] = {column: "A" * (COLUMN_BYTES + 1)}
+    with folder.blocks() as stored:
+        with pytest.raises(SinkRejected, match=f"its {column} exceed the 65,535 bytes of a column"):
+            stored.write([fits, too_long._replace(**longer)])
+        assert stored.count() == 0
+        stored.write([fits, too_long._replace(**longest)])
+        assert stored.count() == 2
+    assert folder.slots() == [2, 2, 2]
+
+
+def test_more_than_one_call_takes_is_written_in_several(folder: Opened) -> None:
+    written = [large(number) for number in range(CALL_BYTES // COLUMN_BYTES + 2)]
+    assert sum(one.size_bytes for one in written) > 2 * CALL_BYTES
+    with folder.blocks() as stored:
+        stored.write(written)
+        assert found(stored) == {one.id for one in written}
+        columns = stored.columns([one.id for one in written], ["texts"])
+        assert {name: one.texts for name, one in columns.items()} == {one.id: one.texts for one in written}
+
+
+def test_more_heads_than_a_page_are_all_read_at_opening(folder: Opened) -> None:
+    pattern = block([line(1)])
+    written = [pattern._replace(id=pattern.id._replace(first=number, last=number)) for number in range(9_000)]
+    with folder.blocks() as stored:
+        stored.write(written)
+    with folder.blocks() as stored:
+        assert stored.count() == len(found(stored)) == 9_000
+
+
+def test_nothing_that_is_stored_is_missed_while_memory_is_written_out(folder: Opened) -> None:
+    written = blocks([line(1), line(2), line(3)], 1)
+    with folder.client() as client:
+        stored = LiteBlocks(client, "vectail")
+        stored.open()
+        stored.write(written)
+        client.short_answers = 2
+        read = stored.columns([one.id for one in written], COLUMNS)
+        assert {name: one.texts for name, one in read.items()} == {one.id: one.texts for one in written}
+
+
+def test_a_folder_that_is_about_full_is_told_at_opening(folder: Opened) -> None:
+    one, other = (block([line(number)], first=number)._replace(lines=25_000_000) for number in (1, 2))
+    with folder.blocks() as stored:
+        stored.write([one])
+    with folder.blocks() as stored:
+        stored.write([other])
+    assert folder.said == []
+    with folder.blocks():
+        pass
+    assert folder.said == ["Milvus folder: it has 50,000,000 lines, and beyond about 60,000,000 it fails; go on in another, or on a server"]
+
+
+def test_who_only_reads_creates_nothing(folder: Opened) -> None:
+    with pytest.raises(SinkMismatch, match="'vectail_columns' does not exist; nothing has been indexed yet"), folder.blocks(create=False):
+        pass
+    with folder.client() as client:
+        assert client.describe("vectail") is None
+
+
+def test_a_collection_with_other_columns_is_refused(folder: Opened) -> None:
+    heads = LAYOUTS[0]
+    other = Layout("vectail", tuple(Field(field.name, "int64") if field.name == "head" else field for field in heads.fields))
+    with folder.client() as client:
+        client.create(other, {})
+    with pytest.raises(SinkMismatch, match="field 'head': it is INT64 of 0, expected VARCHAR of 65535"), folder.blocks():
+        pass
+
+
+def test_a_new_collection_has_its_properties(folder: Opened) -> None:
+    with folder.client() as client:
+        LiteBlocks(client, "vectail").open(properties={"vectail.layout": "2", "vectail.group": "g"})
+    with folder.client() as client:
+        LiteBlocks(client, "vectail").open(properties={"vectail.group": "other"})  # it is there: whoever opens it checks them
+        there = client.describe("vectail")
+    assert there is not None
+    assert dict(there.properties) | {"vectail.layout": "2", "vectail.group": "g"} == dict(there.properties)

@@ -1,0 +1,179 @@
+"""The blocks of a local folder in memory: what is found is what the contract says, whatever came and went."""
+
+import threading
+from collections.abc import Collection
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sinks.block import ANY_WORD, Block, BlockId, BlockPlace, Head
+from sinks.heads import Heads, head_row
+from sinks.milvus.lite_bloom import bloom_filter
+from sinks.milvus.lite_heads import HeadIndex, IndexedBlock
+from sinks.sink import BlockFilter
+from tests.fakes.sink import passes
+
+RUN = "0" * 20
+NUMBER = st.integers(0, 12)
+FEW = st.sampled_from([(), ("a",), ("b",), ("a", "b"), ("c",)])
+
+
+def block(
+    number: int, *, templates: Collection[int] = (1,), words: Collection[int] = (), partition: int = 0, first: int = 0, last: int = 0
+) -> Block:
+    """Return a block without lines; its templates' pieces and times follow from its number."""
+    keys = np.array(sorted(templates), np.int64)
+    head = Head(keys, keys + number, keys * 0 + first, keys * 0 + last, ("a",), ("",), number)
+    place = BlockPlace("logs", "e", partition)
+    return Block(BlockId(place, RUN, number, number), first, last, first, last, 5, head, np.array(sorted(words), np.int32), "p", "t", "")
+
+
+@st.composite
+def any_block(draw: st.DrawFn) -> Block:
+    """Return any small block; few ids, so that some come twice."""
+    one = block(draw(st.integers(0, 20)), templates=draw(st.sets(st.integers(-3, 3))), words=draw(st.sets(st.integers(ANY_WORD, 4))))
+    place = BlockPlace(draw(st.sampled_from(["logs", "other"])), draw(st.sampled_from(["e", "f"])), draw(st.integers(0, 1)))
+    offsets, times = sorted(draw(st.tuples(NUMBER, NUMBER))), sorted(draw(st.tuples(NUMBER, NUMBER)))
+    head = one.head._replace(services=draw(FEW), levels=draw(FEW))
+    return one._replace(
+        id=one.id._replace(place=place),
+        first_offset=offsets[0],
+        last_offset=offsets[1],
+        first_ms=times[0],
+        last_ms=times[1],
+        head=head,
+    )
+
+
+FILTERS = st.builds(
+    BlockFilter,
+    topics=st.sampled_from([(), ("logs",), ("other", "logs"), ("none",)]),
+    epoch=st.sampled_from([None, "e", "f", "g"]),
+    partition=st.sampled_from([None, 0, 1, 2]),
+    first_offset=st.none() | NUMBER,
+    end_offset=st.none() | NUMBER,
+    since_ms=st.none() | NUMBER,
+    until_ms=st.none() | NUMBER,
+    templates=st.none() | st.lists(st.integers(-4, 4)).map(tuple),
+    words=st.lists(st.integers(1, 5), max_size=3).map(tuple),
+    services=FEW,
+    levels=FEW,
+)
+
+
+def indexed(one: Block) -> IndexedBlock:
+    """Return a block as the index takes it."""
+    return IndexedBlock(head_row(one), bloom_filter(one.words), one.id.first + 7)
+
+
+def rows(heads: Heads) -> dict[BlockId, tuple[object, ...]]:
+    """Return all that heads say of each block."""
+    assert len(set(heads.ids)) == heads.size
+    return {
+        one: (
+            *(int(column[i]) for column in (heads.first_offset, heads.last_offset, heads.first_ms, heads.last_ms, heads.lines)),
+            int(heads.written_ms[i]),
+            heads.services[i],
+            heads.levels[i],
+            *(column[heads.start[i] : heads.start[i + 1]].tolist() for column in heads[10:]),
+        )
+        for i, one in enumerate(heads.ids)
+    }
+
+
+def row(one: Block) -> tuple[object, ...]:
+    """Return the same of a block."""
+    head = one.head
+    return (*one[1:6], head.written_ms, head.services, head.levels, *(column.tolist() for column in head[:4]))
+
+
+@given(st.lists(st.tuples(st.lists(any_block(), max_size=8), st.sets(st.integers(0, 20))), max_size=6), st.lists(FILTERS, max_size=8))
+def test_every_filter_finds_what_passes_it(steps: list[tuple[list[Block], set[int]]], filters: list[BlockFilter]) -> None:
+    index, stored, ever = HeadIndex(), dict[BlockId, Block](), dict[BlockId, Block]()
+    for blocks, gone in steps:
+        same = [ever.setdefault(one.id, one) for one in blocks]  # an id always has the same content
+        index.add([indexed(one) for one in same])
+        stored |= {one.id: one for one in same}
+        removed = [one for one in stored if one.first in gone]
+        index.remove(removed)
+        for name in removed:
+            del stored[name]
+    assert len(index) == len(stored)
+    for only in [BlockFilter(), *filters]:
+        found = index.find(only, None)
+        wanted = {one.id: row(one) for one in stored.values() if passes(one, only)}
+        surplus = rows(found.heads).keys() - wanted.keys()
+        assert found.is_all
+        assert {name: said for name, said in rows(found.heads).items() if name not in surplus} == wanted
+        assert all(only.words and passes(stored[name], only._replace(words=())) for name in surplus)
+
+
+def test_a_limit_leaves_the_newest() -> None:
+    index = HeadIndex()
+    index.add([indexed(block(number, last=time)) for number, time in enumerate([5, 9, 1, 7])])
+    found = index.find(BlockFilter(), 2)
+    assert [one.first for one in found.heads.ids] == [1, 3]
+    assert not found.is_all
+    assert index.find(BlockFilter(), 4).is_all
+    assert index.find(BlockFilter(), 0).heads.size == 0
+
+
+def test_a_block_that_comes_again_is_there_once() -> None:
+    index = HeadIndex()
+    index.add([indexed(block(1)), indexed(block(1))])
+    index.add([indexed(block(1)), indexed(block(2))])
+    assert len(index) == index.find(BlockFilter(), None).heads.size == 2
+    index.remove([block(1).id])
+    assert index.find(BlockFilter(), None).heads.ids == [block(2).id]
+    assert index.slots([block(1).id, block(2).id]) == {block(2).id: 9}
+    index.add([indexed(block(1))])
+    assert len(index) == 2
+
+
+def test_after_many_deletes_the_rest_is_found_as_before() -> None:
+    index, blocks = (
+        HeadIndex(),
+        [block(i, templates={i % 7, 7 + i % 3}, words={1 + i % 5}, partition=i % 2, first=i, last=i) for i in range(3_000)],
+    )
+    index.add([indexed(one) for one in blocks])
+    index.remove([one.id for one in blocks if one.id.first % 5])
+    index.add([indexed(block(5_000, templates={99}))])
+    left = [one for one in blocks if one.id.first % 5 == 0] + [block(5_000, templates={99})]
+    assert rows(index.find(BlockFilter(), None).heads) == {one.id: row(one) for one in left}
+    assert index.slots([one.id for one in blocks]) == {one.id: one.id.first + 7 for one in left[:-1]}
+    only = BlockFilter(templates=(3, 99), partition=0)
+    assert rows(index.find(only, None).heads).keys() == {one.id for one in left if passes(one, only)}
+    assert index.find(BlockFilter(words=(1,)), None).heads.size >= 600
+
+
+def test_readers_beside_a_writer_see_whole_blocks() -> None:
+    index, failures, done = HeadIndex(), list[str](), threading.Event()
+
+    def read() -> None:
+        newest = -1
+        while not done.is_set():
+            heads = index.find(BlockFilter(templates=(1,)), None).heads
+            for name, said in rows(heads).items():
+                if said != row(_grown(name.first)):
+                    failures.append(f"{name}: {said}")
+            last = max((name.first for name in heads.ids), default=-1)
+            if last < newest:
+                failures.append(f"block {newest} was there, then {last} was the newest")
+            newest = last
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for one in readers:
+        one.start()
+    for number in range(0, 8_000, 4):
+        index.add([indexed(_grown(number + i)) for i in range(4)])
+        index.remove([_grown(number - 40 + i).id for i in range(4)])
+    done.set()
+    for one in readers:
+        one.join()
+    assert failures == []
+    assert len(index) == 40
+
+
+def _grown(number: int) -> Block:
+    return block(max(number, 0), templates={1, 2 + max(number, 0) % 50}, first=number, last=number)

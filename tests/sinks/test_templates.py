@@ -1,0 +1,81 @@
+"""What is read back: no vector that is not one, in bounded pieces, and nothing made by reading."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from sinks.milvus.client import Client
+from sinks.milvus.fields import CollectionFound, Layout, templates_layout
+from sinks.milvus.lite import LocalMilvus
+from sinks.milvus.settings import VectorSpace
+from sinks.milvus.sink import MilvusSettings, MilvusSink
+from sinks.row import template_id
+from sinks.sink import SinkMismatch
+from tests.sinks.blocks import DIM, SPACE, template, unit
+from tests.sinks.settings import strong_sink, with_settings
+from tests.sinks.stub_server import StubServer
+
+
+def test_a_stored_vector_that_is_not_finite_counts_as_missing(folder: Path, sink: MilvusSink) -> None:
+    sink.open()
+    sink.upsert_templates([template("good"), template("bad")])
+    sink.close()
+    good, bad, worse = (template_id(text) for text in ("good", "bad", "worse"))
+    vectors = np.stack([np.full(DIM, np.nan, np.float32), np.full(DIM, np.inf, np.float32)])
+    _write_as_others_might(folder, templates_layout("vectail", SPACE.id, DIM), [bad, worse], vectors)
+    sink.open()
+    assert sink.template_vectors([good, bad, worse]).keys() == {good}
+    assert np.array_equal(sink.template_vectors([good])[good], unit(1.0))
+    assert sink.template_texts([good, worse]) == {good: "good", worse: worse}
+
+
+def _write_as_others_might(folder: Path, layout: Layout, templates: list[str], vectors: NDArray[np.float32]) -> None:
+    local = LocalMilvus(folder)
+    client = Client(local.address, token="", db="", timeout_s=10.0, write_timeout_s=10.0, consistency="Strong")
+    client.load(layout.name)
+    client.upsert(layout, [templates, templates, vectors])
+    client.close()
+    local.close()
+
+
+def test_long_vectors_are_asked_for_in_bounded_pieces(folder: Path) -> None:
+    server = StubServer(folder)
+    sink = MilvusSink(MilvusSettings(uri=server.uri), VectorSpace(32_768, "space-1"))
+    sink.open()
+    rows = [template(f"{number}", np.full(32_768, number + 1, np.float32)) for number in range(40)]
+    sink.upsert_templates(rows)
+    server.queries = 0
+    vectors = sink.template_vectors([row.template for row in rows])
+    sink.close()
+    server.close()
+    assert [float(vectors[row.template][0]) for row in rows] == [number + 1 for number in range(40)]
+    assert server.queries == 2  # 32 vectors are 4 MiB
+
+
+@pytest.mark.parametrize("there", [False, True], ids=["no folder", "an empty folder"])
+def test_reading_makes_no_index(folder: Path, sink: MilvusSink, *, there: bool) -> None:
+    if there:
+        folder.mkdir()
+    with pytest.raises(SinkMismatch, match=f"^Milvus folder {folder} holds no index yet$"):
+        sink.open(create=False)
+    assert folder.exists() == there
+    assert not there or list(folder.iterdir()) == []
+
+
+def test_reading_makes_no_collection_beside_others(settings: MilvusSettings, sink: MilvusSink, folder: Path) -> None:
+    sink.open()
+    sink.close()
+    there = {path.name for path in (folder / "collections").iterdir()}
+    other = strong_sink(with_settings(settings, collection="other"))
+    for _ in range(2):
+        with pytest.raises(SinkMismatch, match=r"^Milvus collection 'other\w*' does not exist; nothing has been indexed yet$"):
+            other.open(create=False)
+    assert {path.name for path in (folder / "collections").iterdir()} == there
+
+
+@pytest.mark.parametrize(("said", "ttl_s"), [("3600", 3_600), ("0", 0), ("-1", 0), ("soon", 0), (None, 0)])
+def test_a_collections_own_lifetime_is_read_as_milvus_means_it(said: str | None, ttl_s: int) -> None:
+    properties = {} if said is None else {"collection.ttl.seconds": said}
+    assert CollectionFound({}, auto_id=False, properties=properties).ttl_s == ttl_s

@@ -1,0 +1,148 @@
+"""Identifiers are words, times and what a template says are not, and stored words never change their numbers."""
+
+import pytest
+
+from sinks.arrow import string_column
+from sinks.lines import coded
+from sinks.words import block_words, field_word, field_words, is_identifier, line_words, word_keys
+
+
+def words_of(*lines: tuple[str, str]) -> set[int]:
+    return set(block_words(string_column([text for text, _ in lines]), coded([template for _, template in lines])).tolist())
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["10.250.19.102", "blk_-1608999687919862906", "fe80::1", "00:1b:44:11:3a:b7", "x1/y", "abc123", "1.5", "v2.0", "J12-U11", "ünï-1"],
+)
+def test_an_identifier_has_a_digit_and_length_or_punctuation(word: str) -> None:
+    assert is_identifier(word)
+    assert words_of((f"before ({word}), after", "")) == set(word_keys(word))
+
+
+@pytest.mark.parametrize("word", ["503", "s3", "http2", "failed", "a.b.c", "", ".", "-5", "::1:", "12345", "ü1"])
+def test_plain_words_and_short_numbers_are_none(word: str) -> None:
+    assert not is_identifier(word)
+    assert words_of((word, "")) == set()
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        "18:01:47",
+        "18:01:47,978",
+        "18:01:47.978",
+        "2015-10-18",
+        "2015-10-18T18:01:47.978Z",
+        "2005-06-03-15.42.50.675872",
+        "2005.06.03",
+        "10/Oct/2000:13:55:36",
+        "17/06/09",
+        "2017-05-16_13:55:36",
+        "9:05",
+    ],
+)
+def test_times_and_dates_are_no_words(time: str) -> None:
+    assert not is_identifier(time)
+    assert words_of((f"[{time}] x", "")) == set()
+
+
+def test_a_date_within_a_token_is_no_word_and_the_rest_of_it_is() -> None:
+    assert words_of(("logs/2015-10-18/node-77", "")) == set(word_keys("node-77"))
+    assert words_of(("at:2015-10-18", "")) == set()
+
+
+def test_an_address_is_found_with_a_port_and_without() -> None:
+    text = "Receiving block blk_1 src: /10.250.19.102:54106 dest: host@10.250.10.6:50010"
+    assert words_of((text, "")) == {*word_keys("blk_1"), *word_keys("10.250.19.102"), *word_keys("10.250.10.6")}
+    assert word_keys("10.250.19.102:54106") == word_keys("/10.250.19.102") == word_keys("10.250.19.102")
+
+
+def test_all_identifiers_of_a_token_are_words_of_it() -> None:
+    assert set(word_keys("R02-M1-N0-C:J12-U11")) == {*word_keys("R02-M1-N0-C"), *word_keys("J12-U11")}
+    assert len(word_keys("R02-M1-N0-C:J12-U11")) == 2
+
+
+def test_a_segment_that_is_a_word_spares_the_token_around_it() -> None:
+    assert words_of(("fe80::1/eth", "")) == set(word_keys("fe80::1"))
+    assert words_of(("a/b/1", "")) == set(word_keys("a/b/1"))
+
+
+def test_letters_count_alike_in_both_cases() -> None:
+    assert word_keys("BLK_77-aB") == word_keys("blk_77-Ab")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "“10.0.0.1”",
+        "地址\uff1a10.0.0.1\uff0c",
+        "\u00a010.0.0.1\u00a0",
+        "«10.0.0.1»",
+        "10.0.0.1…",
+        "、10.0.0.1。",
+        "--10.0.0.1.",
+        "\x1b10.0.0.1",
+    ],
+)
+def test_typography_around_an_identifier_does_not_belong_to_it(text: str) -> None:
+    assert words_of((text, "")) == set(word_keys("10.0.0.1"))
+
+
+def test_a_token_of_the_template_is_no_word_but_a_part_of_one_is() -> None:
+    assert words_of(("node-7 up", "node-7 up")) == set()
+    assert words_of(("node-7:4512345 up", "node-7:<num> up")) == set(word_keys("node-7:4512345"))
+    assert words_of(("node-7 up", "other"), ("node-8 up", "node-8 up")) == set(word_keys("node-7"))
+    assert words_of(("node-7 up", "node-8 up"), ("node-8 up", "node-7 up")) == {*word_keys("node-7"), *word_keys("node-8")}
+
+
+def test_several_tokens_have_no_keys() -> None:
+    assert word_keys("node-7 node-8") == word_keys("id=node-7,8") == ()
+
+
+def test_a_line_ends_every_token() -> None:
+    rows, words = line_words(string_column(["", "x-1", "2y", "z-1\nx-1"]), coded(["", "", "", ""]))
+    found = sorted(zip(rows.tolist(), words.tolist(), strict=True))
+    assert found == sorted((row, word_keys(word)[0]) for row, word in ((1, "x-1"), (3, "z-1"), (3, "x-1")))
+
+
+def test_endless_punctuation_is_trimmed() -> None:
+    marks = "_.-" * 20_000
+    assert words_of((f"{marks}a-1{marks}", ""), ("-1" * 30_000, "")) == {*word_keys("a-1"), *word_keys("1" + "-1" * 29_999)}
+
+
+def test_stored_words_never_change() -> None:
+    assert word_keys("10.250.19.102") == (110_735_351,)
+    assert word_keys("blk_-1608999687919862906") == (199_208_940,)
+    assert (field_word("a", "b"), field_word("user", "日志")) == (83_743_412, field_words([("user", "日志")])[0])
+
+
+def test_names_and_values_of_fields_are_words_of_their_own() -> None:
+    words = [field_word("user", "root"), field_word("root", "user"), field_word("userr", "oot"), field_word("user", "")]
+    assert len(set(words)) == 4
+    assert field_words([]).tolist() == []
+    assert field_word("user", "\ud800") == field_word("user", "?")
+
+
+def test_no_lines_have_no_words() -> None:
+    assert block_words(string_column([]), coded([])).tolist() == []
+
+
+def test_templates_beyond_the_cache_are_read_every_time() -> None:
+    long = "node-7 " + "x" * 9_000_000
+    for _ in range(2):
+        assert words_of(("node-7 up", long)) == set()
+        assert words_of(("node-7 up", "short")) == set(word_keys("node-7"))
+
+
+@pytest.mark.parametrize("address", ["10.10.34.39", "10.11.21.140", "24.83.37.136", "1.2.3.4"])
+def test_an_address_is_no_time(address: str) -> None:
+    assert is_identifier(address)
+
+
+def test_a_file_is_found_without_its_extension() -> None:
+    stored = words_of(("wrote /done/job_1445144423722_0020_1.jhist", ""))
+    assert stored == {*word_keys("job_1445144423722_0020_1"), *word_keys("job_1445144423722_0020_1.jhist")}
+    assert words_of(("app.config", ""), ("2015-10-18.log", ""), ("page.404", "")) == set(word_keys("2015-10-18.log")) | set(
+        word_keys("page.404")
+    )

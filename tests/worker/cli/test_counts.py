@@ -1,0 +1,97 @@
+"""`vectail counts`: its options become a query on the wire, and its answer a table."""
+
+from typing import Any
+
+import pytest
+
+from tests.worker.cli.conftest import NewScreen
+from worker.cli.counts import CountsQuestion
+from worker.cli.counts_screen import show_counts, shown_width
+from worker.cli.exits import CommandFailed
+from worker.query import Query
+
+TEMPLATE = "0123456789abcdef0123456789abcdef"
+
+
+@pytest.mark.parametrize(
+    ("given", "request_"),
+    [
+        ({}, {"as": "counts"}),
+        ({"text": "disk", "mode": "words", "top": 3}, {"as": "counts", "text": "disk", "mode": "words", "top": 3}),
+        ({"by": ("time", "level"), "buckets": 12}, {"as": "counts", "by": ["time", "level"], "buckets": 12}),
+        ({"buckets": 12}, {"as": "counts", "buckets": 12}),
+        (
+            {"since_ms": 0, "until_ms": 7, "services": ("a", ""), "levels": ("WARN",), "topics": ("logs",), "templates": (TEMPLATE,)},
+            {
+                "as": "counts",
+                "filters": {
+                    "since_ms": 0,
+                    "until_ms": 7,
+                    "service": ["a", ""],
+                    "level": ["WARN"],
+                    "topic": ["logs"],
+                    "template": [TEMPLATE],
+                },
+            },
+        ),
+    ],
+)
+def test_what_was_given_is_asked_and_nothing_else(given: dict[str, Any], request_: dict[str, Any]) -> None:
+    asked = CountsQuestion(**given).checked().request()
+
+    assert asked == request_
+    Query.model_validate(asked)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"by": ("time", "level", "topic")}, "--by: give one or two"),
+        ({"by": ("level", "level")}, "--by: give one or two"),
+        ({"by": ("level",), "buckets": 3}, "--buckets are of time"),
+        ({"mode": "dense"}, "--mode ranks by a text"),
+        ({"since_ms": 7, "until_ms": 7}, "--since is not before --until"),
+    ],
+)
+def test_what_contradicts_is_refused_by_name(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(CommandFailed, match=said) as failed:
+        CountsQuestion(**given).checked()
+    assert failed.value.exit_code == 2
+
+
+def row(lines: int, **group: object) -> dict[str, object]:
+    return {**group, "lines": lines, "first": 0, "last": 0}
+
+
+def shown(new_screen: NewScreen, counts: list[dict[str, object]], by: list[str], *, complete: bool = True, **more: object) -> str:
+    screen, written = new_screen(80)
+    show_counts(screen, {"by": by, "counts": counts, "complete": complete, **more})
+    return written.getvalue()
+
+
+def test_buckets_are_a_bar_chart_of_one_day(new_screen: NewScreen) -> None:
+    noon_ms = 1_714_564_800_000
+    counts = [row(12_000, time=noon_ms), row(6_000, time=noon_ms + 600_000), row(1, time=noon_ms + 1_200_000)]
+    told = shown(new_screen, counts, ["time"], bucket_ms=600_000).splitlines()
+    assert told[0] == "2024-05-01 UTC · buckets of 10 min"
+    bars = {line.split()[0]: (line.split()[1], line.count("█")) for line in told if "█" in line}
+    assert bars == {"12:00:00": ("12,000", 24), "12:10:00": ("6,000", 12), "12:20:00": ("1", 1)}
+
+
+def test_templates_are_shown_by_their_text_and_groups_without_a_name_by_a_dash(new_screen: NewScreen) -> None:
+    counts = [row(7, template=TEMPLATE, text="disk \x1b[31m full", level=""), row(3, template=TEMPLATE, text="", level="WARN")]
+    told = shown(new_screen, counts, ["template", "level"])
+    assert r"disk \x1b[31m full" in told
+    assert TEMPLATE in told.replace("\n", "").replace(" ", "")
+    assert [line.split()[0] for line in told.splitlines() if "█" in line] == ["-", "WARN"]
+
+
+def test_nothing_and_too_little_are_said(new_screen: NewScreen) -> None:
+    assert shown(new_screen, [], ["template"]) == "No lines in this span; `--since all` looks at all of them.\n"
+    assert shown(new_screen, [], ["template"], complete=False) == "The count is incomplete: a limit or the time-out cut it short.\n"
+    assert "incomplete" in shown(new_screen, [row(1, service="a")], ["service"], complete=False)
+
+
+@pytest.mark.parametrize(("width_ms", "text"), [(5, "5 ms"), (2_000, "2 s"), (90_000, "90 s"), (7_200_000, "2 h"), (86_400_000, "1 d")])
+def test_a_width_is_shown_in_its_largest_whole_unit(width_ms: int, text: str) -> None:
+    assert shown_width(width_ms) == text

@@ -1,0 +1,129 @@
+"""Prepare after a restart: what an earlier run has stored is settled at once, the rest is written once."""
+
+import json
+
+from consumers.rejection import RejectedPiece
+from tests.worker.chain import LOGS, Chain
+from tests.worker.conftest import NewChain
+from worker.indexing.dead_letter_reasons import TOO_MANY_CHUNKS
+
+LONG = " ".join(["database"] * 2_000)
+"""Makes more than one chunk."""
+
+
+def restarted(before: Chain, new_chain: NewChain, **switches: object) -> Chain:
+    """Return a new process on the same index, whose group has committed nothing."""
+    after = new_chain(**switches)
+    after.sink.templates.update(before.sink.templates)
+    after.sink.blocks.update(before.sink.blocks)
+    return after
+
+
+def waiting(chain: Chain) -> tuple[int, int]:
+    """How many texts wait for the engine, and how many entries for the sink."""
+    return len(chain.embed_lane), len(chain.store_lane)
+
+
+def test_lines_that_are_stored_are_settled_at_once_and_the_rest_is_written(chain: Chain, new_chain: NewChain) -> None:
+    chain.feed("disk 1 full", "disk 2 full", LONG)
+    chain.run()
+    blocks = len(chain.sink.blocks)
+    again = restarted(chain, new_chain)
+    again.feed("disk 1 full", "disk 2 full", LONG)
+    assert waiting(again) == (0, 0)
+    assert again.committable() == 3
+    assert again.ledger.tally["indexed"] == 3
+    assert (again.ledger.open_bytes, again.ledger.decoded_bytes) == (0, 0)
+    again.feed("disk 3 full")
+    again.run()
+    assert len(again.sink.blocks) == blocks + 1
+    assert again.committable() == 4
+    assert again.stored() == [*chain.stored(), (3, "disk 3 full")]
+    assert again.resume.tally.skipped_lines == len(chain.lines())
+    assert (again.flights.total().chunks, again.embedded_texts()) == (1, 0)
+
+
+def test_of_one_record_only_the_entries_that_are_missing_are_written(chain: Chain, new_chain: NewChain) -> None:
+    chain.feed(json.dumps([{"msg": "disk 1 full"}, {"msg": "login failed"}, {"msg": "disk 2 full"}]))
+    chain.run()
+    again = restarted(chain, new_chain)
+    again.feed(json.dumps([{"msg": "disk 1 full"}, {"msg": "login lost"}, {"msg": "disk 2 full"}, {"msg": "disk 3 full"}]))
+    assert sum(waiting(again)) == 2
+    assert again.committable() is None
+    again.run()
+    assert again.committable() == 1
+    assert [(line.sub, line.text) for line in again.lines()] == [
+        (0, "disk 1 full"),
+        (1, "login lost"),
+        (2, "disk 2 full"),
+        (3, "disk 3 full"),
+    ]
+    assert again.reader.lines_between(LOGS.topic, 0, 0, 10).copies == 1
+
+
+def test_after_a_cut_log_the_new_lines_replace_the_old_ones(chain: Chain, new_chain: NewChain) -> None:
+    """Resume by id would commit lines that nobody wrote."""
+    chain.feed("one", "two", "three")
+    chain.run()
+    again = restarted(chain, new_chain)
+    again.feed("one", "another two", "three")
+    again.run()
+    assert again.stored() == [(0, "one"), (1, "another two"), (2, "three")]
+    assert again.resume.tally.skipped_lines == 2
+
+
+def test_with_another_chunk_limit_a_long_line_is_written_again_whole(chain: Chain, new_chain: NewChain) -> None:
+    chain.feed("mail from ann@example.org " + LONG)
+    chain.run()
+    again = restarted(chain, new_chain, redact=["email"])
+    again.feed("mail from ann@example.org " + LONG)
+    again.run()
+    text = "".join(line.text for line in again.lines())
+    assert text == chain.redactor.redact([text])[0]
+    assert "ann" not in text
+    assert text.endswith(LONG)
+
+
+def test_a_template_row_that_was_lost_is_written_again_with_its_line(chain: Chain, new_chain: NewChain) -> None:
+    chain.feed("disk full", "login failed")
+    chain.run()
+    again = restarted(chain, new_chain)
+    del again.sink.templates[chain.template("disk full")]
+    again.feed("disk full", "login failed")
+    again.run()
+    assert again.sink.templates.keys() == chain.sink.templates.keys()
+    assert again.committable() == 2
+    assert again.stored() == chain.stored()
+
+
+def test_a_piece_of_too_many_chunks_is_a_dead_letter_again_beside_entries_that_are_stored(new_chain: NewChain) -> None:
+    value = json.dumps([{"msg": "first"}, {"msg": LONG}])
+    before = new_chain(max_chunks=1)
+    before.feed(value)
+    before.run()
+    again = restarted(before, new_chain, max_chunks=1)
+    again.feed(value)
+    assert waiting(again) == (0, 0)
+    assert [pieces for _, _, pieces in again.letters.posted] == [[RejectedPiece(1, 0, TOO_MANY_CHUNKS)]]
+    assert again.committable() == 1
+
+
+def test_a_partition_that_comes_back_is_read_back_and_nothing_is_written_twice(chain: Chain) -> None:
+    first = chain.feed("disk 1 full", "disk 2 full")
+    chain.run()
+    before = chain.sink.written.copy()
+    chain.ledger.revoke([LOGS])
+    chain.ledger.assign([LOGS])
+    again = [receipt for one in first if (receipt := chain.ledger.admit(one.record)) is not None]
+    chain.prepare.step(again)
+    chain.run()
+    assert chain.sink.written == before
+    assert chain.committable() == 2
+
+
+def test_a_hard_stop_while_the_index_does_not_answer_leaves_the_records_open(chain: Chain) -> None:
+    chain.sink.busy_calls = 100
+    chain.give_up_after = 3
+    chain.feed("disk full")
+    assert waiting(chain) == (0, 0)
+    assert (chain.ledger.open_records, chain.committable()) == (1, None)

@@ -1,0 +1,386 @@
+"""What is read back at the first record of an assignment, and what is passed over because of it.
+
+`tests/properties/test_resume.py` compares with an oracle what is passed over.
+"""
+
+import threading
+from collections.abc import Callable, Collection
+
+import pytest
+
+from consumers.record import Partition
+from sinks.block import Block, BlockPlace
+from sinks.sink import BlockFilter, FoundBlocks
+from tests.fakes.sink import FakeSink
+from tests.sinks.blocks import DIM, TEMPLATE_TEXT, block, blocks, line, run
+from tests.worker.indexing.resuming import EPOCH, NOW_MS, TOPIC, Resuming
+from worker.runtime.retry import BACK_OFF_S
+
+PLACE = BlockPlace(TOPIC, EPOCH, 0)
+OURS = f"{NOW_MS:012x}00000007"
+"""The id of a run that begins now and knows of no other."""
+WAIT_S = 20.0
+
+
+def lines_block(*offsets: int, number: int = 1, first: int = 0, partition: int = 0) -> Block:
+    """Return block `first` of run `number`, with a usual line at each offset."""
+    return block([line(offset, partition=partition) for offset in offsets], run(number), first)
+
+
+def resuming(*stored: Block, window_records: int = 1_000, sink: FakeSink | None = None) -> Resuming:
+    """Return a worker behind an index of these blocks and the rows of their templates."""
+    if sink is not None:
+        sink.open()
+    rig = Resuming(*stored, window_records=window_records, sink=sink)
+    rig.store_templates(TEMPLATE_TEXT)
+    rig.sink.calls.clear()
+    return rig
+
+
+def test_what_an_earlier_run_has_stored_is_passed_over_and_the_rest_is_not() -> None:
+    rig = resuming(lines_block(5, 6, 8))
+    assert rig.skipped(5, 6, 7, 8, 9) == [5, 6, 8]
+    assert rig.passed == ["resume_read"]
+
+
+def test_in_an_empty_index_one_look_is_enough_for_ever() -> None:
+    rig = resuming()
+    assert rig.skipped(5, 6) == []
+    assert rig.reads() == 1
+    assert rig.skipped(7, 8_000, 10**9) == []
+    assert rig.reads() == 0
+    assert rig.resume.tally.windows == 1
+
+
+def test_windows_are_read_ahead_of_the_records_until_one_holds_nothing() -> None:
+    rig = resuming(*blocks([line(offset) for offset in range(30)], 5), window_records=10)
+    assert rig.skipped(*range(12, 16)) == list(range(12, 16))
+    assert rig.reads() >= 1
+    assert rig.skipped(*range(16, 22)) == list(range(16, 22))
+    rig.reads()
+    assert rig.skipped(*range(22, 40)) == list(range(22, 30))
+    assert rig.resume.tally.windows == 3  # 12 … 21, 22 … 31, and 32 … 41, which holds nothing
+    rig.reads()
+    rig.store(lines_block(50, number=2))
+    assert rig.skipped(50) == []
+    assert rig.reads() == 0
+
+
+def test_a_list_of_records_may_be_longer_than_a_window() -> None:
+    rig = resuming(*blocks([line(offset) for offset in range(50)], 5), window_records=7)
+    assert rig.skipped(*range(60)) == list(range(50))
+
+
+def test_a_window_begins_at_a_record_so_a_gap_costs_nothing() -> None:
+    rig = resuming(lines_block(1, 2), lines_block(10**9, 10**9 + 1, first=1), window_records=10)
+    assert rig.skipped(1, 2, 10**9, 10**9 + 1, 10**9 + 2) == [1, 2, 10**9, 10**9 + 1]
+    assert rig.resume.tally.windows == 2
+
+
+def test_windows_that_are_left_behind_are_forgotten() -> None:
+    rig = resuming(*blocks([line(offset) for offset in range(20)], 5), window_records=10)
+    (old,) = rig.admit(0)
+    assert rig.resume.look_back([old])
+    assert rig.resume.stored_entries(old) is not None
+    assert rig.skipped(*range(1, 16)) == list(range(1, 16))
+    assert rig.skipped(16) == [16]
+    assert rig.resume.stored_entries(old) is None, "records come in order"
+    assert rig.skipped(10**6) == []
+    assert rig.resume.stored_entries(rig.admit(17)[0]) is None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"text": "other"}, {"level": "WARN"}, {"service": ""}, {"time": 0}, {"kafka_time": 0}, {"fields": "{}"}, {"records": 2}],
+    ids=str,
+)
+def test_an_entry_that_would_be_written_otherwise_now_is_written_again(changes: dict[str, object]) -> None:
+    """The log was cut and has grown again, or settings have changed."""
+    rig = resuming(block([line(5, **changes), line(6)]))
+    assert rig.skipped(5, 6) == [6]
+
+
+def test_an_entry_of_another_epoch_or_topic_or_partition_is_another_entry() -> None:
+    rig = resuming(
+        block([line(5, epoch="ffffffff")]), block([line(5, topic="logs2")]), block([line(5, partition=1)]), lines_block(5, partition=2)
+    )
+    assert rig.skipped(5) == []
+    assert rig.skipped(5, partition=2) == [5]
+
+
+def test_a_line_under_other_masks_is_passed_over() -> None:
+    rig = resuming(block([line(5, template_text="yesterday's template")]))
+    rig.store_templates("yesterday's template")
+    assert rig.skipped(5) == [5]
+
+
+def test_a_line_whose_stored_templates_row_is_gone_is_written_again() -> None:
+    rig = resuming(block([line(5, template_text="lost"), line(6)]))
+    assert rig.skipped(5, 6) == [6]
+
+
+def test_an_entry_of_which_a_chunk_is_missing_is_written_again_whole() -> None:
+    whole = [line(offset, chunk=chunk, chunks=2, cut=9, text=f"part {chunk} ") for offset in (5, 6) for chunk in (0, 1)]
+    rig = resuming(block(whole[:3]))
+    receipts = rig.admit(5, 6)
+    assert rig.resume.look_back(receipts)
+    assert [rig.skips(receipts[0], whole[:2]), rig.skips(receipts[1], whole[2:])] == [True, False]
+
+
+def test_an_entry_of_which_every_run_has_a_part_is_whole() -> None:
+    whole = [line(5, chunk=chunk, chunks=2, cut=9, text=f"part {chunk} ") for chunk in (0, 1)]
+    rig = resuming(block(whole[:1], run(1)), block(whole[1:], run(2)))
+    receipts = rig.admit(5)
+    assert rig.resume.look_back(receipts)
+    assert rig.skips(receipts[0], whole)
+
+
+def test_of_two_copies_the_one_that_readers_get_counts() -> None:
+    rig = resuming(lines_block(5, 6, number=2), block([line(5, text="new"), line(6)], run(3)), block([line(6, text="old")], run(1)))
+    assert rig.skipped(5, 6) == [6]
+
+
+def test_lines_of_inner_blocks_are_there_once() -> None:
+    inner = blocks([line(offset) for offset in range(4)], 2)
+    rig = resuming(*inner, block([line(offset) for offset in range(4)], first=0, last=1))
+    assert rig.skipped(*range(6)) == [0, 1, 2, 3]
+    assert rig.resume.tally.read_entries == 4
+
+
+def test_a_block_that_cannot_be_read_makes_nothing_of_its_slice_skipped() -> None:
+    rig = resuming(lines_block(5, 6)._replace(places="damaged"), lines_block(6, 7, number=2))
+    assert rig.skipped(5, 6, 7) == []
+
+
+def test_the_run_of_an_assignment_begins_before_its_records_go_on_and_above_every_run_that_was_seen() -> None:
+    later = f"{NOW_MS + 60_000:012x}ffffffff"
+    rig = resuming(block([line(5)], run(1)), block([line(6)], later))
+    first, second = rig.admit(5)[0], rig.admit(5, partition=1)[0]
+    assert rig.resume.look_back([first, second])
+    assert rig.run_id(first) > later
+    assert rig.run_id(second) == OURS
+
+
+def test_a_later_run_that_comes_in_sight_begins_another_run() -> None:
+    """The process before us had a clock an hour ahead: what we write must hold against what it wrote further on."""
+    later = f"{NOW_MS + 3_600_000:012x}ffffffff"
+    rig = resuming(lines_block(5), block([line(16)], run(2)), block([line(27)], later), window_records=10)
+    (first,) = rig.admit(5)
+    assert rig.resume.look_back([first])
+    assert rig.run_id(first) == OURS
+    assert rig.resume.look_back(rig.admit(15))
+    assert rig.run_id(first) == OURS, "run 2 is below ours, so ours goes on"
+    assert rig.resume.look_back(rig.admit(25))
+    assert rig.run_id(first) > later
+
+
+def test_each_assignment_is_read_back_anew() -> None:
+    rig = resuming()
+    assert rig.skipped(5) == []
+    (old,) = rig.admit(6)
+    rig.store(lines_block(5, 6))
+    rig.begin_again(0)
+    assert rig.skipped(5, 6) == [5, 6]
+    assert rig.resume.stored_entries(old) is None
+
+
+def test_records_of_a_dead_assignment_are_not_looked_up() -> None:
+    rig = resuming()
+    receipts = rig.admit(5)
+    rig.ledger.revoke([Partition(TOPIC, 0)])
+    assert rig.resume.look_back(receipts)
+    assert rig.sink.calls == []
+
+
+def test_what_is_kept_of_dead_assignments_goes_with_the_next_one() -> None:
+    rig = resuming(lines_block(5))
+    for _ in range(5):
+        assert rig.skipped(5) == [5]
+        rig.begin_again(0)
+    assert len(rig.resume._assigned) == 1  # noqa: SLF001 - nothing else shows it
+
+
+def test_it_waits_for_this_processs_own_writes_before_it_reads() -> None:
+    rig = resuming()
+    rig.runs.writes_begin(PLACE)
+    receipts = rig.admit(5)
+    looked: list[bool] = []
+    thread = threading.Thread(target=lambda: looked.append(rig.resume.look_back(receipts)), daemon=True)
+    thread.start()
+    thread.join(0.3)
+    assert thread.is_alive()
+    assert "find_blocks" not in rig.sink.calls
+    rig.store(lines_block(5))
+    rig.runs.writes_end([PLACE])
+    thread.join(WAIT_S)
+    assert looked == [True]
+    assert rig.skips(receipts[0], [line(5)])
+
+
+def test_a_hard_stop_ends_the_wait_for_own_writes() -> None:
+    rig = resuming()
+    rig.give_up_after = 2
+    rig.runs.writes_begin(PLACE)
+    assert not rig.resume.look_back(rig.admit(5))
+
+
+def test_a_partition_that_is_lost_meanwhile_is_waited_for_no_longer() -> None:
+    rig = resuming()
+    rig.runs.writes_begin(PLACE)
+    receipts = rig.admit(5)
+    pause = rig.resume._pause  # noqa: SLF001
+
+    def lose(seconds: float) -> bool:
+        rig.ledger.revoke([Partition(TOPIC, 0)])
+        return pause(seconds)
+
+    rig.resume._pause = lose  # noqa: SLF001
+    assert rig.resume.look_back(receipts)
+
+
+def test_a_busy_sink_is_asked_again_until_it_answers_and_said_once() -> None:
+    rig = resuming(lines_block(5))
+    rig.sink.busy_calls = 9
+    assert rig.skipped(5, 6) == [5]
+    assert rig.pauses == [*BACK_OFF_S, *[BACK_OFF_S[-1]] * 3]
+    assert len(rig.said) == 2
+    assert "busy" in rig.said[0]
+    assert f"after {sum(rig.pauses):.0f} s" in rig.said[1]
+
+
+@pytest.mark.parametrize("call", ["find_blocks", "read_columns", "stored_templates"])
+def test_whatever_the_sink_does_not_answer_is_asked_again(call: str) -> None:
+    sink = BusyOnce(call)
+    rig = resuming(lines_block(5), sink=sink)
+    assert rig.skipped(5, 6) == [5]
+    assert sink.calls.count(call) >= 2
+
+
+class BusyOnce(FakeSink):
+    """Busy at the first of one kind of calls.
+
+    Thread: the test's.
+    """
+
+    def __init__(self, call: str) -> None:
+        super().__init__(DIM)
+        self._call = call
+
+    def _begin(self, call: str, *, needs_open: bool = True) -> None:
+        if call == self._call:
+            self._call, self.busy_calls = "", 1
+        super()._begin(call, needs_open=needs_open)
+
+
+def test_a_hard_stop_ends_the_wait_for_the_sink() -> None:
+    rig = resuming(lines_block(5))
+    rig.sink.busy_calls = 1_000
+    rig.give_up_after = 3
+    assert not rig.resume.look_back(rig.admit(5))
+    assert len(rig.pauses) == 3
+
+
+class StrongOnly(FakeSink):
+    """Says nothing to those who do not ask at Strong.
+
+    Thread: the test's.
+    """
+
+    def find_blocks(self, only: BlockFilter, *, limit: int | None = None, strong: bool = False) -> FoundBlocks:
+        return super().find_blocks(only if strong else only._replace(templates=()), limit=limit)
+
+
+def test_it_reads_at_strong() -> None:
+    assert resuming(lines_block(5), sink=StrongOnly(DIM)).skipped(5) == [5]
+
+
+def test_partitions_side_by_side_are_listed_in_one_query() -> None:
+    rig = resuming(*(lines_block(offset, offset + 1, partition=offset) for offset in range(6)))
+    receipts = [receipt for partition in range(6) for receipt in rig.admit(partition, partition + 1, partition=partition)]
+    listed = Listed(rig.sink.find_blocks)
+    rig.sink.find_blocks = listed  # type: ignore[method-assign]
+    assert rig.resume.look_back(receipts)
+    assert [only.partition for only in listed.asked].count(None) == 1
+    assert all(rig.skips(one, [line(one.record.offset, partition=one.record.partition)]) for one in receipts)
+
+
+def test_partitions_far_apart_or_with_too_many_blocks_are_listed_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = resuming(lines_block(5), lines_block(10**6, partition=1))
+    listed = Listed(rig.sink.find_blocks)
+    rig.sink.find_blocks = listed  # type: ignore[method-assign]
+    receipts = rig.admit(5) + rig.admit(10**6, partition=1)
+    assert rig.resume.look_back(receipts)
+    assert None not in [only.partition for only in listed.asked]
+    monkeypatch.setattr("worker.indexing.resume._MOST_LISTED", 2)
+    rig.store(*(lines_block(n, first=n, partition=n) for n in range(2, 6)))
+    receipts = [receipt for n in range(2, 6) for receipt in rig.admit(n, partition=n)]
+    assert rig.resume.look_back(receipts)
+    assert all(rig.skips(one, [line(one.record.offset, partition=one.record.partition)]) for one in receipts)
+
+
+class Listed:
+    """Notes which blocks were asked for.
+
+    Thread: the test's.
+    """
+
+    def __init__(self, find_blocks: Callable[..., FoundBlocks]) -> None:
+        self._find_blocks = find_blocks
+        self.asked: list[BlockFilter] = []
+
+    def __call__(self, only: BlockFilter, *, limit: int | None = None, strong: bool = False) -> FoundBlocks:
+        self.asked.append(only)
+        return self._find_blocks(only, limit=limit, strong=strong)
+
+
+def test_a_window_ends_early_where_entries_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A record may have ten thousand entries: what is kept is bounded by entries, not by offsets."""
+    monkeypatch.setattr("worker.indexing.resume._SLICE_PIECES", 20)
+    stored = [block([line(offset, sub=sub) for sub in range(10)], run(1), offset) for offset in range(40)]
+    rig = resuming(*stored, window_records=50)
+    receipts = rig.admit(*range(40))
+    assert rig.resume.look_back(receipts[:1])
+    kept = rig.resume.stored_entries(receipts[0])
+    assert kept is not None
+    assert 50 <= len(kept) < 100
+    assert rig.resume.look_back(receipts)
+    assert all(rig.skips(one, [line(one.record.offset, sub=sub)]) for one in receipts for sub in range(10))
+
+
+def test_while_many_partitions_are_read_back_their_windows_are_shorter() -> None:
+    stored = [block([line(offset, partition=partition) for offset in range(128)], run(1)) for partition in range(8)]
+    rig = resuming(*stored, window_records=64)
+    receipts = [rig.admit(0, partition=partition)[0] for partition in range(8)]
+    for receipt in receipts:
+        assert rig.resume.look_back([receipt])
+    kept = [rig.resume.stored_entries(receipt) for receipt in receipts]
+    assert [len(one) for one in kept if one is not None] == [64] + [1] * 7
+
+
+def test_its_work_is_counted() -> None:
+    rig = resuming(lines_block(5, 6, 7))
+    rig.sink.busy_calls = 1
+    rig.skipped(5, 6)
+    tally = rig.resume.tally
+    assert (tally.windows, tally.read_entries) == (1, 3)
+    assert tally.seconds == pytest.approx(sum(rig.pauses))
+
+
+def asked_templates(sink: FakeSink) -> list[Collection[str]]:
+    """Note for which templates a sink is asked from now on."""
+    asked: list[Collection[str]] = []
+    stored_templates = sink.stored_templates
+
+    def ask(templates: Collection[str]) -> set[str]:
+        asked.append(list(templates))
+        return stored_templates(templates)
+
+    sink.stored_templates = ask  # type: ignore[method-assign]
+    return asked
+
+
+def test_a_template_is_asked_for_once_a_slice() -> None:
+    rig = resuming(*blocks([line(offset) for offset in range(500)], 100))
+    asked = asked_templates(rig.sink)
+    assert len(rig.skipped(*range(500))) == 500
+    assert [len(one) for one in asked] == [1]

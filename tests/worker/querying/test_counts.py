@@ -1,0 +1,180 @@
+"""Counts: how many lines there are, by time, template, service, level and topic."""
+
+import json
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from sinks.line import Line
+from sinks.row import template_id
+from tests.sinks.blocks import line, template, unit
+from tests.worker.chain import Chain
+from tests.worker.querying.stored import index_of, open_sink
+from worker.query import GROUPINGS, Query
+from worker.querying.counts import MOST_TEMPLATES, WIDTHS_MS, CountListing, counts_document, find_counts, width_ms
+from worker.querying.ranking import Index
+from worker.querying.search import PreparedQuery
+
+TEXTS = ("disk full", "network down", "login failed")
+MINUTE_MS = 60_000
+
+
+def some_lines(count: int = 200) -> list[Line]:
+    """Return lines of every template, service, level and topic, over about an hour."""
+    draw = random.Random(5)
+    lines = [
+        line(
+            n,
+            topic=draw.choice(("logs", "audit")),
+            template_text=draw.choice(TEXTS),
+            time=draw.randrange(3_600_000),
+            service=draw.choice(("web", "db", "")),
+            level=draw.choice(("INFO", "ERROR")),
+        )
+        for n in range(count)
+    ]
+    return sorted(lines, key=lambda one: one.topic)
+
+
+@pytest.fixture(scope="module")
+def index() -> Index:
+    vectors = [unit(1.0), unit(1.0, 0.5), unit(0.0, 1.0)]
+    return index_of(open_sink(template(text, vector) for text, vector in zip(TEXTS, vectors, strict=True)), some_lines())
+
+
+def find(index: Index, *, reads: int = 100_000, **request: Any) -> CountListing:  # noqa: ANN401 - any part of a query
+    """Count until the deadline, which passes after `reads` readings of the clock."""
+    left = iter(range(reads))
+    query = Query.model_validate({"as": "counts", **request})
+    return find_counts(index, PreparedQuery(query, unit(1.0)), lambda: next(left, None) is None)
+
+
+def key_of(one: Line, by: list[str], bucket_ms: int) -> tuple[int | str, ...]:
+    parts: dict[str, int | str] = {"time": one.time // (bucket_ms or 1) * (bucket_ms or 1), "template": one.template, "topic": one.topic}
+    parts |= {"service": one.service, "level": one.level}
+    return tuple(parts[name] for name in by)
+
+
+PAIRS = [[one] for one in GROUPINGS] + [[one, other] for place, one in enumerate(GROUPINGS) for other in GROUPINGS[place + 1 :]]
+
+
+@pytest.mark.parametrize("by", PAIRS, ids="-".join)
+@pytest.mark.parametrize("window", [{}, {"since_ms": 500_000, "until_ms": 2_000_000}], ids=["all", "a window"])
+def test_every_grouping_counts_as_counting_by_hand_does(index: Index, by: list[str], window: dict[str, int]) -> None:
+    found = find(index, by=by, filters={**window, "level": ["ERROR"]}, top=1000)
+    wanted = [
+        one for one in some_lines() if one.level == "ERROR" and window.get("since_ms", 0) <= one.time < window.get("until_ms", 1 << 62)
+    ]
+    by_hand = Counter(key_of(one, by, found.bucket_ms or 0) for one in wanted)
+    assert {row.key: row.lines for row in found.rows} == by_hand
+    assert found.complete
+    assert (found.bucket_ms is not None) == ("time" in by)
+
+
+def test_without_a_grouping_templates_are_counted_or_buckets(index: Index) -> None:
+    assert [row["text"] for row in counts_document(find(index))["counts"]] == [
+        text for text, _ in Counter(one.template_text for one in some_lines()).most_common()
+    ]
+    assert find(index, buckets=5).by == ("time",)
+
+
+def test_the_top_groups_keep_all_of_their_buckets(index: Index) -> None:
+    ((busiest, lines),) = Counter(one.template for one in some_lines()).most_common(1)
+    found = find(index, by=["template", "time"], buckets=6, top=1)
+    assert found.by == ("time", "template")
+    assert {row.key[1] for row in found.rows} == {busiest}
+    assert sum(row.lines for row in found.rows) == lines
+    assert len(found.rows) == 6
+    assert [row.key[0] for row in found.rows] == sorted(row.key[0] for row in found.rows)
+    assert [row.lines for row in find(index, top=1).rows] == [lines]
+
+
+def test_the_buckets_cover_the_window_or_all_lines(index: Index) -> None:
+    times = [one.time for one in some_lines()]
+    found = find(index, buckets=7)
+    assert found.bucket_ms == 10 * MINUTE_MS
+    assert (found.rows[0].first_ms, found.rows[-1].last_ms) == (min(times), max(times))
+    narrow = find(index, buckets=7, filters={"since_ms": 600_000, "until_ms": 1_200_000})
+    assert narrow.bucket_ms == 2 * MINUTE_MS
+    assert find(index, buckets=7, filters={"since_ms": 0, "until_ms": 7_200_000}).bucket_ms == 30 * MINUTE_MS
+    assert sum(row.lines for row in narrow.rows) == sum(600_000 <= time < 1_200_000 for time in times)
+
+
+def test_nothing_has_no_counts(index: Index) -> None:
+    for request in ({}, {"buckets": 3}, {"by": ["service"]}):
+        found = find(index, filters={"service": ["nowhere"]}, **request)
+        assert (found.rows, found.complete) == ([], True)
+    assert "bucket_ms" not in counts_document(find(index, filters={"service": ["nowhere"]}, buckets=3))
+
+
+def test_only_the_named_templates_are_counted(index: Index) -> None:
+    wanted = [template_id(TEXTS[0]), template_id(TEXTS[2])]
+    found = find(index, by=["service"], filters={"template": wanted})
+    assert {row.key[0]: row.lines for row in found.rows} == Counter(one.service for one in some_lines() if one.template in wanted)
+
+
+def test_a_text_counts_the_templates_that_fit_it_best() -> None:
+    texts = [f"disk {'a' * n}" for n in range(1, MOST_TEMPLATES + 10)]
+    rows = [template(text, unit(1.0, n / 100)) for n, text in enumerate(texts)]
+    index = index_of(open_sink(rows), [line(n, template_text=text) for n, text in enumerate(texts)])
+    found = find(index, text="x", mode="dense", top=1000)
+    assert set(found.texts.values()) == set(texts[:MOST_TEMPLATES])
+    assert (found.complete, {row.lines for row in found.rows}) == (True, {1})
+    assert sum(row.lines for row in find(index, text="x", mode="dense", by=["level"]).rows) == MOST_TEMPLATES
+    far = find(index, text=texts[-1], mode="hybrid", by=["level"])
+    assert sum(row.lines for row in far.rows) == MOST_TEMPLATES, "those that both rankings find are more"
+
+
+def test_a_text_that_nothing_fits_counts_nothing(index: Index) -> None:
+    query = Query.model_validate({"as": "counts", "text": "ab-123"})
+    found = find_counts(index, PreparedQuery(query, None, is_exact=True), lambda: False)
+    assert (found.rows, found.complete) == ([], True)
+
+
+def test_templates_count_pieces_and_the_rest_counts_lines() -> None:
+    pieces = [line(1, chunk=chunk, chunks=3, cut=7, text=f"part {chunk}", template_text=TEXTS[chunk]) for chunk in range(3)]
+    index = index_of(open_sink(map(template, TEXTS)), pieces)
+    assert sum(row.lines for row in find(index, by=["template"]).rows) == 3
+    assert [row.lines for row in find(index, by=["level"]).rows] == [1]
+    assert [row.lines for row in find(index, by=["time"]).rows] == [1]
+
+
+def test_a_deadline_that_cuts_it_is_said(index: Index) -> None:
+    filters = {"since_ms": 500_000}
+    assert find(index, by=["service"], filters=filters, reads=100).complete
+    assert not find(index, by=["service"], filters=filters, reads=0).complete
+
+
+@pytest.mark.parametrize("buckets", [2, 3, 10, 60, 1000])
+@pytest.mark.parametrize("span_ms", [1, 999, 60_000, 3_599_999, 86_400_000, 10**12, 1 << 62])
+@pytest.mark.parametrize("since_ms", [0, 17, -123_456_789, 1_700_000_000_123])
+def test_a_width_is_the_smallest_with_few_enough_buckets(since_ms: int, span_ms: int, buckets: int) -> None:
+    def touched(width: int) -> int:
+        return (since_ms + span_ms - 1) // width - since_ms // width + 1
+
+    width = width_ms(since_ms, since_ms + span_ms, buckets)
+    assert touched(width) <= buckets
+    narrower = [one for one in WIDTHS_MS if one < width] or [width]
+    assert width == WIDTHS_MS[0] or touched(max(narrower)) > buckets
+
+
+def test_a_query_for_counts_is_answered(chain: Chain) -> None:
+    chain.feed(*(json.dumps({"message": f"disk full on 10.0.0.{n}", "level": "WARN", "service": "web"}) for n in range(3)), "login")
+    chain.run()
+    chain.ask({"as": "counts"})
+    (reply,) = chain.answer()
+    assert reply["counts"][0] == {
+        "template": chain.template("disk full on"),
+        "text": "disk full on",
+        "lines": 3,
+        "first": 999_000,
+        "last": 999_000,
+    }
+    assert (reply["by"], reply["complete"], "mode" in reply, "bucket_ms" in reply) == (["template"], True, False, False)
+    chain.ask({"as": "counts", "text": "login", "by": ["level", "time"], "buckets": 10})
+    chain.embed()
+    reply = chain.answer()[-1]
+    assert [(row["time"], row["level"], row["lines"]) for row in reply["counts"]] == [(999_000, "WARN", 3), (999_000, "", 1)]
+    assert (reply["by"], reply["bucket_ms"], reply["mode"]) == (["time", "level"], 1, "hybrid")

@@ -1,0 +1,259 @@
+"""Templates are ranked, lines are shown: by meaning, by words, by both."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sinks.line import Line
+from sinks.reading.filters import LineFilter
+from sinks.row import template_id
+from sinks.sink import SinkBusy
+from tests.fakes.sink import FakeSink
+from tests.sinks.blocks import line, template, unit
+from tests.worker.querying.stored import index_of, open_sink, write
+from worker.query import Filters, Query
+from worker.querying.dense import MOST_TEMPLATES
+from worker.querying.ranking import Index
+from worker.querying.search import PreparedQuery, SearchResult, mode_of, search
+
+
+def of(place: int, name: str, **values: Any) -> Line:  # noqa: ANN401 - any column of a line
+    """Return a line of the template with this text."""
+    return line(place, template_text=name, **values)
+
+
+@pytest.fixture
+def index() -> Index:
+    """Three templates, "a" the nearest, each with several lines; the newest line has the highest offset."""
+    sink = open_sink([template("b", unit(1.0, 0.5)), template("a", unit(1.0, 0.1)), template("c", unit(0.0, 1.0))])
+    return index_of(sink, [of(place, name, service=f"service-{name}") for place, name in enumerate("cabcab")])
+
+
+def meaning(**values: Any) -> Query:  # noqa: ANN401 - any part of a query
+    return Query(**{"text": "x", "mode": "dense", **values})
+
+
+def find(index: Index, query: Query, *, reads: int = 100_000) -> SearchResult:
+    """Search until the deadline, which passes after `reads` readings of the clock."""
+    left = iter(range(reads))
+    return search(index, PreparedQuery(query, unit(1.0)), deadline_passed=lambda: next(left, None) is None)
+
+
+def places(found: SearchResult) -> list[tuple[str, int]]:
+    return [(hit.line.template_text, hit.line.offset) for hit in found.hits]
+
+
+def sink_of(index: Index) -> FakeSink:
+    assert isinstance(index.sink, FakeSink)
+    return index.sink
+
+
+def many(count: int, *lines: Line) -> Index:
+    """Return an index of `count` templates, each farther from the query than the one before, with these lines."""
+    angles = np.linspace(0.0, 1.0, count).tolist()
+    return index_of(open_sink(template(f"t{n:04}", unit(1.0, angle)) for n, angle in enumerate(angles)), lines)
+
+
+def test_templates_are_ranked_and_each_shows_its_newest_line(index: Index) -> None:
+    found = find(index, meaning())
+    assert places(found) == [("a", 4), ("b", 5), ("c", 3)]
+    assert [hit.score for hit in found.hits] == pytest.approx([unit(1.0, 0.1)[0], unit(1.0, 0.5)[0], 0.0], abs=1e-6)
+    assert found.complete
+
+
+def test_of_each_template_as_many_lines_come_as_were_asked_for(index: Index) -> None:
+    assert places(find(index, meaning(per_template=2))) == [("a", 4), ("a", 1), ("b", 5), ("b", 2), ("c", 3), ("c", 0)]
+    assert places(find(index, meaning(per_template=2, k=3))) == [("a", 4), ("a", 1), ("b", 5)]
+
+
+def test_no_more_than_k_hits_come_and_few_reads_are_made(index: Index) -> None:
+    sink_of(index).calls.clear()
+    found = find(index, meaning(k=2))
+    assert (places(found), found.complete) == ([("a", 4), ("b", 5)], True)
+    assert sink_of(index).calls == ["nearest_templates", "find_blocks", "read_columns"]
+
+
+def test_a_template_without_a_line_under_the_filters_is_passed_over(index: Index) -> None:
+    found = find(index, meaning(k=1, filters=Filters(service=["service-b", "service-c"])))
+    assert places(found) == [("b", 5)]
+    assert places(find(index, meaning(filters=Filters(until_ms=2000)))) == [("a", 1), ("c", 0)]
+
+
+def test_an_empty_index_has_a_complete_answer_without_hits() -> None:
+    for query in (meaning(), Query(text="x"), Query(text="ab-123")):
+        assert find(index_of(open_sink()), query) == SearchResult([], complete=True)
+
+
+def test_when_time_is_up_what_was_found_is_returned_as_incomplete(index: Index) -> None:
+    query = meaning(k=2, filters=Filters(service=["service-a", "service-c"]))
+    cut = find(index, query, reads=0)
+    assert (places(cut), cut.complete) == ([], False)
+    whole = find(index, query)
+    assert (places(whole), whole.complete) == ([("a", 4), ("c", 3)], True)
+    for reads in range(1, 20):
+        assert places(find(index, query, reads=reads)) == places(whole)[: len(find(index, query, reads=reads).hits)]
+
+
+def test_a_filter_that_one_template_of_a_thousand_meets_still_finds_its_lines() -> None:
+    index = many(1000, *(of(n, f"t{n:04}") for n in range(1000)), of(5000, "t0777", service="cron"))
+    found = find(index, meaning(filters=Filters(service=["cron"])))
+    assert (places(found), found.complete) == ([("t0777", 5000)], True)
+
+
+def test_a_time_range_without_lines_of_the_nearest_templates_has_the_best_of_what_is_there() -> None:
+    late = [of(10_000 + n, f"t{299 - n:04}") for n in range(50)]
+    index = many(300, *(of(n, f"t{n:04}") for n in range(200)), *late)
+    found = find(index, meaning(k=5, filters=Filters(since_ms=min(one.time for one in late))))
+    assert [name for name, _ in places(found)] == [f"t{n:04}" for n in range(250, 255)]
+    assert found.complete
+    scores = [hit.score or 0.0 for hit in found.hits]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_the_nearest_templates_with_lines_come_before_those_that_are_found_turned_round() -> None:
+    index = many(300, *(of(n, f"t{n:04}", service="cron") for n in (3, 290, MOST_TEMPLATES - 1, 120)))
+    found = find(index, meaning(filters=Filters(service=["cron"])))
+    assert [name for name, _ in places(found)] == ["t0003", f"t{MOST_TEMPLATES - 1:04}", "t0120", "t0290"]
+
+
+def test_a_bound_on_the_blocks_that_are_looked_at_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("worker.querying.dense.MOST_BLOCKS", 2)
+    index = many(300, *(of(n, f"t{n:04}", service="cron") for n in range(100, 300)))
+    found = find(index, meaning(k=100, filters=Filters(service=["cron"])))
+    assert 0 < len(found.hits) < 100
+    assert not found.complete
+    assert find(index, meaning(k=3, filters=Filters(service=["cron"]))).complete
+
+
+def test_more_hits_than_the_usual_bound_can_be_asked_for() -> None:
+    index = many(100, *(of(n, f"t{n:04}") for n in range(100)))
+    assert len(find(index, meaning(k=90)).hits) == 90
+
+
+def test_what_was_read_for_several_queries_is_used_and_read_on_from(index: Index) -> None:
+    near = index.sink.nearest_templates(unit(1.0)[None], 2)[0]
+    sink_of(index).calls.clear()
+
+    def found(k: int) -> list[tuple[str, int]]:
+        return places(search(index, PreparedQuery(meaning(k=k), unit(1.0), near=near), deadline_passed=lambda: False))
+
+    assert found(2) == [("a", 4), ("b", 5)]
+    assert "nearest_templates" not in sink_of(index).calls
+    assert found(3) == [("a", 4), ("b", 5), ("c", 3)]
+
+
+def test_a_busy_sink_is_the_callers_to_wait_for(index: Index) -> None:
+    sink_of(index).busy_calls = 1
+    with pytest.raises(SinkBusy):
+        find(index, Query(text="x"))
+
+
+def test_the_reader_gets_typed_filters(index: Index) -> None:
+    assert Filters(service=['" or 1 == 1']).as_line_filter() == LineFilter(services=('" or 1 == 1',))
+    assert find(index, meaning(filters=Filters(service=['" or 1 == 1']))).hits == []
+
+
+@pytest.mark.parametrize(
+    ("mode", "has_vector", "ranked"),
+    [
+        (None, True, "hybrid"),
+        ("dense", True, "dense"),
+        ("hybrid", True, "hybrid"),
+        ("words", False, "words"),
+        ("hybrid", False, "words"),
+    ],
+)
+def test_without_a_wish_both_rankings_count_where_both_are_possible(mode: str | None, *, has_vector: bool, ranked: str) -> None:
+    query = Query.model_validate({"text": "x", "mode": mode})
+    assert mode_of(PreparedQuery(query, unit(1.0) if has_vector else None)) == ranked
+
+
+VOUCHERS = [template("voucher refused", unit(0.0, 1.0)), template("a", unit(1.0, 0.1)), template("b", unit(1.0, 0.5))]
+
+
+@pytest.mark.parametrize("has_bm25", [True, False])
+def test_templates_that_both_rankings_find_come_first(*, has_bm25: bool) -> None:
+    index = index_of(open_sink(VOUCHERS, has_bm25=has_bm25), [of(n, row.text) for n, row in enumerate(VOUCHERS)])
+    found = find(index, Query(text="voucher refused"))
+    assert [name for name, _ in places(found)] == ["voucher refused", "a", "b"]
+    assert found.hits[0].score == pytest.approx(1 / 61 + 1 / 63)
+    assert found.complete
+
+
+@pytest.mark.parametrize("has_bm25", [True, False])
+def test_a_template_with_few_of_many_words_does_not_vote(*, has_bm25: bool) -> None:
+    index = index_of(open_sink(VOUCHERS, has_bm25=has_bm25), [of(n, row.text) for n, row in enumerate(VOUCHERS)])
+    assert places(find(index, Query(text="voucher lost somewhere between sockets")))[0][0] == "a"
+    assert places(find(index, Query(text="voucher lost")))[0][0] == "voucher refused"
+
+
+def test_a_line_with_the_identifier_stands_for_its_template(index: Index) -> None:
+    write(sink_of(index), of(90, "a", text="sent ab-123"), of(91, "a"), of(92, "a"))
+    found = find(index, Query(text="where is ab-123", per_template=3))
+    assert places(found)[:3] == [("a", 90), ("a", 92), ("a", 91)]
+
+
+def test_of_equal_votes_meaning_comes_first_unless_an_identifier_was_asked_for() -> None:
+    far = [template(f"z{n}", unit(-1.0, n / 10)) for n in range(200)]
+    sink = open_sink([template("a", unit(1.0)), template("voucher refused", unit(-1.0, 0.01)), *far])
+    index = index_of(sink, [of(1, "a"), of(90, "voucher refused"), of(91, "z98", text="voucher ab-123")])
+    assert [name for name, _ in places(find(index, Query(text="voucher refused", k=1)))] == ["a"]
+    assert [name for name, _ in places(find(index, Query(text="money ab-123", k=1)))] == ["z98"]
+
+
+def test_the_order_does_not_depend_on_how_many_are_wanted() -> None:
+    index = many(50, *(of(n, f"t{n:04}") for n in range(50)), of(900, "t0012", text="ab-123"), of(901, "t0045", text="ab-123 and more"))
+    whole = places(find(index, Query(text="lost ab-123", k=50)))
+    assert len(whole) == 50
+    assert [places(find(index, Query(text="lost ab-123", k=k))) for k in (1, 3, 10, 20)] == [whole[:k] for k in (1, 3, 10, 20)]
+
+
+def test_every_line_with_the_identifier_comes_newest_first_where_nothing_else_was_asked_for(index: Index) -> None:
+    write(sink_of(index), *(of(90 + n, "a", text=f"ab-123 {n}") for n in range(4)))
+
+    def find_exact(query: Query) -> list[tuple[str, int]]:
+        return places(search(index, PreparedQuery(query, None, is_exact=True), deadline_passed=lambda: False))
+
+    assert find_exact(Query(text="ab-123")) == [("a", 93), ("a", 92), ("a", 91), ("a", 90)]
+    assert find_exact(Query(text="ab-123", k=2)) == [("a", 93), ("a", 92)]
+    assert find_exact(Query(text="ab-123", filters=Filters(until_ms=92_000))) == [("a", 91), ("a", 90)]
+    assert len(find_exact(Query(text="ab-123", per_template=1))) == 1
+
+
+def test_the_clock_is_looked_at_between_both_rankings() -> None:
+    index = index_of(open_sink(VOUCHERS), [of(n, row.text) for n, row in enumerate(VOUCHERS)])
+    needed = next(reads for reads in range(100) if find(index, meaning(), reads=reads).complete)
+    found = find(index, Query(text="voucher refused"), reads=needed)
+    assert (places(found)[0][0], found.complete) == ("a", False)
+
+
+def test_only_the_templates_of_the_filter_are_ranked(index: Index) -> None:
+    write(sink_of(index), of(90, "a", text="ab-123"), of(91, "b", text="ab-123"))
+    filters = Filters(template=[template_id("b"), template_id("c")])
+    for mode in ("dense", "hybrid"):
+        assert {name for name, _ in places(find(index, meaning(mode=mode, filters=filters)))} == {"b", "c"}
+    exact = search(index, PreparedQuery(Query(text="ab-123", filters=filters), None, is_exact=True), deadline_passed=lambda: False)
+    assert places(exact) == [("b", 91)]
+
+
+def test_without_a_text_the_newest_lines_of_the_filters_templates_come(index: Index) -> None:
+    filters = Filters(template=[template_id("a"), template_id("c")])
+    found = find(index, Query(filters=filters, k=3))
+    assert places(found) == [("a", 4), ("c", 3), ("a", 1)]
+    assert [hit.score for hit in found.hits] == [None] * 3
+    assert places(find(index, Query(filters=filters, per_template=1))) == [("a", 4), ("c", 3)]
+
+
+def test_lines_are_filtered_by_their_fields() -> None:
+    rows = [template("a"), template("b")]
+    lines = [of(n, "ab"[n % 2], fields=f'{{"host": "h{n // 2}", "code": {n}}}') for n in range(8)]
+    index = index_of(open_sink(rows), [*lines, of(9, "a")])
+    assert places(find(index, meaning(filters=Filters(fields={"host": ["h1", "h2"]}, trace_id=None), per_template=9))) == [
+        ("a", 4),
+        ("a", 2),
+        ("b", 5),
+        ("b", 3),
+    ]
+    assert places(find(index, meaning(filters=Filters(fields={"host": ["h1"], "code": ["3"]})))) == [("b", 3)]
+    assert find(index, meaning(filters=Filters(trace_id="h1"))).hits == []

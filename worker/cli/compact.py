@@ -1,0 +1,111 @@
+"""`vectail compact`: merges the small blocks that stopped workers left, in every partition of the index.
+
+A running worker merges its own blocks, and those of the runs before it. This does the same for a group without members, through the same
+`worker.indexing.compaction`. On a local folder the folder's lock says whether a worker runs; else Kafka says whether the group has members.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from sinks.block import BlockPlace
+from sinks.milvus.lite import names_server
+from sinks.milvus.sink import MilvusSink
+from sinks.sink import BlockFilter, Sink, SinkBroken, SinkBusy, SinkMismatch
+from worker.audit.busy_retry import BusyRetry
+from worker.cli.exits import failure, user_error
+from worker.cli.offsets import open_positions
+from worker.cli.output import counted
+from worker.cli.screen import Screen
+from worker.connections import vector_space
+from worker.embedding.loaded import model_of, space_of
+from worker.embedding.model.errors import ModelError
+from worker.groups.offsets import check_inactive
+from worker.indexing.compaction import Compactor
+from worker.runtime.logs import configure_logs
+from worker.settings.settings import Settings
+
+
+@dataclass(slots=True)
+class CompactReport:
+    """What was done so far; only grows.
+
+    Thread: one.
+    """
+
+    partitions: int = 0
+    sources: int = 0
+    """Blocks that merged ones stand for now."""
+    merged: int = 0
+    deleted: int = 0
+    damaged: int = 0
+    """Merges that were left because a block cannot be read."""
+
+
+def compact_index(settings: Settings, screen: Screen, *, patience_s: float) -> dict[str, Any]:
+    """Compact, and return what `--json` prints. Raises CommandFailed."""
+    configure_logs(quiet=True)
+    started_s = time.monotonic()
+    try:
+        if names_server(settings.milvus.uri):
+            with open_positions(settings.kafka) as positions:
+                check_inactive(settings.kafka.group, positions.state(settings.kafka.group))
+        with ExitStack() as opened:
+            space = vector_space(space_of(model_of(settings), settings.model.dims))
+            sink = MilvusSink(settings.milvus, space, consumer_group=settings.kafka.group, consistency="Strong", say=screen.warn)
+            opened.callback(sink.close)
+            busy_retry = BusyRetry(limit_s=patience_s, say=screen.warn, pause=threading.Event().wait, clock=time.monotonic)
+            busy_retry.call(lambda: sink.open(create=False))
+            before = busy_retry.call(sink.counts).blocks
+            with screen.progress() as show:
+                report = compact_partitions(sink, Compactor(sink), busy_retry, lambda now: show({"partitions": now.partitions}))
+            after = busy_retry.call(sink.counts).blocks
+    except (SinkMismatch, ModelError) as error:
+        raise user_error(error) from error
+    except (SinkBusy, SinkBroken) as error:
+        raise failure(f"Milvus does not answer: {error}") from error
+    return {
+        "blocks_before": before,
+        "blocks_after": after,
+        "partitions": report.partitions,
+        "merged": report.merged,
+        "sources": report.sources,
+        "deleted": report.deleted,
+        "damaged": report.damaged,
+        "seconds": round(time.monotonic() - started_s, 3),
+    }
+
+
+def compact_partitions(sink: Sink, compactor: Compactor, busy_retry: BusyRetry, show: Callable[[CompactReport], None]) -> CompactReport:
+    """Merge in each partition, then wait until inner blocks may go, and delete them. Raises SinkBusy and SinkBroken.
+
+    Ends early when the user wants to stop: what is not deleted then is found again.
+    """
+    report = CompactReport()
+    for place in sorted(_places(sink, busy_retry)):
+        done = busy_retry.call(lambda place=place: compactor.compact(place))  # type: ignore[misc]
+        report.partitions += 1
+        report.sources += done.sources
+        report.merged += done.merged
+        report.damaged += done.damaged
+        report.deleted += busy_retry.call(compactor.delete_due)
+        show(report)
+    while (due_s := compactor.deletions.next_due_s()) is not None:
+        wait_s = due_s - busy_retry.clock()
+        if wait_s > 0 and busy_retry.pause(wait_s):
+            break
+        report.deleted += busy_retry.call(compactor.delete_due)
+    return report
+
+
+def show_compacted(screen: Screen, result: dict[str, Any]) -> None:
+    """Show what `compact_index` returned."""
+    what = f"{counted(result['sources'], 'block')} merged into {result['merged']:,}, {counted(result['deleted'], 'inner block')} removed"
+    screen.say(f"{what}: {result['blocks_before']:,} blocks before, {result['blocks_after']:,} now, in {result['seconds']:.1f} s.")
+
+
+def _places(sink: Sink, busy_retry: BusyRetry) -> set[BlockPlace]:
+    return {one.place for one in busy_retry.call(lambda: sink.find_blocks(BlockFilter(), strong=True)).heads.ids}

@@ -1,0 +1,190 @@
+"""Merging the blocks of runs that have ended, and deleting blocks that a merged one stands for.
+
+The owner of a partition does it once, minutes after its assignment, for the runs before its own; `vectail compact` does it for a group
+without members. Two who do it at the same time harm nobody: a merged block is a function of its sources, and a block is deleted only when
+an acknowledged one of its own run has held its lines for `GRACE_S` (design: sink).
+"""
+
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import NamedTuple
+
+from sinks.block import Block, BlockId, BlockPlace
+from sinks.build import DEFAULT_BOUNDS, BlockBounds
+from sinks.codec import BlockDamaged, decode_lines, masks_of
+from sinks.heads import Heads
+from sinks.sink import BlockFilter, Sink, SinkRejected
+from worker.indexing.merging import MergeRules, Source, merge_lines, merge_rules, plan_stretch, stretches_of
+
+GRACE_S = 20.0
+"""From the acknowledgement of a merged block until its sources go: longer than any read, and than what a read may lag behind."""
+_DELETE_AT_ONCE = 1_000
+
+
+class Deletions:
+    """Inner blocks, each with the time from which it may be deleted. What is not deleted before the process ends is found again.
+
+    Thread: any.
+    """
+
+    def __init__(self) -> None:
+        self._due: dict[BlockId, float] = {}
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._due)
+
+    def add(self, ids: Iterable[BlockId], acknowledged_s: float) -> None:
+        """Note inner blocks whose outer one was acknowledged at this time, or earlier."""
+        with self._lock:
+            for one in ids:
+                self._due.setdefault(one, acknowledged_s + GRACE_S)
+
+    def due(self, now_s: float, most: int = _DELETE_AT_ONCE) -> list[BlockId]:
+        """Return blocks that may be deleted now; they stay here until they are `gone`."""
+        with self._lock:
+            found: list[BlockId] = []
+            for one, due_s in self._due.items():  # in the order of their times
+                if due_s > now_s or len(found) >= most:
+                    break
+                found.append(one)
+            return found
+
+    def gone(self, ids: Iterable[BlockId]) -> None:
+        """Note what was deleted."""
+        with self._lock:
+            for one in ids:
+                self._due.pop(one, None)
+
+    def next_due_s(self) -> float | None:
+        """Return when the next block may be deleted; None without any."""
+        with self._lock:
+            return next(iter(self._due.values()), None)
+
+
+class Compacted(NamedTuple):
+    """What one pass over a partition did."""
+
+    sources: int
+    """Blocks that merged ones stand for now."""
+    merged: int
+    """Merged blocks that were written."""
+    inner: int
+    """Inner blocks found, to be deleted."""
+    damaged: int = 0
+    """Blocks that cannot be read; they were left alone."""
+
+
+class Compactor:
+    """Never deletes a block before `GRACE_S` have passed since an outer one of its run was seen acknowledged.
+
+    Thread: one at a time.
+    """
+
+    def __init__(
+        self,
+        sink: Sink,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        wall_ms: Callable[[], float] = lambda: time.time() * 1000,
+        bounds: BlockBounds = DEFAULT_BOUNDS,
+        fail_point: Callable[[str], None] = lambda _point: None,
+    ) -> None:
+        self.deletions = Deletions()
+        self._sink = sink
+        self._clock = clock
+        self._wall_ms = wall_ms
+        self._bounds = bounds
+        self._fail_point = fail_point
+
+    def compact(self, place: BlockPlace, *, without: Collection[str] = (), first_offset: int | None = None) -> Compacted:
+        """Merge what can be merged of all runs of a partition but `without`, and note its inner blocks for deletion.
+
+        `first_offset` leaves out blocks that end before it. Raises SinkBusy, SinkBroken; it may be called again then.
+        """
+        topic, epoch, partition = place
+        only = BlockFilter(topics=(topic,), epoch=epoch, partition=partition, first_offset=first_offset)
+        heads = self._sink.find_blocks(only, strong=True).heads
+        rules = merge_rules(self._wall_ms(), self._sink.retention_s, self._bounds)
+        sources = merged = inner = damaged = 0
+        for run in _by_run(heads, without).values():
+            inside = _inside([one.id for one in run])
+            self.deletions.add(inside, self._clock())
+            inner += len(inside)
+            for plan in self._plans([one for one in run if one.id not in inside], rules):
+                done = self._merge(plan)
+                if done is None:
+                    damaged += 1
+                elif done:
+                    merged += 1
+                    sources += len(plan)
+                    self.deletions.add([one.id for one in plan], self._clock())
+        return Compacted(sources, merged, inner, damaged)
+
+    def write_merged(self, blocks: Sequence[Block]) -> None:
+        """Write merged blocks. Whoever else believes to own the partition may have merged the same, so they count as sent before."""
+        self._fail_point("before_merged")
+        self._sink.write_blocks(blocks, again=True)
+        self._fail_point("after_merged")
+
+    def delete_due(self) -> int:
+        """Delete what may be deleted; returns how many. Raises SinkBusy, SinkBroken; then what is left is tried at the next call."""
+        deleted = 0
+        while ids := self.deletions.due(self._clock()):
+            self._fail_point("before_inner_delete")
+            self._sink.delete_blocks(ids)
+            self._fail_point("after_inner_delete")
+            self.deletions.gone(ids)
+            deleted += len(ids)
+        return deleted
+
+    def _plans(self, sources: Sequence[Source], rules: MergeRules) -> list[list[Source]]:
+        allowed = [one for one in sources if rules.allow(one)]
+        return [plan for stretch in stretches_of(allowed) for plan in plan_stretch(stretch, rules, is_quiet=True)]
+
+    def _merge(self, plan: Sequence[Source]) -> bool | None:
+        """Write the block that stands for a plan; False if there is none, None if a source cannot be read."""
+        block = self._merged(plan)
+        if not isinstance(block, Block):
+            return block
+        try:
+            self.write_merged([block])
+        except SinkRejected:
+            return False  # the sources stay as they are
+        return True
+
+    def _merged(self, plan: Sequence[Source]) -> Block | bool | None:
+        ids = [one.id for one in plan]
+        columns = self._sink.read_columns(ids, ("places", "texts", "fields"), strong=True)
+        if len(columns) < len(ids):
+            return False  # expired, or deleted by whoever merged them first
+        try:
+            parts = [decode_lines(columns[one]) for one in ids]
+            masks = masks_of(columns[ids[0]].places)
+        except BlockDamaged:
+            return None
+        merged = merge_lines(plan, parts, masks, self._bounds)
+        return False if merged is None else merged[0]
+
+
+def _by_run(heads: Heads, without: Collection[str]) -> dict[str, list[Source]]:
+    pieces = [int(heads.pieces[start:end].sum()) for start, end in zip(heads.start[:-1].tolist(), heads.start[1:].tolist(), strict=True)]
+    runs: dict[str, list[Source]] = defaultdict(list)
+    for one, size, written_ms in zip(heads.ids, pieces, heads.written_ms.tolist(), strict=True):
+        if one.run not in without:
+            runs[one.run].append(Source(one, size, written_ms))
+    return runs
+
+
+def _inside(ids: Sequence[BlockId]) -> set[BlockId]:
+    """Return the blocks of one run that are inside another one."""
+    inside: set[BlockId] = set()
+    widest: BlockId | None = None
+    for one in sorted(ids, key=lambda one: (one.first, -one.last)):
+        if widest is not None and one.is_inside(widest):
+            inside.add(one)
+        elif widest is None or one.last > widest.last:
+            widest = one
+    return inside

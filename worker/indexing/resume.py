@@ -1,0 +1,299 @@
+"""Resume: which log entries an earlier run has stored already, so that a restart writes only what is missing.
+
+Theory of operation
+1. Before the first record of an assignment goes on, prepare reads back what is stored at and above it, in windows of offsets as long as
+   the cap, until a window holds nothing. Later records need no look-up. After a kill that is what was in flight; after an offset reset it
+   is the whole partition, window by window, ahead of the lines.
+2. First it waits until this process's own writes to the partition are answered, then it reads at Strong. So what it does not see was
+   not written, but for a write of another worker that arrives late; that one is a copy, which readers resolve.
+3. An entry is skipped only if what a reader gets for it is exactly what this run would write, and the rows of its stored templates are
+   there. Offset and sub alone prove nothing: a log may have been cut and grown again, or settings changed. Else all of the entry is
+   written again, never a part of it: chunks of two cuts make no line.
+4. A run begins above every run that was seen (`Runs.begin`), so that of two copies the new one holds.
+5. While the sink is busy, it is asked again for ever: to go on without an answer would write a second copy of everything.
+
+Not taken: comparing ids (commits lines that were not written after a cut log), one read of the whole partition (no bound), a mark of what
+is stored outside of the index (it may be older or newer than the index, after a restore of either).
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from consumers.arrival import PartitionLedger
+from consumers.ledger import Receipt
+from sinks.block import BlockPlace
+from sinks.heads import Heads
+from sinks.line import Line
+from sinks.reading.reader import BlockReader
+from sinks.row import template_id
+from sinks.sink import BlockFilter, Sink, SinkBusy
+from worker.indexing.runs import Run, Runs
+from worker.indexing.stored_entries import MOST_OFFSETS, StoredEntries, hash_entries
+from worker.runtime.retry import BACK_OFF_S
+
+_SLICE_PIECES = 16_384
+"""About how many lines are in memory at once while a window is read."""
+_MOST_LISTED = 16_384
+"""Blocks that one query for several partitions may list; if there are more, each partition is asked for by itself."""
+_SHORTEST_SHARE = 64
+"""A window is never shorter than this part of the longest: while many partitions are read back at once, their windows are shorter."""
+_QUERIES_AT_ONCE = 16
+"""A query takes 50 to 100 ms at Strong, most of it waiting, and a worker may be given a thousand partitions at once."""
+_ANSWER_WAIT_S = 0.1
+
+
+@dataclass(slots=True)
+class ResumeTally:
+    """Counters that only grow.
+
+    Thread: written by the prepare thread, read by any.
+    """
+
+    skipped_lines: int = 0
+    """Lines that were stored already: not embedded, not written, settled at once."""
+    read_entries: int = 0
+    """Entries that were read back."""
+    windows: int = 0
+    seconds: float = 0.0
+    """Spent reading back, waiting for the sink included."""
+
+
+class _Window(NamedTuple):
+    """Offsets of one partition that must be read back before its records go on."""
+
+    assignment: PartitionLedger
+    place: BlockPlace
+    first_offset: int
+    end_offset: int
+
+
+@dataclass(slots=True)
+class _Assigned:
+    """How far one assignment was read back."""
+
+    run: Run
+    read: list[StoredEntries] = field(default_factory=list)
+    """Windows that records may still ask for."""
+    end_offset: int = -1
+    """Before this offset all is read back."""
+    is_over: bool = False
+    """A window held nothing: no more are read."""
+
+
+class Resume:
+    """An entry that it reports as stored is what readers get, template rows included; no run begins below one that it saw.
+
+    Thread: one, the prepare thread; while several partitions are read back, it waits for threads of its own that query side by side.
+    """
+
+    def __init__(
+        self,
+        *,
+        sink: Sink,
+        reader: BlockReader,
+        runs: Runs,
+        window_records: int,
+        say: Callable[[str], None],
+        pause: Callable[[float], bool],
+        clock: Callable[[], float] = time.monotonic,
+        fail_point: Callable[[str], None] = lambda _point: None,
+    ) -> None:
+        """`window_records` is the cap of the ledger; `pause` waits so many seconds and returns True when the service stops hard."""
+        self._sink = sink
+        self._reader = reader
+        self._runs = runs
+        self._window_records = min(window_records, MOST_OFFSETS)
+        self._say = say
+        self._pause = pause
+        self._clock = clock
+        self._fail_point = fail_point
+        self._assigned: dict[PartitionLedger, _Assigned] = {}
+        self._template_texts: set[str] = set()
+        """Of templates whose rows are there, since the last windows were begun."""
+        self._busy_since_s: float | None = None
+        self.tally = ResumeTally()
+
+    def look_back(self, receipts: Sequence[Receipt]) -> bool:
+        """Read back what is needed before these records go on; begins the runs of new assignments. False: the service stops hard."""
+        self._forget_windows(receipts)
+        attempt = 0
+        while windows := self._due(receipts):
+            started_s = self._clock()
+            try:
+                if not self._read_windows(windows):
+                    return False
+            except SinkBusy as error:
+                self._note_busy(str(error), len(windows))
+                if self._pause(BACK_OFF_S[min(attempt, len(BACK_OFF_S) - 1)]):
+                    return False
+                attempt += 1
+            else:
+                self._note_answer()
+                attempt = 0
+            finally:
+                self.tally.seconds += self._clock() - started_s
+        return True
+
+    def stored_entries(self, receipt: Receipt) -> StoredEntries | None:
+        """Return the window that a record is in; None: nothing is stored of it."""
+        assigned = self._assigned.get(receipt.assignment)
+        if assigned is None or not assigned.read:
+            return None
+        offset = receipt.record.offset
+        return next((read for read in assigned.read if read.first_offset <= offset < read.end_offset), None)
+
+    def _forget_windows(self, receipts: Sequence[Receipt]) -> None:
+        """Forget the windows before these records: records come in the order of their offsets."""
+        for assignment, first_offset in {receipt.assignment: receipt.record.offset for receipt in reversed(receipts)}.items():
+            assigned = self._assigned.get(assignment)
+            if assigned is not None and assigned.read:
+                assigned.read = [read for read in assigned.read if read.end_offset > first_offset]
+
+    def _due(self, receipts: Sequence[Receipt]) -> list[_Window]:
+        """Return the next window of each assignment whose records are not all read back."""
+        due: dict[PartitionLedger, _Window] = {}
+        for receipt in receipts:
+            assignment, record = receipt.assignment, receipt.record
+            assigned = self._assigned.get(assignment)
+            if assigned is not None and (assigned.is_over or record.offset < assigned.end_offset):
+                continue
+            if assignment not in due and assignment.alive:
+                place = BlockPlace(record.topic, record.epoch, record.partition)
+                due[assignment] = _Window(assignment, place, record.offset, record.offset)
+        if not due:
+            return []
+        length = self._window_length(len(due))
+        return [window._replace(end_offset=window.first_offset + length) for window in due.values()]
+
+    def _window_length(self, windows: int) -> int:
+        """Return how long the next windows are: all that are kept hold about as many entries as the longest window has offsets."""
+        for assignment in [one for one in self._assigned if not one.alive]:
+            del self._assigned[assignment]
+        kept = sum(len(read) for assigned in self._assigned.values() for read in assigned.read)
+        return max((self._window_records - kept) // windows, self._window_records // _SHORTEST_SHARE, 1)
+
+    def _read_windows(self, windows: Sequence[_Window]) -> bool:
+        """Read a window of each of several assignments. Raises SinkBusy; those that were read by then count."""
+        for window in windows:
+            while window.assignment not in self._assigned and not self._runs.wait_until_answered(window.place, _ANSWER_WAIT_S):
+                if self._pause(0.0):
+                    return False
+                if not window.assignment.alive:
+                    return True  # `look_back` sees what is still due
+        self._template_texts.clear()
+        with ThreadPoolExecutor(_QUERIES_AT_ONCE, "resume") as pool:
+            mapped = pool.map if len(windows) > 1 else map
+            listed = [found for near in mapped(self._list_blocks, _neighbours(windows)) for found in near]
+            for (window, heads), read in zip(listed, mapped(self._read_entries, *zip(*listed, strict=True)), strict=True):
+                self._fail_point("resume_read")
+                self._note_read(window, heads, read)
+        return True
+
+    def _note_read(self, window: _Window, heads: Heads, read: StoredEntries | None) -> None:
+        """Note what a window holds; None: nothing. Begins the assignment's run, or another one if a later run came in sight."""
+        assigned = self._assigned.get(window.assignment)
+        seen = max((block.run for block in heads.ids), default="")
+        if assigned is None:
+            assigned = self._assigned[window.assignment] = _Assigned(self._runs.begin(window.assignment, window.place, seen))
+        elif seen > assigned.run.id:
+            self._runs.begin(window.assignment, window.place, seen)
+        assigned.end_offset = window.end_offset
+        assigned.is_over = read is None
+        if read is not None:
+            assigned.end_offset = read.end_offset
+            assigned.read.append(read)
+            self.tally.read_entries += len(read)
+        self.tally.windows += 1
+
+    def _list_blocks(self, near: Sequence[_Window]) -> list[tuple[_Window, Heads]]:
+        """Return neighbouring windows, each with the blocks that overlap it: one query, if that lists few enough. Thread: any."""
+        topic, epoch, _ = near[0].place
+        together = BlockFilter((topic,), epoch, None, near[0].first_offset, near[-1].end_offset)
+        if len(near) > 1:
+            found = self._sink.find_blocks(together, limit=_MOST_LISTED, strong=True)
+            if found.is_all:
+                return [(window, _overlapping(found.heads, window)) for window in near]
+        listed: list[tuple[_Window, Heads]] = []
+        for window in near:
+            alone = BlockFilter((topic,), epoch, window.place.partition, window.first_offset, window.end_offset)
+            listed.append((window, self._sink.find_blocks(alone, strong=True).heads))
+        return listed
+
+    def _read_entries(self, window: _Window, heads: Heads) -> StoredEntries | None:
+        """Read back a window slice by slice, or as much of it as has about as many lines as the longest window has offsets.
+
+        None if there are no blocks. Thread: any.
+        """
+        if not heads.size:
+            return None
+        hashes: list[tuple[int, int, int]] = []
+        read_lines = 0
+        end_offset = window.first_offset
+        for next_end in _slice_ends(heads, window):
+            if read_lines >= self._window_records:
+                break
+            lines = self._read_lines(window.place, end_offset, next_end)
+            self._find_templates({line.template_text for line in lines})
+            hashes += hash_entries(lines, self._template_texts)
+            read_lines += len(lines)
+            end_offset = next_end
+        return StoredEntries(window.first_offset, end_offset, hashes)
+
+    def _find_templates(self, texts: set[str]) -> None:
+        """Look for the rows of templates that were not found a moment ago. Thread: any."""
+        ids = {template_id(text): text for text in texts - self._template_texts}
+        if ids:
+            self._template_texts.update(ids[template] for template in self._sink.stored_templates(ids.keys()))
+
+    def _read_lines(self, place: BlockPlace, first_offset: int, end_offset: int) -> Sequence[Line]:
+        """Return what readers get of these offsets; nothing if they miss something, for then they may get something else later."""
+        stored = self._reader.lines_between(place.topic, place.partition, first_offset, end_offset, epoch=place.epoch, strong=True)
+        return stored.lines if stored.complete else ()
+
+    def _note_busy(self, reason: str, partitions: int) -> None:
+        if self._busy_since_s is None:
+            self._busy_since_s = self._clock()
+            self._say(f"the sink does not say what is stored of {partitions} partitions ({reason}); their records wait; trying again")
+
+    def _note_answer(self) -> None:
+        if self._busy_since_s is not None:
+            lasted_s, self._busy_since_s = self._clock() - self._busy_since_s, None
+            self._say(f"the sink says again what is stored, after {lasted_s:.0f} s")
+
+
+def _neighbours(windows: Sequence[_Window]) -> list[list[_Window]]:
+    """Group windows of a topic whose union is at most twice as long as one of them; the windows are of one length."""
+    groups: list[list[_Window]] = []
+    for window in sorted(windows, key=lambda window: (window.place.topic, window.place.epoch, window.first_offset)):
+        first = groups[-1][0] if groups else window
+        is_near = window.place[:2] == first.place[:2] and window.first_offset <= first.end_offset
+        if groups and is_near:
+            groups[-1].append(window)
+        else:
+            groups.append([window])
+    return groups
+
+
+def _overlapping(heads: Heads, window: _Window) -> Heads:
+    """Return the blocks of the window's partition that overlap it."""
+    there = (heads.last_offset >= window.first_offset) & (heads.first_offset < window.end_offset)
+    return heads.select(np.array([i for i in np.flatnonzero(there).tolist() if heads.ids[i].place == window.place], np.int64))
+
+
+def _slice_ends(heads: Heads, window: _Window) -> list[int]:
+    """Return where to cut a window, so that each slice has about `_SLICE_PIECES` lines at most; the last end is the window's."""
+    lines = np.diff(np.concatenate([np.zeros(1, np.int64), np.cumsum(heads.pieces)])[heads.start])
+    order = np.argsort(heads.first_offset, kind="stable")
+    ends: list[int] = []
+    begun, lines_before = window.first_offset, 0
+    for first_offset, count in zip(heads.first_offset[order].tolist(), lines[order].tolist(), strict=True):
+        if lines_before and lines_before + count > _SLICE_PIECES and first_offset > begun:
+            ends.append(first_offset)
+            begun, lines_before = first_offset, 0
+        lines_before += count
+    return [*ends, window.end_offset]

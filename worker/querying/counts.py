@@ -1,0 +1,104 @@
+"""Counts: what `as: counts` asks for, how many lines there are under the filters, by time, template, service, level and topic.
+
+The answer step calls it. The reader counts; here the question is made ready for it: which templates a text means, how wide a bucket is.
+Grouped by template, chunks of long lines count one by one; otherwise lines are counted.
+"""
+
+from typing import Any, NamedTuple
+
+from sinks.reading.counting import CountQuery, CountRow
+from worker.query import GROUPINGS, Grouping, Query
+from worker.querying.ranking import Index, OutOfTime
+from worker.querying.search import PreparedQuery, rank
+
+MOST_TEMPLATES = 64
+"""Of the templates that fit a text, these many are counted."""
+TOP = 20
+"""Groups in an answer, if the query does not say."""
+BUCKETS = 60
+"""Of time, if the query does not say."""
+_SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
+WIDTHS_MS = (
+    *(1, 2, 5, 10, 20, 50, 100, 200, 500),
+    *(_SECOND * number for number in (1, 2, 5, 10, 15, 30)),
+    *(_MINUTE * number for number in (1, 2, 5, 10, 15, 30)),
+    *(_HOUR * number for number in (1, 2, 3, 6, 12)),
+    *(_DAY * number for number in (1, 2, 7, 14, 28)),
+)
+"""Widths of buckets; above them, powers of two times the widest."""
+
+
+class CountListing(NamedTuple):
+    """The answer. Where it is not complete, there are at least as many lines as it says."""
+
+    by: tuple[Grouping, ...]
+    rows: list[CountRow]
+    """By time, if that is asked for, else those with the most lines first."""
+    texts: dict[str, str]
+    """Of the templates in it."""
+    bucket_ms: int | None
+    """Width of a bucket; each begins at a multiple of it since 1970."""
+    complete: bool
+    """False when a bound or the deadline cut it short."""
+
+
+def find_counts(index: Index, sought: PreparedQuery, deadline_passed: OutOfTime) -> CountListing:
+    """Count the lines under the query's filters; with a text, those of the templates that fit it best. Raises SinkBusy."""
+    query = sought.query
+    by = _groups_of(query)
+    templates = tuple(query.filters.template) or None
+    complete = True
+    if query.text is not None:
+        ranking = rank(index, sought, MOST_TEMPLATES, 1, deadline_passed=deadline_passed)
+        templates = tuple(template.template for template in ranking.templates[:MOST_TEMPLATES])
+        complete = ranking.complete or len(ranking.templates) >= MOST_TEMPLATES
+    wanted = CountQuery(query.filters.as_line_filter(), templates=templates)
+    bucket_ms = None
+    if "time" in by:
+        total = index.reader.count(wanted, deadline_passed=deadline_passed)
+        if not total.rows:
+            return CountListing(by, [], {}, None, complete and total.complete)
+        bucket_ms = width_ms(*_window_ms(query, total.rows[0]), query.buckets or BUCKETS)
+    found = index.reader.count(wanted._replace(by=by, bucket_ms=bucket_ms, top=query.top or TOP), deadline_passed=deadline_passed)
+    texts: dict[str, str] = {}
+    if "template" in by and found.rows:
+        texts = index.sink.template_texts({str(row.key[by.index("template")]) for row in found.rows})
+    return CountListing(by, found.rows, texts, bucket_ms, complete and found.complete)
+
+
+def counts_document(listing: CountListing) -> dict[str, Any]:
+    """Return the answer as a reply holds it."""
+    width = {} if listing.bucket_ms is None else {"bucket_ms": listing.bucket_ms}
+    return {"counts": [_shown(listing, row) for row in listing.rows], "by": list(listing.by), **width, "complete": listing.complete}
+
+
+def width_ms(since_ms: int, until_ms: int, buckets: int) -> int:
+    """Return the smallest round width with which at most `buckets` (2 or more) buckets touch `since_ms` ≤ time < `until_ms`.
+
+    A bucket begins at a multiple of its width, so two may be needed however wide they are.
+    """
+    width = next((one for one in WIDTHS_MS if (until_ms - 1) // one - since_ms // one < buckets), WIDTHS_MS[-1])
+    while (until_ms - 1) // width - since_ms // width >= buckets:
+        width *= 2
+    return width
+
+
+def _groups_of(query: Query) -> tuple[Grouping, ...]:
+    """Return what is grouped by, time first."""
+    by = query.by or (["template"] if query.buckets is None else ["time"])
+    return tuple(sorted(by, key=GROUPINGS.index))
+
+
+def _window_ms(query: Query, total: CountRow) -> tuple[int, int]:
+    """Return the window that buckets cut: the filter's; where that is open, as far as there are lines."""
+    filters = query.filters
+    since_ms = total.first_ms if filters.since_ms is None else filters.since_ms
+    until_ms = total.last_ms + 1 if filters.until_ms is None else filters.until_ms
+    return since_ms, until_ms
+
+
+def _shown(listing: CountListing, row: CountRow) -> dict[str, Any]:
+    shown: dict[str, Any] = dict(zip(listing.by, row.key, strict=True))
+    if "template" in shown:
+        shown["text"] = listing.texts.get(shown["template"], "")
+    return shown | {"lines": row.lines, "first": row.first_ms, "last": row.last_ms}

@@ -1,0 +1,135 @@
+"""Ranking by words: lines that have the text's identifiers whole come first, then the templates whose text shares words with it (BM25).
+
+Blocks say which identifiers are in their lines, except those that are in a line's template: so an identifier is looked for in both.
+Where identifiers are all that was asked for, no other line counts.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from sinks.line import Line
+from worker.querying.dense import MOST_TEMPLATES, with_lines
+from worker.querying.ranking import Index, RankedTemplate, Ranking, SearchBounds
+from worker.querying.words import Identifier, Words, with_all
+
+IDENTIFIER_SCORE = 100.0
+"""What each identifier adds to the score of a line: more than any template gets for its words in practice."""
+_FIRST_LINES = 100
+_MOST_LINES = 1_600
+"""Of a very frequent identifier not all lines are looked at."""
+_MOST_BY_WORDS = 512
+"""Templates tried, however few of them have lines under the filters."""
+
+
+class FoundLines(NamedTuple):
+    """Lines that have identifiers of the text."""
+
+    lines: list[Line]
+    """Those with more identifiers first; of those with as many, those with more of the other words, then the newest."""
+    complete: bool
+
+
+def rank_by_words(index: Index, words: Words, bounds: SearchBounds) -> Ranking:
+    """Return the templates that match best, those with identifiers first. Raises SinkBusy."""
+    exact = _templates_with_identifiers(index, words, bounds)
+    if words.is_exact or bounds.is_met_by(exact.templates):
+        return exact
+    tried = {template.template for template in exact.templates}
+    templates, complete = list(exact.templates), exact.complete
+    limit = min(max(MOST_TEMPLATES, bounds.k), _MOST_BY_WORDS)
+    while not bounds.deadline_passed():
+        found = index.templates.matching(words, limit, bounds.deadline_passed)
+        page = with_lines(index, [hit for hit in found.hits if hit.template not in tried and bounds.admits(hit.template)], bounds)
+        templates += page.templates
+        complete = complete and page.complete
+        tried.update(hit.template for hit in found.hits)
+        if bounds.is_met_by(templates) or found.complete:
+            return Ranking(templates, complete)
+        if limit >= _MOST_BY_WORDS:
+            break
+        limit = _MOST_BY_WORDS
+    return Ranking(templates, complete=False)
+
+
+def votes_by_words(index: Index, words: Words, bounds: SearchBounds, *, least_share: float) -> Ranking:
+    """Return templates for a second opinion: those with lines that have an identifier, and those whose text has a share of the words."""
+    exact = _templates_with_identifiers(index, words, bounds._replace(k=1))
+    if words.is_exact or bounds.deadline_passed():
+        return exact._replace(complete=exact.complete and words.is_exact)
+    tried = {template.template for template in exact.templates}
+    hits = [hit for hit in index.templates.matching(words, MOST_TEMPLATES, bounds.deadline_passed).hits if hit.template not in tried]
+    voters = [hit for hit in hits if bounds.admits(hit.template) and words.share_in(hit.text) >= least_share]
+    by_words = with_lines(index, voters, bounds)
+    return Ranking(exact.templates + by_words.templates, exact.complete and by_words.complete)
+
+
+def lines_with_identifiers(index: Index, words: Words, limit: int, bounds: SearchBounds) -> FoundLines:
+    """Return lines that have all identifiers and, if those are fewer than `limit`, lines that have any. Raises SinkBusy."""
+    found: dict[str, Line] = {}
+    holding: dict[str, list[str]] = {}
+    complete = True
+    for identifier in words.identifiers:
+        held = index.templates.holding(identifier, bounds.deadline_passed)
+        holding[identifier.text] = [hit.template for hit in held.hits if bounds.admits(hit.template)]
+        complete = complete and held.complete
+    alone = [(identifier,) for identifier in words.identifiers] if len(words.identifiers) > 1 else []
+    for wanted in (words.identifiers, *alone):
+        if len(found) >= limit or not wanted:
+            break
+        if bounds.deadline_passed():
+            complete = False
+            break
+        templates = {template for identifier in wanted for template in holding[identifier.text]}
+        read = _lines_with(index, wanted, templates, limit, bounds)
+        found |= {line.id: line for line in read.lines}
+        complete = complete and read.complete
+
+    def rank_of(line: Line) -> tuple[float, float, int, str]:
+        share = 0.0 if words.is_exact else words.share_in(line.text)
+        return -words.identifiers_in(line.text), -share, -line.time, line.id
+
+    return FoundLines(sorted(found.values(), key=rank_of)[:limit], complete)
+
+
+def _lines_with(index: Index, wanted: Collection[Identifier], holding: Collection[str], limit: int, bounds: SearchBounds) -> FoundLines:
+    """Return the newest lines that have all of these identifiers; `holding` are the templates whose text has one of them."""
+    reader, is_match, passed = index.reader, with_all(wanted), bounds.deadline_passed
+    if bounds.templates:
+        only_these = reader.lines_with((), is_match, limit, bounds.only, templates=bounds.templates, deadline_passed=passed)
+        return FoundLines(only_these.lines, only_these.complete)
+    keys = {key for identifier in wanted for key in identifier.keys}
+    by_words = reader.lines_with(keys, is_match, limit, bounds.only, deadline_passed=passed)
+    if not holding:
+        return FoundLines(by_words.lines, by_words.complete)
+    by_template = reader.lines_with((), is_match, limit, bounds.only, templates=holding, deadline_passed=passed)
+    return FoundLines([*by_words.lines, *by_template.lines], by_words.complete and by_template.complete)
+
+
+def _templates_with_identifiers(index: Index, words: Words, bounds: SearchBounds) -> Ranking:
+    """Return the templates of lines that have identifiers, in the order of each one's best line."""
+    if not words.identifiers:
+        return Ranking([], complete=True)
+    most = max(_MOST_LINES, bounds.k)
+    limit = min(max(_FIRST_LINES, 4 * bounds.k), most)
+    while True:
+        found = lines_with_identifiers(index, words, limit, bounds)
+        templates = _grouped(words, found.lines)
+        is_cut = bounds.deadline_passed()
+        if bounds.is_met_by(templates) or (len(found.lines) < limit and not is_cut):
+            return Ranking(templates, found.complete)
+        if limit >= most or is_cut:
+            return Ranking(templates, complete=False)
+        limit = most
+
+
+def _grouped(words: Words, lines: Sequence[Line]) -> list[RankedTemplate]:
+    """Group lines by their template; the order is that of each group's best line."""
+    groups: dict[str, list[Line]] = {}
+    for line in lines:
+        groups.setdefault(line.template, []).append(line)
+    return [RankedTemplate(template, score_of(words, group[0]), group) for template, group in groups.items()]
+
+
+def score_of(words: Words, line: Line) -> float:
+    """Return the score of a line that has identifiers."""
+    return IDENTIFIER_SCORE * words.identifiers_in(line.text)

@@ -1,1 +1,0 @@
-"""Search: from a query's vector and words to ranked templates, and the lines that stand for them."""

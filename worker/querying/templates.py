@@ -1,0 +1,102 @@
+"""Listings of templates: what `as: templates` asks for, most frequent first, or the best for a text first.
+
+The answer step calls it, and `vectail templates` where it may read the index itself. Counts, first and last seen and the example come
+from the lines under the filters; a template has none of them itself.
+"""
+
+from typing import Any, NamedTuple
+
+from sinks.line import Line
+from sinks.reading.counting import CountQuery
+from worker.querying.ranking import Index, OutOfTime, RankedTemplate
+from worker.querying.search import PreparedQuery, rank
+
+
+class TemplateCount(NamedTuple):
+    """How often one template occurred."""
+
+    template: str
+    """Its id."""
+    lines: int
+    """Lines, and chunks of long lines."""
+    first_ms: int
+    last_ms: int
+    """Times of its first and of its last line, both counted."""
+
+
+class TemplateSummary(NamedTuple):
+    """A template with what its lines under the filters say."""
+
+    counted: TemplateCount
+    text: str
+    """Masked: what all of its lines have in common."""
+    example: Line | None
+    """Its newest line under the filters; None when it was removed meanwhile."""
+    score: float | None
+    """How well it fits the text that was asked for, as the query's mode has it."""
+
+
+class TemplateListing(NamedTuple):
+    """The answer. Where it is not complete, counts are at least as high as it says."""
+
+    templates: list[TemplateSummary]
+    complete: bool
+    """False when a bound or the deadline cut it short."""
+
+
+def find_templates(index: Index, sought: PreparedQuery, deadline_passed: OutOfTime) -> TemplateListing:
+    """Return the `k` first templates under the query's filters; without a text the most frequent. Raises SinkBusy."""
+    query = sought.query
+    only = query.filters.as_line_filter()
+    if query.text is None:
+        wanted = tuple(query.filters.template) or None
+        counted = index.reader.count(CountQuery(only, templates=wanted, by=("template",), top=query.k), deadline_passed=deadline_passed)
+        counts = [_counted(row.key, row.lines, row.first_ms, row.last_ms) for row in counted.rows]
+        complete, scores = counted.complete, {}
+    else:
+        ranking = rank(index, sought, query.k, 1, deadline_passed=deadline_passed)
+        ranked = ranking.templates[: query.k]
+        wanted = tuple(found.template for found in ranked)
+        counted = index.reader.count(CountQuery(only, templates=wanted, by=("template",)), deadline_passed=deadline_passed)
+        by_template = {count.template: count for count in (_counted(row.key, row.lines, row.first_ms, row.last_ms) for row in counted.rows)}
+        counts = [by_template.get(found.template) or _at_least(found) for found in ranked]
+        complete, scores = counted.complete and ranking.complete, {found.template: found.score for found in ranked}
+    ids = [count.template for count in counts]
+    examples: dict[str, list[Line]] = {}
+    if ids and not deadline_passed():
+        examples = index.reader.newest_lines(ids, 1, only, deadline_passed=deadline_passed).lines
+    texts = index.sink.template_texts(ids) if ids else {}
+    templates = [
+        TemplateSummary(
+            count, texts.get(count.template, ""), next(iter(examples.get(count.template, ())), None), scores.get(count.template)
+        )
+        for count in counts
+    ]
+    return TemplateListing(templates, complete=complete and not deadline_passed())
+
+
+def _counted(key: tuple[int | str, ...], lines: int, first_ms: int, last_ms: int) -> TemplateCount:
+    return TemplateCount(str(key[0]), lines, first_ms, last_ms)
+
+
+def _at_least(found: RankedTemplate) -> TemplateCount:
+    """Return the count of a template that counting did not reach: it has at least the lines that the search has seen."""
+    times = [line.time for line in found.lines]
+    return TemplateCount(found.template, len(found.lines), min(times), max(times))
+
+
+def templates_document(listing: TemplateListing) -> dict[str, Any]:
+    """Return the answer as a reply holds it."""
+    return {"templates": [_shown(template) for template in listing.templates], "complete": listing.complete}
+
+
+def _shown(template: TemplateSummary) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "template": template.counted.template,
+        "text": template.text,
+        "lines": template.counted.lines,
+        "first": template.counted.first_ms,
+        "last": template.counted.last_ms,
+        "example": None if template.example is None else template.example.text,
+    }
+    return shown if template.score is None else shown | {"score": round(template.score, 6)}
