@@ -1,7 +1,7 @@
 """Arrow's part of blocks: columns of strings, and what is packed into one text. The only file of this room that imports pyarrow.
 
 A packed text is base64 of one zstd frame around an uncompressed Arrow IPC stream, so anyone with pyarrow reads it. Threads are off:
-Arrow's pool makes small blocks twice as slow (measured, reviews/blocks-measured.md).
+Arrow's pool makes small blocks twice as slow (measured).
 """
 
 import binascii

@@ -29,11 +29,11 @@ from sinks.milvus.packing import ColumnValues
 from sinks.sink import BlockFilter, ColumnName, FoundBlocks, SinkMismatch, SinkRejected
 
 CALL_BYTES = 8_000_000
-"""About so much goes in one call; larger ones gain nothing and hold up others (measured, reviews/blocks-measured.md)."""
+"""About so much goes in one call; larger ones gain nothing and hold up others (measured)."""
 _READ_AT_ONCE = 250
 _SLOTS_AT_ONCE = 1_000
 _MOST_LINES = 60_000_000
-"""Then Milvus Lite's compaction fails for ever, at about 2 GB in one column (measured, reviews/blocks-measured.md)."""
+"""Then Milvus Lite's compaction fails for ever, at about 2 GB in one column (measured)."""
 _MANY_LINES = 50_000_000
 _TRIES = 3
 """While Milvus Lite writes its memory out, a row is for a moment in neither place; the next query waits for the end of that."""

@@ -2,7 +2,7 @@
 
 Every step of a worker is the real one (`tests.worker.chain`), and so are resume, runs, merging, deleting and reading. The sink keeps
 versions, applies some calls late or never, and lets other workers go on in the middle of a call. Whatever happens, what is committed is
-readable once, whole and of the right content. The model that the design was checked with: `probes/blocks/model.py` of the review.
+readable once, whole and of the right content.
 """
 
 import random

@@ -9,7 +9,7 @@ Theory of operation
 5. A write counts as under way from before its lines leave the builder until it is answered. So once `wait_until_answered` returns for an
    assignment that has ended, nothing of it can still be sent.
 
-Not taken: a run for each process (its numbers would begin again at 0 and overwrite), numbers by offset (see the review of blocks).
+Not taken: a run for each process (its numbers would begin again at 0 and overwrite), numbers by offset (a frozen worker would overwrite).
 """
 
 import threading
