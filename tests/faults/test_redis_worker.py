@@ -120,7 +120,7 @@ def _turned(_key: bytes, frame: bytes) -> bytes:
 
 def _longer(key: bytes, frame: bytes) -> bytes:
     """Return a frame that is whole, of a vector with twice as many components."""
-    dim = len(frame) // 2 - 6
+    dim = len(frame) // 2 - 8
     (longer,) = FrameCodec(2 * dim).encode([key], [np.full(2 * dim, (2 * dim) ** -0.5, np.float32)])
     assert longer is not None
     return longer

@@ -1,7 +1,7 @@
 """Cache frames: any bytes decode to the vector that was put under this key, or to none."""
 
+import hashlib
 import random
-import zlib
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from worker.embedding.model.vectors import Vector
 
 DIM = 24
 KEY = b"vectail:0123456789abcdef:00112233445566778899aabbccddeeff"
-TRUE_FRONT = b"VT\x01\x01" + DIM.to_bytes(4, "little")
+TRUE_FRONT = b"VT\x02\x01" + DIM.to_bytes(4, "little")
 OTHER_KEY = KEY[:-1] + b"e"
 UNIT = FrameCodec(DIM)
 
@@ -36,9 +36,9 @@ def frame_of_dim(dim: int) -> bytes:
 
 
 def sealed(header: bytes, vector: Vector) -> bytes:
-    """Return a frame with a valid checksum over any content, as a broken or newer worker might write."""
+    """Return a frame with a valid hash over any content, as a broken or newer worker might write."""
     front = header + vector.astype("<f2").tobytes()
-    return front + zlib.crc32(KEY + front).to_bytes(4, "little")
+    return front + hashlib.blake2b(KEY + front, digest_size=8).digest()
 
 
 def decoded(value: bytes, key: bytes = KEY) -> Vector | None:
@@ -55,7 +55,7 @@ def test_what_comes_back_is_what_was_put_and_of_length_one(seed: int, dim: int) 
     codec, vector = FrameCodec(dim), unit_vector(seed, dim)
     (frame,) = codec.encode([KEY], [vector])
     assert frame is not None
-    assert len(frame) == codec.frame_bytes == 12 + 2 * dim
+    assert len(frame) == codec.frame_bytes == 16 + 2 * dim
     (back,) = codec.decode([KEY], [frame]).vectors
     assert back is not None
     assert back.dtype == np.float32
@@ -63,17 +63,17 @@ def test_what_comes_back_is_what_was_put_and_of_length_one(seed: int, dim: int) 
     assert abs(float(np.linalg.norm(back.astype(np.float64))) - 1) < 1e-6
 
 
-@given(st.binary(max_size=200) | st.binary(min_size=12 + 2 * DIM, max_size=12 + 2 * DIM))
+@given(st.binary(max_size=200) | st.binary(min_size=16 + 2 * DIM, max_size=16 + 2 * DIM))
 def test_random_bytes_are_no_vector(value: bytes) -> None:
     assert decoded(value) is None
 
 
-@given(st.binary(min_size=2 * DIM + 4, max_size=2 * DIM + 4))
+@given(st.binary(min_size=2 * DIM + 8, max_size=2 * DIM + 8))
 def test_random_bytes_behind_a_true_header_are_no_vector(value: bytes) -> None:
     assert decoded(frame_of(1)[:8] + value) is None
 
 
-@given(st.integers(0, 1000), st.lists(st.integers(0, 8 * (12 + 2 * DIM) - 1), min_size=1, max_size=12, unique=True))
+@given(st.integers(0, 1000), st.lists(st.integers(0, 8 * (16 + 2 * DIM) - 1), min_size=1, max_size=12, unique=True))
 def test_flipped_bits_are_no_vector(seed: int, bits: list[int]) -> None:
     frame = bytearray(frame_of(seed))
     for bit in bits:
@@ -81,7 +81,7 @@ def test_flipped_bits_are_no_vector(seed: int, bits: list[int]) -> None:
     assert decoded(bytes(frame)) is None
 
 
-@given(st.integers(0, 1000), st.integers(0, 11 + 2 * DIM))
+@given(st.integers(0, 1000), st.integers(0, 15 + 2 * DIM))
 def test_a_truncated_frame_is_no_vector(seed: int, length: int) -> None:
     assert decoded(frame_of(seed)[:length]) is None
 
@@ -125,7 +125,7 @@ def test_among_many_each_is_judged_alone(states: list[str]) -> None:
     assert found.corrupt == len([state for state in states if state in ("flipped", "short", "other key")])
 
 
-@pytest.mark.parametrize("front", [b"VU\x01\x01", b"VT\x02\x01", b"VT\x01\x02"])
+@pytest.mark.parametrize("front", [b"VU\x02\x01", b"VT\x01\x01", b"VT\x03\x01", b"VT\x02\x02"])
 def test_a_frame_of_another_magic_version_or_format_is_no_vector(front: bytes) -> None:
     assert decoded(sealed(front + DIM.to_bytes(4, "little"), unit_vector(1))) is None
     assert decoded(sealed(TRUE_FRONT, unit_vector(1))) is not None
@@ -133,7 +133,7 @@ def test_a_frame_of_another_magic_version_or_format_is_no_vector(front: bytes) -
 
 def test_a_frame_of_another_dimension_is_no_vector() -> None:
     assert decoded(frame_of_dim(2 * DIM)) is None
-    assert decoded(sealed(b"VT\x01\x01" + (DIM + 1).to_bytes(4, "little"), unit_vector(1))) is None
+    assert decoded(sealed(b"VT\x02\x01" + (DIM + 1).to_bytes(4, "little"), unit_vector(1))) is None
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
@@ -168,7 +168,17 @@ def test_vectors_of_another_dimension_are_our_fault() -> None:
 def test_frames_are_the_same_on_every_machine() -> None:
     (frame,) = FrameCodec(2).encode([b"key"], [np.array([0.6, 0.8], dtype=np.float32)])
     assert frame is not None
-    assert frame == bytes.fromhex("5654010102000000cd38663a") + zlib.crc32(b"key" + frame[:-4]).to_bytes(4, "little")
+    assert frame == bytes.fromhex("5654020102000000cd38663a") + hashlib.blake2b(b"key" + frame[:-8], digest_size=8).digest()
+
+
+def test_a_frame_of_somebody_who_does_not_know_the_secret_is_no_vector() -> None:
+    signing, other = FrameCodec(DIM, "of any length, even of more than the sixty-four bytes that a key may have"), FrameCodec(DIM, "no")
+    (signed,), (theirs,) = signing.encode([KEY], [unit_vector(1)]), other.encode([KEY], [unit_vector(1)])
+    assert signing.decode([KEY], [signed]).vectors[0] is not None
+    refused: list[tuple[FrameCodec, bytes | None]] = [(signing, frame_of(1)), (signing, theirs), (UNIT, signed), (other, signed)]
+    for codec, frame in refused:
+        found = codec.decode([KEY], [frame])
+        assert (found.vectors, found.corrupt) == ([None], 1)
 
 
 def test_a_thousand_pickles_are_not_opened() -> None:

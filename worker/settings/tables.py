@@ -190,6 +190,9 @@ class RedisTable(Table):
     """Client certificate (PEM), for a server that asks for one."""
     key_file: Path | None = None
     """Key of the client certificate (PEM)."""
+    secret: SecretStr = SecretStr("")
+    """Signs cached vectors: a worker takes only those that were written with the same secret. Empty: whoever may write to Redis is trusted,
+    and can choose which vectors are stored."""
     ttl_s: float = Field(default=30 * 86_400.0, ge=1, le=10 * 365 * 86_400)
     """Seconds after its last write when a vector expires."""
     read_budget_s: float = Field(default=0.05, gt=0, le=5)

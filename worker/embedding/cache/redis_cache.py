@@ -51,7 +51,7 @@ class RedisCache:
         self._address = address_of(table)
         self._budget_s = table.read_budget_s
         self._key_prefix = f"vectail:{space.id}:".encode("ascii")
-        self._codec = FrameCodec(space.dim)
+        self._codec = FrameCodec(space.dim, table.secret.get_secret_value())
         self._say = say
         self._clock = clock
         self._closed = False

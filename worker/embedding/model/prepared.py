@@ -20,6 +20,7 @@ from worker.embedding.model.golden import compute_golden, save_golden
 from worker.embedding.model.hf_folder import write_hf_folder
 from worker.embedding.model.reference_model import ReferenceModel
 from worker.embedding.model.reference_tokenizer import ReferenceTokenizer, read_tokenizer_json
+from worker.embedding.model.released import check_released
 from worker.embedding.model.staging import discard_folder, remove_abandoned, staging_folder
 from worker.embedding.model.stamp import files_of, read_stamp, stamp_of, write_stamp
 from worker.embedding.model.weights import read_weights, sha256_of
@@ -79,6 +80,8 @@ def prepare_model(folder: Path | None, cache: Path, *, pooling: Pooling | None =
     if known is not None:
         return known
     described = read_folder(source, "" if folder else DEFAULT_NAME, pooling=pooling)
+    if folder is None:
+        check_released(source)
     try:
         cache.mkdir(parents=True, exist_ok=True)
         remove_abandoned(cache, now=time.time())

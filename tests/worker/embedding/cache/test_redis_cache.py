@@ -49,7 +49,19 @@ def test_keys_hold_space_and_digest_and_live_as_long_as_the_setting_says(redis_u
     key = f"vectail:{space.id}:{digest_of(1)}"
     assert [one.decode() for one in server.scan_iter(f"vectail:{space.id}:*")] == [key]
     assert 4_000_000 < server.pttl(key) <= 5_000_500
-    assert server.strlen(key) == 12 + 2 * DIM
+    assert server.strlen(key) == 16 + 2 * DIM
+
+
+def test_workers_with_a_secret_take_only_what_was_written_with_it(redis_url: str, space: EmbeddingSpace) -> None:
+    signing = {"secret": "ours"}
+    with Rig(redis_url, space=space, **signing) as ours, Rig(redis_url, space=space) as forger:
+        forger.put(range(3))
+        assert ours.found(range(3)) == set()
+        assert ours.tally.corrupt == 3
+        ours.put(range(2))
+        assert ours.found(range(3)) == {0, 1}
+    with Rig(redis_url, space=space, **signing) as another:
+        assert another.found(range(3)) == {0, 1}
 
 
 def test_another_space_sees_nothing_even_under_its_own_key(redis_url: str, space: EmbeddingSpace) -> None:
@@ -75,7 +87,7 @@ def test_the_array_may_be_written_over_as_soon_as_it_was_handed_over(redis_url: 
 
 
 def test_what_is_beyond_the_queue_is_dropped_and_counted_and_nobody_waits(redis_url: str, space: EmbeddingSpace) -> None:
-    room = 10 * (12 + 2 * DIM + 57)
+    room = 10 * (16 + 2 * DIM + 57)
     with Proxy(port_of(redis_url)) as proxy, Rig(f"redis://127.0.0.1:{proxy.port}", space=space, queue_bytes=room) as rig:
         proxy.hold()
         rig.hand_over(vectors_of([0]))
