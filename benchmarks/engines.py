@@ -28,7 +28,7 @@ from benchmarks.rivals.own_process import LeftOut, OwnProcess, Turn
 from producers.log_feed import synthetic_lines
 from worker.embedding.loaded import LoadedModel, load_model
 from worker.embedding.model.folder import default_folder
-from worker.messages import EncodedChunk
+from worker.messages import EncodedTemplate
 from worker.settings.settings import Settings, load_settings
 from worker.settings.tables import EngineTable
 
@@ -112,7 +112,7 @@ def compare(settings: Settings, lines: list[str], rounds: int, rivals: Mapping[s
     model = load_model(settings)
     number_format = str(getattr(model.engine, "number_format", "float32"))
     try:
-        chunks = encoded_chunks(model, lines)
+        chunks = encoded_templates(model, lines)
         with own_sides(settings, model, chunks) as own, tempfile.TemporaryDirectory(prefix="vectail-engines-") as scratch:
             race = Race(lines, own, rivals)
             try:
@@ -133,15 +133,15 @@ def compare(settings: Settings, lines: list[str], rounds: int, rivals: Mapping[s
     return Compared(about, turns, race.left_out)
 
 
-def encoded_chunks(model: LoadedModel, lines: list[str]) -> list[EncodedChunk]:
+def encoded_templates(model: LoadedModel, lines: list[str]) -> list[EncodedTemplate]:
     """Return the prepare stage's output for lines with new templates only."""
     with contextlib.closing(model.new_tokenizer()) as tokenizer:
         encoded = tokenizer.encode(lines)
-        return [EncodedChunk(f"{row:08d}", f"{row:08d}", line, encoded.text(row)) for row, line in enumerate(lines)]
+        return [EncodedTemplate(f"{row:08d}", f"{row:08d}", line, encoded.text(row)) for row, line in enumerate(lines)]
 
 
 @contextlib.contextmanager
-def own_sides(settings: Settings, model: LoadedModel, chunks: list[EncodedChunk]) -> Iterator[dict[str, Callable[[], Turn]]]:
+def own_sides(settings: Settings, model: LoadedModel, chunks: list[EncodedTemplate]) -> Iterator[dict[str, Callable[[], Turn]]]:
     """Start the stage and prepare the bare loop."""
     stage = EmbedStage(settings, model)
     bare = bare_loop(model.engine, chunks)

@@ -20,7 +20,7 @@ from worker.embedding.handoff import BatchHandoff
 from worker.embedding.loaded import LoadedModel
 from worker.embedding.model.vectors import TokenIds, Vectors
 from worker.indexing.flights import Flights
-from worker.messages import Answerable, EmbeddedChunk, EncodedChunk, EncodedQuery, StoreItem
+from worker.messages import Answerable, EmbeddedTemplate, EncodedQuery, EncodedTemplate, StoreItem
 from worker.runtime.lane import Lane
 from worker.runtime.limits import FaultLimit
 from worker.runtime.stage import Stage
@@ -45,7 +45,7 @@ class EmbedStage:
         """Start both threads."""
         engine = model.engine
         self._crash: Exception | None = None
-        self._in: Lane[EncodedChunk | EncodedQuery] = Lane("embed")
+        self._in: Lane[EncodedTemplate | EncodedQuery] = Lane("embed")
         self._out: Lane[StoreItem] = Lane("store")
         answer: Lane[Answerable] = Lane("answer")
         guarded = GuardedEngine(engine, model.golden, new_engine=model.new_engine, say=lambda _line: None, clock=time.monotonic)
@@ -65,15 +65,15 @@ class EmbedStage:
         for stage in self._stages:
             stage.start()
 
-    def run(self, chunks: Sequence[EncodedChunk]) -> list[EmbeddedChunk]:
+    def run(self, chunks: Sequence[EncodedTemplate]) -> list[EmbeddedTemplate]:
         """Put all chunks at once; return the embedded ones, in the same order. Raises RuntimeError if a stage fails."""
-        found: list[EmbeddedChunk] = []
+        found: list[EmbeddedTemplate] = []
         self._in.put(chunks)
         while len(found) < len(chunks):
             taken = self._out.take(_TAKE)
             if taken is None:
                 raise RuntimeError("a stage has failed") from self._crash
-            found += [entry for entry in taken if isinstance(entry, EmbeddedChunk)]
+            found += [entry for entry in taken if isinstance(entry, EmbeddedTemplate)]
         return found
 
     def close(self) -> None:
@@ -87,13 +87,13 @@ class EmbedStage:
         self._out.abandon()
 
 
-def new_batcher(engine: Engine) -> Batcher[EncodedQuery, EncodedChunk]:
+def new_batcher(engine: Engine) -> Batcher[EncodedQuery, EncodedTemplate]:
     """Return a batcher with the budgets that the service gives it."""
     budget = engine.batch_tokens
     return Batcher(budget_tokens=budget, log_floor_tokens=max(budget // 8, 1))
 
 
-def bare_loop(engine: Engine, chunks: Sequence[EncodedChunk]) -> Callable[[], BareResult]:
+def bare_loop(engine: Engine, chunks: Sequence[EncodedTemplate]) -> Callable[[], BareResult]:
     """Return a function that embeds all chunks with the engine beneath the adapter, in the batches that the stage would form."""
     batcher = new_batcher(engine)
     batcher.add_logs(chunks)

@@ -22,7 +22,7 @@ from worker.embedding.engine.engine import Engine
 from worker.embedding.handoff import BatchHandoff
 from worker.embedding.loaded import LoadedModel
 from worker.embedding.model.vectors import TokenIds, Vectors
-from worker.messages import EncodedChunk, EncodedQuery
+from worker.messages import EncodedQuery, EncodedTemplate
 from worker.runtime.lane import Lane
 from worker.runtime.stage import Stage
 from worker.service import Service
@@ -44,18 +44,18 @@ class BatchTime(NamedTuple):
     log_tokens: int
 
 
-class FifoLane(Lane[EncodedChunk | EncodedQuery]):
+class FifoLane(Lane[EncodedTemplate | EncodedQuery]):
     """Nothing is urgent.
 
     Thread: any.
     """
 
-    def put(self, entries: Sequence[EncodedChunk | EncodedQuery], *, urgent: bool = False) -> None:  # noqa: ARG002 - that is the difference
+    def put(self, entries: Sequence[EncodedTemplate | EncodedQuery], *, urgent: bool = False) -> None:  # noqa: ARG002 - that is the difference
         """Add a list at the end."""
         super().put(entries)
 
 
-class FifoBatcher(Batcher[EncodedQuery, EncodedChunk]):
+class FifoBatcher(Batcher[EncodedQuery, EncodedTemplate]):
     """A query waits behind the log texts that arrived before it; no batch makes room for queries.
 
     Thread: one, the embed stage's.
@@ -65,13 +65,13 @@ class FifoBatcher(Batcher[EncodedQuery, EncodedChunk]):
         """Queue queries as if they were log texts."""
         self.add_logs(queries)  # type: ignore[arg-type]  # told apart again in next_batch
 
-    def next_batch(self) -> Batch[EncodedQuery, EncodedChunk]:
+    def next_batch(self) -> Batch[EncodedQuery, EncodedTemplate]:
         """Return the next batch in order of arrival."""
-        mixed: list[EncodedQuery | EncodedChunk] = [*super().next_batch().logs]
+        mixed: list[EncodedQuery | EncodedTemplate] = [*super().next_batch().logs]
         queries = [entry for entry in mixed if isinstance(entry, EncodedQuery)]
-        return Batch(queries, [entry for entry in mixed if isinstance(entry, EncodedChunk)])
+        return Batch(queries, [entry for entry in mixed if isinstance(entry, EncodedTemplate)])
 
-    def put_back(self, batch: Batch[EncodedQuery, EncodedChunk]) -> None:
+    def put_back(self, batch: Batch[EncodedQuery, EncodedTemplate]) -> None:
         """Undo the last `next_batch`."""
         super().put_back(Batch([], [*batch.queries, *batch.logs]))  # type: ignore[list-item]  # as in add_queries
 

@@ -22,6 +22,7 @@ import numpy as np
 from benchmarks.labelled_logs import Label, LabelledLine, Misfit, Question, read_logs, read_questions
 from benchmarks.retrieval_report import Read, figures_of, show_table
 from benchmarks.retrieval_scores import Indices, neighbour_shares, recall
+from consumers.columns import string_column
 from consumers.text.chunk import Chunker
 from consumers.text.mask import Masker, MaskMode
 from sinks.line import PIECE_BYTES
@@ -71,7 +72,7 @@ class Reader:
         self._document_prefix, self._query_prefix = model.prepared.document_prefix, model.prepared.query_prefix
         self._masker = Masker(mode)
         self._chunker = Chunker(
-            mask=self._masker.mask,
+            mask=self._masker.mask_column,
             count_tokens=lambda texts: tokenizer.count([self._document_prefix + text for text in texts]).tolist(),
             max_tokens=model.prepared.max_tokens,
             overhead_tokens=int(tokenizer.count([self._document_prefix])[0]),
@@ -81,12 +82,14 @@ class Reader:
 
     def read(self, lines: Sequence[str], choice: Choice, questions: Sequence[str]) -> Read:
         """Chunk and mask all lines; embed the chosen ones and the questions."""
-        numbers: dict[str, int] = {}
-        texts = [[numbers.setdefault(piece.masked, len(numbers)) for piece in pieces] for pieces in self._chunker.split(lines)]
-        tokens = self._tokenizer.count([self._document_prefix + text for text in numbers])
+        cut = self._chunker.split(string_column(lines))
+        texts: list[list[int]] = [[] for _ in lines]
+        for line, number in zip(cut.row.tolist(), cut.template.codes.tolist(), strict=True):
+            texts[line].append(number)
+        distinct = cut.template.values
+        tokens = self._tokenizer.count([self._document_prefix + text for text in distinct])
         chosen = sorted({text for line in {*choice.neighbours, *choice.answers} for text in texts[line]})
-        distinct = list(numbers)
-        vectors = np.zeros((len(numbers), self._engine.dim), dtype=np.float32)
+        vectors = np.zeros((len(distinct), self._engine.dim), dtype=np.float32)
         vectors[chosen] = self._embed([self._document_prefix + distinct[text] for text in chosen])
         asked = self._embed([self._query_prefix + text for text in self._masker.mask(questions)])
         return Read(texts, tokens, vectors, asked)

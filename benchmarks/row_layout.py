@@ -1,7 +1,7 @@
 """The layouts that blocks replaced, for `benchmarks.sink` to compare with: one row in Milvus for every line.
 
-`rows` is what vectail's first layout was: the columns of a line beside the id of its template, written in bounded batches through our own
-client. `flat` is the same with the template's vector in every line.
+One holds the columns of a line beside the id of its template, and a constant vector, because Milvus loads no collection without any;
+the other has the template's vector in every line instead.
 """
 
 from collections.abc import Sequence
@@ -66,7 +66,7 @@ def lines_layout(collection: str, dim: int = 0) -> Layout:
 
 
 def upsert_rows(client: Client, layout: Layout, rows: Sequence[LineRow], vectors: NDArray[np.float32] | None = None) -> None:
-    """Store rows as the first layout did: each id once, values checked, in batches of columns; the constant vector if none.
+    """Store rows in batches of columns, each id once, values checked; with the constant vector if none are given.
 
     Ends the benchmark if a row is not taken.
     """

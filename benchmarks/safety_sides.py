@@ -13,7 +13,7 @@ import numpy as np
 
 from consumers.kafka.settings import KafkaSourceSettings
 from consumers.kafka.source import KafkaSource
-from consumers.record import Partition, Record
+from consumers.record import Partition, Records
 from consumers.source import Rebalance
 from sinks.heads import join_heads
 from sinks.milvus.sink import MilvusSink
@@ -84,14 +84,16 @@ class Watched:
     def __init__(self, settings: KafkaSourceSettings, *, commits: bool) -> None:
         self._source = KafkaSource(settings, say=lambda _line: None)
         self._commits = commits
+        self.subscribed = Moment.now()
         self.began: Moment | None = None
         self.accepted: dict[Partition, int] = {}
         """Next offsets that the worker has committed."""
         self.commit_s = 0.0
-        """Return how long the latest commit took."""
+        """How long the latest commit took."""
 
     def subscribe(self, rebalance: Rebalance) -> None:
         """Join the group."""
+        self.subscribed = Moment.now()
         self._rebalance = rebalance
         self._source.subscribe(self)
 
@@ -113,7 +115,7 @@ class Watched:
             self.accepted.update(accepted)
             self._rebalance.on_committed(accepted, refused)
 
-    def fetch(self, max_records: int, timeout_s: float) -> list[Record]:
+    def fetch(self, max_records: int, timeout_s: float) -> list[Records]:
         """Poll."""
         records = self._source.fetch(max_records, timeout_s)
         if self.began is None and records:

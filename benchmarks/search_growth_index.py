@@ -1,10 +1,8 @@
 """An index of many lines in a local folder, filled without a broker and without a model, for `benchmarks.search_growth`.
 
-The lines are copies of a few ten thousand: in every copy each run of four or more digits is another one, the same run the same one. So
-templates stay the same, and identifiers and what a block compresses to do not. Vectors are random, those of one service near each other.
+The lines are copies of a few ten thousand (`benchmarks.copies`). Vectors are random, those of one service near each other.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.copies import copies
 from consumers.text.mask import MASKS_VERSION, Masker
 from sinks.arrow import string_column
 from sinks.block import Block, BlockId, BlockPlace, Coded, Lines, new_run
@@ -35,8 +34,6 @@ LEVELS = ("INFO", "INFO", "INFO", "WARN", "ERROR", "")
 _BLOCKS_AT_ONCE = 64
 _TEMPLATES_AT_ONCE = 2_000
 _SAMPLES_A_COPY = 20
-_DIGITS = re.compile(r"\d{4,}")
-_BETWEEN = "\0"
 _SEED = 7
 
 
@@ -160,22 +157,8 @@ def _hash_of(text: str) -> int:
 def _pieces(texts: Sequence[str], lines: int) -> Iterator[tuple[int, list[str]]]:
     """Yield pieces that make a block for each partition, each with the number of its first line."""
     piece, waiting, first = PARTITIONS * BlockBounds().lines, list[str](), 0
-    for copy in range(-(-lines // len(texts))):
-        waiting += _copied(texts, copy)[: lines - first - len(waiting)]
+    for copied in copies(texts, lines):
+        waiting += copied
         while len(waiting) >= piece or (waiting and first + len(waiting) == lines):
             yield first, waiting[:piece]
             first, waiting = first + len(waiting[:piece]), waiting[piece:]
-
-
-def _copied(texts: Sequence[str], copy: int) -> list[str]:
-    """Return the texts with other digits; copy 0 is the texts themselves."""
-    random, others = Random(copy), dict[str, str]()
-
-    def other(found: re.Match[str]) -> str:
-        digits = found[0]
-        if digits not in others:
-            others[digits] = str(random.randrange(10 ** (len(digits) - 1), 10 ** len(digits)))
-        return others[digits]
-
-    joined = _BETWEEN.join(text.replace(_BETWEEN, "") for text in texts)
-    return (_DIGITS.sub(other, joined) if copy else joined).split(_BETWEEN)

@@ -1,10 +1,12 @@
-"""Storing lines: the worker's blocks against a row for each line, lists of dicts, and the vector in every line.
+"""Storing lines: the worker's blocks against a row for each line, written in three ways.
 
     python -m benchmarks.sink [--quick] [--json] [--server URI | --lite]
 
 Caveats first. Milvus runs on the same machine and shares its processors with the client: Milvus Lite in this very process, then a server,
 which is the one of PyPI's wheel (2.3.5) unless `--server` names another. Time runs from columns (blocks) or rows (the others) to Milvus's
-acknowledgement, in one thread; blocks are built and encoded in it. All sides get lines of the same stream, made up by
+acknowledgement, in one thread; blocks are built and encoded in it. `rows` is what pymilvus documents, upserts of lists of dicts;
+`ready_made` are the same rows in requests that our own client makes ready, `flat` those with a vector in every row. Making dicts and rows
+of lines is not timed, making requests of them is. All sides get lines of the same stream, made up by
 `producers.log_feed` with other digits in every copy; blocks get 20 times as many of them, because they take so little. The sides take turns
 within a round, and a ratio of lines a second is taken within a round. Figures are medians over the rounds; beside them the worst
 round, and all rounds together: a local folder writes rows from memory to disk every few ten thousand rows, which few rounds meet.
@@ -26,9 +28,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.own_milvus import own_milvus
+from benchmarks.own_servers import own_milvus
 from benchmarks.row_layout import row_of
-from benchmarks.sink_sides import Batch, Blocks, Dicts, Flat, Place, Rows, Side
+from benchmarks.sink_sides import Batch, Blocks, Flat, Place, ReadyMade, Rows, Side
 from consumers.text.mask import Masker
 from producers.log_feed import synthetic_lines
 from producers.log_vocabulary import LOG_TEMPLATES
@@ -50,7 +52,7 @@ _SEED = 7
 _START_MS = 1_700_000_000_000
 _GAP_MS = 8
 
-RATIOS = {"vs_rows": "rows", "vs_list_of_dict": "list_of_dict", "vs_flat": "flat"}
+RATIOS = {"vs_rows": "rows", "vs_ready_made": "ready_made", "vs_flat": "flat"}
 """Key of a ratio → the side that blocks are compared with."""
 Rates = dict[str, list[float]]
 """Lines a second by side, one for each round."""
@@ -133,7 +135,7 @@ def server_sides(uri: str, dim: int = DIM) -> Iterator[list[Side]]:
 
 def _open(stack: ExitStack, blocks: Place, others: Place) -> list[Side]:
     sides: list[Side] = []
-    makers: tuple[tuple[Callable[[Place], Side], Place], ...] = ((Blocks, blocks), (Rows, others), (Dicts, others), (Flat, others))
+    makers: tuple[tuple[Callable[[Place], Side], Place], ...] = ((Blocks, blocks), (Rows, others), (ReadyMade, others), (Flat, others))
     for make, place in makers:
         sides.append(make(place))
         stack.callback(sides[-1].close)
@@ -171,7 +173,7 @@ def _overall(rates: Rates | None, other: str) -> float | None:
 
 def show_table(figures: dict[str, Any], show: Callable[[str], None]) -> None:
     """Show the figures as a person reads them."""
-    words = {"blocks": "blocks", "rows": "a row a line", "list_of_dict": "list[dict] batches", "flat": "vector in every line"}
+    words = {"blocks": "blocks", "rows": "rows, list[dict]", "ready_made": "rows, ready-made", "flat": "vector in every line"}
     keys = {side: key for key, side in RATIOS.items()}
     for backend, rates in figures["lines_per_s"].items():
         if rates is None:

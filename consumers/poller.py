@@ -1,21 +1,27 @@
 """The poll loop: takes records in while the ledger has room, commits what is settled, never stops polling.
 
-One poller a consumer group, on a thread of its own; *no other thread calls its source*. At the cap it pauses its partitions
-and keeps polling; a drain stops intake but not polling, until `finish` lets it commit for the last time and leave the group.
+One poller a consumer group, on a thread of its own; *no other thread calls its source*. At the cap it *holds* what it has fetched, and
+polls for one record at a time while the ledger still makes room; when that stops for a while, or too many records are held, it pauses its
+partitions and keeps polling. A pause is dear, for the client throws away what it has prefetched; at full speed the cap is reached all the
+time. A drain stops intake but not polling, until `finish` lets it commit for the last time and leave the group.
 """
 
 import threading
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from consumers.ledger import Ledger, Receipt
-from consumers.record import Partition, Record
+from consumers.assignment import Receipt
+from consumers.held import HeldRecords
+from consumers.ledger import Ledger
+from consumers.record import Partition, Records
 from consumers.source import Source, SourceExpired
 
 COMMIT_INTERVAL_S = 1.0
 _IDLE_S = 0.1
+_HELD_S = 0.01
+"""Between two polls while records are held."""
 _COMMIT_RESERVE_S = 5.0
 _MOST_GRACE_S = 30.0
 JOINED_S = 30.0
@@ -26,9 +32,17 @@ JOINED_S = 30.0
 class PollerSettings:
     """How one poll loop takes records in."""
 
-    max_fetch_records: int = 500
+    max_fetch_records: int = 8_000
+    """Asked of the source by one poll, less what is held."""
     max_poll_interval_s: float = 300.0
     commit_interval_s: float = COMMIT_INTERVAL_S
+    patience_s: float = 1.0
+    """After so long without room for any record, the partitions are paused."""
+
+    @property
+    def most_held_records(self) -> int:
+        """With more than these held, the partitions are paused: those of one poll, and some that came one by one."""
+        return self.max_fetch_records + self.max_fetch_records // 16
 
     @property
     def grace_s(self) -> float:
@@ -53,14 +67,16 @@ class Poller:
         say: Callable[[str], None],
         fail_point: Callable[[str], None] = lambda _point: None,
     ) -> None:
-        """`deliver` takes what one poll admitted; `fail_point` is a no-op outside fault tests."""
+        """`deliver` takes what one poll admitted, at most once a turn; `fail_point` is a no-op outside fault tests."""
         self._source = source
         self._ledger = ledger
         self._deliver = deliver
         self._settings = settings
         self._say = say
         self._fail_point = fail_point
-        self._held: deque[Record] = deque()
+        self._held = HeldRecords()
+        self._admitted_s = 0.0
+        """When nothing was held, or something was admitted."""
         self._paused = False
         self._intake_stopped = threading.Event()
         self._finished = threading.Event()
@@ -123,7 +139,7 @@ class Poller:
     def on_revoke(self, partitions: Sequence[Partition]) -> None:
         """Give open records a short grace, commit what is settled, let go (Rebalance)."""
         self.events["revoke"] += 1
-        self._drop_held(partitions)
+        self._held.drop(partitions)
         self._fail_point("revoke")
         self._ledger.wait_until_settled(partitions, self._settings.grace_s)
         self._commit(is_last=True)
@@ -132,7 +148,7 @@ class Poller:
     def on_lost(self, partitions: Sequence[Partition]) -> None:
         """Let go without a commit (Rebalance)."""
         self.events["lost"] += 1
-        self._drop_held(partitions)
+        self._held.drop(partitions)
         self._let_go(partitions)
 
     def on_committed(self, accepted: Mapping[Partition, int], refused: Mapping[Partition, tuple[int, str]]) -> None:
@@ -161,15 +177,14 @@ class Poller:
 
     def _turn(self) -> None:
         self._match_pause()
-        room = self._settings.max_fetch_records - len(self._held)
-        fetched = self._source.fetch(max(room, 1), _IDLE_S if not self._held else _IDLE_S / 10)
-        self._held += fetched  # not in one statement: a revocation inside `fetch` replaces `_held`
+        self._held.add(self._fetch())
         self.last_poll_s = time.monotonic()
         if self._intake_stopped.is_set():
             self._held.clear()
             self.intake_ended.set()
-        admitted = self._admit()
+        admitted = self._held.admit(self._ledger)
         if admitted:
+            self._admitted_s = self.last_poll_s
             self._fail_point("polled")
             self._deliver(admitted)
         if self.last_poll_s >= self._next_commit_s:
@@ -178,30 +193,33 @@ class Poller:
             self._commit()
             self.end_offsets = self._source.end_offsets()
 
+    def _fetch(self) -> list[Records]:
+        room = max(self._settings.max_fetch_records - self._held.size, 1)
+        if not self._held.size:
+            return self._source.fetch(room, _IDLE_S)
+        if self._paused:
+            return self._source.fetch(room, _HELD_S)
+        self._ledger.wait_for_room(self._held.first_bytes, _HELD_S)
+        return self._source.fetch(1, 0.0)
+
     def _match_pause(self) -> None:
-        if self._held or self._intake_stopped.is_set():
+        now_s = time.monotonic()
+        if not self._held.size:
+            self._admitted_s = now_s
+        is_stuck = self._held.size > 0 and now_s - self._admitted_s >= self._settings.patience_s
+        if is_stuck or self._held.size > self._settings.most_held_records or self._intake_stopped.is_set():
             self._paused = True
-        elif self._paused and self._ledger.has_room():
+        elif self._paused and not self._held.size and self._ledger.has_room():
             self._paused = False
             self._source.resume()
         if self._paused:
             self._source.pause()
 
-    def _admit(self) -> list[Receipt]:
-        admitted: list[Receipt] = []
-        while self._held:
-            receipt = self._ledger.admit(self._held[0])
-            if receipt is None:
-                break
-            self._held.popleft()
-            admitted.append(receipt)
-        return admitted
-
     def _note_ends(self) -> None:
         """Tell the ledger of partitions that were read to their end; not once records are thrown away, which were read but not admitted."""
         if self._intake_stopped.is_set():
             return
-        held = {(record.topic, record.partition) for record in self._held}
+        held = self._held.partitions
         for partition, end_offset in self._source.reached().items():
             if partition not in held:
                 self._ledger.reach(partition, end_offset)
@@ -236,7 +254,3 @@ class Poller:
         for partition in partitions:
             self._under_way.pop(partition, None)
         self._ledger.revoke(partitions)
-
-    def _drop_held(self, partitions: Iterable[Partition]) -> None:
-        gone = set(partitions)
-        self._held = deque(record for record in self._held if (record.topic, record.partition) not in gone)

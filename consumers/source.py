@@ -6,7 +6,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from consumers.record import Partition, Record
+from consumers.record import Partition, Records
 
 
 class SourceExpired(Exception):
@@ -47,8 +47,10 @@ class Source(Protocol):
     def subscribe(self, rebalance: Rebalance) -> None:
         """Join the group."""
 
-    def fetch(self, max_records: int, timeout_s: float) -> list[Record]:
-        """Poll: call `rebalance` as needed and return records of partitions assigned now.
+    def fetch(self, max_records: int, timeout_s: float) -> list[Records]:
+        """Poll: call `rebalance` as needed and return records of partitions assigned now, at most `max_records` in all.
+
+        Each element is of one partition and epoch and not empty; those of one partition are in the order of their offsets.
 
         Raises SourceFatal, SourceExpired, SourceAway, KafkaRefused.
         """

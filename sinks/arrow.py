@@ -6,7 +6,7 @@ Arrow's pool makes small blocks twice as slow (measured).
 
 import binascii
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -102,28 +102,50 @@ def text_bytes(column: Column) -> NDArray[np.int32]:
     return np.diff(utf8_of(column)[1])
 
 
-def join_texts(column: Column) -> dict[str, PackedColumn]:
-    """Return n ≥ 1 texts as one row to be packed: `text`, all of them with a line feed between each two, a null as an empty one.
+class JoinedTexts(NamedTuple):
+    """n texts, nulls as empty ones, with a line feed between each two.
+
+    Thread: any.
+    """
+
+    data: NDArray[np.uint8]
+    """All of them."""
+    ends: NDArray[np.int32]
+    """int32[n + 1], without the line feeds: where each text begins and the last one ends."""
+
+
+def all_bytes(column: Column) -> int:
+    """Return how many UTF-8 bytes all texts have."""
+    if column.null_count == len(column):
+        return 0
+    ends = utf8_of(column)[1]
+    return int(ends[-1])
+
+
+def join_texts(column: Column) -> JoinedTexts:
+    """Copy n texts into one."""
+    filled = column.fill_null("") if column.null_count else column
+    one = pc.binary_join(pa.ListArray.from_arrays(pa.array([0, len(column)], pa.int32()), filled), "\n")
+    return JoinedTexts(utf8_of(one)[0], utf8_of(column)[1])
+
+
+def packed_texts(joined: JoinedTexts) -> dict[str, PackedColumn]:
+    """Return n ≥ 1 texts as one row to be packed: `text`.
 
     If a text holds a line feed itself, the row has `bytes` too, a list of how many UTF-8 bytes each text has.
     """
-    row = pa.array([0, len(column)], pa.int32())
-    text = _joined(column)
-    data, ends = utf8_of(column)
-    if not (data == _LINE_FEED).any():
+    size = len(joined.ends) - 1
+    row = pa.py_buffer(np.array([0, len(joined.data)], np.int32))
+    text = pa.StringArray.from_buffers(1, row, pa.py_buffer(joined.data))
+    if np.count_nonzero(joined.data == _LINE_FEED) == size - 1:
         return {"text": text}
-    return {"text": text, "bytes": pa.ListArray.from_arrays(row, pa.array(np.diff(ends)))}
-
-
-def joined_bytes(column: Column) -> bytes:
-    """Return n texts as UTF-8 with a line feed between each two."""
-    return utf8_of(_joined(column))[0].tobytes()
+    return {"text": text, "bytes": pa.ListArray.from_arrays(pa.array([0, size], pa.int32()), pa.array(np.diff(joined.ends)))}
 
 
 def cut_texts(columns: Mapping[str, PackedColumn]) -> Column:
-    """Undo `join_texts`. Raises ValueError."""
+    """Undo `packed_texts`. Raises ValueError."""
     data, _ = utf8_of(columns["text"])
-    lengths: NDArray[np.int32] | None = columns.get("bytes")  # type: ignore[assignment]  # as `join_texts` made it
+    lengths: NDArray[np.int32] | None = columns.get("bytes")  # type: ignore[assignment]  # as `packed_texts` made it
     if lengths is None:
         breaks = np.flatnonzero(data == _LINE_FEED)
     else:
@@ -173,16 +195,21 @@ def unpack(text: str) -> tuple[dict[str, PackedColumn], dict[str, str]]:
         raise ValueError(f"cannot be unpacked: {error}") from error
 
 
-def _joined(column: Column) -> Column:
-    filled = column.fill_null("") if column.null_count else column
-    return pc.binary_join(pa.ListArray.from_arrays(pa.array([0, len(filled)], pa.int32()), filled), "\n")
-
-
 def _array(column: PackedColumn) -> Column:
     if isinstance(column, Coded):
         codes = column.codes.astype(np.min_scalar_type(max(len(column.values) - 1, 0)))
-        return pa.DictionaryArray.from_arrays(pa.array(codes), string_column(column.values))
+        return pa.DictionaryArray.from_arrays(pa.array(codes), _distinct_column(column.values))
     return pa.array(column) if isinstance(column, np.ndarray) else column
+
+
+def _distinct_column(values: Sequence[str]) -> Column:
+    """Copy texts without lone surrogates; five times as fast as `pa.array` if all are ASCII."""
+    joined = "".join(values)
+    if not joined.isascii():
+        return string_column(values)
+    ends = np.zeros(len(values) + 1, np.int32)
+    np.cumsum(np.fromiter(map(len, values), np.int32, len(values)), out=ends[1:])
+    return pa.StringArray.from_buffers(len(values), pa.py_buffer(ends), pa.py_buffer(joined.encode()))
 
 
 def _column(array: Column) -> PackedColumn:

@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sinks.arrow import text_bytes
+from sinks.arrow import all_bytes, join_texts, text_bytes
 from sinks.block import ANY_WORD, Block, BlockId, BlockPlace, Lines
 from sinks.codec import encode_fields, encode_head, encode_places, encode_texts
 from sinks.contents import head_of, with_valid_names, words_of
-from sinks.lines import join_lines, sorted_rows, take_lines
+from sinks.lines import join_lines, lines_between, sorted_rows, take_lines
 
 NO_ID = BlockId(BlockPlace("", "", 0), "", 0, 0)
 """Of a block that has no number yet."""
@@ -75,15 +75,11 @@ def build(lines: Lines, *, masks: str, written_ms: int, bounds: BlockBounds = DE
     """
     rows = sorted_rows(lines)
     ordered = with_valid_names(lines if (np.diff(rows) == 1).all() else take_lines(lines, rows))
-    word_rows, words = words_of(ordered)
     built: list[Built] = []
     todo = list(_stretches(text_bytes(ordered.text) + text_bytes(ordered.fields), bounds))[::-1]
     while todo:
         start, end = todo.pop()
-        is_all = end - start == ordered.size
-        own = words if is_all else words[(word_rows >= start) & (word_rows < end)]
-        part = ordered if is_all else take_lines(ordered, np.arange(start, end))
-        block = _block_within(part, np.unique(own), masks, written_ms, bounds)
+        block = _block_within(lines_between(ordered, start, end), masks, written_ms, bounds)
         if block is not None:
             built.append(Built(rows[start:end], block))
         else:
@@ -122,16 +118,22 @@ class Builder:
 
     def add(self, lines: Lines, tags: NDArray[np.int64], now_s: float) -> None:
         """Take lines, each with a number that comes back with it."""
-        left = np.arange(lines.size)
+        if not lines.size:
+            return
         # Those that hold lines already are asked first.
         narrow = sorted(self._waiting[:-1], key=lambda one: not one.parts)
+        first_ms, last_ms = int(lines.time.min()), int(lines.time.max())
+        if narrow[0].takes_all(first_ms, last_ms):
+            narrow[0].add(Group(lines, tags, now_s), first_ms, last_ms)
+            return
+        left = np.arange(lines.size)
         for one in narrow:
             if not len(left):
                 return
             fits = one.takes(lines.time[left])
-            one.add(lines, tags, left[fits], now_s)
+            one.add_rows(lines, tags, left[fits], now_s)
             left = left[~fits]
-        self._waiting[-1].add(lines, tags, left, now_s)
+        self._waiting[-1].add_rows(lines, tags, left, now_s)
 
     def take(self, now_s: float, *, flush_s: float, everything: bool = False) -> list[Group]:
         """Return the groups that are full, and those with a line that has waited for `flush_s`; or `everything`."""
@@ -153,6 +155,12 @@ class _Waiting:
         self._low_ms = 0
         self._high_ms = 0
 
+    def takes_all(self, first_ms: int, last_ms: int) -> bool:
+        """Say whether `takes` says yes to all times of which these are the first and the last."""
+        if not self.parts:
+            return last_ms - first_ms <= HOUR_MS
+        return max(self._high_ms, last_ms) - min(self._low_ms, first_ms) <= HOUR_MS
+
     def takes(self, times: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which of these times are, together, within an hour of what is here; an empty one goes by the first."""
         low = self._low_ms if self.parts else int(times[0])
@@ -162,17 +170,19 @@ class _Waiting:
             high = max(high, int(times[fits].max()))
         return fits | (times < low) & (times >= high - HOUR_MS)
 
-    def add(self, lines: Lines, tags: NDArray[np.int64], rows: NDArray[np.int64], now_s: float) -> None:
-        """Take some of the given lines."""
-        if not len(rows):
-            return
-        part = Group(lines, tags, now_s) if len(rows) == lines.size else Group(take_lines(lines, rows), tags[rows], now_s)
-        first, last = int(part.lines.time.min()), int(part.lines.time.max())
-        self._low_ms = min(self._low_ms, first) if self.parts else first
-        self._high_ms = max(self._high_ms, last) if self.parts else last
+    def add_rows(self, lines: Lines, tags: NDArray[np.int64], rows: NDArray[np.int64], now_s: float) -> None:
+        """Take a copy of some of the given lines."""
+        if len(rows):
+            part = Group(take_lines(lines, rows), tags[rows], now_s)
+            self.add(part, int(part.lines.time.min()), int(part.lines.time.max()))
+
+    def add(self, part: Group, first_ms: int, last_ms: int) -> None:
+        """Take lines with these earliest and latest times."""
+        self._low_ms = min(self._low_ms, first_ms) if self.parts else first_ms
+        self._high_ms = max(self._high_ms, last_ms) if self.parts else last_ms
         self.parts.append(part)
-        self.size += len(rows)
-        self.bytes += _raw_bytes(part.lines)
+        self.size += part.lines.size
+        self.bytes += all_bytes(part.lines.text) + all_bytes(part.lines.fields)
 
     def take(self, bounds: BlockBounds, *, is_due: bool) -> list[Group]:
         """Return the groups that are full, and the rest as well if it is due."""
@@ -184,15 +194,12 @@ class _Waiting:
         since_s = np.repeat([part.since_s for part in parts], [part.lines.size for part in parts])
         groups: list[Group] = []
         for start, end in _stretches(text_bytes(lines.text) + text_bytes(lines.fields), bounds):
-            rows = np.arange(start, end)
             if is_due or end < lines.size or end - start == bounds.lines:
-                groups.append(
-                    Group(lines if end - start == lines.size else take_lines(lines, rows), tags[start:end], float(since_s[start]))
-                )
+                groups.append(Group(lines_between(lines, start, end), tags[start:end], float(since_s[start])))
                 continue
             # A copy, so that a few lines that wait do not hold the memory of all.
             for since in np.unique(since_s[start:end]):
-                self.add(lines, tags, rows[since_s[start:end] == since], float(since))
+                self.add_rows(lines, tags, np.arange(start, end)[since_s[start:end] == since], float(since))
         return groups
 
 
@@ -208,9 +215,11 @@ def _stretches(sizes: NDArray[np.int32], bounds: BlockBounds) -> Iterator[tuple[
         start = end
 
 
-def _block_within(lines: Lines, words: NDArray[np.int32], masks: str, written_ms: int, bounds: BlockBounds) -> Block | None:
+def _block_within(lines: Lines, masks: str, written_ms: int, bounds: BlockBounds) -> Block | None:
     """Return lines as a block; None if they are several and exceed a bound."""
     is_one = lines.size == 1
+    joined = join_texts(lines.text)
+    words = words_of(lines, joined)
     counts = (len(words), len(lines.template.values), len(lines.service.values), len(lines.level.values))
     if any(count > most for count, most in zip(counts, bounds[1:5], strict=True)):
         if not is_one:
@@ -218,7 +227,7 @@ def _block_within(lines: Lines, words: NDArray[np.int32], masks: str, written_ms
         words = np.concatenate([np.array([ANY_WORD], np.int32), words[: bounds.words - 1]])
     head = head_of(lines, written_ms)
     places = encode_places(lines, masks=masks)
-    texts = encode_texts(lines.text)
+    texts = encode_texts(joined)
     fields = encode_fields(lines.fields)
     longest = max(map(len, (places, texts, fields, encode_head(head))))
     if longest > bounds.characters:
@@ -238,7 +247,3 @@ def _block_within(lines: Lines, words: NDArray[np.int32], masks: str, written_ms
         texts=texts,
         fields=fields,
     )
-
-
-def _raw_bytes(lines: Lines) -> int:
-    return int(text_bytes(lines.text).sum(dtype=np.int64) + text_bytes(lines.fields).sum(dtype=np.int64))

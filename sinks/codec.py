@@ -15,7 +15,7 @@ masks' version. In `places` a column whose every row has the default is left out
 | `template` | never | dictionary of template texts |
 
 Differences are 16 or 32 bits wide; where they do not fit, the column holds the values themselves as int64, and the metadata names no base.
-`texts` and `fields` are `sinks.arrow.join_texts`. A head is for us alone and is packed by hand, because an index on Milvus Lite decodes
+`texts` and `fields` are `sinks.arrow.packed_texts`. A head is for us alone and is packed by hand, because an index on Milvus Lite decodes
 every head when it is opened.
 """
 
@@ -27,7 +27,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sinks.arrow import PackedColumn, cut_texts, has_values, join_texts, null_column, nulls_for_empty, pack, unpack
+from sinks.arrow import (
+    JoinedTexts,
+    PackedColumn,
+    cut_texts,
+    has_values,
+    join_texts,
+    null_column,
+    nulls_for_empty,
+    pack,
+    packed_texts,
+    unpack,
+)
 from sinks.block import BlockColumns, Coded, Column, Head, Lines
 from sinks.lines import coded_alike
 
@@ -71,14 +82,14 @@ def encode_places(lines: Lines, *, masks: str) -> str:
     return pack(columns, metadata)
 
 
-def encode_texts(column: Column) -> str:
+def encode_texts(texts: JoinedTexts) -> str:
     """Return n ≥ 1 texts."""
-    return pack(join_texts(column), {_LAYOUT: LAYOUT})
+    return pack(packed_texts(texts), {_LAYOUT: LAYOUT})
 
 
 def encode_fields(column: Column) -> str:
     """Return n ≥ 1 JSON objects or nulls; empty if all are null."""
-    return pack(join_texts(column), {_LAYOUT: LAYOUT}) if has_values(column) else ""
+    return encode_texts(join_texts(column)) if has_values(column) else ""
 
 
 def decode_places(text: str) -> Lines:

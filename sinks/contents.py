@@ -10,20 +10,26 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from sinks.arrow import as_optional_texts, has_values, valid_text
+from sinks.arrow import JoinedTexts, as_optional_texts, has_values, valid_text
 from sinks.block import Coded, Head, Lines
 from sinks.row import template_id, template_key
-from sinks.words import field_words, line_words
+from sinks.words import block_words, field_words, sorted_words
 
 _CACHED_CHARACTERS = 1_000
+_EARLIEST, _LATEST = np.int64(-(1 << 63)), np.int64((1 << 63) - 1)
 
 
 def head_of(lines: Lines, written_ms: int) -> Head:
     """Return what is in n ≥ 1 lines."""
-    keys, place = np.unique(np.array([_key_of(text) for text in lines.template.values], np.int64), return_inverse=True)
+    keys = np.array(list(map(_key_of, lines.template.values)), np.int64)
+    order = np.argsort(keys)
+    keys = keys[order]
+    is_first = np.append(True, keys[1:] != keys[:-1])
+    place = np.empty(len(keys), np.int64)
+    place[order] = np.cumsum(is_first) - 1
+    keys = keys[is_first]
     row = place[lines.template.codes]
-    first = np.full(len(keys), np.iinfo(np.int64).max)
-    last = np.full(len(keys), np.iinfo(np.int64).min)
+    first, last = np.full(len(keys), _LATEST), np.full(len(keys), _EARLIEST)
     np.minimum.at(first, row, lines.time)
     np.maximum.at(last, row, lines.time)
     pieces = np.bincount(row, minlength=len(keys))
@@ -31,14 +37,13 @@ def head_of(lines: Lines, written_ms: int) -> Head:
     return Head(keys, pieces, first, last, services, levels, written_ms)
 
 
-def words_of(lines: Lines) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the words of texts and fields with the rows that have them."""
-    rows, words = line_words(lines.text, lines.template)
+def words_of(lines: Lines, texts: JoinedTexts) -> NDArray[np.int32]:
+    """Return the distinct words of the lines' texts, which come joined, and of their fields, ascending."""
+    words = block_words(texts, lines.template)
     if not has_values(lines.fields):
-        return rows, words
-    named = [(row, name, value) for row, fields in enumerate(as_optional_texts(lines.fields)) for name, value in _pairs_of(fields)]
-    own = np.array([row for row, _, _ in named], np.int64)
-    return np.concatenate([rows, own]), np.concatenate([words, field_words([(name, value) for _, name, value in named])])
+        return words
+    named = dict.fromkeys(pair for fields in as_optional_texts(lines.fields) for pair in _pairs_of(fields))
+    return sorted_words(np.concatenate([words, field_words(list(named))]))
 
 
 def with_valid_names(lines: Lines) -> Lines:

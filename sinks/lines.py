@@ -31,13 +31,7 @@ def coded_alike(value: str, size: int) -> Coded:
 
 def take_coded(column: Coded, rows: NDArray[np.int64]) -> Coded:
     """Return the given rows, with those values that they use."""
-    codes = column.codes[rows]
-    used = np.zeros(len(column.values), np.bool_)
-    used[codes] = True
-    if used.all():
-        return Coded(codes, column.values)
-    places = (np.cumsum(used, dtype=np.int32) - 1).astype(np.int32)
-    return Coded(places[codes], tuple(column.values[i] for i in np.flatnonzero(used).tolist()))
+    return _used_only(column.codes[rows], column.values)
 
 
 def join_coded(parts: Sequence[Coded]) -> Coded:
@@ -45,11 +39,10 @@ def join_coded(parts: Sequence[Coded]) -> Coded:
     if all(part.values == parts[0].values for part in parts[1:]):
         return Coded(np.concatenate([part.codes for part in parts]), parts[0].values)
     places: dict[str, int] = {}
-    codes = []
-    for part in parts:
-        mapped = np.array([places.setdefault(value, len(places)) for value in part.values], np.int32)
-        codes.append(mapped[part.codes])
-    return Coded(np.concatenate(codes), tuple(places))
+    mapped = np.array([places.setdefault(value, len(places)) for part in parts for value in part.values], np.int32)
+    before = np.cumsum([0, *(len(part.values) for part in parts[:-1])])
+    codes = np.concatenate([part.codes for part in parts]) + np.repeat(before, [len(part.codes) for part in parts])
+    return Coded(mapped[codes], tuple(places))
 
 
 def lines_of(lines: Sequence[Line]) -> Lines:
@@ -125,6 +118,16 @@ def take_lines(lines: Lines, rows: NDArray[np.int64]) -> Lines:
     return Lines._make([*numbers, *names, take(lines.text, rows), take(lines.fields, rows)])
 
 
+def lines_between(lines: Lines, first: int, end: int) -> Lines:
+    """Return the rows from `first` to before `end`, in the memory of `lines`."""
+    if end - first == lines.size:
+        return lines
+    rows = slice(first, end)
+    numbers = [column[rows] for column in lines[:_NUMBERS]]
+    names = [_used_only(column.codes[rows], column.values) for column in (lines.service, lines.level, lines.template)]
+    return Lines._make([*numbers, *names, *(column.slice(first, end - first) for column in (lines.text, lines.fields))])
+
+
 def join_lines(parts: Sequence[Lines]) -> Lines:
     """Return the lines of several parts, one after the other."""
     if len(parts) == 1:
@@ -152,6 +155,20 @@ def cut_of(texts: Sequence[str]) -> int:
     parts = [text.encode("utf-8", "replace") for text in texts]
     joined = b"".join(chain.from_iterable((len(part).to_bytes(4, "little"), part) for part in parts))
     return int.from_bytes(hashlib.blake2b(joined, digest_size=8).digest(), "little")
+
+
+def _used_only(codes: NDArray[np.int32], values: tuple[str, ...]) -> Coded:
+    """Return a column with those of the values that it uses."""
+    if len(values) == 1 and len(codes):
+        return Coded(codes, values)
+    is_used = np.zeros(len(values), np.bool_)
+    is_used[codes] = True
+    used = np.flatnonzero(is_used)
+    if len(used) == len(values):
+        return Coded(codes, values)
+    places = np.empty(len(values), np.int32)
+    places[used] = np.arange(len(used), dtype=np.int32)
+    return Coded(places[codes], tuple([values[place] for place in used.tolist()]))
 
 
 def _decoded(column: Coded) -> list[str]:

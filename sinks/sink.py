@@ -43,6 +43,17 @@ class TemplateHit(NamedTuple):
     text: str
 
 
+class OffsetSpan(NamedTuple):
+    """Blocks of a partition that overlap `first_offset` ≤ offset < `end_offset`.
+
+    Thread: any.
+    """
+
+    partition: int
+    first_offset: int
+    end_offset: int
+
+
 class BlockFilter(NamedTuple):
     """Which blocks are wanted: those that may hold a wanted line. Every part that is set must hold.
 
@@ -66,6 +77,8 @@ class BlockFilter(NamedTuple):
     services: tuple[str, ...] = ()
     levels: tuple[str, ...] = ()
     """Blocks with any of these."""
+    spans: tuple[OffsetSpan, ...] | None = None
+    """Blocks of any of these; None: wherever they are, empty: no block."""
 
 
 class FoundBlocks(NamedTuple):
@@ -132,6 +145,12 @@ class Sink(Protocol):
 
     def delete_blocks(self, ids: Collection[BlockId]) -> None:
         """Remove these blocks; one that is not there is no error. Returns only when acknowledged."""
+
+    def drop_expired(self, now_ms: int) -> int:
+        """Remove the blocks that are older than `retention_s` where the store does not do it by itself; return how many those were.
+
+        Returns only when acknowledged; `now_ms` is milliseconds since 1970.
+        """
 
     def find_blocks(self, only: BlockFilter, *, limit: int | None = None, strong: bool = False) -> FoundBlocks:
         """Return the blocks that pass a filter, at most `limit` of them."""

@@ -9,28 +9,31 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sinks.arrow import joined_bytes, string_column, utf8_of
-from sinks.block import Column
+from sinks.arrow import JoinedTexts, join_texts, string_column
 from sinks.shapes import time_shapes
 
-_INNER, _COLON, _SLASH, _SEPARATOR, _DIGIT = 1, 2, 4, 8, 16
-"""Kinds of bytes; letters are 0. What is `_COLON` or more ends a part, or is a digit."""
+_INNER, _DIGIT, _COLON, _SLASH, _SEPARATOR = 1, 2, 4, 8, 16
+"""Kinds of bytes; letters are 0. What is above `_DIGIT` ends a part, what is at least `_SLASH` ends a segment."""
 _PUNCTUATION = _INNER | _COLON | _SLASH
 _LEAST_BYTES = 6
-_VECTOR_TRIMS = 3
+_TRIMS = 16
+"""Of so much punctuation each mark is looked at alone."""
 _EACH = np.uint64(0x0101010101010101)
+_BEFORE = b"\n" * 8
 _LOWER = np.uint64(0x2020202020202020)
 """Set in every byte: lower-cases ASCII letters and keeps digits and our punctuation apart."""
 MIX = np.uint64(0x9E3779B97F4A7C15)
-_ZEROS = np.uint64(0x3030303030303030)
-_DIGIT_FIRST = np.uint64(_DIGIT)
 _EARLY_PUNCTUATION = np.uint64(_PUNCTUATION << 8 | _PUNCTUATION << 16 | _PUNCTUATION << 32)
 _LOW_BITS = np.uint64(0xFFFF)
+_ONE = np.uint64(1)
+_LOW_HALF = np.uint64(0xF)
+"""What tells one digit from another."""
 _LONGEST_EXTENSION = 5
-_DOT = np.uint64(ord("."))
-_LOW_BYTE = np.uint64(0xFF)
+_DOT = ord(".")
 _MASKS = np.array([(1 << 8 * length) - 1 for length in range(9)], np.uint64)
 """Of eight bytes, the first so many."""
+_POWERS = _MASKS[:8] + np.uint64(1)
+"""The least number that has its highest byte at each place."""
 
 
 def _kinds() -> bytes:
@@ -48,8 +51,9 @@ _KINDS = _kinds()
 
 
 class TextBytes(NamedTuple):
-    """Texts, one after the other with a line feed around each, and zeros at the end, so that eight bytes can be read at any place."""
+    """Texts, one after the other with a line feed around each; eight bytes can be read from each place on, and before each end."""
 
+    bytes: NDArray[np.uint8]
     eights: NDArray[np.uint64]
     """The eight bytes from each place on, the first one lowest."""
     kinds: NDArray[np.uint8]
@@ -72,7 +76,53 @@ class Spans(NamedTuple):
 
     def at(self, chosen: NDArray[np.bool_] | NDArray[np.int64]) -> "Spans":
         """Return some of them."""
-        return Spans(self.start[chosen], self.end[chosen])
+        rows = chosen.nonzero()[0] if chosen.dtype == np.bool_ else chosen  # numpy takes by places four times as fast as by a mask
+        return Spans(self.start[rows], self.end[rows])
+
+
+class _Events(NamedTuple):
+    """Borders and the digits between them, in the order of the texts; the first and the last one are separators."""
+
+    places: NDArray[np.int64]
+    kinds: NDArray[np.uint8]
+    """Of each, and seven zeros."""
+    separators: NDArray[np.int64]
+    """Which of them are separators."""
+
+    def own(self, gaps: NDArray[np.int64]) -> Spans:
+        """Return the rows of the events between a separator and the next one."""
+        return Spans(self.separators[gaps] + 1, self.separators[gaps + 1])
+
+    def have(self, wanted: int, gaps: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Say between which separators events of those kinds are."""
+        return _have(wanted, _eights(self.kinds, len(self.places)), self.own(gaps))
+
+
+class Tokens(NamedTuple):
+    """n tokens that have a digit and are identifiers."""
+
+    spans: Spans
+    """Trimmed."""
+    gaps: NDArray[np.int64]
+    """Each stands between the separator of this number and the next one."""
+    events: _Events
+
+    def at(self, chosen: NDArray[np.bool_] | NDArray[np.int64]) -> "Tokens":
+        """Return some of them."""
+        rows = chosen.nonzero()[0] if chosen.dtype == np.bool_ else chosen
+        return Tokens(self.spans.at(rows), self.gaps[rows], self.events)
+
+
+def distinct(hashed: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return rows of n hashes: each value at least once, and seldom twice."""
+    slot_bits = max(2 * len(hashed), 1).bit_length()
+    slots = (hashed >> np.uint64(64 - slot_bits)).astype(np.int64)
+    rows = np.arange(len(hashed))
+    last = np.empty(1 << slot_bits, np.int64)
+    last[slots] = rows
+    winner = last[slots]
+    found: NDArray[np.int64] = ((winner == rows) | (hashed[winner] != hashed)).nonzero()[0]
+    return found
 
 
 class HashSet:
@@ -82,7 +132,7 @@ class HashSet:
     """
 
     def __init__(self, members: NDArray[np.uint64]) -> None:
-        self._sorted = np.unique(members)
+        self._sorted = np.sort(members)
         self._low_bits = np.zeros(1 << 16, np.bool_)
         self._low_bits[self._sorted & _LOW_BITS] = True
 
@@ -97,49 +147,68 @@ class HashSet:
         return found
 
 
-def bytes_of(column: Column) -> TextBytes:
-    """Copy n texts, nulls as empty ones, and find the kind of each byte."""
-    size = len(column)
-    ends = utf8_of(column)[1].astype(np.int64)
-    data = b"\n%b\n\0\0\0\0\0\0\0" % joined_bytes(column)
-    kinds = bytearray(data.translate(_KINDS))
-    places = len(data) - 7
-    eights = np.ndarray((places,), "<u8", data, 0, (1,))
-    kinds_eights = np.ndarray((places,), "<u8", kinds, 0, (1,))
-    one = np.frombuffer(kinds, np.uint8)[:places]
+def bytes_of(texts: JoinedTexts) -> TextBytes:
+    """Copy n texts and find the kind of each byte."""
+    data = b"".join((_BEFORE, texts.data.data, b"\n", bytes(7)))
+    kinds: bytes | bytearray = data.translate(_KINDS)
     if not data.isascii():
-        _separate_punctuation(np.frombuffer(data, np.uint8), np.frombuffer(kinds, np.uint8))
-    return TextBytes(eights, one, kinds_eights, ends[:-1] + np.arange(1, size + 1))
+        kinds = _with_punctuation(data, kinds)
+    places = len(data) - 7
+    starts = texts.ends[:-1] + np.arange(len(_BEFORE), len(texts.ends) - 1 + len(_BEFORE))
+    return TextBytes(
+        np.frombuffer(data, np.uint8), _eights(data, places), np.frombuffer(kinds, np.uint8, places), _eights(kinds, places), starts
+    )
 
 
-def _separate_punctuation(data: NDArray[np.uint8], kinds: NDArray[np.uint8]) -> None:
+def _eights(data: bytes | bytearray | NDArray[np.uint8], size: int) -> NDArray[np.uint64]:
+    """Return the eight bytes from each of the first places on; seven bytes more are there."""
+    return np.ndarray((size,), "<u8", data, 0, (1,))
+
+
+def _with_punctuation(data: bytes, kinds: bytes | bytearray) -> bytearray:
     """Make separators of U+0080-00BF, U+2000-207F, U+3000-303F and U+FF00-FF7F: quotes, dashes, no-break spaces, full-width marks."""
+    found = bytearray(kinds)
+    each, own = np.frombuffer(data, np.uint8), np.frombuffer(found, np.uint8)
     for lead, seconds, length in ((0xC2, (0x80, 0xBF), 2), (0xE2, (0x80, 0x81), 3), (0xE3, (0x80, 0x80), 3), (0xEF, (0xBC, 0xBD), 3)):
-        places = (data[:-7] == lead).nonzero()[0]
-        places = places[(data[places + 1] >= seconds[0]) & (data[places + 1] <= seconds[1])]
+        places = (each[:-7] == lead).nonzero()[0]
+        places = places[(each[places + 1] >= seconds[0]) & (each[places + 1] <= seconds[1])]
         for i in range(length):
-            kinds[places + i] = _SEPARATOR
+            own[places + i] = _SEPARATOR
+    return found
 
 
-def words_in(data: TextBytes) -> tuple[Spans, Spans]:
-    """Return the words of all texts, and with each the token around it; in no order."""
-    is_event = data.kinds >= _COLON
-    is_event[1:] &= (data.kinds[1:] & data.kinds[:-1] & _DIGIT) == 0  # of several digits the first will do
-    events = is_event.nonzero()[0]
-    kinds = data.kinds[events]
-    borders = (kinds != _DIGIT).nonzero()[0]
-    places, kinds = events[borders], kinds[borders]
-    # A part lies between two borders; if it has a digit, then there are events between them.
-    part = (np.diff(borders) > 1).nonzero()[0]
-    parts = _trimmed(data, Spans(places[part] + 1, places[part + 1]))
-    is_token = (kinds[part] | kinds[part + 1]) == _SEPARATOR
-    whole = parts.at(is_token)
-    whole = whole.at(_are_identifiers(data, whole))
-    whole = whole.at(~_are_times(data, whole))
-    joined, around = _words_in_joined(data, places, kinds, part[~is_token], parts.at(~is_token))
-    words, tokens = _chained(whole, joined), _chained(whole, around)
-    stems, stem_of = _stems(data, words)
-    return _chained(words, stems), _chained(tokens, tokens.at(stem_of))
+def tokens_in(data: TextBytes) -> Tokens:
+    """Return the tokens that have words, and times; in their order."""
+    is_event = np.empty(len(data.kinds), np.bool_)
+    is_event[0] = True
+    # A border or a digit; of several digits the first will do.
+    np.greater(data.kinds[1:], data.kinds[:-1] & _DIGIT | _INNER, out=is_event[1:])
+    places = is_event.nonzero()[0]
+    kinds = np.zeros(len(places) + 7, np.uint8)
+    np.take(data.kinds, places, out=kinds[: len(places)], mode="clip")
+    events = _Events(places, kinds, (kinds == _SEPARATOR).nonzero()[0])
+    sizes = events.separators[1:] - events.separators[:-1]
+    gaps = (sizes > 1).nonzero()[0]
+    has_digit = kinds[events.separators[gaps] + 1] == _DIGIT
+    more = (~has_digit & (sizes[gaps] > 2)).nonzero()[0]  # noqa: PLR2004
+    has_digit[more] = events.have(_DIGIT, gaps[more])
+    gaps = gaps[has_digit.nonzero()[0]]
+    found = Tokens(Spans(places[events.separators[gaps]] + 1, places[events.separators[gaps + 1]]), gaps, events)
+    # Most are short numbers: they go before anything is done for them.
+    found = found.at(_are_identifiers(data, found.spans))
+    found = found._replace(spans=_trimmed(data, found.spans))
+    return found.at(_are_identifiers(data, found.spans))
+
+
+def words_in(data: TextBytes, tokens: Tokens) -> tuple[NDArray[np.int64], Spans]:
+    """Return which of these tokens are words, and the words that are no token; in no order."""
+    is_other = ~_are_times(data, tokens.spans)
+    is_joined = is_other & tokens.events.have(_COLON | _SLASH, tokens.gaps)
+    joined = is_joined.nonzero()[0]
+    rows, parts = _words_in_joined(data, tokens.at(joined))
+    rows = np.append((is_other & ~is_joined).nonzero()[0], joined[rows])
+    parts = _chained(parts, _stems(data, _chained(tokens.spans.at(rows), parts)))  # no time ends like a file
+    return rows, parts.at(~_are_times(data, parts))
 
 
 def is_one_token(data: TextBytes) -> bool:
@@ -151,78 +220,77 @@ def is_one_token(data: TextBytes) -> bool:
 def hashes(data: TextBytes, spans: Spans, *, digits_alike: bool = False) -> NDArray[np.uint64]:
     """Return a 64-bit hash of each stretch, lower-cased, eight bytes at a time; with `digits_alike` all digits are as one."""
     start, left = spans.start, spans.end - spans.start
-    found = left.astype(np.uint64)
-    rows: NDArray[np.int64] | slice = slice(None)
+    hashed = left.astype(np.uint64)
+    found, rows = hashed, np.arange(0)
     while len(start):
-        eight = data.eights[start] | _LOWER
+        eight = data.eights[start]
+        eight |= _LOWER
         if digits_alike:
-            digits = (data.kinds_eights[start] >> np.uint64(4) & _EACH) * np.uint64(0xFF)
-            eight = eight & ~digits | digits & _ZEROS
-        mixed = (found[rows] ^ eight & _MASKS[np.minimum(left, 8)]) * MIX
-        found[rows] = mixed ^ mixed >> np.uint64(32)
+            digits = data.kinds_eights[start]
+            digits >>= _ONE
+            digits &= _EACH
+            digits *= _LOW_HALF
+            eight &= ~digits
+        eight &= _MASKS[np.minimum(left, 8)]
+        hashed ^= eight
+        hashed *= MIX
+        hashed ^= hashed >> np.uint64(32)
+        if hashed is not found:
+            found[rows] = hashed
         more = (left > 8).nonzero()[0]  # noqa: PLR2004
-        if not len(more):
-            break
-        rows = more if isinstance(rows, slice) else rows[more]
-        start, left = start[more] + 8, left[more] - 8
+        rows = more if hashed is found else rows[more]
+        start, left, hashed = start[more] + 8, left[more] - 8, hashed[more]
     return found
 
 
-def _words_in_joined(
-    data: TextBytes, places: NDArray[np.int64], kinds: NDArray[np.uint8], part: NDArray[np.int64], parts: Spans
-) -> tuple[Spans, Spans]:
-    """Return the words of tokens that have several parts, and the tokens around them, from those of their parts that have a digit."""
-    tokens, token_of = _spans_around(data, places, (kinds == _SEPARATOR).nonzero()[0], part)
-    # Most of these tokens are times: the rest is done for the others only.
-    is_other = ~_are_times(data, tokens)
-    is_left = is_other[token_of]
-    part, parts, tokens = part[is_left], parts.at(is_left), tokens.at(is_other)
-    token_of = (np.cumsum(is_other) - 1)[token_of[is_left]]
-    segments, segment_of = _spans_around(data, places, (kinds >= _SLASH).nonzero()[0], part)
-    token_of_segment = np.zeros(len(segments.start), np.int64)
-    token_of_segment[segment_of] = token_of
+def _words_in_joined(data: TextBytes, tokens: Tokens) -> tuple[NDArray[np.int64], Spans]:
+    """Return which tokens that have several parts are words, and the words, and times, among their segments and parts."""
+    if not len(tokens.gaps):
+        return tokens.gaps, tokens.spans
+    # Their events one after the other, each token's with the separators around it.
+    own = tokens.events.own(tokens.gaps)
+    sizes = own.end - own.start + 2
+    ends = np.cumsum(sizes)
+    rows = np.repeat(own.end - ends + 1, sizes) + np.arange(ends[-1])
+    places, kinds = tokens.events.places[rows], tokens.events.kinds[rows]
+    # Parts that have a digit: between two borders with digits only between them.
+    is_digit = kinds == _DIGIT
+    changes = (is_digit[1:] != is_digit[:-1]).nonzero()[0]
+    left, right = changes[::2], changes[1::2] + 1
+    token_of = np.searchsorted(ends, left, "right")
+    parts = _trimmed(data, Spans(places[left] + 1, places[right]))
+    borders = (kinds >= _SLASH).nonzero()[0]
+    begin = np.searchsorted(borders, left, "right") - 1
+    is_first = np.append(True, begin[1:] != begin[:-1])
+    segment_of, begin = np.cumsum(is_first) - 1, begin[is_first]
+    segments = _trimmed(data, Spans(places[borders[begin]] + 1, places[borders[begin + 1]]))
     is_part = _are_identifiers(data, parts)
-    is_segment = _are_identifiers(data, segments) & ~_any_of(is_part, segment_of, len(segments.start))
-    is_token = _are_identifiers(data, tokens) & ~_any_of(is_part | is_segment[segment_of], token_of, len(tokens.start))
-    words = _chained(_chained(parts.at(is_part), segments.at(is_segment)), tokens.at(is_token))
-    token = np.concatenate([token_of[is_part], token_of_segment[is_segment], is_token.nonzero()[0]])
-    is_word = ~_are_times(data, words)
-    return words.at(is_word), tokens.at(token[is_word])
+    is_segment = _are_identifiers(data, segments) & ~_any_of(is_part, segment_of, len(begin))
+    is_token = ~_any_of(is_part | is_segment[segment_of], token_of, len(ends))
+    return is_token.nonzero()[0], _chained(parts.at(is_part), segments.at(is_segment))
 
 
-def _spans_around(
-    data: TextBytes, places: NDArray[np.int64], borders: NDArray[np.int64], part: NDArray[np.int64]
-) -> tuple[Spans, NDArray[np.int64]]:
-    """Return the stretches between such borders that hold the given parts, and for each part which one it is in."""
-    number = np.searchsorted(borders, part, "right") - 1
-    is_first = np.ones(len(number), np.bool_)
-    np.not_equal(number[1:], number[:-1], out=is_first[1:])
-    own = number[is_first]
-    return _trimmed(data, Spans(places[borders[own]] + 1, places[borders[own + 1]])), np.cumsum(is_first) - 1
+def _stems(data: TextBytes, words: Spans) -> Spans:
+    """Return those words that end in what looks like a file's extension, without it; some are times."""
+    ending = words.at(data.kinds[words.end - 1] == 0)  # words that end in a letter; most end in a digit
+    # Of the eight bytes before the end the last one is highest, and letters are 0.
+    letters = 8 - np.searchsorted(_POWERS, data.kinds_eights[ending.end - 8], "right")
+    before = ending.end - 1 - letters
+    is_dot = (data.bytes[before] == _DOT) & (letters <= _LONGEST_EXTENSION) & (before > ending.start)
+    stems = Spans(ending.start[is_dot], before[is_dot])
+    is_word = _are_identifiers(data, stems) & ((data.kinds[stems.end - 1] & _PUNCTUATION) == 0)
+    return stems.at(is_word & _have(_DIGIT, data.kinds_eights, stems))
 
 
-def _stems(data: TextBytes, words: Spans) -> tuple[Spans, NDArray[np.int64]]:
-    """Return the words that end in what looks like a file's extension, without it, and which words they are of."""
-    before = np.zeros(len(words.start), np.int64)
-    only_letters = np.ones(len(words.start), np.bool_)
-    for back in range(1, _LONGEST_EXTENSION + 2):
-        at = np.maximum(words.end - back, 0)
-        is_dot = only_letters & ((data.eights[at] & _LOW_BYTE) == _DOT) & (at > words.start)
-        before[is_dot & (back > 1)] = at[is_dot & (back > 1)]
-        only_letters &= data.kinds[at] == 0
-    found = before.nonzero()[0]
-    stems = Spans(words.start[found], before[found])
-    is_word = _are_identifiers(data, stems) & ((data.kinds[stems.end - 1] & _PUNCTUATION) == 0) & ~_are_times(data, stems)
-    is_word &= _have_digits(data, stems)
-    return stems.at(is_word), found[is_word]
-
-
-def _have_digits(data: TextBytes, spans: Spans) -> NDArray[np.bool_]:
-    """Return which stretches have a digit: bool[n]."""
-    found = np.zeros(len(spans.start), np.bool_)
-    rows, start, left = np.arange(len(found)), spans.start, spans.end - spans.start
+def _have(wanted: int, eights: NDArray[np.uint64], spans: Spans) -> NDArray[np.bool_]:
+    """Return which stretches of kinds have one of those that are wanted: bool[n]."""
+    bits = _EACH * np.uint64(wanted)
+    left = spans.end - spans.start
+    found: NDArray[np.bool_] = (eights[spans.start] & _MASKS[np.minimum(left, 8)] & bits) != 0
+    rows = (~found & (left > 8)).nonzero()[0]  # noqa: PLR2004
+    start, left = spans.start[rows] + 8, left[rows] - 8
     while len(rows):
-        found[rows] |= (data.kinds_eights[start] & _MASKS[np.minimum(left, 8)] & (_EACH * _DIGIT_FIRST)) != 0
+        found[rows] = (eights[start] & _MASKS[np.minimum(left, 8)] & bits) != 0
         more = (~found[rows] & (left > 8)).nonzero()[0]  # noqa: PLR2004
         rows, start, left = rows[more], start[more] + 8, left[more] - 8
     return found
@@ -244,7 +312,7 @@ def _trimmed(data: TextBytes, spans: Spans) -> Spans:
     for edge, step in ((start, 1), (end, -1)):
         look = min(step, 0)
         wrong = (data.kinds[edge + look] & _PUNCTUATION).nonzero()[0]
-        for _ in range(_VECTOR_TRIMS):
+        for _ in range(_TRIMS):
             if not len(wrong):
                 break
             edge[wrong] += step
@@ -257,10 +325,12 @@ def _trimmed(data: TextBytes, spans: Spans) -> Spans:
 
 
 def _are_identifiers(data: TextBytes, spans: Spans) -> NDArray[np.bool_]:
-    """Return which trimmed stretches, each with a digit, are identifiers: bool[n]."""
+    """Return which stretches, each with a digit, are identifiers, or look so by punctuation at their ends: bool[n]."""
     length = spans.end - spans.start
-    inside = data.kinds_eights[spans.start] & _MASKS[np.minimum(length, 8)]
-    found: NDArray[np.bool_] = (length >= _LEAST_BYTES) | ((inside & (_EACH * np.uint64(_PUNCTUATION))) != 0)
+    found: NDArray[np.bool_] = length >= _LEAST_BYTES
+    short = (~found).nonzero()[0]
+    inside = data.kinds_eights[spans.start[short]] & _MASKS[length[short]]
+    found[short] = (inside & (_EACH * np.uint64(_PUNCTUATION))) != 0
     return found
 
 
@@ -268,15 +338,15 @@ def _are_times(data: TextBytes, spans: Spans) -> NDArray[np.bool_]:
     """Return which stretches have the shape of a time or a date: bool[n]."""
     found = np.zeros(len(spans.start), np.bool_)
     # All of them begin with a digit and have punctuation at place 1, 2 or 4.
-    begin = data.kinds_eights[spans.start]
-    likely = (((begin & _DIGIT_FIRST) != 0) & ((begin & _EARLY_PUNCTUATION) != 0) & (spans.end - spans.start <= _LONGEST_TIME)).nonzero()[0]
+    likely = ((data.kinds[spans.start] == _DIGIT) & (spans.end - spans.start <= _LONGEST_TIME)).nonzero()[0]
+    likely = likely[(data.kinds_eights[spans.start[likely]] & _EARLY_PUNCTUATION) != 0]
     if len(likely):
         found[likely] = _TIMES.has(hashes(data, spans.at(likely), digits_alike=True))
     return found
 
 
 def _time_hashes() -> NDArray[np.uint64]:
-    shapes = bytes_of(string_column(sorted(time_shapes())))
+    shapes = bytes_of(join_texts(string_column(sorted(time_shapes()))))
     return hashes(shapes, shapes.whole, digits_alike=True)
 
 

@@ -54,8 +54,6 @@ def open_connections(settings: Settings, model: LoadedModel, *, say: Callable[[s
     """Connect to everything; creates and reads nothing yet. `http` listens already."""
     kafka = settings.kafka
     sink = MilvusSink(settings.milvus, vector_space(model.space), consumer_group=kafka.group, say=say)
-    if settings.milvus.retention_days and sink.retention_s is None:
-        say("Milvus Lite removes nothing by itself: milvus.retention_days has no effect, lines are kept for ever")
     dead_letter_producer = KafkaProducer(kafka.bootstrap_servers, {**kafka.librdkafka, **dead_letters.PRODUCER_PROPERTIES}, say=say)
     canary_producer = (
         None if settings.status.canary_interval_s is None else KafkaProducer(kafka.bootstrap_servers, kafka.librdkafka, say=say)

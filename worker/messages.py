@@ -1,13 +1,13 @@
 """What travels between the stages. A stage knows these types and not its neighbours.
 
-A log record on its way into the index. Prepare decodes it and makes a `Chunk` of every line; then it depends on the line's template:
+Log records on their way into the index. Prepare decodes and masks them as columns; what becomes of a line depends on its template:
 
-    known                    Chunk → Block                                         prepare → store
-    new, its vector cached   EmbeddedChunk → TemplateRow, then Chunk → Block       prepare → store
-    new                      EncodedChunk → EmbeddedChunk → TemplateRow, then ...  prepare → embed → store
+    known                    LineBatch → Block                                               prepare → store
+    new, its vector cached   EmbeddedTemplate → TemplateRow, then LineBatch → Block          prepare → store
+    new                      EncodedTemplate → EmbeddedTemplate → TemplateRow, then ...      prepare → embed → store
 
-Until the row of a new template is acknowledged, its chunks wait in `worker.indexing.flights`. A receipt settles when all of its chunks
-are stored or rejected. A line that an earlier run has stored (`worker.indexing.resume`) is settled in prepare and sent nowhere.
+Until the row of a new template is acknowledged, its lines wait in `worker.indexing.flights`. A record settles when all of its lines are
+stored or rejected. A line that an earlier run has stored (`worker.indexing.resume`) is settled in prepare and sent nowhere.
 
 A query on its way from Kafka or HTTP to its reply:
 
@@ -15,13 +15,19 @@ A query on its way from Kafka or HTTP to its reply:
     cached, or no vector     QueryRequest → ReadyQuery → QueryReply                prepare-queries → answer
     an error at any stage    FailedQuery → QueryReply                              answer
 
-All types are immutable. Records and receipts belong to `consumers`, rows and blocks to `sinks`, requests and replies to `worker.query`.
+All types are immutable. Records and receipts belong to `consumers`, lines, rows and blocks to `sinks`, requests and replies to
+`worker.query`.
 """
 
 from typing import Literal, NamedTuple
 
-from consumers.decode.decoder import LogEntry
-from consumers.ledger import Receipt
+import numpy as np
+from numpy.typing import NDArray
+
+from consumers.assignment import Claim, PartitionLedger
+from consumers.rejection import Rejection
+from sinks.block import Lines
+from sinks.lines import take_lines
 from worker.embedding.model.vectors import TokenIds, Vector
 from worker.query import ErrorCode, Query, Requester
 
@@ -31,56 +37,68 @@ SOURCES: tuple[Source, ...] = ("engine", "memory", "redis", "index")
 """Every `Source`; the order in which tables and logs show them."""
 
 
-class Chunk(NamedTuple):
-    """One piece of a log entry, with the receipt that it settles: a line of a block to be."""
+class LineBatch(NamedTuple):
+    """n lines of one assignment as columns, and the records that they settle."""
 
-    receipt: Receipt
-    entry: LogEntry
-    chunk: int
-    """Which piece of the entry, from 0."""
-    chunks: int
-    """How many pieces the entry has."""
-    cut: int
-    """How the entry was cut (`sinks.lines.cut_of`); 0 for one piece."""
-    text: str
-    """Raw, redacted."""
-    masked: str
-    """The text of its template."""
-    template: str
-    """Id of its template (`sinks.row.template_id`)."""
+    assignment: PartitionLedger
+    arrival: NDArray[np.int64]
+    """int64[n]: the arrival number of each line's record; a record with several lines occurs as often."""
+    lines: Lines
+
+    @property
+    def size(self) -> int:
+        """How many lines; `len` counts the columns."""
+        return len(self.arrival)
+
+    @property
+    def topic(self) -> str:
+        """The topic that they came from."""
+        return self.assignment.partition.topic
+
+    def take(self, rows: NDArray[np.int64]) -> "LineBatch":
+        """Copy the given lines, in this order: what comes back shares no memory with this batch."""
+        return LineBatch(self.assignment, self.arrival[rows], take_lines(self.lines, rows))
+
+    def reject(self, rejection: Rejection) -> None:
+        """None of these lines can ever be stored."""
+        rows = zip(self.arrival.tolist(), self.lines.sub.tolist(), self.lines.chunk.tolist(), strict=True)
+        for arrival, sub, chunk in rows:
+            self.assignment.reject(arrival, sub, chunk, rejection)
 
 
-class EncodedChunk(NamedTuple):
+class EncodedTemplate(NamedTuple):
     """A new template as token ids, for the embed stage."""
 
     template: str
+    """Its id (`sinks.row.template_id`)."""
     key: str
     """The cache key of its vector."""
-    masked: str
+    text: str
     ids: TokenIds
 
 
-class EmbeddedChunk(NamedTuple):
+class EmbeddedTemplate(NamedTuple):
     """A new template with its vector, for the store stage."""
 
     template: str
+    """Its id."""
     key: str
     """The cache key of its vector."""
-    masked: str
+    text: str
     vector: Vector
     tokens: int
     """Length of the model's input, special tokens included."""
     source: Source
 
 
-StoreItem = Chunk | EmbeddedChunk
-"""What the store stage writes: a line of a known template, or a new template with the lines that wait for it."""
+StoreItem = LineBatch | EmbeddedTemplate
+"""What the store stage writes: lines of known templates, or a new template with the lines that wait for it."""
 
 
 class KafkaRequest(NamedTuple):
     """A query as Kafka delivered it; `PrepareQueries` makes a `QueryRequest` of it. HTTP makes its own."""
 
-    receipt: Receipt
+    claim: Claim
     polled_s: float
     """On the clock of `time.monotonic`."""
 

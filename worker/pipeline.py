@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from consumers.ledger import Ledger, Receipt
+from consumers.assignment import Claim, Receipt
+from consumers.ledger import Ledger
 from consumers.rejection import RejectedPiece, Rejection
 from consumers.text.mask import MASKS_VERSION
 from sinks.build import BlockBounds
@@ -37,7 +38,7 @@ from worker.indexing.prepare import Outlets, Prepare
 from worker.indexing.resume import Resume
 from worker.indexing.runs import Runs
 from worker.indexing.store import Store
-from worker.messages import Answerable, EncodedChunk, EncodedQuery, KafkaRequest, StoreItem
+from worker.messages import Answerable, EncodedQuery, EncodedTemplate, KafkaRequest, LineBatch, StoreItem
 from worker.query import QueryRequest
 from worker.querying.answer import Answer
 from worker.querying.prepare_queries import PrepareQueries, QueryTally
@@ -49,7 +50,7 @@ from worker.settings.settings import Settings
 from worker.settings.tables import new_redactor
 
 _PREPARE_RECORDS = 8_000
-"""Patterns are compiled for every list of lines: a third of the masks' time with 500 lines, a tenth with 2,000."""
+"""Whatever is paid once for a batch (patterns are compiled, a lock is taken) is paid for so many records."""
 _QUERY_BYTES = 16 * 1024 * 1024
 _QUERIES_AT_ONCE = 64
 
@@ -86,10 +87,10 @@ class Pipeline:
         limits = settings.limits
         self.log_ledger = Ledger(cap_records=limits.max_in_flight_records, cap_bytes=limits.max_in_flight_bytes, dead_letter=self._post)
         self.query_ledger = Ledger(cap_records=settings.query.max_in_flight_records, cap_bytes=_QUERY_BYTES, dead_letter=self._post)
-        self.prepare_lane: Lane[Receipt] = Lane("prepare")
+        self.prepare_lane: Lane[Receipt] = Lane("prepare", size=_records)
         self.query_lane: Lane[KafkaRequest | QueryRequest] = Lane("prepare-queries")
-        self.embed_lane: Lane[EncodedChunk | EncodedQuery] = Lane("embed")
-        self.store_lane: Lane[StoreItem] = Lane("store")
+        self.embed_lane: Lane[EncodedTemplate | EncodedQuery] = Lane("embed")
+        self.store_lane: Lane[StoreItem] = Lane("store", size=_lines)
         self.answer_lane: Lane[Answerable] = Lane("answer")
         self.flights = Flights(most_known=settings.cache.max_known_templates, keep_s=self._keep_s)
         index = IndexLevel(sink.template_vectors, say=say, clock=time.monotonic, draw=random.SystemRandom().random)
@@ -102,15 +103,7 @@ class Pipeline:
         """Of the prepare thread; it counts the formats that it found."""
         self.runs = Runs(clock=time.monotonic, wall_ms=_wall_ms, bounds=BlockBounds(lines=settings.index.block_lines))
         self.reader = BlockReader(sink, clock=time.monotonic)
-        self.resume = Resume(
-            sink=sink,
-            reader=self.reader,
-            runs=self.runs,
-            window_records=limits.max_in_flight_records,
-            say=say,
-            pause=abandon.wait,
-            fail_point=at,
-        )
+        self.resume = self._new_resume(say)
         self.dead_letters_delivered: Counter[tuple[str, str]] = Counter()
         """Dead letters that Kafka has acknowledged, by stage and kind (`worker.indexing.dead_letter_reasons`)."""
         self.busy = {stage: Meter() for stage in ("prepare", "prepare-queries", "store")}
@@ -120,20 +113,7 @@ class Pipeline:
         self._handoff: BatchHandoff[EmbedBatch, Computed] = BatchHandoff(self.embed_lane.wake)
         self._compute = Compute(handoff=self._handoff, engine=self.guarded_engine, clock=time.monotonic, fail_point=at)
         self.embed = self._embed_step()
-        self.store = Store(
-            sink=sink,
-            flights=self.flights,
-            runs=self.runs,
-            ledger=self.log_ledger,
-            masks=str(MASKS_VERSION),
-            say=say,
-            pause=abandon.wait,
-            clock=time.monotonic,
-            wall_ms=_wall_ms,
-            flush_s=settings.index.flush_s,
-            most_refused=settings.limits.max_consecutive_rejected,
-            fail_point=at,
-        )
+        self.store = self._store_step(say)
         self.answer = Answer(sink=sink, reader=self.reader, clock=time.monotonic, pause=abandon.wait)
         self.query_tally: QueryTally = self._prepare_queries.tally
 
@@ -157,7 +137,8 @@ class Pipeline:
     def take_queries(self, receipts: Sequence[Receipt]) -> None:
         """Take queries that have just been polled."""
         now_s = time.monotonic()
-        self.query_lane.put([KafkaRequest(receipt, now_s) for receipt in receipts])
+        claims = (receipt.claim(row) for receipt in receipts for row in range(receipt.records.size))
+        self.query_lane.put([KafkaRequest(claim, now_s) for claim in claims])
 
     def take_request(self, request: QueryRequest) -> None:
         """Take a query that did not come over Kafka."""
@@ -218,6 +199,33 @@ class Pipeline:
             say=say,
         )
 
+    def _new_resume(self, say: Callable[[str], None]) -> Resume:
+        return Resume(
+            sink=self._connections.sink,
+            reader=self.reader,
+            runs=self.runs,
+            window_records=self._settings.limits.max_in_flight_records,
+            say=say,
+            pause=self._abandon.wait,
+            fail_point=self._at,
+        )
+
+    def _store_step(self, say: Callable[[str], None]) -> Store:
+        return Store(
+            sink=self._connections.sink,
+            flights=self.flights,
+            runs=self.runs,
+            ledger=self.log_ledger,
+            masks=str(MASKS_VERSION),
+            say=say,
+            pause=self._abandon.wait,
+            clock=time.monotonic,
+            wall_ms=_wall_ms,
+            flush_s=self._settings.index.flush_s,
+            most_refused=self._settings.limits.max_consecutive_rejected,
+            fail_point=self._at,
+        )
+
     def _keep_s(self) -> float:
         retention_s = self._connections.sink.retention_s
         return math.inf if retention_s is None else retention_s
@@ -239,14 +247,22 @@ class Pipeline:
             answer=self.answer_lane,
         )
 
-    def _post(self, receipt: Receipt, rejection: Rejection, rejects: list[RejectedPiece]) -> None:
-        letter = letter_of(receipt.record, rejection, rejects)
+    def _post(self, claim: Claim, rejection: Rejection, rejects: list[RejectedPiece]) -> None:
+        letter = letter_of(claim.record, rejection, rejects)
 
         def delivered() -> None:
             self.dead_letters_delivered[rejection.stage, rejection.kind] += 1
-            receipt.dead_letter_delivered()
+            claim.dead_letter_delivered()
 
         self._connections.dead_letters.send(letter, delivered=delivered)
+
+
+def _records(receipt: Receipt) -> int:
+    return receipt.records.size
+
+
+def _lines(item: StoreItem) -> int:
+    return item.size if isinstance(item, LineBatch) else 1
 
 
 def _wall_ms() -> float:

@@ -15,6 +15,7 @@ to have settled correctly); waiting for empty lanes (that looks at the queue and
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,7 @@ from worker.pipeline import Pipeline, StageGroup
 from worker.query import QueryRequest
 from worker.runtime.limits import LimitReached
 from worker.runtime.logs import inform
-from worker.runtime.process import CRASHED, DRAIN_TIMEOUT, DRAINED
+from worker.runtime.process import CRASHED, DRAIN_TIMEOUT, DRAINED, collect_garbage_rarely
 from worker.runtime.sink_opener import SinkOpener
 from worker.runtime.stage import Abandoned, Stage
 from worker.runtime.watchdog import EngineHangs, Watchdog
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from worker.http.server import HttpServer
 
 _WATCH_S = 0.2
+_QUERIES_FETCHED = 500
+"""Queries that a poll asks for: those that are held are not among the records in flight."""
 _NOTHING_TO_DRAIN_S = 5.0
 """For the end of a service that crashed or never opened the index."""
 
@@ -84,11 +87,16 @@ class Service:
         self.groups: Sequence[StageGroup] = self.pipeline.stages(self.on_crash)
         kafka, logs, queries = settings.kafka, self.pipeline.log_ledger, self.pipeline.query_ledger
         paced = PollerSettings(max_poll_interval_s=kafka.max_poll_interval_s, commit_interval_s=kafka.commit_interval_s)
-        new_poller = partial(Poller, settings=paced, say=say)
+        new_poller = partial(Poller, say=say)
         self.log_source = KafkaSource(kafka, say=say)
         self.query_source = KafkaSource(query_source(kafka), say=say)
-        self.logs = new_poller(source=self.log_source, ledger=logs, deliver=self.pipeline.prepare_lane.put, fail_point=at)
-        self.queries = new_poller(source=self.query_source, ledger=queries, deliver=self.pipeline.take_queries)
+        self.logs = new_poller(source=self.log_source, settings=paced, ledger=logs, deliver=self.pipeline.prepare_lane.put, fail_point=at)
+        self.queries = new_poller(
+            source=self.query_source,
+            settings=replace(paced, max_fetch_records=_QUERIES_FETCHED),
+            ledger=queries,
+            deliver=self.pipeline.take_queries,
+        )
         self.pollers: Sequence[tuple[Poller, Stage]] = [
             (self.logs, Stage("poller-logs", self.logs.run, self.on_crash)),
             (self.queries, Stage("poller-queries", self.queries.run, self.on_crash)),
@@ -108,6 +116,7 @@ class Service:
 
     def run(self) -> int:
         """Open the sink, start everything, wait for `stop` or a crash, end; returns the exit code. Raises SinkMismatch."""
+        collect_garbage_rarely()
         drained = True
         try:
             if self.http is not None:

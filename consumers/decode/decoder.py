@@ -1,75 +1,57 @@
-"""Decodes the bytes of a record into log entries: plain text and JSON.
+"""Decodes the values of records into log entries: plain text and JSON.
 
-Prepare calls `Decoder.decode` once for each record. The raw text is kept unchanged except for one line end; a record that cannot be decoded
-raises `Undecodable`, whose reason contains nothing of the record's value.
+Prepare calls `Decoder.decode` once for the values of many records. Texts stay in Arrow's memory; JSON is parsed value by value
+(`consumers.decode.json_records`). The raw text is kept unchanged except for one line end. The reason of a rejection contains nothing of the
+value.
 """
 
-from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Literal
 
-import orjson
+import numpy as np
+from numpy.typing import NDArray
 
-from consumers.decode.levels import level_of_name, level_of_number
-from consumers.record import Record
+from consumers.columns import (
+    Coded,
+    Column,
+    as_text,
+    byte_column,
+    coded_alike,
+    coded_texts,
+    concat,
+    null_column,
+    string_column,
+    strip_line_ends,
+    take,
+    text_bytes,
+    used_values,
+    utf8_of,
+)
+from consumers.decode.entries import Decoded, Entries
+from consumers.decode.json_document import TooManyEntries
+from consumers.decode.json_records import JsonEntries, JsonRecords
 from consumers.rejection import Rejection
 
 Format = Literal["auto", "text", "json"]
 MAX_RECORD_BYTES = 1_000_000
 
-MESSAGE_FIELDS = (
-    "body", "message", "msg", "log", "@message", "event.original", "MESSAGE", "short_message", "full_message",
-    "event", "@m", "@mt", "textPayload", "text",
-)  # fmt: skip
-"""Fields that may hold the message; the first non-empty string is used."""
-LEVEL_FIELDS = ("severity_text", "level", "log.level", "severity", "lvl", "levelname", "@l", "PRIORITY")
-SERVICE_FIELDS = ("service.name", "service", "app", "kubernetes.labels.app", "host.name")
 UNDECODABLE = "undecodable"
 """The kind of a rejection that other settings of format or encoding can avoid; every other kind is the record's own fault."""
 
-
-class Undecodable(Exception):
-    """The bytes of the record do not match the configured format or encoding. The message contains nothing of the record's value."""
-
-    @property
-    def rejection(self) -> Rejection:
-        """What the dead letter says."""
-        return Rejection("decode", UNDECODABLE, f"{UNDECODABLE}: {self}")
-
-
-class TooLarge(Undecodable):
-    """The record exceeds the size limit; it was not decoded."""
-
-    @property
-    def rejection(self) -> Rejection:
-        """What the dead letter says."""
-        return Rejection("decode", "too_large", f"too_large: {self}")
-
-
-class TooManyEntries(Undecodable):
-    """The record has more log entries than are allowed, whatever the format."""
-
-    @property
-    def rejection(self) -> Rejection:
-        """What the dead letter says."""
-        return Rejection("decode", "too_many_entries", f"too_many_entries: {self}")
-
-
-class LogEntry(NamedTuple):
-    """One log entry of a record; `sub` counts the entries of a record from 0."""
-
-    record: Record
-    sub: int
-    text: str
-    time_ms: int
-    service: str
-    level: str
-    """One of `consumers.decode.levels.LEVELS`, or empty."""
+_WHITE_SPACE = b" \t\n\r\v\f"
+_OBJECT, _ARRAY, _UNSURE = 1, 2, 4
+_BEGINS, _FOLLOWS = np.zeros((2, 256), np.uint8)
+_BEGINS[list(b"{[")] = _OBJECT, _ARRAY
+_BEGINS[list(_WHITE_SPACE)] = _UNSURE
+_FOLLOWS[list(b'"}{]')] = _OBJECT, _OBJECT, _ARRAY, _ARRAY
+_FOLLOWS[list(_WHITE_SPACE)] = _OBJECT | _ARRAY
+"""What a value is by its first byte, and what it may be by its second."""
 
 
 class Decoder:
-    """Has no state except its counters; never returns an entry with an empty text.
+    """Has no state except its counters and a memory of names of levels; never returns an entry with an empty text.
 
-    Thread: any; each prepare thread has its own.
+    Thread: one; its counters may be read from any.
     """
 
     def __init__(
@@ -81,127 +63,124 @@ class Decoder:
         while it is decoded.
         """
         self._form = form
-        self._errors = "strict" if strict else "replace"
-        self._max_entries = max_entries
+        self._strict = strict
         self._max_record_bytes = max_record_bytes
+        self._json = JsonRecords(max_entries=max_entries)
         self.replaced_records = 0
         """Records in which bytes that are not UTF-8 were replaced."""
         self.text_records = 0
         self.json_records = 0
         self.refused_records = 0
 
-    def decode(self, record: Record) -> list[LogEntry]:
-        """Return the entries of a record, none if it is empty. Raises Undecodable; if TooLarge, nothing was decoded."""
-        try:
-            return self._decode(record)
-        except Undecodable:
-            self.refused_records += 1
-            raise
+    def decode(self, value: Sequence[bytes | None], time_ms: NDArray[np.int64]) -> Decoded:
+        """Decode the values of n records, which have the times `time_ms`, int64[n]. A value above the size limit is not looked at."""
+        rejected: dict[int, Rejection] = {}
+        raw = byte_column(value)
+        sizes = text_bytes(raw)
+        is_open = sizes > 0
+        for row in np.flatnonzero(sizes > self._max_record_bytes).tolist():
+            rejected[row] = _rejection("too_large", f"{sizes[row]} bytes, {self._max_record_bytes} are allowed")
+        is_open[list(rejected)] = False
+        is_json = self._find_json(value, raw) & is_open
+        if self._form == "json":
+            rejected |= {row: _rejection(UNDECODABLE, "not a JSON object or array") for row in np.flatnonzero(is_open & ~is_json).tolist()}
+        text = as_text(raw)
+        if text is None:
+            value = self._mend(value, is_json, rejected)
+            text = as_text(byte_column(value))
+        found = self._read_json(value, text, is_json, rejected)
+        is_open[list(rejected)] = False
+        text_rows = np.flatnonzero(is_open & ~is_json)
+        self.text_records += len(text_rows)
+        self.refused_records += len(rejected)
+        entries = _entries_of(found, text_rows, text if len(text_rows) == len(value) else take(text, text_rows), time_ms)
+        is_open[entries.row] = False
+        is_empty = is_open | (sizes == 0)
+        return Decoded(entries, np.flatnonzero(is_empty), sorted(rejected.items()))
 
-    def _decode(self, record: Record) -> list[LogEntry]:
-        if not record.value:
-            return []
-        if len(record.value) > self._max_record_bytes:
-            raise TooLarge(f"{len(record.value)} bytes, {self._max_record_bytes} are allowed")
-        if self._form != "text" and record.value.lstrip()[:1] in (b"{", b"["):
-            found = self._decode_json(record)
-            if found is not None:
-                self.json_records += 1
-                return found
-        elif self._form == "json":
-            raise Undecodable("not a JSON object or array")
-        text = strip_line_end(self._decode_utf8(record.value))
-        self.text_records += 1
-        return [LogEntry(record, 0, text, record.time_ms, "", "")] if text else []
+    def _find_json(self, value: Sequence[bytes | None], raw: Column) -> NDArray[np.bool_]:
+        """Return which values may be JSON by how they begin: bool[n]. Many lines of text begin with a bracket: `[Sun Dec 04 …`."""
+        is_json = np.zeros(len(value), np.bool_)
+        if self._form != "text":
+            data, ends = utf8_of(raw)
+            rows = np.flatnonzero(np.diff(ends))
+            begins = _BEGINS[data[ends[rows]]]
+            second = np.minimum(ends[rows] + 1, len(data) - 1)  # of one byte alone the next one's, but that is no JSON either way
+            follows = _FOLLOWS[data[second]] if self._form == "auto" else _OBJECT | _ARRAY
+            is_json[rows] = (begins & follows) != 0
+            for row in rows[begins == _UNSURE].tolist():
+                is_json[row] = (value[row] or b"").lstrip(_WHITE_SPACE).startswith((b"{", b"["))
+        return is_json
 
-    def _decode_json(self, record: Record) -> list[LogEntry] | None:
-        try:
-            document = orjson.loads(record.value or b"")
-        except orjson.JSONDecodeError:
-            if self._form == "json":
-                raise Undecodable("not valid JSON") from None
-            return None  # a text line that happens to begin with a bracket
-        if isinstance(document, dict):
-            documents = [document]
-        elif all(isinstance(element, dict) for element in document):
-            documents = document
-        elif self._form == "json":
-            raise Undecodable("a JSON array of something else than objects")
-        else:
+    def _mend(self, value: Sequence[bytes | None], is_json: NDArray[np.bool_], rejected: dict[int, Rejection]) -> list[bytes | None]:
+        """Return the values as valid UTF-8, without the rejected ones. One with invalid bytes is never JSON."""
+        mended = list(value)
+        for row, one in enumerate(value):
+            if row in rejected:
+                mended[row] = None
+            elif one is not None and not _is_utf8(one):
+                if is_json[row] and self._form == "json":
+                    rejected[row] = _rejection(UNDECODABLE, "not valid JSON")
+                elif self._strict:
+                    rejected[row] = _rejection(UNDECODABLE, "not valid UTF-8")
+                else:
+                    self.replaced_records += 1
+                is_json[row] = False
+                mended[row] = None if row in rejected else one.decode("utf-8", "replace").encode()
+        return mended
+
+    def _read_json(
+        self, value: Sequence[bytes | None], text: Column, is_json: NDArray[np.bool_], rejected: dict[int, Rejection]
+    ) -> JsonEntries | None:
+        """Read the values that are JSON; returns their entries, with the rows of the values as places. What turns out as text is marked."""
+        rows = np.flatnonzero(is_json)
+        if not len(rows):
             return None
-        if len(documents) > self._max_entries:
-            raise TooManyEntries(f"more than {self._max_entries} entries in one record")
-        try:
-            entries = [_entry_of(record, sub, fields) for sub, fields in enumerate(documents)]
-        except Undecodable:
-            if self._form == "json":
-                raise
-            return None
-        return [entry for entry in entries if entry.text]
-
-    def _decode_utf8(self, value: bytes) -> str:
-        try:
-            return value.decode("utf-8")
-        except UnicodeDecodeError:
-            if self._errors == "strict":
-                raise Undecodable("not valid UTF-8") from None
-            self.replaced_records += 1
-            return value.decode("utf-8", "replace")
+        documents = [one for one, is_one in zip(value, is_json.tolist(), strict=True) if is_one and one]
+        found = self._json.read(documents, text if len(rows) == len(value) else take(text, rows))
+        for place, error in found.failed:
+            row = int(rows[place])
+            if isinstance(error, TooManyEntries):
+                rejected[row] = _rejection("too_many_entries", str(error))
+            elif self._form == "json":
+                rejected[row] = _rejection(UNDECODABLE, str(error))
+            else:
+                is_json[row] = False  # a text line that happens to begin with a bracket
+        self.json_records += len(rows) - len(found.failed)
+        return found._replace(place=rows[found.place])
 
 
-def strip_line_end(text: str) -> str:
-    """Remove one line end: a line feed, and one carriage return before it."""
-    return text.removesuffix("\n").removesuffix("\r") if text.endswith("\n") else text
+def _entries_of(found: JsonEntries | None, rows: NDArray[np.int64], text: Column, time_ms: NDArray[np.int64]) -> Entries:
+    """Join the entries of JSON records and the texts of others, in the order of their rows, without those that are empty."""
+    size = len(rows)
+    sub = np.zeros(size, np.int32)
+    service = level = coded_alike("", size)
+    if found is not None:
+        texts = string_column(found.text)
+        text = concat([texts, text]) if size else texts
+        rows, sub = np.concatenate([found.place, rows]), np.concatenate([found.sub, sub])
+        service, level = _labels(found.service, size), _labels(found.level, size)
+    text = strip_line_ends(text)
+    order = np.argsort(rows, kind="stable")
+    order = order[text_bytes(text)[order] > 0]
+    if not np.array_equal(order, np.arange(len(rows))):
+        text, rows, sub = take(text, order), rows[order], sub[order]
+        service, level = used_values(service.codes[order], service.values), used_values(level.codes[order], level.values)
+    return Entries(rows, sub, text, time_ms[rows], service, level, null_column(len(rows)))
 
 
-def _entry_of(record: Record, sub: int, fields: Mapping[str, Any]) -> LogEntry:
-    text = _first_text(fields, MESSAGE_FIELDS)
-    if text is None:
-        text = _render(fields) if fields else ""
-    return LogEntry(
-        record,
-        sub,
-        strip_line_end(text),
-        record.time_ms,
-        _first_text(fields, SERVICE_FIELDS) or "",
-        _level_of(fields),
-    )
+def _labels(found: list[str], more: int) -> Coded:
+    """Return labels as a column, followed by empty ones."""
+    return coded_texts([*found, *[""] * more]) if any(found) else coded_alike("", len(found) + more)
 
 
-def _level_of(fields: Mapping[str, Any]) -> str:
-    """Return the level of an entry: the first name that is one, else what a number says."""
-    for name in LEVEL_FIELDS:
-        found = _first_text(fields, (name,))
-        if found and (level := level_of_name(found)):
-            return level
-    return level_of_number(fields)
-
-
-def _render(fields: Mapping[str, Any]) -> str:
-    """Render an object that has no message as JSON. Raises Undecodable: orjson reads 1,024 levels of nesting but writes only 254."""
+def _is_utf8(value: bytes) -> bool:
     try:
-        return orjson.dumps(fields, option=orjson.OPT_SORT_KEYS).decode("utf-8")
-    except orjson.JSONEncodeError:
-        raise Undecodable("JSON nested too deeply") from None
+        value.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
-def _first_text(fields: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
-    for name in names:
-        found: Any = fields.get(name)
-        if found is None and "." in name:
-            found = _walk(fields, name)
-        if isinstance(found, dict):
-            found = found.get("stringValue") or found.get("name")
-        if isinstance(found, str) and found:
-            return found
-    return None
-
-
-def _walk(fields: Mapping[str, Any], dotted: str) -> object:
-    """Follow a dotted name through nested objects; log shippers write both forms."""
-    found: Any = fields
-    for step in dotted.split("."):
-        if not isinstance(found, dict):
-            return None
-        found = found.get(step)
-    return found
+def _rejection(kind: str, reason: str) -> Rejection:
+    return Rejection("decode", kind, f"{kind}: {reason}")

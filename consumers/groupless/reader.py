@@ -86,7 +86,7 @@ class GrouplessReader:
     def poll(self, timeout_s: float) -> Record | None:
         """Return the next record, if one comes in time."""
         message = self._consumer.poll(timeout_s)
-        return None if message is None or message.error() else record_of(message, {str(message.topic()): ""})
+        return None if message is None or message.error() else record_of(message, "")
 
     def partitions(self, topics: Collection[str], timeout_s: float) -> list[Partition]:
         """Return the partitions of these topics, in order. Raises TopicUnknown, RangeUnreadable."""
@@ -161,7 +161,7 @@ class GrouplessReader:
             return
         self._consumer.assign([TopicPartition(*partition, first_offset)])
         try:
-            yield from self._read_until(end_offset, {partition.topic: epoch}, timeout_s)
+            yield from self._read_until(end_offset, epoch, timeout_s)
         finally:
             self._consumer.unassign()
 
@@ -183,7 +183,7 @@ class GrouplessReader:
         except KafkaException as error:
             raise RangeUnreadable(*error.args) from None
 
-    def _read_until(self, end_offset: int, epochs: Mapping[str, str], timeout_s: float) -> Iterator[list[Record]]:
+    def _read_until(self, end_offset: int, epoch: str, timeout_s: float) -> Iterator[list[Record]]:
         quiet_until_s = time.monotonic() + timeout_s
         while True:
             messages = self._consumer.consume(1, timeout=_POLL_S)  # a larger number would wait until all have come
@@ -195,7 +195,7 @@ class GrouplessReader:
                         yield records
                     return
                 if message.error() is None:
-                    records.append(record_of(message, epochs))
+                    records.append(record_of(message, epoch))
             if records:
                 yield records
                 quiet_until_s = time.monotonic() + timeout_s

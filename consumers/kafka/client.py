@@ -1,4 +1,4 @@
-"""The client as the intake sees it: its errors, and what it can be asked and told.
+"""The client as the executor sees it: its errors, and what it can be asked and told.
 
 `consumers.kafka.source` fills it with the real client; nothing here imports the client library.
 """

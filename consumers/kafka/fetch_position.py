@@ -7,6 +7,9 @@ for as long as it takes.
 
 from collections.abc import Iterable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from consumers.record import Partition
 
 _FIRST_BACK_OFF_S = 0.1
@@ -46,17 +49,26 @@ class FetchPosition:
         """Whether records of this partition must be discarded until it is re-fetched."""
         return partition in self._refetch_at_s
 
-    def accept_offset(self, partition: Partition, offset: int, end_offset: int) -> bool:
-        """Accept a record if it can be the next one; returns whether it was. `end_offset` came with it, negative if unknown.
+    def accept_offsets(self, partition: Partition, offset: NDArray[np.int64], end_offset: int) -> int:
+        """Accept n ≥ 1 records as far as each can be the next one; returns how many of the first can.
 
-        A broker may send an end that is older than the records it comes with; so exactly the next offset is always accepted.
+        `offset`: int64[n]. `end_offset` came with them, negative if unknown. A broker may send an end that is older than the records it
+        comes with; so exactly the next offset is always accepted.
         """
         next_offset = self._next_offset.get(partition)
-        if offset != next_offset and (offset < (next_offset or 0) or 0 <= end_offset <= offset):
-            return False
-        self._next_offset[partition] = offset + 1
-        self._tries.pop(partition, None)
-        return True
+        expected = np.empty(len(offset), np.int64)
+        expected[0] = next_offset or 0
+        np.add(offset[:-1], 1, out=expected[1:])
+        is_wrong = offset < expected
+        if end_offset >= 0:
+            is_beyond = (offset >= end_offset) & (offset != expected)
+            is_beyond[0] = offset[0] >= end_offset and offset[0] != next_offset
+            is_wrong |= is_beyond
+        accepted = int(is_wrong.argmax()) if is_wrong.any() else len(offset)
+        if accepted:
+            self._next_offset[partition] = int(offset[accepted - 1]) + 1
+            self._tries.pop(partition, None)
+        return accepted
 
     def schedule_refetch(self, partition: Partition, now_s: float) -> int:
         """Note damaged data: the partition's records are discarded until it is re-fetched. Returns the number of failures in a row."""

@@ -1,20 +1,29 @@
-"""Makes a Record of a client's message; unreadable headers are dropped, the record is kept.
+"""Makes records of a client's messages: many at a time as columns, or a single one.
 
-`consumers.kafka` and `consumers.groupless.reader` make every record here. It does not import the client library; `ClientMessage` describes
-the methods it uses.
+`consumers.kafka.intake` reads what polls returned, `consumers.groupless.reader` single records. Unreadable headers are dropped, their
+record is kept. Nothing here imports the client library; `ClientMessage` describes the methods it uses.
 """
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import Any, Final, NamedTuple, Protocol
 
-from consumers.record import Header, Partition, Record
+import numpy as np
+from numpy.typing import NDArray
+
+from consumers.record import HEADER_BYTES, Header, Partition, Record, Records
 
 _NO_TIMESTAMP = 0
 """The client's TIMESTAMP_NOT_AVAILABLE."""
+_UNREADABLE: Final[list[Header]] = []
+"""Stands for headers that cannot be read."""
 
 
 class ClientMessage(Protocol):
     """The methods used of the client's message."""
+
+    def __len__(self) -> int:
+        """Return how many bytes its value has."""
 
     def topic(self) -> str | None:
         """Return the topic."""
@@ -34,14 +43,24 @@ class ClientMessage(Protocol):
     def timestamp(self) -> tuple[int, int]:
         """Return the type of the timestamp, and milliseconds."""
 
-    def key(self) -> str | bytes | None:
+    def key(self) -> bytes | None:
         """Return the key."""
 
-    def value(self) -> str | bytes | None:
+    def value(self) -> bytes | None:
         """Return the value."""
 
     def headers(self) -> Any:  # noqa: ANN401 - the client's list of pairs
         """Return the headers; raises SystemError if a name is not UTF-8, and must not be called again after that."""
+
+
+class ReadRecords(NamedTuple):
+    """Records made of messages."""
+
+    records: Records
+    size_bytes: int
+    """Of all of them, as `Record.size_bytes`."""
+    unreadable: int
+    """How many lost their headers, because the name of one was not UTF-8."""
 
 
 def partition_of(message: ClientMessage) -> Partition:
@@ -49,36 +68,88 @@ def partition_of(message: ClientMessage) -> Partition:
     return Partition(str(message.topic()), int(message.partition() or 0))
 
 
-def record_of(message: ClientMessage, epochs: Mapping[str, str]) -> Record:
-    """Make a Record of a message without an error; `epochs` holds the epoch of each topic."""
-    topic = str(message.topic())
-    return make_record(message, epochs[topic])[0]
-
-
-def make_record(message: ClientMessage, epoch: str) -> tuple[Record, bool]:
-    """Make a Record of a message without an error; returns also whether its headers could be read. If not, the record has none.
-
-    One header name that is not UTF-8 makes all headers of the message unreadable: the client then holds a null pointer among them (2.16),
-    and reading them a second time would crash the process.
-    """
-    try:
-        headers: tuple[Header, ...] = tuple((str(name), _bytes_of(content)) for name, content in message.headers() or ())
-        are_read = True
-    except (SystemError, UnicodeDecodeError):
-        headers, are_read = (), False
-    time_type, time_ms = message.timestamp()
-    record = Record(
-        topic=str(message.topic()),
-        partition=int(message.partition() or 0),
+def record_of(message: ClientMessage, epoch: str) -> Record:
+    """Make a Record of a message without an error, without its headers if they cannot be read."""
+    (headers,) = _each_headers([message])
+    kind, time_ms = message.timestamp()
+    return Record(
+        *partition_of(message),
         offset=int(message.offset() or 0),
         epoch=epoch,
-        time_ms=0 if time_type == _NO_TIMESTAMP else time_ms,
-        key=_bytes_of(message.key()),
-        value=_bytes_of(message.value()),
-        headers=headers,
+        time_ms=0 if kind == _NO_TIMESTAMP else time_ms,
+        key=message.key(),
+        value=message.value(),
+        headers=tuple(headers or ()),
     )
-    return record, are_read
 
 
-def _bytes_of(content: str | bytes | None) -> bytes | None:
-    return content.encode("utf-8") if isinstance(content, str) else content
+def read_records(
+    partition: Partition, epoch: str, offset: NDArray[np.int64], messages: Sequence[ClientMessage], *, room_bytes: int
+) -> ReadRecords:
+    """Make records of the first of n ≥ 1 messages of one partition, none with an error: of one, and of more until the room is full.
+
+    `offset`: int64[n], of the messages. The headers of the rest are not read, as they take more memory as objects than as messages.
+    """
+    values, keys = [message.value() for message in messages], [message.key() for message in messages]
+    size_bytes = sum(map(len, filter(None, values))) + sum(map(len, filter(None, keys)))
+    filled_bytes = _filled_bytes(values, keys) if size_bytes > room_bytes else None
+    found: dict[int, tuple[Header, ...]] = {}
+    header_bytes, unreadable = 0, 0
+    for row, pairs in enumerate(_each_headers(messages)):
+        if pairs is _UNREADABLE:
+            unreadable += 1
+        elif pairs:
+            filled_bytes = filled_bytes or _filled_bytes(values, keys)
+            found[row] = tuple(pairs)
+            header_bytes += sum(HEADER_BYTES + len(name) + len(content or b"") for name, content in pairs)
+        if filled_bytes is not None and filled_bytes[row] + header_bytes >= room_bytes:
+            break
+    size = row + 1
+    if size < len(messages):
+        values, keys, messages = values[:size], keys[:size], messages[:size]
+    stamps = map(type(messages[0]).timestamp, messages)  # no list of them: so many tuples at once would call the garbage collector
+    records = Records(
+        *partition,
+        epoch,
+        offset[:size],
+        np.fromiter([0 if kind == _NO_TIMESTAMP else ms for kind, ms in stamps], np.int64, size),
+        values,
+        None if keys.count(None) == size else keys,
+        [found.get(row, ()) for row in range(size)] if found else None,
+    )
+    return ReadRecords(records, (size_bytes if filled_bytes is None else filled_bytes[size - 1]) + header_bytes, unreadable)
+
+
+def join_records(parts: Sequence[Records]) -> Records:
+    """Return the records of n ≥ 1 parts, all of one partition and epoch, in their order."""
+    if len(parts) == 1:
+        return parts[0]
+    has_keys, has_headers = any(part.key is not None for part in parts), any(part.headers is not None for part in parts)
+    return parts[0]._replace(
+        offset=np.concatenate([part.offset for part in parts]),
+        time_ms=np.concatenate([part.time_ms for part in parts]),
+        value=[value for part in parts for value in part.value],
+        key=[key for part in parts for key in part.key or [None] * part.size] if has_keys else None,
+        headers=[headers for part in parts for headers in part.headers or [()] * part.size] if has_headers else None,
+    )
+
+
+def _each_headers(messages: Sequence[ClientMessage]) -> Iterator[list[Header] | None]:
+    """Yield the headers of n ≥ 1 messages: None where there are none, `_UNREADABLE` if the name of one is not UTF-8.
+
+    The client then returns headers with an exception set (2.16). `map` raises it here; Python's own call, once it is optimised (3.11),
+    raises it somewhere later. Reading such headers again would crash the process.
+    """
+    read = map(type(messages[0]).headers, messages)
+    while True:
+        try:
+            yield from read
+        except (SystemError, UnicodeDecodeError):
+            yield _UNREADABLE
+        else:
+            return
+
+
+def _filled_bytes(values: Sequence[bytes | None], keys: Sequence[bytes | None]) -> list[int]:
+    """Return the bytes of each record's value and key, with those of all before it."""
+    return list(accumulate(len(value or b"") + len(key or b"") for value, key in zip(values, keys, strict=True)))

@@ -1,36 +1,25 @@
 """Resumes partitions that have no usable committed offset: none was committed yet, it expired, or the log was truncated.
 
 The client runs with `auto.offset.reset=error`: it never jumps by itself, but reports the error and stops the partition. `consumers.kafka`
-notes such a partition here and resumes it where `choose_resume_point` says. Asking the broker never blocks polling for long: a question
-without an answer is asked again by the next call.
+notes such a partition here and resumes it where `resume_point` says.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Iterable
 
 from consumers.kafka.resume_point import ExpiredPolicy, OffsetGone, PartitionState, ResumePoint, StartPolicy, choose_resume_point
 from consumers.record import Partition
 
-AskState = Callable[[Partition], PartitionState | None]
-"""Asks the broker, for a short time only; None: no answer."""
-ResumeAt = Callable[[Partition, ResumePoint], bool]
-"""Resumes a partition; False: not possible now."""
-
 
 class OffsetReset:
-    """Resumes the partitions that the client has stopped; touches no others.
+    """Knows the partitions that the client has stopped, and where each resumes.
 
     Thread: one, its source's.
     """
 
-    def __init__(
-        self, *, start: StartPolicy, expired: ExpiredPolicy, ask_state: AskState, resume_at: ResumeAt, say: Callable[[str], None]
-    ) -> None:
+    def __init__(self, *, start: StartPolicy, expired: ExpiredPolicy) -> None:
         self._start: StartPolicy = start
         self._expired: ExpiredPolicy = expired
-        self._ask_state = ask_state
-        self._resume_at = resume_at
-        self._say = say
         self._pending: dict[Partition, OffsetGone] = {}
         """The stopped partitions."""
         self._recreated: set[Partition] = set()
@@ -52,6 +41,10 @@ class OffsetReset:
         """Whether the partition is stopped, so that its messages do not count."""
         return partition in self._pending
 
+    def pending_partitions(self) -> list[Partition]:
+        """Return the stopped partitions, in the order in which they stopped."""
+        return list(self._pending)
+
     def note_delivered(self, partition: Partition) -> None:
         """Note that a record of this assignment was accepted: from now on the ledger commits the position."""
         self._delivered.add(partition)
@@ -63,38 +56,23 @@ class OffsetReset:
             self._recreated.discard(partition)
             self._delivered.discard(partition)
 
-    def resume_partitions(self, owned: Collection[Partition], *, must_wait: Callable[[Partition], bool] = lambda _partition: False) -> None:
-        """Resume all stopped partitions, except those that `must_wait`. Raises SourceExpired.
-
-        The first one without an answer ends the call; the next call asks again.
-        """
-        self._pending = {partition: gone for partition, gone in self._pending.items() if partition in owned}
-        for partition, gone in list(self._pending.items()):
-            if must_wait(partition):
-                continue
-            state = self._ask_state(partition)
-            if state is None:
-                return
-            point = self._choose_resume_point(partition, gone, state)
-            if not self._resume_at(partition, point):
-                self._say(f"{partition.topic}/{partition.partition} cannot resume at {point.offset} yet; trying again")
-                return
-            self._pending.pop(partition, None)
-            self._recreated.discard(partition)
-            self.expired_records[partition.topic] += point.expired_records
-            if point.message:
-                self._say(point.message)
-
-    def _choose_resume_point(self, partition: Partition, gone: OffsetGone, state: PartitionState) -> ResumePoint:
+    def resume_point(self, partition: Partition, state: PartitionState) -> ResumePoint:
+        """Return where a stopped partition resumes. Raises SourceExpired."""
         if partition in self._recreated:
             return ResumePoint(state.first_offset, "", must_commit=True)
-        has_delivered = partition in self._delivered
+        gone, has_delivered = self._pending[partition], partition in self._delivered
         if state.committed is None and not has_delivered:
             gone = gone._replace(position=None)
         point = choose_resume_point(partition, state, gone, start=self._start, expired=self._expired)
         is_behind = has_delivered and gone.position is not None and point.offset < gone.position.next_offset
         # A start that skips records is committed at once, as a restart before the first commit would skip more; never past open records.
         return point._replace(must_commit=is_behind or (bool(point.message) and not has_delivered), is_behind=is_behind)
+
+    def note_resumed(self, partition: Partition, point: ResumePoint) -> None:
+        """Note that the partition is read again, from this point."""
+        self._pending.pop(partition, None)
+        self._recreated.discard(partition)
+        self.expired_records[partition.topic] += point.expired_records
 
 
 class PendingStartCommits:

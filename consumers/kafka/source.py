@@ -18,11 +18,11 @@ from confluent_kafka.admin import AdminClient
 from consumers.kafka.client import Client
 from consumers.kafka.connectivity import BrokerConnectivity, fatal_line
 from consumers.kafka.epochs import FRESH_S
-from consumers.kafka.intake import Intake
+from consumers.kafka.executor import Executor
 from consumers.kafka.poll_budget import PollBudget
 from consumers.kafka.resume_point import PartitionState, Position
 from consumers.kafka.settings import KafkaSourceSettings, SourceMisconfigured, admin_properties, client_properties
-from consumers.record import Partition, Record
+from consumers.record import Partition, Records
 from consumers.source import Rebalance, SourceFatal
 
 _SILENT_LOGGER = logging.getLogger("vectail.librdkafka")
@@ -54,12 +54,13 @@ class KafkaSource:
         self._admin: AdminClient | None = None
         self._probe: Future[Any] | None = None
         """A request that is sent only to see whether a broker answers."""
-        self._intake = Intake(settings, self._client(), say=say)
+        self._executor = Executor(settings, self._client(), say=say)
+        self._intake = self._executor.intake
 
     def subscribe(self, rebalance: Rebalance) -> None:
         """Join the group; from now on `fetch` also calls `rebalance`."""
         self._rebalance = rebalance
-        self._intake.subscribe(rebalance)
+        self._executor.subscribe(rebalance)
 
         def on_assign(_consumer: Consumer, partitions: list[TopicPartition]) -> None:
             assigned = _partitions_of(partitions)
@@ -72,8 +73,8 @@ class KafkaSource:
         on_revoke, on_lost = ending(rebalance.on_revoke), ending(rebalance.on_lost)
         self._consumer.subscribe(list(self._settings.topics), on_assign=on_assign, on_revoke=on_revoke, on_lost=on_lost)
 
-    def fetch(self, max_records: int, timeout_s: float) -> list[Record]:
-        """Return up to `max_records` records as soon as there is one, or none after `timeout_s`.
+    def fetch(self, max_records: int, timeout_s: float) -> list[Records]:
+        """Return up to `max_records` records as soon as there is one, or none after `timeout_s`: those of a partition together.
 
         Every record is of a partition that is assigned when this returns. Raises SourceFatal, SourceExpired, SourceAway, TopicWithoutId.
         """
@@ -84,8 +85,7 @@ class KafkaSource:
             raise SourceFatal(self._fatal)
         now_s = time.monotonic()
         self._track_connectivity(now_s, has_records=any(message.error() is None for message in messages))
-        self._intake.take(messages, now_s)
-        placed = self._intake.place(now_s, is_stopped=self._is_paused)
+        placed = self._executor.take_turn(messages, now_s, is_paused=self._is_paused)
         self._send_commit(self._intake.start_commits.take_unsent())
         self._sync_paused()
         return placed
@@ -111,10 +111,10 @@ class KafkaSource:
         """
         now_s = time.monotonic()
         needed_s = now_s + FRESH_S if is_last else now_s  # the last commit relies on no earlier answer
-        sure = self._intake.sure(next_offsets, needed_s, now_s)
+        sure = self._executor.sure(next_offsets, needed_s, now_s)
         for _ in range(_LAST_COMMIT_TRIES if is_last else 0):
             if len(sure) < len(next_offsets):
-                sure = self._intake.sure(next_offsets, needed_s, time.monotonic())
+                sure = self._executor.sure(next_offsets, needed_s, time.monotonic())
         self._intake.start_commits.drop_starts(sure)
         self._send_commit(sure)
         return sure
@@ -171,8 +171,7 @@ class KafkaSource:
 
     def _move(self, partition: Partition, position: Position | None) -> bool:
         """Assign the partition again, because the client refuses to seek in a partition that it has stopped (_STATE)."""
-        self._intake.started.discard(partition)
-        self._sync_paused()
+        self._sync_paused()  # resumes it
         try:
             self._consumer.incremental_unassign([TopicPartition(*partition)])
             self._consumer.incremental_assign([_place(partition, position or Position(OFFSET_INVALID, None))])

@@ -1,32 +1,48 @@
 """Chunking: splits texts that do not fit the model or a block; the chunks, joined in order, are the text.
 
-Prepare passes in whole lists; masks and token counts are plain callables. Nearly every log line fits, so the common path is one mask call
-and one length check for each line. The raw text is split, and each piece is masked before it is checked, because a mask changes the number
-of tokens. A long text is split slice by slice from its beginning, and abandoned as soon as it certainly has too many chunks.
+Prepare passes in whole columns; masks and token counts are plain callables, `mask` is `Masker.mask_column`. Nearly every log line fits, so
+the common path is one mask call and a look at lengths: the raw bytes of each text, the length of each *distinct* masked text. Only a text
+that does not fit is looked at by itself (`consumers.text.split_long`).
 """
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Sequence
+from itertools import islice
+from typing import NamedTuple
 
-T = TypeVar("T")
+import numpy as np
+from numpy.typing import NDArray
 
-MaskTexts = Callable[[Sequence[str]], list[str]]
-CountTokens = Callable[[Sequence[str]], Sequence[int]]
-"""Counts the tokens of each masked text as the model sees it, with prefix and special tokens."""
+from consumers.columns import Coded, Column, concat, replace_rows, string_column, take, text_bytes, used_values
+from consumers.text.split_long import CountTokens, MaskColumn, Piece, Splitter
 
-_LINES = re.compile(r"[^\n]*\n|[^\n]+")
-_SENTENCES = re.compile(r".*?[.!?;](?:\s+|$)|.+", re.DOTALL)
-_WORDS = re.compile(r"\S+\s*|\s+")
-_SLICE_CHARACTERS = 1 << 16
-"""How much of a long text is masked and counted at once: little enough to stop in time, enough to need few calls."""
+_MOST_REMEMBERED = 4_096
+_LONGEST_REMEMBERED = 1_024
+"""Of masked texts that were counted: how many are remembered, and of how many characters at most; together 4 MB if they are ASCII."""
 
 
-class Piece(NamedTuple):
-    """A part of a text that fits: the raw text, and the masked text that is embedded."""
+class Cut(NamedTuple):
+    """The m pieces of n texts as columns, each of length m, in order.
 
-    text: str
-    masked: str
+    Thread: any.
+    """
+
+    row: NDArray[np.int64]
+    """int64[m]: which text each piece is of; ascending."""
+    chunk: NDArray[np.int32]
+    """int32[m]: which piece of its text, from 0."""
+    chunks: NDArray[np.int32]
+    """int32[m]: how many pieces its text has."""
+    text: Column
+    """Raw pieces; the very column of the texts if all of them fit."""
+    template: Coded
+    """Masked pieces."""
+    too_long: NDArray[np.int64]
+    """Texts of more than `max_chunks` pieces, ascending: they have no pieces here."""
+
+    @property
+    def size(self) -> int:
+        """How many pieces; `len` counts the columns."""
+        return len(self.row)
 
 
 class Chunker:
@@ -36,144 +52,81 @@ class Chunker:
     """
 
     def __init__(
-        self,
-        *,
-        mask: MaskTexts,
-        count_tokens: CountTokens,
-        max_tokens: int,
-        overhead_tokens: int,
-        max_text_bytes: int,
-        max_chunks: int,
+        self, *, mask: MaskColumn, count_tokens: CountTokens, max_tokens: int, overhead_tokens: int, max_text_bytes: int, max_chunks: int
     ) -> None:
         """`max_tokens` includes `overhead_tokens` (special tokens and prefix); `max_text_bytes` is what the index takes of one piece."""
         self._mask = mask
-        self._count_tokens = count_tokens
-        self._max_tokens = max_tokens
-        self._overhead_tokens = overhead_tokens
+        self._splitter = Splitter(
+            mask=mask,
+            count_tokens=count_tokens,
+            max_tokens=max_tokens,
+            overhead_tokens=overhead_tokens,
+            max_text_bytes=max_text_bytes,
+            max_chunks=max_chunks,
+        )
         self._max_text_bytes = max_text_bytes
-        self._max_chunks = max_chunks
+        self._surely_fits = min(max_tokens - overhead_tokens, max_text_bytes)
+        """A token is at least one byte of ASCII text. Other text is counted: a model's normalisation may make it longer."""
+        self._remembered: dict[str, bool] = {}
+        """Whether a masked text fits, for those that were counted."""
 
-    def split(self, texts: Sequence[str]) -> list[list[Piece]]:
-        """Split n texts into pieces that fit; returns an empty list for a text of more than `max_chunks`.
+    def split(self, text: Column) -> Cut:
+        """Split n texts into pieces that fit.
 
         However long a text is, not much more of it than `max_chunks` pieces hold is masked and counted.
         """
-        split: list[list[Piece]] = []
-        unchecked: list[int] = []
-        # A token is at least one byte of (ASCII) text; a mask with a long replacement may make a text longer.
-        max_bytes = min(self._max_tokens - self._overhead_tokens, self._max_text_bytes)
-        for i, piece in enumerate(self._make_pieces(texts)):
-            split.append([piece])
-            text, masked = piece
-            if len(masked) > max_bytes or len(text) > self._max_text_bytes or not (masked.isascii() and text.isascii()):
-                unchecked.append(i)
-        if unchecked:
-            pieces = [split[i][0] for i in unchecked]
-            for i, weight in zip(unchecked, self._weigh(pieces), strict=True):
-                if weight is None:
-                    split[i] = self._split_long(texts[i])
-        return split
+        size = len(text)
+        fits = text_bytes(text) <= self._max_text_bytes
+        # A text too long to be a piece however it is masked is not masked whole: a word of 10 MB would take seconds.
+        template = self._mask(text if fits.all() else _emptied(text, np.flatnonzero(~fits)))
+        fits &= self._find_fitting(template.values)[template.codes]
+        if fits.all():
+            return Cut(np.arange(size), np.zeros(size, np.int32), np.ones(size, np.int32), text, template, np.empty(0, np.int64))
+        return self._split_long(text, template, np.flatnonzero(~fits))
 
-    def _make_pieces(self, texts: Sequence[str]) -> list[Piece]:
-        """Mask texts, except those too long to be a piece however they are masked: a word of 10 MB would take seconds."""
-        masked = self._mask([text if len(text) <= self._max_text_bytes else "" for text in texts])
-        return [Piece(text, masked) for text, masked in zip(texts, masked, strict=True)]
+    def _find_fitting(self, masked: Sequence[str]) -> NDArray[np.bool_]:
+        """Return for each of k distinct masked texts whether it fits: bool[k]."""
+        fits = np.fromiter(map(len, masked), np.int64, len(masked)) <= self._surely_fits
+        fits &= np.fromiter(map(str.isascii, masked), np.bool_, len(masked))
+        unsure = np.flatnonzero(~fits).tolist()
+        if unsure:
+            new = [masked[i] for i in unsure if masked[i] not in self._remembered]
+            weights = self._splitter.weigh([Piece("", text) for text in new]) if new else []
+            counted = {text: weight is not None for text, weight in zip(new, weights, strict=True)}
+            fits[unsure] = [counted[masked[i]] if masked[i] in counted else self._remembered[masked[i]] for i in unsure]
+            self._remember(counted)
+        return fits
 
-    def _weigh(self, pieces: Sequence[Piece]) -> list[int | None]:
-        """Return the tokens of each piece without the overhead; None where it does not fit. Does not count pieces with too many bytes."""
-        budget = self._max_tokens - self._overhead_tokens
-        fits = [self._has_room_for(piece.text) and self._has_room_for(piece.masked) for piece in pieces]
-        counted = iter(self._count_tokens([piece.masked for piece, fit in zip(pieces, fits, strict=True) if fit]))
-        weights = [int(next(counted)) - self._overhead_tokens if fit else None for fit in fits]
-        return [weight if weight is not None and weight <= budget else None for weight in weights]
+    def _remember(self, counted: dict[str, bool]) -> None:
+        if len(self._remembered) + len(counted) > _MOST_REMEMBERED:
+            self._remembered.clear()
+        short = ((masked, fits) for masked, fits in counted.items() if len(masked) <= _LONGEST_REMEMBERED)
+        self._remembered.update(islice(short, _MOST_REMEMBERED))
 
-    def _has_room_for(self, text: str) -> bool:
-        return len(text) <= self._max_text_bytes and _utf8_bytes(text) <= self._max_text_bytes
-
-    def _split_long(self, text: str) -> list[Piece]:
-        done: list[Piece] = []
-        for groups in _slices(self._pack(self._atoms([text], level=0)), _joined_length):
-            for piece in self._fitted(groups):
-                done.append(piece)
-                if len(done) > self._max_chunks:
-                    return []
-        return done
-
-    def _fitted(self, groups: Sequence[Sequence[Piece]]) -> Iterator[Piece]:
-        """Join each group; halve one whose parts together have too many tokens. A single part fits, as it is an atom."""
-        joined = self._make_pieces(["".join(part.text for part in group) for group in groups if len(group) > 1])
-        weighed = iter(zip(joined, self._weigh(joined), strict=True))
-        for group in groups:
-            piece, weight = next(weighed) if len(group) > 1 else (group[0], 0)
-            if weight is None:
-                middle = len(group) // 2
-                yield from self._fitted([group[:middle], group[middle:]])
-            else:
-                yield piece
-
-    def _atoms(self, texts: Iterable[str], *, level: int) -> Iterator[tuple[Piece, int]]:
-        """Cut texts ever finer (lines, sentences, words, halves) until each part fits alone; yields parts with their tokens."""
-        for parts in _slices((part for text in texts for part in _cut(text, level)), len):
-            distinct = self._make_pieces(list(dict.fromkeys(parts)))  # the same words recur
-            weighed = {piece.text: (piece, weight) for piece, weight in zip(distinct, self._weigh(distinct), strict=True)}
-            finer = self._atoms([part for part in parts if weighed[part][1] is None], level=level + 1)
-            for part in parts:
-                piece, weight = weighed[part]
-                if weight is not None:
-                    yield piece, weight
-                    continue
-                rest = len(part)
-                while rest:
-                    atom = next(finer)
-                    rest -= len(atom[0].text)
-                    yield atom
-
-    def _pack(self, atoms: Iterable[tuple[Piece, int]]) -> Iterator[list[Piece]]:
-        """Group neighbours while they fit by tokens and bytes."""
-        budget = self._max_tokens - self._overhead_tokens
-        group: list[Piece] = []
-        tokens = size_bytes = 0
-        for part, weight in atoms:
-            part_bytes = _utf8_bytes(part.text)
-            if group and (tokens + weight > budget or size_bytes + part_bytes > self._max_text_bytes):
-                yield group
-                group = []
-                tokens = size_bytes = 0
-            group.append(part)
-            tokens += weight
-            size_bytes += part_bytes
-        if group:
-            yield group
+    def _split_long(self, text: Column, template: Coded, long: NDArray[np.int64]) -> Cut:
+        """Split the texts in the rows `long`, ascending; every other text is one piece and has its template."""
+        split = [self._splitter.split(text[row].as_py()) for row in long.tolist()]
+        chunks = np.ones(len(text), np.int32)
+        chunks[long] = [len(pieces) for pieces in split]
+        row = np.repeat(np.arange(len(text)), chunks)
+        is_long = np.zeros(len(text), np.bool_)
+        is_long[long] = True
+        # The pieces of long texts stand behind all texts.
+        pieces = [piece for pieces in split for piece in pieces]
+        place = row.copy()
+        place[is_long[row]] = np.arange(len(text), len(text) + len(pieces))
+        codes = {value: code for code, value in enumerate(template.values)}
+        piece_codes = np.fromiter((codes.setdefault(piece.masked, len(codes)) for piece in pieces), np.int32, len(pieces))
+        return Cut(
+            row=row,
+            chunk=(np.arange(len(row)) - (np.cumsum(chunks) - chunks)[row]).astype(np.int32),
+            chunks=chunks[row],
+            text=take(concat([text, string_column([piece.text for piece in pieces])]), place),
+            template=used_values(np.concatenate([template.codes, piece_codes])[place], tuple(codes)),
+            too_long=np.flatnonzero(chunks == 0),
+        )
 
 
-def _slices(parts: Iterable[T], length: Callable[[T], int]) -> Iterator[list[T]]:
-    """Group parts into lists of at least `_SLICE_CHARACTERS`; takes no part before it is asked for."""
-    taken: list[T] = []
-    characters = 0
-    for part in parts:
-        taken.append(part)
-        characters += length(part)
-        if characters >= _SLICE_CHARACTERS:
-            yield taken
-            taken = []
-            characters = 0
-    if taken:
-        yield taken
-
-
-def _joined_length(group: Sequence[Piece]) -> int:
-    return sum(len(part.text) for part in group)
-
-
-def _cut(text: str, level: int) -> Iterator[str]:
-    if level < 3:  # noqa: PLR2004 - lines, sentences, words
-        return (match.group() for match in (_LINES, _SENTENCES, _WORDS)[level].finditer(text))
-    middle = len(text) // 2
-    if not middle:
-        message = "a single character does not fit the model's limit"
-        raise ValueError(message)
-    return iter((text[:middle], text[middle:]))
-
-
-def _utf8_bytes(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-8"))
+def _emptied(text: Column, rows: NDArray[np.int64]) -> Column:
+    """Return texts with empty ones in the given rows."""
+    return replace_rows(text, rows, string_column([""] * len(rows)))

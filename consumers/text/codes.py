@@ -20,13 +20,19 @@ PADDING_BYTES = 16
 _UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _DIGITS = "0123456789"
 _GAPS = " =:\"'[("
+_QUOTE, _LINE_FEED = b'"\n'
 _STATUS_DIGITS = 3
 _LEAST_DIGITS = 3
 _LONG_DIGITS = 4
 _MOST_DIGITS = 5
+_BEFORE, _AFTER = 4, 3
+"""Bytes beside the first digit that decide whether a code may begin there."""
+_BLOCK_BYTES = 64 * 1024
+"""Bytes at a time, so that what is computed for each byte stays in the processor's cache."""
 
-DIGIT, WORD, _GAP, _ANNOUNCES, _CAPITAL = (1 << place for place in range(5))
-FIRST_FREE_FLAG = 1 << 5
+_WORD_BIT, _GAP_BIT, _ANNOUNCES_BIT, _CAPITAL_BIT, _FREE_BIT = range(1, 6)
+DIGIT, WORD = 1, 1 << _WORD_BIT
+FIRST_FREE_FLAG = 1 << _FREE_BIT
 """The first flag that is not used here."""
 
 
@@ -35,9 +41,9 @@ def flags_of(character: str) -> int:
     return (
         DIGIT * (character in _DIGITS)
         | WORD * bool(re.match(r"\w", character, re.ASCII))
-        | _GAP * (character in _GAPS)
-        | _ANNOUNCES * (character in "oprseOPRSE/" + _DIGITS)
-        | _CAPITAL * (character in _UPPER + "-")
+        | (character in _GAPS) << _GAP_BIT
+        | (character in "oprseOPRSE/") << _ANNOUNCES_BIT
+        | (character in _UPPER + "-") << _CAPITAL_BIT
     )
 
 
@@ -68,10 +74,12 @@ _AFTER_FIRST = _FIVE + 1
 def find_codes(text: _Bytes, flags: _Bytes) -> _Places:
     """Return the places of the digits that belong to codes; `flags` holds the flags of each byte.
 
-    The text must have `PADDING_BYTES` bytes of padding at both ends.
+    The text must have `PADDING_BYTES` bytes of padding at both ends. No code depends on another line.
     """
     digit = (flags & DIGIT).view(np.bool_)
-    start = _where_codes_may_begin(flags, digit)
+    start = _where_codes_may_begin(text, flags)
+    if not len(start):
+        return start
     length = 1 + np.logical_and.accumulate(digit[start + _AFTER_FIRST]).sum(axis=0)
     end = start + length
     right = (length <= _MOST_DIGITS) & ~_IS_WORD[text[end]] & ~(_GOES_ON[text[end]] & digit[end + 1])
@@ -81,15 +89,33 @@ def find_codes(text: _Bytes, flags: _Bytes) -> _Places:
     return places
 
 
-def _where_codes_may_begin(flags: _Bytes, digit: _Flags) -> _Places:
+def _where_codes_may_begin(text: _Bytes, flags: _Bytes) -> _Places:
     """Return where numbers begin that may be codes: up to three digits shortly after a word's end, three and more after capitals."""
-    gap, announces, capital, word = ((flags & flag) != 0 for flag in (_GAP, _ANNOUNCES, _CAPITAL, WORD))
-    # element i of these stands for byte i + 4: a number may begin there
-    short = announces[2:-5] | gap[2:-5] & (announces[1:-6] | gap[1:-6] & announces[:-7])
+    found = [np.empty(0, dtype=np.int64)]
+    for begin in range(_BEFORE, len(text) - _AFTER, _BLOCK_BYTES):
+        around = slice(begin - _BEFORE, min(begin + _BLOCK_BYTES, len(text) - _AFTER) + _AFTER)
+        found.append(np.flatnonzero(_may_begin(text[around], flags[around])) + begin)
+    return np.concatenate(found)
+
+
+def _may_begin(text: _Bytes, flags: _Bytes) -> _Flags:
+    """Flag where such numbers may begin; the first element stands for byte `_BEFORE`, and `_AFTER` bytes at the end have none.
+
+    A byte's lowest bit is the flag in question, the others mean nothing until the end.
+    """
+    digit, gap, announces, capital = flags, flags >> _GAP_BIT, flags >> _ANNOUNCES_BIT, flags >> _CAPITAL_BIT
+    # a version may come before: HTTP/1.1" 200
+    announces[:-1] |= digit[:-1] & (text[1:] == _QUOTE)
     three = digit[5:-2] & digit[6:-1]
+    short = announces[1:-6] | gap[1:-6] & announces[:-7]
+    short &= gap[2:-5]
+    short |= announces[2:-5]
     short &= gap[3:-4] & ~(three & digit[7:])
-    long = capital[3:-4] & (capital[2:-5] | ~word[2:-5]) & three
-    return np.flatnonzero(digit[4:-3] & (short | long)) + 4
+    long = capital[2:-5] | ~(flags[2:-5] >> _WORD_BIT)
+    long &= capital[3:-4] & three
+    short |= long
+    short &= digit[4:-3] & 1
+    return short.view(np.bool_)
 
 
 def _lower_four(text: _Bytes, last: _Places) -> npt.NDArray[np.uint32]:
@@ -104,9 +130,10 @@ def _after_word(text: _Bytes, start: _Places, length: _Places) -> _Flags:
     for _ in range(3):
         last = last - _IS_GAP[text[last]]
     word = _lower_four(text, last)
-    quoted = text[last + 1] == ord('"')
+    quoted = text[last + 1] == _QUOTE
     # HTTP/1.1" 200, and HTTP/" 200 once the version is masked
     version = (text[last - 1] == ord(".")) & (_lower_four(text, last - 4) == _HTTP)
+    version &= (text[last - 2] != _LINE_FEED) & (text[last - 3] != _LINE_FEED)
     version |= (text[last] == ord("/")) & (_lower_four(text, last - 1) == _HTTP)
     status = (length == _STATUS_DIGITS) & ((word == _HTTP) | (word == _ATUS) | (word == _CODE) | (word == _RROR) | version & quoted)
     after: _Flags = (last < start - 1) & (status | (length <= _STATUS_DIGITS) & (word == _RRNO))
@@ -117,7 +144,7 @@ def _after_capitals(text: _Bytes, start: _Places, end: _Places) -> _Flags:
     """Flag the numbers that form a code with the capitals before them; not the `E1110 22:06:37` that begins a glog line."""
     length = end - start
     one, two, three, four = (text[start - back] for back in (1, 2, 3, 4))
-    clock = (text[end] == ord(" ")) & _IS_DIGIT[text[end + 1]] & (text[end + 3] == ord(":"))
+    clock = (text[end] == ord(" ")) & _IS_DIGIT[text[end + 1]] & (text[end + 2] != _LINE_FEED) & (text[end + 3] == ord(":"))
     severity = (length >= _LEAST_DIGITS) & _IS_SEVERITY[one] & ~_IS_WORD[two] & (two != ord("-")) & ~clock
     letters = (length == _LONG_DIGITS) & _IS_UPPER[one] & _IS_UPPER[two] & (~_IS_WORD[three] | _IS_UPPER[three] & ~_IS_WORD[four])
     dashed = (length >= _LONG_DIGITS) & (one == ord("-")) & _IS_UPPER[two] & _IS_UPPER[three]

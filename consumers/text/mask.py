@@ -1,8 +1,9 @@
 """Masking: removes what varies in a line (times, ids, addresses, numbers) and keeps what identifies its template.
 
-Prepare masks whole lists of lines in native, linear-time code that releases the GIL (RE2 in `consumers/text/regex.py`, numpy in
-`consumers/text/strip_numbers.py`). The *masked* text is embedded, the raw text is stored. The masks are ordered, stateless and versioned;
-they are not part of the embedding space, because the digest covers the masked text itself.
+Prepare masks whole columns of lines in native, linear-time code that releases the GIL (RE2 in `consumers/text/regex.py`, numpy in
+`consumers/text/strip_numbers.py`). Lines that differ only in digits are masked together (`consumers/text/forms.py`). The *masked* text is
+embedded, the raw text is stored. The masks are ordered, stateless and versioned; they are not part of the embedding space, because the
+digest covers the masked text itself.
 
 Why a variable is masked to nothing, measured with the tokenizer of all-MiniLM-L6-v2 on HDFS, BGL, OpenSSH and Apache (8,000 lines), and
 separately on Hadoop, Zookeeper, OpenStack and Mac (8,000 lines), with `host` disabled:
@@ -23,8 +24,14 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Literal
 
+import numpy as np
+
+from consumers.columns import Coded, Column, as_texts, coded, string_column, take
 from consumers.text import regex
+from consumers.text.forms import DIGIT, find_with_codes, forms_of
+from consumers.text.known_forms import NEW, KnownForms
 from consumers.text.mask_patterns import MASKS, MASKS_VERSION, NEEDS, PASSES, STARTS, Mask
+from consumers.text.regex import Places
 from consumers.text.strip_numbers import strip_numbers
 
 __all__ = ["MASKS", "MASKS_VERSION", "NUMBER_ONLY", "BadMask", "Mask", "MaskMode", "Masker"]
@@ -47,10 +54,11 @@ class BadMask(ValueError):
 
 
 class Masker:
-    """Masks lists of lines: one masked text for each, in order, never empty, and `mask(mask(x)) == mask(x)`.
+    """Masks columns or lists of lines: one masked text for each, in order, never empty, and `mask(mask(x)) == mask(x)`.
 
-    Removing a match may join two parts into a new match, so a text is masked again until it no longer changes. Masked texts that do not
-    change are remembered (bounded), because the same ones occur again and again; there is no other state.
+    Removing a match may join two parts into a new match, so a text is masked again until it no longer changes. Texts that differ only in
+    digits are masked together, as their form (`consumers/text/forms.py`). Forms and masked texts that do not change are remembered
+    (bounded), because the same ones occur again and again; there is no other state, and it never changes a result.
 
     Thread: any.
     """
@@ -74,22 +82,76 @@ class Masker:
         self._units = "unit" in enabled
         self._may_always_change = bool(self._added) or not self._numbers
         self._settled: set[str] = set()
+        self._known = KnownForms()
         self._nothing = NUMBER_ONLY
         if mode == "template":
             (self._nothing,) = self.mask([NUMBER_ONLY])
 
     def mask(self, texts: Sequence[str]) -> list[str]:
         """Mask n texts; returns n masked texts in the same order. Lone surrogates, which are not valid text, become `?`."""
-        if self._mode == "exact" or not texts:
+        if self._mode == "exact":
             return list(texts)
-        distinct, places = regex.unique_texts(self._apply_masks(texts))
-        settled = self._settle(distinct)
-        return [settled[place] for place in places]
+        masked = self.mask_column(string_column(texts))
+        return [masked.values[code] for code in masked.codes.tolist()]
 
-    def _apply_masks(self, texts: Sequence[str]) -> regex.Column:
-        column = regex.as_column(texts)
+    def mask_column(self, column: Column) -> Coded:
+        """Mask a column of n texts without nulls; the distinct masked texts are in the order of their first use."""
+        if self._mode == "exact":
+            return coded(column)
+        column = self._apply_added(column)
+        by_forms = self._numbers and self._known.are_worth_trying(len(column))
+        return self._mask_by_forms(column) if by_forms else self._mask_distinct(column)
+
+    def _mask_by_forms(self, column: Column) -> Coded:
+        """Mask texts to which the added masks have been applied: by their forms, and as they are where a form does not say enough."""
+        forms = coded(forms_of(column))
+        masked = self._known.recall(forms.values)
+        self._known.count_new(masked.count(NEW), len(column))
+        self._rule_out_codes(forms.values, masked)
+        rows = _undecided(forms, masked)
+        if len(rows):
+            longer = coded(forms_of(take(column, rows), keep_codes=True))
+            masked += self._known.recall(longer.values)
+            forms = _replaced(forms, rows, longer)
+        self._mask_new_forms(forms.values, masked)
+        rows = _undecided(forms, masked)
+        if len(rows):
+            own = self._mask_distinct(take(column, rows))
+            masked += own.values
+            forms = _replaced(forms, rows, own)
+        return _recode(forms, masked)
+
+    def _rule_out_codes(self, forms: Sequence[str], masked: list[str | None]) -> None:
+        """Set the masked text of new forms to None where digits will be left."""
+        new = [place for place, text in enumerate(masked) if text == NEW]
+        if new:
+            ruled_out = [new[i] for i in find_with_codes(string_column([forms[place] for place in new])).tolist()]
+            for place in ruled_out:
+                masked[place] = None
+            self._known.remember((forms[place], None) for place in ruled_out)
+
+    def _mask_new_forms(self, forms: Sequence[str], masked: list[str | None]) -> None:
+        """Set the masked text of new forms, to None where a digit is left that may be any."""
+        new = [place for place, text in enumerate(masked) if text == NEW]
+        if new:
+            once = coded(self._apply_built_in(string_column([forms[place] for place in new])))
+            decided = [text for text in once.values if DIGIT not in text]
+            settled = dict(zip(decided, self._settle(decided), strict=True))
+            for place, code in zip(new, once.codes.tolist(), strict=True):
+                masked[place] = settled.get(once.values[code])
+            self._known.remember((forms[place], masked[place]) for place in new)
+
+    def _mask_distinct(self, column: Column) -> Coded:
+        """Mask texts to which the added masks have been applied, without their forms."""
+        once = coded(self._apply_built_in(column))
+        return _recode(once, self._settle(once.values))
+
+    def _apply_added(self, column: Column) -> Column:
         for mask in self._added:
             column = regex.replace_matches(column, mask.pattern, mask.replacement)
+        return column
+
+    def _apply_built_in(self, column: Column) -> Column:
         for places, mask in [(_where(column, mask.name), mask) for mask in self._selective]:
             column = regex.replace_matches_at(column, places, mask.pattern, mask.replacement)
         text = regex.join_lines(column)
@@ -97,7 +159,10 @@ class Masker:
             text = regex.replace_matches(text, pattern, "")
         return strip_numbers(text, numbers=self._numbers, units=self._units)
 
-    def _settle(self, texts: list[str]) -> list[str]:
+    def _apply_masks(self, texts: Sequence[str]) -> list[str]:
+        return as_texts(self._apply_built_in(self._apply_added(string_column(texts))))
+
+    def _settle(self, texts: Sequence[str]) -> list[str]:
         """Mask distinct texts again until none changes; an empty text becomes `NUMBER_ONLY` as masked."""
         new = [text for text in texts if text not in self._settled]
         masked = self._mask_until_stable(new) if new else {}
@@ -112,7 +177,7 @@ class Masker:
         for _ in range(_MAX_ROUNDS):
             if not unstable:
                 return now
-            then = dict(zip(unstable, regex.as_texts(self._apply_masks(list(unstable))), strict=True))
+            then = dict(zip(unstable, self._apply_masks(list(unstable)), strict=True))
             for text in unstable:
                 if then[text] == text:
                     self._remember(text)
@@ -126,8 +191,8 @@ class Masker:
 
     def _give_up(self, text: str) -> str:
         """Return a text that no mask changes, for one that still changes after `_MAX_ROUNDS`."""
-        (without,) = regex.as_texts(self._apply_masks([_NEEDED.sub("", text)]))
-        return without if regex.as_texts(self._apply_masks([without])) == [without] else self._nothing
+        (without,) = self._apply_masks([_NEEDED.sub("", text)])
+        return without if self._apply_masks([without]) == [without] else self._nothing
 
     def _remember(self, text: str) -> None:
         if len(text) <= _MAX_REMEMBERED_CHARACTERS:
@@ -136,7 +201,31 @@ class Masker:
             self._settled.add(text)
 
 
-def _where(column: regex.Column, name: str) -> regex.Places:
+def _undecided(forms: Coded, masked: Sequence[str | None]) -> Places:
+    """Return the rows whose form has None for a masked text."""
+    return np.flatnonzero(np.array([text is None for text in masked], dtype=np.bool_)[forms.codes])
+
+
+def _replaced(rows_before: Coded, rows: Places, others: Coded) -> Coded:
+    """Give some rows other texts; the texts before stay, used or not."""
+    codes = rows_before.codes.copy()
+    codes[rows] = others.codes + len(rows_before.values)
+    return Coded(codes, rows_before.values + others.values)
+
+
+def _recode(forms: Coded, masked: Sequence[str | None]) -> Coded:
+    """Give the rows the masked texts of their forms, in the order of first use; only forms without rows have None."""
+    codes, values = forms
+    first = np.full(len(values), len(codes))
+    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    order = np.argsort(first, kind="stable")  # forms without rows come last
+    distinct: dict[str | None, int] = {}
+    code_of = np.zeros(len(values), np.int32)
+    code_of[order] = [distinct.setdefault(masked[place], len(distinct)) for place in order.tolist()]
+    return Coded(code_of[codes], tuple(text for text in distinct if text is not None))
+
+
+def _where(column: Column, name: str) -> regex.Places:
     """Find the texts in which a rarely needed mask may match."""
     return regex.find_starting(column, STARTS[name]) if name in STARTS else regex.find_containing(column, NEEDS[name])
 
@@ -157,7 +246,7 @@ def _check_names(disabled: Collection[str], added: Sequence[Mask]) -> None:
 def _check(mask: Mask) -> None:
     fault = regex.pattern_error(mask.pattern, mask.replacement)
     if fault is None:
-        (again,) = regex.as_texts(regex.replace_matches(regex.as_column([mask.replacement]), mask.pattern, mask.replacement))
+        (again,) = as_texts(regex.replace_matches(string_column([mask.replacement]), mask.pattern, mask.replacement))
         if again != mask.replacement:
             fault = f"it changes its own replacement, {mask.replacement!r}, into {again!r}"
     if fault is not None:

@@ -3,6 +3,9 @@ r"""The built-in masks: patterns of what varies in logs, written from the format
 RE2 syntax; `\b`, `\d` and `\w` are ASCII. Every built-in mask replaces its match by nothing (`consumers/text/mask.py` says why). The masks
 of one row of `PASSES` are tried in this order at each place, in one pass; `consumers/text/strip_numbers.py` applies `unit` and `number`.
 
+No pattern may distinguish one digit from another, except `0x`, and none before `hex` may remove what stands directly after a digit:
+`consumers/text/forms.py` relies on both.
+
 No pattern may look far beyond its match, or a hostile line would take quadratic time. Where a format ends in digits, a pattern may stop
 early, as `number` removes the rest.
 """

@@ -1,18 +1,22 @@
 """Redaction: replaces secrets in a text before it is embedded and before it is stored.
 
-Off unless rules are named. Prepare and the queries redact whole lists: one native pass finds the texts that may hold a secret, and only to
-these the single rules are applied. Every other text is returned as the same object. Nothing is logged here, and no error contains a text.
+Off unless rules are named. Prepare redacts whole columns, queries redact lists: one native pass finds the texts that may hold a secret, and
+only to these the single rules are applied. Every other text is left as it is. Nothing is logged here, and no error contains a text.
 """
 
 import difflib
 from collections.abc import Collection, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
+from consumers.columns import Column, as_texts, replace_rows, string_column, take, text_bytes
 from consumers.text.redact_rules import RULES, Rule
-from consumers.text.regex import Column, as_column, as_texts, find_matching, replace_matches, take_texts
+from consumers.text.regex import find_matching, replace_matches
 
 ALL = "all"
 _COUNTED = "_"
-"""Makes each replacement one character longer, so that the difference in length is their number."""
+"""Makes each replacement one byte longer, so that the difference in length is their number."""
 
 
 class BadRule(ValueError):
@@ -40,53 +44,56 @@ class Redactor:
         """Whether any rule is enabled; if none is, `redact` changes nothing."""
         return bool(self._rules)
 
+    def redact_column(self, column: Column) -> Column:
+        """Redact n texts without nulls; the same column if none of them holds a secret."""
+        rows, redacted = self._redact_found(column)
+        return replace_rows(column, rows, redacted) if len(rows) else column
+
     def redact(self, texts: Sequence[str]) -> list[str]:
         """Redact n texts; returns n texts in the same order. In a text that is redacted, a lone surrogate becomes `?`."""
-        redacted = list(texts)
-        if not self._rules or not redacted:
-            return redacted
-        column = as_column(redacted)
-        places = find_matching(column, self._any)
-        if places:
-            column = take_texts(column, places)
-            for rule in self._rules:
-                column = self._apply(rule, column)
-            for place, text in zip(places, as_texts(column), strict=True):
-                redacted[place] = text
-        return redacted
+        after = list(texts)
+        rows, redacted = self._redact_found(string_column(after))
+        for row, text in zip(rows.tolist(), as_texts(redacted), strict=True):
+            after[row] = text
+        return after
+
+    def _redact_found(self, column: Column) -> tuple[NDArray[np.int64], Column]:
+        """Return the rows of texts that may hold a secret, ascending, and these texts redacted; no row if nothing changed."""
+        rows = _find(column, self._any) if self._rules and len(column) else np.empty(0, np.int64)
+        found = redacted = take(column, rows)
+        for rule in self._rules if len(rows) else ():
+            redacted = self._apply(rule, redacted)
+        return (rows[:0], take(column, rows[:0])) if redacted is found else (rows, redacted)
 
     def _apply(self, rule: Rule, column: Column) -> Column:
-        places = find_matching(column, rule.trigger)
-        if not places:
+        rows = _find(column, rule.trigger)
+        if not len(rows):
             return column
         replace = _replace_checked if rule.replace else _replace_patterns
-        after, count = replace(rule, take_texts(column, places))
+        after, count = replace(rule, take(column, rows))
         if not count:
             return column
         self.counts[rule.name] += count
-        texts = as_texts(column)
-        for place, text in zip(places, after, strict=True):
-            texts[place] = text
-        return as_column(texts)
+        return replace_rows(column, rows, after)
 
 
-def _replace_patterns(rule: Rule, column: Column) -> tuple[list[str], int]:
+def _find(column: Column, pattern: str) -> NDArray[np.int64]:
+    return np.asarray(find_matching(column, pattern), np.int64)
+
+
+def _replace_patterns(rule: Rule, column: Column) -> tuple[Column, int]:
     count = 0
     for pattern in rule.patterns:
-        if find_matching(column, pattern):
+        if len(_find(column, pattern)):
             longer = replace_matches(column, pattern, rf"\1{rule.replacement}{_COUNTED}")
             column = replace_matches(column, pattern, rf"\1{rule.replacement}")
-            count += _characters(longer) - _characters(column)
-    return as_texts(column), count
+            count += int(text_bytes(longer).sum() - text_bytes(column).sum())
+    return column, count
 
 
-def _replace_checked(rule: Rule, column: Column) -> tuple[list[str], int]:
+def _replace_checked(rule: Rule, column: Column) -> tuple[Column, int]:
     results = [rule.replace(text, rule.replacement) for text in as_texts(column)] if rule.replace else []
-    return [text for text, _ in results], sum(count for _, count in results)
-
-
-def _characters(column: Column) -> int:
-    return sum(map(len, as_texts(column)))
+    return string_column([text for text, _ in results]), sum(count for _, count in results)
 
 
 def _unknown_rule(name: str) -> str:

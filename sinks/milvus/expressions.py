@@ -6,7 +6,7 @@ Pure functions, called by what reads. No text of a user's ever stands in an expr
 from collections.abc import Collection, Iterable, Iterator
 
 from sinks.block import ANY_WORD
-from sinks.sink import BlockFilter
+from sinks.sink import BlockFilter, OffsetSpan
 
 MOST_ROWS = 16_384
 """Milvus returns no more rows to one query."""
@@ -60,8 +60,17 @@ def block_expression(only: BlockFilter) -> str | None:
         *(_contains_any("words", f"{word}, {ANY_WORD}") for word in dict.fromkeys(only.words)),
         _contains_any("services", _literals(only.services)) if only.services else "",
         _contains_any("levels", _literals(only.levels)) if only.levels else "",
+        "" if only.spans is None else _any_span(only.spans),
     ]
     return _all_of(parts)
+
+
+def _any_span(spans: Iterable[OffsetSpan]) -> str | None:
+    bounds = [
+        (f"partition == {partition}", _at_least("last_offset", first), _below("first_offset", end)) for partition, first, end in spans
+    ]
+    possible = [f"({found})" for one in bounds if (found := _all_of(one)) is not None]
+    return f"({' or '.join(possible)})" if possible else _NOTHING
 
 
 def _all_of(parts: Collection[str | None]) -> str | None:

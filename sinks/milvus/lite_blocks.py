@@ -7,7 +7,7 @@ sink says what they mean (after a failed write nothing more is written).
 The three rows of a block have one key, its *slot*, a small number. They are written in the order columns, words, head: a block is there
 when the head in its slot bears its id. Deleting it empties the head, and the next block takes the slot: so nothing is ever deleted from
 Milvus Lite, which keeps each delete in memory, and copies all of them for every query, until its oldest file is gone. A killed process
-leaves slots whose head is empty or missing: they are free.
+leaves slots whose head is empty or missing: they are free. What is older than the retention is emptied with its columns.
 """
 
 import heapq
@@ -141,6 +141,19 @@ class LiteBlocks:
             self._client.insert(self._heads, [part, text, text, text, *[number] * 6, text, pad])
             for slot in part:
                 heapq.heappush(self._free, slot)
+
+    def drop_written_before(self, written_ms: int) -> int:
+        """Remove the blocks that were written before a moment, their texts too; return how many there were."""
+        expired = self._index.written_before(written_ms)
+        slots = list(self._index.slots(expired).values())
+        pad, empty = np.zeros((1, PAD_DIM), np.float32), [""]
+        for at in range(0, len(slots), _SLOTS_AT_ONCE):
+            part = slots[at : at + _SLOTS_AT_ONCE]
+            self.delete(expired[at : at + _SLOTS_AT_ONCE])
+            rows = np.repeat(pad, len(part), axis=0)
+            self._client.insert(self._words, [part, empty * len(part), empty * len(part), rows])
+            self._client.insert(self._columns, [part, *[empty * len(part)] * (1 + len(BlockColumns._fields)), rows])
+        return len(slots)
 
     def find(self, only: BlockFilter, limit: int | None = None) -> FoundBlocks:
         """Return the blocks that pass a filter; with a limit, those with the latest `last_ms`. Only words may let too many pass."""

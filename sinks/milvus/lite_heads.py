@@ -105,6 +105,13 @@ class HeadIndex:
         with self._lock:
             return int(self._columns.ranges[4].seen()[self._columns.live.seen()].sum())
 
+    def written_before(self, written_ms: int) -> list[BlockId]:
+        """Return the blocks that were first written before a moment."""
+        with self._lock:
+            columns = self._columns
+            rows = np.flatnonzero(columns.live.seen() & (columns.ranges[5].seen() < written_ms))
+            return [columns.ids[row] for row in rows.tolist()]
+
     def slots(self, ids: Collection[BlockId]) -> dict[BlockId, int]:
         """Return the slots of those of `ids` that are stored."""
         with self._lock:
@@ -202,14 +209,8 @@ def _code(codes: dict[_T, int], values: list[_T], value: _T) -> int:
 
 def _passing(seen: _Seen, only: BlockFilter) -> NDArray[np.int64]:
     """Return the rows of the living blocks that pass."""
-    passing = seen.live
-    if only.topics or only.epoch is not None or only.partition is not None:
-        passing &= np.array([_is_place(place, only) for place in list(seen.places)], bool)[seen.place]
-    first_offset, last_offset, first_ms, last_ms = seen.ranges[:4]
-    if only.first_offset is not None:
-        passing &= last_offset >= only.first_offset
-    if only.end_offset is not None:
-        passing &= first_offset < only.end_offset
+    passing = _passing_by_offset(seen, only)
+    first_ms, last_ms = seen.ranges[2:4]
     if only.since_ms is not None:
         passing &= last_ms >= only.since_ms
     if only.until_ms is not None:
@@ -223,6 +224,23 @@ def _passing(seen: _Seen, only: BlockFilter) -> NDArray[np.int64]:
     if only.words:
         rows = rows[seen.filters.may_hold(rows, only.words)]
     return rows
+
+
+def _passing_by_offset(seen: _Seen, only: BlockFilter) -> NDArray[np.bool_]:
+    """Say of each row whether it is a living block at a wanted place."""
+    passing = seen.live
+    if only.topics or only.epoch is not None or only.partition is not None:
+        passing &= np.array([_is_place(place, only) for place in list(seen.places)], bool)[seen.place]
+    first_offset, last_offset = seen.ranges[:2]
+    if only.first_offset is not None:
+        passing &= last_offset >= only.first_offset
+    if only.end_offset is not None:
+        passing &= first_offset < only.end_offset
+    if only.spans is not None:
+        partition = np.array([place.partition for place in list(seen.places)], np.int64)[seen.place]
+        inside = [(partition == one.partition) & (last_offset >= one.first_offset) & (first_offset < one.end_offset) for one in only.spans]
+        passing &= np.logical_or.reduce([np.zeros(seen.size, bool), *inside])
+    return passing
 
 
 def _is_place(place: BlockPlace, only: BlockFilter) -> bool:

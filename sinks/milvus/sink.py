@@ -61,14 +61,14 @@ class MilvusSink:
         self._consistency = consistency or settings.consistency
         self._say = say
         self._lent = Lending()
-        self._retention_s = (settings.retention_s or None) if names_server(settings.uri) else None
+        self._retention_s = settings.retention_s or None
         self._ids: tuple[int, ...] = ()
         self._blocks: ServerBlocks | LiteBlocks | None = None
         self._templates = self._reader(templates_layout(settings.collection, space.id, space.dim), "FLAT")
 
     @property
     def retention_s(self) -> float | None:
-        """After how many seconds a block goes, as the server says since the last write; None: never, and always so in a local folder."""
+        """After how many seconds a block goes, as the server says since the last write, or the settings for a local folder; None: never."""
         return self._retention_s
 
     @property
@@ -129,6 +129,14 @@ class MilvusSink:
         """Remove these blocks; one that is not there is no error."""
         with self._lent.calls(write=True):
             self._there().delete(ids)
+
+    def drop_expired(self, now_ms: int) -> int:
+        """Remove the blocks of a local folder that are older than `retention_s`, and return how many; a server does it by itself."""
+        if self._retention_s is None or self._lent.local is None:
+            return 0
+        with self._lent.calls(write=True):
+            blocks = self._there()
+            return blocks.drop_written_before(now_ms - round(1000 * self._retention_s)) if isinstance(blocks, LiteBlocks) else 0
 
     def find_blocks(self, only: BlockFilter, *, limit: int | None = None, strong: bool = False) -> FoundBlocks:
         """Return the blocks that pass a filter, at most `limit` of them: in a local folder the latest, on a server any."""
@@ -208,7 +216,9 @@ class MilvusSink:
         self._lent.close()
 
     def _use(self, opened: Opened) -> None:
-        self._blocks, self._ids, self._retention_s = opened.blocks, opened.ids, opened.retention_s
+        self._blocks, self._ids = opened.blocks, opened.ids
+        if isinstance(opened.blocks, ServerBlocks):
+            self._retention_s = opened.retention_s
         self._templates = self._reader(opened.templates, opened.index_type)
 
     def _reader(self, layout: Layout, index_type: str) -> Templates:

@@ -1,13 +1,13 @@
 """The newest lines whose text matches, out of blocks that may hold given words or that hold given templates."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sinks.arrow import as_texts, take
-from sinks.block import BlockId, Lines
+from sinks.arrow import take
+from sinks.block import BlockId, Column, Lines
 from sinks.heads import Heads
 from sinks.line import Line
 from sinks.lines import NO_LINES
@@ -19,7 +19,7 @@ from sinks.reading.picks import Picks, picked_lines, picks
 from sinks.reading.snapshot import ALL_COLUMNS, MOST_TEXTS, Snapshot
 from sinks.reading.union import Part, outer_blocks
 
-IsMatch = Callable[[Sequence[str]], NDArray[np.bool_]]
+IsMatch = Callable[[Column], NDArray[np.bool_]]
 """Given n texts, returns bool[n]."""
 _FIRST_BLOCKS = 8
 _GROWTH = 4
@@ -121,5 +121,6 @@ class _Search:
             wanted &= np.array(ours, np.bool_)[lines.template.codes]
         rows = with_fields(lines.fields, np.flatnonzero(wanted), self._only.fields)
         if len(rows):
-            rows = rows[np.asarray(self._is_match(as_texts(take(lines.text, rows))), np.bool_)]
+            texts = lines.text if len(rows) == lines.size else take(lines.text, rows)
+            rows = rows[np.asarray(self._is_match(texts), np.bool_)]
         return Wanted(lines._replace(text=NO_LINES.text, fields=NO_LINES.fields), rows) if len(rows) else None

@@ -1,7 +1,11 @@
-"""Records, receipts and rejections for the tests of this folder."""
+"""Records, claims, receipts and rejections for the tests of this folder."""
 
-from consumers.ledger import Ledger, Receipt
-from consumers.record import Header, Partition, Record
+import numpy as np
+from numpy.typing import NDArray
+
+from consumers.assignment import Claim, Receipt
+from consumers.ledger import Ledger
+from consumers.record import Header, Partition, Record, records_of
 from consumers.rejection import RejectedPiece, Rejection
 
 LOGS_0 = Partition("logs", 0)
@@ -26,10 +30,10 @@ class Letters:
     """
 
     def __init__(self) -> None:
-        self.posted: list[tuple[Receipt, Rejection, list[RejectedPiece]]] = []
+        self.posted: list[tuple[Claim, Rejection, list[RejectedPiece]]] = []
 
-    def __call__(self, receipt: Receipt, rejection: Rejection, rejects: list[RejectedPiece]) -> None:
-        self.posted.append((receipt, rejection, rejects))
+    def __call__(self, claim: Claim, rejection: Rejection, rejects: list[RejectedPiece]) -> None:
+        self.posted.append((claim, rejection, rejects))
 
     def deliver_all(self) -> None:
         while self.posted:
@@ -46,13 +50,19 @@ def new_ledger(*, cap_records: int = 100, cap_bytes: int = 1_000_000, letters: L
     return ledger
 
 
-def admit(ledger: Ledger, *records: Record) -> list[Receipt]:
-    receipts = [ledger.admit(record) for record in records]
-    admitted = [receipt for receipt in receipts if receipt is not None]
-    assert len(admitted) == len(records), "the ledger is full"
-    return admitted
+def admit(ledger: Ledger, *records: Record) -> list[Claim]:
+    """Admit records one at a time, all of them; return the claim on each."""
+    return [admit_batch(ledger, record).claim(0) for record in records]
 
 
-def receipt_of(made: Record) -> Receipt:
-    """Return the open receipt of one record in a ledger of its own."""
-    return admit(new_ledger(), made)[0]
+def admit_batch(ledger: Ledger, *records: Record) -> Receipt:
+    """Admit records of one partition together, all of them."""
+    receipt = ledger.admit(records_of(records))
+    assert receipt is not None, "the ledger is full"
+    assert receipt.records.size == len(records), "the ledger has no room for all of them"
+    return receipt
+
+
+def numbers(*given: int) -> NDArray[np.int64]:
+    """Return rows, arrival numbers, counts or bytes as an array."""
+    return np.array(given, np.int64)

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from consumers.ledger import Ledger, Receipt
+from consumers.assignment import Claim, Receipt
+from consumers.ledger import Ledger
 from consumers.poller import Poller, PollerSettings
 from consumers.record import Partition
 from tests.consumers.records import Letters
@@ -41,20 +42,27 @@ class Scene:
         max_fetch_records: int = 500,
         commit_interval_s: float = 0.0,
         max_poll_interval_s: float = NO_GRACE_S,
+        patience_s: float = 0.0,
         fail_point: Callable[[str], None] = lambda _point: None,
     ) -> None:
         self.broker = FakeBroker(partitions=partitions)
         self.source = FakeSource(self.broker)
         self.said: list[str] = []
-        self.delivered: list[Receipt] = []
-        self.settled: list[Receipt] = []
+        self.batches: list[list[Receipt]] = []
+        """What was delivered, call by call."""
+        self.delivered: list[Claim] = []
+        """The claim on each record that was delivered, in order."""
+        self.settled: list[Claim] = []
         self.ledger = Ledger(cap_records=cap_records, cap_bytes=cap_bytes, dead_letter=Letters())
         self.poller = Poller(
             source=self.source,
             ledger=self.ledger,
-            deliver=self.delivered.extend,
+            deliver=self._deliver,
             settings=PollerSettings(
-                max_fetch_records=max_fetch_records, commit_interval_s=commit_interval_s, max_poll_interval_s=max_poll_interval_s
+                max_fetch_records=max_fetch_records,
+                commit_interval_s=commit_interval_s,
+                max_poll_interval_s=max_poll_interval_s,
+                patience_s=patience_s,
             ),
             say=self.said.append,
             fail_point=fail_point,
@@ -71,15 +79,15 @@ class Scene:
             self.broker.produce(partition, b"a line")
 
     def settle(self, *numbers: int) -> None:
-        """Settle the receipts with these numbers, in order of delivery from 0; without numbers, all that are open."""
-        for receipt in [self.delivered[n] for n in numbers] or [one for one in self.delivered if one not in self.settled]:
-            receipt.expect(1, decoded_bytes=0)
-            receipt.settle()
-            self.settled.append(receipt)
+        """Settle the records with these numbers, in order of delivery from 0; without numbers, all that are open."""
+        for claim in [self.delivered[n] for n in numbers] or [one for one in self.delivered if one not in self.settled]:
+            claim.expect(1, decoded_bytes=0)
+            claim.settle()
+            self.settled.append(claim)
 
     def offsets(self, partition: int) -> list[int]:
         """Return the offsets delivered from a partition, in order."""
-        return [receipt.record.offset for receipt in self.delivered if receipt.record.partition == partition]
+        return [claim.record.offset for claim in self.delivered if claim.record.partition == partition]
 
     def give(self, *partitions: int) -> None:
         """Begin a rebalance after which the poller owns exactly these partitions."""
@@ -91,3 +99,7 @@ class Scene:
 
     def partition(self, number: int) -> Partition:
         return self.broker.partitions[number]
+
+    def _deliver(self, receipts: list[Receipt]) -> None:
+        self.batches.append(receipts)
+        self.delivered += [receipt.claim(row) for receipt in receipts for row in range(receipt.records.size)]

@@ -4,19 +4,22 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 
+import numpy as np
 import pytest
 
-from consumers.ledger import Ledger, Receipt
+from consumers.assignment import Claim
+from consumers.ledger import Ledger
+from consumers.record import records_of
 from consumers.rejection import RejectedPiece
-from tests.consumers.records import LOGS_0, LOGS_1, Letters, admit, new_ledger, record, rejection
+from tests.consumers.records import LOGS_0, LOGS_1, Letters, admit, admit_batch, new_ledger, numbers, record, rejection
 
 WAIT_S = 20.0
 FOR_EVER_S = 10_000.0
 
 
-def settle(receipt: Receipt) -> None:
-    receipt.expect(1, decoded_bytes=10)
-    receipt.settle()
+def settle(claim: Claim) -> None:
+    claim.expect(1, decoded_bytes=10)
+    claim.settle()
 
 
 def ends_after(waiting: Callable[[], bool], what: Callable[[], object]) -> bool:
@@ -57,9 +60,9 @@ def test_the_next_offset_is_one_after_the_last_of_the_settled_prefix() -> None:
 def test_a_settled_record_behind_an_open_one_still_counts() -> None:
     ledger = new_ledger(cap_records=3)
     first, *others = admit(ledger, record(0), record(1), record(2))
-    for receipt in others:
-        settle(receipt)
-    assert ledger.admit(record(3)) is None
+    for claim in others:
+        settle(claim)
+    assert ledger.admit(records_of([record(3)])) is None
     settle(first)
     assert (ledger.open_records, ledger.open_bytes) == (0, 0)
 
@@ -77,11 +80,11 @@ def test_what_was_committed_is_not_committable_again_until_it_advances() -> None
 
 def test_late_settle_after_revoke_moves_nothing_but_releases_its_bytes() -> None:
     ledger = new_ledger()
-    (receipt,) = admit(ledger, record(0, b"12345678"))
+    (claim,) = admit(ledger, record(0, b"12345678"))
     ledger.revoke([LOGS_0])
-    assert not receipt.is_alive
+    assert not claim.is_alive
     assert ledger.open_bytes == 8
-    settle(receipt)
+    settle(claim)
     assert ledger.committable() == {}
     assert (ledger.open_records, ledger.open_bytes, ledger.decoded_bytes) == (0, 0, 0)
     assert ledger.tally == {"admitted": 1, "abandoned": 1}
@@ -93,8 +96,8 @@ def test_late_settle_after_reassignment_does_not_move_the_new_assignment() -> No
     ledger.revoke([LOGS_0])
     ledger.assign([LOGS_0])
     (again,) = admit(ledger, record(0))
-    for receipt in old:
-        settle(receipt)
+    for claim in old:
+        settle(claim)
     assert ledger.committable() == {}
     settle(again)
     assert ledger.committable() == {LOGS_0: 1}
@@ -103,8 +106,8 @@ def test_late_settle_after_reassignment_does_not_move_the_new_assignment() -> No
 def test_a_letter_delivered_after_a_revocation_moves_nothing() -> None:
     letters = Letters()
     ledger = new_ledger(letters=letters)
-    (receipt,) = admit(ledger, record(0))
-    receipt.refuse(rejection("undecodable"))
+    (claim,) = admit(ledger, record(0))
+    claim.refuse(rejection("undecodable"))
     ledger.revoke([LOGS_0])
     ledger.assign([LOGS_0])
     letters.deliver_all()
@@ -116,13 +119,15 @@ def test_a_record_with_rejects_is_committable_when_its_letter_is_delivered_not_b
     too_long, not_finite = rejection("too long"), rejection("not finite")
     letters = Letters()
     ledger = new_ledger(letters=letters)
-    (receipt,) = admit(ledger, record(0))
-    receipt.expect(3, decoded_bytes=9)
-    receipt.reject(0, 1, too_long)
-    receipt.settle()
+    receipt = admit_batch(ledger, record(0))
+    receipt.expect(numbers(0), numbers(3), numbers(9))
+    receipt.reject(0, 0, 1, too_long)
+    receipt.settle(numbers(0))
     assert letters.posted == []
-    receipt.reject(1, 0, not_finite)
-    assert letters.posted == [(receipt, too_long, [RejectedPiece(0, 1, too_long), RejectedPiece(1, 0, not_finite)])]
+    receipt.reject(0, 1, 0, not_finite)
+    ((claim, first, rejects),) = letters.posted
+    assert (claim.record, first) == (record(0), too_long)
+    assert rejects == [RejectedPiece(0, 1, too_long), RejectedPiece(1, 0, not_finite)]
     assert ledger.committable() == {}
     letters.deliver_all()
     assert ledger.committable() == {LOGS_0: 1}
@@ -137,7 +142,7 @@ def test_a_reject_in_a_dead_assignment_sends_no_letter() -> None:
     rejected.expect(1, decoded_bytes=9)
     ledger.revoke([LOGS_0])
     refused.refuse(rejection("undecodable"))
-    rejected.reject(0, 0, rejection("too long"))
+    rejected.assignment.reject(rejected.arrival, 0, 0, rejection("too long"))
     assert letters.posted == []
     assert ledger.tally == {"admitted": 2, "abandoned": 2}
     assert (ledger.open_records, ledger.open_bytes, ledger.decoded_bytes) == (0, 0, 0)
@@ -147,16 +152,16 @@ def test_a_reject_in_a_dead_assignment_sends_no_letter() -> None:
 def test_the_byte_cap_may_be_filled_to_the_last_byte(value_bytes: int, *, is_admitted: bool) -> None:
     ledger = new_ledger(cap_bytes=100)
     admit(ledger, record(0, b"x" * 40))
-    assert (ledger.admit(record(1, b"x" * value_bytes)) is not None) == is_admitted
+    assert (ledger.admit(records_of([record(1, b"x" * value_bytes)])) is not None) == is_admitted
 
 
 def test_a_record_larger_than_the_cap_is_admitted_alone() -> None:
     ledger = new_ledger(cap_bytes=100)
     (small,) = admit(ledger, record(0, b"x"))
-    assert ledger.admit(record(1, b"x" * 1000)) is None
+    assert ledger.admit(records_of([record(1, b"x" * 1000)])) is None
     settle(small)
     (large,) = admit(ledger, record(1, b"x" * 1000))
-    assert ledger.admit(record(2, b"")) is None
+    assert ledger.admit(records_of([record(2, b"")])) is None
     assert not ledger.has_room()
     settle(large)
     assert ledger.has_room()
@@ -165,15 +170,15 @@ def test_a_record_larger_than_the_cap_is_admitted_alone() -> None:
 def test_records_without_bytes_are_capped_by_number() -> None:
     ledger = new_ledger(cap_records=2)
     admit(ledger, record(0, None), record(1, None))
-    assert ledger.admit(record(2, None)) is None
+    assert ledger.admit(records_of([record(2, None)])) is None
 
 
 def test_room_returns_below_half_of_the_cap() -> None:
     ledger = new_ledger(cap_records=4)
-    receipts = admit(ledger, *map(record, range(4)))
-    settle(receipts[0])
+    claims = admit(ledger, *map(record, range(4)))
+    settle(claims[0])
     assert not ledger.has_room()
-    settle(receipts[1])
+    settle(claims[1])
     assert ledger.has_room()
 
 
@@ -204,10 +209,10 @@ def test_waiting_for_partitions_that_are_not_owned_ends_at_once() -> None:
 
 def test_waiting_for_decoded_room_ends_when_a_record_is_done() -> None:
     ledger = new_ledger(cap_bytes=100)
-    (receipt,) = admit(ledger, record(0))
-    receipt.expect(1, decoded_bytes=100)
+    (claim,) = admit(ledger, record(0))
+    claim.expect(1, decoded_bytes=100)
     assert not ledger.wait_for_decoded_room(0.0)
-    assert ends_after(lambda: ledger.wait_for_decoded_room(FOR_EVER_S), receipt.settle)
+    assert ends_after(lambda: ledger.wait_for_decoded_room(FOR_EVER_S), claim.settle)
 
 
 @pytest.mark.usefixtures("threads_switch_all_the_time")
@@ -215,18 +220,23 @@ def test_pieces_settled_by_many_threads_are_each_counted_once() -> None:
     letters = Letters()
     ledger = Ledger(cap_records=10_000, cap_bytes=10**9, dead_letter=letters)
     ledger.assign([LOGS_0, LOGS_1])
-    receipts = admit(ledger, *(record(offset, partition=LOGS_0 if offset % 2 else LOGS_1) for offset in range(400)))
+    receipts = [
+        admit_batch(ledger, *(record(offset, partition=partition) for offset in range(begin + (partition is LOGS_0), begin + 20, 2)))
+        for begin in range(0, 400, 20)
+        for partition in (LOGS_0, LOGS_1)
+    ]
+    rows = np.arange(10)
     for receipt in receipts:
-        receipt.expect(4, decoded_bytes=3)
+        receipt.expect(rows, np.full(10, 4), np.full(10, 3))
     start = threading.Barrier(4)
 
     def work(number: int) -> None:
         start.wait(WAIT_S)
         for receipt in receipts:
-            if number == 3 and receipt.record.offset % 5 == 0:
-                receipt.reject(0, number, rejection("asked to"))
-            else:
-                receipt.settle()
+            rejected = rows[receipt.records.offset % 5 == 0] if number == 3 else rows[:0]
+            for row in rejected.tolist():
+                receipt.reject(row, 0, number, rejection("asked to"))
+            receipt.settle(np.setdiff1d(rows, rejected))
 
     threads = [threading.Thread(target=work, args=[number]) for number in range(4)]
     for thread in threads:
@@ -234,7 +244,7 @@ def test_pieces_settled_by_many_threads_are_each_counted_once() -> None:
     for thread in threads:
         thread.join(WAIT_S)
     assert len(letters.posted) == 80
-    assert len({id(receipt) for receipt, _, _ in letters.posted}) == 80
+    assert len({claim.record[1:3] for claim, _, _ in letters.posted}) == 80
     letters.deliver_all()
     assert (ledger.open_records, ledger.open_bytes, ledger.decoded_bytes) == (0, 0, 0)
     assert ledger.committable() == {LOGS_0: 400, LOGS_1: 399}

@@ -2,9 +2,10 @@
 
 import threading
 
+import numpy as np
 import pytest
 
-from consumers.ledger import Receipt
+from consumers.assignment import Receipt
 from consumers.poller import Poller, PollerSettings
 from consumers.source import SourceFatal
 from tests.consumers.records import new_ledger
@@ -390,7 +391,7 @@ def test_no_other_thread_ever_calls_the_source() -> None:
     poller.stop_intake()
     assert poller.intake_ended.wait(WAIT_S)
     for receipt in receipts:
-        receipt.drop("empty")
+        receipt.drop(np.arange(receipt.records.size), "empty")
     poller.finish(commit=True)
     thread.join(WAIT_S)
     assert not thread.is_alive()

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
+import numpy as np
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from consumers.kafka.settings import GroupProtocol, KafkaSourceSettings
@@ -166,8 +167,12 @@ class Member:
         return {partition: reason for refused in self.refused[before:] for partition, (_, reason) in refused.items()}
 
     def fetch(self, max_records: int = 100) -> list[Record]:
-        fetched = self.source.fetch(max_records, _FETCH_S)
-        assert {Partition(record.topic, record.partition) for record in fetched} <= self._owned
+        batches = self.source.fetch(max_records, _FETCH_S)
+        assert {records.source for records in batches} <= self._owned
+        for records in batches:
+            assert records.size, "no batch is empty"
+            assert np.all(np.diff(records.offset) > 0), "in order"
+        fetched = [records.record(row) for records in batches for row in range(records.size)]
         self.records += fetched
         return fetched
 

@@ -1,12 +1,14 @@
 """Every question that a reader answers has the same answer on every sink: the fake, a local folder, a server."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
 
+from sinks.arrow import as_texts
+from sinks.block import Column
 from sinks.reading.counting import CountQuery
 from sinks.reading.filters import LineFilter
 from sinks.reading.matching import IsMatch
@@ -32,8 +34,8 @@ def sink(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sink]:
 
 
 def matches(word: str) -> IsMatch:
-    def is_match(texts: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        return np.array([word in text.split() for text in texts], np.bool_)
+    def is_match(texts: Column) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        return np.array([word in text.split() for text in as_texts(texts)], np.bool_)
 
     return is_match
 

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sinks.block import ANY_WORD, Block, BlockId, BlockPlace, Head
-from sinks.sink import BlockFilter, Sink
+from sinks.sink import BlockFilter, OffsetSpan, Sink
 from tests.contracts.sinks import EACH_SINK, SINKS
 from tests.fakes.sink import passes
 
@@ -47,7 +47,8 @@ def tuples(values: tuple[str, ...], most: int) -> st.SearchStrategy[tuple[str, .
     return st.lists(st.sampled_from(values), max_size=most).map(tuple)
 
 
-BOUND = st.none() | st.sampled_from([*NUMBERS, LEAST - 1, MOST + 1, 1, 4])
+BOUND_SET = st.sampled_from([*NUMBERS, LEAST - 1, MOST + 1, 1, 4])
+BOUND = st.none() | BOUND_SET
 FILTERS = st.builds(
     BlockFilter,
     topics=tuples(("logs", "logs.2", "none", "\ud800", 'x"'), 2),
@@ -61,6 +62,7 @@ FILTERS = st.builds(
     words=st.lists(st.sampled_from([*WORDS[1:], 77]), max_size=3).map(tuple),
     services=tuples((*NAMES, "nobody", "\ud800"), 3),
     levels=tuples((*NAMES, "nobody", "\ud800"), 3),
+    spans=st.none() | st.lists(st.builds(OffsetSpan, st.integers(0, 4), BOUND_SET, BOUND_SET), max_size=4).map(tuple),
 )
 
 
@@ -93,6 +95,8 @@ def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 @example(only=BlockFilter(since_ms=MOST, until_ms=MOST))
 @example(only=BlockFilter(first_offset=LEAST, end_offset=LEAST))
 @example(only=BlockFilter(epoch="\ud800"))
+@example(only=BlockFilter(spans=()))
+@example(only=BlockFilter(spans=tuple(OffsetSpan(partition % 4, 0, 4) for partition in range(64))))
 def test_a_filter_finds_the_blocks_that_pass_it(filled: Filled, only: BlockFilter) -> None:
     found = set(filled.sink.find_blocks(only).heads.ids)
     passing = {one.id for one in BLOCKS if passes(one, only)}

@@ -20,6 +20,7 @@ from sinks.sink import (
     BlockFilter,
     ColumnName,
     FoundBlocks,
+    OffsetSpan,
     SinkBroken,
     SinkBusy,
     SinkCounts,
@@ -55,7 +56,7 @@ class FakeSink:
         self.exists = False
         """Whether the collections exist; the first `open` with `create` creates them."""
         self.lifetime_s: float | None = None
-        """The value of `retention_s`; nothing is ever removed here."""
+        """The value of `retention_s`; only `drop_expired` removes anything."""
         self.mismatch = ""
         """Not empty: `open` raises SinkMismatch with it."""
         self.busy_calls = 0
@@ -127,6 +128,16 @@ class FakeSink:
                 self.blocks.pop(one, None)
                 self.deleted.append(one)
         self._acknowledge()
+
+    def drop_expired(self, now_ms: int) -> int:
+        self._begin("drop_expired")
+        lifetime_s = self.lifetime_s
+        with self._lock:
+            expired = [one for one, block in self.blocks.items() if lifetime_s and block.head.written_ms < now_ms - 1000 * lifetime_s]
+            for one in expired:
+                del self.blocks[one]
+        self._acknowledge()
+        return len(expired)
 
     def find_blocks(self, only: BlockFilter, *, limit: int | None = None, strong: bool = False) -> FoundBlocks:
         del strong
@@ -261,7 +272,13 @@ def passes(block: Block, only: BlockFilter) -> bool:
         and (ANY_WORD in words or words.issuperset(only.words))
         and (not only.services or not set(only.services).isdisjoint(block.head.services))
         and (not only.levels or not set(only.levels).isdisjoint(block.head.levels))
+        and (only.spans is None or any(_is_in(block, span) for span in only.spans))
     )
+
+
+def _is_in(block: Block, span: OffsetSpan) -> bool:
+    is_over = block.last_offset >= span.first_offset and block.first_offset < span.end_offset
+    return is_over and block.id.place.partition == span.partition
 
 
 def _content(block: Block) -> tuple[object, ...]:

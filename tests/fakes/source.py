@@ -9,7 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 
-from consumers.record import Header, Partition, Record
+from consumers.record import Header, Partition, Record, Records, records_of
 from consumers.source import Rebalance, SourceFatal
 
 EPOCH = "fa4e0000"
@@ -134,7 +134,7 @@ class FakeSource:
         self._broker.members.append(self)
         self._broker.spread()
 
-    def fetch(self, max_records: int, timeout_s: float) -> list[Record]:
+    def fetch(self, max_records: int, timeout_s: float) -> list[Records]:
         self._note("fetch")
         self.asked.append(max_records)
         if self.turns:
@@ -228,19 +228,21 @@ class FakeSource:
                     del self._broker.owners[partition]
             self._broker.changed.notify_all()
 
-    def _take(self, max_records: int) -> list[Record]:
-        taken: list[Record] = []
+    def _take(self, max_records: int) -> list[Records]:
+        taken: list[Records] = []
+        left = max_records
         with self._broker.changed:
             for partition, position in self._positions.items():
                 if self._stopped and partition in self._started:
                     continue
-                found = self._broker.read(partition, position, max_records - len(taken))
+                found = self._broker.read(partition, position, left)
                 if found:
                     self._started.add(partition)
                     self._positions[partition] = found[-1].offset + 1
-                taken += found
+                    taken.append(records_of(found))
+                    self.handed_out += found
+                    left -= len(found)
                 at, end = self._positions[partition], self._broker.end_of(partition)
                 if at <= end and not self._broker.read(partition, at, 1):
                     self._reached[partition] = self._positions[partition] = end
-        self.handed_out += taken
         return taken

@@ -118,7 +118,7 @@ def test_with_a_slow_index_rows_come_slower_queries_are_answered_and_then_all_is
     scene.wait_progress(worker)
     assert scene.topics.committed() != scene.topics.ends(), "it was not slowed down"
     answer = scene.topics.replies_to([asked])[asked]
-    assert answer["hits"], answer
+    assert answer["hits"] or not answer["complete"], "what could not be read in time is not passed over in silence"
     scene.check_nothing_lost()
     proxy.release()
     scene.wait_all_committed(worker)

@@ -20,7 +20,7 @@ def test_half_written_index_files_are_repaired_at_start(scene: Scene) -> None:
     scene.wait_progress(worker)
     worker.kill()
     indexes = list(scene.milvus.rglob("*.idx"))
-    assert len(indexes) >= 2, "one for each collection"
+    assert indexes, "the templates have one"
     for path in indexes:
         os.truncate(path, path.stat().st_size // 2)
 

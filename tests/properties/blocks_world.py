@@ -10,7 +10,8 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
-from consumers.ledger import Receipt
+from consumers.assignment import Claim, Receipt
+from consumers.record import records_of
 from consumers.rejection import RejectedPiece, Rejection
 from sinks.block import BlockPlace
 from sinks.build import DEFAULT_BOUNDS
@@ -67,9 +68,9 @@ class Worker(Chain):
         self.at = self._maybe_die
         post = self.letters
 
-        def note(receipt: Receipt, rejection: Rejection, rejects: list[RejectedPiece]) -> None:
-            world.dead.add((receipt.record.offset, (receipt.record.value or b"").decode()))
-            post(receipt, rejection, rejects)
+        def note(claim: Claim, rejection: Rejection, rejects: list[RejectedPiece]) -> None:
+            world.dead.add((claim.record.offset, (claim.record.value or b"").decode()))
+            post(claim, rejection, rejects)
 
         self.ledger.dead_letter = note
 
@@ -96,14 +97,21 @@ class Worker(Chain):
         self.position = None
 
     def poll(self, log: Sequence[Entry]) -> None:
-        """Read some records and prepare them."""
+        """Read some records, in one batch or two, and prepare them."""
         if self.position is None:
             return
-        ahead = [entry for entry in log if entry.offset >= self.position][: self.world.rng.choice((1, 1, 2, 5))]
-        receipts = [self.ledger.admit(record(entry.offset, entry.text.encode())) for entry in ahead]
-        if ahead:
-            self.position = ahead[-1].offset + 1
-            self.prepare.step([receipt for receipt in receipts if receipt is not None])
+        rng = self.world.rng
+        ahead = [entry for entry in log if entry.offset >= self.position][: rng.choice((1, 1, 2, 5, 12))]
+        middle = rng.randint(0, len(ahead))
+        receipts: list[Receipt] = []
+        for batch in (ahead[:middle], ahead[middle:]):
+            if batch:
+                receipt = self.ledger.admit(records_of([record(entry.offset, entry.text.encode()) for entry in batch]))
+                assert receipt is not None
+                receipts.append(receipt)
+                self.position = batch[-1].offset + 1
+        if receipts:
+            self.prepare.step(receipts)
 
     def _maybe_die(self, _point: str) -> None:
         if not self.world.sink.is_calm and self.world.rng.random() < 0.01:

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from sinks.arrow import join_texts
 from sinks.block import ANY_WORD, Block, BlockColumns, BlockPlace
 from sinks.build import HOUR_MS, NO_ID, BlockBounds, Builder, Group, build
 from sinks.codec import decode_lines, encode_head
@@ -43,7 +44,7 @@ def test_blocks_hold_every_line_once_within_all_bounds(lines: list[Line], bounds
         own = [lines[row] for row in own_rows.tolist()]
         assert lines_in(block) == own
         part = take_lines(columns, own_rows)
-        words = set(block_words(part.text, part.template).tolist())
+        words = set(block_words(join_texts(part.text), part.template).tolist())
         assert_block_is_of(block, own, words, bounds)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sinks.arrow import as_optional_texts, as_texts, string_column
+from sinks.arrow import as_optional_texts, as_texts, join_texts, string_column
 from sinks.block import BlockColumns, BlockPlace, Head
 from sinks.codec import (
     BlockDamaged,
@@ -33,7 +33,7 @@ NUMBERS = st.integers(-(2**63), 2**63 - 1)
 @given(any_lines())
 def test_lines_come_back_as_they_were(lines: list[Line]) -> None:
     columns = lines_of(lines)
-    encoded = BlockColumns(encode_places(columns, masks="m1"), encode_texts(columns.text), encode_fields(columns.fields))
+    encoded = BlockColumns(encode_places(columns, masks="m1"), encode_texts(join_texts(columns.text)), encode_fields(columns.fields))
     assert all(text.isascii() for text in encoded)
     assert all_lines(PLACE, decode_lines(encoded)) == lines
     assert masks_of(encoded.places) == "m1"
@@ -47,7 +47,7 @@ def test_lines_come_back_as_they_were(lines: list[Line]) -> None:
 @example(["\n"])
 @example(["a\nb", "", "\n\n"])
 def test_texts_come_back_as_they_were(texts: list[str]) -> None:
-    assert as_texts(decode_texts(encode_texts(string_column(texts)))) == texts
+    assert as_texts(decode_texts(encode_texts(join_texts(string_column(texts))))) == texts
 
 
 @given(st.lists(st.none() | VALID.filter(bool), min_size=1))
@@ -80,7 +80,7 @@ def test_a_head_comes_back_as_it_was(head: Head) -> None:
 TWO = np.array([1, 2], np.int64)
 ENCODED = (
     encode_places(lines_of([Line("logs", "", 0, 7, 0, 0, 1, "x", "t", 5, 5), Line("logs", "", 0, 9, 0, 0, 1, "y", "u", 6, 5)]), masks="m1"),
-    encode_texts(string_column(["one", "two\nthree"])),
+    encode_texts(join_texts(string_column(["one", "two\nthree"]))),
     encode_head(Head(TWO, TWO, TWO, TWO, ("a",), ("",), 5)),
 )
 

@@ -1,104 +1,99 @@
-"""Flights against an oracle that lists everything, in any interleaving of prepare and store, and under real threads."""
+"""Flights against an oracle that goes line by line, in any interleaving of prepare and store, and under real threads."""
 
 import queue
 import sys
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
-from itertools import count
 
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from consumers.decode.decoder import LogEntry
-from consumers.ledger import Ledger
+from consumers.record import Partition
+from sinks.row import template_id
 from tests.consumers.records import rejection
-from tests.worker.chain import LOGS, Letters, record
+from tests.worker.indexing.line_batches import LineBatches, numbers_of
 from worker.indexing.flights import Completed, Flights
-from worker.messages import Chunk
+from worker.messages import LineBatch
 
 MOST_KNOWN = 3
 MOST_REJECTED = 2
 TEMPLATES = "abcdef"
-"""First digits of ids."""
+PARTITIONS = (Partition("logs", 0), Partition("logs", 1), Partition("other", 0))
 WAIT_S = 60.0
-templates = st.sampled_from([template.ljust(32, "0") for template in TEMPLATES])
+templates = st.sampled_from(TEMPLATES)
+batches = st.tuples(st.sampled_from(PARTITIONS), st.lists(templates, min_size=1, max_size=6))
 
 
 def tokens_of(template: str) -> int:
     """Return a number that tells templates apart."""
-    return 3 + 10 * TEMPLATES.index(template[0])
-
-
-class Chunks:
-    """Makes chunks that differ.
-
-    Thread: any.
-    """
-
-    def __init__(self) -> None:
-        ledger = Ledger(cap_records=1, cap_bytes=1 << 20, dead_letter=Letters())
-        ledger.assign([LOGS])
-        receipt = ledger.admit(record(0, b"x"))
-        assert receipt is not None
-        self._receipt = receipt
-        self._numbers = count()
-
-    def make(self, template: str) -> Chunk:
-        return Chunk(
-            self._receipt, LogEntry(self._receipt.record, next(self._numbers), "text", 0, "", ""), 0, 1, 0, "text", "masked", template
-        )
-
-
-def number(chunk: Chunk) -> int:
-    """Return what tells a chunk from all others."""
-    return chunk.entry.sub
+    return 3 + 10 * TEMPLATES.index(template)
 
 
 class FlightsMachine(RuleBasedStateMachine):
-    """Prepare joins flights, the engine or the sink ends them, in any order; the oracle records which chunks wait in which flight."""
+    """Prepare joins flights, the engine or the sink ends them, in any order; the oracle records which lines wait in which flight."""
 
     def __init__(self) -> None:
         super().__init__()
         self.flights = Flights(most_known=MOST_KNOWN, most_rejected=MOST_REJECTED)
-        self.chunks = Chunks()
-        self.boarded: list[int] = []
+        self.batches = LineBatches(PARTITIONS)
+        self.partition_of: list[Partition] = []
+        """By the number of a line."""
         self.out: list[int] = []
         self.waiting: dict[str, list[int]] = {}
         self.known: list[str] = []
         self.rejected: dict[str, str] = {}
-        self.saved = 0
+        self.counted: dict[str, Counter[str]] = defaultdict(Counter)
+        """By topic, what the savings must say."""
 
-    @rule(wanted=st.lists(templates, max_size=6))
-    def board(self, wanted: list[str]) -> None:
-        chunks = [self.chunks.make(template) for template in wanted]
-        self.boarded += map(number, chunks)
-        known: list[int] = []
-        mine: list[int] = []
-        refused: list[tuple[int, str]] = []
-        for chunk in chunks:
-            if chunk.template in self.known:
-                known.append(number(chunk))
-                self.saved += tokens_of(chunk.template)
-            elif chunk.template in self.waiting:
-                self.waiting[chunk.template].append(number(chunk))
-            elif chunk.template in self.rejected:
-                refused.append((number(chunk), self.rejected[chunk.template]))
-            else:
-                mine.append(number(chunk))
-                self.waiting[chunk.template] = [number(chunk)]
-        boarding = self.flights.board(chunks)
-        assert [number(chunk) for chunk in boarding.known] == known
-        assert [number(chunk) for chunk in boarding.mine] == mine
-        assert [(number(chunk), why.reason) for chunk, why in boarding.rejected] == refused
-        self.out += known + [one for one, _ in refused]
+    @rule(wanted=st.lists(batches, max_size=4))
+    def join(self, wanted: list[tuple[Partition, list[str]]]) -> None:
+        made = [self.batches(own, partition) for partition, own in wanted]
+        known: list[list[int]] = []
+        mine: list[str] = []
+        refused: dict[tuple[int, str], list[int]] = defaultdict(list)
+        for place, (partition, own) in enumerate(wanted):
+            known.append([])
+            counted = self.counted[partition.topic]
+            for template in own:
+                number = len(self.partition_of)
+                self.partition_of.append(partition)
+                counted["chunks"] += 1
+                if template in self.known:
+                    known[-1].append(number)
+                    counted["known"] += 1
+                    counted["tokens_saved"] += tokens_of(template)
+                elif template in self.waiting:
+                    self.waiting[template].append(number)
+                    counted["collapsed"] += 1
+                elif template in self.rejected:
+                    refused[place, template].append(number)
+                    counted["rejected"] += 1
+                else:
+                    mine.append(template)
+                    self.waiting[template] = [number]
+        joined = self.flights.join(made)
+        assert [numbers_of(batch) for batch in joined.known] == [some for some in known if some]
+        assert all(
+            batch is one for batch in joined.known for one in made if batch.size == one.size and numbers_of(batch) == numbers_of(one)
+        )
+        assert joined.mine == [(template_id(template), template) for template in mine]
+        assert sorted((numbers_of(batch), why.reason) for batch, why in joined.rejected) == sorted(
+            (numbers, self.rejected[template]) for (_, template), numbers in refused.items()
+        )
+        self.out += [number for some in (*known, *refused.values()) for number in some]
+
+    @rule(asked=st.lists(templates, unique=True))
+    def ask_which_are_new(self, asked: list[str]) -> None:
+        new = [template not in (*self.known, *self.waiting, *self.rejected) for template in asked]
+        assert self.flights.are_new(asked).tolist() == new
 
     @rule(most=st.integers(1, 5))
     def look_up_some(self, most: int) -> None:
         some = self.flights.sample_known(most)
-        assert set(some) <= set(self.known)
+        assert set(some) <= set(map(template_id, self.known))
         assert bool(some) == bool(self.known)
 
     @rule()
@@ -110,13 +105,14 @@ class FlightsMachine(RuleBasedStateMachine):
     @rule(choice=st.data(), embedded=st.booleans())
     def land(self, choice: st.DataObject, *, embedded: bool) -> None:
         landing = choice.draw(st.lists(st.sampled_from(sorted(self.waiting)), min_size=1, unique=True))
-        freed = self.flights.land([Completed(template, tokens_of(template), "engine" if embedded else "redis") for template in landing])
-        expected = [one for template in landing for one in self.waiting.pop(template)]
-        assert list(map(number, freed)) == expected
-        self.out += expected
-        paid = sum(tokens_of(template) for template in landing) if embedded else 0
-        self.saved += sum(tokens_of(chunk.template) for chunk in freed) - paid
+        source = "engine" if embedded else "redis"
+        freed = self.flights.land([Completed(template_id(template), tokens_of(template), source) for template in landing])  # type: ignore[arg-type]
+        self.check_freed(freed, [number for template in landing for number in self.waiting[template]])
         for template in landing:
+            first, *others = self.waiting.pop(template)
+            self.count(first)["tokens_embedded" if embedded else "tokens_saved"] += tokens_of(template)
+            for number in others:
+                self.count(number)["tokens_saved"] += tokens_of(template)
             if template not in self.known:
                 self.known = [*self.known, template][-MOST_KNOWN:]
 
@@ -124,27 +120,48 @@ class FlightsMachine(RuleBasedStateMachine):
     @rule(choice=st.data())
     def fail(self, choice: st.DataObject) -> None:
         template = choice.draw(st.sampled_from(sorted(self.waiting)))
-        freed = list(map(number, self.flights.fail(template, rejection(f"no {template}"))))
-        assert freed == self.waiting.pop(template)
-        self.out += freed
+        freed = self.flights.fail(template_id(template), rejection(f"no {template}"))
+        expected = self.waiting.pop(template)
+        self.check_freed(freed, expected)
+        for number in expected:
+            self.count(number)["rejected"] += 1
+        for number in expected[1:]:
+            self.count(number)["collapsed"] -= 1
         self.rejected[template] = f"no {template}"
         if len(self.rejected) > MOST_REJECTED:
             del self.rejected[next(iter(self.rejected))]
 
+    def count(self, number: int) -> Counter[str]:
+        """Return what is counted of the topic of a line."""
+        return self.counted[self.partition_of[number].topic]
+
+    def check_freed(self, freed: list[LineBatch], expected: list[int]) -> None:
+        """Check that exactly these lines came out, each in a batch of its partition, in the order in which they went in."""
+        self.out += expected
+        assert sorted(numbers_of(*freed)) == sorted(expected)
+        for batch in freed:
+            numbers = numbers_of(batch)
+            assert numbers == sorted(numbers)
+            assert {self.partition_of[number] for number in numbers} == {batch.assignment.partition}
+
     @invariant()
     def no_line_is_lost_and_none_is_handed_out_twice(self) -> None:
         held = [one for waiting in self.waiting.values() for one in waiting]
-        assert Counter(self.out + held) == Counter(self.boarded)
+        assert sorted(self.out + held) == list(range(len(self.partition_of)))
 
     @invariant()
-    def tokens_saved_are_those_of_lines_that_the_engine_did_not_compute(self) -> None:
-        assert self.flights.total().tokens_saved == self.saved
+    def what_is_saved_is_counted_by_topic(self) -> None:
+        savings = self.flights.savings()
+        names = ("chunks", "known", "collapsed", "rejected", "tokens_embedded", "tokens_saved")
+        assert {topic: {name: getattr(one, name) for name in names} for topic, one in savings.items()} == {
+            topic: {name: counted[name] for name in names} for topic, counted in self.counted.items()
+        }
 
     def teardown(self) -> None:
-        for template in sorted(self.waiting):
-            freed = self.flights.land([Completed(template, 1, "engine")])
-            self.out += map(number, freed)
-        assert Counter(self.out) == Counter(self.boarded)
+        freed = self.flights.land([Completed(template_id(template), 1, "engine") for template in sorted(self.waiting)])
+        self.check_freed(freed, [one for waiting in self.waiting.values() for one in waiting])
+        self.waiting = {}
+        self.no_line_is_lost_and_none_is_handed_out_twice()
 
 
 TestFlights = FlightsMachine.TestCase
@@ -170,41 +187,41 @@ def hasty_threads() -> Iterator[None]:
 def test_threads_that_prepare_and_store_at_once_lose_no_line_and_hand_none_out_twice() -> None:
     """Four threads join the same new templates at once, three end their flights; each template has only one flight at a time."""
     flights = Flights()
-    chunks = Chunks()
+    batches = LineBatches()
     together = threading.Barrier(4)
-    begun: queue.Queue[str | None] = queue.Queue()
+    begun: queue.Queue[tuple[str, str] | None] = queue.Queue()
     flown: list[list[str]] = [[] for _ in range(4)]
-    boarded: list[list[int]] = [[] for _ in range(4)]
+    joined: list[list[int]] = [[] for _ in range(4)]
     out: list[list[int]] = [[] for _ in range(7)]
 
-    def board(thread: int) -> None:
+    def join(thread: int) -> None:
         for turn in range(600):
-            mine = [chunks.make(f"{TEMPLATES[n % 6]}{turn - n // 6 + 2:015x}".ljust(32, "0")) for n in range(12)]
+            mine = batches(f"{TEMPLATES[n % 6]} {turn - n // 6}" for n in range(12))
             together.wait(WAIT_S)
-            boarded[thread] += map(number, mine)
-            boarding = flights.board(mine)
-            out[thread] += map(number, boarding.known)
-            out[thread] += [number(chunk) for chunk, _ in boarding.rejected]
-            flown[thread] += [chunk.template for chunk in boarding.mine]
-            for chunk in boarding.mine:
-                begun.put(chunk.template)
+            joined[thread] += numbers_of(mine)
+            found = flights.join([mine])
+            out[thread] += numbers_of(*found.known, *(batch for batch, _ in found.rejected))
+            flown[thread] += [template for template, _ in found.mine]
+            for one in found.mine:
+                begun.put(one)
 
     def end(thread: int) -> None:
-        while (template := begun.get()) is not None:
-            if template.startswith("a"):
-                out[thread] += map(number, flights.fail(template, rejection("bad")))
+        while (one := begun.get()) is not None:
+            template, text = one
+            if text.startswith("a"):
+                out[thread] += numbers_of(*flights.fail(template, rejection("bad")))
             else:
-                out[thread] += map(number, flights.land([Completed(template, tokens_of(template), "engine")]))
+                out[thread] += numbers_of(*flights.land([Completed(template, tokens_of(text[0]), "engine")]))
 
-    boarders = [threading.Thread(target=board, args=(thread,)) for thread in range(4)]
+    joiners = [threading.Thread(target=join, args=(thread,)) for thread in range(4)]
     enders = [threading.Thread(target=end, args=(thread,)) for thread in range(4, 7)]
-    for thread in (*boarders, *enders):
+    for thread in (*joiners, *enders):
         thread.start()
-    _join(boarders)
+    _join(joiners)
     for _ in enders:
         begun.put(None)
     _join(enders)
-    assert Counter(one for some in out for one in some) == Counter(one for some in boarded for one in some)
+    assert sorted(one for some in out for one in some) == sorted(one for some in joined for one in some)
     assert flights.total().chunks == 4 * 600 * 12
     flights_of = Counter(template for some in flown for template in some)
     assert {template: n for template, n in flights_of.items() if n > 1} == {}

@@ -60,7 +60,7 @@ class KnownMachine(RuleBasedStateMachine):
                 assert self._found()[template] == tokens
 
     def _found(self) -> dict[str, int]:
-        tokens = self.known.find_tokens(TEMPLATES, halves_of(TEMPLATES), self.now_s)
+        tokens = self.known.find_tokens(TEMPLATES, halves_of(TEMPLATES), self.now_s).tolist()
         return {template: one for template, one in zip(TEMPLATES, tokens, strict=True) if one >= 0}
 
 

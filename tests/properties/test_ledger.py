@@ -1,71 +1,30 @@
-"""The ledger as a state machine, against an oracle that keeps only the history and recounts everything after each step."""
+"""The ledger as a state machine, against an oracle that keeps only the history and recounts everything after each step.
+
+Records arrive in batches and are expected, settled and dropped in groups; the oracle knows only single records.
+"""
 
 from collections import Counter
-from dataclasses import dataclass, field
 
+import numpy as np
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from consumers.ledger import Ledger, Receipt
-from consumers.record import HEADER_BYTES, Partition, Record
+from consumers.assignment import Claim
+from consumers.ledger import Ledger
+from consumers.record import Partition, records_of
 from consumers.rejection import RejectedPiece, Rejection
 from tests.consumers.records import rejection
+from tests.properties.ledger_history import Assignment, Told, arrivals, new_records, places_of, size_bytes_of
 
 PARTITIONS = [Partition("logs", 0), Partition("other", 0)]
-CAP_RECORDS = 5
+CAP_RECORDS = 7
 CAP_BYTES = 1_000
+MOST_PIECES = 3
 
 partitions = st.sampled_from(PARTITIONS)
 some_partitions = st.lists(partitions, min_size=1, unique=True)
-arrivals = st.fixed_dictionaries(
-    {
-        "gap": st.integers(0, 3),
-        "key_bytes": st.sampled_from([0, 0, 0, 2]),
-        "value_bytes": st.sampled_from([0, 10, 100, 200, 500, 501, 800, 1_000, 1_001, 2_500]),
-        "header_bytes": st.sampled_from([0, 0, 0, 2]),
-    }
-)
-
-
-@dataclass
-class Told:
-    """What the test has done with one record."""
-
-    offset: int
-    size_bytes: int
-    receipt: Receipt
-    pieces: int | None = None
-    done: int = 0
-    rejects: list[RejectedPiece] = field(default_factory=list)
-    decoded_bytes: int = 0
-    outcome: str | None = None
-    """Set when the record is closed."""
-    waits_for_letter: bool = False
-
-
-@dataclass
-class Assignment:
-    """The records of one partition in one assignment, in arrival order."""
-
-    partition: Partition
-    records: list[Told] = field(default_factory=list)
-    is_over: bool = False
-    ends: list[int] = field(default_factory=lambda: [0])
-    """Offsets that were reached: every record before them has arrived."""
-
-    def unpopped(self) -> list[Told]:
-        for n, told in enumerate(self.records):
-            if told.outcome is None:
-                return self.records[n:]
-        return []
-
-    def next_offset(self) -> int | None:
-        settled = self.records[: len(self.records) - len(self.unpopped())]
-        behind_last = settled[-1].offset + 1 if settled else 0
-        open_offsets = [told.offset for told in self.unpopped()]
-        return max(behind_last, *(end for end in self.ends if all(offset >= end for offset in open_offsets))) or None
 
 
 class LedgerStory(RuleBasedStateMachine):
@@ -73,14 +32,17 @@ class LedgerStory(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.posted: list[tuple[Receipt, Rejection, list[RejectedPiece]]] = []
+        self.posted: list[tuple[Claim, Rejection, list[RejectedPiece]]] = []
         self.ledger = Ledger(cap_records=CAP_RECORDS, cap_bytes=CAP_BYTES, dead_letter=lambda *letter: self.posted.append(letter))
         self.story: list[Assignment] = []
         self.accepted: dict[Partition, int] = {}
         """Committed in the present assignment."""
         self.group: dict[Partition, int] = {}
         """The group's committed offset, where a new assignment begins."""
-        self.letters = 0
+        self.records = 0
+        """Offered so far."""
+        self.freed: set[int] = set()
+        """Numbers of the values that nothing can reach any more; `None` counts as reachable."""
 
     @initialize(assigned=some_partitions)
     def begin(self, assigned: list[Partition]) -> None:
@@ -99,12 +61,13 @@ class LedgerStory(RuleBasedStateMachine):
         self.ledger.revoke(gone)
         self._end(gone)
 
-    @rule(partition=partitions, arrived=st.lists(arrivals, min_size=1, max_size=4))
-    def arrive(self, partition: Partition, arrived: list[dict[str, int]]) -> None:
+    @rule(partition=partitions, arrived=st.lists(arrivals, min_size=1, max_size=8), tries=st.integers(1, 2))
+    def arrive(self, partition: Partition, arrived: list[dict[str, int]], tries: int) -> None:
         assignment = self._present().get(partition)
         if assignment is not None:
-            for numbers in arrived:
-                self._arrive(assignment, **numbers)
+            for _ in range(tries):
+                if arrived:
+                    arrived = arrived[self._arrive(assignment, arrived) :]
 
     @rule(partition=partitions, markers=st.integers(0, 3))
     def reach(self, partition: Partition, markers: int) -> None:
@@ -123,14 +86,20 @@ class LedgerStory(RuleBasedStateMachine):
     # What the stages do, with records of any assignment
 
     @precondition(lambda self: self._untouched())
-    @rule(draw=st.data(), pieces=st.integers(1, 3), decoded_bytes=st.integers(0, 1_500))
-    def expect(self, draw: st.DataObject, pieces: int, decoded_bytes: int) -> None:
-        self._expect(draw.draw(st.sampled_from(self._untouched())), pieces, decoded_bytes)
+    @rule(draw=st.data())
+    def expect(self, draw: st.DataObject) -> None:
+        some = self._draw_some(draw, self._untouched())
+        pieces = draw.draw(st.lists(st.integers(1, MOST_PIECES), min_size=len(some), max_size=len(some)))
+        decoded_bytes = draw.draw(st.lists(st.integers(0, 1_500), min_size=len(some), max_size=len(some)))
+        self._expect(some, pieces, decoded_bytes)
 
     @precondition(lambda self: self._in_work())
     @rule(draw=st.data())
     def settle(self, draw: st.DataObject) -> None:
-        self._settle(draw.draw(st.sampled_from(self._in_work())))
+        """Settle some pieces of some records, all mixed."""
+        some = self._draw_some(draw, self._in_work())
+        pieces = [told for told in some for _ in range(draw.draw(st.integers(1, told.left)))]
+        self._settle(draw.draw(st.permutations(pieces)))
 
     @precondition(lambda self: self._in_work())
     @rule(draw=st.data(), reason=st.sampled_from(["too long", "not finite"]))
@@ -140,62 +109,88 @@ class LedgerStory(RuleBasedStateMachine):
     @precondition(lambda self: self._untouched())
     @rule(draw=st.data(), reason=st.sampled_from(["tombstone", "empty"]))
     def drop(self, draw: st.DataObject, reason: str) -> None:
-        told = draw.draw(st.sampled_from(self._untouched()))
-        told.receipt.drop(reason)
-        told.pieces = 0
-        self._close(told, f"dropped:{reason}")
+        some = self._draw_some(draw, self._untouched())
+        receipt, places = places_of(some)
+        if receipt is None:
+            some[0].ledger.drop(places, reason)
+        else:
+            receipt.drop(places, reason)
+        for told in some:
+            told.pieces = 0
+            self._close(told, f"dropped:{reason}")
 
     @precondition(lambda self: self._untouched())
     @rule(draw=st.data())
     def refuse(self, draw: st.DataObject) -> None:
         told = draw.draw(st.sampled_from(self._untouched()))
-        told.receipt.refuse(rejection("undecodable"))
+        if told.receipt is None:
+            told.claim().refuse(rejection("undecodable"))
+        else:
+            told.receipt.refuse(told.row, rejection("undecodable"))
         told.pieces = 0
         self._expect_letter(told, "undecodable")
 
     @precondition(lambda self: self.posted)
     @rule(draw=st.data())
     def deliver_a_letter(self, draw: st.DataObject) -> None:
-        letter = draw.draw(st.sampled_from(self.posted))
-        self.posted.remove(letter)
-        told = next(told for told in self._all() if told.receipt is letter[0])
+        claim, _, _ = self.posted.pop(draw.draw(st.integers(0, len(self.posted) - 1)))
+        told = self._told_of(claim)
         assert told.waits_for_letter
-        told.receipt.dead_letter_delivered()
+        claim.dead_letter_delivered()
         told.waits_for_letter = False
         self._close(told, "dead_letter")
 
     @precondition(lambda self: self._all())
     @rule(draw=st.data())
+    def let_go_of_a_batch(self, draw: st.DataObject) -> None:
+        """Prepare is done with a batch: only the ledger, and letters on their way, may hold its records now."""
+        assignment = draw.draw(st.sampled_from([assignment for assignment in self.story if assignment.batches]))
+        for told in draw.draw(st.sampled_from(assignment.batches)):
+            told.receipt = None
+
+    @precondition(lambda self: self._all())
+    @rule(draw=st.data())
     def misuse(self, draw: st.DataObject) -> None:
-        receipt = (told := draw.draw(st.sampled_from(self._all()))).receipt
-        if told.pieces is None or told.done == told.pieces:
+        """Break the contract for one record, among others for which the call would be right."""
+        told = draw.draw(st.sampled_from(self._all()))
+        assignment = told.ledger
+        in_work = [other.arrival for other in self._in_work() if other.assignment is told.assignment and other is not told]
+        untouched = [other.arrival for other in self._untouched() if other.assignment is told.assignment and other is not told]
+        too_many = np.array([*in_work, *[told.arrival] * (told.left + 1)])
+        one, among = np.array([told.arrival]), np.array([*untouched, told.arrival])
+        with pytest.raises(RuntimeError, match="not expected"):
+            assignment.settle(too_many)
+        if not told.left:
             with pytest.raises(RuntimeError, match="not expected"):
-                receipt.settle()
-            with pytest.raises(RuntimeError, match="not expected"):
-                receipt.reject(0, 0, rejection("again"))
+                assignment.reject(told.arrival, 0, 0, rejection("again"))
         if told.pieces is not None:
             with pytest.raises(RuntimeError, match="expects once"):
-                receipt.expect(1, decoded_bytes=7)
+                assignment.expect(among, np.ones_like(among), np.full_like(among, 7))
             with pytest.raises(RuntimeError, match="as a whole"):
-                receipt.drop("again")
+                assignment.drop(among, "again")
             with pytest.raises(RuntimeError, match="as a whole"):
-                receipt.refuse(rejection("again"))
+                told.claim().refuse(rejection("again"))
         else:
             with pytest.raises(RuntimeError, match="one piece or more"):
-                receipt.expect(0, decoded_bytes=7)
+                assignment.expect(one, np.array([0]), np.array([7]))
+            with pytest.raises(RuntimeError, match="expects once"):
+                assignment.expect(np.array([told.arrival] * 2), np.array([1, 1]), np.array([7, 7]))
+        if not told.waits_for_letter:
+            with pytest.raises(RuntimeError, match="awaits none"):
+                told.claim().dead_letter_delivered()
 
     @precondition(lambda self: self._untouched() or self._in_work())
     @rule(draw=st.data(), rejected=st.booleans())
     def finish(self, draw: st.DataObject, *, rejected: bool) -> None:
-        """Finish one record: most histories are about the order in which records finish."""
-        told = draw.draw(st.sampled_from(self._untouched() + self._in_work()))
-        if told.pieces is None:
-            self._expect(told, 1, 5)
-        while told.done < (told.pieces or 0):
-            if rejected:
+        """Finish some records: most histories are about the order in which records finish."""
+        some = self._draw_some(draw, self._untouched() + self._in_work())
+        if untouched := [told for told in some if told.pieces is None]:
+            self._expect(untouched, [1] * len(untouched), [5] * len(untouched))
+        if not rejected:
+            self._settle([told for told in some for _ in range(told.left)])
+        for told in some:
+            while told.left:
                 self._reject(told, "too long")
-            else:
-                self._settle(told)
 
     # What must hold after every step
 
@@ -245,11 +240,27 @@ class LedgerStory(RuleBasedStateMachine):
     def a_partition_stands_where_it_was_committed_or_where_it_began(self) -> None:
         first = {partition: assignment.records[0].offset for partition, assignment in self._present().items() if assignment.records}
         assert self.ledger.positions() == first | self.accepted
+        assert self.ledger.oldest_open_s().keys() == {p for p, assignment in self._present().items() if assignment.unpopped()}
 
     @invariant()
-    def receipts_know_whether_their_assignment_is_over(self) -> None:
+    def assignments_know_whether_they_are_over(self) -> None:
         for assignment in self.story:
-            assert all(told.receipt.is_alive != assignment.is_over for told in assignment.records)
+            assert assignment.ledger is None or assignment.ledger.alive != assignment.is_over
+
+    @invariant()
+    def at_most_twice_the_open_values_of_a_batch_can_be_reached_and_all_open_ones(self) -> None:
+        on_their_way = {(claim.assignment, claim.arrival) for claim, _, _ in self.posted}
+        for assignment in self.story:
+            for batch in assignment.batches:
+                if batch[0].receipt is None:
+                    kept = [told for told in batch if told.has_value and told.number not in self.freed]
+                    if assignment.is_over:
+                        assert all((assignment.ledger, told.arrival) in on_their_way for told in kept)
+                        continue
+                    still_open = [told for told in batch if told.outcome is None]
+                    assert {told for told in still_open if told.has_value} <= set(kept)
+                    assert len(kept) <= 2 * len(still_open)
+                    assert sum(told.size_bytes for told in kept) <= 2 * sum(told.size_bytes for told in still_open)
 
     def _present(self) -> dict[Partition, Assignment]:
         return {assignment.partition: assignment for assignment in self.story if not assignment.is_over}
@@ -261,7 +272,7 @@ class LedgerStory(RuleBasedStateMachine):
         return [told for told in self._all() if told.pieces is None]
 
     def _in_work(self) -> list[Told]:
-        return [told for told in self._all() if told.pieces is not None and told.done < told.pieces]
+        return [told for told in self._all() if told.left]
 
     def _open_records(self) -> int:
         return sum(len(assignment.unpopped()) for assignment in self.story)
@@ -276,58 +287,99 @@ class LedgerStory(RuleBasedStateMachine):
         for partition in gone:
             self.accepted.pop(partition, None)
 
-    def _arrive(self, assignment: Assignment, gap: int, key_bytes: int, value_bytes: int, header_bytes: int) -> None:
-        begin = max(self._arrived_up_to(assignment), assignment.ends[-1])
-        headers = (("h", b"x" * header_bytes), ("none", None)) if header_bytes else ()
-        value = b"v" * value_bytes or None
-        record = Record(*assignment.partition, begin + gap, "e", 0, b"k" * key_bytes or None, value, headers)
-        size_bytes = key_bytes + value_bytes + (2 * HEADER_BYTES + len("hnone") + header_bytes if header_bytes else 0)
+    def _arrive(self, assignment: Assignment, arrived: list[dict[str, int]]) -> int:
+        """Offer records to the ledger in one call; return how many it took."""
+        sizes_bytes = [size_bytes_of(**one) for one in arrived]
+        fitting, fitting_bytes = 0, 0
+        for size_bytes in sizes_bytes:
+            if self._open_records() + fitting >= CAP_RECORDS or self._open_bytes() + fitting_bytes + size_bytes > CAP_BYTES:
+                break
+            fitting, fitting_bytes = fitting + 1, fitting_bytes + size_bytes
         is_empty = not any(assignment.unpopped() for assignment in self.story)
-        fits = self._open_records() < CAP_RECORDS and self._open_bytes() + size_bytes <= CAP_BYTES
-        receipt = self.ledger.admit(record)
-        assert (receipt is not None) == (fits or is_empty)
+        fitting = fitting or int(is_empty)
+        next_offset = max(self._arrived_up_to(assignment), assignment.ends[-1])
+        number, self.records = self.records, self.records + len(arrived)
+        records = new_records(assignment.partition, next_offset, arrived, number=number, freed=self.freed)
+        receipt = self.ledger.admit(records_of(records))
+        assert (0 if receipt is None else receipt.records.size) == fitting
         if receipt is not None:
-            assert receipt.record is record
-            assignment.records.append(Told(record.offset, size_bytes, receipt))
+            arrival: list[int] = receipt.arrival.tolist()
+            before = len(assignment.records)
+            assert arrival == list(range(before, before + fitting))
+            assert [receipt.records.record(row) for row in range(fitting)] == records[:fitting]
+            assert assignment.ledger in (None, receipt.assignment)
+            assignment.ledger = receipt.assignment
+            batch = [
+                Told(one.offset, sizes_bytes[row], number + row, one.value is not None, assignment, arrival[row], receipt, row)
+                for row, one in enumerate(records[:fitting])
+            ]
+            assignment.batches.append(batch)
+        return fitting
 
     def _arrived_up_to(self, assignment: Assignment) -> int:
-        return assignment.records[-1].offset + 1 if assignment.records else self.group.get(assignment.partition, 0)
+        return assignment.arrived_up_to() or self.group.get(assignment.partition, 0)
 
-    def _expect(self, told: Told, pieces: int, decoded_bytes: int) -> None:
-        told.receipt.expect(pieces, decoded_bytes=decoded_bytes)
-        told.pieces, told.decoded_bytes = pieces, decoded_bytes
+    def _draw_some(self, draw: st.DataObject, records: list[Told]) -> list[Told]:
+        """Draw records of one assignment, each once, in any order."""
+        first = draw.draw(st.sampled_from(records))
+        return draw.draw(
+            st.lists(st.sampled_from([told for told in records if told.assignment is first.assignment]), min_size=1, unique=True)
+        )
 
-    def _settle(self, told: Told) -> None:
-        told.receipt.settle()
-        self._finish_piece(told)
+    def _told_of(self, claim: Claim) -> Told:
+        return next(told for told in self._all() if told.assignment.ledger is claim.assignment and told.arrival == claim.arrival)
+
+    def _expect(self, some: list[Told], pieces: list[int], decoded_bytes: list[int]) -> None:
+        receipt, places = places_of(some)
+        if receipt is None:
+            some[0].ledger.expect(places, np.array(pieces), np.array(decoded_bytes))
+        else:
+            receipt.expect(places, np.array(pieces), np.array(decoded_bytes))
+        for told, count, size_bytes in zip(some, pieces, decoded_bytes, strict=True):
+            told.pieces, told.decoded_bytes = count, size_bytes
+
+    def _settle(self, pieces: list[Told]) -> None:
+        """Settle one piece for each time that a record occurs."""
+        receipt, places = places_of(pieces)
+        if receipt is None:
+            pieces[0].ledger.settle(places)
+        else:
+            receipt.settle(places)
+        for told in pieces:
+            told.done += 1
+        for told in set(pieces):
+            self._finish_if_done(told)
 
     def _reject(self, told: Told, reason: str) -> None:
         told.rejects.append(RejectedPiece(0, told.done, rejection(reason)))
-        told.receipt.reject(0, told.done, rejection(reason))
-        self._finish_piece(told)
-
-    def _finish_piece(self, told: Told) -> None:
+        if told.receipt is None:
+            told.ledger.reject(told.arrival, 0, told.done, rejection(reason))
+        else:
+            told.receipt.reject(told.row, 0, told.done, rejection(reason))
         told.done += 1
-        if told.done < (told.pieces or 0):
-            assert not any(receipt is told.receipt for receipt, _, _ in self.posted)
+        self._finish_if_done(told)
+
+    def _finish_if_done(self, told: Told) -> None:
+        if told.left:
+            assert self._letters_of(told) == []
         elif told.rejects:
             self._expect_letter(told, told.rejects[0].rejection.reason)
         else:
             self._close(told, "indexed")
 
     def _expect_letter(self, told: Told, reason: str) -> None:
-        if self._is_over(told):
+        if told.assignment.is_over:
             self._close(told, "abandoned")
         else:
             told.waits_for_letter = True
-            receipt, first, rejects = self.posted[-1]
-            assert (receipt, first.reason, rejects) == (told.receipt, reason, told.rejects)
+            ((claim, first, rejects),) = self._letters_of(told)
+            assert (claim.record.offset, first.reason, rejects) == (told.offset, reason, told.rejects)
+
+    def _letters_of(self, told: Told) -> list[tuple[Claim, Rejection, list[RejectedPiece]]]:
+        return [letter for letter in self.posted if self._told_of(letter[0]) is told]
 
     def _close(self, told: Told, outcome: str) -> None:
-        told.outcome = "abandoned" if self._is_over(told) else outcome
-
-    def _is_over(self, told: Told) -> bool:
-        return next(assignment.is_over for assignment in self.story if any(one is told for one in assignment.records))
+        told.outcome = "abandoned" if told.assignment.is_over else outcome
 
 
 TestLedgerStory = LedgerStory.TestCase

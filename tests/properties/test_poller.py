@@ -58,7 +58,7 @@ class Play:
         elif name == "mark":
             scene.broker.mark(numbers[0])
         elif name == "settle":
-            unsettled = [n for n, receipt in enumerate(scene.delivered) if receipt not in scene.settled]
+            unsettled = [n for n, claim in enumerate(scene.delivered) if claim not in scene.settled]
             for n in {unsettled[number % len(unsettled)] for number in numbers if unsettled}:
                 scene.settle(n)
         elif name == "settle_all":
@@ -93,7 +93,7 @@ class Play:
             assert all((partition, offset) in done for offset in passed), "a record was skipped"
 
     def _settled(self) -> set[tuple[Partition, int]]:
-        records = (receipt.record for receipt in self._scene.settled)
+        records = (claim.record for claim in self._scene.settled)
         return {(Partition(record.topic, record.partition), record.offset) for record in records}
 
 

@@ -7,6 +7,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sinks.arrow import as_texts
+from sinks.block import Column
 from sinks.line import Line
 from sinks.reading.counting import CountQuery
 from sinks.reading.filters import LineFilter
@@ -144,8 +146,8 @@ def test_lines_that_match_are_those_of_the_union(random: Random) -> None:
         only, limit, digit = line_filter(random), random.choice([1, 3, 1_000]), str(random.randint(0, 9))
         templates = random.choice([None, random.sample(sorted({line.template for line in lines}), 1)])
 
-        def has_digit(texts: Iterable[str], digit: str = digit) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-            return np.array([digit in text for text in texts], np.bool_)
+        def has_digit(texts: Column, digit: str = digit) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+            return np.array([digit in text for text in as_texts(texts)], np.bool_)
 
         found = reader.lines_with((), has_digit, limit, only, templates=templates)
         expected = [

@@ -23,6 +23,13 @@ BLOCK_MUTATIONS = (
         ("tests/worker/indexing/test_store.py::test_nothing_settles_before_the_template_and_the_block_are_acknowledged",),
     ),
     Mutation(
+        "a block settles one line of a record, however many of its lines it holds",
+        _BLOCK_WRITER,
+        "one.run.assignment.settle(one.arrival)",
+        "one.run.assignment.settle(np.unique(one.arrival))",
+        ("tests/worker/indexing/test_store_refusals.py", "tests/worker/indexing/test_prepare.py"),
+    ),
+    Mutation(
         "a busy sink counts as stored",
         _BLOCK_WRITER,
         "                if self._pause(self.retry.pause_s(attempt)):\n                    raise Abandoned from error",
@@ -72,15 +79,15 @@ BLOCK_MUTATIONS = (
     Mutation(
         "the epoch is missing from a block's place",
         _RESUME,
-        "place = BlockPlace(record.topic, record.epoch, record.partition)",
-        'place = BlockPlace(record.topic, "", record.partition)',
+        "place = BlockPlace(records.topic, records.epoch, records.partition)",
+        'place = BlockPlace(records.topic, "", records.partition)',
         ("tests/worker/indexing/test_store.py::test_lines_say_where_they_came_from",),
     ),
     Mutation(
         "the entry's number is missing from a line",
-        "worker/indexing/columns.py",
-        "sub=np.fromiter((entry.sub for entry in entries), np.int32, size),",
-        "sub=np.zeros(size, np.int32),",
+        "worker/indexing/pieces.py",
+        "sub=entries.sub[cut.row],",
+        "sub=np.zeros(len(cut.row), np.int32),",
         ("tests/worker/indexing/test_store_refusals.py::test_a_refused_entry_makes_a_dead_letter_of_that_entry_only",),
     ),
     Mutation(
@@ -95,15 +102,15 @@ BLOCK_MUTATIONS = (
     Mutation(
         "resume by id: what is stored counts whatever it says",
         "worker/indexing/stored_entries.py",
-        " and int(self._hashes[row]) == entry_hash(lines)",
-        "",
+        "held[held] = hash_entries(asked).hashed == self._hashes[places[held]]",
+        "held[held] = hash_entries(asked).hashed >= 0",
         ("tests/worker/indexing/test_stored_entries.py::test_an_entry_that_differs_in_anything_is_not_held",),
     ),
     Mutation(
         "resume passes over lines whose template's row is gone",
         "worker/indexing/stored_entries.py",
-        "if all(line.template_text in template_texts for line in entry):",
-        "if entry:",
+        "(text in template_texts for text in lines.template.values)",
+        "(text in lines.template.values for text in lines.template.values)",
         ("tests/worker/indexing/test_stored_entries.py::test_an_entry_without_the_row_of_one_of_its_templates_is_left_out",),
     ),
     Mutation(

@@ -4,93 +4,23 @@ Each is a known bug of similar programs, or a plausible one here. `tests.sabotag
 """
 
 from tests.sabotage.block_mutations import BLOCK_MUTATIONS
+from tests.sabotage.ledger_mutations import LEDGER_MUTATIONS
 from tests.sabotage.mutation import Mutation
 
-_LEDGER = "consumers/ledger.py"
-_ARRIVAL = "consumers/arrival.py"
-_POLLER = "consumers/poller.py"
 _FLIGHTS = "worker/indexing/flights.py"
 _PREPARE = "worker/indexing/prepare.py"
 _WRITING = "sinks/milvus/writing.py"
 _FRAME = "worker/embedding/cache/frame.py"
 
 MUTATIONS = (
+    *LEDGER_MUTATIONS,
     *BLOCK_MUTATIONS,
-    Mutation(
-        "one ledger across assignments",
-        _LEDGER,
-        "self._owned[partition] = PartitionLedger(self._outcomes.of(partition.topic))",
-        'self._owned[partition] = vars(self).setdefault("kept", {}).setdefault(partition, PartitionLedger(Counter()))',
-        (
-            "tests/consumers/test_ledger.py::test_late_settle_after_reassignment_does_not_move_the_new_assignment",
-            "tests/consumers/test_poller.py::test_late_settle_does_not_rewind_what_the_next_owner_has_committed",
-        ),
-    ),
-    Mutation(
-        "consecutive offsets: the position is counted through gaps",
-        _ARRIVAL,
-        "self.next_offset = self.open.popleft().offset + 1",
-        "self.next_offset = (self.open.popleft().offset if self.next_offset is None else self.next_offset) + 1",
-        ("tests/consumers/test_poller.py::test_gaps_between_offsets_do_not_stop_commits",),
-    ),
-    Mutation(
-        "the commit follows the last settled record, not the settled prefix",
-        _ARRIVAL,
-        "        popped = 0\n",
-        "        popped = 0\n        self.next_offset = slot.offset + 1\n",
-        ("tests/consumers/test_poller.py::test_only_the_settled_prefix_is_committed",),
-    ),
     Mutation(
         "missing expect: a line of several chunks settles with its first chunk",
         _PREPARE,
-        "receipt.expect(max(expected, 1), decoded_bytes=held)",
-        "receipt.expect(1, decoded_bytes=held)",
+        "assignment.expect(group.arrival[rows], np.maximum(pieces[rows], 1), held[rows])",
+        "assignment.expect(group.arrival[rows], np.minimum(pieces[rows], 1), held[rows])",
         ("tests/worker/indexing/test_prepare.py::test_a_long_line_becomes_chunks_and_settles_with_the_last_of_them",),
-    ),
-    Mutation(
-        "commit without ownership: a revoked partition stays in the ledger",
-        _LEDGER,
-        "ledger = self._owned.pop(partition, None)",
-        "ledger = self._owned.get(partition)",
-        ("tests/consumers/test_poller.py::test_late_settle_after_revoke_commits_nothing",),
-    ),
-    Mutation(
-        "a lost partition is committed",
-        _POLLER,
-        '        """Let go without a commit (Rebalance)."""\n',
-        "        self._commit()\n",
-        ("tests/consumers/test_poller.py::test_a_lost_partition_is_not_committed",),
-    ),
-    Mutation(
-        "held records survive the revocation of their partition",
-        _POLLER,
-        "if (record.topic, record.partition) not in gone)",
-        "if gone is not None)",
-        ("tests/consumers/test_poller.py::test_held_records_of_a_revoked_partition_are_dropped_and_the_others_stay_in_order",),
-    ),
-    Mutation(
-        "commits continue after a crash",
-        _POLLER,
-        '        """After a crash: from now on nothing is committed, whatever settles."""\n        self._may_commit = False',
-        '        """Forbid nothing."""',
-        (
-            "tests/consumers/test_poller.py::test_after_forbid_commits_nothing_is_committed_whatever_settles",
-            "tests/worker/test_service.py::test_after_a_crash_nothing_more_is_committed",
-        ),
-    ),
-    Mutation(
-        "a refused commit counts as accepted",
-        _POLLER,
-        'self._say(f"commit of {partition.topic}/{partition.partition} was refused ({reason}); trying again")',
-        "self._ledger.mark_committed(partition, next_offset)",
-        ("tests/consumers/test_poller.py::test_a_refused_commit_is_said_and_tried_again_and_the_others_are_not",),
-    ),
-    Mutation(
-        "the cap is ignored",
-        _LEDGER,
-        "if full and (self.open_records or self.open_bytes):",
-        "if full and self.open_records < 0:",
-        ("tests/consumers/test_poller.py::test_at_the_cap_it_pauses_and_keeps_polling",),
     ),
     Mutation(
         "a dead letter settles before its delivery",
@@ -101,35 +31,63 @@ MUTATIONS = (
         ("tests/producers/test_dead_letters.py::test_nothing_is_delivered_without_a_broker_and_that_is_said_once",),
     ),
     Mutation(
-        "a member sends dead letters for a lost partition",
-        _LEDGER,
-        "        if self._partition.alive:\n",
-        "        if self._partition:\n",
-        ("tests/consumers/test_ledger.py::test_a_reject_in_a_dead_assignment_sends_no_letter",),
-    ),
-    Mutation(
         "waiting lines are dropped when a flight fails",
         _FLIGHTS,
-        "            return parked\n",
-        "            return parked[:1]\n",
+        "return [parked.release([place]) for parked, place in flight]",
+        "return [parked.release([place]) for parked, place in flight[:1]]",
         ("tests/worker/indexing/test_flights.py::test_a_failed_flight_gives_back_its_lines_and_remembers_why",),
     ),
     Mutation(
         "waiting lines are dropped when a flight completes",
         _FLIGHTS,
-        "freed += parked",
-        "freed += parked[:1]",
+        "                for parked, place in flight:\n",
+        "                for parked, place in flight[:1]:\n",
         ("tests/worker/indexing/test_flights.py::test_the_first_of_a_template_begins_its_flight_and_the_others_wait_in_it",),
+    ),
+    Mutation(
+        "a line that waits for its template is a slice of its batch",
+        _FLIGHTS,
+        "self._park(batch.take(waiting), joined.mine)",
+        "self._park(batch if len(waiting) == batch.size else batch.take(waiting), joined.mine)",
+        ("tests/worker/indexing/test_flights.py::test_what_waits_holds_no_memory_of_its_batch",),
+    ),
+    Mutation(
+        "lines that wait are numbered as if all before them had stayed",
+        "worker/indexing/parked.py",
+        "            self._codes = (np.cumsum(used) - 1)[self._codes]  # as `take` numbers those values that are left\n",
+        "",
+        ("tests/worker/indexing/test_flights.py", "tests/properties/test_flights.py"),
     ),
     Mutation(
         "a template is known before its row is acknowledged",
         _FLIGHTS,
-        "self._parked[template] = [chunk]",
-        "self._parked[template] = [chunk]\n            self._known.add_template(template, 1, self._clock())",
+        "                mine.append((ids[place], texts[place]))\n",
+        "                mine.append((ids[place], texts[place]))\n                self._known.add_template(ids[place], 1, self._clock())\n",
         (
             "tests/worker/indexing/test_flights.py::test_the_first_of_a_template_begins_its_flight_and_the_others_wait_in_it",
             "tests/worker/indexing/test_store.py::test_a_template_that_was_not_acknowledged_makes_no_line_known",
         ),
+    ),
+    Mutation(
+        "a line settles the record at its own place in the batch",
+        _PREPARE,
+        "LineBatch(own.assignment, group.arrival[row[first:end]],",
+        "LineBatch(own.assignment, group.arrival[first:end],",
+        ("tests/worker/indexing/test_prepare.py", "tests/worker/indexing/test_steps_together.py"),
+    ),
+    Mutation(
+        "lines that an earlier run has stored are settled and written again",
+        _PREPARE,
+        "left = np.flatnonzero(~stored)",
+        "left = np.arange(len(stored))",
+        ("tests/worker/indexing/test_restart.py",),
+    ),
+    Mutation(
+        "records of a partition that is gone are worked",
+        _PREPARE,
+        "if not own.assignment.alive]",
+        "if own.assignment is None]",
+        ("tests/worker/indexing/test_prepare.py::test_records_of_a_dead_generation_are_dropped_unread",),
     ),
     Mutation(
         "a cache hit skips the template's row",
@@ -155,16 +113,16 @@ MUTATIONS = (
     Mutation(
         "a frame from Redis is not checked",
         _FRAME,
-        "and crc32(value, crc32(key)) == _INTACT and",
-        "and crc32(value, crc32(key)) >= 0 and",
+        "return hmac.compare_digest(self._hash(key, value[:-_HASH_BYTES]), value[-_HASH_BYTES:])",
+        "return True",
         ("tests/properties/test_cache_frames.py::test_flipped_bits_are_no_vector",),
     ),
     Mutation(
         "a frame from Redis is valid under any key",
         _FRAME,
-        "frames.append(front + zlib.crc32(front, zlib.crc32(key))",
-        'frames.append(front + zlib.crc32(front, zlib.crc32(b""))',
-        ("tests/properties/test_cache_frames.py::test_what_comes_back_is_what_was_put_and_of_length_one",),
+        "return hashlib.blake2b(key + front,",
+        "return hashlib.blake2b(front,",
+        ("tests/properties/test_cache_frames.py::test_swapped_frames_are_no_vectors",),
     ),
     Mutation(
         "a text is blamed while the engine is broken",
@@ -183,34 +141,34 @@ MUTATIONS = (
     Mutation(
         "a record's own fault counts towards the limit",
         _PREPARE,
-        "if decoded.kind == UNDECODABLE:",
-        "if decoded.kind:",
+        "if rejection.kind == UNDECODABLE:",
+        "if rejection.kind:",
         ("tests/worker/indexing/test_prepare.py::test_what_no_setting_causes_never_stops_the_service",),
     ),
     Mutation(
         "only the text is redacted",
         "worker/indexing/pieces.py",
-        "else entry._replace(text=text, service=service)",
-        "else entry._replace(text=text)",
+        "text, service = redactor.redact_column(text), _redact_labels(service, redactor)",
+        "text = redactor.redact_column(text)",
         ("tests/worker/indexing/test_masks_and_rules.py",),
     ),
     Mutation(
         "a record of any size is decoded",
         "consumers/decode/decoder.py",
-        "if len(record.value) > self._max_record_bytes:",
-        "if len(record.value) > 1 << 40:",
+        "np.flatnonzero(sizes > self._max_record_bytes)",
+        "np.flatnonzero(sizes > 1 << 40)",
         ("tests/worker/indexing/test_prepare.py::test_a_record_above_the_limit_is_one_dead_letter_and_its_neighbours_are_stored",),
     ),
     Mutation(
         "small entries do not count towards the bytes",
-        "worker/indexing/pieces.py",
-        "held += CHUNK_BYTES + _NUMBER_BYTES * dim + getsizeof(piece.masked)",
-        "held += len(chunk.masked)",
-        ("tests/worker/indexing/test_prepare.py::test_as_much_is_counted_as_is_held",),
+        "worker/indexing/line_memory.py",
+        "    held += LINE_BYTES\n",
+        "",
+        ("tests/worker/indexing/test_line_memory.py::test_as_much_is_counted_as_is_held",),
     ),
     Mutation(
         "a long text is chunked completely before it is refused",
-        "consumers/text/chunk.py",
+        "consumers/text/split_long.py",
         "                if len(done) > self._max_chunks:\n                    return []\n        return done",
         "                pass\n        return done if len(done) <= self._max_chunks else []",
         ("tests/consumers/text/test_chunk.py::test_a_text_of_five_megabytes_is_left_as_soon_as_there_are_too_many_chunks",),
@@ -227,8 +185,8 @@ MUTATIONS = (
     Mutation(
         "records polled before a rebalance in the same fetch are delivered",
         "consumers/kafka/intake.py",
-        " or partition not in self.assigned or not self._counts(partition)",
-        " or not self._counts(partition)",
+        "return partition in self.assigned and not is_elsewhere",
+        "return not is_elsewhere",
         ("tests/consumers/kafka/test_source_world.py::test_what_was_polled_before_a_rebalance_inside_the_same_fetch_is_not_delivered",),
     ),
     Mutation(
@@ -251,14 +209,5 @@ MUTATIONS = (
         " or any(poller.given_up for poller in pollers)",
         "",
         ("tests/worker/test_shutdown.py::test_where_a_partition_was_given_up_it_is_not_called_drained",),
-    ),
-    Mutation(
-        "a partition lost during a drain is forgotten with its uncommitted records",
-        _POLLER,
-        "if partition in is_open or partition in due]",
-        "if partition in is_open]",
-        (
-            "tests/consumers/test_poller_commits.py::test_a_partition_that_is_lost_during_a_drain_before_its_commit_was_accepted_is_given_up",
-        ),
     ),
 )

@@ -17,6 +17,7 @@ from sinks.arrow import (
     join_texts,
     null_column,
     pack,
+    packed_texts,
     present,
     string_column,
     take,
@@ -56,8 +57,8 @@ def test_the_memory_of_a_column_is_not_copied_and_begins_at_0() -> None:
 
 
 def test_lengths_are_only_kept_for_texts_with_line_feeds() -> None:
-    assert set(join_texts(string_column(["a", "b"]))) == {"text"}
-    assert set(join_texts(string_column(["a", "b\n"]))) == {"text", "bytes"}
+    assert set(packed_texts(join_texts(string_column(["a", "b"])))) == {"text"}
+    assert set(packed_texts(join_texts(string_column(["a", "b\n"])))) == {"text", "bytes"}
 
 
 @pytest.mark.parametrize("lengths", [[1, 2], [1, -1, 3], [], [4]])

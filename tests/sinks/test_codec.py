@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sinks.arrow import pack, string_column, unpack
+from sinks.arrow import join_texts, pack, string_column, unpack
 from sinks.block import BlockColumns, BlockPlace, Coded, Head
 from sinks.build import build
 from sinks.codec import (
@@ -50,7 +50,7 @@ def columns_of(lines: list[Line]) -> set[str]:
 
 def test_anyone_reads_a_block_in_three_lines() -> None:
     lines = lines_of([line(5), line(7, service="sshd")])
-    block = {"places": encode_places(lines, masks="m1"), "texts": encode_texts(lines.text)}  # what pymilvus answers
+    block = {"places": encode_places(lines, masks="m1"), "texts": encode_texts(join_texts(lines.text))}  # what pymilvus answers
 
     def table(text: str) -> pa.Table:
         return pa.ipc.open_stream(pa.input_stream(io.BytesIO(base64.b64decode(text)), compression="zstd")).read_all()
@@ -114,7 +114,7 @@ def test_one_service_and_one_level_are_said_once() -> None:
 def test_texts_and_fields_that_were_not_read_are_null() -> None:
     lines = [line(5, fields='{"a":1}'), line(6)]
     columns = lines_of(lines)
-    places, texts, fields = encode_places(columns, masks=""), encode_texts(columns.text), encode_fields(columns.fields)
+    places, texts, fields = encode_places(columns, masks=""), encode_texts(join_texts(columns.text)), encode_fields(columns.fields)
     assert all_lines(PLACE, decode_lines(BlockColumns(places, texts, fields))) == lines
     bare = decode_lines(BlockColumns(places, "", ""))
     assert (bare.text.null_count, bare.fields.null_count) == (2, 2)
@@ -124,7 +124,7 @@ def test_texts_and_fields_that_were_not_read_are_null() -> None:
 
 def test_columns_of_different_blocks_are_damaged() -> None:
     two, three = lines_of([line(1), line(2)]), lines_of([line(1, fields="{}"), line(2), line(3)])
-    for columns in (BlockColumns("", encode_texts(three.text), ""), BlockColumns("", "", encode_fields(three.fields))):
+    for columns in (BlockColumns("", encode_texts(join_texts(three.text)), ""), BlockColumns("", "", encode_fields(three.fields))):
         with pytest.raises(BlockDamaged, match=r"2 lines and the .* of 3"):
             decode_lines(columns._replace(places=encode_places(two, masks="")))
 

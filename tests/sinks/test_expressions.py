@@ -3,7 +3,7 @@
 import pytest
 
 from sinks.milvus.expressions import after, any_of, any_of_each, block_expression, literal
-from sinks.sink import BlockFilter
+from sinks.sink import BlockFilter, OffsetSpan
 
 
 def test_texts_are_quoted_so_that_they_end_where_they_end() -> None:
@@ -39,6 +39,12 @@ def test_texts_are_quoted_so_that_they_end_where_they_end() -> None:
         (BlockFilter(services=("\ud800",), templates=(1,)), None),
         (BlockFilter(since_ms=1 << 63), None),
         (BlockFilter(end_offset=-(1 << 63)), None),
+        (
+            BlockFilter(("b",), spans=(OffsetSpan(3, 5, 9), OffsetSpan(4, -(1 << 63), 7), OffsetSpan(5, 1 << 63, 1 << 63))),
+            'topic in ["b"] and ((partition == 3 and last_offset >= 5 and first_offset < 9) or (partition == 4 and first_offset < 7))',
+        ),
+        (BlockFilter(spans=()), None),
+        (BlockFilter(spans=(OffsetSpan(3, 1 << 63, 1 << 63),)), None),
     ],
 )
 def test_a_filter_is_an_expression_or_nothing_when_no_block_can_pass(only: BlockFilter, expression: str | None) -> None:

@@ -4,7 +4,19 @@ import numpy as np
 
 from sinks.block import BlockPlace, Coded
 from sinks.line import Line
-from sinks.lines import NO_LINES, all_lines, coded, cut_of, join_coded, join_lines, line_at, lines_of, sorted_rows, take_lines
+from sinks.lines import (
+    NO_LINES,
+    all_lines,
+    coded,
+    cut_of,
+    join_coded,
+    join_lines,
+    line_at,
+    lines_between,
+    lines_of,
+    sorted_rows,
+    take_lines,
+)
 
 PLACE = BlockPlace("logs", "0a0b0c0d", 3)
 LINES = [
@@ -36,6 +48,18 @@ def test_what_is_taken_shares_no_memory() -> None:
     assert not any(np.shares_memory(one, other) for one, other in zip(taken[:8], columns[:8], strict=True))
     assert not np.shares_memory(taken.template.codes, columns.template.codes)
     assert taken.text.buffers()[2].address != columns.text.buffers()[2].address
+
+
+def test_rows_between_two_are_the_same_memory_with_the_values_they_use() -> None:
+    columns = lines_of(LINES)
+    between = lines_between(columns, 1, 3)
+    assert all_lines(PLACE, between) == LINES[1:3]
+    for column in (between.service, between.level, between.template):
+        assert sorted(set(column.codes.tolist())) == list(range(len(column.values)))
+    assert all(np.shares_memory(one, other) for one, other in zip(between[:8], columns[:8], strict=True))
+    assert between.text.buffers()[2].address == columns.text.buffers()[2].address
+    assert lines_between(columns, 0, 4) is columns
+    assert all_lines(PLACE, lines_between(columns, 2, 2)) == []
 
 
 def test_parts_are_joined_in_their_order() -> None:

@@ -160,6 +160,25 @@ def test_what_is_deleted_stays_deleted_and_its_slot_is_taken_by_another(folder: 
         assert found(stored, BlockFilter(words=tuple(one.words.tolist()))) == {one.id} or not len(one.words)
 
 
+def test_what_is_older_than_the_retention_leaves_no_text_behind_and_its_slots_are_free(folder: Opened) -> None:
+    written = blocks([line(number, text=f"a line of session {number:06d}") for number in range(6)], 1)
+    aged = [one._replace(head=one.head._replace(written_ms=1_000 + number)) for number, one in enumerate(written[:5])]
+    with folder.blocks() as stored:
+        stored.write(aged)
+        assert stored.drop_written_before(1_000) == 0
+        assert stored.drop_written_before(1_003) == 3
+        assert found(stored) == {one.id for one in aged[3:]}
+    with folder.client() as client:
+        for layout, column in ((LAYOUTS[1], "words"), (LAYOUTS[2], "texts"), (LAYOUTS[2], "places"), (LAYOUTS[0], "head")):
+            rows_found = {row["slot"]: row[column] for row in client.query(layout.name, "slot >= 0", ["slot", column])}
+            assert [bool(rows_found[slot]) for slot in range(5)] == [False] * 3 + [True] * 2
+    with folder.blocks() as stored:
+        assert found(stored) == {one.id for one in aged[3:]}
+        stored.write([written[5]])
+        assert stored.columns([written[5].id], ["texts"])[written[5].id].texts == written[5].texts
+    assert folder.slots() == [5, 5, 5]
+
+
 @pytest.mark.parametrize("writes", [1, 2])
 def test_what_was_written_without_a_head_is_not_there_and_its_slot_is_free(folder: Opened, writes: int) -> None:
     torn, whole, later = blocks([line(1), line(2), line(3)], 1)

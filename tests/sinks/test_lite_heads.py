@@ -11,7 +11,7 @@ from sinks.block import ANY_WORD, Block, BlockId, BlockPlace, Head
 from sinks.heads import Heads, head_row
 from sinks.milvus.lite_bloom import bloom_filter
 from sinks.milvus.lite_heads import HeadIndex, IndexedBlock
-from sinks.sink import BlockFilter
+from sinks.sink import BlockFilter, OffsetSpan
 from tests.fakes.sink import passes
 
 RUN = "0" * 20
@@ -59,6 +59,7 @@ FILTERS = st.builds(
     words=st.lists(st.integers(1, 5), max_size=3).map(tuple),
     services=FEW,
     levels=FEW,
+    spans=st.none() | st.lists(st.builds(OffsetSpan, st.integers(0, 2), NUMBER, NUMBER), max_size=3).map(tuple),
 )
 
 
@@ -107,6 +108,16 @@ def test_every_filter_finds_what_passes_it(steps: list[tuple[list[Block], set[in
         assert found.is_all
         assert {name: said for name, said in rows(found.heads).items() if name not in surplus} == wanted
         assert all(only.words and passes(stored[name], only._replace(words=())) for name in surplus)
+
+
+def test_spans_find_the_blocks_of_each_partition_that_overlap_its_own() -> None:
+    index = HeadIndex()
+    index.add(
+        [indexed(block(10 * partition + i, partition=partition, first=5 * i, last=5 * i + 4)) for partition in range(3) for i in range(4)]
+    )
+    found = index.find(BlockFilter(spans=(OffsetSpan(0, 4, 6), OffsetSpan(2, 15, 99), OffsetSpan(1, 20, 30))), None)
+    assert sorted(one.first for one in found.heads.ids) == [0, 1, 23]
+    assert index.find(BlockFilter(spans=()), None).heads.size == 0
 
 
 def test_a_limit_leaves_the_newest() -> None:

@@ -124,13 +124,24 @@ def test_closing_while_others_write_loses_nothing_that_was_acknowledged(sink: Mi
     assert sink.counts().blocks == sum(future.result() for future in stored)
 
 
-def test_a_local_folder_keeps_everything_and_says_so(settings: MilvusSettings) -> None:
-    sink = strong_sink(with_settings(settings, retention_days=1 / 86_400))
-    assert sink.retention_s is None
+def test_a_local_folder_drops_what_is_older_than_the_retention_of_its_settings(settings: MilvusSettings) -> None:
+    day_ms = 86_400_000
+    old, new = numbered(0, 0), numbered(0, 1)
+    new = new._replace(head=new.head._replace(written_ms=old.head.written_ms + day_ms))
+    sink = strong_sink(with_settings(settings, retention_days=1))
     sink.open()
-    sink.write_blocks([ONE])
-    assert sink.retention_s is None
+    sink.write_blocks([old, new])
+    assert sink.retention_s == day_ms / 1000
+    assert sink.drop_expired(old.head.written_ms + day_ms) == 0, "just as old as may be"
+    assert sink.drop_expired(old.head.written_ms + day_ms + 1) == 1
     sink.close()
+
+    for_ever = strong_sink(settings)
+    for_ever.open()
+    assert for_ever.retention_s is None
+    assert for_ever.find_blocks(BlockFilter()).heads.ids == [new.id]
+    assert for_ever.drop_expired(old.head.written_ms + 1_000 * day_ms) == 0
+    for_ever.close()
 
 
 def test_a_local_folder_orders_blocks(sink: MilvusSink) -> None:

@@ -1,6 +1,6 @@
 """The dead letters of a ledger whose steps a test moves by hand."""
 
-from consumers.ledger import Receipt
+from consumers.assignment import Claim
 from consumers.rejection import RejectedPiece, Rejection
 
 
@@ -11,13 +11,13 @@ class Letters:
     """
 
     def __init__(self) -> None:
-        self.posted: list[tuple[Receipt, Rejection, list[RejectedPiece]]] = []
+        self.posted: list[tuple[Claim, Rejection, list[RejectedPiece]]] = []
         self.held = False
 
-    def __call__(self, receipt: Receipt, rejection: Rejection, rejects: list[RejectedPiece]) -> None:
-        self.posted.append((receipt, rejection, rejects))
+    def __call__(self, claim: Claim, rejection: Rejection, rejects: list[RejectedPiece]) -> None:
+        self.posted.append((claim, rejection, rejects))
         if not self.held:
-            receipt.dead_letter_delivered()
+            claim.dead_letter_delivered()
 
     def offsets(self) -> list[int]:
-        return [receipt.record.offset for receipt, _, _ in self.posted]
+        return [claim.record.offset for claim, _, _ in self.posted]

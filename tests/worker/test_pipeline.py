@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from consumers.ledger import Receipt
-from consumers.record import Partition
+from consumers.record import Partition, records_of
 from sinks.milvus.settings import MilvusSettings
 from sinks.row import template_id
 from sinks.sink import SinkBusy
@@ -16,7 +15,7 @@ from tests.worker.chain import QUERIES, record
 from tests.worker.running import WAIT_S, World, wait_until
 from worker.connections import Connections
 from worker.embedding.model.space import Digester
-from worker.messages import EmbeddedChunk, EncodedChunk, EncodedQuery, FailedQuery, ReadyQuery
+from worker.messages import EmbeddedTemplate, EncodedQuery, EncodedTemplate, FailedQuery, ReadyQuery
 from worker.pipeline import Pipeline
 from worker.query import REPLY_TOPIC_HEADER
 from worker.runtime.stage import Abandoned
@@ -48,18 +47,19 @@ class Wired:
         self.pipeline.log_ledger.assign([LOGS])
         self.pipeline.query_ledger.assign([QUERIES])
 
-    def lines(self, *values: str) -> list[Receipt]:
+    def lines(self, *values: str) -> None:
         """Put lines into the prepare lane."""
         ledger = self.pipeline.log_ledger
-        receipts = [ledger.admit(record(ledger.tally["admitted"], value.encode())) for value in values]
-        found = [receipt for receipt in receipts if receipt is not None]
-        self.pipeline.prepare_lane.put(found)
-        return found
+        first = ledger.tally["admitted"]
+        receipt = ledger.admit(records_of([record(offset, value.encode()) for offset, value in enumerate(values, start=first)]))
+        assert receipt is not None
+        self.pipeline.prepare_lane.put([receipt])
 
-    def query(self, value: bytes, reply_topic: str) -> None:
-        """Put a query into its prepare lane."""
+    def query(self, *values: bytes, reply_topic: str) -> None:
+        """Put queries that one poll has returned into their prepare lane."""
         headers = ((REPLY_TOPIC_HEADER, reply_topic.encode()),)
-        receipt = self.pipeline.query_ledger.admit(record(0, value, partition=QUERIES, headers=headers))
+        queries = [record(offset, value, partition=QUERIES, headers=headers) for offset, value in enumerate(values)]
+        receipt = self.pipeline.query_ledger.admit(records_of(queries))
         assert receipt is not None
         self.pipeline.take_queries([receipt])
 
@@ -129,9 +129,9 @@ def test_a_template_in_the_sink_is_found(wired: Wired, world: World) -> None:
     wired.lines("disk full")
     wired.end(groups=3)
     again = Wired(world.settings(), world.connections(world.settings()))
-    again.lines("disk full", "disk full")  # the first one is stored
+    again.lines("disk full", "disk full", "disk full")  # the first one is stored
     again.end(groups=1)
-    assert (len(again.pipeline.embed_lane), len(again.pipeline.store_lane)) == (0, 1)
+    assert (len(again.pipeline.embed_lane), len(again.pipeline.store_lane)) == (0, 2)
     again.pipeline.close()
 
 
@@ -148,22 +148,38 @@ def test_where_rows_do_not_live_for_ever_a_template_that_was_found_is_written_ag
 
 @pytest.mark.parametrize("topic", ["also-mine", "the default"])
 def test_replies_go_to_the_default_topic_and_to_those_on_the_list(wired: Wired, world: World, topic: str) -> None:
-    wired.query(b'{"text": "disk"}', world.kafka.reply_topic if topic == "the default" else topic)
+    wired.query(b'{"text": "disk"}', reply_topic=world.kafka.reply_topic if topic == "the default" else topic)
     wired.end(groups=1)
     waiting = wired.pipeline.embed_lane.take(10)
     assert waiting is not None
     assert isinstance(waiting[0], EncodedQuery)
 
 
+def test_lanes_count_what_is_in_their_batches(wired: Wired) -> None:
+    wired.lines("disk full", "network down", "login failed")
+    assert len(wired.pipeline.prepare_lane) == 3
+    assert len(wired.pipeline.prepare_lane.take(1) or []) == 1
+
+
+def test_the_queries_of_one_poll_go_on_one_by_one_and_settle_one_by_one(wired: Wired, world: World) -> None:
+    wired.query(b'{"text": "disk"}', b"{}", b'{"text": "network"}', reply_topic=world.kafka.reply_topic)
+    assert len(wired.pipeline.query_lane) == 3
+    wired.end(groups=1)
+    waiting = wired.pipeline.embed_lane.take(10) or []
+    assert [one.query.text for one in waiting if isinstance(one, EncodedQuery)] == ["disk", "network"]
+    assert [type(one) for one in wired.pipeline.answer_lane.take(10) or []] == [FailedQuery]
+    assert wired.pipeline.query_ledger.open_records == 3
+
+
 def test_a_query_for_another_topic_goes_nowhere(wired: Wired) -> None:
-    wired.query(b'{"text": "disk"}', "somebody.elses")
+    wired.query(b'{"text": "disk"}', reply_topic="somebody.elses")
     wired.end(groups=1)
     assert (len(wired.pipeline.embed_lane), len(wired.pipeline.answer_lane)) == (0, 0)
     assert wired.pipeline.query_tally.unanswerable == 1
 
 
 def test_a_bad_query_goes_straight_to_the_answer_stage(wired: Wired, world: World) -> None:
-    wired.query(b'{"text": "disk", "k": 0}', world.kafka.reply_topic)
+    wired.query(b'{"text": "disk", "k": 0}', reply_topic=world.kafka.reply_topic)
     wired.end(groups=1)
     waiting = wired.pipeline.answer_lane.take(10)
     assert waiting is not None
@@ -174,12 +190,12 @@ def test_lines_get_the_document_prefix_and_queries_the_query_prefix(world: World
     prepared = replace(connections.model.prepared, document_prefix="passage: ", query_prefix="query: ")
     wired = Wired(world.settings(), replace(connections, model=replace(connections.model, prepared=prepared)))
     wired.lines("disk full")
-    wired.query(b'{"text": "disk full"}', world.kafka.reply_topic)
+    wired.query(b'{"text": "disk full"}', reply_topic=world.kafka.reply_topic)
     wired.end(groups=1)
     query, line = wired.pipeline.embed_lane.take(10) or []
     words = connections.model.new_tokenizer()
     assert isinstance(query, EncodedQuery)
-    assert isinstance(line, EncodedChunk)
+    assert isinstance(line, EncodedTemplate)
     assert line.ids.tolist() == words.encode(["passage: disk full"]).text(0).tolist()
     assert query.ids.tolist() == words.encode(["query: disk full"]).text(0).tolist()
     assert line.template == template_id("disk full")
@@ -206,16 +222,16 @@ def test_a_query_finds_the_vector_of_a_line_in_the_cache(wired: Wired, world: Wo
     digest = Digester(connections.model.space, "").digest("disk full")
     wired.pipeline.levels.put_many({digest: np.eye(384, dtype=np.float32)[0]})
     wired.lines("disk full")
-    wired.query(b'{"text": "disk full"}', world.kafka.reply_topic)
+    wired.query(b'{"text": "disk full"}', reply_topic=world.kafka.reply_topic)
     wired.end(groups=1)
     assert [type(one) for one in wired.pipeline.answer_lane.take(10) or []] == [ReadyQuery]
-    assert [type(one) for one in wired.pipeline.store_lane.take(10) or []] == [EmbeddedChunk]
+    assert [type(one) for one in wired.pipeline.store_lane.take(10) or []] == [EmbeddedTemplate]
     assert len(wired.pipeline.embed_lane) == 0
 
 
 def test_abandoning_forgets_every_lane(wired: Wired, world: World) -> None:
     wired.lines("disk full", "network down")
-    wired.query(b'{"text": "disk"}', world.kafka.reply_topic)
+    wired.query(b'{"text": "disk"}', reply_topic=world.kafka.reply_topic)
     wired.end(groups=1)
     pipeline = wired.pipeline
     assert len(pipeline.embed_lane) == 3

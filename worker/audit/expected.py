@@ -5,19 +5,23 @@ so it cannot differ from it.
 """
 
 from collections.abc import Sequence
-from itertools import islice
 from typing import NamedTuple
 
-from consumers.decode.decoder import Decoder, LogEntry, Undecodable
+import numpy as np
+from numpy.typing import NDArray
+
+from consumers.decode.decoder import Decoder
 from consumers.record import Record
 from consumers.rejection import RejectedPiece, Rejection
 from consumers.text.chunk import Chunker
 from consumers.text.redact import Redactor
+from sinks.block import BlockPlace, Lines
 from sinks.line import Line
+from sinks.lines import all_lines, take_lines
 from worker.embedding.loaded import model_of
 from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.dead_letter_reasons import TOO_MANY_CHUNKS
-from worker.indexing.pieces import lines_of_entry, new_chunker, new_decoder, split_entries
+from worker.indexing.pieces import lines_of_pieces, new_chunker, new_decoder, split_entries
 from worker.settings.settings import Settings
 from worker.settings.tables import new_redactor
 
@@ -53,33 +57,22 @@ class ExpectedLines:
         self._tokenizer = tokenizer
 
     def compute_expected(self, records: Sequence[Record]) -> list[Expected]:
-        """Decode, redact, split and mask records, all at once: the caller bounds their bytes. Keeps their order."""
-        decoded = [self._decode(record) for record in records]
-        entries = [entry for found in decoded if not isinstance(found, Rejection) for entry in found]
-        split = iter(split_entries(entries, redactor=self._redactor, chunker=self._chunker))
-        expected: list[Expected] = []
-        for record, found in zip(records, decoded, strict=True):
-            if isinstance(found, Rejection):
-                expected.append(Expected(record, (), refusal=found))
-                continue
-            lines: list[Line] = []
-            rejects: list[RejectedPiece] = []
-            for entry, pieces in islice(split, len(found)):
-                lines += lines_of_entry(entry, pieces)
-                if not pieces:
-                    rejects.append(RejectedPiece(entry.sub, 0, TOO_MANY_CHUNKS))
-            expected.append(Expected(record, tuple(lines), tuple(rejects)))
-        return expected
+        """Decode, redact, split and mask records of any partitions, all at once: the caller bounds their bytes. Keeps their order."""
+        offset = np.fromiter((record.offset for record in records), np.int64, len(records))
+        kafka_time = np.fromiter((record.time_ms for record in records), np.int64, len(records))
+        decoded = self._decoder.decode([record.value for record in records], kafka_time)
+        pieces = split_entries(decoded.entries, redactor=self._redactor, chunker=self._chunker)
+        entry_row = pieces.entries.row
+        lines = _lines_by_record(records, entry_row[pieces.cut.row], lines_of_pieces(pieces, offset, kafka_time))
+        rejects: list[list[RejectedPiece]] = [[] for _ in records]
+        for row, sub in zip(entry_row[pieces.cut.too_long].tolist(), pieces.entries.sub[pieces.cut.too_long].tolist(), strict=True):
+            rejects[row].append(RejectedPiece(sub, 0, TOO_MANY_CHUNKS))
+        refusals = dict(decoded.rejected)
+        return [Expected(record, tuple(lines[row]), tuple(rejects[row]), refusals.get(row)) for row, record in enumerate(records)]
 
     def close(self) -> None:
         """Free the tokenizer."""
         self._tokenizer.close()
-
-    def _decode(self, record: Record) -> list[LogEntry] | Rejection:
-        try:
-            return self._decoder.decode(record)
-        except Undecodable as error:
-            return error.rejection
 
 
 def open_expected_lines(settings: Settings) -> ExpectedLines:
@@ -92,3 +85,16 @@ def open_expected_lines(settings: Settings) -> ExpectedLines:
         chunker=new_chunker(settings.mask, settings.decode, model, tokenizer),
         tokenizer=tokenizer,
     )
+
+
+def _lines_by_record(records: Sequence[Record], row: NDArray[np.int64], lines: Lines) -> list[list[Line]]:
+    """Return the lines of each record; `row` says which record each line is of."""
+    found: list[list[Line]] = [[] for _ in records]
+    place = [BlockPlace(record.topic, record.epoch, record.partition) for record in records]
+    codes = {one: code for code, one in enumerate(dict.fromkeys(place))}
+    code_of_line = np.fromiter((codes[one] for one in place), np.int64, len(place))[row]
+    for one, code in codes.items():
+        of_place = np.flatnonzero(code_of_line == code)
+        for i, line in zip(row[of_place].tolist(), all_lines(one, take_lines(lines, of_place)), strict=True):
+            found[i].append(line)
+    return found

@@ -10,10 +10,10 @@ from worker.embedding.batcher import Batch
 from worker.embedding.guarded_engine import GuardedEngine
 from worker.embedding.handoff import BatchHandoff
 from worker.embedding.model.vectors import Outcome
-from worker.messages import EncodedChunk, EncodedQuery
+from worker.messages import EncodedQuery, EncodedTemplate
 from worker.query import is_late
 
-EmbedBatch = Batch[EncodedQuery, EncodedChunk]
+EmbedBatch = Batch[EncodedQuery, EncodedTemplate]
 
 
 class Computed(NamedTuple):

@@ -14,7 +14,7 @@ from worker.embedding.cache.vector_cache import VectorCache
 from worker.embedding.compute import Computed, EmbedBatch
 from worker.embedding.handoff import BatchHandoff
 from worker.embedding.model.vectors import EmbeddingFailed, Outcome
-from worker.messages import Answerable, Chunk, EmbeddedChunk, EncodedChunk, EncodedQuery, FailedQuery, ReadyQuery, StoreItem
+from worker.messages import Answerable, EmbeddedTemplate, EncodedQuery, EncodedTemplate, FailedQuery, LineBatch, ReadyQuery, StoreItem
 from worker.runtime.histogram import SIZES, TOKENS, Histogram
 from worker.runtime.lane import Lane, QueueAges
 from worker.runtime.limits import FaultLimit
@@ -53,17 +53,17 @@ class Embed:
     def __init__(  # noqa: PLR0913 - what it is wired to, each by name
         self,
         *,
-        inlet: Lane[EncodedChunk | EncodedQuery],
-        batcher: Batcher[EncodedQuery, EncodedChunk],
+        inlet: Lane[EncodedTemplate | EncodedQuery],
+        batcher: Batcher[EncodedQuery, EncodedTemplate],
         handoff: BatchHandoff[EmbedBatch, Computed],
         cache: VectorCache,
-        fail_flight: Callable[[str, Rejection], Sequence[Chunk]],
+        fail_flight: Callable[[str, Rejection], Sequence[LineBatch]],
         rejected: FaultLimit,
         store: Lane[StoreItem],
         answer: Lane[Answerable],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`fail_flight` remembers a template as rejected, with the reason, and returns the chunks that waited for it."""
+        """`fail_flight` remembers a template as rejected, with the reason, and returns the lines that waited for it."""
         self.inlet = inlet
         self.batcher = batcher
         self.handoff = handoff
@@ -98,7 +98,7 @@ class Embed:
             return bool(len(self.batcher)) or not self.handoff.is_idle
         return True
 
-    def _add_texts(self, taken: Sequence[EncodedChunk | EncodedQuery]) -> None:
+    def _add_texts(self, taken: Sequence[EncodedTemplate | EncodedQuery]) -> None:
         """Queue texts; form the ready batch again if queries came or it may have had room for more."""
         queries = [entry for entry in taken if isinstance(entry, EncodedQuery)]
         if taken and (queries or not len(self.batcher)):
@@ -106,7 +106,7 @@ class Embed:
             if ready is not None:
                 self.batcher.put_back(ready)
         self.batcher.add_queries(queries)
-        logs = [entry for entry in taken if isinstance(entry, EncodedChunk)]
+        logs = [entry for entry in taken if isinstance(entry, EncodedTemplate)]
         self.batcher.add_logs(logs)
         self._ages.arrived(len(logs), self._clock())
 
@@ -134,20 +134,20 @@ class Embed:
         if batch.logs:
             tally.waits.add(max(computed.started_s - self._ages.left(len(batch.logs)), 0.0))
 
-    def _send_templates(self, encoded: list[EncodedChunk], outcomes: list[Outcome]) -> None:
-        embedded: list[EmbeddedChunk] = []
-        for chunk, outcome in zip(encoded, outcomes, strict=True):
+    def _send_templates(self, encoded: list[EncodedTemplate], outcomes: list[Outcome]) -> None:
+        embedded: list[EmbeddedTemplate] = []
+        for one, outcome in zip(encoded, outcomes, strict=True):
             if isinstance(outcome, EmbeddingFailed):
                 rejection = rejected_text(outcome)
-                for parked in self._fail_flight(chunk.template, rejection):
-                    parked.receipt.reject(parked.entry.sub, parked.chunk, rejection)
+                for parked in self._fail_flight(one.template, rejection):
+                    parked.reject(rejection)
                 self._rejected.fault()
                 continue
             self._rejected.good()
-            embedded.append(EmbeddedChunk(chunk.template, chunk.key, chunk.masked, outcome, len(chunk.ids), "engine"))
+            embedded.append(EmbeddedTemplate(one.template, one.key, one.text, outcome, len(one.ids), "engine"))
         self.tally.templates += len(embedded)
-        self.tally.tokens += sum(chunk.tokens for chunk in embedded)
-        self._cache.put_many({chunk.key: chunk.vector for chunk in embedded})
+        self.tally.tokens += sum(one.tokens for one in embedded)
+        self._cache.put_many({one.key: one.vector for one in embedded})
         self._store.put(embedded)
 
 

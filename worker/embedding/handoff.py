@@ -81,7 +81,7 @@ class BatchHandoff(Generic[B, R]):
             self._condition.notify_all()
 
     def abandon(self) -> None:
-        """Close, and drop the ready batch: its receipts stay open, so its records will be read again."""
+        """Close, and drop the ready batch: its records stay open, so they will be read again."""
         with self._condition:
             self._closed = True
             self._ready = None

@@ -1,17 +1,14 @@
 """Measures what lines take in the index, by building the very blocks that the worker would write of them.
 
-`worker.estimate.sample_tally` adds the lines of the sample, in order. Times and offsets are made up: a record each, a millisecond apart. A
-sample's lines come from many places of the files, so they are a little more different, and take a little more, than real neighbours.
+`worker.estimate.sample_tally` adds the lines of the sample, in order. They come from many places of the files, so they are a little more
+different, and take a little more, than real neighbours.
 """
 
-from collections.abc import Sequence
+import numpy as np
 
-from consumers.decode.decoder import LogEntry
-from consumers.text.chunk import Piece
-from sinks.block import Block
+from sinks.block import Block, Lines
 from sinks.build import BlockBounds, build
-from sinks.line import Line
-from sinks.lines import cut_of, lines_of
+from sinks.lines import join_lines, take_lines
 from sinks.milvus.lite_bloom import bloom_filter, encode_filter
 
 _FULL = BlockBounds().lines
@@ -34,45 +31,25 @@ class BlockTally:
         """Of all blocks as a server is sent them."""
         self.folder_bytes = 0.0
         """Of all blocks in a local folder."""
-        self._waiting: list[Line] = []
-        self._next_offset = 0
+        self._waiting: list[Lines] = []
 
-    def add_entries(self, entries: Sequence[tuple[LogEntry, Sequence[Piece]]]) -> None:
-        """Add log entries with their pieces; those with too many chunks have none."""
-        for entry, pieces in entries:
-            self._next_offset += 1
-            cut = cut_of([piece.text for piece in pieces])
-            self._waiting += (
-                Line(
-                    topic="",
-                    epoch="",
-                    partition=0,
-                    offset=self._next_offset,
-                    sub=0,
-                    chunk=number,
-                    chunks=len(pieces),
-                    text=piece.text,
-                    template_text=piece.masked,
-                    time=self._next_offset,
-                    kafka_time=self._next_offset,
-                    service=entry.service,
-                    level=entry.level,
-                    cut=cut,
-                )
-                for number, piece in enumerate(pieces)
-            )
-        while len(self._waiting) >= _FULL:
-            self._build(self._waiting[:_FULL])
-            del self._waiting[:_FULL]
+    def add_lines(self, lines: Lines) -> None:
+        """Add lines, in the order of their offsets."""
+        self._waiting.append(lines)
+        if (size := sum(one.size for one in self._waiting)) < _FULL:
+            return
+        joined = join_lines(self._waiting)
+        for first in range(0, size - _FULL + 1, _FULL):
+            self._build(take_lines(joined, np.arange(first, first + _FULL)))
+        self._waiting = [take_lines(joined, np.arange(size - size % _FULL, size))]
 
     def finish(self) -> None:
         """Build a block of the lines that are left."""
-        if self._waiting:
-            self._build(self._waiting)
-            self._waiting = []
+        self._build(join_lines(self._waiting))
+        self._waiting.clear()
 
-    def _build(self, lines: Sequence[Line]) -> None:
-        for one in build(lines_of(lines), masks="", written_ms=0):
+    def _build(self, lines: Lines) -> None:
+        for one in build(lines, masks="", written_ms=0):
             self.blocks += 1
             self.server_bytes += one.block.size_bytes
             self.folder_bytes += _folder_bytes(one.block)

@@ -2,25 +2,27 @@
 
 `vectail estimate` passes stretches of lines, in order, and assumes a cold cache: a line needs the engine if one of its chunks has a
 template that did not occur before. In mode `exact`, every distinct text is a template. For each template it keeps a digest of 16 bytes and
-three numbers, and the token ids of the first ones, to measure the engine.
+two numbers, and the token ids of the first ones, to measure the engine. Times and offsets of the lines are made up: a record each, a
+millisecond apart.
 """
 
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
-from consumers.decode.decoder import Decoder, LogEntry, Undecodable
-from consumers.record import Record
-from consumers.text.chunk import Chunker, Piece
+import numpy as np
+from numpy.typing import NDArray
+
+from consumers.decode.decoder import Decoder
+from consumers.text.chunk import Chunker, Cut
 from consumers.text.mask import MaskMode
 from consumers.text.redact import Redactor
 from worker.embedding.model.vectors import TokenIds
 from worker.embedding.tokenizer import Encoded
 from worker.estimate.block_tally import BlockTally
-from worker.estimate.sampling import Line, LineStretch
-from worker.indexing.pieces import redact_entries
+from worker.estimate.sampling import LineStretch
+from worker.indexing.pieces import lines_of_pieces, split_entries
 
 _MOST_KEPT_TOKENS = 1 << 18
 
@@ -31,8 +33,6 @@ class _Template:
     """Of the model's input, special tokens and prefix included."""
     stretches: int = 0
     """How many stretches it occurs in."""
-    last_stretch: int = -1
-    """Number of the last one."""
 
 
 @dataclass(slots=True)
@@ -71,35 +71,26 @@ class ModeTally:
         """Return by n how many templates occur in exactly n stretches."""
         return Counter(template.stretches for template in self._templates.values())
 
-    def add_pieces(self, stretches: Sequence[Sequence[Sequence[Piece]]], first: int, encode: Callable[[Sequence[str]], Encoded]) -> None:
-        """Count the pieces of each log entry of each stretch; `first` is the number of the first stretch."""
-        keyed = [[[(_digest(piece.masked), piece.masked) for piece in pieces] for pieces in stretch] for stretch in stretches]
-        fresh = self._add_templates(
-            {key: text for stretch in keyed for entry in stretch for key, text in entry if key not in self._templates}, encode
-        )
-        for number, stretch in enumerate(keyed, start=first):
-            for entry in stretch:
-                self._count([digest for digest, _ in entry], number, fresh)
+    def add_pieces(self, cut: Cut, stretch: NDArray[np.int64], encode: Callable[[Sequence[str]], Encoded]) -> None:
+        """Count the pieces of log entries; `stretch` (int64[entries]) is which stretch each is in, one that was not counted before."""
+        digests = [_digest(text) for text in cut.template.values]
+        fresh = {digest: text for digest, text in zip(digests, cut.template.values, strict=True) if digest not in self._templates}
+        self._add_templates(fresh, encode)
+        codes, first_piece = np.unique(cut.template.codes, return_index=True)
+        is_fresh = np.fromiter((digest in fresh for digest in digests), np.bool_, len(digests))
+        self.new_entries += len(np.unique(cut.row[first_piece[is_fresh[codes]]]))
+        places = np.unique(np.stack([cut.template.codes, stretch[cut.row]]), axis=1)
+        for code, stretches in enumerate(np.bincount(places[0], minlength=len(digests)).tolist()):
+            self._templates[digests[code]].stretches += stretches
+        tokens = np.fromiter((self._templates[digest].tokens for digest in digests), np.int64, len(digests))[cut.template.codes]
+        entry_tokens = np.bincount(cut.row, tokens, minlength=len(stretch)).astype(np.int64)
+        self.entry_tokens.update(entry_tokens[np.unique(cut.row)].tolist())
+        self.tokens += int(tokens.sum())
+        self.pieces += len(cut.row)
+        self.chunked_entries += int(np.count_nonzero((cut.chunk == 0) & (cut.chunks > 1)))
+        self.too_many_chunks_entries += len(cut.too_long)
 
-    def _count(self, digests: Sequence[bytes], stretch: int, fresh: set[bytes]) -> None:
-        """Count one log entry; `fresh` are the templates that no earlier entry has."""
-        tokens = 0
-        for digest in digests:
-            template = self._templates[digest]
-            tokens += template.tokens
-            if template.last_stretch != stretch:
-                template.stretches += 1
-                template.last_stretch = stretch
-        self.new_entries += not fresh.isdisjoint(digests)
-        fresh.difference_update(digests)
-        self.pieces += len(digests)
-        self.chunked_entries += len(digests) > 1
-        self.too_many_chunks_entries += not digests
-        self.tokens += tokens
-        if digests:
-            self.entry_tokens[tokens] += 1
-
-    def _add_templates(self, texts: Mapping[bytes, str], encode: Callable[[Sequence[str]], Encoded]) -> set[bytes]:
+    def _add_templates(self, texts: Mapping[bytes, str], encode: Callable[[Sequence[str]], Encoded]) -> None:
         encoded = encode(list(texts.values()))
         for i, (digest, text) in enumerate(texts.items()):
             ids = encoded.text(i)
@@ -108,7 +99,6 @@ class ModeTally:
             self.template_text_bytes += len(text.encode("utf-8", "replace"))
             if self.template_tokens <= _MOST_KEPT_TOKENS:
                 self.kept.append(ids.copy())
-        return set(texts)
 
 
 class SampleTally:
@@ -144,38 +134,29 @@ class SampleTally:
 
     def add_stretches(self, stretches: Sequence[LineStretch]) -> None:
         """Count stretches, in order."""
-        entries: list[LogEntry] = []
-        ends: list[int] = []
-        for stretch in stretches:
-            entries += (entry for line in stretch.lines for entry in self._entries(line))
-            ends.append(len(entries))
-            self.lines += len(stretch.lines)
-            self.size_bytes += stretch.size_bytes
-        self.entries += len(entries)
-        redacted = redact_entries(entries, self._redactor)
-        texts = [entry.text for entry in redacted]
+        lines = [line for stretch in stretches for line in stretch.lines]
+        values = [line for line in lines if line is not None]
+        place = np.flatnonzero([line is not None for line in lines])
+        number = self.lines + place
+        decoded = self._decoder.decode(values, number)
+        stretch_ends = np.cumsum([len(stretch.lines) for stretch in stretches])
+        stretch = np.searchsorted(stretch_ends, place[decoded.entries.row], side="right")
         for mode, chunker in self._chunkers.items():
-            split = chunker.split(texts)
-            self.modes[mode].blocks.add_entries(list(zip(redacted, split, strict=True)))
-            self.modes[mode].add_pieces([split[begin:end] for begin, end in pairwise([0, *ends])], self.stretches, self._encode)
+            pieces = split_entries(decoded.entries, redactor=self._redactor, chunker=chunker)
+            self.modes[mode].blocks.add_lines(lines_of_pieces(pieces, number, number))
+            self.modes[mode].add_pieces(pieces.cut, stretch, self._encode)
+        self.lines += len(lines)
+        self.size_bytes += sum(stretch.size_bytes for stretch in stretches)
         self.stretches += len(stretches)
+        self.entries += decoded.entries.size
+        self.empty_lines += len(decoded.empty)
+        self.undecodable_lines += len(decoded.rejected)
+        self.too_large_lines += len(lines) - len(values)
 
     def finish(self) -> None:
         """Count what is left; after the last stretch."""
         for mode in self.modes.values():
             mode.blocks.finish()
-
-    def _entries(self, line: Line) -> list[LogEntry]:
-        if line is None:
-            self.too_large_lines += 1
-            return []
-        try:
-            entries = self._decoder.decode(Record("estimate", 0, 0, "", 0, None, line, ()))
-        except Undecodable:
-            self.undecodable_lines += 1
-            return []
-        self.empty_lines += not entries
-        return entries
 
 
 def _digest(masked: str) -> bytes:

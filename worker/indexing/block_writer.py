@@ -1,11 +1,11 @@
-"""Sends blocks and settles what they hold: a receipt only when its block is acknowledged.
+"""Sends blocks and settles what they hold: a record only when its block is acknowledged.
 
-While the sink is busy the blocks are held and sent again, same ids and same bytes, for ever unless the service stops: receipts stay
+While the sink is busy the blocks are held and sent again, same ids and same bytes, for ever unless the service stops: records stay
 open, so intake slows by itself. A block that the sink refuses may still be stored, because an earlier answer may have been lost. So its
 lines are split by entries under a new run id, until one entry is refused alone; that one is a dead letter.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
 
 import numpy as np
@@ -17,6 +17,7 @@ from sinks.sink import Sink, SinkBusy, SinkRejected
 from worker.indexing.dead_letter_reasons import refused_by_sink
 from worker.indexing.runs import Runs, Sealed
 from worker.indexing.store_tally import StoreTally, WriteKind
+from worker.messages import LineBatch
 from worker.runtime.limits import FaultLimit
 from worker.runtime.retry import SinkRetry
 from worker.runtime.stage import Abandoned
@@ -90,8 +91,8 @@ class BlockWriter:
         self._fail_point = fail_point
         self._tally = writes.tally
 
-    def write(self, sealed: Sequence[Sealed]) -> None:
-        """Write blocks, settle their lines, and note their writes as answered. Raises Abandoned, LimitReached, SinkBroken.
+    def write(self, sealed: Iterable[Sealed]) -> None:
+        """Write blocks as they come, settle their lines, and note their writes as answered. Raises Abandoned, LimitReached, SinkBroken.
 
         At the limit nothing of the call in hand is settled and none is blamed: it is read again, under other settings.
         """
@@ -121,12 +122,11 @@ class BlockWriter:
                 stored += blocks
         self._settle(stored)
         for one, rejection in rejected:
-            for row, receipt in zip(one.rows.tolist(), one.receipts, strict=True):
-                receipt.reject(int(one.lines.sub[row]), int(one.lines.chunk[row]), rejection)
+            LineBatch(one.run.assignment, one.arrival, take_lines(one.lines, one.rows)).reject(rejection)
 
     def _send(self, blocks: Sequence[Sealed], *, was_sent: bool) -> None:
         content = [one.block for one in blocks]
-        lines = sum(len(one.receipts) for one in blocks)
+        lines = sum(len(one.arrival) for one in blocks)
         self._fail_point("before_blocks")
         self._writes.write("blocks", lines, lambda again: self._sink.write_blocks(content, again=again or was_sent))
         self._fail_point("after_blocks")
@@ -143,7 +143,7 @@ class BlockWriter:
         for begin, end in ((0, middle), (middle, lines.size)):
             half = take_lines(lines, np.arange(begin, end))
             built = build(half, masks=self._masks, written_ms=refused.block.head.written_ms, bounds=self._runs.bounds)
-            halves += refused.run.seal(half, built, refused.receipts[begin:end])
+            halves += refused.run.seal(half, built, refused.arrival[begin:end])
         return halves
 
     def _settle(self, stored: Sequence[Sealed]) -> None:
@@ -152,15 +152,14 @@ class BlockWriter:
             if 2 * len(one.rows) <= self._runs.bounds.lines:  # larger ones are not merged
                 one.run.acknowledge(one.block, take_lines(one.lines, one.rows), now_s)
         times_ms = np.concatenate([one.lines.kafka_time[one.rows] for one in stored] or [np.empty(0, np.int64)])
-        lines = sum(len(one.receipts) for one in stored)
+        lines = sum(len(one.arrival) for one in stored)
         self._tally.add(lines=lines, blocks=len(stored), block_bytes=sum(one.block.size_bytes for one in stored))
         self._tally.note_ages(times_ms, self._wall_ms())
         for one in stored:
-            for receipt in one.receipts:
-                receipt.settle()
+            one.run.assignment.settle(one.arrival)
 
 
-def _calls(sealed: Sequence[Sealed]) -> Iterator[Sequence[Sealed]]:
+def _calls(sealed: Iterable[Sealed]) -> Iterator[Sequence[Sealed]]:
     """Cut blocks into lists that one call may carry."""
     part: list[Sealed] = []
     size_bytes = 0

@@ -81,20 +81,21 @@ class KnownTemplates:
         self._last_ns = max(int(now_s * _NS), self._last_ns + 1)
         self._recent[template] = _Recent(tokens, self._last_ns)
 
-    def find_tokens(self, templates: Sequence[str], halves: NDArray[np.uint64], now_s: float) -> list[int]:
-        """Return the tokens of each template, -1 if it is not known; `halves` is `halves_of(templates)`."""
+    def find_tokens(self, templates: Sequence[str], halves: NDArray[np.uint64], now_s: float) -> NDArray[np.int64]:
+        """Return the tokens of each template, -1 if it is not known: int64[n]; `halves` is `halves_of(templates)`."""
         oldest_ns = self._oldest_ns(now_s)
         at, there = self._columns.locate(halves)
         found = np.full(len(templates), -1, np.int64)
         if there.any():
             there &= self._columns.added_ns[at] >= oldest_ns
             found[there] = self._columns.tokens[at[there]]
+        if not self._recent:
+            return found
         tokens: list[int] = found.tolist()
-        for i, template in enumerate(templates):
-            recent = self._recent.get(template)
+        for i, recent in enumerate(map(self._recent.get, templates)):
             if recent is not None:
                 tokens[i] = recent.tokens if recent.added_ns >= oldest_ns else -1
-        return tokens
+        return np.array(tokens, np.int64)
 
     def sample(self, most: int, now_s: float) -> list[str]:
         """Return at most `most` known templates; calls in a row go round all of them."""

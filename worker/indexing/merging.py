@@ -7,6 +7,7 @@ is merged unless one block is larger than all the others together. If the result
 Not taken: merging into a fresh run or across runs (readers would count lines twice, or old lines would become the latest copy).
 """
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -100,6 +101,20 @@ def plan_stretch(stretch: Sequence[Source], rules: MergeRules, *, is_quiet: bool
     return plans
 
 
+def blocks_missing(stretch: Sequence[Source]) -> int:
+    """Return how many blocks must come behind a stretch of which nothing can be merged, before something can: at least 1.
+
+    Eight of about one size end with the new ones, and begin with as many of the last ones as are of about one size.
+    """
+    of_one_size, smallest, largest = 0, math.inf, 0
+    for one in reversed(stretch):
+        smallest, largest = min(smallest, one.pieces), max(largest, one.pieces)
+        if largest >= ABOUT_ONE_SIZE * smallest:
+            break
+        of_one_size += 1
+    return max(min(NEIGHBOURS - of_one_size, MOST_STANDING + 1 - len(stretch)), 1)
+
+
 def merge_lines(sources: Sequence[Source], parts: Sequence[Lines], masks: str, bounds: BlockBounds) -> tuple[Block, Lines] | None:
     """Return the block that stands for neighbours, given in the order of their numbers, and its lines; None if they do not fit into one."""
     lines = join_lines(parts)
@@ -114,12 +129,8 @@ class TailBlock(NamedTuple):
 
     source: Source
     lines: Lines
-
-    @property
-    def size_bytes(self) -> int:
-        """About how much memory it takes."""
-        raw_bytes = text_bytes(self.lines.text).sum(dtype=np.int64) + text_bytes(self.lines.fields).sum(dtype=np.int64)
-        return _COLUMN_BYTES + int(raw_bytes) + 60 * self.lines.size
+    size_bytes: int
+    """About how much memory it takes."""
 
 
 class Tail:
@@ -131,25 +142,31 @@ class Tail:
     def __init__(self) -> None:
         self.size_bytes = 0
         self._blocks: dict[BlockId, TailBlock] = {}
-        self._has_changed = False
-        """Whether there is anything to plan that was not planned before."""
-        self._quiet_at_s: float | None = None
-        """When the next of its stretches gets quiet."""
+        self._next_number = 0
+        """Above those of all blocks that came."""
+        self._missing = NEIGHBOURS
+        """Before so many more blocks have come there is nothing to merge, unless it gets quiet."""
+        self._quiet_at_s = math.inf
+        """When the next of its stretches gets quiet, or earlier."""
 
     def __len__(self) -> int:
         return len(self._blocks)
 
     def add(self, block: Block, lines: Lines, now_s: float) -> None:
         """Add a block that was just acknowledged, with its lines."""
-        self._put(TailBlock(Source(block.id, lines.size, block.head.written_ms, now_s), lines))
+        self._put(Source(block.id, lines.size, block.head.written_ms, now_s), lines)
+        is_last = block.id.first >= self._next_number  # else it may join what stands on both sides of it
+        self._missing = self._missing - 1 if is_last else 0
+        self._next_number = max(self._next_number, block.id.last + 1)
+        self._quiet_at_s = min(self._quiet_at_s, now_s + QUIET_S)
 
     def is_due(self, now_s: float) -> bool:
-        """Whether there may be something to merge."""
-        return self._has_changed or (self._quiet_at_s is not None and now_s >= self._quiet_at_s)
+        """Whether there may be something to merge. May be asked without the lock."""
+        return self._missing <= 0 or now_s >= self._quiet_at_s
 
     def plan(self, rules: MergeRules, now_s: float) -> list[list[TailBlock]]:
         """Return what to merge now. What can never be merged is forgotten."""
-        self._has_changed, self._quiet_at_s = False, None
+        self._quiet_at_s = math.inf
         self.forget([one.source.id for one in self._blocks.values() if not rules.allow(one.source)])
         plans: list[list[Source]] = []
         stretches = stretches_of([one.source for one in self._blocks.values()])
@@ -158,9 +175,10 @@ class Tail:
             chosen = plan_stretch(stretch, rules, is_quiet=now_s >= quiet_at_s)
             plans += chosen
             if now_s < quiet_at_s:
-                self._quiet_at_s = min(quiet_at_s, self._quiet_at_s or quiet_at_s)
+                self._quiet_at_s = min(quiet_at_s, self._quiet_at_s)
             elif not chosen and stretch is not stretches[-1]:
                 self.forget([one.id for one in stretch])  # nothing can join it any more
+        self._missing = 0 if plans else blocks_missing(stretches[-1] if stretches else ())
         return [[self._blocks[one.id] for one in plan] for plan in plans]
 
     def replace(self, sources: Sequence[BlockId], merged: Block, lines: Lines) -> None:
@@ -168,7 +186,7 @@ class Tail:
         there = [self._blocks[one].source for one in sources if one in self._blocks]
         if len(there) == len(sources):
             self.forget(sources)
-            self._put(TailBlock(Source(merged.id, lines.size, merged.head.written_ms, max(one.added_s for one in there)), lines))
+            self._put(Source(merged.id, lines.size, merged.head.written_ms, max(one.added_s for one in there)), lines)
 
     def forget(self, ids: Sequence[BlockId]) -> None:
         """These are not merged from memory."""
@@ -177,10 +195,11 @@ class Tail:
             if found is not None:
                 self.size_bytes -= found.size_bytes
 
-    def _put(self, block: TailBlock) -> None:
-        self._blocks[block.source.id] = block
+    def _put(self, source: Source, lines: Lines) -> None:
+        raw_bytes = text_bytes(lines.text).sum(dtype=np.int64) + text_bytes(lines.fields).sum(dtype=np.int64)
+        block = TailBlock(source, lines, _COLUMN_BYTES + int(raw_bytes) + 60 * lines.size)
+        self._blocks[source.id] = block
         self.size_bytes += block.size_bytes
-        self._has_changed = True
 
 
 def _fitting(stretch: Sequence[Source], at: int, rules: MergeRules, *, about_one_size: bool) -> list[Source]:

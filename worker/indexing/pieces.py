@@ -1,29 +1,27 @@
 """Splits log entries into pieces as configured: the only place that decides which lines are stored of an entry.
 
-Prepare builds the index with it, `worker.indexing.resume` compares with what is stored already, `vectail estimate` predicts an index, and
-`worker.audit` computes the lines that a record must have. Redaction happens here, before anything is chunked, embedded or stored.
+Prepare builds the index with it, `vectail estimate` predicts an index, and `worker.audit` computes the lines that a record must have.
+Redaction happens here, before anything is chunked, embedded or stored. All of it works on columns, without an object for each line.
 """
 
 from collections.abc import Sequence
-from sys import getsizeof
 from typing import NamedTuple
 
-from consumers.decode.decoder import Decoder, LogEntry
-from consumers.text.chunk import Chunker, Piece
+import numpy as np
+from numpy.typing import NDArray
+
+from consumers.columns import Coded, as_texts, coded_texts, take
+from consumers.decode.decoder import Decoder
+from consumers.decode.entries import Entries
+from consumers.text.chunk import Chunker, Cut
 from consumers.text.redact import Redactor
-from sinks.line import LEVEL_BYTES, PIECE_BYTES, SERVICE_BYTES, Line
-from sinks.lines import cut_of
-from sinks.row import template_id
+from sinks import block
+from sinks.block import Lines
+from sinks.line import LEVEL_BYTES, PIECE_BYTES, SERVICE_BYTES
+from sinks.lines import cut_of, take_coded
 from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.tokenizer import Tokenizer
 from worker.settings.tables import DecodeTable, MaskTable, new_masker
-
-ENTRY_BYTES = 120
-"""Memory of a LogEntry besides its texts (measured with tracemalloc, CPython 3.11)."""
-CHUNK_BYTES = 864
-"""Memory of a Chunk besides its texts and the numbers of its vector: 150 bytes, its id in the flights, and what the first chunk of a
-template grows to while the sink is down (token ids, later a vector). Every chunk is counted as a first one."""
-_NUMBER_BYTES = 4
 
 
 def new_decoder(table: DecodeTable) -> Decoder:
@@ -35,7 +33,7 @@ def new_chunker(mask: MaskTable, decode: DecodeTable, model: PreparedModel, toke
     """Return a chunker as configured; it may be used only on the thread of `tokenizer`."""
     prefix = model.document_prefix
     return Chunker(
-        mask=new_masker(mask).mask,
+        mask=new_masker(mask).mask_column,
         count_tokens=lambda texts: tokenizer.count([prefix + text for text in texts]).tolist(),
         max_tokens=model.max_tokens,
         overhead_tokens=int(tokenizer.count([prefix])[0]),
@@ -44,93 +42,92 @@ def new_chunker(mask: MaskTable, decode: DecodeTable, model: PreparedModel, toke
     )
 
 
-class TemplatedPiece(NamedTuple):
-    """A piece of a log entry: what becomes a `Chunk` once it has a receipt."""
+class Pieces(NamedTuple):
+    """Log entries, and how they were split.
 
-    chunk: int
-    """Which piece of the entry, from 0."""
-    chunks: int
-    """How many pieces the entry has."""
-    cut: int
-    """How the entry was cut; 0 for one piece."""
-    text: str
-    """Raw, redacted."""
-    masked: str
-    """The text of its template."""
-    template: str
-    """Id of its template."""
+    Thread: any.
+    """
+
+    entries: Entries
+    """Redacted, with labels as long as a block takes. Their texts are uncut."""
+    cut: Cut
+    """m pieces; its rows are rows of `entries`. An entry that it calls too long has none."""
+    cut_id: NDArray[np.uint64]
+    """uint64[m]: how the entry of each piece was cut (`sinks.lines.cut_of`); 0 where it has only one."""
 
 
-SplitEntry = tuple[LogEntry, list[TemplatedPiece]]
-"""A redacted entry and its pieces; no pieces if there are more than `decode.max_chunks`."""
-
-
-def redact_entries(entries: Sequence[LogEntry], redactor: Redactor) -> Sequence[LogEntry]:
-    """Redact the text and the service of n entries, in order; an entry without secrets is returned as the same object.
+def split_entries(entries: Entries, *, redactor: Redactor, chunker: Chunker) -> Pieces:
+    """Redact n entries, clip their labels, split and mask them. Only what is returned may be embedded or stored.
 
     A level is one of a few words (`consumers.decode.levels`) and holds no secret.
     """
-    if not redactor.has_rules:
-        return entries
-    redacted = redactor.redact([field for entry in entries for field in (entry.text, entry.service)])
-    return [
-        entry if text is entry.text and service is entry.service else entry._replace(text=text, service=service)
-        for entry, text, service in zip(entries, redacted[0::2], redacted[1::2], strict=True)
-    ]
+    text, service = entries.text, entries.service
+    if redactor.has_rules:
+        text, service = redactor.redact_column(text), _redact_labels(service, redactor)
+    entries = entries._replace(
+        text=text,
+        service=_renamed(service, [_clip(label, SERVICE_BYTES) for label in service.values]),
+        level=_renamed(entries.level, [_clip(level, LEVEL_BYTES) for level in entries.level.values]),
+    )
+    cut = chunker.split(text)
+    return Pieces(entries, cut, _cut_ids(cut))
 
 
-def split_entries(entries: Sequence[LogEntry], *, redactor: Redactor, chunker: Chunker) -> list[SplitEntry]:
-    """Redact, clip, split and mask n entries; returns n pairs in the same order. Only the returned entries may be embedded or stored."""
-    redacted = [_clip_labels(entry) for entry in redact_entries(entries, redactor)]
-    return [(entry, _templated(pieces)) for entry, pieces in zip(redacted, chunker.split([entry.text for entry in redacted]), strict=True)]
+def lines_of_pieces(pieces: Pieces, offset: NDArray[np.int64], kafka_time: NDArray[np.int64]) -> Lines:
+    """Return what is stored of entries of one partition: a line for each piece, in their order.
+
+    Both columns are of the decoded values: row `entries.row[i]` of them belongs to entry i. For entries of several partitions the lines
+    are to be told apart by `entries.row`.
+    """
+    entries, cut = pieces.entries, pieces.cut
+    value = entries.row[cut.row]
+    return Lines(
+        offset=offset[value],
+        sub=entries.sub[cut.row],
+        chunk=cut.chunk,
+        chunks=cut.chunks,
+        cut=pieces.cut_id,
+        records=np.ones(len(cut.row), np.int32),
+        time=entries.time_ms[cut.row],
+        kafka_time=kafka_time[value],
+        service=take_coded(block.Coded(*entries.service), cut.row),
+        level=take_coded(block.Coded(*entries.level), cut.row),
+        template=block.Coded(*cut.template),
+        text=cut.text,
+        fields=entries.fields if cut.text is entries.text else take(entries.fields, cut.row),
+    )
 
 
-def lines_of_entry(entry: LogEntry, pieces: Sequence[TemplatedPiece]) -> list[Line]:
-    """Return what is stored of an entry: a line for each of its pieces. Both are `split_entries`'s."""
-    record = entry.record
-    return [
-        Line(
-            topic=record.topic,
-            epoch=record.epoch,
-            partition=record.partition,
-            offset=record.offset,
-            sub=entry.sub,
-            chunk=piece.chunk,
-            chunks=piece.chunks,
-            text=piece.text,
-            template_text=piece.masked,
-            time=entry.time_ms,
-            kafka_time=record.time_ms,
-            service=entry.service,
-            level=entry.level,
-            cut=piece.cut,
-        )
-        for piece in pieces
-    ]
+def _cut_ids(cut: Cut) -> NDArray[np.uint64]:
+    """Return how the entry of each piece was cut; the pieces of an entry are neighbours."""
+    cut_id = np.zeros(len(cut.row), np.uint64)
+    split = np.flatnonzero(cut.chunks > 1)
+    if len(split):
+        texts = as_texts(take(cut.text, split))
+        starts = np.flatnonzero(cut.chunk[split] == 0)
+        for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(split)], strict=True):
+            cut_id[split[start:end]] = cut_of(texts[start:end])
+    return cut_id
 
 
-def held_bytes(entry: LogEntry, pieces: Sequence[TemplatedPiece], *, dim: int) -> int:
-    """Return the memory, in bytes, of an entry and its pieces until all are stored, each piece with a vector of `dim` float32."""
-    held = ENTRY_BYTES + getsizeof(entry.text) + len(entry.service) + len(entry.level)
-    for piece in pieces:
-        held += CHUNK_BYTES + _NUMBER_BYTES * dim + getsizeof(piece.masked)
-        if piece.text is not entry.text:
-            held += getsizeof(piece.text)
-    return held
+def _redact_labels(column: Coded, redactor: Redactor) -> Coded:
+    redacted = redactor.redact(column.values)
+    if tuple(redacted) == column.values:
+        return column
+    for label, after, entries in zip(column.values, redacted, np.bincount(column.codes).tolist(), strict=True):
+        if after != label:
+            redactor.redact([label] * (entries - 1))  # it counts what it replaces, in every entry
+    return _renamed(column, redacted)
 
 
-def _templated(pieces: Sequence[Piece]) -> list[TemplatedPiece]:
-    cut = cut_of([piece.text for piece in pieces]) if len(pieces) > 1 else 0
-    return [
-        TemplatedPiece(number, len(pieces), cut, piece.text, piece.masked, template_id(piece.masked)) for number, piece in enumerate(pieces)
-    ]
-
-
-def _clip_labels(entry: LogEntry) -> LogEntry:
-    """Cut service and level to what is stored of them: labels are for filtering, so a cut one is better than a dead letter."""
-    service, level = _clip(entry.service, SERVICE_BYTES), _clip(entry.level, LEVEL_BYTES)
-    return entry if service is entry.service and level is entry.level else entry._replace(service=service, level=level)
+def _renamed(column: Coded, values: Sequence[str]) -> Coded:
+    """Return the column with other values, some of which may be alike now."""
+    if tuple(values) == column.values:
+        return column
+    renamed = coded_texts(values)
+    return Coded(renamed.codes[column.codes], renamed.values)
 
 
 def _clip(text: str, most_bytes: int) -> str:
+    """Cut a label to what is stored of it: labels are for filtering, so a cut one is better than a dead letter."""
     return text if len(text) * 4 <= most_bytes else text.encode("utf-8", "replace")[:most_bytes].decode("utf-8", "ignore")

@@ -17,29 +17,33 @@ is stored outside of the index (it may be older or newer than the index, after a
 """
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from consumers.arrival import PartitionLedger
-from consumers.ledger import Receipt
+from consumers.assignment import PartitionLedger, Receipt
 from sinks.block import BlockPlace
 from sinks.heads import Heads
 from sinks.line import Line
 from sinks.reading.reader import BlockReader
 from sinks.row import template_id
-from sinks.sink import BlockFilter, Sink, SinkBusy
+from sinks.sink import BlockFilter, OffsetSpan, Sink, SinkBusy
 from worker.indexing.runs import Run, Runs
-from worker.indexing.stored_entries import MOST_OFFSETS, StoredEntries, hash_entries
+from worker.indexing.stored_entries import MOST_OFFSETS, EntryHashes, StoredEntries, hash_stored
+from worker.messages import LineBatch
 from worker.runtime.retry import BACK_OFF_S
 
 _SLICE_PIECES = 16_384
 """About how many lines are in memory at once while a window is read."""
 _MOST_LISTED = 16_384
-"""Blocks that one query for several partitions may list; if there are more, each partition is asked for by itself."""
+"""Blocks that one query for several partitions may list; if there are more, each half of them is asked for by itself."""
+_LISTED_AT_ONCE = 64
+"""Partitions that one query asks for."""
 _SHORTEST_SHARE = 64
 """A window is never shorter than this part of the longest: while many partitions are read back at once, their windows are shorter."""
 _QUERIES_AT_ONCE = 16
@@ -139,17 +143,22 @@ class Resume:
                 self.tally.seconds += self._clock() - started_s
         return True
 
-    def stored_entries(self, receipt: Receipt) -> StoredEntries | None:
-        """Return the window that a record is in; None: nothing is stored of it."""
-        assigned = self._assigned.get(receipt.assignment)
-        if assigned is None or not assigned.read:
-            return None
-        offset = receipt.record.offset
-        return next((read for read in assigned.read if read.first_offset <= offset < read.end_offset), None)
+    def has_windows(self, assignment: PartitionLedger) -> bool:
+        """Whether anything was found that records of this assignment may still ask for."""
+        assigned = self._assigned.get(assignment)
+        return assigned is not None and bool(assigned.read)
+
+    def stored(self, batch: LineBatch) -> NDArray[np.bool_]:
+        """Return which lines are of an entry that is stored exactly so: bool[n]. All lines of an entry are in the batch, as neighbours."""
+        assigned = self._assigned.get(batch.assignment)
+        stored = np.zeros(batch.size, np.bool_)
+        for read in assigned.read if assigned is not None else ():
+            stored |= read.holds(batch.lines)
+        return stored
 
     def _forget_windows(self, receipts: Sequence[Receipt]) -> None:
         """Forget the windows before these records: records come in the order of their offsets."""
-        for assignment, first_offset in {receipt.assignment: receipt.record.offset for receipt in reversed(receipts)}.items():
+        for assignment, first_offset in {receipt.assignment: int(receipt.records.offset[0]) for receipt in reversed(receipts)}.items():
             assigned = self._assigned.get(assignment)
             if assigned is not None and assigned.read:
                 assigned.read = [read for read in assigned.read if read.end_offset > first_offset]
@@ -158,13 +167,15 @@ class Resume:
         """Return the next window of each assignment whose records are not all read back."""
         due: dict[PartitionLedger, _Window] = {}
         for receipt in receipts:
-            assignment, record = receipt.assignment, receipt.record
+            assignment, records = receipt.assignment, receipt.records
             assigned = self._assigned.get(assignment)
-            if assigned is not None and (assigned.is_over or record.offset < assigned.end_offset):
+            if assigned is not None and (assigned.is_over or records.offset[-1] < assigned.end_offset):
                 continue
             if assignment not in due and assignment.alive:
-                place = BlockPlace(record.topic, record.epoch, record.partition)
-                due[assignment] = _Window(assignment, place, record.offset, record.offset)
+                read_before = 0 if assigned is None else np.searchsorted(records.offset, assigned.end_offset)
+                first_offset = int(records.offset[read_before])
+                place = BlockPlace(records.topic, records.epoch, records.partition)
+                due[assignment] = _Window(assignment, place, first_offset, first_offset)
         if not due:
             return []
         length = self._window_length(len(due))
@@ -188,7 +199,7 @@ class Resume:
         self._template_texts.clear()
         with ThreadPoolExecutor(_QUERIES_AT_ONCE, "resume") as pool:
             mapped = pool.map if len(windows) > 1 else map
-            listed = [found for near in mapped(self._list_blocks, _neighbours(windows)) for found in near]
+            listed = [found for several in mapped(self._list_blocks, _listed_together(windows)) for found in several]
             for (window, heads), read in zip(listed, mapped(self._read_entries, *zip(*listed, strict=True)), strict=True):
                 self._fail_point("resume_read")
                 self._note_read(window, heads, read)
@@ -210,19 +221,16 @@ class Resume:
             self.tally.read_entries += len(read)
         self.tally.windows += 1
 
-    def _list_blocks(self, near: Sequence[_Window]) -> list[tuple[_Window, Heads]]:
-        """Return neighbouring windows, each with the blocks that overlap it: one query, if that lists few enough. Thread: any."""
-        topic, epoch, _ = near[0].place
-        together = BlockFilter((topic,), epoch, None, near[0].first_offset, near[-1].end_offset)
-        if len(near) > 1:
-            found = self._sink.find_blocks(together, limit=_MOST_LISTED, strong=True)
-            if found.is_all:
-                return [(window, _overlapping(found.heads, window)) for window in near]
-        listed: list[tuple[_Window, Heads]] = []
-        for window in near:
-            alone = BlockFilter((topic,), epoch, window.place.partition, window.first_offset, window.end_offset)
-            listed.append((window, self._sink.find_blocks(alone, strong=True).heads))
-        return listed
+    def _list_blocks(self, windows: Sequence[_Window]) -> list[tuple[_Window, Heads]]:
+        """Return windows of one topic and epoch, each with the blocks that overlap it; one query if that lists few. Thread: any."""
+        topic, epoch, _ = windows[0].place
+        spans = tuple(OffsetSpan(window.place.partition, window.first_offset, window.end_offset) for window in windows)
+        most = _MOST_LISTED if len(windows) > 1 else None
+        found = self._sink.find_blocks(BlockFilter((topic,), epoch, spans=spans), limit=most, strong=True)
+        if found.is_all:
+            return _of_each_partition(found.heads, windows)  # of each only those that overlap its span
+        middle = len(windows) // 2
+        return self._list_blocks(windows[:middle]) + self._list_blocks(windows[middle:])
 
     def _read_entries(self, window: _Window, heads: Heads) -> StoredEntries | None:
         """Read back a window slice by slice, or as much of it as has about as many lines as the longest window has offsets.
@@ -231,7 +239,7 @@ class Resume:
         """
         if not heads.size:
             return None
-        hashes: list[tuple[int, int, int]] = []
+        hashes: list[EntryHashes] = []
         read_lines = 0
         end_offset = window.first_offset
         for next_end in _slice_ends(heads, window):
@@ -239,7 +247,7 @@ class Resume:
                 break
             lines = self._read_lines(window.place, end_offset, next_end)
             self._find_templates({line.template_text for line in lines})
-            hashes += hash_entries(lines, self._template_texts)
+            hashes.append(hash_stored(lines, self._template_texts))
             read_lines += len(lines)
             end_offset = next_end
         return StoredEntries(window.first_offset, end_offset, hashes)
@@ -266,23 +274,20 @@ class Resume:
             self._say(f"the sink says again what is stored, after {lasted_s:.0f} s")
 
 
-def _neighbours(windows: Sequence[_Window]) -> list[list[_Window]]:
-    """Group windows of a topic whose union is at most twice as long as one of them; the windows are of one length."""
-    groups: list[list[_Window]] = []
-    for window in sorted(windows, key=lambda window: (window.place.topic, window.place.epoch, window.first_offset)):
-        first = groups[-1][0] if groups else window
-        is_near = window.place[:2] == first.place[:2] and window.first_offset <= first.end_offset
-        if groups and is_near:
-            groups[-1].append(window)
-        else:
-            groups.append([window])
-    return groups
+def _listed_together(windows: Sequence[_Window]) -> list[list[_Window]]:
+    """Group windows of one topic and epoch, as many as one query asks for."""
+    by_topic: dict[tuple[str, str], list[_Window]] = defaultdict(list)
+    for window in windows:
+        by_topic[window.place.topic, window.place.epoch].append(window)
+    return [of_topic[at : at + _LISTED_AT_ONCE] for of_topic in by_topic.values() for at in range(0, len(of_topic), _LISTED_AT_ONCE)]
 
 
-def _overlapping(heads: Heads, window: _Window) -> Heads:
-    """Return the blocks of the window's partition that overlap it."""
-    there = (heads.last_offset >= window.first_offset) & (heads.first_offset < window.end_offset)
-    return heads.select(np.array([i for i in np.flatnonzero(there).tolist() if heads.ids[i].place == window.place], np.int64))
+def _of_each_partition(heads: Heads, windows: Sequence[_Window]) -> list[tuple[_Window, Heads]]:
+    """Return each window with the blocks of its partition."""
+    rows: dict[BlockPlace, list[int]] = defaultdict(list)
+    for row, block in enumerate(heads.ids):
+        rows[block.place].append(row)
+    return [(window, heads.select(np.array(rows[window.place], np.int64))) for window in windows]
 
 
 def _slice_ends(heads: Heads, window: _Window) -> list[int]:

@@ -1,6 +1,6 @@
 """What the steps before the engine save, counted per topic.
 
-`worker.indexing.flights` counts under its lock what becomes of every chunk; `demo`, the log of `run` and the metrics read it.
+`worker.indexing.flights` counts under its lock what becomes of every line; `demo`, the log of `run` and the metrics read it.
 """
 
 from collections import Counter
@@ -14,7 +14,7 @@ from worker.messages import SOURCES, Source
 
 @dataclass(slots=True)
 class Savings:
-    """Counters of one topic or of several: `chunks` = known + collapsed + rejected + all sources + chunks whose flight is not finished.
+    """Counters of one topic or of several: `chunks` = known + collapsed + rejected + all sources + flights that are not finished.
 
     Thread: written under the lock of the flights, read by any.
     """

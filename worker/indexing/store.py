@@ -1,16 +1,15 @@
-"""The store step: templates first, then the lines that point to them, by the thousand; only an acknowledged block settles a receipt.
+"""The store step: templates first, then the lines that point to them, by the thousand; only an acknowledged block settles a record.
 
 Theory of operation
 1. A template is written at once. When it is acknowledged its flight lands, and the lines that waited for it are written like known ones.
 2. Lines wait in the builder of their run until a block is full or the oldest of them has waited for `index.flush_s`. With many active
    partitions they wait longer, so that a worker never writes more than about `_BLOCKS_PER_S` small blocks a second.
 3. Nothing waits that the intake waits for: when the ledger has no room and nothing else is on its way here, every builder is emptied.
-4. Lines of an assignment that has ended are dropped when they are taken and when they wait; their receipts move no offset.
+4. Lines of an assignment that has ended are dropped when they are taken and when they wait; to settle them moves no offset.
 
 A row that the sink refuses alone becomes a dead letter; too many of them in a row stop the service.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -20,13 +19,12 @@ from sinks.build import build
 from sinks.row import TemplateRow
 from sinks.sink import Sink, SinkRejected
 from worker.indexing.block_writer import BlockWriter, PatientWrites
-from worker.indexing.columns import lines_of_chunks
 from worker.indexing.dead_letter_reasons import refused_by_sink
 from worker.indexing.flights import Completed, Flights
-from worker.indexing.runs import Assignment, Run, Runs, Sealed
+from worker.indexing.runs import Run, Runs, Sealed
 from worker.indexing.store_tally import StoreTally
 from worker.indexing.upkeep import Upkeep
-from worker.messages import Chunk, EmbeddedChunk, StoreItem
+from worker.messages import EmbeddedTemplate, LineBatch, StoreItem
 from worker.runtime.lane import Lane
 from worker.runtime.limits import FaultLimit
 from worker.runtime.stage import Meter
@@ -104,33 +102,28 @@ class Store:
 
     def step(self, items: Sequence[StoreItem]) -> None:
         """Write the templates of a list, and let its lines wait for their blocks. Raises Abandoned, LimitReached, SinkBroken."""
-        chunks = [item for item in items if isinstance(item, Chunk)]
-        embedded = [item for item in items if isinstance(item, EmbeddedChunk)]
+        batches = [item for item in items if isinstance(item, LineBatch)]
+        embedded = [item for item in items if isinstance(item, EmbeddedTemplate)]
         if embedded:
-            chunks += self._store_templates(embedded)
-        by_assignment: dict[Assignment, list[Chunk]] = defaultdict(list)
-        for chunk in chunks:
-            by_assignment[chunk.receipt.assignment].append(chunk)
-        for assignment, mine in by_assignment.items():
+            batches += self._store_templates(embedded)
+        now_s = self._clock()
+        for assignment, arrival, lines in batches:
             run = self.runs.of(assignment) if assignment.alive else None
-            if run is None or not run.add(lines_of_chunks(mine), [chunk.receipt for chunk in mine], self._clock()):
-                for chunk in mine:
-                    chunk.receipt.settle()  # moves no offset: the partition's new owner writes this line
+            if run is None or not run.add(lines, arrival, now_s):
+                assignment.settle(arrival)  # moves no offset: the partition's new owner writes these lines
 
     def flush(self, *, is_idle: bool = False, everything: bool = False) -> None:
         """Write the blocks that are full or due, or everything that waits. `is_idle`: nothing came for a while. Raises as `step` does."""
-        for receipt in self.runs.drop_ended():
-            receipt.settle()
+        for assignment, arrival in self.runs.drop_ended():
+            assignment.settle(arrival)
         waiting = [run for run in self.runs.all() if run.waiting_lines]
         if not waiting:
             return
         now_s = self._clock()
         flush_s = min(max(self._flush_s, len(waiting) / _BLOCKS_PER_S), MOST_FLUSH_S)
         everything = everything or self._is_waited_for(sum(run.waiting_lines for run in waiting), is_idle=is_idle)
-        sealed = [one for run in waiting for one in self._close(run, now_s, flush_s=flush_s, everything=everything)]
-        if sealed:
-            self._fail_point("closed")
-            self._blocks.write(sealed)
+        due = waiting if everything else [run for run in waiting if run.is_due(now_s, flush_s)]
+        self._blocks.write(sealed for run in due for sealed in self._close(run, now_s, flush_s=flush_s, everything=everything))
 
     @property
     def waiting_lines(self) -> int:
@@ -143,29 +136,30 @@ class Store:
             return True
         return not self._ledger.has_room() and (is_idle or waiting_lines >= self._ledger.open_records)
 
-    def _close(self, run: Run, now_s: float, *, flush_s: float, everything: bool) -> list[Sealed]:
+    def _close(self, run: Run, now_s: float, *, flush_s: float, everything: bool) -> Sequence[Sealed]:
         """Number and build the blocks of a run that are full or due."""
         self.runs.writes_begin(run.place)  # before the look whether it has ended: see the fifth rule of `worker.indexing.runs`
         sealed: list[Sealed] = []
         if run.assignment.alive:
-            for lines, receipts in run.take(now_s, flush_s=flush_s, everything=everything):
-                built = build(lines, masks=self._masks, written_ms=int(self._wall_ms()), bounds=self.runs.bounds)
-                sealed += run.seal(lines, built, receipts)
+            for group in run.take(now_s, flush_s=flush_s, everything=everything):
+                built = build(group.lines, masks=self._masks, written_ms=int(self._wall_ms()), bounds=self.runs.bounds)
+                sealed += run.seal(group.lines, built, group.tags)
         self.runs.writes_begin(run.place, len(sealed))
         self.runs.writes_end([run.place])
+        if sealed:
+            self._fail_point("closed")
         return sealed
 
-    def _store_templates(self, embedded: Sequence[EmbeddedChunk]) -> list[Chunk]:
-        rows = [TemplateRow(chunk.template, chunk.vector, chunk.masked) for chunk in embedded]
+    def _store_templates(self, embedded: Sequence[EmbeddedTemplate]) -> list[LineBatch]:
+        rows = [TemplateRow(one.template, one.vector, one.text) for one in embedded]
         self._fail_point("before_templates")
         refused = self._write_templates(rows)
         self._fail_point("after_templates")
         self.tally.add(templates=len(rows) - len(refused))
         for template, rejection in refused.items():
             for parked in self._flights.fail(template, rejection):
-                parked.receipt.reject(parked.entry.sub, parked.chunk, rejection)
-        landed = [Completed(c.template, c.tokens, c.source) for c in embedded if c.template not in refused]
-        freed = self._flights.land(landed)
+                parked.reject(rejection)
+        freed = self._flights.land([Completed(one.template, one.tokens, one.source) for one in embedded if one.template not in refused])
         self._fail_point("landed")
         return freed
 

@@ -1,23 +1,38 @@
 """Which log entries a stretch of offsets of one partition holds, and what is stored of them: 16 bytes for each entry.
 
-`worker.indexing.resume` fills it from the index and asks it entry by entry. An entry is held only with everything that is stored of it:
-two entries with the same hash are equal in all their chunks, texts, times, labels and fields. Templates do not count: the same line has
-another template under other masks.
+`worker.indexing.resume` fills it from the index and asks it for the lines that it is about to write. An entry is held only with everything
+that is stored of it: two entries with the same hash are equal in all their chunks, texts, times, labels and fields. Templates do not
+count: the same line has another template under other masks.
 """
 
 import hashlib
 import struct
-from collections.abc import Collection, Iterable, Sequence
-from itertools import groupby
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from sinks.arrow import as_optional_texts, as_texts
+from sinks.block import Coded, Lines
 from sinks.line import Line
+from sinks.lines import lines_of, take_lines
 
 MOST_OFFSETS = 1 << 40
 """How long a stretch may be, so that offset and sub fit into one number."""
 _SUB_BITS = 20
 _NUMBERS = struct.Struct("<5qQ3I")
+
+
+class EntryHashes(NamedTuple):
+    """m log entries of one partition, and a hash of everything that is stored of each but its templates.
+
+    Thread: any.
+    """
+
+    offset: NDArray[np.int64]
+    sub: NDArray[np.int32]
+    hashed: NDArray[np.uint64]
 
 
 class StoredEntries:
@@ -26,56 +41,97 @@ class StoredEntries:
     Thread: one.
     """
 
-    def __init__(self, first_offset: int, end_offset: int, hashes: Iterable[tuple[int, int, int]]) -> None:
-        """`hashes` are offset, sub and `entry_hash` of each entry, in any order."""
+    def __init__(self, first_offset: int, end_offset: int, parts: Sequence[EntryHashes]) -> None:
+        """`parts` hold each entry once, in any order."""
         self.first_offset = first_offset
         self.end_offset = end_offset
-        rows = [(self._key(offset, sub), hashed) for offset, sub, hashed in hashes if sub >> _SUB_BITS == 0]
-        rows.sort()
-        self._keys = np.array([key for key, _ in rows], np.int64)
-        self._hashes = np.array([hashed for _, hashed in rows], np.uint64)
+        offset, sub, hashed = map(np.concatenate, zip(_NOTHING, *parts, strict=True))
+        keys = self._keys_of(offset, sub)
+        order = np.argsort(keys, kind="stable")[np.count_nonzero(keys < 0) :]
+        self._keys, self._hashes = keys[order], hashed[order]
 
     def __len__(self) -> int:
         return len(self._keys)
 
-    def holds(self, lines: Sequence[Line]) -> bool:
-        """Whether exactly these lines, all of one entry, are stored."""
-        offset, sub = lines[0].offset, lines[0].sub
-        if not self.first_offset <= offset < self.end_offset or sub >> _SUB_BITS:
-            return False
-        key = self._key(offset, sub)
-        row = int(np.searchsorted(self._keys, key))
-        return row < len(self._keys) and int(self._keys[row]) == key and int(self._hashes[row]) == entry_hash(lines)
+    def holds(self, lines: Lines) -> NDArray[np.bool_]:
+        """Return which lines are of an entry that is stored exactly so: bool[n].
 
-    def _key(self, offset: int, sub: int) -> int:
-        return (offset - self.first_offset) << _SUB_BITS | sub
+        The lines of an entry are neighbours, in the order of their chunks.
+        """
+        begins = entry_begins(lines)
+        keys = self._keys_of(lines.offset[begins], lines.sub[begins])
+        places = np.searchsorted(self._keys, keys)
+        held: NDArray[np.bool_] = (keys >= 0) & (places < len(self._keys))
+        held[held] = self._keys[places[held]] == keys[held]
+        sizes = np.diff(begins, append=lines.size)
+        if held.any():
+            asked = take_lines(lines, np.flatnonzero(np.repeat(held, sizes)))
+            held[held] = hash_entries(asked).hashed == self._hashes[places[held]]
+        return np.repeat(held, sizes)
 
-
-def entry_hash(lines: Sequence[Line]) -> int:
-    """Return 64 bits of BLAKE2b over everything that is stored of one entry but its templates: its lines, in the order of their chunks."""
-    hasher = hashlib.blake2b(digest_size=8)
-    for line in lines:
-        fields = None if line.fields is None else line.fields.encode("utf-8", "replace")
-        texts = [text.encode("utf-8", "replace") for text in (line.text, line.service, line.level)]
-        hasher.update(
-            _NUMBERS.pack(
-                line.chunk, line.chunks, line.time, line.kafka_time, line.records, line.cut, len(texts[0]), len(texts[1]), len(texts[2])
-            )
-        )
-        for text in texts:
-            hasher.update(text)
-        hasher.update(b"-" if fields is None else b"+" + len(fields).to_bytes(4, "little") + fields)
-    return int.from_bytes(hasher.digest(), "little")
+    def _keys_of(self, offset: NDArray[np.int64], sub: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Return one number for each offset and sub; -1 for those that are not held here."""
+        is_inside = (offset >= self.first_offset) & (offset < self.end_offset) & (sub >> _SUB_BITS == 0)
+        return np.where(is_inside, np.where(is_inside, offset - self.first_offset, 0) << _SUB_BITS | sub, -1)
 
 
-def hash_entries(lines: Iterable[Line], template_texts: Collection[str]) -> list[tuple[int, int, int]]:
-    """Return offset, sub and hash of each entry, all of whose templates are among `template_texts`.
+def entry_begins(lines: Lines) -> NDArray[np.int64]:
+    """Return the first row of each entry: int64[m]. The lines of an entry are neighbours."""
+    is_begin = np.ones(lines.size, np.bool_)
+    is_begin[1:] = (lines.offset[1:] != lines.offset[:-1]) | (lines.sub[1:] != lines.sub[:-1])
+    return np.flatnonzero(is_begin)
 
-    `lines` are in the order of offset, sub and chunk.
+
+def hash_entries(lines: Lines) -> EntryHashes:
+    """Return 64 bits of BLAKE2b over everything that is stored of each entry but its templates.
+
+    The lines of an entry are neighbours, in the order of their chunks. This is done line by line, for lines of which an entry is stored.
     """
-    hashes: list[tuple[int, int, int]] = []
-    for (offset, sub), chunks in groupby(lines, key=lambda line: (line.offset, line.sub)):
-        entry = list(chunks)
-        if all(line.template_text in template_texts for line in entry):
-            hashes.append((offset, sub, entry_hash(entry)))
-    return hashes
+    begins = entry_begins(lines)
+    packed = [
+        b"".join((_NUMBERS.pack(*numbers, len(text), len(service), len(level)), text, service, level, fields))
+        for *numbers, text, service, level, fields in zip(
+            lines.chunk.tolist(),
+            lines.chunks.tolist(),
+            lines.time.tolist(),
+            lines.kafka_time.tolist(),
+            lines.records.tolist(),
+            lines.cut.tolist(),
+            [text.encode() for text in as_texts(lines.text)],
+            _encoded(lines.service),
+            _encoded(lines.level),
+            [b"-" if fields is None else _sized(fields.encode()) for fields in as_optional_texts(lines.fields)],
+            strict=True,
+        )
+    ]
+    ends = [*begins[1:].tolist(), lines.size]
+    hashed = [_hash(packed[begin:end]) for begin, end in zip(begins.tolist(), ends, strict=True)] if len(begins) else []
+    return EntryHashes(lines.offset[begins], lines.sub[begins], np.array(hashed, np.uint64))
+
+
+def hash_stored(stored: Sequence[Line], template_texts: Collection[str]) -> EntryHashes:
+    """Return the hashes of those entries all of whose templates are among `template_texts`.
+
+    `stored` are in the order of offset, sub and chunk.
+    """
+    lines = lines_of(stored)
+    known = np.fromiter((text in template_texts for text in lines.template.values), np.bool_, len(lines.template.values))
+    begins = entry_begins(lines)
+    is_whole = np.logical_and.reduceat(known[lines.template.codes], begins) if len(begins) else np.empty(0, np.bool_)
+    return EntryHashes._make(column[is_whole] for column in hash_entries(lines))
+
+
+_NOTHING = EntryHashes(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.uint64))
+
+
+def _hash(parts: Sequence[bytes]) -> int:
+    return int.from_bytes(hashlib.blake2b(b"".join(parts), digest_size=8).digest(), "little")
+
+
+def _sized(fields: bytes) -> bytes:
+    return b"+" + len(fields).to_bytes(4, "little") + fields
+
+
+def _encoded(column: Coded) -> list[bytes]:
+    values = [value.encode("utf-8", "replace") for value in column.values]
+    return [values[code] for code in column.codes.tolist()]

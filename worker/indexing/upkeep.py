@@ -1,4 +1,4 @@
-"""What a store thread does between its steps: it merges small blocks, deletes inner ones, and looks up whether known templates remain.
+"""What a store thread does between its steps: it merges small blocks, deletes inner and expired ones, and looks whether templates remain.
 
 None of it is urgent: nothing is done while the sink is busy, one write that fails ends the turn, and the next one goes on where it
 stopped. What is not done before the process ends is found and done by the partition's next owner (`worker.indexing.compaction`).
@@ -27,7 +27,7 @@ TAIL_BYTES = 64 * 1024 * 1024
 """Of all small blocks that are kept for merging."""
 _MERGES_AT_ONCE = 64
 _MERGE_BYTES = 4 * 1024 * 1024
-_KNOWN_S = 60.0
+_MINUTE_S = 60.0
 _KNOWN_LOOKED_UP = 8
 
 
@@ -69,7 +69,7 @@ class Upkeep:
         self._merges: deque[_Merge] = deque()
         """Built, and not acknowledged yet."""
         self._next_s = 0.0
-        self._known_s = writes.clock() + _KNOWN_S
+        self._minute_s = writes.clock() + _MINUTE_S
         self._retention_s = sink.retention_s
         self._lock = threading.Lock()
 
@@ -83,7 +83,7 @@ class Upkeep:
             self._merge(now_s)
             self._delete()
             self._compact_earlier(now_s)
-            self._check_known(now_s)
+            self._check_stored(now_s)
         except SinkBusy:
             self._tally.failed("busy")
             self._next_s = now_s + _BUSY_S
@@ -95,12 +95,12 @@ class Upkeep:
         self._merges = deque(merge for merge in self._merges if merge.run.assignment.alive)
         runs = [run for run in self._runs.all() if run.assignment.alive]
         rules = merge_rules(self._wall_ms(), self._sink.retention_s, self._runs.bounds)
+        merging = {merge.run for merge in self._merges}
         for run in runs:
             if len(self._merges) >= _MERGES_AT_ONCE:
                 break
-            if any(merge.run is run for merge in self._merges):
-                continue
-            self._merges += [merge for blocks in run.plan_merges(rules, now_s) if (merge := self._merged(run, blocks)) is not None]
+            if run.tail.is_due(now_s) and run not in merging:
+                self._merges += [merge for blocks in run.plan_merges(rules, now_s) if (merge := self._merged(run, blocks)) is not None]
         while self._merges:
             self._write(self._next_call())
         self._bound_tails(runs)
@@ -154,12 +154,14 @@ class Upkeep:
             self._tally.add_upkeep(deleted=deleted)
 
     def _bound_tails(self, runs: Sequence[Run]) -> None:
-        held_bytes = sum(run.tail_bytes for run in runs)
-        for run in sorted(runs, key=lambda run: -run.tail_bytes):
+        held_bytes = sum(run.tail.size_bytes for run in runs)
+        if held_bytes <= TAIL_BYTES:
+            return
+        for run in sorted(runs, key=lambda run: -run.tail.size_bytes):
+            held_bytes -= run.tail.size_bytes
+            run.forget_tail()
             if held_bytes <= TAIL_BYTES:
                 return
-            held_bytes -= run.tail_bytes
-            run.forget_tail()
 
     def _compact_earlier(self, now_s: float) -> None:
         """Merge the runs before one of ours, of one partition a turn."""
@@ -172,14 +174,18 @@ class Upkeep:
             self._tally.add_upkeep(merged=done.merged, sources=done.sources)
             return
 
-    def _check_known(self, now_s: float) -> None:
-        """Look up a handful of known templates: if one is gone, or the retention has changed, none is known any more."""
+    def _check_stored(self, now_s: float) -> None:
+        """Each minute, drop what is too old, and look up a handful of known templates.
+
+        If one of those is gone, or the retention has changed, none is known any more.
+        """
         if self._sink.retention_s != self._retention_s:
             self._retention_s = self._sink.retention_s
             self._flights.forget_all()
-        if now_s < self._known_s:
+        if now_s < self._minute_s:
             return
-        self._known_s = now_s + _KNOWN_S
+        self._minute_s = now_s + _MINUTE_S
+        self._sink.drop_expired(int(self._wall_ms()))
         known = set(self._flights.sample_known(_KNOWN_LOOKED_UP))
         gone = known - self._sink.stored_templates(known) if known else set()
         if gone:

@@ -115,7 +115,7 @@ ENGINE_RESTARTS_TOTAL = Metric("vectail_engine_restarts_total", "counter", "Rest
 ENGINE_BUSY_TOTAL = Metric("vectail_engine_busy_seconds_total", "counter", "Time spent in the engine.")
 BATCH_LIMIT_TOKENS = Metric("vectail_batch_limit_tokens", "gauge", "Current limit of tokens in a batch; lower while queries arrive.")
 
-LANE_ENTRIES = Metric("vectail_lane_entries", "gauge", "Entries waiting in front of a stage.", ("stage",))
+LANE_ENTRIES = Metric("vectail_lane_entries", "gauge", "Records, lines, texts or queries waiting in front of a stage.", ("stage",))
 STAGE_WAIT_SECONDS = Metric(
     "vectail_stage_wait_seconds", "histogram", "Time that the first entry of each list waited in front of its stage.", ("stage",)
 )

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from producers.replies import Reply
 from worker.embedding.cache.vector_cache import VectorCache
-from worker.messages import Answerable, EncodedChunk, EncodedQuery, FailedQuery, KafkaRequest, ReadyQuery
+from worker.messages import Answerable, EncodedQuery, EncodedTemplate, FailedQuery, KafkaRequest, ReadyQuery
 from worker.query import (
     CORRELATION_HEADER,
     REPLY_TOPIC_HEADER,
@@ -57,7 +57,7 @@ class PrepareQueries:
         encoder: QueryEncoder,
         reply_topics: Collection[str],
         cache: VectorCache,
-        embed: Lane[EncodedChunk | EncodedQuery],
+        embed: Lane[EncodedTemplate | EncodedQuery],
         answer: Lane[Answerable],
         send: SendToTopic,
         clock: Callable[[], float],
@@ -87,25 +87,25 @@ class PrepareQueries:
         self._send_on(valid)
 
     def _accept(self, kafka_request: KafkaRequest) -> QueryRequest | None:
-        """Tie a Kafka record's receipt to its reply; settle it and return None if it cannot or need not be answered."""
-        receipt = kafka_request.receipt
-        if not receipt.is_alive:
-            receipt.drop("revoked")
+        """Tie the claim on a Kafka record to its reply; settle it and return None if it cannot or need not be answered."""
+        claim = kafka_request.claim
+        if not claim.is_alive:
+            claim.drop("revoked")
             return None
-        headers = receipt.record.headers
-        topic = (header_of(headers, REPLY_TOPIC_HEADER) or b"").decode("utf-8", "replace")
+        record = claim.record
+        topic = (header_of(record.headers, REPLY_TOPIC_HEADER) or b"").decode("utf-8", "replace")
         if topic not in self._reply_topics:
             self.tally.received += 1
             self._count_unanswerable()
-            receipt.drop("unanswerable")
+            claim.drop("unanswerable")
             return None
-        receipt.expect(1, decoded_bytes=0)
-        correlation_id = header_of(headers, CORRELATION_HEADER) or b""
+        claim.expect(1, decoded_bytes=0)
+        correlation_id = header_of(record.headers, CORRELATION_HEADER) or b""
 
         def send_reply(reply: QueryReply, *, deadline_s: float | None) -> None:
-            self._send(Reply(topic, correlation_id, reply.value), deadline_s=deadline_s, settled=lambda _delivered: receipt.settle())
+            self._send(Reply(topic, correlation_id, reply.value), deadline_s=deadline_s, settled=lambda _delivered: claim.settle())
 
-        return QueryRequest(receipt.record.value, Requester(send_reply, kafka_request.polled_s), receipt.record.time_ms)
+        return QueryRequest(record.value, Requester(send_reply, kafka_request.polled_s), record.time_ms)
 
     def _count_unanswerable(self) -> None:
         self.tally.unanswerable += 1
@@ -138,7 +138,7 @@ class PrepareQueries:
         texts = [None if query.text is None else next(treated) for _, query in valid]
         found = self._cache.get_many([text.digest for text in texts if text is not None])
         ready: list[Answerable] = []
-        encoded: list[EncodedChunk | EncodedQuery] = []
+        encoded: list[EncodedTemplate | EncodedQuery] = []
         now_s = self._clock()
         for (requester, query), text in zip(valid, texts, strict=True):
             is_exact = words_of(query.text or "").is_exact

@@ -6,12 +6,16 @@ Blocks know which identifiers are in their lines: `sinks.words` has the one toke
 """
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sinks.arrow import as_texts, take
+from sinks.block import Column
+from sinks.reading.literals import rows_with
+from sinks.reading.matching import IsMatch
 from sinks.words import word_keys
 
 _STOP_WORDS = frozenset(  # as one text it can be read
@@ -30,8 +34,6 @@ _PART = re.compile(r"\w+")
 _MOST_IDENTIFIERS = 8
 """Of more, in one query, the rest are words like others: each may cost a read."""
 
-IsMatch = Callable[[Sequence[str]], NDArray[np.bool_]]
-
 
 class Identifier(NamedTuple):
     """A word that names one thing."""
@@ -45,7 +47,7 @@ class Identifier(NamedTuple):
 
     def is_in(self, text: str) -> bool:
         """Whether a text has it, whole."""
-        return self.text in text.lower() and self.pattern.search(text) is not None  # the first look is ten times cheaper
+        return self.pattern.search(text) is not None
 
 
 class Words(NamedTuple):
@@ -97,8 +99,14 @@ def _whole(word: str) -> re.Pattern[str]:
 def with_all(identifiers: Collection[Identifier]) -> IsMatch:
     """Return a test for texts that have all of these."""
 
-    def is_match(texts: Sequence[str]) -> NDArray[np.bool_]:
-        return np.fromiter((all(identifier.is_in(text) for identifier in identifiers) for text in texts), np.bool_, len(texts))
+    def is_match(texts: Column) -> NDArray[np.bool_]:
+        rows = np.arange(len(texts))
+        for identifier in identifiers:
+            if identifier.text.isascii():
+                rows = np.intersect1d(rows, rows_with(texts, identifier.text), assume_unique=True)
+        found = np.zeros(len(texts), np.bool_)
+        found[rows] = [all(identifier.is_in(text) for identifier in identifiers) for text in as_texts(take(texts, rows))]
+        return found
 
     return is_match
 

@@ -1,7 +1,8 @@
 """Lanes: queues between two stages, urgent entries first.
 
-`put` never blocks: every entry carries an open receipt, and the ledger caps those. One stage empties a lane (prepare: several of its
-threads). A lane ends in one of two ways: closed (what is inside is still taken) or abandoned (it is dropped).
+An entry may be a batch; then it has a size, and the lane counts by sizes. `put` never blocks: every entry belongs to open records, and the
+ledger caps those. One stage empties a lane, on one thread or several. A lane ends in one of two ways: closed (what is inside is still
+taken) or abandoned (it is dropped).
 """
 
 import threading
@@ -36,14 +37,18 @@ class Lane(Generic[T]):
     Thread: any.
     """
 
-    def __init__(self, name: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, name: str, *, size: Callable[[T], int] = lambda _entry: 1, clock: Callable[[], float] = time.monotonic) -> None:
+        """`size` says how much an entry counts for: how many records or lines it holds, 1 or more."""
         self.name = name
         self.waits = Histogram()
         """Seconds that the first usual entry of each list taken had waited."""
         self._clock = clock
+        self._size = size
         self._ready = threading.Condition()
         self._urgent: deque[T] = deque()
         self._usual: deque[T] = deque()
+        self._waiting = 0
+        """Sizes of all entries."""
         self._ages = QueueAges()
         """Of the usual entries."""
         self._woken = False
@@ -54,6 +59,7 @@ class Lane(Generic[T]):
         """Add entries; never blocks. Raises RuntimeError once closed; drops them once abandoned."""
         if not entries:
             return
+        size = sum(map(self._size, entries))
         with self._ready:
             if self._abandoned:
                 return
@@ -61,22 +67,25 @@ class Lane(Generic[T]):
                 message = f"the {self.name} lane is closed; a stage before it is still running"
                 raise RuntimeError(message)
             (self._urgent if urgent else self._usual).extend(entries)
+            self._waiting += size
             if not urgent:
-                self._ages.arrived(len(entries), self._clock())
+                self._ages.arrived(size, self._clock())
             self._ready.notify()
 
     def take(self, most: int, *, wait: bool = True, timeout_s: float | None = None) -> list[T] | None:
-        """Return up to `most` entries, urgent ones first; None when closed and empty.
+        """Return the first entries, urgent ones before usual ones, until their sizes reach `most`; None when closed and empty.
 
-        [] only without `wait`, after `wake`, or when nothing has come for `timeout_s`.
+        An entry is never divided, so the last one may exceed `most`. [] only without `wait`, after `wake`, or when nothing has come for
+        `timeout_s`.
         """
         with self._ready:
             if wait:
                 self._ready.wait_for(lambda: self._urgent or self._usual or self._closed or self._woken, timeout_s)
             self._woken = False
-            taken = [self._urgent.popleft() for _ in range(min(most, len(self._urgent)))]
-            usual = min(most - len(taken), len(self._usual))
-            taken += [self._usual.popleft() for _ in range(usual)]
+            taken: list[T] = []
+            urgent = self._move(self._urgent, taken, most)
+            usual = self._move(self._usual, taken, most - urgent)
+            self._waiting -= urgent + usual
             if usual:
                 self.waits.add(self._clock() - self._ages.left(usual))
             return taken if taken or not self._closed else None
@@ -99,6 +108,7 @@ class Lane(Generic[T]):
             self._closed = self._abandoned = True
             self._urgent.clear()
             self._usual.clear()
+            self._waiting = 0
             self._ages.clear()
             self._ready.notify_all()
 
@@ -108,11 +118,20 @@ class Lane(Generic[T]):
         return self._abandoned
 
     def __len__(self) -> int:
-        return len(self._urgent) + len(self._usual)
+        """Return the sizes of all entries."""
+        return self._waiting
+
+    def _move(self, queue: deque[T], taken: list[T], most: int) -> int:
+        """Move entries until their sizes reach `most`; return the sum of the sizes."""
+        size = 0
+        while queue and size < most:
+            taken.append(queue.popleft())
+            size += self._size(taken[-1])
+        return size
 
 
 class QueueAges:
-    """When the first entry of a queue arrived, kept per list and not per entry.
+    """When the first entry of a queue arrived, kept per list and not per entry. Entries count by their sizes.
 
     Thread: one at a time, under its owner's lock.
     """

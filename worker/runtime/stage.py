@@ -61,7 +61,7 @@ class Meter:
 
 
 def empty(lane: Lane[T], step: Callable[[list[T]], None], *, most: int, meter: Meter | None = None) -> Callable[[], None]:
-    """Return a stage's body: take lists of up to `most` entries and step, until the lane is closed and empty."""
+    """Return a stage's body: take lists of about `most` (see `Lane.take`) and step, until the lane is closed and empty."""
     busy = meter or Meter()
 
     def body() -> None:
@@ -69,5 +69,6 @@ def empty(lane: Lane[T], step: Callable[[list[T]], None], *, most: int, meter: M
             started_s = time.monotonic()
             step(taken)
             busy.add(time.monotonic() - started_s)
+            del taken  # or it would stay in memory for as long as nothing comes
 
     return body

@@ -1,43 +1,66 @@
-"""Decoding: good and bad records as found in topics; the only exception is `Undecodable`."""
+"""Decoding: good and bad records as found in topics; what cannot be decoded is rejected with a reason."""
 
 import json
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from consumers.decode.decoder import (
-    LEVEL_FIELDS,
-    MESSAGE_FIELDS,
-    SERVICE_FIELDS,
-    Decoder,
-    Format,
-    LogEntry,
-    TooLarge,
-    TooManyEntries,
-    Undecodable,
-    strip_line_end,
-)
-from tests.consumers.records import record
+from consumers.columns import as_texts
+from consumers.decode.decoder import Decoder, Format
+from consumers.decode.entries import Decoded
+from consumers.decode.json_document import LEVEL_FIELDS, MESSAGE_FIELDS, SERVICE_FIELDS
+from consumers.rejection import Rejection
 
 Entry = tuple[int, str, str, str]
 FORMATS: list[Format] = ["auto", "text", "json"]
+TIME_MS = 1_700_000_000_000
 
 
-def decode(value: bytes | None, *, form: Format = "auto", strict: bool = False, max_entries: int = 10_000) -> list[LogEntry]:
-    return Decoder(form=form, strict=strict, max_entries=max_entries).decode(record(value=value))
+def decode_all(values: Sequence[bytes | None], decoder: Decoder | None = None) -> Decoded:
+    """Decode several values at once and check that every one became entries, empty or rejected, once."""
+    decoded = (decoder or Decoder()).decode(values, TIME_MS + np.arange(len(values)))
+    found, rejected = decoded.entries, [row for row, _ in decoded.rejected]
+    assert sorted({*found.row.tolist(), *decoded.empty.tolist(), *rejected}) == list(range(len(values)))
+    assert len(set(found.row.tolist())) + len(decoded.empty) + len(rejected) == len(values)
+    assert sorted(rejected) == rejected
+    assert sorted(decoded.empty.tolist()) == decoded.empty.tolist()
+    assert {len(column) for column in (found.row, found.sub, found.text, found.time_ms, found.fields)} == {found.size}
+    assert found.time_ms.tolist() == (TIME_MS + found.row).tolist()
+    for labels in (found.service, found.level):
+        assert sorted(set(labels.codes.tolist())) == list(range(len(labels.values)))
+    return decoded
 
 
-def entries(value: bytes | None, form: Format = "auto") -> list[Entry]:
-    """Return (sub, text, service, level) of each entry."""
-    return [(entry.sub, entry.text, entry.service, entry.level) for entry in decode(value, form=form)]
+def entries_of(decoded: Decoded) -> list[tuple[int, *Entry]]:
+    """Return (row, sub, text, service, level) of each entry."""
+    found = decoded.entries
+    texts = as_texts(found.text)
+    return [(int(found.row[i]), int(found.sub[i]), texts[i], found.service.text(i), found.level.text(i)) for i in range(found.size)]
+
+
+def entries(value: bytes | None, form: Format = "auto", *, strict: bool = False, max_entries: int = 10_000) -> list[Entry]:
+    """Return (sub, text, service, level) of each entry of a value that can be decoded."""
+    decoded = decode_all([value], Decoder(form=form, strict=strict, max_entries=max_entries))
+    assert not decoded.rejected
+    return [entry[1:] for entry in entries_of(decoded)]
 
 
 def texts(value: bytes | None, form: Format = "auto") -> list[str]:
-    return [entry.text for entry in decode(value, form=form)]
+    return [text for _, text, _, _ in entries(value, form)]
+
+
+def rejection(value: bytes, form: Format = "auto", *, strict: bool = False, max_entries: int = 10_000) -> Rejection:
+    """Return why a value cannot be decoded."""
+    decoder = Decoder(form=form, strict=strict, max_entries=max_entries)
+    ((_, reason),) = decode_all([value], decoder).rejected
+    assert decoder.refused_records == 1
+    return reason
 
 
 def as_json(document: Any) -> bytes:  # noqa: ANN401 - any JSON
@@ -83,9 +106,49 @@ def test_nothing_to_index_gives_no_entries(value: bytes | None) -> None:
     assert entries(value) == []
 
 
-def test_an_entry_carries_its_record_and_kafkas_time() -> None:
-    two = record(7, b'[{"msg": "a"}, {"msg": "b"}]')
-    assert Decoder().decode(two) == [LogEntry(two, sub, text, two.time_ms, "", "") for sub, text in enumerate(["a", "b"])]
+def test_an_entry_says_which_value_it_is_of_and_when_that_was_sent() -> None:
+    found = Decoder().decode([b'[{"msg": "a"}, {"msg": "b"}]', None, b"c"], np.array([5, 6, 7])).entries
+    assert as_texts(found.text) == ["a", "b", "c"]
+    assert (found.row.tolist(), found.sub.tolist(), found.time_ms.tolist()) == ([0, 0, 2], [0, 1, 0], [5, 5, 7])
+    assert [str(column.dtype) for column in (found.row, found.sub, found.time_ms)] == ["int64", "int32", "int64"]
+    assert found.fields.null_count == 3
+
+
+def test_entries_of_text_and_json_are_in_the_order_of_their_records() -> None:
+    values = [b"a\n", b'{"msg": "b"}', b"", b'[{"msg": "c", "app": "x"}, {}, {"msg": "d"}]', b" e", b"[f]", None, b"{}", b'{"n": 1}', b"g"]
+    decoded = decode_all(values)
+    assert entries_of(decoded) == [
+        *((0, 0, "a", "", ""), (1, 0, "b", "", ""), (3, 0, "c", "x", ""), (3, 2, "d", "", ""), (4, 0, " e", "", "")),
+        *((5, 0, "[f]", "", ""), (8, 0, '{"n":1}', "", ""), (9, 0, "g", "", "")),
+    ]
+    assert decoded.empty.tolist() == [2, 6, 7]
+
+
+def test_no_values_give_no_entries() -> None:
+    for form in FORMATS:
+        assert decode_all([], Decoder(form=form)).entries.size == 0
+
+
+def test_bad_values_do_no_harm_to_their_neighbours() -> None:
+    values = [b"a", b"\xff", b'{"msg": "b"}', b'{"msg": "\xff"}', b"x" * 21, b"c\n", b"\xff" * 21, b'[{"msg":1},{"a":1}]']
+    replacing, strict, only_json = (
+        Decoder(max_record_bytes=20),
+        Decoder(strict=True, max_record_bytes=20, max_entries=1),
+        Decoder(form="json", max_record_bytes=20),
+    )
+    assert [(row, text) for row, _, text, _, _ in entries_of(decode_all(values, replacing))] == [
+        *((0, "a"), (1, "�"), (2, "b"), (3, '{"msg": "�"}'), (5, "c"), (7, '{"msg":1}'), (7, '{"a":1}')),
+    ]
+    assert (replacing.text_records, replacing.json_records, replacing.replaced_records, replacing.refused_records) == (4, 2, 2, 2)
+    decoded = decode_all(values, strict)
+    assert [(row, text) for row, _, text, _, _ in entries_of(decoded)] == [(0, "a"), (2, "b"), (5, "c")]
+    assert [(row, reason.kind) for row, reason in decoded.rejected] == [
+        *((1, "undecodable"), (3, "undecodable"), (4, "too_large"), (6, "too_large"), (7, "too_many_entries")),
+    ]
+    assert (strict.text_records, strict.json_records, strict.replaced_records, strict.refused_records) == (2, 1, 0, 5)
+    decoded = decode_all(values, only_json)
+    assert [(row, text) for row, _, text, _, _ in entries_of(decoded)] == [(2, "b"), (7, '{"msg":1}'), (7, '{"a":1}')]
+    assert [row for row, _ in decoded.rejected] == [0, 1, 3, 4, 5, 6]
 
 
 @pytest.mark.parametrize("name", MESSAGE_FIELDS)
@@ -163,15 +226,27 @@ def test_deep_json_is_written_again(depth: int) -> None:
 def test_json_too_deep_to_write_or_to_read_is_text_or_refused(depth: int) -> None:
     assert texts(nested(depth)) == [nested(depth).decode()]
     assert texts(b"[" + nested(depth) + b"]") == [f"[{nested(depth).decode()}]"]
-    with pytest.raises(Undecodable, match="JSON"):
-        decode(nested(depth), form="json")
+    assert "JSON" in rejection(nested(depth), "json").reason
     assert texts(b'{"deep": ' + nested(min(depth, 1000)) + b', "msg": "shallow"}') == ["shallow"]
 
 
-@pytest.mark.parametrize("value", [b"plain", b"{", b"[1]", b'"text"', b'[{"msg": "a"}, "b"]', b"  ", b"\xff", b'{"a": NaN}'])
+@pytest.mark.parametrize("number", ["1e309", "-1e309", "1E+400", "0.1e0311", "9" * 310, "2" + "0" * 308, "9" * 250 + ".5e60"])
+@pytest.mark.parametrize("form", ['{"msg": "x", "n": N}', '{"n":\t-N,"msg":"x"}', '{"a":[1, N],"msg":"x"}', '{"a":{"b":[\nN]},"msg":"x"}'])
+def test_json_with_a_number_beyond_a_doubles_range_is_text(number: str, form: str) -> None:
+    text = form.replace("-N", "N").replace("N", number)
+    assert texts(text.encode()) == [text]
+
+
+@pytest.mark.parametrize("number", ["1e308", "-1.7e+308", "1e-400", "0e999", "0.000e+310", "9" * 300, "0." + "9" * 400, "1" * 60])
+def test_a_large_number_in_range_does_no_harm(number: str) -> None:
+    assert texts(f'{{"msg": "x", "n": {number}}}'.encode()) == ["x"]
+
+
+@pytest.mark.parametrize(
+    "value", [b"plain", b"{", b"[1]", b'"text"', b'[{"msg": "a"}, "b"]', b"  ", b"\xff", b'{"a": NaN}', b'{"\xff": 1}']
+)
 def test_the_json_format_refuses_everything_else(value: bytes) -> None:
-    with pytest.raises(Undecodable, match="JSON"):
-        decode(value, form="json")
+    assert "JSON" in rejection(value, "json").reason
 
 
 def test_the_text_format_never_looks_for_json() -> None:
@@ -183,41 +258,32 @@ def test_the_json_format_reads_what_auto_reads() -> None:
     assert entries(value, "json") == entries(value) == [(0, "a", "cart", "")]
 
 
-@pytest.mark.parametrize("value", [b"bad \xff", b"\xed\xa0\x80", b"\xc0\xaf", b'{"msg": "\xff"}'])
+@pytest.mark.parametrize("value", [b"bad \xff", b"\xed\xa0\x80", b"\xc0\xaf", b'{"msg": "\xff"}', b'{"\xed\xa0\x80": 1, "msg": "a"}'])
 def test_bytes_that_are_not_utf8_are_replaced_and_counted_or_refused(value: bytes) -> None:
     decoder = Decoder()
-    assert "�" in decoder.decode(record(value=value))[0].text
+    ((_, _, text, _, _),) = entries_of(decode_all([value], decoder))
+    assert "�" in text
     assert decoder.replaced_records == 1
-    with pytest.raises(Undecodable, match="UTF-8"):
-        decode(value, strict=True)
+    assert "UTF-8" in rejection(value, strict=True).reason
 
 
 def test_good_records_are_not_counted_as_replaced() -> None:
     decoder = Decoder(strict=True)
-    for value in (b"plain", "ä".encode(), b"", None, b"{}"):
-        decoder.decode(record(value=value))
+    decode_all([b"plain", "ä".encode(), b"", None, b"{}"], decoder)
     assert decoder.replaced_records == 0
 
 
 def test_more_entries_than_allowed_are_refused() -> None:
     value = as_json([{"msg": "a"}] * 3)
-    assert len(decode(value, max_entries=3)) == 3
-    with pytest.raises(TooManyEntries, match="more than 2 entries"):
-        decode(value, max_entries=2)
+    assert len(entries(value, max_entries=3)) == 3
+    refused = rejection(value, max_entries=2)
+    assert (refused.kind, refused.reason) == ("too_many_entries", "too_many_entries: more than 2 entries in one record")
 
 
 def test_the_reason_holds_nothing_of_the_body() -> None:
-    for value, form, strict in ((b"secret \xff", "auto", True), (b"secret", "json", False), (b'{"secret', "json", False)):
-        with pytest.raises(Undecodable) as refused:
-            decode(value, form="json" if form == "json" else "auto", strict=strict)
-        assert "secret" not in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "stripped"), [("", ""), ("\n", ""), ("\r\n", ""), ("\r", "\r"), ("a\r\n\r\n", "a\r\n"), ("a\n\r", "a\n\r")]
-)
-def test_one_line_end_is_stripped(text: str, stripped: str) -> None:
-    assert strip_line_end(text) == stripped
+    cases: list[tuple[bytes, Format, bool]] = [(b"secret \xff", "auto", True), (b"secret", "json", False), (b'{"secret', "json", False)]
+    for value, form, strict in cases:
+        assert "secret" not in rejection(value, form, strict=strict).reason
 
 
 documents = st.recursive(
@@ -239,39 +305,42 @@ values = st.one_of(
 
 
 @settings(deadline=None, max_examples=500)
-@given(value=values, form=st.sampled_from(FORMATS), strict=st.booleans())
-def test_any_bytes_are_entries_with_a_text_or_undecodable(value: bytes, form: Format, strict: bool) -> None:  # noqa: FBT001 - hypothesis passes by name
-    try:
-        found = decode(value, form=form, strict=strict, max_entries=3)
-    except Undecodable:
-        if form != "json" and not strict:
-            with pytest.raises(Undecodable, match="entries"):
-                decode(value, form=form, max_entries=3)
-        return
-    assert all(entry.text for entry in found)
-    assert [entry.sub for entry in found] == sorted({entry.sub for entry in found})
-    assert all(entry.text.encode() for entry in found), "a lone surrogate has got through"
+@given(several=st.lists(values, max_size=4), form=st.sampled_from(FORMATS), strict=st.booleans())
+def test_any_bytes_are_entries_with_a_text_or_rejected_and_neighbours_change_nothing(
+    several: list[bytes],
+    form: Format,
+    strict: bool,  # noqa: FBT001 - hypothesis passes by name
+) -> None:
+    def new_decoder() -> Decoder:
+        return Decoder(form=form, strict=strict, max_entries=3)
+
+    decoded = decode_all(several, new_decoder())
+    found = entries_of(decoded)
+    assert all(text for _, _, text, _, _ in found)
+    assert [(row, sub) for row, sub, _, _, _ in found] == sorted({(row, sub) for row, sub, _, _, _ in found})
+    if form != "json" and not strict:
+        assert all(reason.kind == "too_many_entries" for _, reason in decoded.rejected)
+    alone = [decode_all([value], new_decoder()) for value in several]
+    assert found == [(row, *entry[1:]) for row, one in enumerate(alone) for entry in entries_of(one)]
+    assert decoded.rejected == [(row, reason) for row, one in enumerate(alone) for _, reason in one.rejected]
 
 
 @settings(deadline=None, max_examples=200)
 @given(line=st.text(min_size=1).filter(lambda text: text.lstrip()[:1] not in ("{", "[") and not text.endswith(("\n", "\r"))))
 def test_a_line_comes_back_as_it_was_whatever_line_end_it_had(line: str) -> None:
-    for end in ("", "\n", "\r\n"):
-        assert texts((line + end).encode()) == [line]
+    ends = ["", "\n", "\r\n"]
+    assert as_texts(decode_all([(line + end).encode() for end in ends]).entries.text) == [line] * 3
 
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_value_above_the_limit_is_refused_before_it_is_looked_at_and_one_at_the_limit_is_not(form: Format) -> None:
     decoder = Decoder(form=form, strict=True, max_record_bytes=20)
-    with pytest.raises(TooLarge) as refused:
-        decoder.decode(record(value=b"\xff" * 21))
-    assert refused.value.rejection.reason == "too_large: 21 bytes, 20 are allowed"
     fits = b'{"msg": "disk full"}'
     assert len(fits) == 20
-    assert len(decoder.decode(record(value=fits))) == 1
+    decoded = decode_all([b"\xff" * 21, fits], decoder)
+    assert decoded.entries.size == 1
+    assert decoded.rejected == [(0, Rejection("decode", "too_large", "too_large: 21 bytes, 20 are allowed"))]
 
 
 def test_the_reason_of_what_cannot_be_decoded_says_so() -> None:
-    with pytest.raises(Undecodable) as refused:
-        decode(b"\xff", strict=True)
-    assert refused.value.rejection.reason == "undecodable: not valid UTF-8"
+    assert rejection(b"\xff", strict=True) == Rejection("decode", "undecodable", "undecodable: not valid UTF-8")

@@ -2,65 +2,141 @@
 
 import pytest
 
-from consumers.kafka.client import Client
+from consumers.kafka.actions import Action, Say
+from consumers.kafka.epochs import TopicEpochs
 from consumers.kafka.intake import Intake
 from consumers.kafka.poll_budget import BUDGET_BYTES
+from consumers.kafka.runs import runs_of
 from consumers.kafka.settings import KafkaSourceSettings
 from consumers.record import HEADER_BYTES, Record
-from tests.consumers.kafka.messages import Message
+from tests.consumers.kafka.messages import Content, Message, each_of
 from tests.consumers.records import LOGS_0, LOGS_1
 
 HEADERS = 2_000
 RECORD_BYTES = HEADERS * (HEADER_BYTES + 1) + 1
-RECORDS = 40
+RECORDS = 80
+BAD_HEADER = "logs/0: the name of a header is not UTF-8; the record goes on without its headers"
 
 
 @pytest.fixture
 def intake() -> Intake:
-    client = Client(
-        ask_topic_ids=lambda _topics: {},
-        ask_state=lambda _partition: None,
-        ask_positions=lambda _partitions: {},
-        end_of=lambda _partition: -1,
-        move=lambda *_place: True,
-        check=lambda *_place: True,
-    )
     settings = KafkaSourceSettings(bootstrap_servers="nowhere:1", group="g", topics=("logs",), topic_epoch="e")
-    made = Intake(settings, client, say=lambda _line: None)
+    made = Intake(settings, TopicEpochs(fixed="e", ask=lambda _topics: {}, say=lambda _line: None))
     made.begin([LOGS_0, LOGS_1], 0.0)
+    made.note_positions({})
     return made
 
 
+def take(intake: Intake, *messages: Message) -> list[Action]:
+    return intake.take(runs_of(messages), dict.fromkeys([LOGS_0, LOGS_1], -1), 0.0)
+
+
+def place(intake: Intake, *, is_paused: bool = False) -> list[Record]:
+    return each_of(intake.place(is_paused=is_paused)[0])
+
+
 def test_records_of_many_headers_leave_a_portion_at_a_time_and_in_order(intake: Intake) -> None:
-    intake.take([Message(LOGS_0, offset, HEADERS) for offset in range(RECORDS)], 0.0)
+    take(intake, *(Message(LOGS_0, offset, HEADERS) for offset in range(RECORDS)))
     offsets: list[int] = []
     while intake.waiting_topics():
-        placed = intake.place(0.0, is_stopped=False)
+        placed = place(intake)
         assert 0 < sum(record.size_bytes() for record in placed) < BUDGET_BYTES + RECORD_BYTES
         offsets += [record.offset for record in placed]
     assert offsets == list(range(RECORDS))
 
 
-def test_while_it_is_stopped_no_more_leaves_than_one_portion_and_what_is_revoked_meanwhile_never_does(intake: Intake) -> None:
-    intake.take([Message(partition, offset, HEADERS) for offset in range(RECORDS) for partition in (LOGS_0, LOGS_1)], 0.0)
-    placed = [record for _ in range(RECORDS) for record in intake.place(0.0, is_stopped=True)]
+def test_large_records_leave_a_portion_at_a_time_and_in_order(intake: Intake) -> None:
+    large = bytes(BUDGET_BYTES // 3)
+    take(intake, *(Message(LOGS_0, offset, offset % 2, content=Content(large, b"key")) for offset in range(8)))
+    assert [[record.offset for record in place(intake)] for _ in range(4)] == [[0, 1, 2], [3, 4, 5], [6, 7], []]
+
+
+def test_while_it_is_paused_no_more_leaves_than_one_portion_and_what_is_revoked_meanwhile_never_does(intake: Intake) -> None:
+    take(intake, *(Message(partition, offset, HEADERS) for offset in range(RECORDS) for partition in (LOGS_0, LOGS_1)))
+    placed = [record for _ in range(RECORDS) for record in place(intake, is_paused=True)]
     assert 0 < sum(record.size_bytes() for record in placed) < BUDGET_BYTES + RECORD_BYTES
     intake.end([LOGS_0])
     left: list[Record] = []
     while intake.waiting_topics():
-        left += intake.place(0.0, is_stopped=False)
+        left += place(intake)
     offsets = [record.offset for record in placed if record.partition == 1] + [record.offset for record in left]
     assert {record.partition for record in left} == {1}
     assert offsets == list(range(RECORDS))
 
 
 def test_an_end_is_reached_when_nothing_before_it_waits_and_no_damage_was_seen(intake: Intake) -> None:
-    intake.take([Message(LOGS_0, 0, HEADERS) for _ in range(1)] + [Message(LOGS_0, 3, error="_PARTITION_EOF")], 0.0)
+    take(intake, Message(LOGS_0, 0, HEADERS), Message(LOGS_0, 3, error="_PARTITION_EOF"))
     assert intake.reached() == {}, "its record waits"
-    intake.place(0.0, is_stopped=False)
+    place(intake)
     assert intake.reached() == {LOGS_0: 3}
-    intake.take([Message(LOGS_0, 5, error="_BAD_MSG"), Message(LOGS_0, 9, error="_PARTITION_EOF")], 0.0)
+    take(intake, Message(LOGS_0, 5, error="_BAD_MSG"), Message(LOGS_0, 9, error="_PARTITION_EOF"))
     assert intake.reached() == {}, "what is before it has not come"
-    intake.take([Message(LOGS_1, 4, error="_PARTITION_EOF")], 0.0)
+    take(intake, Message(LOGS_1, 4, error="_PARTITION_EOF"))
     intake.end([LOGS_1])
     assert intake.reached() == {}
+
+
+def test_partitions_that_come_mixed_leave_each_together_and_in_order(intake: Intake) -> None:
+    take(intake, *(Message((LOGS_0, LOGS_1)[number % 3 // 2], number) for number in range(30)))
+    placed, _ = intake.place(is_paused=False)
+    assert {records.source: records.offset.tolist() for records in placed} == {
+        LOGS_0: [number for number in range(30) if number % 3 < 2],
+        LOGS_1: [number for number in range(30) if number % 3 == 2],
+    }
+    assert len(placed) == 2
+
+
+def test_an_error_among_the_records_of_a_partition_stops_those_behind_it_and_no_other_partition(intake: Intake) -> None:
+    actions = take(
+        intake,
+        *(Message(partition, offset) for offset in range(3) for partition in (LOGS_0, LOGS_1)),
+        Message(LOGS_0, -1, error="_BAD_MSG"),
+        *(Message(partition, offset) for offset in range(3, 6) for partition in (LOGS_0, LOGS_1)),
+    )
+    assert actions == [Say("logs/0: damaged data received; fetching it again")]
+    placed, _ = intake.place(is_paused=False)
+    assert {records.source: records.offset.tolist() for records in placed} == {LOGS_0: [0, 1, 2], LOGS_1: [0, 1, 2, 3, 4, 5]}
+
+
+def test_an_end_among_the_records_of_a_partition_stops_none(intake: Intake) -> None:
+    take(intake, Message(LOGS_0, 0), Message(LOGS_0, 1, error="_PARTITION_EOF"), Message(LOGS_0, 1), Message(LOGS_0, 2))
+    placed, _ = intake.place(is_paused=False)
+    assert [records.offset.tolist() for records in placed] == [[0, 1, 2]]
+    assert intake.reached() == {LOGS_0: 1}
+
+
+def test_an_offset_that_goes_back_stops_the_partition_behind_it(intake: Intake) -> None:
+    actions = take(intake, *(Message(LOGS_0, offset) for offset in (4, 5, 9, 8, 10, 11)))
+    assert actions == [Say("logs/0: damaged data received; fetching it again")]
+    assert [record.offset for record in place(intake)] == [4, 5, 9]
+
+
+def test_a_header_that_cannot_be_read_costs_one_record_its_headers_and_is_read_once(intake: Intake) -> None:
+    large = bytes(BUDGET_BYTES // 3)
+    take(intake, *(Message(LOGS_0, offset, 1, content=Content(large, has_bad_header=offset in (1, 4))) for offset in range(6)))
+    headers: list[tuple[int, int]] = []
+    said: list[Action] = []
+    for _ in range(3):
+        placed, actions = intake.place(is_paused=False)
+        headers += [(record.offset, len(record.headers)) for record in each_of(placed)]
+        said += actions
+    assert headers == [(0, 1), (1, 0), (2, 1), (3, 1), (4, 0), (5, 1)]
+    assert said == [Say(BAD_HEADER)] * 2
+    assert intake.records_without_headers == 2
+
+
+def test_a_record_keeps_its_time_key_value_and_headers_and_has_none_where_none_came(intake: Intake) -> None:
+    take(
+        intake,
+        Message(LOGS_0, 0, content=Content(None, time=(0, 77))),
+        Message(LOGS_0, 1, 2, content=Content(b"", b"", (1, 5))),
+        Message(LOGS_0, 2, content=Content(b"a line", b"k", (2, 6))),
+    )
+    assert place(intake) == [
+        Record("logs", 0, 0, "e", 0, None, None, ()),
+        Record("logs", 0, 1, "e", 5, b"", b"", (("h", b""), ("h", b""))),
+        Record("logs", 0, 2, "e", 6, b"k", b"a line", ()),
+    ]
+    take(intake, Message(LOGS_0, 3))
+    ((records,), _) = intake.place(is_paused=False)
+    assert (records.key, records.headers) == (None, None)

@@ -5,12 +5,12 @@ from collections.abc import Collection, Mapping, Sequence
 import pytest
 
 from consumers.kafka.client import Client
-from consumers.kafka.intake import Intake
+from consumers.kafka.executor import Executor
 from consumers.kafka.resume_point import ExpiredPolicy, PartitionState, Position
 from consumers.kafka.settings import KafkaSourceSettings
 from consumers.record import Partition
 from consumers.source import SourceExpired
-from tests.consumers.kafka.messages import Message
+from tests.consumers.kafka.messages import Message, each_of
 from tests.consumers.records import LOGS_0, LOGS_1
 
 TRUNCATED_AT_6 = (
@@ -40,8 +40,9 @@ class Broker:
             check=lambda partition, position: self._tell("check", partition, position),
         )
         settings = KafkaSourceSettings(topic_epoch="e", on_expired_offset=expired)
-        self.intake = Intake(settings, client, say=self.said.append)
-        self.intake.subscribe(self)
+        self._executor = Executor(settings, client, say=self.said.append)
+        self._executor.subscribe(self)
+        self.intake = self._executor.intake
         self.intake.begin([LOGS_0, LOGS_1], 0.0)
 
     def _ask_positions(self, partitions: Collection[Partition]) -> Mapping[Partition, Position] | None:
@@ -65,8 +66,7 @@ class Broker:
         raise AssertionError(accepted, refused)
 
     def take(self, *messages: Message, now_s: float = 0.0) -> list[int]:
-        self.intake.take(messages, now_s)
-        return [record.offset for record in self.intake.place(now_s, is_stopped=False)]
+        return [record.offset for record in each_of(self._executor.take_turn(messages, now_s, is_paused=False))]
 
 
 def records(offsets: range, leader_epoch: int) -> list[Message]:

@@ -1,9 +1,11 @@
 """Leader epochs are known only where accepted records prove them."""
 
+import numpy as np
 import pytest
 
 from consumers.kafka.leader_epochs import LeaderEpochs
 from consumers.record import Partition
+from tests.consumers.kafka.messages import Message
 
 LOGS = Partition("logs", 0)
 OTHER = Partition("logs", 1)
@@ -14,7 +16,7 @@ def epochs() -> LeaderEpochs:
     """Records 3, 4 and 7 of leader epoch 1, then a transaction's marker at 8, then 9 and 10 of leader epoch 4."""
     noted = LeaderEpochs()
     for offset, leader_epoch in ((3, 1), (4, 1), (7, 1), (9, 4), (10, 4)):
-        noted.note_record(LOGS, offset, leader_epoch)
+        noted.note_records(LOGS, offset, offset, leader_epoch)
     return noted
 
 
@@ -28,7 +30,7 @@ def test_where_no_record_proves_it_there_is_none(epochs: LeaderEpochs) -> None:
 
 
 def test_records_without_a_leader_epoch_prove_nothing(epochs: LeaderEpochs) -> None:
-    epochs.note_record(OTHER, 0, None)
+    epochs.note_records(OTHER, 0, 0, None)
     assert epochs.before(OTHER, 1) is None
 
 
@@ -40,6 +42,19 @@ def test_a_start_elsewhere_forgets_what_was_read_and_knows_what_it_was_told(epoc
 
 
 def test_an_assignment_that_ends_takes_its_epochs_with_it(epochs: LeaderEpochs) -> None:
-    epochs.note_record(OTHER, 0, 2)
+    epochs.note_records(OTHER, 0, 0, 2)
     epochs.end_assignment([LOGS])
     assert (epochs.before(LOGS, 4), epochs.before(OTHER, 1)) == (None, 2)
+
+
+@pytest.mark.parametrize(
+    "leader_epochs", [(1, 1, 1, 1), (1, 1, 2, 2), (None, 1, 1, 2), (1, None, 1, 1), (1, 2, 3, None), (None,) * 4, (None, 1, 1, None)]
+)
+def test_records_that_come_together_are_noted_as_if_one_by_one(leader_epochs: tuple[int | None, ...]) -> None:
+    offsets = (3, 4, 7, 9)
+    together, singly = LeaderEpochs(), LeaderEpochs()
+    messages = [Message(LOGS, offset, leader_epoch=epoch) for offset, epoch in zip(offsets, leader_epochs, strict=True)]
+    together.note_messages(LOGS, np.array(offsets), messages)
+    for offset, leader_epoch in zip(offsets, leader_epochs, strict=True):
+        singly.note_records(LOGS, offset, offset, leader_epoch)
+    assert [together.before(LOGS, offset) for offset in range(12)] == [singly.before(LOGS, offset) for offset in range(12)]

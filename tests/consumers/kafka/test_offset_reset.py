@@ -1,4 +1,4 @@
-"""Where a partition without a usable position resumes: the decision and message of each setting, and waiting for answers."""
+"""Where a partition without a usable position resumes: the decision and message of each setting."""
 
 import pytest
 
@@ -28,35 +28,30 @@ REASON = (
 )
 
 
-class Client:
-    """Stands in for the source: answers from a dictionary, records every resumption.
+class Stopped:
+    """Partitions that the client has stopped; resumes each where its state says.
 
     Thread: the test's.
     """
 
     def __init__(self, *, start: StartPolicy = "earliest", expired: ExpiredPolicy = "stop") -> None:
-        self.states: dict[Partition, PartitionState | None] = {}
+        self.states: dict[Partition, PartitionState] = {}
         self.resumed: list[tuple[Partition, int, bool]] = []
         """Each with its offset, and whether it must be committed."""
         self.points: list[ResumePoint] = []
-        self.said: list[str] = []
-        self.can_resume = True
-        self.reset = OffsetReset(start=start, expired=expired, ask_state=self.states.get, resume_at=self.resume_at, say=self.said.append)
+        self.reset = OffsetReset(start=start, expired=expired)
 
-    def resume_at(self, partition: Partition, point: ResumePoint) -> bool:
-        self.resumed.append((partition, point.offset, point.must_commit))
-        self.points.append(point)
-        return self.can_resume
-
-    def stand(
-        self, partition: Partition, next_offset: int | None, state: PartitionState | None, truncation: Truncation | None = None
-    ) -> None:
+    def stand(self, partition: Partition, next_offset: int | None, state: PartitionState, truncation: Truncation | None = None) -> None:
         self.states[partition] = state
         position = None if next_offset is None else Position(next_offset, 1)
         self.reset.note_offset_gone(partition, OffsetGone(position, truncation))
 
     def resume(self) -> None:
-        self.reset.resume_partitions({LOGS, OTHER})
+        for partition in self.reset.pending_partitions():
+            point = self.reset.resume_point(partition, self.states[partition])
+            self.points.append(point)
+            self.resumed.append((partition, point.offset, point.must_commit))
+            self.reset.note_resumed(partition, point)
 
 
 @pytest.mark.parametrize(
@@ -156,93 +151,82 @@ def test_a_position_that_is_there_keeps_its_leader_epoch_so_that_the_client_can_
 
 
 def test_where_delivered_records_come_again_the_assignment_begins_anew_and_its_start_is_committed() -> None:
-    client = Client(expired="earliest")
-    client.reset.note_delivered(LOGS)
-    client.stand(LOGS, 100, PartitionState(80, 0, 150), TRUNCATED_AT_50)
-    client.resume()
-    assert client.resumed == [(LOGS, 50, True)]
-    assert [point.is_behind for point in client.points] == [True]
+    stopped = Stopped(expired="earliest")
+    stopped.reset.note_delivered(LOGS)
+    stopped.stand(LOGS, 100, PartitionState(80, 0, 150), TRUNCATED_AT_50)
+    stopped.resume()
+    assert stopped.resumed == [(LOGS, 50, True)]
+    assert [point.is_behind for point in stopped.points] == [True]
 
 
 def test_a_beginning_that_leaves_nothing_out_is_not_committed() -> None:
-    client = Client()
-    client.stand(LOGS, None, PartitionState(None, 2, 9))
-    client.resume()
-    client.resume()
-    assert client.resumed == [(LOGS, 2, False)]
-    assert client.said == []
+    stopped = Stopped()
+    stopped.stand(LOGS, None, PartitionState(None, 2, 9))
+    stopped.resume()
+    stopped.resume()
+    assert stopped.resumed == [(LOGS, 2, False)]
+    assert [point.message for point in stopped.points] == [""]
 
 
 def test_one_that_skips_is_committed_at_once_and_said() -> None:
-    client = Client(start="latest")
-    client.stand(LOGS, None, PartitionState(None, 2, 9))
-    client.resume()
-    assert client.resumed == [(LOGS, 9, True)]
-    assert len(client.said) == 1
+    stopped = Stopped(start="latest")
+    stopped.stand(LOGS, None, PartitionState(None, 2, 9))
+    stopped.resume()
+    assert stopped.resumed == [(LOGS, 9, True)]
+    assert [bool(point.message) for point in stopped.points] == [True]
 
 
 def test_with_records_of_it_open_nothing_is_committed_past_them() -> None:
-    client = Client(expired="earliest")
-    client.reset.note_delivered(LOGS)
-    client.stand(LOGS, 5, PartitionState(None, 7, 9))
-    client.resume()
-    assert client.resumed == [(LOGS, 7, False)]
-    assert "offset 5 is next, but the oldest record left is 7: 2 records" in client.said[0]
+    stopped = Stopped(expired="earliest")
+    stopped.reset.note_delivered(LOGS)
+    stopped.stand(LOGS, 5, PartitionState(None, 7, 9))
+    stopped.resume()
+    assert stopped.resumed == [(LOGS, 7, False)]
+    assert "offset 5 is next, but the oldest record left is 7: 2 records" in stopped.points[0].message
 
 
 def test_where_the_client_stood_counts_and_not_what_was_committed_before() -> None:
-    client = Client(expired="earliest")
-    client.stand(LOGS, 5, PartitionState(1, 7, 9))
-    client.resume()
-    assert "offset 5 is next" in client.said[0]
+    stopped = Stopped(expired="earliest")
+    stopped.stand(LOGS, 5, PartitionState(1, 7, 9))
+    stopped.resume()
+    assert "offset 5 is next" in stopped.points[0].message
 
 
 def test_a_first_record_that_went_before_it_was_fetched_is_a_beginning_and_no_loss() -> None:
-    client = Client()
-    client.stand(LOGS, 0, PartitionState(None, 3, 9))
-    client.resume()
-    assert client.resumed == [(LOGS, 3, False)]
+    stopped = Stopped()
+    stopped.stand(LOGS, 0, PartitionState(None, 3, 9))
+    stopped.resume()
+    assert stopped.resumed == [(LOGS, 3, False)]
 
 
-def test_without_an_answer_it_waits_for_the_next_call() -> None:
-    client = Client()
-    client.stand(LOGS, None, None)
-    client.resume()
-    assert client.resumed == []
-    client.states[LOGS] = PartitionState(None, 2, 9)
-    client.resume()
-    assert client.resumed == [(LOGS, 2, False)]
-
-
-def test_a_move_that_fails_is_tried_again() -> None:
-    client = Client()
-    client.stand(LOGS, None, PartitionState(None, 2, 9))
-    client.can_resume = False
-    client.resume()
-    client.can_resume = True
-    client.resume()
-    client.resume()
-    assert client.resumed == [(LOGS, 2, False)] * 2
-    assert client.said == ["logs/3 cannot resume at 2 yet; trying again"]
-
-
-def test_what_is_not_ours_any_more_is_not_moved() -> None:
-    client = Client(expired="earliest")
-    client.stand(LOGS, 5, PartitionState(5, 7, 9))
-    client.reset.end_assignment([LOGS])
-    client.stand(OTHER, 5, PartitionState(5, 7, 9))
-    client.reset.resume_partitions({LOGS})
-    client.resume()
-    assert client.resumed == []
+def test_what_is_not_ours_any_more_is_not_resumed() -> None:
+    stopped = Stopped(expired="earliest")
+    stopped.stand(LOGS, 5, PartitionState(5, 7, 9))
+    stopped.stand(OTHER, 5, PartitionState(5, 7, 9))
+    stopped.reset.end_assignment([LOGS])
+    stopped.resume()
+    assert stopped.resumed == [(OTHER, 7, True)]
+    assert stopped.reset.expired_records == {"logs": 2}
 
 
 def test_a_new_assignment_has_delivered_nothing_yet() -> None:
-    client = Client(expired="earliest")
-    client.reset.note_delivered(LOGS)
-    client.reset.end_assignment([LOGS])
-    client.stand(LOGS, 5, PartitionState(5, 7, 9))
-    client.resume()
-    assert client.resumed == [(LOGS, 7, True)]
+    stopped = Stopped(expired="earliest")
+    stopped.reset.note_delivered(LOGS)
+    stopped.reset.end_assignment([LOGS])
+    stopped.stand(LOGS, 5, PartitionState(5, 7, 9))
+    stopped.resume()
+    assert stopped.resumed == [(LOGS, 7, True)]
+
+
+def test_a_re_created_topic_is_read_from_its_beginning_and_what_expires_later_counts_as_lost() -> None:
+    stopped = Stopped(expired="earliest")
+    stopped.reset.note_recreated(LOGS)
+    stopped.states[LOGS] = PartitionState(5, 0, 9)
+    stopped.resume()
+    stopped.stand(LOGS, 5, PartitionState(5, 7, 9))
+    stopped.resume()
+    assert stopped.resumed == [(LOGS, 0, True), (LOGS, 7, True)]
+    assert [point.expired_records for point in stopped.points] == [0, 2]
 
 
 def test_a_position_that_is_gone_ends_the_loop_and_commits_what_is_settled() -> None:

@@ -13,16 +13,17 @@ SHARED = memoryview(bytes(2 * BUDGET_BYTES))
 
 
 class Message:
-    """A message of the client, with a size only."""
+    """A message of the client, with a size only; every third is a key without a value."""
 
     def __init__(self, number: int, size_bytes: int) -> None:
         self.number, self.size_bytes = number, size_bytes
+        self.key_bytes = 0 if number % 3 else size_bytes
 
-    def key(self) -> None:
-        return None
+    def __len__(self) -> int:
+        return self.size_bytes - self.key_bytes
 
-    def value(self) -> Any:  # noqa: ANN401 - a view weighs nothing, bytes of 500 records would
-        return SHARED[: self.size_bytes]
+    def key(self) -> Any:  # noqa: ANN401 - a view weighs nothing, bytes of 500 records would
+        return SHARED[: self.key_bytes] if self.key_bytes else None
 
 
 class Queue:
@@ -64,7 +65,7 @@ def test_of_records_of_one_size_a_portion_is_full_or_has_what_was_asked_for(size
 
 
 def test_after_large_records_a_portion_begins_carefully() -> None:
-    queue, budget = Queue([1_000_000] * 10 + [10, *[1_000_000] * 10, *[10] * 2_000]), PollBudget()
+    queue, budget = Queue([1_000_000] * 10 + [10, *[1_000_000] * 10, *[10] * 4_000]), PollBudget()
     for most_bytes in [BUDGET_BYTES + 1_000_000] * 4:
         assert total_bytes(queue.poll(budget)) <= most_bytes
     while total_bytes(queue.poll(budget)) > MOST_MESSAGES * 10:
@@ -72,6 +73,13 @@ def test_after_large_records_a_portion_begins_carefully() -> None:
     assert len(queue.poll(budget)) == MOST_MESSAGES, "one poll of small records is enough to forget it"
 
 
-def test_records_that_grow_within_a_portion_are_found_soon() -> None:
-    queue = Queue([10] * 70 + [1_000_000] * 500)
-    assert len(queue.poll(PollBudget())) <= 1 + 64 + 64
+@pytest.mark.parametrize("small", [0, 70, 1_000])
+def test_records_that_grow_within_a_portion_are_found_before_there_are_twice_as_many(small: int) -> None:
+    queue = Queue([10] * small + [1_000_000] * 5_000)
+    assert len(queue.poll(PollBudget(), 8_000)) <= max(2 * small, 9)
+
+
+def test_many_small_records_come_in_few_calls() -> None:
+    queue, budget = Queue([100] * 16_000), PollBudget()
+    assert [len(queue.poll(budget, 8_000)), len(queue.poll(budget, 8_000))] == [8_000] * 2
+    assert len(queue.asked) <= 2 * 9

@@ -1,9 +1,10 @@
 """A log that was truncated by another leader and has grown beyond the position: while it is read, and after a restart on a real Kafka."""
 
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from consumers.kafka.resume_point import ExpiredPolicy
 from consumers.kafka.settings import GroupProtocol, KafkaSourceSettings
@@ -63,7 +64,15 @@ def cluster() -> Iterator[TwoLeaders]:
 
 def commit(bootstrap: str, topic: str, group: str, *, leader_epoch: int) -> None:
     client = Consumer({"bootstrap.servers": bootstrap, "group.id": group, "enable.auto.commit": False, "log_level": 0})
-    client.commit(offsets=[TopicPartition(topic, 0, OLD, leader_epoch=leader_epoch)], asynchronous=False)
+    deadline_s = time.monotonic() + WAIT_S
+    while True:
+        try:
+            client.commit(offsets=[TopicPartition(topic, 0, OLD, leader_epoch=leader_epoch)], asynchronous=False)
+            break
+        except KafkaException as failure:  # a broker that was just started may not coordinate the group yet
+            is_early = failure.args[0].code() in (KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_LOAD_IN_PROGRESS)
+            if not is_early or time.monotonic() > deadline_s:
+                raise
     client.close()
 
 

@@ -96,14 +96,19 @@ def test_while_a_commit_has_no_answer_polling_goes_on_and_the_outcome_comes_late
 
 
 def test_a_header_with_a_name_that_is_not_utf_8_costs_its_record_the_headers_and_nothing_else(place: Place) -> None:
+    place.produce([b"plain"] * 60)  # Python optimises the calls of a loop, and then no longer looks whether one has failed
     produce_with_header(place.bootstrap, place.topic, b"odd", b"service", b"tr\xffce")
     produce_with_header(place.bootstrap, place.topic, b"good", b"service")
+    produce_with_header(place.bootstrap, place.topic, b"odd", b"tr\xffce")
+    produce_with_header(place.bootstrap, place.topic, b"good", b"service")
     member = place.join()
-    poll_until(lambda: len(member.records) == 2, member)
-    assert [(record.value, record.headers) for record in member.records] == [(b"odd", ()), (b"good", (("service", b"v"),))]
+    poll_until(lambda: len(member.records) == 64, member)
+    odd, good = (b"odd", ()), (b"good", (("service", b"v"),))
+    assert [(record.value, record.headers) for record in member.records] == [(b"plain", ())] * 60 + [odd, good, odd, good]
     assert isinstance(member.source, KafkaSource)
-    assert member.source.records_without_headers == 1
-    assert place.said == [f"{place.topic}/0: the name of a header is not UTF-8; the record goes on without its headers"]
+    assert member.source.records_without_headers == 2
+    line = f"{place.topic}/0: the name of a header is not UTF-8; the record goes on without its headers"
+    assert place.said == [line] * 2
 
 
 def test_records_of_an_aborted_transaction_never_come_and_do_not_stop_commits(place: Place) -> None:

@@ -5,21 +5,20 @@ from itertools import pairwise
 
 import pytest
 
-from consumers.text.chunk import Chunker, MaskTexts, Piece
+from consumers.columns import Coded, Column, as_texts, coded, string_column
+from consumers.text.chunk import Chunker
 from consumers.text.mask import Masker
+from consumers.text.split_long import MaskColumn
 from tests.consumers.counters import OVERHEAD_TOKENS, Count, bytes_each, count_all, dearer_together, words
+from tests.consumers.cuts import pieces_of
 
 LIMIT = 20
 
 
-def as_it_is(texts: Sequence[str]) -> list[str]:
-    return list(texts)
-
-
 def new_chunker(
-    *, count: Count = bytes_each, mask: MaskTexts = as_it_is, limit: int = LIMIT, text_bytes: int = 1000, max_chunks: int = 256
+    *, count: Count = bytes_each, mask: MaskColumn = coded, limit: int = LIMIT, text_bytes: int = 1000, max_chunks: int = 256
 ) -> Chunker:
-    """Make a chunker whose pieces have at most `limit` tokens, not counting special tokens."""
+    """Make a chunker whose pieces have at most `limit` tokens, not counting special tokens; unless told otherwise it masks nothing."""
     return Chunker(
         mask=mask,
         count_tokens=count_all(count),
@@ -30,13 +29,46 @@ def new_chunker(
     )
 
 
+def split_all(texts: Sequence[str], chunker: Chunker | None = None) -> list[list[tuple[str, str]]]:
+    """Return the raw and masked pieces of each text."""
+    return pieces_of((chunker or new_chunker()).split(string_column(texts)), len(texts))
+
+
 def split(text: str, chunker: Chunker | None = None) -> list[str]:
-    (pieces,) = (chunker or new_chunker()).split([text])
-    return [piece.text for piece in pieces]
+    (pieces,) = split_all([text], chunker)
+    return [piece for piece, _ in pieces]
 
 
 def test_a_text_that_fits_is_one_piece() -> None:
-    assert new_chunker().split(["short", "x" * LIMIT]) == [[Piece("short", "short")], [Piece("x" * LIMIT, "x" * LIMIT)]]
+    assert split_all(["short", "x" * LIMIT]) == [[("short", "short")], [("x" * LIMIT, "x" * LIMIT)]]
+
+
+def test_a_column_whose_texts_all_fit_comes_back_uncopied() -> None:
+    text = string_column(["short", "x" * LIMIT, "short"])
+    cut = new_chunker().split(text)
+    assert cut.text is text
+    assert cut.row.tolist() == [0, 1, 2]
+    assert cut.chunk.tolist() == [0, 0, 0]
+    assert cut.chunks.tolist() == [1, 1, 1]
+    assert cut.template.values == ("short", "x" * LIMIT)
+    assert cut.too_long.tolist() == []
+
+
+def test_the_columns_say_which_piece_of_which_text_a_piece_is() -> None:
+    cut = new_chunker(max_chunks=2).split(string_column(["first", "y" * 30, "z" * 1000, "first", "x" * 21]))
+    assert cut.row.tolist() == [0, 1, 1, 3, 4, 4]
+    assert cut.chunk.tolist() == [0, 0, 1, 0, 0, 1]
+    assert cut.chunks.tolist() == [1, 2, 2, 1, 2, 2]
+    assert as_texts(cut.text) == ["first", "y" * 15, "y" * 15, "first", "x" * 10, "x" * 11]
+    assert cut.size == 6
+    assert cut.too_long.tolist() == [2]
+    assert [str(column.dtype) for column in (cut.row, cut.chunk, cut.chunks, cut.too_long)] == ["int64", "int32", "int32", "int64"]
+
+
+def test_every_template_is_used_and_distinct_when_texts_were_split_or_left() -> None:
+    cut = new_chunker(max_chunks=2).split(string_column(["x" * 10, "z" * 1000, "x" * 20 + "y" * 11, "x" * 21]))
+    assert sorted(cut.template.values) == sorted({"x" * 10, "x" * 11, "x" * 15, "x" * 5 + "y" * 11})
+    assert [cut.template.text(i) for i in range(cut.size)] == as_texts(cut.text)
 
 
 def test_one_token_too_many_is_two_pieces() -> None:
@@ -44,7 +76,8 @@ def test_one_token_too_many_is_two_pieces() -> None:
 
 
 def test_nothing_gives_nothing() -> None:
-    assert new_chunker().split([]) == []
+    cut = new_chunker().split(string_column([]))
+    assert cut.size == len(cut.text) == len(cut.template.codes) == len(cut.too_long) == 0
 
 
 def test_a_text_is_split_at_its_line_ends_first() -> None:
@@ -80,13 +113,13 @@ def test_the_column_is_bounded_in_bytes_whatever_the_tokens_say() -> None:
 
 def test_what_is_masked_away_costs_no_tokens() -> None:
     text = "port " + "1" * 100 + " open"
-    assert new_chunker(mask=Masker().mask).split([text]) == [[Piece(text, "port open")]]
+    assert split_all([text], new_chunker(mask=Masker().mask_column)) == [[(text, "port open")]]
 
 
 def test_each_piece_is_masked_by_itself() -> None:
     text = "open port 10.0.0.1:22\nclosed port 99 now\n"
-    (pieces,) = new_chunker(mask=Masker().mask, limit=16).split([text])
-    assert pieces == [Piece("open port 10.0.0.1:22\n", "open port"), Piece("closed port 99 now\n", "closed port now")]
+    (pieces,) = split_all([text], new_chunker(mask=Masker().mask_column, limit=16))
+    assert pieces == [("open port 10.0.0.1:22\n", "open port"), ("closed port 99 now\n", "closed port now")]
 
 
 def test_pieces_that_weigh_more_together_than_apart_are_split_again() -> None:
@@ -103,8 +136,8 @@ def test_as_many_chunks_as_allowed_are_given_and_none_of_one_more() -> None:
 
 
 def test_too_many_chunks_of_one_text_leave_its_neighbours_alone() -> None:
-    split_texts = new_chunker(max_chunks=2).split(["first", "x" * 1000, "last", "y" * 30])
-    assert [[piece.text for piece in pieces] for pieces in split_texts] == [["first"], [], ["last"], ["y" * 15, "y" * 15]]
+    split_texts = split_all(["first", "x" * 1000, "last", "y" * 30], new_chunker(max_chunks=2))
+    assert [[piece for piece, _ in pieces] for pieces in split_texts] == [["first"], [], ["last"], ["y" * 15, "y" * 15]]
 
 
 def test_a_word_of_60000_bytes_is_split_or_refused() -> None:
@@ -115,25 +148,61 @@ def test_a_word_of_60000_bytes_is_split_or_refused() -> None:
     assert max(map(len, pieces)) <= 254
 
 
-def test_a_text_that_surely_fits_is_not_counted() -> None:
-    counted: list[str] = []
+def counting(counted: list[str], **limits: int) -> Chunker:
+    """Make a chunker that notes which texts it counts."""
 
     def count(texts: Sequence[str]) -> list[int]:
         counted.extend(texts)
         return [OVERHEAD_TOKENS + len(text.encode()) for text in texts]
 
-    chunker = Chunker(
-        mask=as_it_is,
+    return Chunker(
+        mask=coded,
         count_tokens=count,
         max_tokens=LIMIT + OVERHEAD_TOKENS,
         overhead_tokens=OVERHEAD_TOKENS,
-        max_text_bytes=100,
         max_chunks=9,
+        **{"max_text_bytes": 100, **limits},
     )
-    chunker.split(["x" * LIMIT, "short"])
+
+
+def test_a_text_that_surely_fits_is_not_counted() -> None:
+    counted: list[str] = []
+    chunker = counting(counted)
+    split_all(["x" * LIMIT, "short"], chunker)
     assert counted == []
-    chunker.split(["é", "x" * (LIMIT + 1)])
+    split_all(["é", "x" * (LIMIT + 1)], chunker)
     assert counted[:2] == ["é", "x" * (LIMIT + 1)]
+
+
+def test_equal_masked_texts_are_counted_once_and_again_only_when_forgotten() -> None:
+    counted: list[str] = []
+    chunker = counting(counted)
+    for _ in range(3):
+        assert split_all(["é", "ü", "é"], chunker) == [[("é", "é")], [("ü", "ü")], [("é", "é")]]
+    assert counted == ["é", "ü"]
+    split_all([f"é{n}" for n in range(5_000)], chunker)
+    assert split_all(["é"], chunker) == [[("é", "é")]]
+    assert counted.count("é") == 2
+
+
+def test_a_masked_text_that_does_not_fit_is_split_each_time() -> None:
+    counted: list[str] = []
+    chunker = counting(counted)
+    first = split_all(["語" * 10], chunker)
+    assert first == [[("語" * 5, "語" * 5)] * 2]
+    assert split_all(["語" * 10, "語" * 5], chunker) == [*first, [("語" * 5, "語" * 5)]]
+
+
+def test_a_text_too_long_to_be_a_piece_is_never_masked_whole() -> None:
+    masked: list[str] = []
+
+    def mask(column: Column) -> Coded:
+        masked.extend(as_texts(column))
+        return coded(column)
+
+    chunker = new_chunker(mask=mask, text_bytes=30, limit=100)
+    assert split_all(["a" * 31, "b" * 30], chunker) == [[("a" * 15, "a" * 15), ("a" * 16, "a" * 16)], [("b" * 30, "b" * 30)]]
+    assert max(map(len, masked)) == 30
 
 
 @pytest.mark.parametrize(
@@ -144,10 +213,10 @@ def test_a_text_that_surely_fits_is_not_counted() -> None:
 def test_a_text_of_five_megabytes_is_left_as_soon_as_there_are_too_many_chunks(text: str) -> None:
     looked_at = 0
 
-    def mask(texts: Sequence[str]) -> list[str]:
+    def mask(column: Column) -> Coded:
         nonlocal looked_at
-        looked_at += sum(map(len, texts))
-        return list(texts)
+        looked_at += sum(map(len, as_texts(column)))
+        return coded(column)
 
     assert split(text, new_chunker(mask=mask, limit=254, text_bytes=65_535, max_chunks=50)) == []
     assert looked_at < 1_000_000

@@ -1,7 +1,12 @@
 """Masking: it removes what varies, and keeps what identifies a template."""
 
+import itertools
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
 import pytest
 
+from consumers.columns import string_column
 from consumers.text.mask import MASKS, NUMBER_ONLY, BadMask, Mask, Masker
 
 TIMES = (
@@ -202,6 +207,49 @@ def test_neighbours_in_a_list_do_not_touch() -> None:
         "x",
         "s",
     ]
+
+
+def test_a_column_has_each_masked_text_once_in_the_order_of_first_use() -> None:
+    texts = ["b 1", "status 404", "a 2", "b 33", "status 503", "", "7", "status 404", "status 208", "a 9", "status 288 of 4"]
+    for masker in (Masker(), MASKER, MASKER, Masker(disabled=["number"]), Masker("exact")):
+        codes, values = masker.mask_column(string_column(texts))
+        alone = masker.mask(texts)
+        assert [values[code] for code in codes.tolist()] == alone
+        assert values == tuple(dict.fromkeys(alone))
+        assert codes.dtype == np.int32
+    assert MASKER.mask_column(string_column([])).values == ()
+
+
+def test_lines_that_differ_in_digits_alone_keep_their_codes() -> None:
+    lines = [f"peer {number} answered HTTP {status}" for status in (200, 208, 404, 888) for number in (8, 17, 8)]
+    masker = Masker()
+    for _ in range(2):
+        assert masker.mask(lines) == [f"peer answered HTTP {status}" for status in (200, 208, 404, 888) for _ in range(3)]
+
+
+def test_a_code_that_only_masking_makes_is_that_of_its_own_line() -> None:
+    assert MASKER.mask([f"status a@b.example {number}" for number in (404, 503, 208)]) == ["status 404", "status 503", "status 208"]
+
+
+def test_0x_and_7x_are_not_alike() -> None:
+    for text, masked in (("a 0xdead b", "a b"), ("a 7xdead b", "a xdead b"), ("a 0xfade b", "a b")):
+        assert mask(text) == masked
+
+
+def test_a_stream_whose_lines_never_repeat_is_masked_as_any_other() -> None:
+    words = ["".join(letters) for letters in itertools.product("ghijklm", repeat=4)]
+    masker = Masker()
+    for start in range(0, 2_000, 200):
+        chosen = words[start : start + 200]
+        assert masker.mask([f"{word} took {start}ms HTTP 503 é" for word in chosen]) == [f"{word} took HTTP 503 é" for word in chosen]
+
+
+def test_two_threads_share_a_masker() -> None:
+    masker = Masker()
+    lines = [[f"{name} {number} of HTTP {number % 900 + 100}" for number in range(400)] for name in ("left", "right")]
+    with ThreadPoolExecutor(2) as threads:
+        masked = list(threads.map(masker.mask, lines * 8))
+    assert masked == [[f"{name} of HTTP {number % 900 + 100}" for number in range(400)] for name in ("left", "right")] * 8
 
 
 def test_the_exact_mode_leaves_every_line_as_it_is() -> None:

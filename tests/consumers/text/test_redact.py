@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from consumers.columns import as_texts, string_column
 from consumers.text.mask import Masker
 from consumers.text.redact import BadRule, Redactor
 from consumers.text.redact_rules import RULES
@@ -251,6 +252,19 @@ def test_what_only_looks_like_a_secret_stays(subtests: pytest.Subtests) -> None:
 def test_a_text_without_a_secret_is_handed_back_as_it_is() -> None:
     texts = ["Failed password for root", "plain ünïcode \x00 語\r\n", "", "lone \ud800 surrogate"]
     assert all(after is before for after, before in zip(Redactor(NAMES).redact(texts), texts, strict=True))
+
+
+def test_a_column_without_a_secret_is_handed_back_as_it_is() -> None:
+    for texts in (["Failed password for root", "plain ünïcode \x00 語\r\n", ""], [], ["only looks like one: password=null, v1.2.3.4"]):
+        column = string_column(texts)
+        assert Redactor(NAMES).redact_column(column) is column
+
+
+def test_a_column_is_redacted_as_a_list_is_also_when_it_begins_in_the_middle_of_memory() -> None:
+    texts = ["a", "b@x.com", "語", f"d {AKIA}", "", "f 4111111111111111 b@x.com"]
+    expected = ["a", "<email>", "語", "d <cloud-key>", "", "f <card> <email>"]
+    assert as_texts(Redactor("all").redact_column(string_column(texts))) == expected
+    assert as_texts(Redactor("all").redact_column(string_column(["g@x.com", *texts, "h@x.com"]).slice(1, len(texts)))) == expected
 
 
 def test_texts_come_back_in_their_order() -> None:

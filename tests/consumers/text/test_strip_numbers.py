@@ -2,6 +2,7 @@
 
 import random
 
+from consumers.columns import as_texts, string_column
 from consumers.text import regex
 from consumers.text.strip_numbers import strip_numbers
 
@@ -9,7 +10,7 @@ PARTS = ("port 17", "HTTP 503", "E1234", "a -12ms b", "status: 40", "é 語", "\
 
 
 def strip(texts: list[str]) -> list[str]:
-    return regex.as_texts(strip_numbers(regex.join_lines(regex.as_column(texts))))
+    return as_texts(strip_numbers(regex.join_lines(string_column(texts))))
 
 
 def test_many_lines_are_squeezed_as_each_alone() -> None:
@@ -30,6 +31,16 @@ def test_lines_longer_than_a_block_stay_whole() -> None:
 def test_a_code_stands_beside_its_own_word_alone() -> None:
     texts = ["HTTP", "503", "errno", "13 x", "ORA-", "00942", "7", "ms"] * 3_000
     assert strip(texts) == ["HTTP", "", "errno", "x", "ORA-", "", "", "ms"] * 3_000
+
+
+def test_units_at_the_ends_of_lines_go_wherever_blocks_end() -> None:
+    texts = [f"took{' ' * (number % 3)} {number}{unit}" for number in range(10_000) for unit in ("s", "ms", " GB", "x")]
+    assert strip(texts) == ["took", "took", "took", "took x"] * 10_000
+
+
+def test_what_a_line_begins_with_is_no_part_of_the_line_before() -> None:
+    assert strip(["E1234 1", ":05", "errno 2"]) == ["E1234", ":", "errno 2"]
+    assert strip(["HTTP", '1.1" 200', "HTTP/", '.1" 200']) == ["HTTP", '"', "HTTP/", '."']
 
 
 def test_no_lines_give_no_texts() -> None:

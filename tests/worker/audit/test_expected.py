@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from consumers.record import Partition
 from consumers.rejection import Rejection
 from sinks.line import Line
 from tests.worker.audit.audited_index import AuditedIndex, lines_of
@@ -36,7 +37,7 @@ def stored_by(chain: Chain) -> list[Line]:
 def test_what_is_expected_is_what_the_worker_stores(new_chain: NewChain, audited: AuditedIndex, redact: tuple[str, ...]) -> None:
     chain = new_chain(max_chunks=30, redact=redact)
     stored = stored_by(chain)
-    receipts = sorted(chain.letters.posted, key=lambda posted: posted[0].record.offset)
+    letters = sorted(chain.letters.posted, key=lambda posted: posted[0].record.offset)
     records = [record(offset, value) for offset, value in enumerate(VALUES)]
     expected = audited.expected_lines_of(max_chunks=30, redact=redact).compute_expected(records)
     assert sorted(lines_of(expected)) == stored
@@ -45,7 +46,7 @@ def test_what_is_expected_is_what_the_worker_stores(new_chain: NewChain, audited
         row.template: row.text for row in chain.sink.templates.values()
     }
     assert [(one.record.offset, one.rejects) for one in expected if one.rejects] == [
-        (receipt.record.offset, tuple(rejects)) for receipt, _, rejects in receipts
+        (claim.record.offset, tuple(rejects)) for claim, _, rejects in letters
     ]
     assert [one.record.offset for one in expected if not one.lines and one.rejection is None] == [2, 3]
 
@@ -57,7 +58,7 @@ def test_a_record_that_cannot_be_decoded_is_expected_among_the_dead_letters(new_
     expected = audited.expected_lines_of(errors="strict", max_chunks=30).compute_expected(records)
     refused = [(one.record.offset, one.refusal) for one in expected if one.refusal is not None]
     assert refused == [(1, NOT_UTF8)]
-    assert refused == [(receipt.record.offset, rejection) for receipt, rejection, rejects in chain.letters.posted if not rejects]
+    assert refused == [(claim.record.offset, rejection) for claim, rejection, rejects in chain.letters.posted if not rejects]
     assert expected[1] == Expected(records[1], (), refusal=NOT_UTF8)
 
 
@@ -70,3 +71,18 @@ def test_many_records_are_expected_in_their_order(audited: AuditedIndex) -> None
     expected = audited.expected_lines.compute_expected(records)
     assert [one.record for one in expected] == records
     assert [line.text for line in lines_of(expected)] == [f"line {offset}" for offset in range(3_000)]
+
+
+def test_records_of_several_partitions_and_epochs_each_have_their_own_lines(audited: AuditedIndex) -> None:
+    places = (Partition("logs", 1), Partition("logs", 0), Partition("other", 1))
+    records = [record(offset, b"line %d" % offset, partition=places[offset % 3]) for offset in range(30)]
+    records = [one._replace(epoch="e2") if one.offset > 20 else one for one in records]
+    expected = audited.expected_lines.compute_expected(records)
+    found = [(line.topic, line.epoch, line.partition, line.offset, line.text) for line in lines_of(expected)]
+    assert found == [(one.topic, one.epoch, one.partition, one.offset, (one.value or b"").decode()) for one in records]
+
+
+def test_records_without_lines_among_others_shift_nothing(audited: AuditedIndex) -> None:
+    values = (b"", b"first", None, b"[]", b'[{"msg": "second"}, {"msg": "third"}]', b"\n", b"fourth")
+    expected = audited.expected_lines.compute_expected([record(offset, value) for offset, value in enumerate(values)])
+    assert [[line.text for line in one.lines] for one in expected] == [[], ["first"], [], [], ["second", "third"], [], ["fourth"]]

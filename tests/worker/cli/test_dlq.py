@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
-from consumers.decode.decoder import Undecodable
 from consumers.record import Record
 from consumers.rejection import RejectedPiece, Rejection
 from producers.dead_letters import DeadLetter, envelope
@@ -57,11 +56,12 @@ def letters() -> list[tuple[int, int, DeadLetter]]:
     cut = TooLarge(file="big.log", number=3, size_bytes=2_000_000, sha256="00", head=b"head of it")
     forged = (("\x1b]0;title\x07", NASTY), ("vectail.reason", b"forged"), ("none", None))
     refused, poison = refused_by_sink(SinkRejected("no")), Rejection("embed", "rejected", "poison")
+    not_utf8, nasty = (Rejection("decode", "undecodable", f"undecodable: {why}") for why in ("not valid UTF-8", "\x1b[31mred"))
     return [
-        (0, 5, letter_of(_record("logs", 3, b"caf\xe9 closed"), Undecodable("not valid UTF-8").rejection, ())),
+        (0, 5, letter_of(_record("logs", 3, b"caf\xe9 closed"), not_utf8, ())),
         (0, 4, letter_of(_record("logs", 5, THREE), refused, [RejectedPiece(0, 0, refused), RejectedPiece(2, 0, poison)])),
         (0, 3, DeadLetter.too_large(cut, topic="logs", time_ms=NOW_MS)),
-        (1, 2, letter_of(_record("other", 8, NASTY)._replace(headers=forged, key=b"\x1b[2J"), Undecodable("\x1b[31mred").rejection, ())),
+        (1, 2, letter_of(_record("other", 8, NASTY)._replace(headers=forged, key=b"\x1b[2J"), nasty, ())),
         (1, 1, letter_of(_record("logs", 4, b"done"), TOO_MANY_CHUNKS, [RejectedPiece(0, 0, TOO_MANY_CHUNKS)])),
     ]
 

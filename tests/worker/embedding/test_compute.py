@@ -9,7 +9,7 @@ from worker.embedding.batcher import Batch
 from worker.embedding.compute import Computed, EmbedBatch
 from worker.embedding.guarded_engine import EngineFailed
 from worker.embedding.model.vectors import EmbeddingFailed
-from worker.messages import EncodedChunk, EncodedQuery
+from worker.messages import EncodedQuery, EncodedTemplate
 from worker.runtime.stage import Stage
 
 WAIT_S = 20.0
@@ -19,7 +19,7 @@ def waiting(chain: Chain) -> EmbedBatch:
     """Return all texts that wait for the engine as one batch."""
     taken = chain.embed_lane.take(1000, wait=False) or []
     queries = [entry for entry in taken if isinstance(entry, EncodedQuery)]
-    return Batch(queries, [entry for entry in taken if isinstance(entry, EncodedChunk)])
+    return Batch(queries, [entry for entry in taken if isinstance(entry, EncodedTemplate)])
 
 
 def computed(chain: Chain, batch: EmbedBatch) -> Computed:

@@ -6,7 +6,7 @@ import pytest
 from tests.worker.chain import LOGS, Chain
 from tests.worker.conftest import NewChain
 from worker.embedding.guarded_engine import EngineFailed
-from worker.messages import EmbeddedChunk, FailedQuery, ReadyQuery
+from worker.messages import EmbeddedTemplate, FailedQuery, ReadyQuery
 from worker.runtime.limits import LimitReached
 from worker.runtime.stage import Stage
 
@@ -24,12 +24,12 @@ def test_every_template_leaves_with_its_own_vector(chain: Chain) -> None:
     embedded = chain.store_lane.take(100)
     assert embedded is not None
     for one in embedded:
-        assert isinstance(one, EmbeddedChunk)
-        ids = chain.words.encode([one.masked]).text(0)
+        assert isinstance(one, EmbeddedTemplate)
+        ids = chain.words.encode([one.text]).text(0)
         assert np.array_equal(one.vector, chain.engine.embed([ids])[0])
         assert (one.tokens, one.source) == (len(ids), "engine")
-        assert (one.template, one.key) == (chain.template(one.masked), chain.key(one.masked))
-    assert {one.masked for one in embedded if isinstance(one, EmbeddedChunk)} == set(lines)
+        assert (one.template, one.key) == (chain.template(one.text), chain.key(one.text))
+    assert {one.text for one in embedded if isinstance(one, EmbeddedTemplate)} == set(lines)
 
 
 def test_what_was_embedded_is_counted(chain: Chain) -> None:
@@ -153,7 +153,7 @@ def test_queries_and_lines_of_one_batch_get_their_own_vectors(chain: Chain) -> N
     assert isinstance(answerable, ReadyQuery)
     assert answerable.vector is not None
     vectors = {"what is slow": answerable.vector}
-    vectors |= {one.masked: one.vector for one in chain.store_lane.take(10) or [] if isinstance(one, EmbeddedChunk)}
+    vectors |= {one.text: one.vector for one in chain.store_lane.take(10) or [] if isinstance(one, EmbeddedTemplate)}
     assert len(vectors) == 3
     for text, vector in vectors.items():
         assert np.array_equal(vector, chain.engine.embed([chain.words.encode([text]).text(0)])[0])

@@ -13,7 +13,7 @@ from tests.fakes.engine import FakeEngine
 from tests.worker.chain import Chain
 from tests.worker.conftest import NewChain
 from tests.worker.running import wait_until
-from worker.messages import EmbeddedChunk, EncodedChunk, EncodedQuery, ReadyQuery
+from worker.messages import EmbeddedTemplate, EncodedQuery, EncodedTemplate, ReadyQuery
 from worker.runtime.stage import Stage
 
 WAIT_S = 60.0
@@ -174,7 +174,7 @@ def test_lines_keep_their_order_when_the_ready_batch_is_formed_anew(held: Held) 
         chain.ask({"text": f"what is {word}"})
         chain.embed_step.turn()
     held.end()
-    stored = [one.masked for one in chain.store_lane.take(100) or [] if isinstance(one, EmbeddedChunk)]
+    stored = [one.text for one in chain.store_lane.take(100) or [] if isinstance(one, EmbeddedTemplate)]
     assert stored == [chain.mask(line) for line in lines]
 
 
@@ -307,12 +307,12 @@ def test_two_threads_bring_thousands_of_texts_through_once_each(new_chain: NewCh
         some = names[: random.integers(1, 30)]
         del names[: len(some)]
         chain.embed_lane.put([example._replace(digest=name, ids=texts[name]) for name in some if name in asked], urgent=True)
-        chain.embed_lane.put([EncodedChunk(name, f"key of {name}", name, texts[name]) for name in some if name not in asked])
+        chain.embed_lane.put([EncodedTemplate(name, f"key of {name}", name, texts[name]) for name in some if name not in asked])
     chain.embed_lane.close()
     for stage in held:
         stage.join(WAIT_S)
         assert not stage.is_alive()
-    lines = [one for one in chain.store_lane.take(10_000, wait=False) or [] if isinstance(one, EmbeddedChunk)]
+    lines = [one for one in chain.store_lane.take(10_000, wait=False) or [] if isinstance(one, EmbeddedTemplate)]
     answers = [one for one in chain.answer_lane.take(10_000, wait=False) or [] if isinstance(one, ReadyQuery)]
     assert [one.template for one in lines] == [name for name in texts if name not in asked | bad]
     assert len(answers) == len(asked)

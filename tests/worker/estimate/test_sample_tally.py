@@ -53,6 +53,12 @@ def test_a_second_list_of_stretches_goes_on_where_the_first_one_ended(tally_of: 
     assert (exact.templates, exact.new_entries, exact.templates_by_stretches()) == (2, 2, {2: 1, 1: 1})
 
 
+def test_lines_that_are_too_large_leave_the_others_in_their_stretches(tally_of: TallyOf) -> None:
+    tally = tally_of([None, None, b"a"], [b"a", b"b"])
+
+    assert tally.modes["exact"].templates_by_stretches() == {2: 1, 1: 1}
+
+
 def test_of_json_lines_the_message_is_counted_and_an_array_holds_several(tally_of: TallyOf) -> None:
     array = b'[{"msg": "disk full", "service": "db", "level": "warn"}, {"msg": "disk full"}]'
     tally = tally_of([b'{"time": "2024-01-01", "message": "disk full", "pid": 7}', array])

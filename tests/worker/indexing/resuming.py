@@ -2,10 +2,14 @@
 
 from collections.abc import Sequence
 
-from consumers.ledger import Ledger, Receipt
-from consumers.record import Partition, Record
+import numpy as np
+
+from consumers.assignment import Receipt
+from consumers.ledger import Ledger
+from consumers.record import Partition, Record, records_of
 from sinks.block import Block
 from sinks.line import Line
+from sinks.lines import lines_of
 from sinks.reading.reader import BlockReader
 from sinks.sink import Sink
 from tests.consumers.records import Letters
@@ -13,6 +17,7 @@ from tests.fakes.sink import FakeSink
 from tests.sinks.blocks import DIM, line, template
 from worker.indexing.resume import Resume
 from worker.indexing.runs import Runs
+from worker.messages import LineBatch
 
 TOPIC = "logs"
 EPOCH = line(0).epoch
@@ -63,10 +68,14 @@ class Resuming:
     def store_templates(self, *texts: str) -> None:
         self._sink.upsert_templates([template(text) for text in texts])
 
-    def admit(self, *offsets: int, partition: int = 0) -> list[Receipt]:
-        """Take records in, in the order of their offsets."""
-        receipts = [self.ledger.admit(Record(TOPIC, partition, offset, EPOCH, 1_000 * offset, None, b"x", ())) for offset in offsets]
-        return [receipt for receipt in receipts if receipt is not None]
+    def admit(self, *offsets: int, partition: int = 0) -> Receipt:
+        """Take records in, as one batch in the order of their offsets."""
+        receipt = self.ledger.admit(
+            records_of([Record(TOPIC, partition, offset, EPOCH, 1_000 * offset, None, b"x", ()) for offset in offsets])
+        )
+        assert receipt is not None
+        assert receipt.records.size == len(offsets)
+        return receipt
 
     def begin_again(self, *partitions: int) -> None:
         """Lose partitions and get them back."""
@@ -74,19 +83,23 @@ class Resuming:
         self.ledger.revoke(again)
         self.ledger.assign(again)
 
-    def skips(self, receipt: Receipt, lines: Sequence[Line]) -> bool:
-        """Whether the entry of these lines is passed over."""
-        stored = self.resume.stored_entries(receipt)
-        return stored is not None and stored.holds(lines)
+    def skips(self, receipt: Receipt, lines: Sequence[Line]) -> list[bool]:
+        """Return which of these lines, of records of one batch, are passed over."""
+        rows = np.searchsorted(receipt.records.offset, [one.offset for one in lines])
+        batch = LineBatch(receipt.assignment, receipt.arrival[rows], lines_of(lines))
+        stored: list[bool] = self.resume.stored(batch).tolist()
+        assert self.resume.has_windows(receipt.assignment) or not any(stored), "it is not asked without windows"
+        return stored
 
     def skipped(self, *offsets: int, partition: int = 0) -> list[int]:
         """Look back for these records, each of a usual line; return the offsets of those that are passed over."""
-        receipts = self.admit(*offsets, partition=partition)
-        assert self.resume.look_back(receipts)
-        return [one.record.offset for one in receipts if self.skips(one, [line(one.record.offset, partition=partition)])]
+        receipt = self.admit(*offsets, partition=partition)
+        assert self.resume.look_back([receipt])
+        skips = self.skips(receipt, [line(offset, partition=partition) for offset in offsets])
+        return [offset for offset, is_skipped in zip(offsets, skips, strict=True) if is_skipped]
 
     def run_id(self, receipt: Receipt) -> str:
-        """Return the id of the run of a record's assignment."""
+        """Return the id of the run of a batch's assignment."""
         run = self.runs.of(receipt.assignment)
         assert run is not None
         return run.id

@@ -1,8 +1,9 @@
 """Every fault gives a dead letter with its stage and its text, and has labels that the metric shows from the start."""
 
+import numpy as np
 import pytest
 
-from consumers.decode.decoder import TooLarge, TooManyEntries, Undecodable
+from consumers.decode.decoder import Decoder
 from consumers.record import Record
 from consumers.rejection import RejectedPiece, Rejection
 from sinks.sink import SinkRejected
@@ -13,12 +14,23 @@ from worker.indexing.dead_letter_reasons import REJECTION_KINDS, TOO_MANY_CHUNKS
 RECORD = Record("logs", 0, 7, "e1", 0, None, b"x", ())
 
 
+def rejected(decoder: Decoder, value: bytes) -> Rejection:
+    """Return why a value cannot be decoded."""
+    (found,) = decoder.decode([value], np.zeros(1, np.int64)).rejected
+    return found[1]
+
+
 @pytest.mark.parametrize(
     ("rejection", "stage", "kind", "reason"),
     [
-        (Undecodable("not valid UTF-8").rejection, "decode", "undecodable", "undecodable: not valid UTF-8"),
-        (TooLarge("21 bytes, 20 are allowed").rejection, "decode", "too_large", "too_large: 21 bytes, 20 are allowed"),
-        (TooManyEntries("more than 5 entries").rejection, "decode", "too_many_entries", "too_many_entries: more than 5 entries"),
+        (rejected(Decoder(strict=True), b"\xff"), "decode", "undecodable", "undecodable: not valid UTF-8"),
+        (rejected(Decoder(max_record_bytes=20), b"x" * 21), "decode", "too_large", "too_large: 21 bytes, 20 are allowed"),
+        (
+            rejected(Decoder(max_entries=5), b"[{},{},{},{},{},{}]"),
+            "decode",
+            "too_many_entries",
+            "too_many_entries: more than 5 entries in one record",
+        ),
         (TOO_MANY_CHUNKS, "chunk", "too_many_chunks", "too_many_chunks"),
         (rejected_text(EmbeddingFailed("the engine fails: 7")), "embed", "rejected", "the engine fails: 7"),
         (refused_by_sink(SinkRejected("too long: 70000")), "store", "refused", "refused by the sink: too long: 70000"),

@@ -1,43 +1,28 @@
-"""What becomes of a chunk, by example; `tests/properties/test_flights.py` has the rules."""
+"""What becomes of a line, by example; `tests/properties/test_flights.py` has the rules."""
 
+import weakref
+
+import numpy as np
 import pytest
 
-from consumers.decode.decoder import LogEntry
 from consumers.ledger import Ledger
-from consumers.record import Partition
-from tests.consumers.records import rejection
-from tests.worker.chain import LOGS, Letters, record
+from consumers.record import Partition, records_of
+from consumers.rejection import RejectedPiece
+from sinks.row import template_id
+from tests.consumers.records import record, rejection
+from tests.worker.indexing.line_batches import LOGS, LineBatches, numbers_of
+from tests.worker.letters import Letters
 from worker.indexing.flights import Completed, Flights
-from worker.messages import Chunk, Source
+from worker.indexing.parked import Parked
+from worker.messages import LineBatch, Source
+
+OTHER = Partition("other", 0)
+A, B, C = ((template_id(text), text) for text in "abc")
 
 
 @pytest.fixture
-def ledger() -> Ledger:
-    ledger = Ledger(cap_records=1_000, cap_bytes=1 << 20, dead_letter=Letters())
-    ledger.assign([LOGS])
-    return ledger
-
-
-class Chunks:
-    """Makes chunks: `chunks("a")` is a new line of template a.
-
-    Thread: the test's.
-    """
-
-    def __init__(self, ledger: Ledger) -> None:
-        receipt = ledger.admit(record(0, b"x"))
-        assert receipt is not None
-        self._receipt = receipt
-        self._made = 0
-
-    def __call__(self, template: str) -> Chunk:
-        self._made += 1
-        return Chunk(self._receipt, LogEntry(self._receipt.record, self._made, "text", 0, "", ""), 0, 1, 0, "text", "masked", template * 32)
-
-
-@pytest.fixture
-def chunks(ledger: Ledger) -> Chunks:
-    return Chunks(ledger)
+def batches() -> LineBatches:
+    return LineBatches([LOGS, OTHER])
 
 
 @pytest.fixture
@@ -46,142 +31,216 @@ def flights() -> Flights:
 
 
 def landing(template: str, *, tokens: int = 5, source: Source = "engine") -> Completed:
-    return Completed(template * 32, tokens, source)
+    return Completed(template_id(template), tokens, source)
 
 
-def test_the_first_of_a_template_begins_its_flight_and_the_others_wait_in_it(flights: Flights, chunks: Chunks) -> None:
-    a1, b1, a2, a3 = chunks("a"), chunks("b"), chunks("a"), chunks("a")
-    assert flights.board([a1, b1, a2]) == ([], [a1, b1], [])
-    assert flights.board([a3]) == ([], [], [])
-    assert flights.land([landing("a")]) == [a1, a2, a3]
-    assert flights.land([landing("b")]) == [b1]
+def test_the_first_of_a_template_begins_its_flight_and_the_others_wait_in_it(flights: Flights, batches: LineBatches) -> None:
+    assert flights.join([batches("aba")]) == ([], [A, B], [])
+    assert flights.join([batches("a")]) == ([], [], [])
+    assert numbers_of(*flights.land([landing("a")])) == [0, 2, 3]
+    assert numbers_of(*flights.land([landing("b")])) == [1]
 
 
-def test_a_landed_template_is_known(flights: Flights, chunks: Chunks) -> None:
-    flights.board([chunks("a")])
+def test_flights_begin_in_the_order_of_their_first_lines(flights: Flights, batches: LineBatches) -> None:
+    whole = batches("aabcb")
+    assert flights.join([whole.take(np.array([3, 0, 4])), batches("b")]).mine == [C, A, B]
+
+
+def test_a_landed_template_is_known(flights: Flights, batches: LineBatches) -> None:
+    flights.join([batches("a")])
     flights.land([landing("a")])
-    known = chunks("a")
-    assert flights.board([known]) == ([known], [], [])
+    known = batches("aa")
+    joined = flights.join([known])
+    assert (joined.mine, joined.rejected) == ([], [])
+    assert [batch is known for batch in joined.known] == [True], "nothing is copied"
 
 
-def test_landing_twice_hands_nothing_out_twice(flights: Flights, chunks: Chunks) -> None:
-    flights.board([chunks("a")])
-    assert len(flights.land([landing("a"), landing("a")])) == 1
+def test_lines_of_known_templates_go_on_while_others_of_their_batch_wait(flights: Flights, batches: LineBatches) -> None:
+    flights.join([batches("a")])
+    flights.land([landing("a")])
+    joined = flights.join([batches("abab")])
+    assert (numbers_of(*joined.known), joined.mine) == ([1, 3], [B])
+    assert numbers_of(*flights.land([landing("b")])) == [2, 4]
+
+
+def test_lines_of_several_partitions_wait_together_and_come_back_apart(flights: Flights, batches: LineBatches) -> None:
+    assert flights.join([batches("ab"), batches("ba", OTHER)]).mine == [A, B]
+    freed = flights.land([landing("a")])
+    assert [(batch.assignment.partition, numbers_of(batch)) for batch in freed] == [(LOGS, [0]), (OTHER, [3])]
+
+
+def test_landing_twice_hands_nothing_out_twice(flights: Flights, batches: LineBatches) -> None:
+    flights.join([batches("a")])
+    assert numbers_of(*flights.land([landing("a"), landing("a")])) == [0]
     assert flights.land([landing("a")]) == []
 
 
-def test_a_failed_flight_gives_back_its_lines_and_remembers_why(flights: Flights, chunks: Chunks) -> None:
-    first, second, later = chunks("a"), chunks("a"), chunks("a")
-    flights.board([first, second])
-    assert flights.fail("a" * 32, rejection("not finite")) == [first, second]
-    assert flights.board([later]) == ([], [], [(later, rejection("not finite"))])
-    assert flights.fail("a" * 32, rejection("not finite")) == []
+def test_a_failed_flight_gives_back_its_lines_and_remembers_why(flights: Flights, batches: LineBatches) -> None:
+    flights.join([batches("aba")])
+    flights.join([batches("a")])
+    assert numbers_of(*flights.fail(A[0], rejection("not finite"))) == [0, 2, 3]
+    joined = flights.join([batches("aa")])
+    assert (joined.known, joined.mine) == ([], [])
+    assert [(numbers_of(batch), why) for batch, why in joined.rejected] == [([4, 5], rejection("not finite"))]
+    assert flights.fail(A[0], rejection("not finite")) == []
 
 
-def test_a_rejected_template_does_not_touch_others(flights: Flights, chunks: Chunks) -> None:
-    flights.board([chunks("a"), chunks("b")])
-    flights.fail("a" * 32, rejection("bad"))
-    assert len(flights.land([landing("b")])) == 1
+def test_a_rejected_template_does_not_touch_others(flights: Flights, batches: LineBatches) -> None:
+    flights.join([batches("ab")])
+    flights.fail(A[0], rejection("bad"))
+    assert numbers_of(*flights.land([landing("b")])) == [1]
 
 
-def test_known_templates_are_bounded_and_the_oldest_goes_first(chunks: Chunks) -> None:
+def test_rejected_lines_are_rejected_one_by_one() -> None:
+    letters = Letters()
+    ledger = Ledger(cap_records=10, cap_bytes=1_000, dead_letter=letters)
+    ledger.assign([LOGS])
+    receipt = ledger.admit(records_of([record(0), record(1)]))
+    assert receipt is not None
+    receipt.expect(np.arange(2), np.array([2, 1]), np.zeros(2, np.int64))
+    lines = LineBatches()("aaa").lines._replace(sub=np.array([0, 7, 5], np.int32), chunk=np.array([0, 3, 0], np.int32))
+    LineBatch(receipt.assignment, np.array([0, 0, 1]), lines).reject(rejection("bad"))
+    assert letters.offsets() == [0, 1]
+    assert letters.posted[0][2] == [RejectedPiece(0, 0, rejection("bad")), RejectedPiece(7, 3, rejection("bad"))]
+
+
+@pytest.mark.parametrize("templates", ["ab", "aa"], ids=["some of it", "all of it"])
+def test_what_waits_holds_no_memory_of_its_batch(flights: Flights, batches: LineBatches, templates: str) -> None:
+    flights.join([batches("b")])
+    flights.land([landing("b")])
+    batch = batches(templates)
+    times = np.zeros(1 << 20, np.int64)
+    batch = batch._replace(lines=batch.lines._replace(time=times[:2]))
+    memory = weakref.ref(times)
+    joined = flights.join([batch])
+    del batch, times
+    assert memory() is None
+    assert len(joined.known) == templates.count("b")
+    assert flights.land([landing("a")])[0].lines.time.tolist() == [0] * templates.count("a")
+
+
+def test_lines_that_are_left_hold_little_of_the_memory_of_those_that_came_with_them() -> None:
+    batches = LineBatches()
+    parked = Parked(batches("abcdefgh" * 4).take(np.arange(32)))
+    sizes = [parked.batch.size]
+    for place in range(7):
+        assert numbers_of(parked.release([place])) == [place, place + 8, place + 16, place + 24]
+        sizes.append(parked.batch.size)
+    assert sizes == [32, 32, 32, 32, 32, 12, 12, 4]
+    assert (parked.count(7), numbers_of(parked.release([7]))) == (4, [7, 15, 23, 31])
+
+
+def test_known_templates_are_bounded_and_the_oldest_goes_first(batches: LineBatches) -> None:
     flights = Flights(most_known=2)
     for template in "abc":
-        flights.board([chunks(template)])
+        flights.join([batches(template)])
         flights.land([landing(template)])
-    boarding = flights.board([chunks("a"), chunks("b"), chunks("c")])
-    assert [chunk.template[0] for chunk in boarding.mine] == ["a"]
-    assert [chunk.template[0] for chunk in boarding.known] == ["b", "c"]
+    joined = flights.join([batches("abc")])
+    assert joined.mine == [A]
+    assert [batch.lines.template.values for batch in joined.known] == [("b", "c")]
 
 
-def test_rejected_templates_are_bounded_and_the_oldest_goes_first(chunks: Chunks) -> None:
+def test_rejected_templates_are_bounded_and_the_oldest_goes_first(batches: LineBatches) -> None:
     flights = Flights(most_rejected=2)
     for template in "abc":
-        flights.board([chunks(template)])
-        flights.fail(template * 32, rejection(f"because {template}"))
-    boarding = flights.board([chunks("a"), chunks("b"), chunks("c")])
-    assert [chunk.template[0] for chunk in boarding.mine] == ["a"]
-    assert [why.reason for _, why in boarding.rejected] == ["because b", "because c"]
+        flights.join([batches(template)])
+        flights.fail(template_id(template), rejection(f"because {template}"))
+    joined = flights.join([batches("abc")])
+    assert joined.mine == [A]
+    assert [why.reason for _, why in joined.rejected] == ["because b", "because c"]
 
 
-def test_a_template_is_known_no_longer_than_it_may_be(chunks: Chunks) -> None:
+def test_a_template_is_known_no_longer_than_it_may_be(batches: LineBatches) -> None:
     now_s = 100.0
     flights = Flights(keep_s=lambda: 60.0, clock=lambda: now_s)
-    flights.board([chunks("a")])
+    flights.join([batches("a")])
     flights.land([landing("a")])
     now_s = 160.0
-    assert len(flights.board([chunks("a")]).known) == 1
+    assert len(flights.join([batches("a")]).known) == 1
+    assert not flights.are_new(["a"]).any()
     now_s = 160.1
-    first, second = chunks("a"), chunks("a")
-    assert flights.board([first, second]) == ([], [first], [])
-    assert flights.land([landing("a", source="memory")]) == [first, second]
-    assert len(flights.board([chunks("a")]).known) == 1
+    assert flights.are_new(["a"]).all()
+    assert flights.join([batches("aa")]) == ([], [A], [])
+    assert numbers_of(*flights.land([landing("a", source="memory")])) == [2, 3]
+    assert len(flights.join([batches("a")]).known) == 1
 
 
-def test_known_templates_are_looked_up_in_turn(chunks: Chunks) -> None:
+def test_a_shorter_time_holds_for_what_is_known_already(batches: LineBatches) -> None:
+    keep_s, now_s = 60.0, 100.0
+    flights = Flights(keep_s=lambda: keep_s, clock=lambda: now_s)
+    flights.join([batches("a")])
+    flights.land([landing("a")])
+    now_s = 120.0
+    assert not flights.are_new(["a"]).any()
+    keep_s = 10.0
+    assert flights.are_new(["a"]).all()
+    assert flights.join([batches("a")]).mine == [A]
+
+
+def test_a_template_is_new_when_it_would_begin_a_flight(flights: Flights, batches: LineBatches) -> None:
+    flights.join([batches("abc")])
+    flights.land([landing("a")])
+    flights.fail(B[0], rejection("bad"))
+    assert flights.are_new(["a", "b", "c", "d", "e"]).tolist() == [False, False, False, True, True]
+    assert flights.are_new(["d"]).tolist() == [True], "asking begins nothing"
+    assert flights.are_new([]).tolist() == []
+
+
+def test_known_templates_are_looked_up_in_turn(batches: LineBatches) -> None:
     now_s = 100.0
     flights = Flights(keep_s=lambda: 60.0, clock=lambda: now_s)
     assert flights.sample_known(3) == []
     for template in "abcd":
-        flights.board([chunks(template)])
+        flights.join([batches(template)])
         flights.land([landing(template)])
         now_s += 10.0
-    looked_up = [template[0] for template in flights.sample_known(3) + flights.sample_known(3)]
-    assert (len(looked_up), set(looked_up)) == (6, set("abcd"))
+    looked_up = flights.sample_known(3) + flights.sample_known(3)
+    assert (len(looked_up), set(looked_up)) == (6, set(map(template_id, "abcd")))
     now_s = 165.0
-    assert {template[0] for template in flights.sample_known(10)} == set("bcd"), "of those that are known still"
+    assert set(flights.sample_known(10)) == set(map(template_id, "bcd")), "of those that are known still"
 
 
-def test_what_is_forgotten_is_written_again_and_what_waits_or_failed_stays_so(flights: Flights, chunks: Chunks) -> None:
-    waiting = chunks("e")
-    flights.board([chunks("a"), waiting, chunks("f")])
+def test_what_is_forgotten_is_written_again_and_what_waits_or_failed_stays_so(flights: Flights, batches: LineBatches) -> None:
+    flights.join([batches("aef")])
     flights.land([landing("a")])
-    flights.fail("f" * 32, rejection("bad"))
+    flights.fail(template_id("f"), rejection("bad"))
     flights.forget_all()
     assert flights.sample_known(10) == []
-    again = chunks("a")
-    boarding = flights.board([again, chunks("e"), chunks("f")])
-    assert (boarding.known, boarding.mine, len(boarding.rejected)) == ([], [again], 1)
-    assert len(flights.land([landing("e"), landing("a")])) == 3
-    assert len(flights.board([chunks("a")]).known) == 1
+    joined = flights.join([batches("aef")])
+    assert (joined.known, joined.mine, len(joined.rejected)) == ([], [A], 1)
+    assert sorted(numbers_of(*flights.land([landing("e"), landing("a")]))) == [1, 3, 4]
+    assert len(flights.join([batches("a")]).known) == 1
 
 
 @pytest.mark.parametrize(("source", "saved"), [("engine", 2 * 7), ("redis", 3 * 7)], ids=["computed", "found"])
-def test_tokens_that_were_not_embedded_again_are_saved(flights: Flights, chunks: Chunks, source: Source, saved: int) -> None:
-    flights.board([chunks("a"), chunks("a"), chunks("a")])
+def test_tokens_that_were_not_embedded_again_are_saved(flights: Flights, batches: LineBatches, source: Source, saved: int) -> None:
+    flights.join([batches("aaa")])
     flights.land([landing("a", tokens=7, source=source)])
     assert flights.total().tokens_saved == saved
     assert flights.total().tokens_embedded == 3 * 7 - saved
-    flights.board([chunks("a")])
+    flights.join([batches("a")])
     assert flights.total().tokens_saved == saved + 7
 
 
-def test_nothing_is_saved_by_a_template_that_failed(flights: Flights, chunks: Chunks) -> None:
-    flights.board([chunks("a"), chunks("a")])
-    flights.fail("a" * 32, rejection("bad"))
-    flights.board([chunks("a")])
+def test_nothing_is_saved_by_a_template_that_failed(flights: Flights, batches: LineBatches) -> None:
+    flights.join([batches("aa")])
+    flights.fail(A[0], rejection("bad"))
+    flights.join([batches("a")])
     assert (flights.total().tokens_saved, flights.total().rejected, flights.total().collapsed) == (0, 3, 0)
 
 
-def test_every_chunk_is_counted_by_what_became_of_it(flights: Flights, chunks: Chunks) -> None:
-    flights.board([chunks("a"), chunks("a"), chunks("b")])
+def test_every_line_is_counted_by_what_became_of_it(flights: Flights, batches: LineBatches) -> None:
+    flights.join([batches("aab")])
     flights.land([landing("a"), landing("b", source="index")])
-    flights.board([chunks("a"), chunks("b"), chunks("b")])
+    flights.join([batches("ab"), batches("b")])
     total = flights.total()
     assert (total.chunks, total.known, total.collapsed, int(total.distinct)) == (6, 3, 1, 2)
     assert total.sources == {"engine": 1, "index": 1}
     assert total.facts()["from_index"] == 1
 
 
-def test_each_topic_has_its_own_figures(flights: Flights, ledger: Ledger) -> None:
-    ledger.assign([Partition("other", 0)])
-    receipts = [ledger.admit(record(1, b"x")), ledger.admit(record(0, b"x", partition=Partition("other", 0)))]
-    here, there = (
-        Chunk(receipt, LogEntry(receipt.record, 0, "text", 0, "", ""), 0, 1, 0, "text", "masked", "a" * 32)
-        for receipt in receipts
-        if receipt
-    )
-    flights.board([here, there, there])
+def test_each_topic_has_its_own_figures(flights: Flights, batches: LineBatches) -> None:
+    flights.join([batches("a"), batches("aa", OTHER)])
     flights.land([landing("a", tokens=7)])
     savings = flights.savings()
     assert {topic: (one.chunks, one.collapsed, one.tokens_embedded, one.tokens_saved) for topic, one in savings.items()} == {

@@ -10,7 +10,8 @@ A, B, C = "a" * 32, "b" * 32, "c" * 32
 
 
 def found(known: KnownTemplates, *templates: str, now_s: float = 0.0) -> list[int]:
-    return known.find_tokens(templates, halves_of(templates), now_s)
+    tokens: list[int] = known.find_tokens(templates, halves_of(templates), now_s).tolist()
+    return tokens
 
 
 def test_what_was_added_is_found_with_its_tokens() -> None:

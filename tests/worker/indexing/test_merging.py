@@ -21,6 +21,7 @@ from worker.indexing.merging import (
     MergeRules,
     Source,
     Tail,
+    blocks_missing,
     merge_lines,
     merge_rules,
     plan_stretch,
@@ -199,14 +200,62 @@ def add(tail: Tail, made: Block, added_s: float) -> None:
     tail.add(made, columns_of(made), added_s)
 
 
-def test_a_tail_plans_only_what_is_new_or_has_become_quiet() -> None:
+def test_a_tail_is_looked_at_when_eight_may_be_there_or_when_it_is_quiet() -> None:
     tail = filled(3)
-    assert tail.is_due(1.0)
-    assert tail.plan(RULES, 1.0) == []
     assert not tail.is_due(QUIET_S - 1)
     assert tail.is_due(QUIET_S)
     (plan,) = tail.plan(RULES, QUIET_S)
     assert [one.source.id.first for one in plan] == [0, 1, 2]
+
+
+def test_a_tail_of_which_nothing_could_be_merged_is_looked_at_when_enough_has_come() -> None:
+    tail = filled(5)
+    assert tail.plan(RULES, 1.0) == []
+    for number in (5, 6):
+        add(tail, one_line(number), 1.0)
+        assert not tail.is_due(2.0)
+    add(tail, one_line(7), 1.0)
+    assert tail.is_due(2.0)
+    assert len(tail.plan(RULES, 2.0)[0]) == 8
+
+
+def test_a_tail_is_looked_at_when_a_missing_block_comes_late() -> None:
+    tail = Tail()
+    for number in (0, 1, 2, 3, 5, 6, 7):
+        add(tail, one_line(number), 0.0)
+    assert tail.plan(RULES, 1.0) == []
+    add(tail, one_line(4), 1.0)
+    assert tail.is_due(2.0)
+    assert len(tail.plan(RULES, 2.0)[0]) == 8
+
+
+def test_a_tail_that_stays_after_a_plan_is_looked_at_again() -> None:
+    tail = filled(8)
+    assert tail.is_due(0.0)
+    tail.forget([one.source.id for one in tail.plan(RULES, 1.0)[0][:1]])
+    assert tail.is_due(1.0)
+    assert tail.plan(RULES, 1.0) == []
+    assert not tail.is_due(1.0)
+
+
+@given(st.lists(st.integers(1, 600), max_size=50), st.lists(st.integers(1, 600), min_size=1, max_size=MOST_STANDING))
+def test_before_enough_blocks_have_come_there_is_nothing_to_merge(standing: list[int], coming: list[int]) -> None:
+    stretch = [one for one in of_sizes(*standing) if RULES.allow(one)]
+    stretch = (stretches_of(stretch) or [[]])[-1]
+    if plan_stretch(stretch, RULES, is_quiet=False):
+        return
+    missing = blocks_missing(stretch)
+    first = stretch[-1].id.last + 1 if stretch else 0
+    more = [source(number, size) for number, size in enumerate(coming[: missing - 1], start=first)]
+    assert plan_stretch([*stretch, *more], RULES, is_quiet=False) == []
+
+
+@pytest.mark.parametrize(
+    ("sizes", "missing"),
+    [((), 8), ((1,), 7), ((1,) * 7, 1), ((300, 8, 1, 1), 6), ((8, 1), 7), ((7, 1), 6), ((1, 20) * 15, 3), ((200,) * 20, 1)],
+)
+def test_so_many_blocks_are_missing_until_something_can_be_merged(sizes: tuple[int, ...], missing: int) -> None:
+    assert blocks_missing(of_sizes(*sizes)) == missing
 
 
 def test_a_tail_goes_on_with_the_merged_block_in_place_of_its_sources() -> None:

@@ -1,81 +1,151 @@
-"""What is stored of an entry, and what a piece of it counts for.
-
-That this is as much as is held is shown in `test_prepare.py`, with vectors of 384 numbers.
-"""
+"""What is stored of an entry."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
+import numpy as np
 import pytest
 
-from consumers.decode.decoder import LogEntry
+from consumers.columns import Coded, Column, as_texts, coded, coded_texts, null_column, string_column
+from consumers.decode.entries import Entries
 from consumers.text.chunk import Chunker
 from consumers.text.redact import Redactor
+from sinks.block import BlockPlace
 from sinks.line import LEVEL_BYTES, PIECE_BYTES, SERVICE_BYTES, Line
-from sinks.lines import cut_of
-from sinks.row import template_id
+from sinks.lines import all_lines, cut_of
 from tests.consumers.counters import count_all, words
-from tests.consumers.records import record
-from worker.indexing.pieces import SplitEntry, TemplatedPiece, held_bytes, lines_of_entry, split_entries
+from worker.indexing.pieces import Pieces, lines_of_pieces, split_entries
 
-PIECES = 3
-NUMBER_BYTES = 4
-MADE = record(7)
+PLACE = BlockPlace("logs", "e1", 3)
+OFFSETS = np.array([70, 80, 95])
+KAFKA_TIMES = np.array([1_000, 2_000, 3_000])
 
 
-def split(*entries: LogEntry, redact: Sequence[str] = (), max_tokens: int = 10_000) -> list[SplitEntry]:
-    """Split entries whose masked text is in lower case."""
-    chunker = Chunker(
-        mask=lambda texts: [text.lower() for text in texts],
-        count_tokens=count_all(words),
-        max_tokens=max_tokens,
-        overhead_tokens=2,
-        max_text_bytes=PIECE_BYTES,
-        max_chunks=8,
+class Entry(NamedTuple):
+    """A log entry as a test writes it."""
+
+    text: str
+    row: int = 0
+    sub: int = 0
+    time_ms: int = 5
+    service: str = ""
+    level: str = ""
+
+
+def lower(column: Column) -> Coded:
+    return coded(string_column([text.lower() for text in as_texts(column)]))
+
+
+def entries_of(*entries: Entry) -> Entries:
+    return Entries(
+        row=np.array([entry.row for entry in entries]),
+        sub=np.array([entry.sub for entry in entries], np.int32),
+        text=string_column([entry.text for entry in entries]),
+        time_ms=np.array([entry.time_ms for entry in entries]),
+        service=coded_texts(entry.service for entry in entries),
+        level=coded_texts(entry.level for entry in entries),
+        fields=null_column(len(entries)),
     )
-    return split_entries(entries, redactor=Redactor(redact), chunker=chunker)
 
 
-def stored(entry: LogEntry, *, redact: Sequence[str] = (), max_tokens: int = 10_000) -> list[Line]:
-    (pair,) = split(entry, redact=redact, max_tokens=max_tokens)
-    return lines_of_entry(*pair)
+def chunker_of(max_tokens: int = 10_000) -> Chunker:
+    """Return a chunker whose masked texts are in lower case."""
+    return Chunker(
+        mask=lower, count_tokens=count_all(words), max_tokens=max_tokens, overhead_tokens=2, max_text_bytes=PIECE_BYTES, max_chunks=8
+    )
+
+
+def split(*entries: Entry, redact: Sequence[str] = (), max_tokens: int = 10_000) -> Pieces:
+    return split_entries(entries_of(*entries), redactor=Redactor(redact), chunker=chunker_of(max_tokens))
+
+
+def stored(*entries: Entry, redact: Sequence[str] = (), max_tokens: int = 10_000) -> list[Line]:
+    lines = lines_of_pieces(split(*entries, redact=redact, max_tokens=max_tokens), OFFSETS, KAFKA_TIMES)
+    for column in (lines.service, lines.level, lines.template):
+        assert sorted(set(column.codes.tolist())) == list(range(len(column.values))), "every value is used"
+        assert len(set(column.values)) == len(column.values)
+    return all_lines(PLACE, lines)
 
 
 def test_all_of_an_entry_is_stored() -> None:
-    assert stored(LogEntry(MADE, 2, "Disk Full", 5, "cart", "WARN")) == [
+    assert stored(Entry("Disk Full", 1, 2, 5, "cart", "WARN"), Entry("Disk Half Full", 2)) == [
         Line(
-            topic=MADE.topic,
-            epoch=MADE.epoch,
-            partition=MADE.partition,
-            offset=7,
+            *PLACE,
+            offset=80,
             sub=2,
             chunk=0,
             chunks=1,
             text="Disk Full",
             template_text="disk full",
             time=5,
-            kafka_time=MADE.time_ms,
+            kafka_time=2_000,
             service="cart",
             level="WARN",
-        )
+        ),
+        Line(
+            *PLACE,
+            offset=95,
+            sub=0,
+            chunk=0,
+            chunks=1,
+            text="Disk Half Full",
+            template_text="disk half full",
+            time=5,
+            kafka_time=3_000,
+        ),
     ]
 
 
+@pytest.mark.parametrize("redact", [(), ("all",)], ids=["no rules", "rules"])
+def test_nothing_is_copied_of_entries_that_are_stored_as_they_came(redact: Sequence[str]) -> None:
+    entry = Entry("disk full", service="cart", level="WARN")
+    entries = entries_of(entry, entry)
+    pieces = split_entries(entries, redactor=Redactor(redact), chunker=chunker_of())
+    assert all(after is before for after, before in zip(pieces.entries, entries, strict=True))
+    lines = lines_of_pieces(pieces, OFFSETS, KAFKA_TIMES)
+    assert lines.text is pieces.cut.text is pieces.entries.text
+    assert lines.fields is pieces.entries.fields
+
+
 def test_the_chunks_of_a_line_say_how_it_was_cut() -> None:
-    lines = stored(LogEntry(MADE, 0, "ten words of which each is a few bytes long", 5, "", ""), max_tokens=7)
+    text = "ten words of which each is a few bytes long"
+    before, *lines, after = stored(Entry("before"), Entry(text, 1, 3, 6, "cart", "WARN"), Entry("after", 2), max_tokens=7)
     texts = [line.text for line in lines]
     assert len(lines) > 2
-    assert "".join(texts) == "ten words of which each is a few bytes long"
+    assert "".join(texts) == text
     assert {(line.chunks, line.cut) for line in lines} == {(len(lines), cut_of(texts))}
     assert [line.chunk for line in lines] == list(range(len(lines)))
+    assert [line.template_text for line in lines] == [one.lower() for one in texts]
+    assert {(line.offset, line.sub, line.time, line.kafka_time, line.service, line.level) for line in lines} == {
+        (80, 3, 6, 2_000, "cart", "WARN")
+    }
+    assert [(line.text, line.chunks, line.cut, line.service) for line in (before, after)] == [("before", 1, 0, ""), ("after", 1, 0, "")]
 
 
-def test_the_id_of_a_template_is_that_of_its_text_alone() -> None:
-    ((_, (piece,)),) = split(LogEntry(MADE, 0, "Disk Full", 5, "", ""))
-    assert (piece.masked, piece.template) == ("disk full", template_id("disk full"))
+def test_two_lines_that_are_neighbours_are_cut_each_for_itself() -> None:
+    texts = ("one two three four five six seven", "eight nine ten eleven twelve thirteen")
+    lines = stored(Entry(texts[0]), Entry(texts[1], 1), max_tokens=6)
+    for offset, text in zip((70, 80), texts, strict=True):
+        own = [line for line in lines if line.offset == offset]
+        assert "".join(line.text for line in own) == text
+        assert {line.cut for line in own} == {cut_of([line.text for line in own])}
+
+
+def test_nothing_is_stored_of_an_entry_with_too_many_chunks() -> None:
+    entries = [Entry("first", service="a"), Entry(" ".join(["word"] * 200), 1, service="b"), Entry("last", 2, service="c")]
+    assert split(*entries, max_tokens=7).cut.too_long.tolist() == [1]
+    assert [(line.offset, line.text, line.service) for line in stored(*entries, max_tokens=7)] == [(70, "first", "a"), (95, "last", "c")]
+
+
+def test_fields_stay_with_their_entries_when_others_are_cut_or_too_long() -> None:
+    texts = ["first", " ".join(["word"] * 200), "one two three four"]
+    entries = entries_of(*(Entry(text, row) for row, text in enumerate(texts)))._replace(fields=string_column(["{}", '{"a":1}', '{"b":2}']))
+    lines = lines_of_pieces(split_entries(entries, redactor=Redactor([]), chunker=chunker_of(max_tokens=7)), OFFSETS, KAFKA_TIMES)
+    assert [(line.offset, line.fields) for line in all_lines(PLACE, lines)] == [(70, "{}"), (95, '{"b":2}'), (95, '{"b":2}')]
 
 
 def test_a_piece_is_no_longer_than_a_block_takes() -> None:
-    lines = stored(LogEntry(MADE, 0, "ä" * (2 * PIECE_BYTES), 5, "", ""), max_tokens=10**9)
+    lines = stored(Entry("ä" * (2 * PIECE_BYTES)), max_tokens=10**9)
     assert "".join(line.text for line in lines) == "ä" * (2 * PIECE_BYTES)
     assert max(len(line.text.encode()) for line in lines) <= PIECE_BYTES
 
@@ -84,26 +154,28 @@ def test_a_piece_is_no_longer_than_a_block_takes() -> None:
     ("service", "kept"), [("s" * 300, "s" * SERVICE_BYTES), ("ä" * 200, "ä" * 128), ("a" + "ä" * 200, "a" + "ä" * 127)]
 )
 def test_a_long_service_is_cut_to_its_column_between_two_characters(service: str, kept: str) -> None:
-    ((entry, pieces),) = split(LogEntry(MADE, 0, "disk full", 5, service, "x" * 100))
-    assert (entry.service, entry.level) == (kept, "x" * LEVEL_BYTES)
-    assert lines_of_entry(entry, pieces)[0].service == kept
+    (line,) = stored(Entry("disk full", service=service, level="x" * 100))
+    assert (line.service, line.level) == (kept, "x" * LEVEL_BYTES)
+
+
+def test_services_that_are_alike_once_they_are_cut_are_one() -> None:
+    lines = stored(*(Entry("disk full", row, service="s" * SERVICE_BYTES + end) for row, end in enumerate("aba")))
+    assert [line.service for line in lines] == ["s" * SERVICE_BYTES] * 3
+
+
+def test_secrets_are_stored_neither_of_a_text_nor_of_its_template_nor_of_a_service() -> None:
+    (line,) = stored(Entry("mail from ann@example.org", service="ann@example.org"), redact=["email"])
+    assert not any("ann" in text for text in (line.text, line.template_text, line.service))
+
+
+def test_secrets_are_counted_in_every_entry() -> None:
+    redactor = Redactor(["email"])
+    entries = [Entry("mail from ann@example.org", 0, service="ann@example.org"), *[Entry("mail", 1, service="ann@example.org")] * 2]
+    split_entries(entries_of(*entries), redactor=redactor, chunker=chunker_of())
+    assert redactor.counts == {"email": 4}
 
 
 def test_a_service_is_redacted_before_it_is_cut() -> None:
-    service = "s" * (SERVICE_BYTES - 4) + " ann@example.org"
-    (line,) = stored(LogEntry(MADE, 0, "disk full", 5, service, ""), redact=["email"])
+    (line,) = stored(Entry("disk full", service="s" * (SERVICE_BYTES - 4) + " ann@example.org"), redact=["email"])
     assert "ann" not in line.service
     assert len(line.service) <= SERVICE_BYTES
-
-
-def test_an_entry_that_needs_no_change_is_the_same_object() -> None:
-    entry = LogEntry(MADE, 0, "disk full", 5, "cart", "WARN")
-    assert split(entry)[0][0] is entry
-
-
-def test_a_vector_counts_with_all_its_numbers() -> None:
-    text = "a line"
-    entry = LogEntry(record(), 0, text, 0, "", "")
-    pieces = [TemplatedPiece(number, PIECES, 5, text, text, "template") for number in range(PIECES)]
-    usual, large = (held_bytes(entry, pieces, dim=dim) for dim in (384, 4_096))
-    assert large - usual == PIECES * NUMBER_BYTES * (4_096 - 384)

@@ -1,30 +1,39 @@
 """The prepare step: which way a line goes, and what becomes of a record that holds none."""
 
 import json
-import threading
-import tracemalloc
+from collections import Counter
 
 import pytest
 
+from consumers.assignment import Receipt
+from consumers.record import Partition, records_of
 from consumers.rejection import RejectedPiece
-from tests.worker.chain import LOGS, Chain
+from tests.worker.chain import LOGS, Chain, record
 from tests.worker.conftest import NewChain
 from worker.indexing.dead_letter_reasons import TOO_MANY_CHUNKS
-from worker.messages import EmbeddedChunk, EncodedChunk
+from worker.messages import EmbeddedTemplate, EncodedTemplate
 from worker.runtime.limits import LimitReached
 
-WAIT_S = 20.0
 LONG = " ".join(["database"] * 2_000)
 """Makes more than one chunk."""
 LARGE = "x" * 1_000_001
-TINY = json.dumps([{"msg": "a"}] * 10_000)
 CROWDED = json.dumps([{}] * 10_001)
 """Has more entries than a record may have."""
-WORDS = " ".join(f"disk{'x' * (n % 50)}" for n in range(2_000))
+
+
+OTHERS = (Partition("logs", 1), Partition("other", 0))
+
+
+def admit(chain: Chain, partition: Partition, *values: bytes | str | None, first: int = 0) -> Receipt:
+    """Take records of any partition in, from the offset `first` on."""
+    contents = [value.encode() if isinstance(value, str) else value for value in values]
+    receipt = chain.ledger.admit(records_of([record(first + n, content, partition=partition) for n, content in enumerate(contents)]))
+    assert receipt is not None
+    return receipt
 
 
 def taken(chain: Chain) -> tuple[int, int]:
-    """How many texts wait for the engine, and how many entries for the sink."""
+    """How many templates wait for the engine, and how many lines and templates for the sink."""
     return len(chain.embed_lane), len(chain.store_lane)
 
 
@@ -33,8 +42,8 @@ def test_a_new_line_goes_to_the_engine_as_token_ids(chain: Chain) -> None:
     encoded = chain.embed_lane.take(10)
     assert encoded is not None
     assert len(encoded) == 1
-    assert isinstance(encoded[0], EncodedChunk)
-    assert encoded[0].masked == "disk full on"
+    assert isinstance(encoded[0], EncodedTemplate)
+    assert encoded[0].text == "disk full on"
     assert encoded[0].ids.tolist() == chain.words.encode(["disk full on"]).text(0).tolist()
     assert taken(chain) == (0, 0)
 
@@ -76,8 +85,8 @@ def test_a_cached_vector_goes_to_the_sink_as_a_template(chain: Chain) -> None:
     chain.feed("disk full")
     waiting = chain.store_lane.take(10)
     assert waiting is not None
-    assert [type(one) for one in waiting] == [EmbeddedChunk]
-    assert isinstance(waiting[0], EmbeddedChunk)
+    assert [type(one) for one in waiting] == [EmbeddedTemplate]
+    assert isinstance(waiting[0], EmbeddedTemplate)
     assert waiting[0].source == "memory"
     chain.store_lane.put(waiting)
     chain.store()
@@ -175,12 +184,43 @@ def test_records_of_a_dead_generation_are_dropped_unread(chain: Chain) -> None:
     assert chain.committable() is None
 
 
+def test_records_of_several_partitions_are_worked_together_and_those_of_dead_assignments_dropped(chain: Chain) -> None:
+    chain.ledger.assign(OTHERS)
+    receipts = [admit(chain, LOGS, "disk 1 full", None, "disk 2 full"), *(admit(chain, one, "disk 3 full", "") for one in OTHERS)]
+    receipts.append(admit(chain, LOGS, "disk 4 full", first=3))
+    chain.ledger.revoke([OTHERS[0]])
+    chain.prepare.step(receipts)
+    assert taken(chain) == (1, 0)
+    chain.run()
+    assert chain.stored() == [(0, "disk 1 full"), (2, "disk 2 full"), (3, "disk 4 full")]
+    assert chain.ledger.committable() == {LOGS: 4, OTHERS[1]: 2}
+    assert chain.ledger.open_records == chain.ledger.decoded_bytes == 0
+    outcomes = chain.ledger.outcomes()
+    assert outcomes["logs"] == Counter({"admitted": 6, "indexed": 3, "dropped:tombstone": 1, "abandoned": 2})
+    assert outcomes["other"] == Counter({"admitted": 2, "indexed": 1, "dropped:empty": 1})
+
+
+def test_good_records_of_another_topic_reset_nothing(new_chain: NewChain) -> None:
+    chain = new_chain(strict=True, most_undecodable=2)
+    chain.ledger.assign(OTHERS)
+    bad, good = b"\xff", b"good"
+    receipts = [
+        admit(chain, LOGS, bad, bad),
+        admit(chain, OTHERS[1], bad, good, bad, good, bad, bad, good),
+        admit(chain, OTHERS[0], bad, good),
+    ]
+    with pytest.raises(LimitReached, match="3 undecodable records of topic logs in a row"):
+        chain.prepare.step(receipts)
+    assert len(chain.letters.posted) == 2 + 4 + 1
+    assert taken(chain) == (0, 0)
+
+
 def test_an_undecodable_record_is_one_dead_letter_and_its_neighbours_are_stored(new_chain: NewChain) -> None:
     chain = new_chain(strict=True)
     chain.feed("before", b"\xff\xfe", "after")
     chain.run()
     assert chain.stored() == [(0, "before"), (2, "after")]
-    assert [(receipt.record.offset, first.reason, pieces) for receipt, first, pieces in chain.letters.posted] == [
+    assert [(claim.record.offset, first.reason, pieces) for claim, first, pieces in chain.letters.posted] == [
         (1, "undecodable: not valid UTF-8", [])
     ]
     assert chain.committable() == 3
@@ -233,23 +273,10 @@ def test_a_record_above_the_limit_is_one_dead_letter_and_its_neighbours_are_stor
     chain.feed("before", LARGE, "after")
     chain.run()
     assert chain.stored() == [(0, "before"), (2, "after")]
-    assert [(receipt.record.offset, first.reason, pieces) for receipt, first, pieces in chain.letters.posted] == [
+    assert [(claim.record.offset, first.reason, pieces) for claim, first, pieces in chain.letters.posted] == [
         (1, "too_large: 1000001 bytes, 1000000 are allowed", [])
     ]
     assert chain.committable() == 3
-
-
-@pytest.mark.parametrize("value", [TINY, WORDS], ids=["ten thousand entries", "one line of many chunks"])
-def test_as_much_is_counted_as_is_held(chain: Chain, value: str) -> None:
-    chain.feed("the first makes room in the tokenizer", value)
-    receipts = chain.admit(value)
-    tracemalloc.start()
-    before_bytes, _ = tracemalloc.get_traced_memory()
-    counted_before = chain.ledger.decoded_bytes
-    chain.prepare.step(receipts)
-    held = tracemalloc.get_traced_memory()[0] - before_bytes
-    tracemalloc.stop()
-    assert 0 < held <= chain.ledger.decoded_bytes - counted_before
 
 
 def test_a_piece_of_too_many_chunks_is_rejected_and_the_records_others_are_stored(new_chain: NewChain) -> None:
@@ -279,47 +306,8 @@ def test_a_document_prefix_is_embedded_and_part_of_the_cache_key_but_of_nothing_
     chain.feed("disk full")
     encoded = chain.embed_lane.take(10)
     assert encoded is not None
-    assert isinstance(encoded[0], EncodedChunk)
+    assert isinstance(encoded[0], EncodedTemplate)
     assert encoded[0].ids.tolist() == chain.words.encode(["passage: disk full"]).text(0).tolist()
     assert encoded[0].key == chain.key("disk full") == new_chain().key("passage: disk full")
     assert encoded[0].template == new_chain().template("disk full")
-    assert encoded[0].masked == "disk full"
-
-
-def test_decoded_bytes_downstream_are_bounded_by_the_cap(new_chain: NewChain) -> None:
-    chain = new_chain(cap_bytes=3000)
-    receipts = chain.admit("a" * 1000, "b" * 1000)
-    chain.prepare.step(receipts)
-    chain.ledger.hold_decoded(1000)  # of a third record
-    more = chain.admit("c" * 900)
-    thread = threading.Thread(target=chain.prepare.step, args=(more,), daemon=True)
-    thread.start()
-    assert len(chain.embed_lane) == 2
-    chain.embed()
-    chain.store()
-    thread.join(WAIT_S)
-    assert not thread.is_alive()
-    chain.run()
-    assert chain.committable() == 3
-
-
-def test_a_full_group_is_sent_on_before_prepare_waits_for_room(new_chain: NewChain) -> None:
-    chain = new_chain(cap_bytes=2000)
-    receipts = [*chain.admit("a" * 600), *chain.admit("b" * 600), *chain.admit("c" * 600)]
-    chain.ledger.hold_decoded(2000)
-    chain.abandoned = True
-    chain.prepare.step(receipts)
-    assert taken(chain) == (0, 0)
-    assert chain.ledger.open_records == 3
-
-
-def test_a_hard_stop_ends_the_wait_for_room(new_chain: NewChain) -> None:
-    chain = new_chain(cap_bytes=1000)
-    receipts = chain.admit("a" * 900)
-    chain.ledger.hold_decoded(1000)
-    thread = threading.Thread(target=chain.prepare.step, args=(receipts,), daemon=True)
-    thread.start()
-    chain.abandoned = True
-    thread.join(WAIT_S)
-    assert not thread.is_alive()
-    assert chain.committable() is None
+    assert encoded[0].text == "disk full"

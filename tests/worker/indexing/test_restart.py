@@ -114,7 +114,7 @@ def test_a_partition_that_comes_back_is_read_back_and_nothing_is_written_twice(c
     before = chain.sink.written.copy()
     chain.ledger.revoke([LOGS])
     chain.ledger.assign([LOGS])
-    again = [receipt for one in first if (receipt := chain.ledger.admit(one.record)) is not None]
+    again = [receipt for one in first if (receipt := chain.ledger.admit(one.records)) is not None]
     chain.prepare.step(again)
     chain.run()
     assert chain.sink.written == before

@@ -4,7 +4,7 @@
 """
 
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 import pytest
 
@@ -79,14 +79,15 @@ def test_a_window_begins_at_a_record_so_a_gap_costs_nothing() -> None:
 
 def test_windows_that_are_left_behind_are_forgotten() -> None:
     rig = resuming(*blocks([line(offset) for offset in range(20)], 5), window_records=10)
-    (old,) = rig.admit(0)
+    old = rig.admit(0)
     assert rig.resume.look_back([old])
-    assert rig.resume.stored_entries(old) is not None
+    assert rig.skips(old, [line(0)]) == [True]
     assert rig.skipped(*range(1, 16)) == list(range(1, 16))
     assert rig.skipped(16) == [16]
-    assert rig.resume.stored_entries(old) is None, "records come in order"
+    assert rig.skips(old, [line(0)]) == [False], "records come in order"
+    assert rig.resume.has_windows(old.assignment)
     assert rig.skipped(10**6) == []
-    assert rig.resume.stored_entries(rig.admit(17)[0]) is None
+    assert not rig.resume.has_windows(old.assignment)
 
 
 @pytest.mark.parametrize(
@@ -122,17 +123,17 @@ def test_a_line_whose_stored_templates_row_is_gone_is_written_again() -> None:
 def test_an_entry_of_which_a_chunk_is_missing_is_written_again_whole() -> None:
     whole = [line(offset, chunk=chunk, chunks=2, cut=9, text=f"part {chunk} ") for offset in (5, 6) for chunk in (0, 1)]
     rig = resuming(block(whole[:3]))
-    receipts = rig.admit(5, 6)
-    assert rig.resume.look_back(receipts)
-    assert [rig.skips(receipts[0], whole[:2]), rig.skips(receipts[1], whole[2:])] == [True, False]
+    receipt = rig.admit(5, 6)
+    assert rig.resume.look_back([receipt])
+    assert rig.skips(receipt, whole) == [True, True, False, False]
 
 
 def test_an_entry_of_which_every_run_has_a_part_is_whole() -> None:
     whole = [line(5, chunk=chunk, chunks=2, cut=9, text=f"part {chunk} ") for chunk in (0, 1)]
     rig = resuming(block(whole[:1], run(1)), block(whole[1:], run(2)))
-    receipts = rig.admit(5)
-    assert rig.resume.look_back(receipts)
-    assert rig.skips(receipts[0], whole)
+    receipt = rig.admit(5)
+    assert rig.resume.look_back([receipt])
+    assert rig.skips(receipt, whole) == [True, True]
 
 
 def test_of_two_copies_the_one_that_readers_get_counts() -> None:
@@ -155,7 +156,7 @@ def test_a_block_that_cannot_be_read_makes_nothing_of_its_slice_skipped() -> Non
 def test_the_run_of_an_assignment_begins_before_its_records_go_on_and_above_every_run_that_was_seen() -> None:
     later = f"{NOW_MS + 60_000:012x}ffffffff"
     rig = resuming(block([line(5)], run(1)), block([line(6)], later))
-    first, second = rig.admit(5)[0], rig.admit(5, partition=1)[0]
+    first, second = rig.admit(5), rig.admit(5, partition=1)
     assert rig.resume.look_back([first, second])
     assert rig.run_id(first) > later
     assert rig.run_id(second) == OURS
@@ -165,30 +166,31 @@ def test_a_later_run_that_comes_in_sight_begins_another_run() -> None:
     """The process before us had a clock an hour ahead: what we write must hold against what it wrote further on."""
     later = f"{NOW_MS + 3_600_000:012x}ffffffff"
     rig = resuming(lines_block(5), block([line(16)], run(2)), block([line(27)], later), window_records=10)
-    (first,) = rig.admit(5)
+    first = rig.admit(5)
     assert rig.resume.look_back([first])
     assert rig.run_id(first) == OURS
-    assert rig.resume.look_back(rig.admit(15))
+    assert rig.resume.look_back([rig.admit(15)])
     assert rig.run_id(first) == OURS, "run 2 is below ours, so ours goes on"
-    assert rig.resume.look_back(rig.admit(25))
+    assert rig.resume.look_back([rig.admit(25)])
     assert rig.run_id(first) > later
 
 
 def test_each_assignment_is_read_back_anew() -> None:
     rig = resuming()
     assert rig.skipped(5) == []
-    (old,) = rig.admit(6)
+    old = rig.admit(6)
     rig.store(lines_block(5, 6))
     rig.begin_again(0)
     assert rig.skipped(5, 6) == [5, 6]
-    assert rig.resume.stored_entries(old) is None
+    assert not rig.resume.has_windows(old.assignment)
+    assert rig.skips(old, [line(6)]) == [False]
 
 
 def test_records_of_a_dead_assignment_are_not_looked_up() -> None:
     rig = resuming()
-    receipts = rig.admit(5)
+    receipt = rig.admit(5)
     rig.ledger.revoke([Partition(TOPIC, 0)])
-    assert rig.resume.look_back(receipts)
+    assert rig.resume.look_back([receipt])
     assert rig.sink.calls == []
 
 
@@ -203,9 +205,9 @@ def test_what_is_kept_of_dead_assignments_goes_with_the_next_one() -> None:
 def test_it_waits_for_this_processs_own_writes_before_it_reads() -> None:
     rig = resuming()
     rig.runs.writes_begin(PLACE)
-    receipts = rig.admit(5)
+    receipt = rig.admit(5)
     looked: list[bool] = []
-    thread = threading.Thread(target=lambda: looked.append(rig.resume.look_back(receipts)), daemon=True)
+    thread = threading.Thread(target=lambda: looked.append(rig.resume.look_back([receipt])), daemon=True)
     thread.start()
     thread.join(0.3)
     assert thread.is_alive()
@@ -214,20 +216,20 @@ def test_it_waits_for_this_processs_own_writes_before_it_reads() -> None:
     rig.runs.writes_end([PLACE])
     thread.join(WAIT_S)
     assert looked == [True]
-    assert rig.skips(receipts[0], [line(5)])
+    assert rig.skips(receipt, [line(5)]) == [True]
 
 
 def test_a_hard_stop_ends_the_wait_for_own_writes() -> None:
     rig = resuming()
     rig.give_up_after = 2
     rig.runs.writes_begin(PLACE)
-    assert not rig.resume.look_back(rig.admit(5))
+    assert not rig.resume.look_back([rig.admit(5)])
 
 
 def test_a_partition_that_is_lost_meanwhile_is_waited_for_no_longer() -> None:
     rig = resuming()
     rig.runs.writes_begin(PLACE)
-    receipts = rig.admit(5)
+    receipt = rig.admit(5)
     pause = rig.resume._pause  # noqa: SLF001
 
     def lose(seconds: float) -> bool:
@@ -235,7 +237,7 @@ def test_a_partition_that_is_lost_meanwhile_is_waited_for_no_longer() -> None:
         return pause(seconds)
 
     rig.resume._pause = lose  # noqa: SLF001
-    assert rig.resume.look_back(receipts)
+    assert rig.resume.look_back([receipt])
 
 
 def test_a_busy_sink_is_asked_again_until_it_answers_and_said_once() -> None:
@@ -276,7 +278,7 @@ def test_a_hard_stop_ends_the_wait_for_the_sink() -> None:
     rig = resuming(lines_block(5))
     rig.sink.busy_calls = 1_000
     rig.give_up_after = 3
-    assert not rig.resume.look_back(rig.admit(5))
+    assert not rig.resume.look_back([rig.admit(5)])
     assert len(rig.pauses) == 3
 
 
@@ -294,67 +296,28 @@ def test_it_reads_at_strong() -> None:
     assert resuming(lines_block(5), sink=StrongOnly(DIM)).skipped(5) == [5]
 
 
-def test_partitions_side_by_side_are_listed_in_one_query() -> None:
-    rig = resuming(*(lines_block(offset, offset + 1, partition=offset) for offset in range(6)))
-    receipts = [receipt for partition in range(6) for receipt in rig.admit(partition, partition + 1, partition=partition)]
-    listed = Listed(rig.sink.find_blocks)
-    rig.sink.find_blocks = listed  # type: ignore[method-assign]
-    assert rig.resume.look_back(receipts)
-    assert [only.partition for only in listed.asked].count(None) == 1
-    assert all(rig.skips(one, [line(one.record.offset, partition=one.record.partition)]) for one in receipts)
-
-
-def test_partitions_far_apart_or_with_too_many_blocks_are_listed_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    rig = resuming(lines_block(5), lines_block(10**6, partition=1))
-    listed = Listed(rig.sink.find_blocks)
-    rig.sink.find_blocks = listed  # type: ignore[method-assign]
-    receipts = rig.admit(5) + rig.admit(10**6, partition=1)
-    assert rig.resume.look_back(receipts)
-    assert None not in [only.partition for only in listed.asked]
-    monkeypatch.setattr("worker.indexing.resume._MOST_LISTED", 2)
-    rig.store(*(lines_block(n, first=n, partition=n) for n in range(2, 6)))
-    receipts = [receipt for n in range(2, 6) for receipt in rig.admit(n, partition=n)]
-    assert rig.resume.look_back(receipts)
-    assert all(rig.skips(one, [line(one.record.offset, partition=one.record.partition)]) for one in receipts)
-
-
-class Listed:
-    """Notes which blocks were asked for.
-
-    Thread: the test's.
-    """
-
-    def __init__(self, find_blocks: Callable[..., FoundBlocks]) -> None:
-        self._find_blocks = find_blocks
-        self.asked: list[BlockFilter] = []
-
-    def __call__(self, only: BlockFilter, *, limit: int | None = None, strong: bool = False) -> FoundBlocks:
-        self.asked.append(only)
-        return self._find_blocks(only, limit=limit, strong=strong)
-
-
 def test_a_window_ends_early_where_entries_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """A record may have ten thousand entries: what is kept is bounded by entries, not by offsets."""
     monkeypatch.setattr("worker.indexing.resume._SLICE_PIECES", 20)
     stored = [block([line(offset, sub=sub) for sub in range(10)], run(1), offset) for offset in range(40)]
     rig = resuming(*stored, window_records=50)
-    receipts = rig.admit(*range(40))
-    assert rig.resume.look_back(receipts[:1])
-    kept = rig.resume.stored_entries(receipts[0])
-    assert kept is not None
-    assert 50 <= len(kept) < 100
-    assert rig.resume.look_back(receipts)
-    assert all(rig.skips(one, [line(one.record.offset, sub=sub)]) for one in receipts for sub in range(10))
+    first = rig.admit(0)
+    assert rig.resume.look_back([first])
+    assert 50 <= rig.resume.tally.read_entries < 100
+    rest = rig.admit(*range(1, 40))
+    assert rig.resume.look_back([first, rest])
+    assert all(rig.skips(rest, [line(offset, sub=sub) for offset in range(1, 40) for sub in range(10)]))
 
 
 def test_while_many_partitions_are_read_back_their_windows_are_shorter() -> None:
     stored = [block([line(offset, partition=partition) for offset in range(128)], run(1)) for partition in range(8)]
     rig = resuming(*stored, window_records=64)
-    receipts = [rig.admit(0, partition=partition)[0] for partition in range(8)]
-    for receipt in receipts:
-        assert rig.resume.look_back([receipt])
-    kept = [rig.resume.stored_entries(receipt) for receipt in receipts]
-    assert [len(one) for one in kept if one is not None] == [64] + [1] * 7
+    kept: list[int] = []
+    for partition in range(8):
+        before = rig.resume.tally.read_entries
+        assert rig.resume.look_back([rig.admit(0, partition=partition)])
+        kept.append(rig.resume.tally.read_entries - before)
+    assert kept == [64] + [1] * 7
 
 
 def test_its_work_is_counted() -> None:

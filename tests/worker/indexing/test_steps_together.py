@@ -9,7 +9,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from consumers.ledger import Receipt
+from consumers.assignment import Receipt
+from consumers.record import records_of
 from sinks.arrow import as_texts
 from sinks.codec import decode_texts
 from sinks.line import Line
@@ -61,11 +62,13 @@ class Steps(RuleBasedStateMachine):
     @precondition(lambda self: self.next_offset < len(self.topic))
     @rule(most=st.integers(1, 6))
     def poll(self, most: int) -> None:
-        for offset in range(self.next_offset, min(self.next_offset + most, len(self.topic))):
-            receipt = self.chain.ledger.admit(record(offset, self.topic[offset].encode("utf-8", "surrogateescape")))
-            assert receipt is not None
-            self.lane.append(receipt)
-            self.next_offset = offset + 1
+        values = self.topic[self.next_offset : self.next_offset + most]
+        polled = [record(offset, value.encode("utf-8", "surrogateescape")) for offset, value in enumerate(values, start=self.next_offset)]
+        receipt = self.chain.ledger.admit(records_of(polled))
+        assert receipt is not None
+        assert receipt.records.size == len(polled)
+        self.lane.append(receipt)
+        self.next_offset += len(polled)
 
     @precondition(lambda self: bool(self.lane))
     @rule(most=st.integers(1, 6))
@@ -95,10 +98,10 @@ class Steps(RuleBasedStateMachine):
 
     @rule(most=st.integers(1, 4))
     def deliver_dead_letters(self, most: int) -> None:
-        for receipt, _, _ in self.chain.letters.posted[self.delivered : self.delivered + most]:
+        for claim, _, _ in self.chain.letters.posted[self.delivered : self.delivered + most]:
             self.delivered += 1
-            self.acknowledged.add(receipt.record.offset)
-            receipt.dead_letter_delivered()
+            self.acknowledged.add(claim.record.offset)
+            claim.dead_letter_delivered()
 
     @rule(calls=st.integers(1, 3), lost=st.booleans())
     def make_the_sink_busy(self, calls: int, *, lost: bool) -> None:
@@ -152,7 +155,8 @@ class Steps(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Finish everything; then all is committed, and nothing is open."""
-        self.poll(len(self.topic))
+        if self.next_offset < len(self.topic):
+            self.poll(len(self.topic))
         self.prepare(len(self.lane))
         self.chain.run()
         self.deliver_dead_letters(len(self.chain.letters.posted))

@@ -3,14 +3,19 @@
 import json
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
-from sinks.block import Block
+from consumers.record import Partition, records_of
+from sinks.block import Block, BlockPlace
 from sinks.line import LEVEL_BYTES, SERVICE_BYTES
+from sinks.lines import lines_of
 from sinks.row import TemplateRow
 from sinks.sink import SinkBroken, SinkBusy
-from tests.worker.chain import FLUSH_S, LOGS, Chain
+from tests.sinks.blocks import line
+from tests.worker.chain import FLUSH_S, LOGS, Chain, record
 from tests.worker.conftest import NewChain
+from worker.messages import LineBatch
 from worker.runtime.retry import BACK_OFF_S
 from worker.runtime.stage import Abandoned
 
@@ -257,6 +262,39 @@ def test_a_new_assignment_is_a_new_run_and_its_numbers_begin_at_0(chain: Chain) 
     assert (first.run, second.run) == (first.run, first.run)
     assert third.run > first.run, "though no time has passed"
     assert [one.first for one in chain.sink.written] == [0, 1, 0]
+
+
+def batch_of(chain: Chain, partition: Partition, size: int) -> LineBatch:
+    """Take records of another partition in, and return their lines, of known templates, as prepare hands them on."""
+    chain.ledger.assign([partition])
+    receipt = chain.ledger.admit(records_of([record(offset, b"x", partition=partition) for offset in range(size)]))
+    assert receipt is not None
+    receipt.expect(np.arange(size), np.ones(size, np.int64), np.full(size, 10))
+    chain.runs.begin(receipt.assignment, BlockPlace(*partition[:1], "e1", *partition[1:]), "")
+    return LineBatch(receipt.assignment, receipt.arrival, lines_of([line(offset) for offset in range(size)]))
+
+
+def test_lines_of_many_partitions_in_one_list_go_into_blocks_of_their_own(chain: Chain) -> None:
+    partitions = [Partition("logs", number) for number in range(1, 6)]
+    batches = [batch_of(chain, partition, 4) for partition in partitions]
+    halves = [batch.take(rows) for rows in (np.arange(2), np.arange(2, 4)) for batch in batches]
+    chain.ledger.revoke(partitions[:1])
+    chain.store_step.step(halves)
+    chain.store_step.flush(everything=True)
+    assert sorted((one.id.place.partition, one.lines) for one in chain.sink.blocks.values()) == [(number, 4) for number in range(2, 6)]
+    assert chain.ledger.committable() == dict.fromkeys(partitions[1:], 4)
+    assert (chain.ledger.open_bytes, chain.ledger.decoded_bytes) == (0, 0)
+
+
+def test_lines_leave_their_run_only_when_they_can_be_sent(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the sink is busy, what waits is not encoded and held a second time."""
+    monkeypatch.setattr("worker.indexing.block_writer._CALL_BYTES", 1)
+    chain.store_step.step([batch_of(chain, Partition("logs", number), 3) for number in range(1, 6)])
+    chain.sink.busy_calls = 10**9
+    chain.give_up_after = 3
+    with pytest.raises(Abandoned):
+        chain.store_step.flush(everything=True)
+    assert chain.store_step.waiting_lines >= 3 * 3
 
 
 def test_while_a_write_is_under_way_the_partition_has_unanswered_writes(chain: Chain) -> None:

@@ -1,10 +1,13 @@
 """What is stored of an entry counts with everything in it, and at its own place only."""
 
+import struct
+
 import pytest
 
 from sinks.line import Line
+from sinks.lines import lines_of
 from tests.sinks.blocks import TEMPLATE_TEXT, line
-from worker.indexing.stored_entries import StoredEntries, entry_hash, hash_entries
+from worker.indexing.stored_entries import StoredEntries, hash_entries, hash_stored
 
 CHANGES: dict[str, dict[str, object]] = {
     "text": {"text": "another text"},
@@ -23,69 +26,101 @@ CHANGES: dict[str, dict[str, object]] = {
 
 
 def stored(*lines: Line, first_offset: int = 0, end_offset: int = 100) -> StoredEntries:
-    return StoredEntries(first_offset, end_offset, hash_entries(lines, {TEMPLATE_TEXT}))
+    return StoredEntries(first_offset, end_offset, [hash_stored(lines, {TEMPLATE_TEXT})])
+
+
+def held(entries: StoredEntries, *lines: Line) -> list[bool]:
+    """Return of each line whether it is held."""
+    is_held: list[bool] = entries.holds(lines_of(lines)).tolist()
+    return is_held
 
 
 def test_an_entry_that_is_stored_is_held() -> None:
     lines = [line(offset, sub=sub) for offset in (3, 7, 50) for sub in (0, 1, 4)]
     entries = stored(*lines)
     assert len(entries) == 9
-    assert all(entries.holds([one]) for one in lines)
-    assert not entries.holds([line(7, sub=2)])
-    assert not entries.holds([line(8)])
+    assert held(entries, *lines) == [True] * 9
+    assert held(entries, line(7, sub=2), line(8)) == [False, False]
+
+
+def test_of_many_lines_each_is_held_or_not_by_itself() -> None:
+    lines = [line(offset, sub=sub) for offset in range(40) for sub in (0, 1)]
+    entries = stored(*lines[::3])
+    asked = [one._replace(level="WARN") if one.offset % 5 == 0 else one for one in lines]
+    assert held(entries, *asked) == [number % 3 == 0 and one.offset % 5 != 0 for number, one in enumerate(lines)]
+    assert held(entries) == []
+    assert held(stored(), *lines) == [False] * 80
+
+
+def test_what_was_read_in_parts_is_held_together() -> None:
+    parts = [hash_stored([line(offset)], {TEMPLATE_TEXT}) for offset in (9, 2, 5)]
+    assert held(StoredEntries(0, 100, parts), line(2), line(3), line(5), line(9)) == [True, False, True, True]
 
 
 @pytest.mark.parametrize("changes", CHANGES.values(), ids=CHANGES)
 def test_an_entry_that_differs_in_anything_is_not_held(changes: dict[str, object]) -> None:
-    entries = stored(line(7))
-    assert not entries.holds([line(7)._replace(**changes)])  # type: ignore[arg-type]
+    assert held(stored(line(7)), line(7)._replace(**changes)) == [False]  # type: ignore[arg-type]
 
 
 def test_another_template_of_the_same_text_makes_no_difference() -> None:
-    assert stored(line(7)).holds([line(7, template_text="another mask")])
+    assert held(stored(line(7)), line(7, template_text="another mask")) == [True]
 
 
 def test_the_same_line_at_another_offset_or_sub_is_another_entry() -> None:
-    entries = stored(line(7))
-    assert not entries.holds([line(8, text="line 7", time=7_000)])
-    assert not entries.holds([line(7, sub=1)])
+    assert held(stored(line(7)), line(7, sub=1), line(8, text="line 7", time=7_000)) == [False, False]
 
 
-def chunks(*texts: str, cut: int = 5) -> list[Line]:
-    return [line(7, chunk=number, chunks=len(texts), text=text, cut=cut) for number, text in enumerate(texts)]
+def chunks(*texts: str, offset: int = 7, cut: int = 5, **values: object) -> list[Line]:
+    return [line(offset, chunk=number, chunks=len(texts), text=text, cut=cut, **values) for number, text in enumerate(texts)]
 
 
 def test_an_entry_is_held_with_all_its_chunks_only() -> None:
     entries = stored(*chunks("one ", "two ", "three"))
-    assert entries.holds(chunks("one ", "two ", "three"))
-    assert not entries.holds(chunks("one ", "two ", "three")[:2])
-    assert not entries.holds(chunks("one ", "two three"))
-    assert not entries.holds([line(7, text="one two three")])
-    assert not stored(*chunks("one ", "two ", "three")[:2]).holds(chunks("one ", "two ", "three"))
+    assert held(entries, *chunks("one ", "two ", "three")) == [True] * 3
+    assert held(entries, *chunks("one ", "two ", "three")[:2]) == [False] * 2
+    assert held(entries, *chunks("one ", "two three")) == [False] * 2
+    assert held(entries, line(7, text="one two three")) == [False]
+    assert held(stored(*chunks("one ", "two ", "three")[:2]), *chunks("one ", "two ", "three")) == [False] * 3
+
+
+def test_the_chunks_of_neighbours_do_not_mix() -> None:
+    entries = stored(*chunks("one ", "two"), *chunks("one ", "two", offset=8), line(9))
+    asked = [*chunks("one ", "two"), *chunks("one ", "too", offset=8), line(9)]
+    assert held(entries, *asked) == [True, True, False, False, True]
+
+
+def test_fields_that_look_like_the_next_chunk_make_another_entry() -> None:
+    first, second = chunks("one ", "two", fields="{}")
+    looks_like_second = struct.pack("<5qQ3I", 1, 2, second.time, second.kafka_time, 1, 5, 3, 4, 4) + b"twosshdINFO+{}"
+    assert held(stored(first, second), first._replace(fields="{}" + looks_like_second.decode())) == [False]
 
 
 def test_an_entry_without_the_row_of_one_of_its_templates_is_left_out() -> None:
     first, second = chunks("one ", "two")
     entry = [first, second._replace(template_text="lost")]
-    assert hash_entries(entry, {TEMPLATE_TEXT}) == []
-    assert hash_entries(entry, {TEMPLATE_TEXT, "lost"}) == [(7, 0, entry_hash(entry))]
+    assert [len(column) for column in hash_stored(entry, {TEMPLATE_TEXT})] == [0, 0, 0]
+    found, wanted = hash_stored([*entry, line(8)], {TEMPLATE_TEXT, "lost"}), hash_entries(lines_of([*entry, line(8)]))
+    assert [column.tolist() for column in found] == [column.tolist() for column in wanted]
+    assert (found.offset.tolist(), found.sub.tolist()) == ([7, 8], [0, 0])
 
 
 def test_outside_of_its_offsets_nothing_is_held() -> None:
-    entries = stored(line(7), first_offset=5, end_offset=10)
-    assert entries.holds([line(7)])
-    for offset in (-1, 0, 4, 10, 11, 2**62):
-        assert not entries.holds([line(offset)])
-    assert not stored(first_offset=5, end_offset=5).holds([line(5)])
+    entries = stored(line(7, time=0), first_offset=5, end_offset=10)
+    asked = [line(offset, time=0, text="line 7") for offset in (-1, 0, 4, 7, 10, 11, 2**44 + 7, 2**62)]
+    assert held(entries, *asked) == [False] * 3 + [True] + [False] * 4
+    assert held(stored(first_offset=5, end_offset=5), line(5)) == [False]
 
 
 def test_large_offsets_and_subs_keep_apart() -> None:
     first = 2**62
     lines = [line(first + offset, sub=sub, time=0) for offset in (0, 1, 2**39) for sub in (0, 2**20 - 1)]
     entries = stored(*lines, first_offset=first, end_offset=first + 2**40)
-    assert all(entries.holds([one]) for one in lines)
-    assert not entries.holds([line(first, sub=2**20, time=0)]), "nor can it be mistaken for sub 0 of the next offset"
+    assert held(entries, *lines) == [True] * 6
+    too_many = line(first, sub=2**20, time=0)
+    assert held(entries, too_many) == [False], "nor can it be mistaken for sub 0 of the next offset"
+    assert len(stored(too_many, first_offset=first, end_offset=first + 2**40)) == 0
 
 
 def test_a_text_that_cannot_be_stored_as_it_is_counts_as_it_is_stored() -> None:
-    assert stored(line(7, text="disk ?")).holds([line(7, text="disk \ud800")])
+    asked = line(7, text="disk \ud800", service="\ud800", fields="\ud800")
+    assert held(stored(line(7, text="disk ?", service="?", fields="?")), asked) == [True]

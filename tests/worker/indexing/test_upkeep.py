@@ -150,7 +150,7 @@ def test_small_blocks_beyond_the_bound_of_memory_are_left_to_the_next_owner(chai
     store_singly(chain, 5)
     turn(chain)
     (run,) = chain.runs.all()
-    assert run.tail_bytes == 0
+    assert run.tail.size_bytes == 0
     turn(chain, QUIET_S)
     assert len(chain.sink.blocks) == 5
 
@@ -172,6 +172,16 @@ def test_when_the_retention_changes_no_template_is_known_any_more(chain: Chain) 
     chain.sink.lifetime_s = 86_400.0
     turn(chain)
     assert chain.flights.sample_known(10) == []
+
+
+def test_what_is_older_than_the_retention_is_dropped_within_a_minute(chain: Chain) -> None:
+    chain.sink.lifetime_s = 120.0
+    store_singly(chain, 1)
+    turn(chain, 61.0)
+    store_singly(chain, 1)
+    assert ranges(chain) == [(0, 0), (1, 1)]
+    turn(chain, 61.0)
+    assert ranges(chain) == [(1, 1)]
 
 
 def test_a_deletion_that_fails_is_tried_again(chain: Chain) -> None:

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from tests.worker.chain import QUERIES, REPLIES, Chain, record
+from tests.worker.chain import QUERIES, REPLIES, Chain
 from tests.worker.test_query import BAD
 from worker.messages import EncodedQuery, KafkaRequest, ReadyQuery
 from worker.query import CORRELATION_HEADER, REPLY_TOPIC_HEADER, QueryReply, QueryRequest, Requester
@@ -42,9 +42,7 @@ def test_a_query_for_another_reply_topic_is_counted_and_settled_but_not_answered
     headers: tuple[tuple[str, bytes | None], ...] = ((CORRELATION_HEADER, b"c1"),)
     if reply_topic is not None:
         headers += ((REPLY_TOPIC_HEADER, reply_topic.encode("utf-8", "surrogateescape")),)
-    receipt = chain.query_ledger.admit(record(0, b'{"text": "a"}', partition=QUERIES, headers=headers))
-    assert receipt is not None
-    chain.prepare_queries.step([KafkaRequest(receipt, chain.now_s)])
+    chain.prepare_queries.step([KafkaRequest(chain.admit_query(b'{"text": "a"}', headers), chain.now_s)])
     assert chain.prepare_queries.tally.unanswerable == 1
     assert chain.query_ledger.tally["dropped:unanswerable"] == 1
     assert chain.query_ledger.committable() == {QUERIES: 1}
@@ -53,9 +51,7 @@ def test_a_query_for_another_reply_topic_is_counted_and_settled_but_not_answered
 
 
 def test_a_query_without_a_correlation_id_is_answered_without_one(chain: Chain) -> None:
-    receipt = chain.query_ledger.admit(record(0, b"{}", partition=QUERIES, headers=((REPLY_TOPIC_HEADER, REPLIES.encode()),)))
-    assert receipt is not None
-    chain.prepare_queries.step([KafkaRequest(receipt, chain.now_s)])
+    chain.prepare_queries.step([KafkaRequest(chain.admit_query(b"{}", ((REPLY_TOPIC_HEADER, REPLIES.encode()),)), chain.now_s)])
     chain.answer()
     assert chain.replies[0].correlation_id == b""
 
@@ -146,10 +142,9 @@ def test_the_vector_of_a_query_that_was_cut_is_not_kept_under_the_digest_of_the_
 
 
 def test_queries_of_a_dead_generation_are_dropped(chain: Chain) -> None:
-    receipt = chain.query_ledger.admit(record(0, b'{"text": "a"}', partition=QUERIES, headers=((REPLY_TOPIC_HEADER, REPLIES.encode()),)))
-    assert receipt is not None
+    claim = chain.admit_query(b'{"text": "a"}', ((REPLY_TOPIC_HEADER, REPLIES.encode()),))
     chain.query_ledger.revoke([QUERIES])
-    chain.prepare_queries.step([KafkaRequest(receipt, chain.now_s)])
+    chain.prepare_queries.step([KafkaRequest(claim, chain.now_s)])
     assert (chain.prepare_queries.tally.received, len(chain.embed_lane), len(chain.answer_lane)) == (0, 0, 0)
     assert chain.query_ledger.open_bytes == 0
 
@@ -243,9 +238,9 @@ def test_the_log_of_misdirected_queries_does_not_grow_with_them(chain: Chain) ->
 def test_the_queries_of_a_list_each_go_their_own_way(chain: Chain) -> None:
     vector = np.eye(384, dtype=np.float32)[5]
     chain.cache.put_many({chain.key("disk full"): vector})
-    receipts = [chain.query(text) for text in ("disk full 7", "network down", "login failed")]
+    claims = [chain.query(text) for text in ("disk full 7", "network down", "login failed")]
     bad = chain.query("login", k=0)
-    chain.prepare_queries.step([KafkaRequest(one, chain.now_s) for one in (receipts[0], bad, *receipts[1:])])
+    chain.prepare_queries.step([KafkaRequest(one, chain.now_s) for one in (claims[0], bad, *claims[1:])])
     assert [query.query.text for query in encoded(chain)] == ["network down", "login failed"]
     answerable = chain.answer_lane.take(10) or []
     assert [type(one).__name__ for one in answerable] == ["FailedQuery", "ReadyQuery"]

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sinks.arrow import string_column
 from worker.querying.words import terms_of, with_all, words_of
 
 
@@ -66,7 +67,7 @@ def test_short_words_with_a_digit_and_times_name_no_single_thing(word: str, name
 def test_an_identifier_is_there_only_as_a_whole_in_whatever_letters(line: str, identifier: str, is_whole: bool) -> None:  # noqa: FBT001
     words = words_of(identifier)
     assert words.identifiers_in(line) == int(is_whole)
-    assert with_all(words.identifiers)([line, "other"]).tolist() == [is_whole, False]
+    assert with_all(words.identifiers)(string_column([line, "other"])).tolist() == [is_whole, False]
 
 
 def test_shares_are_of_different_terms() -> None:

@@ -1,4 +1,4 @@
-"""Lanes between threads: order, urgency, wakes, the two ways to end, and the ages of what waits."""
+"""Lanes between threads: order, urgency, sizes, wakes, the two ways to end, and the ages of what waits."""
 
 import threading
 from collections import Counter, deque
@@ -56,6 +56,28 @@ def test_no_more_is_taken_than_asked_for(lane: Lane[int]) -> None:
     assert len(lane) == 4
     assert lane.take(2) == [13, 1]
     assert lane.take(2) == [2, 3]
+
+
+def test_a_lane_of_batches_counts_and_gives_out_by_their_sizes() -> None:
+    lane: Lane[str] = Lane("batches", size=len)
+    lane.put(["aaa", "bb"])
+    lane.put(["ccccc"], urgent=True)
+    lane.put(["d"])
+    assert len(lane) == 11
+    assert lane.take(6) == ["ccccc", "aaa"], "no batch is divided"
+    assert len(lane) == 3
+    assert lane.take(2) == ["bb"]
+    assert lane.take(2) == ["d"]
+    assert len(lane) == 0
+
+
+def test_a_batch_larger_than_asked_for_is_taken_alone() -> None:
+    lane: Lane[str] = Lane("batches", size=len)
+    lane.put(["aaaaaaaa", "b"])
+    assert lane.take(2) == ["aaaaaaaa"]
+    lane.put(["cccc"], urgent=True)
+    assert lane.take(4) == ["cccc"]
+    assert lane.take(1) == ["b"]
 
 
 def test_a_closed_lane_gives_the_rest_and_then_none(lane: Lane[int]) -> None:
@@ -204,6 +226,23 @@ def test_the_wait_that_is_noted_is_that_of_the_first_usual_entry_of_each_list_ta
     lane.put([12], urgent=True)
     assert lane.take(1) == [12]
     assert lane.waits.seen().buckets[-1][1] == 3
+
+
+def test_the_wait_that_is_noted_is_that_of_the_first_batch_of_each_list_taken() -> None:
+    now = [0.0]
+    lane: Lane[str] = Lane("test", size=len, clock=lambda: now[0])
+    lane.put(["aaa", "bb"])
+    now[0] = 4.0
+    lane.put(["cc"])
+    now[0] = 5.0
+    assert lane.take(3) == ["aaa"]
+    now[0] = 6.0
+    assert lane.take(4) == ["bb", "cc"]
+    assert lane.waits.seen().total == 5.0 + 6.0
+    lane.put(["d"])
+    now[0] = 6.5
+    assert lane.take(1) == ["d"]
+    assert lane.waits.seen().total == 5.0 + 6.0 + 0.5
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(min_value=0, max_value=7))))

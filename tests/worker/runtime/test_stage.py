@@ -1,6 +1,7 @@
 """Stages: a thread, a step, and where an exception goes."""
 
 import threading
+import weakref
 
 from worker.runtime.lane import Lane
 from worker.runtime.stage import Stage, empty
@@ -43,6 +44,23 @@ def test_a_lane_is_emptied_in_bounded_lists_until_it_is_closed() -> None:
     lane.close()
     run(Stage("step", empty(lane, lists.append, most=2), lambda _name, _error: None))
     assert lists == [[1, 2], [3, 4], [5]]
+
+
+def test_what_was_worked_is_not_kept_while_nothing_comes() -> None:
+    class Entry:
+        """Something that can be seen to go."""
+
+    lane: Lane[Entry] = Lane("test")
+    gone = threading.Event()
+    entry = Entry()
+    weakref.finalize(entry, gone.set)
+    lane.put([entry])
+    del entry
+    stage = Stage("step", empty(lane, lambda _taken: None, most=2), lambda _name, _error: None)
+    stage.start()
+    assert gone.wait(WAIT_S)
+    lane.close()
+    stage.join(WAIT_S)
 
 
 def test_a_step_that_raises_takes_nothing_more() -> None:

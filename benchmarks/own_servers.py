@@ -1,7 +1,6 @@
-"""A Milvus server for one benchmark: the one from PyPI's wheel that the tests use, started by a separate program.
+"""Servers for one benchmark: a Milvus and a Kafka as the tests use them, each started by a separate program.
 
-`benchmarks.sink` uses it when no server is named. It listens on loopback and ends with the benchmark, even a killed one, because it exits
-when its standard input closes.
+Each listens on loopback and ends with the benchmark, even a killed one, because its program exits when its standard input closes.
 """
 
 import subprocess
@@ -14,12 +13,12 @@ from typing import NamedTuple
 _PROGRAM = """
 import sys
 from tests.services.missing import ServerMissing
-from tests.services.wheel_milvus import WheelMilvus
+from tests.services.{module} import {server}
 try:
-    server = WheelMilvus()
+    server = {server}()
 except ServerMissing as missing:
     sys.exit(str(missing))
-print(server.uri, flush=True)
+print(server.{address}, flush=True)
 sys.stdin.read()
 server.close()
 """
@@ -29,16 +28,29 @@ _STOP_S = 60.0
 class Started(NamedTuple):
     """A server, or the reason why there is none."""
 
-    uri: str
+    address: str
     """Empty if there is none."""
     reason: str = ""
 
 
 @contextmanager
 def own_milvus() -> Iterator[Started]:
-    """Start a server, yield its address, and stop it afterwards."""
+    """Start a Milvus from PyPI's wheel, yield its address, and stop it afterwards."""
+    with _started(_PROGRAM.format(module="wheel_milvus", server="WheelMilvus", address="uri")) as started:
+        yield started
+
+
+@contextmanager
+def own_kafka() -> Iterator[Started]:
+    """Start a Kafka broker from Maven's jars, yield its address, and stop it afterwards."""
+    with _started(_PROGRAM.format(module="local_kafka", server="LocalKafka", address="bootstrap")) as started:
+        yield started
+
+
+@contextmanager
+def _started(source: str) -> Iterator[Started]:
     program = subprocess.Popen(  # noqa: S603 - ours
-        [sys.executable, "-c", _PROGRAM],
+        [sys.executable, "-c", source],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -50,8 +62,8 @@ def own_milvus() -> Iterator[Started]:
     assert program.stdout  # noqa: S101
     assert program.stderr  # noqa: S101
     try:
-        uri = program.stdout.readline().strip()
-        yield Started(uri) if uri else Started("", program.stderr.read().strip().rpartition("\n")[2])
+        address = program.stdout.readline().strip()
+        yield Started(address) if address else Started("", program.stderr.read().strip().rpartition("\n")[2])
     finally:
         program.stdin.close()
         try:

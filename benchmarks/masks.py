@@ -1,0 +1,171 @@
+"""Lines masked per second, and how that compares with another revision of this project.
+
+    python -m benchmarks.masks [FILES…] [--quick] [--json] [--against REV]
+
+Caveats first. Figures are processor time of one thread that does nothing but mask. Lines are those of the files, or synthetic ones, copied
+with other digits and shuffled: a stream of few systems that repeat themselves. A masker remembers what it has masked, so every round begins
+with a new one, which learns again; still, streams whose lines differ in more than digits are masked at a third of the speed. The sides take
+turns with the same batches in one process; each figure is a median over the rounds, and `vs` is the other side's median divided by ours. A
+revision whose masker knows no columns gets lists and returns lists, as its callers had it. If any line is masked differently, there are no
+figures. The other revision runs with the libraries installed here.
+"""
+
+import argparse
+import importlib
+import io
+import json
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from random import Random
+from statistics import median
+from typing import Any
+
+from benchmarks.copies import copies, texts_of_files
+from consumers.columns import Column, string_column
+from consumers.text.mask import Masker
+
+LINES, QUICK_LINES = 200_000, 40_000
+ROUNDS, QUICK_ROUNDS = 7, 5
+BATCH_LINES = (2_000, 8_000)
+"""The last one is the size of the figures that are not listed by size."""
+_ROOT = Path(__file__).parent.parent
+_PACKAGE, _THEIRS = "consumers", "consumers_of_another_revision"
+_SEED = 7
+
+MaskColumn = Callable[[Column], Any]
+"""Masks a column; what it returns is unpacked outside the measured time."""
+Side = Callable[[], MaskColumn]
+"""Makes a masker that remembers nothing yet."""
+
+
+class MaskedDifferently(Exception):
+    """Two sides mask a line differently; one line for the user."""
+
+
+def our_side() -> MaskColumn:
+    """Return this revision's way."""
+    return Masker().mask_column
+
+
+def load_side(revision: str, folder: Path) -> Side:
+    """Copy a revision's package into the folder under another name and import it from there; raises `CalledProcessError`."""
+    command = ["git", "archive", revision, _PACKAGE]
+    archive = subprocess.run(command, cwd=_ROOT, check=True, capture_output=True).stdout  # noqa: S603 - git, as installed
+    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+        files.extractall(folder, filter="data")
+    (folder / _PACKAGE).rename(folder / _THEIRS)
+    for file in folder.rglob("*.py"):
+        source = file.read_text()
+        file.write_text(re.sub(rf"^(\s*(?:from|import) ){_PACKAGE}\b", rf"\1{_THEIRS}", source, flags=re.MULTILINE))
+    sys.path.insert(0, str(folder))
+    try:
+        masker = importlib.import_module(f"{_THEIRS}.text.mask").Masker
+    finally:
+        sys.path.remove(str(folder))
+    if hasattr(masker, "mask_column"):
+        return lambda: masker().mask_column
+    return lambda: masker().mask
+
+
+def batches_of(texts: Sequence[str], lines: int, size: int) -> list[Column]:
+    """Return that many copied lines in a random order, in batches."""
+    drawn = [text for copy in copies(texts, lines) for text in copy]
+    Random(_SEED).shuffle(drawn)
+    return [string_column(drawn[start : start + size]) for start in range(0, lines, size)]
+
+
+def measure(sides: Sequence[Side], batches: Sequence[Column], rounds: int) -> tuple[list[list[float]], int]:
+    """Return the seconds of each side in each round, and the number of distinct masked texts; raises `MaskedDifferently`."""
+    seconds: list[list[float]] = [[] for _ in sides]
+    distinct = set[str]()
+    for number in range(rounds):
+        maskers = [side() for side in sides]
+        spent = [0.0] * len(sides)
+        for turn, batch in enumerate(batches):
+            results: list[list[str]] = [[] for _ in sides]
+            for place in _in_turn(len(sides), turn + number):
+                given = batch if maskers[place].__name__ == "mask_column" else batch.to_pylist()
+                began_s = time.thread_time()
+                masked = maskers[place](given)
+                spent[place] += time.thread_time() - began_s
+                results[place] = _unpacked(masked) if number == 0 else []
+            _compare(batch, results)
+            distinct.update(results[0])
+        for place, side_s in enumerate(spent):
+            seconds[place].append(side_s)
+    return seconds, len(distinct)
+
+
+def _in_turn(sides: int, first: int) -> list[int]:
+    return [(place + first) % sides for place in range(sides)]
+
+
+def _unpacked(masked: Any) -> list[str]:  # noqa: ANN401 - what either revision returns
+    return masked if isinstance(masked, list) else [masked.values[code] for code in masked.codes.tolist()]
+
+
+def _compare(batch: Column, results: Sequence[list[str]]) -> None:
+    ours, *others = results
+    for theirs in others:
+        for text, mine, other in zip(batch.to_pylist() if ours != theirs else (), ours, theirs, strict=False):
+            if mine != other:
+                raise MaskedDifferently(f"{text!r} is masked to {mine!r} here and to {other!r} there")
+
+
+def figures_of(texts: Sequence[str], sides: Sequence[Side], lines: int, rounds: int) -> dict[str, Any]:
+    """Measure both sizes of batches; `vs` only if there is another side."""
+    lines_per_s, vs, distinct = dict[str, int](), dict[str, float](), 0
+    for size in BATCH_LINES:
+        seconds, distinct = measure(sides, batches_of(texts, lines, size), rounds)
+        ours_s, *others_s = map(median, seconds)
+        lines_per_s[str(size)] = round(lines / ours_s)
+        vs |= {str(size): round(other_s / ours_s, 2) for other_s in others_s}
+    main = str(BATCH_LINES[-1])
+    figures: dict[str, Any] = {
+        "lines_per_s": lines_per_s[main],
+        "us_per_line": round(1e6 / lines_per_s[main], 3),
+        "distinct": distinct,
+        "batch": lines_per_s,
+        "lines": lines,
+        "rounds": rounds,
+    }
+    return {**figures, "vs": vs[main], "vs_batch": vs} if vs else figures
+
+
+def main(show: Callable[[str], None] = print) -> None:
+    """Measure and show figures."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("files", nargs="*")
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK_LINES} lines and {QUICK_ROUNDS} rounds")
+    parser.add_argument("--json", action="store_true", help="print one object of figures and nothing else")
+    parser.add_argument("--against", metavar="REV", help="compare with this revision, anything that git knows")
+    chosen = parser.parse_args()
+    with ExitStack() as stack:
+        sides: list[Side] = [our_side]
+        try:
+            if chosen.against:
+                sides.append(load_side(chosen.against, Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="vectail-bench-")))))
+            lines, rounds = (QUICK_LINES, QUICK_ROUNDS) if chosen.quick else (LINES, ROUNDS)
+            figures = figures_of(texts_of_files(chosen.files), sides, lines, rounds)
+        except subprocess.CalledProcessError as error:
+            raise SystemExit(error.stderr.decode().strip()) from error
+        except MaskedDifferently as error:
+            raise SystemExit(str(error)) from error
+    if chosen.json:
+        show(json.dumps(figures))
+        return
+    for size, rate in figures["batch"].items():
+        ratio = f", {figures['vs_batch'][size]} times {chosen.against}" if chosen.against else ""
+        show(f"in batches of {size}: {rate:,} lines a second{ratio}")
+    show(f"{figures['distinct']:,} distinct masked texts")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""A sink that takes everything and keeps nothing, for benchmarks of what lies before it."""
+# ruff: noqa: ARG002 - the protocol names the arguments
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.safety_sides import NOTHING
+from sinks.block import Block, BlockColumns, BlockId
+from sinks.row import TemplateRow
+from sinks.sink import BlockFilter, ColumnName, FoundBlocks, SinkCounts, TemplateHit
+
+
+class NullSink:
+    """Takes everything, keeps nothing: what a sink costs is not in the figures.
+
+    Thread: any.
+    """
+
+    retention_s: float | None = None
+    has_bm25 = False
+    orders_blocks = False
+
+    def __init__(self) -> None:
+        self.blocks = 0
+        self.block_bytes = 0
+
+    def open(self, *, create: bool = True, adopt: bool = False) -> None:
+        """Do nothing."""
+
+    def ping(self) -> None:
+        """Do nothing."""
+
+    def upsert_templates(self, rows: Sequence[TemplateRow]) -> None:
+        """Acknowledge."""
+
+    def write_blocks(self, blocks: Sequence[Block], *, again: bool = False) -> None:
+        """Acknowledge."""
+        self.blocks += len(blocks)
+        self.block_bytes += sum(block.size_bytes for block in blocks)
+
+    def delete_blocks(self, ids: Collection[BlockId]) -> None:
+        """Acknowledge."""
+
+    def drop_expired(self, now_ms: int) -> int:
+        """Return 0."""
+        return 0
+
+    def find_blocks(self, only: BlockFilter, *, limit: int | None = None, strong: bool = False) -> FoundBlocks:
+        """Return nothing."""
+        return NOTHING
+
+    def read_columns(
+        self, ids: Collection[BlockId], columns: Collection[ColumnName], *, strong: bool = False
+    ) -> dict[BlockId, BlockColumns]:
+        """Return nothing."""
+        return {}
+
+    def read_words(self, ids: Collection[BlockId]) -> dict[BlockId, NDArray[np.int32]]:
+        """Return nothing."""
+        return {}
+
+    def template_vectors(self, templates: Collection[str]) -> dict[str, NDArray[np.float32]]:
+        """Return nothing."""
+        return {}
+
+    def template_texts(self, templates: Collection[str]) -> dict[str, str]:
+        """Return nothing."""
+        return {}
+
+    def stored_templates(self, templates: Collection[str]) -> set[str]:
+        """Return nothing."""
+        return set()
+
+    def nearest_templates(self, vectors: NDArray[np.float32], limit: int) -> list[list[TemplateHit]]:
+        """Return nothing."""
+        return [[] for _ in vectors]
+
+    def matching_templates(self, text: str, limit: int) -> list[TemplateHit]:
+        """Return nothing."""
+        return []
+
+    def all_templates(self, after: str, limit: int) -> list[tuple[str, str]]:
+        """Return nothing."""
+        return []
+
+    def counts(self) -> SinkCounts:
+        """Return zeros."""
+        return SinkCounts(0, 0)
+
+    def close(self) -> None:
+        """Do nothing."""

@@ -1,0 +1,111 @@
+"""One process of `benchmarks.poll_to_ready`: reads a topic through a worker's stages or with a bare loop, and prints what that took.
+
+It is started with one JSON object as its argument, prints a line when it is about to begin, begins when it reads a line, and prints its
+figures. So several can begin together.
+"""
+
+import json
+import sys
+import time
+import uuid
+from typing import Any, NamedTuple
+
+from benchmarks.null_sink import NullSink
+from benchmarks.own_pipeline import running_pipeline
+from benchmarks.safety_sides import Moment, Watched, made_up_model
+from consumers.kafka.settings import KafkaSourceSettings, client_properties
+from consumers.kafka.source import consumer_of
+from worker.settings.settings import load_settings
+
+_POLLED = 2_000
+"""Messages that the bare loop asks for at once."""
+_LOOK_S = 0.02
+_WAIT_S = 300.0
+
+
+class Plan(NamedTuple):
+    """What one process does; what `json` makes of it is its argument."""
+
+    bootstrap_servers: str
+    is_bare: bool
+    warm_topic: str
+    """Holds every template; read before anything is measured."""
+    warm_records: int
+    topic: str
+    records: int
+
+
+def measure_ready(plan: Plan) -> dict[str, Any]:
+    """Read the topic into blocks; the time ends when the last record is settled."""
+    settings = load_settings(None, {"kafka": {"bootstrap_servers": plan.bootstrap_servers}})
+    sink = NullSink()
+    with running_pipeline(settings, made_up_model(settings), sink) as running:
+        ledger = running.pipeline.log_ledger
+
+        def read(topic: str, until: int) -> tuple[Watched, Moment]:
+            group = f"bench-{uuid.uuid4().hex[:8]}"
+            kafka = KafkaSourceSettings(bootstrap_servers=plan.bootstrap_servers, topics=(topic,), group=group)
+            source = Watched(kafka, commits=True)
+            with running.polling(source, commit_interval_s=settings.kafka.commit_interval_s):
+                until_s = time.monotonic() + _WAIT_S
+                while ledger.tally["indexed"] < until and not running.crash.wait(_LOOK_S) and time.monotonic() < until_s:
+                    pass
+                ended = Moment.now()
+            return source, ended
+
+        read(plan.warm_topic, plan.warm_records)
+        busy = {name: meter.seconds for name, meter in running.pipeline.busy.items()}
+        _await_start()
+        source, ended = read(plan.topic, plan.warm_records + plan.records)
+        indexed = ledger.tally["indexed"] - plan.warm_records
+    if indexed != plan.records or source.began is None:
+        raise SystemExit(f"{indexed} of {plan.records} records are settled ({running.errors or 'time is up'}): no figure")
+    stages = {name: running.pipeline.busy[name].seconds - before for name, before in busy.items()}
+    return {
+        "wall_s": ended.wall_s - source.began.wall_s,
+        "cpu_s": ended.cpu_s - source.subscribed.cpu_s,
+        "stage_s": stages,
+        "block_bytes": sink.block_bytes,
+    }
+
+
+def measure_bare(plan: Plan) -> dict[str, Any]:
+    """Read the topic, look at what every record holds, and do nothing with it."""
+    settings = KafkaSourceSettings(bootstrap_servers=plan.bootstrap_servers, topics=(plan.topic,), group=f"bench-{uuid.uuid4().hex[:8]}")
+    consumer = consumer_of({**client_properties(settings), "auto.offset.reset": "earliest", "enable.partition.eof": False})
+    _await_start()
+    began_cpu_s, began_s, read = time.process_time(), 0.0, 0
+    consumer.subscribe([plan.topic])
+    while read < plan.records:
+        messages = consumer.consume(_POLLED, timeout=1.0)
+        began_s = began_s or time.perf_counter()
+        errors = [message.error() for message in messages]
+        if any(errors):
+            raise SystemExit(f"kafka: {next(filter(None, errors))}")
+        columns = (
+            [message.value() for message in messages],
+            [message.key() for message in messages],
+            [message.headers() for message in messages],
+            [message.partition() for message in messages],
+            [message.offset() for message in messages],
+            [message.timestamp() for message in messages],
+        )
+        read += len(columns[0])
+    figures = {"wall_s": time.perf_counter() - began_s, "cpu_s": time.process_time() - began_cpu_s}
+    consumer.close()
+    return figures
+
+
+def _await_start() -> None:
+    print("ready", flush=True)
+    sys.stdin.readline()
+
+
+def main() -> None:
+    """Measure as told."""
+    plan = Plan(**json.loads(sys.argv[1]))
+    print(json.dumps(measure_bare(plan) if plan.is_bare else measure_ready(plan)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+"""Stopped partitions, questions without an answer, calls that the client refuses: all is tried again, and nothing happens twice."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+import pytest
+
+from consumers.kafka.client import Client
+from consumers.kafka.executor import Executor
+from consumers.kafka.resume_point import PartitionState, Position
+from consumers.kafka.settings import KafkaSourceSettings
+from consumers.record import Partition
+from tests.consumers.kafka.messages import Message, each_of
+from tests.consumers.kafka.test_epochs import Description, TopicId
+from tests.consumers.records import LOGS_0, LOGS_1
+
+Call = tuple[str, Partition, int | None]
+
+
+class Broker:
+    """Answers and obeys as the test says, and notes what it was told.
+
+    Thread: the test's.
+    """
+
+    def __init__(self, topic_epoch: str | None = "e") -> None:
+        self.states: dict[Partition, PartitionState | None] = {}
+        self.positions: dict[Partition, Position] | None = {}
+        self.asked: list[set[Partition]] = []
+        self.obeys = True
+        self.topic_number = 1
+        self.calls: list[Call] = []
+        self.said: list[str] = []
+        settings = KafkaSourceSettings(topic_epoch=topic_epoch, on_expired_offset="earliest")
+        client = Client(self._topic_ids, self._state, self._positions, lambda _partition: -1, self._told("move"), self._told("check"))
+        self.executor = Executor(settings, client, say=self.said.append)
+        self.executor.subscribe(self)
+        self.executor.intake.begin([LOGS_0, LOGS_1], 0.0)
+
+    def _topic_ids(self, topics: Sequence[str]) -> Mapping[str, Future[Any]]:
+        answers: dict[str, Future[Any]] = {topic: Future() for topic in topics}
+        for answer in answers.values():
+            answer.set_result(Description(TopicId(self.topic_number << 32)))
+        return answers
+
+    def _state(self, partition: Partition) -> PartitionState | None:
+        self.calls.append(("ask", partition, None))
+        return self.states.get(partition)
+
+    def _positions(self, partitions: Collection[Partition]) -> Mapping[Partition, Position] | None:
+        self.asked.append(set(partitions))
+        return self.positions
+
+    def _told(self, what: str) -> Callable[[Partition, Position | None], bool]:
+        def call(partition: Partition, position: Position | None) -> bool:
+            self.calls.append((what, partition, None if position is None else position.next_offset))
+            return self.obeys
+
+        return call
+
+    def on_assign(self, partitions: Sequence[Partition]) -> None:
+        self.calls += [("assign", partition, None) for partition in partitions]
+
+    def on_revoke(self, partitions: Sequence[Partition]) -> None:
+        raise AssertionError(partitions)
+
+    def on_lost(self, partitions: Sequence[Partition]) -> None:
+        self.calls += [("lost", partition, None) for partition in partitions]
+
+    def on_committed(self, accepted: Mapping[Partition, int], refused: Mapping[Partition, tuple[int, str]]) -> None:
+        raise AssertionError(accepted, refused)
+
+    def turn(self, *messages: Message, now_s: float = 0.0) -> list[int]:
+        """Return the offsets that leave."""
+        self.calls.clear()
+        return [record.offset for record in each_of(self.executor.take_turn(messages, now_s, is_paused=False))]
+
+
+def stopped(partition: Partition) -> Message:
+    return Message(partition, -1, error="_AUTO_OFFSET_RESET")
+
+
+@pytest.fixture
+def broker() -> Broker:
+    return Broker()
+
+
+def test_without_an_answer_it_waits_for_the_next_turn(broker: Broker) -> None:
+    broker.turn(stopped(LOGS_0), stopped(LOGS_1))
+    assert broker.calls == [("ask", LOGS_0, None)], "a broker that does not answer is asked once a turn"
+    broker.states[LOGS_0] = PartitionState(None, 2, 9)
+    broker.turn()
+    assert broker.calls == [("ask", LOGS_0, None), ("move", LOGS_0, 2), ("ask", LOGS_1, None)]
+    broker.states[LOGS_1] = PartitionState(None, 3, 9)
+    broker.turn()
+    assert broker.calls == [("ask", LOGS_1, None), ("move", LOGS_1, 3)]
+    broker.turn()
+    assert broker.calls == []
+
+
+def test_a_move_that_is_refused_is_tried_again(broker: Broker) -> None:
+    broker.states = {LOGS_0: PartitionState(None, 2, 9), LOGS_1: PartitionState(None, 3, 9)}
+    broker.obeys = False
+    broker.turn(stopped(LOGS_0), stopped(LOGS_1))
+    assert broker.calls == [("ask", LOGS_0, None), ("move", LOGS_0, 2)]
+    assert broker.said == ["logs/0 cannot resume at 2 yet; trying again"]
+    broker.obeys = True
+    broker.turn()
+    broker.turn()
+    assert broker.said == ["logs/0 cannot resume at 2 yet; trying again"]
+    assert broker.turn(Message(LOGS_0, 2), Message(LOGS_1, 3)) == [2, 3]
+
+
+def test_what_is_revoked_is_not_resumed(broker: Broker) -> None:
+    broker.turn(stopped(LOGS_0))
+    broker.executor.intake.end([LOGS_0])
+    broker.states[LOGS_0] = PartitionState(None, 2, 9)
+    broker.turn()
+    assert broker.calls == []
+
+
+def test_damaged_data_whose_move_is_refused_is_fetched_again_at_the_next_turn(broker: Broker) -> None:
+    assert broker.turn(Message(LOGS_0, 0), Message(LOGS_0, 1), Message(LOGS_0, -1, error="_BAD_MSG"), Message(LOGS_0, 5)) == [0, 1]
+    broker.obeys = False
+    assert broker.turn(Message(LOGS_0, 6), now_s=1.0) == []
+    assert broker.calls == [("move", LOGS_0, 2)]
+    broker.obeys = True
+    assert broker.turn(Message(LOGS_0, 7), now_s=1.0) == []
+    assert broker.calls == [("move", LOGS_0, 2)]
+    assert broker.turn(Message(LOGS_0, 2), now_s=1.0) == [2]
+    assert broker.calls == []
+
+
+def test_a_check_that_is_refused_has_the_partition_read_again(broker: Broker) -> None:
+    broker.positions = {LOGS_0: Position(10, 1)}
+    broker.obeys = False
+    assert broker.turn(Message(LOGS_0, 10, leader_epoch=2)) == []
+    assert broker.calls == [("check", LOGS_0, 10)]
+    broker.obeys = True
+    assert broker.turn(Message(LOGS_0, 10, leader_epoch=2), now_s=1.0) == []
+    assert broker.calls == [("move", LOGS_0, 10)]
+
+
+def test_while_a_partition_waits_to_be_fetched_again_its_records_ask_nothing(broker: Broker) -> None:
+    broker.positions = None
+    for _ in range(5):
+        assert broker.turn(Message(LOGS_0, 0), Message(LOGS_0, 1, error="_PARTITION_EOF")) == []
+    assert broker.asked == [{LOGS_0, LOGS_1}], "a question without an answer holds up polling for a second"
+
+
+def test_of_a_topic_that_was_re_created_nothing_that_waited_leaves_and_its_partitions_begin_anew() -> None:
+    broker = Broker(topic_epoch=None)
+    assert broker.turn(Message(LOGS_0, 0), Message(LOGS_1, 0), now_s=1.0) == [0, 0]
+    broker.topic_number = 2
+    broker.states = dict.fromkeys([LOGS_0, LOGS_1], PartitionState(1, 0, 9))
+    assert broker.turn(Message(LOGS_0, 1), now_s=9.0) == []
+    both = (LOGS_0, LOGS_1)
+    assert [what for what, *_ in broker.calls] == ["lost", "lost", "assign", "assign", "ask", "move", "ask", "move"]
+    assert sorted(broker.calls[:4], key=repr) == [(what, partition, None) for what in ("assign", "lost") for partition in both]
+    assert {(partition, offset) for what, partition, offset in broker.calls if what == "move"} == {(LOGS_0, 0), (LOGS_1, 0)}
+    assert len(broker.said) == 1
+    assert broker.executor.intake.start_commits.take_unsent() == dict.fromkeys(both, 0)
+    assert broker.turn(Message(LOGS_0, 0), now_s=9.1) == [0]
