@@ -3,12 +3,13 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 VENV := .venv
 READY := $(VENV)/.ready
+SUPPLY := .venv-supply
 LOGS ?=
 ARGS ?=
 MINUTES ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help setup vllm vllm-matrix demo test quick faults soak sabotage check format docs coverage bench bench-deps up down stack stack-down lock clean
+.PHONY: help setup vllm vllm-matrix demo test quick faults soak sabotage check format docs coverage bench bench-deps up down stack stack-down lock images sbom audit clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -80,6 +81,21 @@ stack-down: $(READY) ## stop it and remove its files
 
 lock: ## update requirements.lock and deploy/vllm/*.lock (needs uv)
 	@deploy/lock.sh --upgrade
+
+images: $(READY) ## look up the digests of docker-compose.yml's images and write deploy/images.yml (ARGS=--check compares)
+	@$(VENV)/bin/python deploy/images.py $(ARGS)
+
+$(SUPPLY)/.ready: $(READY) deploy/supply/requirements.lock
+	@$(VENV)/bin/python -m venv --clear $(SUPPLY)
+	@$(SUPPLY)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -r deploy/supply/requirements.lock
+	@touch $@
+
+sbom: $(SUPPLY)/.ready ## write dist/sbom.cdx.json, what vectail ships (CycloneDX), and a table of the licences; an unknown licence fails
+	@$(VENV)/bin/python deploy/supply/sbom.py
+	@$(SUPPLY)/bin/python deploy/supply/validate.py dist/sbom.cdx.json
+
+audit: $(SUPPLY)/.ready ## look up requirements.lock in a database of vulnerabilities (pip-audit; needs internet access)
+	@$(SUPPLY)/bin/pip-audit --strict --progress-spinner off --disable-pip --require-hashes -r requirements.lock $(ARGS)
 
 clean: ## remove what the tools left behind; .venv, .venv-vllm-*, .wheels and downloaded servers stay
 	@rm -rf .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache

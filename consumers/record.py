@@ -3,12 +3,16 @@
 What one poll returned of a partition stays together, as `Records`; a single `Record` is for queries, dead letters, tools and tests.
 """
 
-from collections.abc import Sequence
-from itertools import compress
-from typing import NamedTuple
+from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from itertools import compress
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:  # every command imports this file, and most need no arrays
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class Partition(NamedTuple):
@@ -94,7 +98,7 @@ class Records(NamedTuple):
             headers=() if self.headers is None else self.headers[row],
         )
 
-    def between(self, first: int, end: int) -> "Records":
+    def between(self, first: int, end: int) -> Records:
         """Return the records of these rows."""
         return Records(
             self.topic,
@@ -107,7 +111,7 @@ class Records(NamedTuple):
             None if self.headers is None else self.headers[first:end],
         )
 
-    def where(self, mask: NDArray[np.bool_]) -> "Records":
+    def where(self, mask: NDArray[np.bool_]) -> Records:
         """Copy the records where the mask is true."""
         chosen = mask.tolist()
         return Records(
@@ -123,6 +127,8 @@ class Records(NamedTuple):
 
     def sizes_bytes(self) -> NDArray[np.int64]:
         """Return the bytes of each record that count against the ledger's cap, as `Record.size_bytes`: int64[n]."""
+        import numpy as np  # noqa: PLC0415 - as above
+
         sizes = np.fromiter((0 if value is None else len(value) for value in self.value), np.int64, self.size)
         if self.key is not None:
             sizes += np.fromiter((len(key or b"") for key in self.key), np.int64, self.size)
@@ -135,6 +141,8 @@ class Records(NamedTuple):
 
 def records_of(records: Sequence[Record]) -> Records:
     """Return n ≥ 1 records of one partition and epoch as columns, in their order."""
+    import numpy as np  # noqa: PLC0415 - as above
+
     first, size = records[0], len(records)
     return Records(
         first.topic,

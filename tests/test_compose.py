@@ -1,6 +1,7 @@
 """docker-compose.yml agrees with itself, with the settings and with the program."""
 
 import itertools
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -21,6 +22,7 @@ PINNED = re.compile(r"^[a-z0-9./-]+:(?!latest)[A-Za-z0-9._-]*\d[A-Za-z0-9._-]*$"
 ALTERNATIVES = {"worker-gpu": "worker", "milvus-full": "milvus"}
 """Service of a profile → the one that it stands in for."""
 WORKERS = ("worker", "worker-gpu")
+MAKERS = ("init-secrets", "init-grafana-secrets")
 ROOT_INSIDE = {"milvus", "milvus-full", "etcd", "minio"}
 """Root in their container, without any of its rights: their images own what their volumes hold, and have no other user."""
 WRITABLE = {"milvus", "milvus-full"}
@@ -66,7 +68,7 @@ def test_the_parts_of_the_stack_are_there() -> None:
     without_profile = {name for name, service in SERVICES.items() if not service.get("profiles")}
     assert without_profile == {
         *("init-secrets", "kafka", "init-topics", "milvus", "redis", "worker"),
-        *("prometheus", "grafana", "kafka-exporter"),
+        *("init-grafana-secrets", "prometheus", "grafana", "kafka-exporter"),
     }
     assert COMPOSE["name"] == "vectail"
     assert "version" not in COMPOSE
@@ -93,7 +95,8 @@ def test_tags_stand_in_the_compose_file_only() -> None:
         file for folder in ("deploy", "tests", "benchmarks") for file in (ROOT / folder).rglob("*") if file.suffix not in {".lock", ".json"}
     ]
     for file in [*files, *(ROOT / name for name in ("README.md", "Makefile", ".ci/run"))]:
-        if file.is_file() and "__pycache__" not in file.parts:
+        # What `make images` writes; tests/deploy/test_images.py compares its tags.
+        if file.is_file() and "__pycache__" not in file.parts and file != ROOT / "deploy/images.yml":
             found = re.search(rf"\b(?:{names}):v?\d[\w.-]*", file.read_text(encoding="utf-8", errors="replace"))
             assert found is None, file.relative_to(ROOT)
 
@@ -249,6 +252,7 @@ def test_the_worker_s_variables_are_settings(service: str, monkeypatch: pytest.M
     assert mounts(service)[f"/{settings.model.cache.parts[1]}"] == ("worker-data", True)
     assert settings.http.host == "0.0.0.0", "all addresses of the container, published on loopback"  # noqa: S104 - of the container
     assert settings.http.token.get_secret_value() == "made-up"
+    assert settings.redis.secret.get_secret_value() == "made-up"
     assert SERVICES[service]["ports"] == [f"127.0.0.1:{settings.http.port}:{settings.http.port}"]
     assert settings.limits.drain_timeout_s < seconds(SERVICES[service]["stop_grace_period"])
     assert settings.engine.name == {"worker": "llama", "worker-gpu": "vllm"}[service]
@@ -279,27 +283,44 @@ def test_the_topics_that_are_made_are_those_that_the_worker_uses() -> None:
     assert {topic: found for topic, found in configured.items() if found} == {kafka.dead_letter_topic: kept}
 
 
+def test_each_container_mounts_its_own_secrets_only() -> None:
+    mounted = {service: mounts(service)["/run/secrets"] for service in SERVICES if "/run/secrets" in mounts(service)}
+    assert mounted == {**dict.fromkeys(WORKERS, ("worker-secrets", False)), "grafana": ("grafana-secrets", False)}
+    makers = {mounts(service)["/data"]: variables(service)["SECRETS"].split() for service in MAKERS}
+    assert makers == {("worker-secrets", True): ["http_token", "redis_secret"], ("grafana-secrets", True): ["grafana_password"]}
+    others = [service for service in SERVICES if service not in (*mounted, *MAKERS)]
+    assert not any("secrets" in what for service in others for what, _ in mounts(service).values())
+
+
 @pytest.mark.process
-def test_every_secret_is_made_mounted_and_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    script = SERVICES["init-secrets"]["command"][0].replace("/data/", f"{tmp_path}/")
-    make = ["/bin/sh", "-euc", script]
-    subprocess.run(make, check=True)
+@pytest.mark.parametrize("maker", MAKERS)
+def test_every_secret_is_made_mounted_and_explained(maker: str, tmp_path: Path) -> None:
+    script = SERVICES[maker]["command"][0].replace("/data/", f"{tmp_path}/").replace("$$", "$")
+    make = [*SERVICES[maker]["entrypoint"], script]
+    environment = {**os.environ, **variables(maker)}
+    subprocess.run(make, env=environment, check=True)
     made = {file.name: file.read_text() for file in tmp_path.iterdir()}
-    subprocess.run(make, check=True)
+    subprocess.run(make, env=environment, check=True)
     assert {file.name: file.read_text() for file in tmp_path.iterdir()} == made, "a secret that is there stays"
     assert {oct(file.stat().st_mode & 0o777) for file in tmp_path.iterdir()} == {"0o444"}
     assert all(re.fullmatch(r"[\w-]{32}\n", secret) for secret in made.values())
     assert len(set(made.values())) == len(made)
-    volume = mounts("init-secrets")["/data"]
+    volume, _ = mounts(maker)["/data"]
     used = set()
     for service in SERVICES:
         for name, value in variables(service).items():
-            if name.endswith("_FILE"):
+            if name.endswith("_FILE") and mounts(service)[str(Path(value).parent)] == (volume, False):
                 used.add(Path(value).name)
-                assert mounts(service)[str(Path(value).parent)] == (volume[0], False)
-                assert "init-secrets" in SERVICES[service]["depends_on"]
+                assert maker in SERVICES[service]["depends_on"]
     assert used == set(made)
     example = (ROOT / ".env.example").read_text(encoding="utf-8")
     assert all(f"/run/secrets/{name}" in example for name in made)
-    monkeypatch.setenv(f"{PREFIX}HTTP__TOKEN_FILE", str(tmp_path / "http_token"))
-    assert load_settings(None).http.token.get_secret_value() == made["http_token"].strip()
+
+
+def test_every_file_of_a_secret_is_one_that_is_made() -> None:
+    made = {(mounts(maker)["/data"][0], name) for maker in MAKERS for name in variables(maker)["SECRETS"].split()}
+    for service in SERVICES:
+        for name, value in variables(service).items():
+            if name.endswith("_FILE"):
+                file = Path(value)
+                assert (mounts(service)[str(file.parent)][0], file.name) in made, f"{service}: {name}"

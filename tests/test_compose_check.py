@@ -90,11 +90,19 @@ def test_settings_in_the_env_file_reach_the_worker_and_addresses_there_do_not(ch
     assert environment["VECTAIL_MILVUS__URI"] == "http://milvus:19530"
 
 
-def test_secrets_are_in_a_volume_or_in_a_folder_of_the_user_s(checker: Path, folder: Path) -> None:
-    volume = load_project(checker, folder)["services"]["worker"]["volumes"][-1]
-    bound = load_project(checker, folder, variables={"STACK_SECRETS": "./secrets"})["services"]["worker"]["volumes"][-1]
-    assert (volume["type"], volume["source"], volume["read_only"]) == ("volume", "secrets", True)
-    assert (bound["type"], bound["source"], bound["read_only"]) == ("bind", str(folder / "secrets"), True)
+def test_secrets_are_in_a_volume_or_in_a_folder_of_the_user_s(checker: Path, folder: Path, subtests: pytest.Subtests) -> None:
+    for service, volume, variable in (
+        ("worker", "worker-secrets", "STACK_WORKER_SECRETS"),
+        ("grafana", "grafana-secrets", "STACK_GRAFANA_SECRETS"),
+    ):
+        with subtests.test(service):
+            usual = load_project(checker, folder)["services"][service]["volumes"][-1]
+            chosen = load_project(checker, folder, variables={variable: "./secrets"})["services"]
+            bound = chosen[service]["volumes"][-1]
+            assert (usual["type"], usual["source"], usual["read_only"]) == ("volume", volume, True)
+            assert (bound["type"], bound["source"], bound["read_only"]) == ("bind", str(folder / "secrets"), True)
+            made = [maker["volumes"] for name, maker in chosen.items() if name.startswith("init-") and maker.get("volumes")]
+            assert [one["source"] for (one,) in made].count(str(folder / "secrets")) == 1
 
 
 def test_a_file_that_compose_would_refuse_is_refused(checker: Path, folder: Path, subtests: pytest.Subtests) -> None:

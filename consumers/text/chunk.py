@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from consumers.columns import Coded, Column, concat, replace_rows, string_column, take, text_bytes, used_values
+from consumers.columns import Coded, Column, as_texts, concat, replace_rows, string_column, take, text_bytes, used_values
 from consumers.text.split_long import CountTokens, MaskColumn, Piece, Splitter
 
 _MOST_REMEMBERED = 4_096
@@ -105,7 +105,7 @@ class Chunker:
 
     def _split_long(self, text: Column, template: Coded, long: NDArray[np.int64]) -> Cut:
         """Split the texts in the rows `long`, ascending; every other text is one piece and has its template."""
-        split = [self._splitter.split(text[row].as_py()) for row in long.tolist()]
+        split = self._splitter.split_all(as_texts(take(text, long)))
         chunks = np.ones(len(text), np.int32)
         chunks[long] = [len(pieces) for pieces in split]
         row = np.repeat(np.arange(len(text)), chunks)

@@ -1,7 +1,8 @@
-"""Splits one text that does not fit: at line ends, sentences, words, at last anywhere; neighbours are joined while they fit.
+"""Splits texts that do not fit: at line ends, sentences, words, at last anywhere; neighbours are joined while they fit.
 
 `consumers.text.chunk` calls it for the few texts of a column that are too long. Each piece is masked before it is checked, because a mask
-changes the number of tokens. A text is split slice by slice from its beginning, and abandoned as soon as it certainly has too many pieces.
+changes the number of tokens. A very long text is split slice by slice from its beginning, and abandoned as soon as it certainly has too
+many pieces.
 """
 
 import re
@@ -47,11 +48,29 @@ class Splitter:
         self._max_text_bytes = max_text_bytes
         self._max_chunks = max_chunks
 
-    def split(self, text: str) -> list[Piece]:
-        """Split one text; returns an empty list if it has more than `max_chunks` pieces.
+    def split_all(self, texts: Sequence[str]) -> list[list[Piece]]:
+        """Split n texts; the pieces of one that has more than `max_chunks` are an empty list.
 
-        However long it is, not much more of it than `max_chunks` pieces hold is masked and counted.
+        However long a text is, not much more of it than `max_chunks` pieces hold is masked and counted. Shorter ones are masked together,
+        because a call costs as much as some hundred lines.
         """
+        short = [i for i, text in enumerate(texts) if len(text) <= _SLICE_CHARACTERS]
+        pieces = dict(zip(short, self._split_together([texts[i] for i in short]), strict=True))
+        return [pieces[i] if i in pieces else self._split(text) for i, text in enumerate(texts)]
+
+    def _split_together(self, texts: Sequence[str]) -> Iterator[list[Piece]]:
+        """Split texts of at most `_SLICE_CHARACTERS` each."""
+        atoms = self._atoms(texts, level=0)
+        fitted = self._fitted([group for text in texts for group in self._pack(_of_length(atoms, len(text)))])
+        for text in texts:
+            pieces: list[Piece] = []
+            rest = len(text)
+            while rest:
+                pieces.append(next(fitted))
+                rest -= len(pieces[-1].text)
+            yield pieces if len(pieces) <= self._max_chunks else []
+
+    def _split(self, text: str) -> list[Piece]:
         done: list[Piece] = []
         for groups in _slices(self._pack(self._atoms([text], level=0)), _joined_length):
             for piece in self._fitted(groups):
@@ -134,6 +153,14 @@ def _slices(parts: Iterable[T], length: Callable[[T], int]) -> Iterator[list[T]]
             characters = 0
     if taken:
         yield taken
+
+
+def _of_length(atoms: Iterator[tuple[Piece, int]], characters: int) -> Iterator[tuple[Piece, int]]:
+    """Take atoms until they are that long together; they never go beyond a text's end."""
+    while characters:
+        atom = next(atoms)
+        characters -= len(atom[0].text)
+        yield atom
 
 
 def _joined_length(group: Sequence[Piece]) -> int:

@@ -16,11 +16,12 @@ from tests.faults.topics import Committed
 from tests.faults.worker_process import WorkerProcess
 
 KILLED = 137
-RECORDS_A_LIFE = 160
+RECORDS_A_LIFE = 1_000
 _SMALL = {"limits__max_in_flight_records": "150", "limits__max_in_flight_bytes": "200000", "index__flush_s": "0.05"}
 _MERGING = {"limits__max_in_flight_records": "40", "index__flush_s": "0.01"}
 """So many small blocks that a life has enough neighbours to merge."""
-_RECORDS_OF_A_MERGER = 2_000
+_MANY_RECORDS = 2_000
+"""So many that a life is not over at its second commit, and has enough blocks to merge."""
 _PROTOCOLS: tuple[Protocol, ...] = ("classic", "classic", "consumer", "consumer")
 _AT_REVOCATION = "revoke"
 _MOMENTS = {
@@ -47,6 +48,7 @@ _MOMENTS = {
 stored."""
 _USUAL_MOMENT = "2:1"
 _OF_MERGING = ("before_merged", "after_merged", "before_inner_delete", "after_inner_delete")
+_OF_COMMITTING = ("before_commit", "after_commit")
 _LATE = ("before_inner_delete", "after_inner_delete")
 """Inner blocks go 20 s after the merge: by then everything may be committed."""
 _LEAVES_SOMETHING = ("after_blocks", "letter_acknowledged")
@@ -70,7 +72,7 @@ class Lives:
     def killed_at(self, point: str) -> None:
         """Run a worker until this fail point, and judge what it leaves."""
         merges = point in _OF_MERGING
-        self.scene.topics.send(_RECORDS_OF_A_MERGER if merges else RECORDS_A_LIFE, _mixed)
+        self.scene.topics.send(_MANY_RECORDS if merges or point in _OF_COMMITTING else RECORDS_A_LIFE, _mixed)
         worker = self._begin(test_fail_point=f"{point}:{_MOMENTS.get(point, _USUAL_MOMENT)}", **(_MERGING if merges else {}))
         if point == _AT_REVOCATION:
             self.scene.wait_progress(worker)
@@ -87,7 +89,7 @@ class Lives:
         worker.wait_for("model ready")
         if chance.random() < 0.6:
             self.scene.wait_progress(worker)
-        assert worker.stays_alive(chance.uniform(0.0, 1.5)), worker.lines
+        assert worker.stays_alive(chance.uniform(0.0, 0.8)), worker.lines
         worker.kill()
         self._judge()
 

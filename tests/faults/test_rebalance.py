@@ -11,7 +11,7 @@ from tests.faults.topics import PARTITIONS
 from tests.faults.worker_process import WorkerProcess
 
 TURNS = 2
-A_TURN_RECORDS = 600
+A_TURN_RECORDS = 2_000
 
 
 def _visit(scene: Scene, worker: WorkerProcess, stranger: Stranger) -> set[int]:

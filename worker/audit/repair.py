@@ -5,7 +5,7 @@ golden texts pass, or an entry that the sink refuses alone, is rejected and retu
 loaded when the first text must be embedded. While the sink is busy, calls are retried for a bounded time.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple, TypeVar
@@ -16,12 +16,11 @@ from sinks.line import Line
 from sinks.row import TemplateRow, template_id
 from sinks.sink import Sink, SinkRejected
 from worker.audit.busy_retry import BusyRetry
+from worker.audit.embedder import TemplateEmbedder
 from worker.audit.entry_writer import EntryWriter, Origin, entry_of
 from worker.embedding.embed import rejected_text
-from worker.embedding.guarded_engine import GuardedEngine
 from worker.embedding.loaded import LoadedModel
-from worker.embedding.model.vectors import EmbeddingFailed, Outcome, TokenIds
-from worker.embedding.tokenizer import Tokenizer
+from worker.embedding.model.vectors import EmbeddingFailed
 from worker.indexing.dead_letter_reasons import refused_by_sink
 
 T = TypeVar("T")
@@ -62,7 +61,7 @@ class Repairer:
         self._load = load
         self._entry_writer = entry_writer
         self._busy_retry: BusyRetry = entry_writer.busy_retry
-        self._embedder: _Embedder | None = None
+        self._embedder: TemplateEmbedder | None = None
 
     def repair_lines(self, lines: Sequence[Line], origin: Origin) -> Repaired:
         """Store whole entries; returns the lines that cannot be stored. Raises the sink's exceptions, EngineFailed and ModelError."""
@@ -114,7 +113,7 @@ class Repairer:
         if not missing:
             return
         if self._embedder is None:
-            self._embedder = _Embedder(self._load(), self._busy_retry)
+            self._embedder = TemplateEmbedder(self._load(), self._busy_retry)
         for (template, text), outcome in zip(missing.items(), self._embedder.embed(list(missing.values())), strict=True):
             if isinstance(outcome, EmbeddingFailed):
                 rejections[template] = rejected_text(outcome)
@@ -135,41 +134,6 @@ class Repairer:
                 else:
                     todo += _parts(part, (len(part) + 1) // 2)
         return refused
-
-
-class _Embedder:
-    """A guarded engine with its tokenizer.
-
-    Thread: one.
-    """
-
-    def __init__(self, model: LoadedModel, busy_retry: BusyRetry) -> None:
-        self._prefix = model.prepared.document_prefix
-        self._tokenizer: Tokenizer = model.new_tokenizer()
-        self._engine = GuardedEngine(model.engine, model.golden, new_engine=model.new_engine, say=busy_retry.say, clock=busy_retry.clock)
-
-    def embed(self, texts: Sequence[str]) -> Iterator[Outcome]:
-        encoded = self._tokenizer.encode([self._prefix + text for text in texts])
-        for batch in _batches([encoded.text(i) for i in range(len(texts))], self._engine):
-            yield from self._engine.embed(batch)
-
-    def close(self) -> None:
-        self._engine.close()
-        self._tokenizer.close()
-
-
-def _batches(texts: Iterable[TokenIds], engine: GuardedEngine) -> Iterator[list[TokenIds]]:
-    """Fill batches up to the current limit."""
-    batch: list[TokenIds] = []
-    tokens = 0
-    for ids in texts:
-        if batch and tokens + len(ids) > engine.limit_tokens:
-            yield batch
-            batch, tokens = [], 0
-        batch.append(ids)
-        tokens += len(ids)
-    if batch:
-        yield batch
 
 
 def _parts(rows: Sequence[T], at_once: int) -> Iterator[Sequence[T]]:

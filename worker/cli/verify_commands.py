@@ -1,12 +1,15 @@
 """`vectail verify`: options and help; the work is in `verify`."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from worker.cli.exits import failure
+from worker.cli.exits import failure, user_error
 from worker.cli.options import TYPER_SETTINGS, BootstrapOption, ConfigOption, JsonOption, kafka_flags, settings_or_fail
 from worker.cli.output import counted, print_json
+
+if TYPE_CHECKING:
+    from worker.settings.settings import Settings
 
 verify_app = typer.Typer(**TYPER_SETTINGS)
 
@@ -27,6 +30,13 @@ def verify_verb(
         bool,
         typer.Option("--repair", help="Write what is missing, remove what should not be there, and check again, once more after 20 s."),
     ] = False,
+    vectors: Annotated[
+        bool,
+        typer.Option(
+            "--vectors", help="Compare stored vectors with the model's instead: embeds a sample of templates again, without reading Kafka."
+        ),
+    ] = False,
+    sample: Annotated[int, typer.Option(help="With --vectors: at most this many templates.", min=1, max=1_000_000, metavar="N")] = 200,
     patience: Annotated[float, typer.Option(help="Seconds to wait for Kafka, and for Milvus.", min=0.1, max=3600, metavar="N")] = 60.0,
     look_again: Annotated[float, typer.Option(hidden=True, min=0.0)] = 20.0,
     bootstrap_servers: BootstrapOption = None,
@@ -37,7 +47,7 @@ def verify_verb(
 
     Reads the topics again with the current settings and compares them with Milvus and the dead letters. Finds records that are in
     neither, lines that are missing, changed or belong to no record, missing templates, and damaged blocks. A Milvus Lite folder must
-    not be in use.
+    not be in use. With --vectors it looks for stored vectors that are not the model's, which nothing else would notice.
 
     Exit codes: 0 complete, or repaired; 1 something is wrong; 2 something must be changed first (a topic, the settings, the index).
     """
@@ -48,6 +58,11 @@ def verify_verb(
     from worker.cli.verify import VerifyOptions, verify_topics
     from worker.cli.verify_screen import show_verified
 
+    if vectors:
+        if topic or begin != "earliest" or to is not None:
+            raise user_error("--vectors looks at the index alone: leave out --topic, --from and --to")
+        _verify_vectors(settings_or_fail(config, kafka_flags(bootstrap_servers)), sample, repair, patience, as_json)
+        return
     options = VerifyOptions(
         topics=tuple(topic or ()),
         begin=read_target(begin, option="--from"),
@@ -66,3 +81,18 @@ def verify_verb(
     if not result["complete"]:
         advice = "; --repair could not repair that" if repair else "; --repair repairs what it can"
         raise failure(f"{counted(sum(result['left'].values()), 'problem')}{advice}")
+
+
+def _verify_vectors(settings: "Settings", sample: int, repair: bool, patience_s: float, as_json: bool) -> None:
+    from worker.cli.screen import Screen
+    from worker.cli.verify_vectors import show_vectors, verify_vectors
+
+    screen = Screen(silent=as_json)
+    result = verify_vectors(settings, number=sample, repair=repair, patience_s=patience_s, screen=screen)
+    if as_json:
+        print_json(result)
+    else:
+        show_vectors(screen, result)
+    if not result["complete"]:
+        advice = "; --repair could not repair that" if repair else "; --repair writes the model's"
+        raise failure(f"{counted(result['left'], 'vector')} not as the model gives it{advice}")

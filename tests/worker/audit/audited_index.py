@@ -1,7 +1,8 @@
 """An index to audit: records, a fake sink with their lines in blocks, and the parts that compare and repair."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -22,11 +23,13 @@ from tests.worker.chain import SPACE, golden_of
 from worker.audit.busy_retry import BusyRetry
 from worker.audit.compare import WindowComparer
 from worker.audit.dead_letter_index import Excused
+from worker.audit.embedder import TemplateEmbedder
 from worker.audit.entry_writer import EntryWriter, Origin
 from worker.audit.expected import Expected, ExpectedLines
 from worker.audit.repair import Repairer
 from worker.audit.stored_blocks import StoredWindow, read_window
 from worker.audit.stored_dead_letters import StoredDeadLetter, read_dead_letter
+from worker.audit.vectors import VectorAuditor
 from worker.audit.verify import OffsetWindow, ReadBounds, Verifier, VerifyReport
 from worker.audit.window_repair import WindowRepairer
 from worker.embedding.loaded import LoadedModel
@@ -181,6 +184,14 @@ class AuditedIndex:
         verifier.look_again()
         return verifier.report
 
+    @contextmanager
+    def vector_auditor(self, random_bits: Callable[[int], int] = lambda _bits: 0) -> Iterator[VectorAuditor]:
+        embedder = TemplateEmbedder(self._load(), self.busy_retry)
+        try:
+            yield VectorAuditor(sink=self.sink, busy_retry=self.busy_retry, embedder=embedder, random_bits=random_bits)
+        finally:
+            embedder.close()
+
     def snapshot(self) -> tuple[Mapping[BlockId, Block], Mapping[str, TemplateRow]]:
         return dict(self.sink.blocks), dict(self.sink.templates)
 
@@ -212,6 +223,7 @@ class AuditedIndex:
 
     def _load(self) -> LoadedModel:
         self.loads += 1
+        self.engine.closed = False
         golden = golden_of(self.engine, self.words)
         self.engine.calls.clear()
         return LoadedModel(prepared=self._model, space=SPACE, engine=self.engine, golden=golden, new_engine=_no_engine)

@@ -13,9 +13,12 @@ from rich.console import Console
 from producers.kafka import EmbeddedBroker
 from tests.model_fixture import CACHE
 from tests.worker.cli.console import EndedVerb
+from tests.worker.cli.indexed import indexed, verify
 from worker.cli.app import run_app
 from worker.cli.screen import Screen
 from worker.embedding.model.prepared import PreparedModel
+
+__all__ = ["indexed", "verify"]
 
 WAIT_S = 30.0
 PARTITIONS = 4

@@ -1,170 +1,19 @@
 """`vectail verify` on an index that a real worker wrote to a Milvus Lite folder: each test damages the index, then repairs it."""
 
 import json
-import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
-import typer
 
-from sinks.block import BlockColumns, BlockId, BlockPlace, new_run
+from sinks.block import BlockId, BlockPlace, new_run
 from sinks.build import build
-from sinks.codec import decode_lines
-from sinks.line import Line
-from sinks.lines import all_lines, lines_of
-from sinks.milvus.client import Client
-from sinks.milvus.lite import LocalMilvus
-from sinks.milvus.settings import MilvusSettings
-from sinks.milvus.sink import MilvusSink
-from sinks.row import line_id
-from sinks.sink import BlockFilter
-from tests.model_fixture import CACHE
+from sinks.lines import lines_of
 from tests.worker.cli.conftest import NewScreen
 from tests.worker.cli.console import EndedVerb, in_one_line
-from tests.worker.running import World, wait_until
-from worker.cli.app import run_app
-from worker.cli.options import TYPER_SETTINGS
-from worker.cli.verify_commands import verify_app
+from tests.worker.cli.indexed import Indexed, Verify
 from worker.cli.verify_screen import show_verified
-from worker.connections import vector_space
-from worker.embedding.loaded import space_of
-from worker.embedding.model.prepared import PreparedModel
-from worker.embedding.tokenizer import Tokenizer
-from worker.settings.tables import DecodeTable, EngineTable, ModelTable
-
-LONG = " ".join(f"word{n} is not at all like it." for n in range(200))
-ENTRIES = '[{"message": "one"}, {"message": "two"}, {"message": "three"}]'
-LINES = [f"disk {n} is full" if n % 2 else f"login of {n} failed" for n in range(60)]
-"""In partition 0; in partition 1 are a long line, an array, a record that is not UTF-8, an empty one and `printer on fire`."""
-Verify = Callable[..., EndedVerb]
-
-
-class Indexed:
-    """The index and broker of a worker that has ended: the broker still runs, the folder is unlocked."""
-
-    def __init__(self, world: World, folder: Path, model: PreparedModel) -> None:
-        self.world = world
-        self.uri = str(folder / "milvus")
-        self.settings = world.settings(
-            milvus=MilvusSettings(uri=self.uri),
-            model=ModelTable(cache=CACHE),
-            engine=EngineTable(name="llama"),
-            decode=DecodeTable(errors="strict"),
-        )
-        self._space = vector_space(space_of(model))
-        world.send(LINES)
-        world.send([LONG, ENTRIES, b"\xff", b"", "printer on fire"], partition=1)
-        world.sink = MilvusSink(self.settings.milvus, self._space, consumer_group=world.kafka.group)
-        running = world.start(self.settings)
-        ledger = running.service.pipeline.log_ledger
-        wait_until(lambda: sum(ledger.committed().values()) == 65, "all to be committed")
-        assert running.stop() == 0
-        world.send(["not read by any worker"] * 3, partition=2)
-        self.config = folder / "vectail.toml"
-        kafka = world.kafka
-        self.config.write_text(
-            f"""
-            [kafka]
-            bootstrap_servers = "{kafka.bootstrap_servers}"
-            topics = {json.dumps(kafka.topics)}
-            group = "{kafka.group}"
-            dead_letter_topic = "{kafka.dead_letter_topic}"
-            topic_epoch = "e1"
-            [milvus]
-            uri = "{self.uri}"
-            [decode]
-            errors = "strict"
-            """
-        )
-        self.by_id = {line.id: line for line in self.stored()}
-
-    @contextmanager
-    def sink(self, collection: str = "vectail", group: str = "") -> Iterator[MilvusSink]:
-        """Yield the index for the test to damage."""
-        milvus = self.settings.milvus.model_copy(update={"collection": collection})
-        sink = MilvusSink(milvus, self._space, consumer_group=group or self.world.kafka.group)
-        sink.open()
-        try:
-            yield sink
-        finally:
-            sink.close()
-
-    def drop_template(self, template: str) -> None:
-        """Remove a template, which the sink itself cannot do."""
-        local = LocalMilvus(Path(self.uri))
-        client = Client(local.address, token="", db="", timeout_s=30.0, write_timeout_s=60.0, consistency="Strong")
-        name = f"vectail_templates_{self._space.id[:8]}"
-        client.load(name)
-        client.delete(name, f'template == "{template}"')
-        client.close()
-        local.close()
-
-    def stored(self) -> list[Line]:
-        """Return the lines of all blocks."""
-        with self.sink() as sink:
-            return [line for lines in _blocks_of(sink).values() for line in lines]
-
-    def edit(self, change: Callable[[Line], Line | None]) -> None:
-        """Damage the stored lines: `change` returns what stands in the place of each; None: nothing."""
-        with self.sink() as sink:
-            for block, lines in _blocks_of(sink).items():
-                changed = [line for line in map(change, lines) if line is not None]
-                if changed != lines:
-                    if changed:
-                        _write(sink, block.place, changed, above=block.run)
-                    sink.delete_blocks([block])
-
-    def add(self, *lines: Line, run: str = "") -> None:
-        """Write lines of one partition in a block of their own, under the latest run or a given one."""
-        with self.sink() as sink:
-            _write(sink, BlockPlace(*lines[0][:3]), lines, above=max(one.run for one in _blocks_of(sink)), run=run)
-
-    def remove(self, *lines: Line) -> None:
-        gone = {line.id for line in lines}
-        self.edit(lambda line: None if line.id in gone else line)
-
-    def line(self, partition: int, offset: int, sub: int = 0, chunk: int = 0) -> Line:
-        return self.by_id[line_id(self.world.topic, "e1", partition, offset, sub, chunk)]
-
-
-def _blocks_of(sink: MilvusSink) -> dict[BlockId, list[Line]]:
-    heads = sink.find_blocks(BlockFilter(), strong=True).heads
-    found: dict[BlockId, BlockColumns] = sink.read_columns(heads.ids, ("places", "texts", "fields"), strong=True)
-    outer = [one for one in found if not any(one.is_inside(other) for other in found)]
-    return {one: all_lines(one.place, decode_lines(found[one])) for one in outer}
-
-
-def _write(sink: MilvusSink, place: BlockPlace, lines: Sequence[Line], *, above: str, run: str = "") -> None:
-    now_ms = round(time.time() * 1000)
-    (built,) = build(lines_of(lines), masks="2", written_ms=now_ms)
-    sink.write_blocks([built.block._replace(id=BlockId(place, run or new_run(now_ms, 0, above), 0, 0))])
-
-
-@pytest.fixture(scope="module")
-def indexed(prepared_model: PreparedModel, words: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
-    world = World(prepared_model, words)
-    yield Indexed(world, tmp_path_factory.mktemp("verify"), prepared_model)
-    world.close()
-
-
-@pytest.fixture
-def verify(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], indexed: Indexed) -> Verify:
-    """Run the verb on the index; takes the words after it."""
-    own = typer.Typer(**TYPER_SETTINGS)
-    own.callback()(lambda: None)
-    own.add_typer(verify_app)
-
-    def run(*words: str) -> EndedVerb:
-        monkeypatch.setattr(sys, "argv", ["vectail", "verify", "--config", str(indexed.config), "--look-again", "0.1", *words])
-        exit_code = run_app(own)
-        out, err = capsys.readouterr()
-        return EndedVerb(exit_code, out, err)
-
-    return run
 
 
 def found(ended: EndedVerb, exit_code: int = 1) -> dict[str, Any]:
