@@ -219,10 +219,10 @@ def test_what_cannot_be_asked_is_refused_before_kafka_is_asked(run_here: RunHere
 
 
 def test_without_a_worker_it_says_so_and_what_to_do(config: Path, run_here: RunHere) -> None:
-    ended = run_here("search", "disk", "-c", str(config), "--timeout", "3")
+    ended = run_here("search", "disk", "-c", str(config), "--timeout", "10")
 
     assert ended.exit_code == 1
-    assert in_one_line(ended) == f"no worker answered on {query_topic(config)} within 3 s; is `vectail run` running?"
+    assert in_one_line(ended) == f"no worker answered on {query_topic(config)} within 10 s; is `vectail run` running?"
 
 
 @pytest.mark.parametrize("missing", ["query_topic", "reply_topic"])
