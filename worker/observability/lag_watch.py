@@ -58,7 +58,11 @@ class LagWatch:
         try:
             self._kafka = self._kafka or self._connect()
             now = self._snapshot(self._kafka, set(self._owned()))
-        except (BrokerAway, KafkaRefused) as error:
+        except BrokerAway as error:
+            raise ProbeFailed(str(error)) from None
+        except KafkaRefused as error:
+            # The client goes on asking with the leader epochs that it remembers from before a restart of the broker (librdkafka 2.16).
+            self.close()
             raise ProbeFailed(str(error)) from None
         lags = lag_by_partition(self._before, now)
         self.by_partition = {one.partition: PartitionLag(one, lags[one.partition]) for one in now.positions}

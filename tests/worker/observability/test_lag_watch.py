@@ -25,10 +25,14 @@ class Broker:
         self.failure: Exception | None = None
         self.asked_times: list[Mapping[Partition, int]] = []
         self.connected = 0
+        self.closed = 0
 
     def connect(self) -> "Broker":
         self.connected += 1
         return self
+
+    def close(self) -> None:
+        self.closed += 1
 
     def partitions(self, topics: tuple[str, ...]) -> list[Partition]:
         if self.failure is not None:
@@ -91,8 +95,12 @@ def test_rates_are_of_two_looks() -> None:
     assert scene.broker.connected == 1
 
 
-@pytest.mark.parametrize("failure", [BrokerAway("no broker"), KafkaRefused("topic logs does not exist")])
-def test_while_kafka_does_not_answer_the_last_look_stays_and_its_age_tells(failure: Exception) -> None:
+@pytest.mark.parametrize(
+    ("failure", "connections"),
+    [(BrokerAway("no broker"), 1), (KafkaRefused("topic logs does not exist"), 2)],
+    ids=["away", "refused: what the client remembers may be the reason"],
+)
+def test_while_kafka_does_not_answer_the_last_look_stays_and_its_age_tells(failure: Exception, connections: int) -> None:
     scene = Scene()
     scene.watch.read()
     scene.now_s, scene.broker.failure = 99.0, failure
@@ -103,3 +111,4 @@ def test_while_kafka_does_not_answer_the_last_look_stays_and_its_age_tells(failu
     scene.broker.failure = None
     scene.watch.read()
     assert scene.watch.read_s == 99.0
+    assert (scene.broker.connected, scene.broker.closed) == (connections, connections - 1)
