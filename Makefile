@@ -7,9 +7,12 @@ SUPPLY := .venv-supply
 LOGS ?=
 ARGS ?=
 MINUTES ?= 30
+FUZZ := $(CURDIR)/.cache/fuzz/atheris
+FUZZ_S ?= 60
+FORMATS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup vllm vllm-matrix demo test quick faults soak sabotage check format docs coverage bench bench-deps up down stack stack-down lock images sbom audit clean
+.PHONY: help setup vllm vllm-matrix demo test quick faults soak fuzz sabotage check format docs coverage bench bench-deps bench-drain3 up down stack stack-down lock images sbom audit clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -42,6 +45,14 @@ faults: $(READY) ## the tests that take minutes, marked `long`: faults with more
 soak: $(READY) ## a worker under twice its load and random faults for MINUTES (default 30), measured and judged
 	@$(VENV)/bin/python -m tests.soak --minutes $(MINUTES) $(ARGS)
 
+$(FUZZ)/.ready: $(READY) tests/fuzz/requirements.lock
+	@rm -rf $(FUZZ)
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --only-binary :all: --target $(FUZZ) -r tests/fuzz/requirements.lock
+	@touch $@
+
+fuzz: $(FUZZ)/.ready ## coverage-guided fuzzing of decoders, questions and HTTP for FUZZ_S seconds each (default 60): make fuzz FORMATS="json http" (Linux, Python 3.11 to 3.13)
+	@PYTHONPATH=$(FUZZ) $(VENV)/bin/python -m tests.fuzz --seconds $(FUZZ_S) $(FORMATS)
+
 sabotage: $(READY) ## plant each bug of tests/sabotage in a copy and check that the tests fail; writes the table of tests/README.md
 	@$(VENV)/bin/python -m tests.sabotage --write $(ARGS)
 
@@ -54,15 +65,19 @@ format: $(READY) ## format the source with ruff
 	@$(VENV)/bin/ruff format .
 	@$(VENV)/bin/ruff check --fix .
 
-docs: $(READY) ## write docs/settings.md and docs/metrics.md, which are generated from the source
+docs: $(READY) ## write docs/settings.md, docs/metrics.md and the alert rules, which are generated from the source
 	@$(VENV)/bin/python -m worker.settings.reference > docs/settings.md
 	@$(VENV)/bin/python -m worker.observability.reference > docs/metrics.md
+	@$(VENV)/bin/python -m worker.observability.rules > deploy/prometheus/rules/vectail.yml
 
 coverage: $(READY) ## all tests, with branch coverage over source and tests
 	@$(VENV)/bin/python -m pytest --cov --cov-report=term --cov-report=html $(ARGS)
 
 bench-deps: $(READY) ## what benchmarks.engines compares vLLM with: sentence-transformers and ONNX Runtime (after `make vllm`)
 	@$(VENV)/bin/python -m pip install --quiet --no-deps --require-hashes --only-binary :all: -r benchmarks/requirements.lock
+
+bench-drain3: $(READY) ## what benchmarks.templates compares with: Drain3, built from source in a second
+	@$(VENV)/bin/python -m pip install --quiet --no-deps --require-hashes --build-constraint benchmarks/drain3.lock -r benchmarks/drain3.lock
 
 bench: $(READY) ## lines per second through the whole path
 	@$(VENV)/bin/python -m benchmarks.throughput $(ARGS) $(LOGS)

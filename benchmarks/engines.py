@@ -137,7 +137,7 @@ def encoded_templates(model: LoadedModel, lines: list[str]) -> list[EncodedTempl
     """Return the prepare stage's output for lines with new templates only."""
     with contextlib.closing(model.new_tokenizer()) as tokenizer:
         encoded = tokenizer.encode(lines)
-        return [EncodedTemplate(f"{row:08d}", f"{row:08d}", line, encoded.text(row)) for row, line in enumerate(lines)]
+        return [EncodedTemplate(f"{row:08d}", f"{row:08d}", line, encoded.text(row), "logs") for row, line in enumerate(lines)]
 
 
 @contextlib.contextmanager

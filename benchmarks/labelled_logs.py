@@ -1,22 +1,18 @@
-"""Log lines that people have labelled by template, and questions whose answers are given as labels.
+"""Log lines that people have labelled by template.
 
 The layout is LogHub's: `NAME.log` with the lines, and `NAME.csv` with a row for each line, of which only `EventId` is read.
-`benchmarks.retrieval` calls both readers once. Inconsistent input raises Misfit; nothing is guessed.
+Every benchmark on labels reads them here, once. Inconsistent input raises Misfit; nothing is guessed.
 """
 
 import csv
-import tomllib
-from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
 from producers.lines import FileUnreadable, TooLarge, read_files
 
-QUESTIONS = Path(__file__).with_name("retrieval_questions.toml")
-
 
 class Misfit(Exception):
-    """Logs, labels and questions are inconsistent; the message is one line for the user."""
+    """Logs and labels, or questions about them, are inconsistent; the message is one line for the user."""
 
 
 class Label(NamedTuple):
@@ -33,13 +29,6 @@ class LabelledLine(NamedTuple):
 
     text: str
     label: Label
-
-
-class Question(NamedTuple):
-    """A question in our own words, and the labels of the lines that answer it."""
-
-    text: str
-    relevant: frozenset[Label]
 
 
 def read_logs(folder: Path) -> list[LabelledLine]:
@@ -67,18 +56,3 @@ def _read_log(labels: Path) -> list[LabelledLine]:
         for line, event in zip(lines, events, strict=True)
         if not isinstance(line, TooLarge)
     ]
-
-
-def read_questions(labels: Collection[Label], file: Path = QUESTIONS) -> list[Question]:
-    """Read the questions whose answers all lie in present files. Raises Misfit for an unknown label."""
-    there = {label.file for label in labels}
-    answers: dict[str, set[Label]] = {}
-    for name, asked in tomllib.loads(file.read_text(encoding="utf-8")).items():
-        for text, events in asked.items():
-            answers.setdefault(text, set()).update(Label(name, f"E{event}") for event in events)
-    asked_of_all = [Question(text, frozenset(relevant)) for text, relevant in answers.items()]
-    questions = [question for question in asked_of_all if all(label.file in there for label in question.relevant)]
-    for question in questions:
-        for label in sorted(question.relevant.difference(labels)):
-            raise Misfit(f"{file.name}: no line of {label.file} is labelled {label.event}, which is said to answer {question.text!r}")
-    return questions

@@ -1,13 +1,13 @@
 """Lines masked per second, and how that compares with another revision of this project.
 
-    python -m benchmarks.masks [FILES…] [--quick] [--json] [--against REV]
+    python -m benchmarks.masks [FILES…] [--quick] [--json] [--against REV [--differing]]
 
 Caveats first. Figures are processor time of one thread that does nothing but mask. Lines are those of the files, or synthetic ones, copied
 with other digits and shuffled: a stream of few systems that repeat themselves. A masker remembers what it has masked, so every round begins
 with a new one, which learns again; still, streams whose lines differ in more than digits are masked at a third of the speed. The sides take
 turns with the same batches in one process; each figure is a median over the rounds, and `vs` is the other side's median divided by ours. A
 revision whose masker knows no columns gets lists and returns lists, as its callers had it. If any line is masked differently, there are no
-figures. The other revision runs with the libraries installed here.
+figures, except with `--differing`, which says how many lines are. The other revision runs with the libraries installed here.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from random import Random
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks.copies import copies, texts_of_files
 from consumers.columns import Column, string_column
@@ -81,10 +81,21 @@ def batches_of(texts: Sequence[str], lines: int, size: int) -> list[Column]:
     return [string_column(drawn[start : start + size]) for start in range(0, lines, size)]
 
 
-def measure(sides: Sequence[Side], batches: Sequence[Column], rounds: int) -> tuple[list[list[float]], int]:
-    """Return the seconds of each side in each round, and the number of distinct masked texts; raises `MaskedDifferently`."""
+class Measured(NamedTuple):
+    """What a number of rounds with the same batches gave."""
+
+    seconds: list[list[float]]
+    """Of each side in each round."""
+    distinct: int
+    """Masked texts of ours."""
+    differing: int
+    """Lines that the sides mask differently."""
+
+
+def measure(sides: Sequence[Side], batches: Sequence[Column], rounds: int, *, may_differ: bool = False) -> Measured:
+    """Mask every batch on every side, in turns; raises `MaskedDifferently` unless the sides may differ."""
     seconds: list[list[float]] = [[] for _ in sides]
-    distinct = set[str]()
+    distinct, differing = set[str](), 0
     for number in range(rounds):
         maskers = [side() for side in sides]
         spent = [0.0] * len(sides)
@@ -96,11 +107,14 @@ def measure(sides: Sequence[Side], batches: Sequence[Column], rounds: int) -> tu
                 masked = maskers[place](given)
                 spent[place] += time.thread_time() - began_s
                 results[place] = _unpacked(masked) if number == 0 else []
-            _compare(batch, results)
+            if may_differ:
+                differing += sum(len(set(masked)) > 1 for masked in zip(*results, strict=True))
+            else:
+                _compare(batch, results)
             distinct.update(results[0])
         for place, side_s in enumerate(spent):
             seconds[place].append(side_s)
-    return seconds, len(distinct)
+    return Measured(seconds, len(distinct), differing)
 
 
 def _in_turn(sides: int, first: int) -> list[int]:
@@ -119,11 +133,11 @@ def _compare(batch: Column, results: Sequence[list[str]]) -> None:
                 raise MaskedDifferently(f"{text!r} is masked to {mine!r} here and to {other!r} there")
 
 
-def figures_of(texts: Sequence[str], sides: Sequence[Side], lines: int, rounds: int) -> dict[str, Any]:
-    """Measure both sizes of batches; `vs` only if there is another side."""
-    lines_per_s, vs, distinct = dict[str, int](), dict[str, float](), 0
+def figures_of(texts: Sequence[str], sides: Sequence[Side], lines: int, rounds: int, *, may_differ: bool = False) -> dict[str, Any]:
+    """Measure both sizes of batches; `vs` only if there is another side, `differing` only if they may differ."""
+    lines_per_s, vs, distinct, differing = dict[str, int](), dict[str, float](), 0, 0
     for size in BATCH_LINES:
-        seconds, distinct = measure(sides, batches_of(texts, lines, size), rounds)
+        seconds, distinct, differing = measure(sides, batches_of(texts, lines, size), rounds, may_differ=may_differ)
         ours_s, *others_s = map(median, seconds)
         lines_per_s[str(size)] = round(lines / ours_s)
         vs |= {str(size): round(other_s / ours_s, 2) for other_s in others_s}
@@ -135,6 +149,7 @@ def figures_of(texts: Sequence[str], sides: Sequence[Side], lines: int, rounds: 
         "batch": lines_per_s,
         "lines": lines,
         "rounds": rounds,
+        **({"differing": differing} if may_differ else {}),
     }
     return {**figures, "vs": vs[main], "vs_batch": vs} if vs else figures
 
@@ -146,6 +161,7 @@ def main(show: Callable[[str], None] = print) -> None:
     parser.add_argument("--quick", action="store_true", help=f"{QUICK_LINES} lines and {QUICK_ROUNDS} rounds")
     parser.add_argument("--json", action="store_true", help="print one object of figures and nothing else")
     parser.add_argument("--against", metavar="REV", help="compare with this revision, anything that git knows")
+    parser.add_argument("--differing", action="store_true", help="with --against: count the lines that are masked differently, and go on")
     chosen = parser.parse_args()
     with ExitStack() as stack:
         sides: list[Side] = [our_side]
@@ -153,7 +169,7 @@ def main(show: Callable[[str], None] = print) -> None:
             if chosen.against:
                 sides.append(load_side(chosen.against, Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="vectail-bench-")))))
             lines, rounds = (QUICK_LINES, QUICK_ROUNDS) if chosen.quick else (LINES, ROUNDS)
-            figures = figures_of(texts_of_files(chosen.files), sides, lines, rounds)
+            figures = figures_of(texts_of_files(chosen.files), sides, lines, rounds, may_differ=chosen.differing)
         except subprocess.CalledProcessError as error:
             raise SystemExit(error.stderr.decode().strip()) from error
         except MaskedDifferently as error:
@@ -165,6 +181,8 @@ def main(show: Callable[[str], None] = print) -> None:
         ratio = f", {figures['vs_batch'][size]} times {chosen.against}" if chosen.against else ""
         show(f"in batches of {size}: {rate:,} lines a second{ratio}")
     show(f"{figures['distinct']:,} distinct masked texts")
+    if chosen.differing:
+        show(f"{figures['differing']:,} of {figures['lines']:,} lines are masked differently")
 
 
 if __name__ == "__main__":

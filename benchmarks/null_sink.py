@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from benchmarks.safety_sides import NOTHING
 from sinks.block import Block, BlockColumns, BlockId
 from sinks.row import TemplateRow
-from sinks.sink import BlockFilter, ColumnName, FoundBlocks, SinkCounts, TemplateHit
+from sinks.sink import BlockFilter, ColumnName, FoundBlocks, SeenRun, SinkCounts, TemplateHit
 
 
 class NullSink:
@@ -50,6 +50,10 @@ class NullSink:
     def find_blocks(self, only: BlockFilter, *, limit: int | None = None, strong: bool = False) -> FoundBlocks:
         """Return nothing."""
         return NOTHING
+
+    def unseen_blocks(self, seen: Collection[SeenRun]) -> list[BlockId]:
+        """Return nothing."""
+        return []
 
     def read_columns(
         self, ids: Collection[BlockId], columns: Collection[ColumnName], *, strong: bool = False

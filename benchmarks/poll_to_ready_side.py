@@ -15,6 +15,7 @@ from benchmarks.own_pipeline import running_pipeline
 from benchmarks.safety_sides import Moment, Watched, made_up_model
 from consumers.kafka.settings import KafkaSourceSettings, client_properties
 from consumers.kafka.source import consumer_of
+from consumers.kafka.subscription import Subscription
 from worker.settings.settings import load_settings
 
 _POLLED = 2_000
@@ -44,8 +45,8 @@ def measure_ready(plan: Plan) -> dict[str, Any]:
 
         def read(topic: str, until: int) -> tuple[Watched, Moment]:
             group = f"bench-{uuid.uuid4().hex[:8]}"
-            kafka = KafkaSourceSettings(bootstrap_servers=plan.bootstrap_servers, topics=(topic,), group=group)
-            source = Watched(kafka, commits=True)
+            kafka = KafkaSourceSettings(bootstrap_servers=plan.bootstrap_servers, group=group)
+            source = Watched(kafka, Subscription(names=(topic,)), commits=True)
             with running.polling(source, commit_interval_s=settings.kafka.commit_interval_s):
                 until_s = time.monotonic() + _WAIT_S
                 while ledger.tally["indexed"] < until and not running.crash.wait(_LOOK_S) and time.monotonic() < until_s:
@@ -71,7 +72,7 @@ def measure_ready(plan: Plan) -> dict[str, Any]:
 
 def measure_bare(plan: Plan) -> dict[str, Any]:
     """Read the topic, look at what every record holds, and do nothing with it."""
-    settings = KafkaSourceSettings(bootstrap_servers=plan.bootstrap_servers, topics=(plan.topic,), group=f"bench-{uuid.uuid4().hex[:8]}")
+    settings = KafkaSourceSettings(bootstrap_servers=plan.bootstrap_servers, group=f"bench-{uuid.uuid4().hex[:8]}")
     consumer = consumer_of({**client_properties(settings), "auto.offset.reset": "earliest", "enable.partition.eof": False})
     _await_start()
     began_cpu_s, began_s, read = time.process_time(), 0.0, 0

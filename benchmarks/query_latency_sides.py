@@ -23,14 +23,17 @@ from worker.embedding.handoff import BatchHandoff
 from worker.embedding.loaded import LoadedModel
 from worker.embedding.model.vectors import TokenIds, Vectors
 from worker.messages import EncodedQuery, EncodedTemplate
+from worker.runtime.fair_share import FairQueue
 from worker.runtime.lane import Lane
 from worker.runtime.stage import Stage
 from worker.service import Service
 from worker.settings.settings import Settings
+from worker.settings.topic_tables import TopicTable
 
 _LOOK_S = 0.05
 _FILL_S = 300.0
 _TOPIC_S = 60.0
+_TOPIC = "logs"
 _DRAIN_S = 0.5
 """A service under load is abandoned, not drained: thousands of lines wait in it."""
 
@@ -147,6 +150,7 @@ def opened(settings: Settings, model: LoadedModel, folder: Path, *, fifo: bool =
         if fifo:
             embed.inlet.__class__ = FifoLane
             embed.batcher.__class__ = FifoBatcher
+            embed.batcher._logs = FairQueue(size_of=lambda entry: len(entry.ids))  # noqa: SLF001 - one line for all, in which queries have no topic
         running = BackgroundService(service, threading.Event())
         stack.callback(running.end)
         running.wait_opened()
@@ -159,7 +163,6 @@ def _settings(settings: Settings, bootstrap_servers: str, folder: Path) -> Setti
     kafka = settings.kafka.model_copy(
         update={
             "bootstrap_servers": bootstrap_servers,
-            "topics": ("logs",),
             "topic_epoch": "e1",
             "commit_interval_s": 0.2,
             "group_protocol": "consumer",
@@ -168,14 +171,14 @@ def _settings(settings: Settings, bootstrap_servers: str, folder: Path) -> Setti
     )
     milvus = settings.milvus.model_copy(update={"uri": str(folder), "writers": 1})
     limits = settings.limits.model_copy(update={"drain_timeout_s": _DRAIN_S})
-    return settings.model_copy(update={"kafka": kafka, "milvus": milvus, "limits": limits})
+    return settings.model_copy(update={"topic": (TopicTable(name=_TOPIC),), "kafka": kafka, "milvus": milvus, "limits": limits})
 
 
 def _touch_topics(settings: Settings) -> None:
     """Ask for the topic: the embedded broker creates it on first use."""
     kafka = settings.kafka
     producer = KafkaProducer(kafka.bootstrap_servers, {}, say=lambda _line: None)
-    for topic in (*kafka.topics, kafka.query_topic, kafka.reply_topic, kafka.dead_letter_topic):
+    for topic in (_TOPIC, *kafka.own_topics):
         producer.partition_count(topic, timeout_s=_TOPIC_S)
     producer.close(1.0)
 
@@ -191,7 +194,7 @@ def fed(side: Side, lines: Iterator[bytes]) -> Iterator[FeedProgress]:
     window = FeedWindow(lambda: {partition.partition: next_offset for partition, next_offset in ledger.committed().items()})
 
     def body() -> None:
-        feed(lines, producer, kafka.topics[0], progress=count, pause=stop.wait, refuse=lambda _line: None, window=window)
+        feed(lines, producer, _TOPIC, progress=count, pause=stop.wait, refuse=lambda _line: None, window=window)
 
     feeder = Stage("feed", body, lambda _name, error: failures.append(error))
     feeder.start()

@@ -13,6 +13,8 @@ LINE_WORDS = 54
 """56 tokens with the two that the model adds: about the length of real log lines."""
 QUERY_WORDS = 8
 """10 tokens: the mean of the questions of `benchmarks.retrieval`."""
+_APART = 4
+"""Masks take out repetitions of up to four words."""
 _LEAST_LETTERS, _MOST_LETTERS = 4, 12
 
 
@@ -32,10 +34,15 @@ def words_of(lines: Iterable[str], words: Iterable[str]) -> list[str]:
 
 
 def distinct_lines(words: Sequence[str], seed: int) -> Iterator[bytes]:
-    """Yield endless lines, each with its own template, so that the engine must embed each."""
+    """Yield endless lines, each with its own template, so that the engine must embed each; there must be more than four words."""
     random = Random(seed)
     while True:
-        yield " ".join(random.choices(words, k=LINE_WORDS)).encode()
+        line: list[str] = []
+        while len(line) < LINE_WORDS:
+            word = random.choice(words)
+            if word not in line[-_APART:]:
+                line.append(word)
+        yield " ".join(line).encode()
 
 
 def distinct_questions(words: Sequence[str], seed: int, count: int) -> list[str]:

@@ -2,13 +2,14 @@
 
     python -m benchmarks.retrieval_modes [--logs DIR] [--engine auto|vllm|llama] [--quick] [--json]
 
-Caveats as in `benchmarks.retrieval`, whose questions and labels these are. But here a running worker answers, so the comparison is of
-what a user gets: hits within the bounds of a real search, not scores of all texts.
+Caveats as in `benchmarks.questions`, whose questions and labels these are; relevant are the labels that answer a question, not those that
+are only related. Here a running worker answers, so the comparison is of what a user gets: hits within the bounds of a real search, not
+scores of all texts.
 
 - recall@10: labels in the order of a question's hits; relevant ones among the first ten, of at most ten.
-- p@10 of questions: share of relevant ones among the ten hits. A hit is one of the worker's templates; if fewer than ten are relevant, not
-  all hits can be.
-- p@10 of lines: queries are unchanged lines of the logs, equally many of each file (seeded), with up to ten hits of one template. Share of
+- p@10 of questions: share of relevant ones among the ten hits. A hit stands for one of the worker's families; if fewer than ten
+  are relevant, not all hits can be.
+- p@10 of lines: queries are unchanged lines of the logs, equally many of each file (seeded), with up to ten hits of one family. Share of
   the ten other lines with the same label, or of as many as exist; a line with a unique label is left out.
 - Found first: share of questions whose first hit is relevant.
 """
@@ -22,8 +23,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from benchmarks.labelled_logs import Label, Misfit, Question, read_logs, read_questions
-from benchmarks.retrieval import LOGS, Choice
+from benchmarks.labelled_logs import Label, Misfit, read_logs
+from benchmarks.questions.asked import Question, read_questions
+from benchmarks.retrieval import LOGS, sample
 from benchmarks.retrieval_index import Ask, indexed, line_of
 from benchmarks.retrieval_scores import FIRST
 from worker.embedding.loaded import load_model
@@ -81,9 +83,9 @@ def ask_all(
     scores = Scores([], [], [], [])
     for question in questions:
         found = [labels[line_of(hit)] for hit in ask({"text": question.text, "mode": mode, "k": DEEP})]
-        scores.recall.append(recall_of(found, question.relevant))
-        scores.precision.append(precision_of(found, question.relevant))
-        scores.first.append(float(bool(found) and found[0] in question.relevant))
+        scores.recall.append(recall_of(found, question.answers))
+        scores.precision.append(precision_of(found, question.answers))
+        scores.first.append(float(bool(found) and found[0] in question.answers))
     for line in lines:
         request = {"text": texts[line][:MAX_TEXT_CHARACTERS], "mode": mode, "k": FIRST + 1, "per_template": FIRST + 1}
         share = neighbours_of(line, [line_of(hit) for hit in ask(request)], labels, others)
@@ -140,15 +142,15 @@ def main(show: Callable[[str], None] = print) -> None:
         model = load_model(settings)
     except (Misfit, ModelError) as error:
         parser.error(str(error))
-    sample = Choice.of(labels, QUICK_SAMPLE_LINES if chosen.quick else SAMPLE_LINES, 1).neighbours
+    sampled = sample(labels, QUICK_SAMPLE_LINES if chosen.quick else SAMPLE_LINES)
     texts = [line.text for line in lines]
     with (
         contextlib.closing(model.engine),
         tempfile.TemporaryDirectory(prefix="vectail-bench-") as folder,
         indexed(settings, model, Path(folder) / "index", texts) as ask,
     ):
-        scores = {mode: ask_all(ask, mode, labels, texts, questions, sample) for mode in MODES}
-    about = {"questions": len(questions), "lines": len(lines), "sampled_lines": len(sample), "engine": model.engine.name}
+        scores = {mode: ask_all(ask, mode, labels, texts, questions, sampled) for mode in MODES}
+    about = {"questions": len(questions), "lines": len(lines), "sampled_lines": len(sampled), "engine": model.engine.name}
     figures = figures_of(scores, questions) | about
     show(json.dumps(figures)) if chosen.json else show_table(figures, show)
 

@@ -70,15 +70,3 @@ def neighbour_shares(vectors: Vectors, texts: Indices, labels: Indices, first: i
         if share is not None:
             shares[line] = share
     return shares
-
-
-def recall(question: Scores, vectors: Vectors, texts: Indices, labels: Indices, relevant: Collection[int]) -> float:
-    """Return which share of the relevant labels is among the first ten that a question finds.
-
-    float32[dim], float32[t, dim], and of each line its text and its label: int64[n]. A label stands where the nearest of its texts does.
-    """
-    best = np.full(int(labels.max()) + 1, -np.inf, dtype=np.float32)
-    np.maximum.at(best, labels, (vectors @ question)[texts])
-    wanted = np.zeros(len(best), dtype=np.bool_)
-    wanted[list(relevant)] = True
-    return share_found(best, wanted) or 0.0

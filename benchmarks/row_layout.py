@@ -39,7 +39,7 @@ class LineRow(NamedTuple):
 def row_of(line: Line, template: str) -> LineRow:
     """Return a line as a row."""
     place = (line.topic, line.partition, line.offset, line.sub, line.chunk, line.chunks)
-    return LineRow(line.id, template, line.text, line.time, line.service, line.level, *place)
+    return LineRow(line.id, template, line.text or "", line.time, line.service, line.level, *place)
 
 
 def lines_layout(collection: str, dim: int = 0) -> Layout:

@@ -43,8 +43,8 @@ def filled_topic(lines: int) -> Iterator[Settings]:
     """Start an embedded broker and put the lines into its topic; yields settings that name it."""
     broker = EmbeddedBroker()
     try:
-        kafka = {"bootstrap_servers": broker.bootstrap_servers, "topics": ("logs",), "topic_epoch": "e1", "group_protocol": "consumer"}
-        settings = load_settings(None, {"kafka": kafka})
+        kafka = {"bootstrap_servers": broker.bootstrap_servers, "topic_epoch": "e1", "group_protocol": "consumer"}
+        settings = load_settings(None, {"topic": [{"name": "logs"}], "kafka": kafka})
         producer = KafkaProducer(broker.bootstrap_servers, {}, say=lambda _line: None)
         partitions = producer.partition_count("logs", timeout_s=_WAIT_S) or 1
         failed: list[str] = []

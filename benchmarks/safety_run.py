@@ -43,7 +43,7 @@ def run_once(settings: Settings, model: LoadedModel, *, records: int, safe: bool
     settings = settings.model_copy(update={"milvus": settings.milvus.model_copy(update={"uri": str(folder)})})
     sink = (MilvusSink if safe else WithoutResume)(settings.milvus, vector_space(model.space), consumer_group="benchmark")
     group_name = f"bench-{uuid.uuid4().hex[:8]}"
-    source = Watched(_source(settings, group_name, safe=safe), commits=safe)
+    source = Watched(_source(settings, group_name, safe=safe), settings.subscription, commits=safe)
     with running_pipeline(settings, model, sink) as running:
         pipeline = running.pipeline
         with running.polling(source, commit_interval_s=settings.kafka.commit_interval_s):
@@ -66,7 +66,6 @@ def _source(settings: Settings, group: str, *, safe: bool) -> KafkaSourceSetting
     source = KafkaSourceSettings(
         bootstrap_servers=kafka.bootstrap_servers,
         group=group,
-        topics=kafka.topics,
         topic_epoch=kafka.topic_epoch,
         group_protocol=kafka.group_protocol,
     )

@@ -13,6 +13,7 @@ import numpy as np
 
 from consumers.kafka.settings import KafkaSourceSettings
 from consumers.kafka.source import KafkaSource
+from consumers.kafka.subscription import Subscription
 from consumers.record import Partition, Records
 from consumers.source import Rebalance
 from sinks.heads import join_heads
@@ -81,8 +82,8 @@ class Watched:
     Thread: one, the poller's.
     """
 
-    def __init__(self, settings: KafkaSourceSettings, *, commits: bool) -> None:
-        self._source = KafkaSource(settings, say=lambda _line: None)
+    def __init__(self, settings: KafkaSourceSettings, subscription: Subscription, *, commits: bool) -> None:
+        self._source = KafkaSource(settings, subscription, say=lambda _line: None)
         self._commits = commits
         self.subscribed = Moment.now()
         self.began: Moment | None = None

@@ -132,7 +132,7 @@ class Asker:
             found = rank_by_words(self._index, words, SearchBounds(K, K, LineFilter(), never))
             lines = [line for one in found.templates for line in one.lines]
             # Lines that have all come first; where they are few, those follow that have any.
-            held = [words.identifiers_in(line.text) for line in lines]
+            held = [words.identifiers_in(line.text or "") for line in lines]
             return Checked(found.complete, bool(held) and held[0] == len(words.identifiers) and min(held) > 0)
 
         return ask

@@ -65,19 +65,24 @@ class Filled(NamedTuple):
     """UTF-8 bytes of all texts."""
     samples: Sequence[Sample]
     templates: Sequence[TemplateRow]
+    start_ms: int = START_MS
+    """The time of the first line."""
 
     @property
     def end_ms(self) -> int:
         """After the time of the last line."""
-        return START_MS + GAP_MS * self.lines
+        return self.start_ms + GAP_MS * self.lines
 
 
-def fill(folder: Path, texts: Sequence[str], lines: int) -> Filled:
-    """Store that many copies of these texts in a new local folder, as blocks as the worker makes them. Close the sink afterwards."""
+def fill(folder: Path, texts: Sequence[str], lines: int, *, space: str = "benchmark", start_ms: int = START_MS) -> Filled:
+    """Store that many copies of these texts in a new local folder, as blocks as the worker makes them. Close the sink afterwards.
+
+    `space` names the embedding space: a worker opens only an index of its own.
+    """
     random, texts = Random(_SEED), texts[:lines]
-    sink = MilvusSink(MilvusSettings(uri=str(folder)), VectorSpace(DIM, "benchmark"))
+    sink = MilvusSink(MilvusSettings(uri=str(folder)), VectorSpace(DIM, space))
     sink.open()
-    columns = _Columns(texts)
+    columns = _Columns(texts, start_ms)
     for at in range(0, len(columns.templates), _TEMPLATES_AT_ONCE):
         sink.upsert_templates(columns.templates[at : at + _TEMPLATES_AT_ONCE])
     numbers = [count() for _ in range(PARTITIONS)]
@@ -97,13 +102,14 @@ def fill(folder: Path, texts: Sequence[str], lines: int) -> Filled:
             waiting = []
     if sink.counts() != SinkCounts(blocks, len(columns.templates)):
         raise SystemExit(f"the index has {sink.counts()}, not {blocks} blocks: the figures would be worth nothing")
-    return Filled(sink, lines, raw_bytes, samples, columns.templates)
+    return Filled(sink, lines, raw_bytes, samples, columns.templates, start_ms)
 
 
 class _Columns:
     """What all copies have in common."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
+    def __init__(self, texts: Sequence[str], start_ms: int) -> None:
+        self._start_ms = start_ms
         masked = Masker().mask(list(texts))
         self._size = len(texts)
         self._template = coded(masked)
@@ -123,7 +129,7 @@ class _Columns:
             return take_coded(column, number % self._size)
 
         zeros, ones = np.zeros(len(rows), np.int32), np.ones(len(rows), np.int32)
-        time_ms = START_MS + GAP_MS * number
+        time_ms = self._start_ms + GAP_MS * number
         return Lines(
             offset=number // PARTITIONS,
             sub=zeros,

@@ -15,6 +15,8 @@ Arrivals = NDArray[np.int64]
 
 _NOT_EXPECTED = -1
 """Pieces left of a record that nobody has expected yet."""
+_FOLLOWS = -2
+"""Pieces left of a record that ends as an earlier one does."""
 _LEAST_ROWS = 64
 _MOST_IDLE_ROWS = 512
 """Columns longer than this are freed when nothing is open."""
@@ -40,12 +42,14 @@ class _Columns(NamedTuple):
 
     offset: NDArray[np.int64]
     left: NDArray[np.int32]
-    """Pieces that are not done, or `_NOT_EXPECTED`."""
+    """Pieces that are not done, or `_NOT_EXPECTED`, or `_FOLLOWS`."""
     raw_bytes: NDArray[np.int64]
     decoded_bytes: NDArray[np.int64]
     is_open: NDArray[np.bool_]
     is_rejected: NDArray[np.bool_]
     """Whether one of its pieces was rejected."""
+    followers: NDArray[np.int32]
+    """How many of the next records end as this one does."""
 
 
 class ArrivalColumns:
@@ -69,6 +73,11 @@ class ArrivalColumns:
         self._end_offset = 0
 
     @property
+    def end(self) -> int:
+        """The arrival number of the next record to arrive."""
+        return self._first + self._end
+
+    @property
     def oldest_open(self) -> int | None:
         """The arrival number of the oldest open record."""
         return self._first + self._begin if self._begin < self._end else None
@@ -85,8 +94,33 @@ class ArrivalColumns:
         columns.decoded_bytes[rows] = 0
         columns.is_open[rows] = True
         columns.is_rejected[rows] = False
+        columns.followers[rows] = 0
         self._end = rows.stop
         return self._first + rows.start
+
+    def follow(self, arrival: Arrivals, followers: NDArray[np.int64]) -> None:
+        """Note how many records behind each of these, 1 or more, end as it does: no call is made for one of those any more.
+
+        Raises RuntimeError for a record that is there twice, or was expected or claimed before, be it one of these or one behind it.
+        """
+        sizes = followers + 1
+        all_rows = np.repeat(arrival, sizes) + np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        rows = self._untouched(all_rows)
+        if rows is None or followers.min(initial=1) < 1:
+            raise RuntimeError("a record that is expected, finished or unknown neither follows nor is followed")
+        self._columns.left[rows] = _FOLLOWS
+        self._columns.left[arrival - self._first] = _NOT_EXPECTED
+        self._columns.followers[arrival - self._first] = followers
+
+    def with_followers(self, arrival: Arrivals) -> Arrivals:
+        """Return these records, ascending and without pieces left, each with those that follow it; those have none left either now."""
+        followers = self._columns.followers[arrival - self._first]
+        if not followers.any():
+            return arrival
+        sizes = followers.astype(np.int64) + 1
+        together: Arrivals = np.repeat(arrival, sizes) + np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        self._columns.left[together - self._first] = 0
+        return together
 
     def expect(self, arrival: Arrivals, pieces: NDArray[np.int64], decoded_bytes: NDArray[np.int64]) -> int:
         """Note how many pieces each of these records has, and their bytes after decoding; return the sum of the bytes.
@@ -103,11 +137,11 @@ class ArrivalColumns:
     def claim_whole(self, arrival: Arrivals) -> Arrivals:
         """Note that these records are finished without pieces; return them in ascending order.
 
-        Raises RuntimeError for a record that is there twice, or was expected or claimed before.
+        Raises RuntimeError for a record that is there twice, was expected or claimed before, or is followed.
         """
         rows = self._untouched(arrival)
-        if rows is None:
-            raise RuntimeError("a record that expects pieces, or is finished, cannot be dropped or refused as a whole")
+        if rows is None or self._columns.followers[rows].any():
+            raise RuntimeError("a record that expects pieces, is finished, or is followed, cannot be dropped or refused as a whole")
         self._columns.left[rows] = 0
         return arrival if _is_ascending(arrival) else np.sort(arrival)
 
@@ -231,6 +265,7 @@ def _new_columns(rows: int) -> _Columns:
         decoded_bytes=np.empty(rows, np.int64),
         is_open=np.empty(rows, np.bool_),
         is_rejected=np.empty(rows, np.bool_),
+        followers=np.empty(rows, np.int32),
     )
 
 

@@ -27,7 +27,7 @@ class PartitionLedger:
     Thread: any; what it calls is under its Ledger's lock.
     """
 
-    __slots__ = ("_arrivals", "_cap", "_dead_letter", "_originals", "_rejects", "_tally", "alive", "committed", "partition")
+    __slots__ = ("_arrivals", "_cap", "_dead_letter", "_held", "_originals", "_rejects", "_tally", "alive", "committed", "partition")
 
     def __init__(self, partition: Partition, *, cap: Cap, dead_letter: DeadLetterBox, tally: Counter[str]) -> None:
         """`tally` counts the records of its topic by outcome, over all assignments."""
@@ -43,6 +43,8 @@ class PartitionLedger:
         self._originals = Originals()
         self._rejects: dict[int, list[RejectedPiece]] = {}
         """Of records with pieces left, by arrival number."""
+        self._held: tuple[int, int] | None = None
+        """The first of the held records, and the number after the last."""
 
     @property
     def first_offset(self) -> int | None:
@@ -61,13 +63,31 @@ class PartitionLedger:
 
     @property
     def has_open(self) -> bool:
-        """Whether a record is not popped yet."""
-        return self._arrivals.oldest_open is not None
+        """Whether a record is not popped yet, other than those that wait for the next one of the partition."""
+        oldest = self._arrivals.oldest_open
+        return oldest is not None and (self._held is None or oldest < self._held[0] or self._held[1] < self._arrivals.end)
 
     @property
     def oldest_open_s(self) -> float:
         """When the oldest open record came, on the ledger's clock; only while alive, and if one is open."""
         return self._originals.came_s(self._arrivals.oldest_open or 0)
+
+    def hold(self, first: int, records: int) -> None:
+        """Say that these records, the last to have arrived, wait for the next one of the partition; none: no record does.
+
+        They stay open, and nothing waits for them when the assignment ends.
+        """
+        with self._cap.lock:
+            self._held = (first, first + records) if records else None
+            self._cap.notify()
+
+    def follow(self, arrival: Arrivals, followers: NDArray[np.int64]) -> None:
+        """Say of each of these records, before it is expected, how many records behind it end as it does.
+
+        If it is rejected, each of them is a dead letter as a whole.
+        """
+        with self._cap.lock:
+            self._arrivals.follow(arrival, followers)
 
     def expect(self, arrival: Arrivals, pieces: NDArray[np.int64], decoded_bytes: NDArray[np.int64]) -> None:
         """Say once of each of these records how many pieces will be settled, 1 or more, and the bytes they take after decoding."""
@@ -128,23 +148,27 @@ class PartitionLedger:
         self.alive = False
         self._originals.forget_all()
 
-    def _finish(self, arrival: Arrivals) -> "list[tuple[Claim, list[RejectedPiece]]]":
-        """Close records whose last piece is done; return the dead letters of those with rejects, which stay open."""
+    def _finish(self, arrival: Arrivals) -> "list[tuple[Claim, Rejection, list[RejectedPiece]]]":
+        """Close records whose last piece is done, and their followers; return the dead letters of those with rejects, which stay open."""
         if not self._rejects:
-            self._close(arrival, "indexed")
+            self._close(self._arrivals.with_followers(arrival), "indexed")
             return []
         is_rejected = self._arrivals.rejected(arrival)
-        rejected: list[int] = arrival[is_rejected].tolist()
-        letters = [(one, self._rejects.pop(one)) for one in rejected]
+        letters = [(self._arrivals.with_followers(_one(one)), self._rejects.pop(one)) for one in arrival[is_rejected].tolist()]
         if self.alive:
-            self._close(arrival[~is_rejected], "indexed")
-            return [(Claim(self._originals.record(one), self, one), rejects) for one, rejects in letters]
-        self._close(arrival, "abandoned")  # the partition's new owner reads the records again and sends the dead letters
+            self._close(self._arrivals.with_followers(arrival[~is_rejected]), "indexed")
+            return [
+                (Claim(self._originals.record(one), self, one), rejects[0].rejection, [] if place else rejects)
+                for together, rejects in letters
+                for place, one in enumerate(together.tolist())
+            ]
+        # The partition's new owner reads the records again and sends the dead letters.
+        self._close(self._arrivals.with_followers(arrival), "abandoned")
         return []
 
-    def _post(self, letters: "list[tuple[Claim, list[RejectedPiece]]]") -> None:
-        for claim, rejects in letters:
-            self._dead_letter(claim, rejects[0].rejection, rejects)
+    def _post(self, letters: "list[tuple[Claim, Rejection, list[RejectedPiece]]]") -> None:
+        for letter in letters:
+            self._dead_letter(*letter)
 
     def _close(self, arrival: Arrivals, outcome: str) -> None:
         if arrival.size:

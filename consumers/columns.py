@@ -60,10 +60,27 @@ def as_text(column: Column) -> Column | None:
         return None
 
 
+def bytes_of(column: Column) -> tuple[list[bytes], Column]:
+    """Return n texts without nulls as byte strings, one by one and as a column, which is not copied."""
+    column = column.cast(pa.binary())
+    return column.to_pylist(), column
+
+
 def as_texts(column: Column) -> list[str]:
     """Return the n texts of a column without nulls."""
     texts: list[str] = column.to_pylist()
     return texts
+
+
+def find_whole(texts: Sequence[str], pattern: str) -> list[int]:
+    """Return the places of the texts, a few short ones, that an RE2 pattern matches from end to end."""
+    found: list[int] = pc.indices_nonzero(pc.match_substring_regex(string_column(texts), pattern=rf"\A(?:{pattern})\z")).to_pylist()
+    return found
+
+
+def present(column: Column) -> NDArray[np.bool_]:
+    """Return which rows are not null: bool[n]."""
+    return np.asarray(column.is_valid().to_numpy(zero_copy_only=False), np.bool_)
 
 
 def take(column: Column, rows: NDArray[np.int64]) -> Column:
@@ -99,6 +116,33 @@ def utf8_of(column: Column) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
 def text_bytes(column: Column) -> NDArray[np.int32]:
     """Return how many bytes each string has, 0 for null: int32[n]."""
     return np.diff(utf8_of(column)[1])
+
+
+def join_texts(parts: Sequence[Column | str]) -> Column:
+    """Join the texts of each row of several columns; a part that is the same in all rows is given once. Null where one is null."""
+    return pc.binary_join_element_wise(*parts, "")
+
+
+def cut_texts(column: Column, begins: NDArray[np.integer[Any]], ends: NDArray[np.integer[Any]]) -> Column:
+    """Copy a stretch of each of n strings: its bytes `begins` to before `ends`, both int[n], which may not lie within a character."""
+    data, places = utf8_of(column)
+    # Every second of these strings is one that was asked for; those between are what is left over.
+    both = np.empty(2 * len(column) + 1, np.int32)
+    both[0:-1:2], both[1::2] = places[:-1] + begins, places[:-1] + ends
+    both[-1] = places[-1]
+    kind = pa.BinaryArray if column.type == pa.binary() else pa.StringArray
+    turns = kind.from_buffers(2 * len(column), pa.py_buffer(both), pa.py_buffer(data))
+    return take(turns, np.arange(0, 2 * len(column), 2))
+
+
+def line_column(lines: bytes) -> Column:
+    """Make a column of lines of valid UTF-8 that each end with a line feed, which is not part of them."""
+    data = np.frombuffer(lines, np.uint8)
+    line_ends = np.flatnonzero(data == _LINE_FEED)
+    both = np.zeros(2 * len(line_ends) + 1, np.int32)
+    both[1::2], both[2::2] = line_ends, line_ends + 1
+    turns = pa.StringArray.from_buffers(2 * len(line_ends), pa.py_buffer(both), pa.py_buffer(lines))
+    return take(turns, np.arange(0, 2 * len(line_ends), 2))
 
 
 def strip_line_ends(column: Column) -> Column:

@@ -9,7 +9,10 @@ Theory of operation
    revocation moves nothing but its own bytes.
 4. The cap is the only bound of the system. A record counts until it is popped; its bytes count until its last piece is done.
 5. A record with rejected pieces yields one dead letter and is settled when that is delivered, not before.
-6. Every call takes the lock once, works on arrays, and changes nothing if it raises. Dead letters are handed on outside of the lock.
+6. Records that are lines of one event end together: the first settles for those that *follow* it. Records at the end of a partition that
+   wait for the next one, because it may belong to the same event, are *held*: open as others are, so no commit passes them, but no
+   revocation and no drain waits for them.
+7. Every call takes the lock once, works on arrays, and changes nothing if it raises. Dead letters are handed on outside of the lock.
 
 Not taken: a receipt for each record (it was most of the cost of a line), a lock per partition (one is never contended for long, and the
 cap needs one total anyway), a watermark by `offset + 1` (stalls at the first gap), settling in a `finally` (counts a failure as

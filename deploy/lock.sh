@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Writes requirements.lock, deploy/vllm/*.lock, deploy/supply/requirements.lock and benchmarks/requirements.lock. `make lock` passes --upgrade;
 # without it, locked versions stay where possible.
+# benchmarks/drain3.lock is kept by hand.
 # vLLM's locks agree with requirements.lock on every version, so that one environment fits both. Needs uv.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -50,6 +50,8 @@ class DeadLetter(NamedTuple):
     """Rejected pieces; empty if the whole record is rejected."""
     cut: TooLarge | None = None
     """Set if `value` is only the head of a line that was too large to keep."""
+    trace: Sequence[Header] = ()
+    """Carry its trace on; they come last."""
 
     @classmethod
     def too_large(cls, line: TooLarge, *, topic: str, time_ms: int) -> "DeadLetter":
@@ -116,7 +118,7 @@ def _own_headers(letter: DeadLetter, version: str, *, pieces_bytes: int) -> list
     ours = [(name, _text(content)) for name, content in named.items() if content is not None]
     if letter.cut is not None:
         ours.append(("vectail.truncated", b"true"))
-    return [*ours, *_piece_headers(letter.pieces, pieces_bytes)]
+    return [*ours, *_piece_headers(letter.pieces, pieces_bytes), *letter.trace]
 
 
 def _piece_headers(pieces: Sequence[ListedPiece], most_bytes: int) -> list[Header]:

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from producers.kafka import KafkaProducer, QueueFull
+from producers.kafka import Header, KafkaProducer, QueueFull
 
 CORRELATION_HEADER: Final = "kafka_correlationId"
 """The name that Spring's request-reply uses."""
@@ -36,6 +36,8 @@ class Reply(NamedTuple):
     """From the request; it tells the requester which query this answers."""
     value: bytes
     """JSON."""
+    headers: tuple[Header, ...] = ()
+    """Further ones."""
 
 
 class _OpenReply:
@@ -87,7 +89,7 @@ class ReplySender:
         def delivered(reason: str | None) -> None:
             self._finish(open_reply, reason)
 
-        headers = ((CORRELATION_HEADER, reply.correlation_id),)
+        headers = ((CORRELATION_HEADER, reply.correlation_id), *reply.headers)
         try:
             self._producer.send(reply.topic, value=reply.value, headers=headers, delivered=delivered, wait_s=0.0)
         except QueueFull:

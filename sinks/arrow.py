@@ -165,6 +165,8 @@ def cut_texts(columns: Mapping[str, PackedColumn]) -> Column:
 
 def nulls_for_empty(column: Column) -> Column:
     """Return the column with null instead of each empty text."""
+    if text_bytes(column).all():
+        return column
     return pc.if_else(pc.equal(pc.binary_length(column), 0), pa.scalar(None, pa.string()), column)
 
 
@@ -213,11 +215,10 @@ def _distinct_column(values: Sequence[str]) -> Column:
 
 
 def _column(array: Column) -> PackedColumn:
+    array.validate(full=True)  # Arrow checks no list's offsets when it reads them, and ends the process when they are followed
     if pa.types.is_dictionary(array.type):
-        array.validate(full=True)
         return Coded(array.indices.to_numpy(zero_copy_only=True).astype(np.int32), tuple(array.dictionary.to_pylist()))
     if pa.types.is_string(array.type):
-        array.validate(full=True)
         return array
     return (array.flatten() if pa.types.is_list(array.type) else array).to_numpy(zero_copy_only=True)
 

@@ -111,9 +111,9 @@ class Lines(NamedTuple):
     template: Coded
     """Texts of templates."""
     text: Column
-    """Raw texts, without nulls."""
+    """Raw texts; null where only the template was kept (sampling), or where they were not read. An empty one is stored as null."""
     fields: Column
-    """JSON objects, or null."""
+    """Flat JSON objects as `consumers.decode.kept_fields` writes them, or null."""
 
     @property
     def size(self) -> int:

@@ -15,8 +15,8 @@ masks' version. In `places` a column whose every row has the default is left out
 | `template` | never | dictionary of template texts |
 
 Differences are 16 or 32 bits wide; where they do not fit, the column holds the values themselves as int64, and the metadata names no base.
-`texts` and `fields` are `sinks.arrow.packed_texts`. A head is for us alone and is packed by hand, because an index on Milvus Lite decodes
-every head when it is opened.
+`texts` and `fields` are `sinks.arrow.packed_texts`, in which an empty text stands for null. A head is for us alone and is packed by hand,
+because an index on Milvus Lite decodes every head when it is opened.
 """
 
 import binascii
@@ -83,7 +83,7 @@ def encode_places(lines: Lines, *, masks: str) -> str:
 
 
 def encode_texts(texts: JoinedTexts) -> str:
-    """Return n ≥ 1 texts."""
+    """Return n ≥ 1 texts, nulls as empty ones."""
     return pack(packed_texts(texts), {_LAYOUT: LAYOUT})
 
 
@@ -136,10 +136,10 @@ def decode_places(text: str) -> Lines:
 
 
 def decode_texts(text: str) -> Column:
-    """Undo `encode_texts`. Raises BlockDamaged."""
+    """Undo `encode_texts`, with null for each empty text. Raises BlockDamaged."""
     columns, _ = _unpack(text)
     try:
-        return cut_texts(columns)
+        return nulls_for_empty(cut_texts(columns))
     except (ValueError, KeyError, AttributeError, TypeError) as error:
         raise BlockDamaged(f"its texts cannot be read: {error}") from error
 
@@ -148,7 +148,7 @@ def decode_fields(text: str, size: int) -> Column:
     """Undo `encode_fields` for n lines. Raises BlockDamaged."""
     if not text:
         return null_column(size)
-    fields = nulls_for_empty(decode_texts(text))
+    fields = decode_texts(text)
     if len(fields) != size:
         raise BlockDamaged(f"it has {size} lines and the fields of {len(fields)}")
     return fields

@@ -3,17 +3,16 @@
 Called by `sinks.build`; columns in, columns out.
 """
 
-from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from sinks.arrow import JoinedTexts, as_optional_texts, has_values, valid_text
 from sinks.block import Coded, Head, Lines
+from sinks.field_pairs import find_pairs, parsed_pairs
 from sinks.row import template_id, template_key
-from sinks.words import block_words, field_words, sorted_words
+from sinks.words import block_words, field_words, pair_words, sorted_words
 
 _CACHED_CHARACTERS = 1_000
 _EARLIEST, _LATEST = np.int64(-(1 << 63)), np.int64((1 << 63) - 1)
@@ -42,8 +41,15 @@ def words_of(lines: Lines, texts: JoinedTexts) -> NDArray[np.int32]:
     words = block_words(texts, lines.template)
     if not has_values(lines.fields):
         return words
-    named = dict.fromkeys(pair for fields in as_optional_texts(lines.fields) for pair in _pairs_of(fields))
-    return sorted_words(np.concatenate([words, field_words(list(named))]))
+    pairs = find_pairs(lines.fields)
+    if pairs is None:
+        named = [pair for fields in as_optional_texts(lines.fields) for pair in parsed_pairs(fields)]
+        return sorted_words(np.concatenate([words, field_words(list(dict.fromkeys(named)))]))
+    found = [words, pair_words(pairs)]
+    if pairs.is_odd.any():
+        odd = filter(None, map(pairs.decoded, pairs.is_odd.nonzero()[0].tolist()))
+        found.append(field_words(list(dict.fromkeys(odd))))
+    return sorted_words(np.concatenate(found))
 
 
 def with_valid_names(lines: Lines) -> Lines:
@@ -58,17 +64,6 @@ def _key_of(text: str) -> int:
 @lru_cache(maxsize=1 << 14)
 def _short_key(text: str) -> int:
     return template_key(template_id(text))
-
-
-def _pairs_of(fields: str | None) -> Iterator[tuple[str, str]]:
-    """Return names and values of kept fields; a value that is no text counts as its JSON. What is no JSON object has none."""
-    try:
-        values = orjson.loads(fields or "{}")
-    except orjson.JSONDecodeError:
-        return
-    if isinstance(values, dict):
-        for name, value in values.items():
-            yield name, value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
 def _valid_coded(column: Coded) -> Coded:

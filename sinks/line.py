@@ -25,8 +25,8 @@ class Line(NamedTuple):
     chunk: int
     chunks: int
     """This is chunk `chunk` of `chunks`; joined in order they are the line."""
-    text: str
-    """The raw text."""
+    text: str | None
+    """The raw text, never empty; None where only its template was kept (sampling), or where it was not read."""
     template_text: str
     """The text of its template."""
     time: int

@@ -69,9 +69,9 @@ NO_LINES = lines_of(())
 
 
 def all_lines(place: BlockPlace, lines: Lines) -> list[Line]:
-    """Return columns as lines, in their order; a text that was not read is empty."""
+    """Return columns as lines, in their order."""
     return [
-        Line(*place, offset, sub, chunk, chunks, text or "", template, time, kafka_time, service, level, fields, cut, records)
+        Line(*place, offset, sub, chunk, chunks, text, template, time, kafka_time, service, level, fields, cut, records)
         for offset, sub, chunk, chunks, text, template, time, kafka_time, service, level, fields, cut, records in zip(
             lines.offset.tolist(),
             lines.sub.tolist(),
@@ -99,7 +99,7 @@ def line_at(place: BlockPlace, lines: Lines, i: int) -> Line:
         sub=int(lines.sub[i]),
         chunk=int(lines.chunk[i]),
         chunks=int(lines.chunks[i]),
-        text=text_at(lines.text, i) or "",
+        text=text_at(lines.text, i),
         template_text=lines.template.text(i),
         time=int(lines.time[i]),
         kafka_time=int(lines.kafka_time[i]),

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sinks.block import Block, BlockColumns, BlockId
+from sinks.block import Block, BlockColumns, BlockId, BlockPlace
 from sinks.heads import Heads
 from sinks.row import TemplateRow
 
@@ -90,6 +90,18 @@ class FoundBlocks(NamedTuple):
     """False: there are more than the limit."""
 
 
+class SeenRun(NamedTuple):
+    """The blocks of one run that somebody has seen.
+
+    Thread: any.
+    """
+
+    place: BlockPlace
+    run: str
+    last: int
+    """Those with numbers up to this one, -1: none."""
+
+
 class SinkCounts(NamedTuple):
     """How many rows are stored now (exact, Strong)."""
 
@@ -154,6 +166,13 @@ class Sink(Protocol):
 
     def find_blocks(self, only: BlockFilter, *, limit: int | None = None, strong: bool = False) -> FoundBlocks:
         """Return the blocks that pass a filter, at most `limit` of them."""
+
+    def unseen_blocks(self, seen: Collection[SeenRun]) -> list[BlockId]:
+        """Return the stored blocks that begin behind what was seen of their run: those whose first number is above its `last`.
+
+        Of a partition of which runs are named, the others count as seen, but for those that are later than all that are named. Of a
+        partition without one, all blocks come. In no order; inner ones are included.
+        """
 
     def read_columns(
         self, ids: Collection[BlockId], columns: Collection[ColumnName], *, strong: bool = False

@@ -160,6 +160,12 @@ def bytes_of(texts: JoinedTexts) -> TextBytes:
     )
 
 
+def raw_bytes(data: NDArray[np.uint8]) -> TextBytes:
+    """Return bytes of which only hashes are asked for, and no kinds; the last seven are there to be read."""
+    eights = _eights(data, len(data) - 7)
+    return TextBytes(data, eights, data, eights, np.zeros(0, np.int64))
+
+
 def _eights(data: bytes | bytearray | NDArray[np.uint8], size: int) -> NDArray[np.uint64]:
     """Return the eight bytes from each of the first places on; seven bytes more are there."""
     return np.ndarray((size,), "<u8", data, 0, (1,))

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from sinks.arrow import JoinedTexts, join_texts, string_column
 from sinks.block import Coded
+from sinks.field_pairs import FieldPairs, joined_names_and_values
 from sinks.tokens import MIX, HashSet, TextBytes, Tokens, bytes_of, distinct, hashes, is_one_token, tokens_in, words_in
 
 _WORD_BITS = 28
@@ -76,6 +77,11 @@ def field_words(pairs: list[tuple[str, str]]) -> NDArray[np.int32]:
     """Return the words of n names with their values: int32[n]. Letters count as in words: `A` is `a`."""
     data = bytes_of(join_texts(string_column([f"{name}\0{value}" for name, value in pairs])))
     return _short(hashes(data, data.whole))
+
+
+def pair_words(pairs: FieldPairs) -> NDArray[np.int32]:
+    """Return the words of those pairs that are not odd: int32[n], in their order."""
+    return _short(hashes(*joined_names_and_values(pairs)))
 
 
 class _TemplateTokens:

@@ -271,12 +271,13 @@ def test_settings_that_the_example_shows_are_settings(monkeypatch: pytest.Monkey
 
 @pytest.mark.process
 def test_the_topics_that_are_made_are_those_that_the_worker_uses() -> None:
-    kafka = load_settings(None).kafka
+    settings = load_settings(None)
+    kafka = settings.kafka
     script = SERVICES["init-topics"]["command"][0].replace("/opt/kafka/bin/kafka-topics.sh", "echo").replace("$$", "$")
     shell = [*SERVICES["init-topics"]["entrypoint"], script]
     ended = subprocess.run(shell, env=variables("init-topics"), capture_output=True, text=True, check=True)
     commands = {line.partition("--topic ")[2].split()[0]: line for line in ended.stdout.splitlines()}
-    assert commands.keys() == {*kafka.topics, kafka.query_topic, kafka.reply_topic, kafka.dead_letter_topic}
+    assert commands.keys() == {*settings.subscription.names, *kafka.own_topics}
     assert all("--create --if-not-exists" in line and "--partitions" in line for line in commands.values())
     configured = {topic: set(re.findall(r"--config (\S+)", line)) for topic, line in commands.items()}
     kept = {f"{name}={value}" for name, value in DEAD_LETTER_TOPIC_PROPERTIES.items()}

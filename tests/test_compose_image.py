@@ -135,7 +135,7 @@ def test_the_feed_of_the_compose_file_fills_the_first_topic(mock_kafka: MockKafk
     environment = {**os.environ, **feed["environment"], "PATH": f"{BIN}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
     environment[f"{PREFIX}KAFKA__BOOTSTRAP_SERVERS"] = mock_kafka.bootstrap
     consumer = Consumer({"bootstrap.servers": mock_kafka.bootstrap, "group.id": "reader"})
-    topic = load_settings(None).kafka.topics[0]
+    topic = load_settings(None).subscription.names[0]
     consumer.assign([TopicPartition(topic, partition, 0) for partition in range(PARTITIONS)])
     with subprocess.Popen(
         ["vectail", *feed["command"][:-1], "500"], env=environment, stderr=subprocess.PIPE, start_new_session=True

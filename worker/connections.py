@@ -7,6 +7,7 @@ ProducerMisconfigured, each one line.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from consumers.registry import RegistryAccess, RegistryClient
 from producers import dead_letters, replies
 from producers.dead_letters import DeadLetterSender
 from producers.kafka import KafkaProducer
@@ -19,6 +20,8 @@ from worker.embedding.model.space import EmbeddingSpace
 from worker.http.listening import Listening
 from worker.runtime.process import vectail_version
 from worker.runtime.stage import Crash
+from worker.runtime.tracing import TraceRules, Tracing, open_tracing
+from worker.settings.service_tables import RegistryTable
 from worker.settings.settings import Settings, fail_point_of_tests
 from worker.settings.tables import KafkaTable, RedisTable
 
@@ -40,8 +43,12 @@ class Connections:
     """Sends canary lines; None if none are sent."""
     connect_redis: Callable[[Crash], RedisCache] | None
     """Opens the cache that workers share; its threads report a crash to the service. None without Redis."""
+    registry: RegistryClient | None = None
+    """Has the schemas of values; None: there is no Schema Registry."""
     http: Listening | None = None
     """A socket that listens already; the service serves and closes it."""
+    tracing: Tracing | None = None
+    """None: no traces are recorded."""
 
     @property
     def producers(self) -> tuple[KafkaProducer, ...]:
@@ -51,7 +58,10 @@ class Connections:
 
 
 def open_connections(settings: Settings, model: LoadedModel, *, say: Callable[[str], None], http: Listening | None = None) -> Connections:
-    """Connect to everything; creates and reads nothing yet. `http` listens already."""
+    """Connect to everything; creates and reads nothing yet. `http` listens already.
+
+    Raises RegistryMisconfigured and TracingMissing.
+    """
     kafka = settings.kafka
     sink = MilvusSink(settings.milvus, vector_space(model.space), consumer_group=kafka.group, say=say)
     dead_letter_producer = KafkaProducer(kafka.bootstrap_servers, {**kafka.librdkafka, **dead_letters.PRODUCER_PROPERTIES}, say=say)
@@ -70,7 +80,39 @@ def open_connections(settings: Settings, model: LoadedModel, *, say: Callable[[s
         reply_producer=reply_producer,
         canary_producer=canary_producer,
         connect_redis=_redis(settings.redis, model.space, say),
+        registry=open_registry(settings.registry),
         http=http,
+        tracing=tracing_of(settings, say),
+    )
+
+
+def tracing_of(settings: Settings, say: Callable[[str], None]) -> Tracing | None:
+    """Return what records traces, None unless the settings want any. Raises TracingMissing."""
+    table = settings.tracing
+    if not table.enabled:
+        return None
+    secret = table.authorization.get_secret_value()
+    headers = {"Authorization": secret} if secret else {}
+    kafka = settings.kafka
+    rules = TraceRules(table.endpoint, headers, kafka.group, kafka.query_group, vectail_version(), table.share, table.most_links)
+    return open_tracing(rules, say=say)
+
+
+def open_registry(table: RegistryTable) -> RegistryClient | None:
+    """Return the client of the Schema Registry, None without one; connects to nothing yet. Raises RegistryMisconfigured."""
+    if not table.url:
+        return None
+    return RegistryClient(
+        RegistryAccess(
+            url=table.url,
+            user=table.user,
+            password=table.password.get_secret_value(),
+            token=table.token.get_secret_value(),
+            ca_file=table.ca_file,
+            cert_file=table.cert_file,
+            key_file=table.key_file,
+            timeout_s=table.timeout_s,
+        )
     )
 
 
@@ -87,6 +129,4 @@ def _redis(table: RedisTable, space: EmbeddingSpace, say: Callable[[str], None])
 
 def query_source(kafka: KafkaTable) -> KafkaTable:
     """Return the query group's settings: deadlines discard stale queries, so expired offsets never stop the query group."""
-    return kafka.model_copy(
-        update={"group": kafka.query_group, "topics": (kafka.query_topic,), "offset_reset": "earliest", "on_expired_offset": "earliest"}
-    )
+    return kafka.model_copy(update={"group": kafka.query_group, "offset_reset": "earliest", "on_expired_offset": "earliest"})

@@ -75,6 +75,8 @@ class EncodedTemplate(NamedTuple):
     """The cache key of its vector."""
     text: str
     ids: TokenIds
+    topic: str
+    """Of the first line that wants it: its share of the engine."""
 
 
 class EmbeddedTemplate(NamedTuple):

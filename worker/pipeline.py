@@ -10,13 +10,14 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import NamedTuple
 
 from consumers.assignment import Claim, Receipt
+from consumers.decode.registry_schemas import Schemas
+from consumers.decode.tally import DecodeTally
 from consumers.ledger import Ledger
 from consumers.rejection import RejectedPiece, Rejection
-from consumers.text.mask import MASKS_VERSION
 from sinks.build import BlockBounds
 from sinks.reading.reader import BlockReader
 from worker.connections import Connections
@@ -33,19 +34,23 @@ from worker.embedding.model.space import Digester
 from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.dead_letter_reasons import letter_of
 from worker.indexing.flights import Flights
-from worker.indexing.pieces import new_chunker, new_decoder
 from worker.indexing.prepare import Outlets, Prepare
 from worker.indexing.resume import Resume
 from worker.indexing.runs import Runs
+from worker.indexing.schema_lookup import SchemaLookup
+from worker.indexing.schema_wait import SchemaWait
 from worker.indexing.store import Store
+from worker.indexing.topic_readers import RuleTally, new_topic_readers
 from worker.messages import Answerable, EncodedQuery, EncodedTemplate, KafkaRequest, LineBatch, StoreItem
 from worker.query import QueryRequest
 from worker.querying.answer import Answer
 from worker.querying.prepare_queries import PrepareQueries, QueryTally
 from worker.querying.query_text import new_query_encoder
+from worker.runtime.fair_share import FairQueue
 from worker.runtime.lane import Inlet, Lane
 from worker.runtime.limits import FaultLimit, TopicFaultLimits
 from worker.runtime.stage import Crash, Meter, Stage, empty
+from worker.settings.masks_version import topic_masks_version
 from worker.settings.settings import Settings
 from worker.settings.tables import new_redactor
 
@@ -87,7 +92,8 @@ class Pipeline:
         limits = settings.limits
         self.log_ledger = Ledger(cap_records=limits.max_in_flight_records, cap_bytes=limits.max_in_flight_bytes, dead_letter=self._post)
         self.query_ledger = Ledger(cap_records=settings.query.max_in_flight_records, cap_bytes=_QUERY_BYTES, dead_letter=self._post)
-        self.prepare_lane: Lane[Receipt] = Lane("prepare", size=_records)
+        shared = FairQueue(topic_of=_topic, size_of=_records, weight_of=settings.weight_of)
+        self.prepare_lane: Lane[Receipt] = Lane("prepare", size=_records, shared=shared)
         self.query_lane: Lane[KafkaRequest | QueryRequest] = Lane("prepare-queries")
         self.embed_lane: Lane[EncodedTemplate | EncodedQuery] = Lane("embed")
         self.store_lane: Lane[StoreItem] = Lane("store", size=_lines)
@@ -99,8 +105,12 @@ class Pipeline:
         self._tokenizers: list[Tokenizer] = []
         self.redactor = new_redactor(settings.redact)
         """Of the prepare thread; it counts what it replaced."""
-        self.decoder = new_decoder(settings.decode)
-        """Of the prepare thread; it counts the formats that it found."""
+        self.decode_tally = DecodeTally()
+        """Of the prepare thread: the formats that it found."""
+        self.rule_tally = RuleTally()
+        """Of the prepare thread: what rules dropped and sampled."""
+        self._schema_lookup = self._new_schema_lookup(say)
+        """None: there is no Schema Registry."""
         self.runs = Runs(clock=time.monotonic, wall_ms=_wall_ms, bounds=BlockBounds(lines=settings.index.block_lines))
         self.reader = BlockReader(sink, clock=time.monotonic)
         self.resume = self._new_resume(say)
@@ -114,13 +124,12 @@ class Pipeline:
         self._compute = Compute(handoff=self._handoff, engine=self.guarded_engine, clock=time.monotonic, fail_point=at)
         self.embed = self._embed_step()
         self.store = self._store_step(say)
-        self.answer = Answer(sink=sink, reader=self.reader, clock=time.monotonic, pause=abandon.wait)
+        self.answer = Answer(sink=sink, reader=self.reader, clock=time.monotonic, pause=abandon.wait, named=settings.template)
         self.query_tally: QueryTally = self._prepare_queries.tally
 
     def stages(self, on_crash: Crash) -> list[StageGroup]:
         """Return the stages in the order in which they must end."""
-        prepared = empty(self.prepare_lane, self._prepare.step, most=_PREPARE_RECORDS, meter=self.busy["prepare"])
-        prepare = Stage("prepare", prepared, on_crash)
+        prepare = Stage("prepare", self._run_prepare, on_crash)
         asked = empty(self.query_lane, self._prepare_queries.step, most=_QUERIES_AT_ONCE, meter=self.busy["prepare-queries"])
         queries = Stage("prepare-queries", asked, on_crash)
         stores = [
@@ -133,6 +142,18 @@ class Pipeline:
             StageGroup([self.embed_lane], [Stage("embed", self.embed.body, on_crash), Stage("engine", self._compute.body, on_crash)]),
             StageGroup([self.store_lane, self.answer_lane], [*stores, answer]),
         ]
+
+    def _run_prepare(self) -> None:
+        """Work the records until the lane is closed and empty, then those that still wait for their schemas."""
+        tracing = self._connections.tracing
+        step = self._prepare.step if tracing is None else tracing.around_batches(self._prepare.step)
+        empty(self.prepare_lane, step, most=_PREPARE_RECORDS, meter=self.busy["prepare"])()
+        self._prepare.finish()
+
+    def side_stages(self, on_crash: Crash) -> list[Stage]:
+        """Return the stages that nothing waits for at the end: they end by themselves after `abandon`."""
+        lookup = self._schema_lookup
+        return [] if lookup is None else [Stage("schemas", lookup.body, on_crash)]
 
     def take_queries(self, receipts: Sequence[Receipt]) -> None:
         """Take queries that have just been polled."""
@@ -152,6 +173,8 @@ class Pipeline:
         self._handoff.abandon()
         self.store_lane.abandon()
         self.answer_lane.abandon()
+        if self._schema_lookup is not None:
+            self._schema_lookup.stop()
 
     def close(self) -> None:
         """Free the engine and the tokenizers; only after every stage has ended."""
@@ -166,11 +189,16 @@ class Pipeline:
     def _prepare_step(self) -> Prepare:
         settings, model = self._settings, self._connections.model
         tokenizer, prefix = self._new_tokenizer(), model.prepared.document_prefix
+        lookup = self._schema_lookup
+        schemas = None if lookup is None else lookup.schemas
+        readers = new_topic_readers(
+            settings, model.prepared, tokenizer, decode_tally=self.decode_tally, rule_tally=self.rule_tally, schemas=schemas
+        )
         return Prepare(
             ledger=self.log_ledger,
             redactor=self.redactor,
-            decoder=self.decoder,
-            chunker=new_chunker(settings.mask, settings.decode, model.prepared, tokenizer),
+            reader_of=readers.of_topic,
+            rule_tally=self.rule_tally,
             tokenizer=tokenizer,
             digester=Digester(model.space, prefix),
             document_prefix=prefix,
@@ -181,12 +209,21 @@ class Pipeline:
             outlets=Outlets(embed=self.embed_lane, store=self.store_lane),
             undecodable=self._undecodable,
             abandoned=self._abandon.is_set,
+            schema_wait=None if lookup is None else SchemaWait(lookup, reads=cache(self._may_name_schemas)),
             fail_point=self._at,
         )
+
+    def _new_schema_lookup(self, say: Callable[[str], None]) -> SchemaLookup | None:
+        registry = self._connections.registry
+        return None if registry is None else SchemaLookup(registry, Schemas(), wake=self.prepare_lane.wake, say=say)
+
+    def _may_name_schemas(self, topic: str) -> bool:
+        return self._settings.topic_table(topic).format in ("auto", "registry")
 
     def _query_step(self, say: Callable[[str], None]) -> PrepareQueries:
         encoder = new_query_encoder(self._settings, self._connections.model)
         self._tokenizers.append(encoder.tokenizer)
+        tracing = self._connections.tracing
         return PrepareQueries(
             encoder=encoder,
             reply_topics=frozenset((self._settings.kafka.reply_topic, *self._settings.query.reply_topics)),
@@ -197,6 +234,7 @@ class Pipeline:
             clock=time.monotonic,
             wall_ms=_wall_ms,
             say=say,
+            **({} if tracing is None else {"reply_headers": tracing.answer_headers}),
         )
 
     def _new_resume(self, say: Callable[[str], None]) -> Resume:
@@ -216,7 +254,7 @@ class Pipeline:
             flights=self.flights,
             runs=self.runs,
             ledger=self.log_ledger,
-            masks=str(MASKS_VERSION),
+            masks_of=partial(topic_masks_version, self._settings),
             say=say,
             pause=self._abandon.wait,
             clock=time.monotonic,
@@ -238,6 +276,8 @@ class Pipeline:
                 budget_tokens=engine.batch_tokens,
                 log_floor_tokens=max(engine.batch_tokens // 8, 1),
                 target_s=self._settings.query.target_batch_s,
+                topic_of=lambda template: template.topic,
+                weight_of=self._settings.weight_of,
             ),
             handoff=self._handoff,
             cache=self.levels,
@@ -248,13 +288,20 @@ class Pipeline:
         )
 
     def _post(self, claim: Claim, rejection: Rejection, rejects: list[RejectedPiece]) -> None:
-        letter = letter_of(claim.record, rejection, rejects)
+        tracing, record = self._connections.tracing, claim.record
+        letter = letter_of(record, rejection, rejects)
+        if tracing is not None:
+            letter = letter._replace(trace=tracing.letter_headers(record, self._settings.kafka.dead_letter_topic, rejection.kind))
 
         def delivered() -> None:
             self.dead_letters_delivered[rejection.stage, rejection.kind] += 1
             claim.dead_letter_delivered()
 
         self._connections.dead_letters.send(letter, delivered=delivered)
+
+
+def _topic(receipt: Receipt) -> str:
+    return receipt.records.topic
 
 
 def _records(receipt: Receipt) -> int:

@@ -6,12 +6,16 @@ is JSON over both, and is sent once.
 """
 
 import json
-from typing import Annotated, Literal, NamedTuple, Protocol, get_args
+import re
+from typing import Annotated, Final, Literal, NamedTuple, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from consumers.record import Header
+from sinks.field_pairs import field_text
 from sinks.reading.filters import LineFilter
+from sinks.reading.places import PLACE_PATTERN
+from sinks.reading.tally import FIELD
 
 REPLY_TOPIC_HEADER = "kafka_replyTopic"
 CORRELATION_HEADER = "kafka_correlationId"
@@ -20,6 +24,7 @@ MAX_K = 1000
 MAX_AROUND = 500
 """Most records before a line, and as many after it."""
 MAX_BUCKETS = 1000
+MAX_AFTER_CHARACTERS = 400
 MAX_DEADLINE_MS = 60_000
 """A query that may wait longer is refused: others wait behind it."""
 TRACE_FIELD = "trace_id"
@@ -27,11 +32,23 @@ TRACE_FIELD = "trace_id"
 _LABEL_CHARACTERS = 256
 _MOST_MS = 1 << 62
 _SHOWN_CHARACTERS = 100
+_TAIL_CURSOR = re.compile(r"[0-9a-f]{8}\.[0-9]{1,15}")
 
 Label = Annotated[str, Field(max_length=_LABEL_CHARACTERS)]
 TemplateId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+FamilyId = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
 TimeMs = Annotated[int, Field(ge=-_MOST_MS, le=_MOST_MS)]
 """Milliseconds since 1970, far inside 64 bits."""
+
+
+def _as_texts(value: object) -> object:
+    """Return the values of a filter as a list of texts: a single one, a number and a boolean may be given as they are."""
+    values = value if isinstance(value, list) else [value]
+    return [str(one) if type(one) is int else field_text(one) if isinstance(one, float | bool) else one for one in values]
+
+
+FieldTexts = Annotated[list[Label], BeforeValidator(_as_texts), Field(min_length=1, max_length=100)]
+"""Values of a field; a number or a boolean is the text that JSON writes for it."""
 
 
 class BadQuery(Exception):
@@ -55,13 +72,15 @@ class Filters(BaseModel):
     topic: list[Label] = Field(default=[], max_length=100)
     template: list[TemplateId] = Field(default=[], max_length=1000)
     """Ids of templates: lines of one of them."""
-    fields: dict[Label, Annotated[list[Label], Field(min_length=1, max_length=100)]] = Field(default={}, max_length=16)
-    """Names of kept fields, each with the values of which a line must have one."""
+    family: list[FamilyId] = Field(default=[], max_length=100)
+    """Ids of families: lines of a template of one of them."""
+    fields: dict[Label, FieldTexts] = Field(default={}, max_length=16)
+    """Names of kept fields, each with the value, or a list of values of which a line must have one."""
     trace_id: Label | None = None
-    """The value of the field of that name."""
+    """The value of the field of that name, which is not among `fields` then."""
 
     def as_line_filter(self) -> LineFilter:
-        """Return the same as the reader takes it, but for the templates, which it gets apart."""
+        """Return the same as the reader takes it, but for templates and families, which it gets apart."""
         fields = [(name, value) for name, values in self.fields.items() for value in values]
         if self.trace_id is not None:
             fields.append((TRACE_FIELD, self.trace_id))
@@ -70,10 +89,29 @@ class Filters(BaseModel):
 
 Mode = Literal["dense", "words", "hybrid"]
 """Rank by meaning, by words, or by both."""
-Form = Literal["lines", "templates", "counts"]
-"""What an answer holds: lines, templates with their counts, or counts alone."""
-Grouping = Literal["time", "template", "service", "level", "topic"]
-GROUPINGS: tuple[Grouping, ...] = get_args(Grouping)
+Form = Literal["lines", "templates", "counts", "compare", "export", "tail"]
+"""What an answer holds: lines, templates (as families, or one by one) with their counts, counts alone, what differs between two windows,
+a stretch of all lines in the order of time, or the lines that are new in the index."""
+GROUPINGS: Final = ("time", "template", "family", "service", "level", "topic")
+
+
+def _check_grouping(name: str) -> str:
+    if name in GROUPINGS or (name.startswith(FIELD) and name != FIELD):
+        return name
+    raise ValueError(f"give {', '.join(GROUPINGS)} or {FIELD}NAME")
+
+
+Grouping = Annotated[str, Field(max_length=_LABEL_CHARACTERS + len(FIELD)), AfterValidator(_check_grouping)]
+"""One of `GROUPINGS`, or `field:` with the name of a kept field."""
+
+
+class Window(BaseModel):
+    """`since_ms` ≤ time < `until_ms`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    since_ms: TimeMs
+    until_ms: TimeMs
 
 
 class Around(BaseModel):
@@ -90,17 +128,22 @@ class Around(BaseModel):
 
 
 class Query(BaseModel):
-    """A valid query: what resembles a text, the most frequent templates, counts, or the lines around a place."""
+    """A valid query: what resembles a text, or what one of the other forms says, or the lines around a place."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     text: str | None = Field(default=None, min_length=1, max_length=MAX_TEXT_CHARACTERS)
-    """What to look for. A listing by frequency has none, nor has `around`; with a filter on templates it may be missing."""
+    """What to look for. A listing by frequency has none, nor has `around`; with a filter on templates or families it may be missing."""
     form: Form = Field(default="lines", alias="as")
     k: int = Field(default=10, ge=1, le=MAX_K)
-    """Most hits."""
+    """Most hits; see `most_lines`."""
     per_template: int | None = Field(default=None, ge=1, le=100)
     """Most lines of one template. Not set: 1, and no bound for a text of identifiers only."""
+    per_family: int | None = Field(default=None, ge=1, le=100)
+    """Most lines of one family. Not set: as many as of one template, and no bound under a filter on templates or families, nor for a text
+    of identifiers only."""
+    expand: bool | None = None
+    """Of templates and of what differs: list templates one by one, not families."""
     mode: Mode | None = None
     """Not set: `hybrid`, and `words` for a text of identifiers only."""
     filters: Filters = Filters()
@@ -111,8 +154,30 @@ class Query(BaseModel):
     """At most how many buckets of time."""
     top: int | None = Field(default=None, ge=1, le=MAX_K)
     """Counts of how many groups, those with the most lines; buckets of time are no groups."""
+    compare: Window | None = None
+    """What the window of the filters is compared with."""
+    after: str | None = Field(default=None, min_length=1, max_length=MAX_AFTER_CHARACTERS)
+    """Where an export or a tail goes on: as its last answer said."""
     deadline_ms: int | None = Field(default=None, ge=1, le=MAX_DEADLINE_MS)
     """How long the sender waits: milliseconds after the record's Kafka timestamp, or after the arrival of an HTTP request."""
+
+    @property
+    def windows(self) -> tuple[Window, Window]:
+        """The two windows of a comparison: now, and what it is compared with. Raises BadQuery unless both ends of both are given."""
+        if self.compare is None:
+            raise BadQuery("compare", "Field required")
+        since_ms, until_ms = self.filters.since_ms, self.filters.until_ms
+        if since_ms is None or until_ms is None:
+            raise BadQuery(f"filters.{'since_ms' if since_ms is None else 'until_ms'}", "compare needs both ends of both windows")
+        windows = Window(since_ms=since_ms, until_ms=until_ms), self.compare
+        for field, window in zip(("filters", "compare"), windows, strict=True):
+            if window.since_ms >= window.until_ms:
+                raise BadQuery(f"{field}.until_ms", "is not after since_ms")
+        return windows
+
+    def most_lines(self, default: int) -> int:
+        """Return `k`, or `default` if the query does not say."""
+        return self.k if "k" in self.model_fields_set else default
 
 
 ErrorCode = Literal["bad_query", "expired", "unavailable"]
@@ -188,12 +253,21 @@ def _check_combination(query: Query) -> None:
         _check_counts(query)
     else:
         _refuse_set("is for counts only", by=query.by, buckets=query.buckets, top=query.top)
+    if query.form not in ("templates", "compare"):
+        _refuse_set("is for templates and compare only", expand=query.expand)
+    if query.form == "compare":
+        _ = query.windows
+    else:
+        _refuse_set("is for compare only", compare=query.compare)
+    _check_after(query)
+    if query.filters.trace_id is not None and TRACE_FIELD in query.filters.fields:
+        raise BadQuery("filters.trace_id", "is among fields as well: give one of both")
     if query.around is not None:
         other_form = None if query.form == "lines" else query.form
         _refuse_set("cannot be combined with around", text=query.text, mode=query.mode, **{"as": other_form})
     elif query.text is None:
         _refuse_set("needs a text", mode=query.mode)
-        if query.form == "lines" and not query.filters.template:
+        if query.form == "lines" and not (query.filters.template or query.filters.family):
             raise BadQuery("text", "Field required")
 
 
@@ -202,6 +276,17 @@ def _check_counts(query: Query) -> None:
         raise BadQuery("by", "names the same twice")
     if query.by is not None and "time" not in query.by:
         _refuse_set("needs time among by", buckets=query.buckets)
+
+
+def _check_after(query: Query) -> None:
+    if query.form not in ("export", "tail"):
+        _refuse_set("is for export and tail only", after=query.after)
+    elif query.after is not None:
+        pattern = _TAIL_CURSOR if query.form == "tail" else PLACE_PATTERN
+        if not pattern.fullmatch(query.after):
+            raise BadQuery("after", "give what the last answer said")
+        if query.form == "export" and query.filters.since_ms is None:
+            raise BadQuery("filters.since_ms", "is needed beside after: give what the last answer said")
 
 
 def _refuse_set(reason: str, **fields: object) -> None:

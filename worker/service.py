@@ -20,10 +20,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from consumers.kafka.source import KafkaSource
+from consumers.kafka.subscription import Subscription
 from consumers.poller import Poller, PollerSettings
 from consumers.source import SourceExpired
 from sinks.sink import SinkMismatch
 from worker.connections import Connections, query_source
+from worker.http.mcp_endpoint import McpSources
+from worker.observability.doctor_document import doctor_document
+from worker.observability.documents import actions_of, documents_of
 from worker.observability.exposition import Exposition
 from worker.observability.health import Health
 from worker.observability.pages import pages_of
@@ -31,6 +35,7 @@ from worker.observability.probe import Probe
 from worker.observability.report import Report
 from worker.observability.samples import samples
 from worker.observability.status import Status
+from worker.observability.status_document import worker_name
 from worker.pipeline import Pipeline, StageGroup
 from worker.query import QueryRequest
 from worker.runtime.limits import LimitReached
@@ -85,11 +90,12 @@ class Service:
         self.redis = None if connections.connect_redis is None else connections.connect_redis(self.on_crash)
         self.pipeline = Pipeline(settings, connections, self.redis, say=say, abandon=self.abandon, at=at)
         self.groups: Sequence[StageGroup] = self.pipeline.stages(self.on_crash)
+        self._side_stages = self.pipeline.side_stages(self.on_crash)
         kafka, logs, queries = settings.kafka, self.pipeline.log_ledger, self.pipeline.query_ledger
         paced = PollerSettings(max_poll_interval_s=kafka.max_poll_interval_s, commit_interval_s=kafka.commit_interval_s)
         new_poller = partial(Poller, say=say)
-        self.log_source = KafkaSource(kafka, say=say)
-        self.query_source = KafkaSource(query_source(kafka), say=say)
+        self.log_source = KafkaSource(kafka, settings.subscription, say=say)
+        self.query_source = KafkaSource(query_source(kafka), Subscription(names=(kafka.query_topic,)), say=say)
         self.logs = new_poller(source=self.log_source, settings=paced, ledger=logs, deliver=self.pipeline.prepare_lane.put, fail_point=at)
         self.queries = new_poller(
             source=self.query_source,
@@ -107,6 +113,7 @@ class Service:
             self.redis,
             [logs, queries],
             self._health,
+            registry=connections.registry,
             canary=connections.canary_producer,
             take_request=self._take_request,
             on_crash=self.on_crash,
@@ -175,7 +182,8 @@ class Service:
 
     def _stages(self) -> list[Stage]:
         """Return every stage, in the order in which they start: the pollers last."""
-        return [*(stage for group in self.groups for stage in group.stages), *(stage for _, stage in self.pollers)]
+        of_groups = (stage for group in self.groups for stage in group.stages)
+        return [*of_groups, *self._side_stages, *(stage for _, stage in self.pollers)]
 
     def _http_server(self) -> "HttpServer | None":
         listening = self.connections.http
@@ -183,8 +191,19 @@ class Service:
             return None
         from worker.http.server import HttpServer  # noqa: PLC0415 - takes a third of a second to import
 
-        pages = pages_of(self.status.health, Exposition(lambda: samples(self, time.monotonic())))
-        return HttpServer(listening, self.settings.http, self._take_request, say=self._say, on_crash=self.on_crash, pages=pages)
+        documents = {**documents_of(self), "/api/doctor": doctor_document(self, self._take_request)}
+        return HttpServer(
+            listening,
+            self.settings.http,
+            self._take_request,
+            say=self._say,
+            on_crash=self.on_crash,
+            pages=pages_of(self.status.health, Exposition(lambda: samples(self, time.monotonic()))),
+            documents=documents,
+            actions=actions_of(self),
+            worker=worker_name(),
+            mcp=McpSources(settings=self.settings, read_lag=documents["/api/lag"]),
+        )
 
     def _health(self, probes: Sequence[Probe]) -> Health:
         return Health(

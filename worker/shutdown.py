@@ -143,6 +143,8 @@ def _close(service: Endable, until_s: float) -> None:
         service.pipeline.close()
     for producer in service.connections.producers:
         producer.close(_left_s(late_s))
+    if service.connections.tracing is not None:
+        service.connections.tracing.close(min(_left_s(late_s), _SHARE_S))
     if service.redis is not None:
         service.redis.close(0.0 if service.has_crashed else min(_left_s(late_s), _SHARE_S))
 

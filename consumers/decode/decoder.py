@@ -1,186 +1,190 @@
-"""Decodes the values of records into log entries: plain text and JSON.
+"""Decodes the values of records into log entries.
 
-Prepare calls `Decoder.decode` once for the values of many records. Texts stay in Arrow's memory; JSON is parsed value by value
-(`consumers.decode.json_records`). The raw text is kept unchanged except for one line end. The reason of a rejection contains nothing of the
-value.
+Prepare calls `Decoder.decode` once for the values of many records. Each value goes to the reader of its format; what the readers found
+comes back as one list of entries. What a record does not say of itself is taken from the beginning of its text (`from_line`), and the time
+from Kafka at last.
 """
 
-from collections.abc import Sequence
-from typing import Literal
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from consumers.columns import (
-    Coded,
-    Column,
-    as_text,
-    byte_column,
-    coded_alike,
-    coded_texts,
-    concat,
-    null_column,
-    string_column,
-    strip_line_ends,
-    take,
-    text_bytes,
-    used_values,
-    utf8_of,
-)
+from consumers.columns import Coded, Column, byte_column, coded_texts, take, text_bytes
+from consumers.decode.cloud_events import CloudEventsReader
 from consumers.decode.entries import Decoded, Entries
-from consumers.decode.json_document import TooManyEntries
-from consumers.decode.json_records import JsonEntries, JsonRecords
+from consumers.decode.formats import FORMATS, find_formats
+from consumers.decode.found import NO_TIME, Found, Reader, Values, decode_rejection, nothing_found
+from consumers.decode.from_line import LineHeaders
+from consumers.decode.joined import joined_entries
+from consumers.decode.json_reader import JsonReader
+from consumers.decode.logfmt import LogfmtReader
+from consumers.decode.msgpack_reader import MsgpackReader
+from consumers.decode.opened import Opener
+from consumers.decode.otlp_json import OtlpJsonReader
+from consumers.decode.otlp_proto import OtlpProtoReader
+from consumers.decode.registry_reader import RegistryReader
+from consumers.decode.registry_schemas import Schemas
+from consumers.decode.rules import DecodeRules, Format
+from consumers.decode.syslog import SyslogReader
+from consumers.decode.tally import DecodeTally
+from consumers.decode.text_reader import TextReader
+from consumers.record import Header
 from consumers.rejection import Rejection
 
-Format = Literal["auto", "text", "json"]
-MAX_RECORD_BYTES = 1_000_000
-
-UNDECODABLE = "undecodable"
-"""The kind of a rejection that other settings of format or encoding can avoid; every other kind is the record's own fault."""
-
-_WHITE_SPACE = b" \t\n\r\v\f"
-_OBJECT, _ARRAY, _UNSURE = 1, 2, 4
-_BEGINS, _FOLLOWS = np.zeros((2, 256), np.uint8)
-_BEGINS[list(b"{[")] = _OBJECT, _ARRAY
-_BEGINS[list(_WHITE_SPACE)] = _UNSURE
-_FOLLOWS[list(b'"}{]')] = _OBJECT, _OBJECT, _ARRAY, _ARRAY
-_FOLLOWS[list(_WHITE_SPACE)] = _OBJECT | _ARRAY
-"""What a value is by its first byte, and what it may be by its second."""
+_DAY_MS = 24 * 3600 * 1000
+_PART_BYTES = 8 * 1024 * 1024
+"""Of values as they are decoded at once, after decompression; a part exceeds it by less than one value."""
+_FALL_BACK: frozenset[Format] = frozenset({"json", "syslog"})
+"""Formats that `auto` guesses from first bytes: what turns out to be none of them is text."""
 
 
 class Decoder:
-    """Has no state except its counters and a memory of names of levels; never returns an entry with an empty text.
+    """Never returns an entry without a text; the same rules, values, times and headers give the same entries.
 
-    Thread: one; its counters may be read from any.
+    Thread: one; its tally may be read from any.
     """
 
-    def __init__(
-        self, *, form: Format = "auto", strict: bool = False, max_entries: int = 10_000, max_record_bytes: int = MAX_RECORD_BYTES
-    ) -> None:
-        """`strict` makes bytes that are not UTF-8 undecodable; `max_entries` bounds the entries of one record.
+    def __init__(self, rules: DecodeRules = DecodeRules(), *, tally: DecodeTally | None = None, schemas: Schemas | None = None) -> None:  # noqa: B008 - immutable
+        """`tally`: shared by the decoders of a worker; and so are `schemas`, of its Schema Registry. None: it has none."""
+        self.tally = DecodeTally() if tally is None else tally
+        self._rules = rules
+        self._schemas = schemas
+        self._opener = Opener(rules, self.tally)
+        self._headers = LineHeaders(timezone=rules.timezone, year=rules.year)
+        self._readers: dict[Format, Reader] = {}
 
-        `max_record_bytes` bounds its value, and so the time and memory that one record can take: JSON takes up to 25 times its size
-        while it is decoded.
+    def decode(
+        self, value: Sequence[bytes | None], kafka_ms: NDArray[np.int64], headers: Sequence[tuple[Header, ...]] | None = None
+    ) -> Decoded:
+        """Decode the values of n records with the times `kafka_ms`, int64[n]. A value above the size limit is not looked at."""
+        ((_, _, decoded),) = self._decode_parts(value, kafka_ms, headers, part_bytes=sys.maxsize)
+        return decoded
+
+    def decode_parts(
+        self, value: Sequence[bytes | None], kafka_ms: NDArray[np.int64], headers: Sequence[tuple[Header, ...]] | None = None
+    ) -> Iterator[tuple[int, int, Decoded]]:
+        """Decode as `decode` does, in parts: the values `first` to before `end`, and what became of them.
+
+        There is more than one only where the senders' compression makes much of few bytes: 4 MB of values can hold gigabytes.
         """
-        self._form = form
-        self._strict = strict
-        self._max_record_bytes = max_record_bytes
-        self._json = JsonRecords(max_entries=max_entries)
-        self.replaced_records = 0
-        """Records in which bytes that are not UTF-8 were replaced."""
-        self.text_records = 0
-        self.json_records = 0
-        self.refused_records = 0
+        return self._decode_parts(value, kafka_ms, headers, part_bytes=_PART_BYTES)
 
-    def decode(self, value: Sequence[bytes | None], time_ms: NDArray[np.int64]) -> Decoded:
-        """Decode the values of n records, which have the times `time_ms`, int64[n]. A value above the size limit is not looked at."""
-        rejected: dict[int, Rejection] = {}
-        raw = byte_column(value)
-        sizes = text_bytes(raw)
+    def _decode_parts(
+        self,
+        value: Sequence[bytes | None],
+        kafka_ms: NDArray[np.int64],
+        headers: Sequence[tuple[Header, ...]] | None,
+        *,
+        part_bytes: int,
+    ) -> Iterator[tuple[int, int, Decoded]]:
+        values = Values(value, byte_column(value), kafka_ms, headers)  # type: ignore[arg-type]  # those that are None are not open
+        sizes = text_bytes(values.column)
+        rejected = {
+            row: decode_rejection("too_large", f"{sizes[row]} bytes, {self._rules.max_record_bytes} are allowed")
+            for row in np.flatnonzero(sizes > self._rules.max_record_bytes).tolist()
+        }
         is_open = sizes > 0
-        for row in np.flatnonzero(sizes > self._max_record_bytes).tolist():
-            rejected[row] = _rejection("too_large", f"{sizes[row]} bytes, {self._max_record_bytes} are allowed")
         is_open[list(rejected)] = False
-        is_json = self._find_json(value, raw) & is_open
-        if self._form == "json":
-            rejected |= {row: _rejection(UNDECODABLE, "not a JSON object or array") for row in np.flatnonzero(is_open & ~is_json).tolist()}
-        text = as_text(raw)
-        if text is None:
-            value = self._mend(value, is_json, rejected)
-            text = as_text(byte_column(value))
-        found = self._read_json(value, text, is_json, rejected)
+        first = 0
+        for end, opened, failed in self._opener.open_all(values, is_open, part_bytes=part_bytes):
+            failed |= {row - first: rejected[row] for row in rejected if first <= row < end}
+            yield first, end, self._decode_opened(opened, failed)
+            first = end
+
+    def _decode_opened(self, values: Values, rejected: dict[int, Rejection]) -> Decoded:
+        """Decode n values that are as their format has them; those in `rejected` are not looked at."""
+        sizes = text_bytes(values.column)
+        is_open = sizes > 0
         is_open[list(rejected)] = False
-        text_rows = np.flatnonzero(is_open & ~is_json)
-        self.text_records += len(text_rows)
-        self.refused_records += len(rejected)
-        entries = _entries_of(found, text_rows, text if len(text_rows) == len(value) else take(text, text_rows), time_ms)
-        is_open[entries.row] = False
-        is_empty = is_open | (sizes == 0)
+        form = find_formats(self._rules.format, values, is_open, has_registry=self._schemas is not None)
+        found: list[Found] = []
+        for code in np.unique(form[is_open]).tolist():
+            found += self._read(FORMATS[code], values, np.flatnonzero(is_open & (form == code)), rejected)
+        self.tally.records["none"] += len(rejected)
+        entries = self._completed(joined_entries(found or [nothing_found()]), values.kafka_ms)
+        is_empty = np.ones(values.size, np.bool_)
+        is_empty[list(rejected)] = False
+        is_empty[entries.row] = False
         return Decoded(entries, np.flatnonzero(is_empty), sorted(rejected.items()))
 
-    def _find_json(self, value: Sequence[bytes | None], raw: Column) -> NDArray[np.bool_]:
-        """Return which values may be JSON by how they begin: bool[n]. Many lines of text begin with a bracket: `[Sun Dec 04 …`."""
-        is_json = np.zeros(len(value), np.bool_)
-        if self._form != "text":
-            data, ends = utf8_of(raw)
-            rows = np.flatnonzero(np.diff(ends))
-            begins = _BEGINS[data[ends[rows]]]
-            second = np.minimum(ends[rows] + 1, len(data) - 1)  # of one byte alone the next one's, but that is no JSON either way
-            follows = _FOLLOWS[data[second]] if self._form == "auto" else _OBJECT | _ARRAY
-            is_json[rows] = (begins & follows) != 0
-            for row in rows[begins == _UNSURE].tolist():
-                is_json[row] = (value[row] or b"").lstrip(_WHITE_SPACE).startswith((b"{", b"["))
-        return is_json
-
-    def _mend(self, value: Sequence[bytes | None], is_json: NDArray[np.bool_], rejected: dict[int, Rejection]) -> list[bytes | None]:
-        """Return the values as valid UTF-8, without the rejected ones. One with invalid bytes is never JSON."""
-        mended = list(value)
-        for row, one in enumerate(value):
-            if row in rejected:
-                mended[row] = None
-            elif one is not None and not _is_utf8(one):
-                if is_json[row] and self._form == "json":
-                    rejected[row] = _rejection(UNDECODABLE, "not valid JSON")
-                elif self._strict:
-                    rejected[row] = _rejection(UNDECODABLE, "not valid UTF-8")
-                else:
-                    self.replaced_records += 1
-                is_json[row] = False
-                mended[row] = None if row in rejected else one.decode("utf-8", "replace").encode()
-        return mended
-
-    def _read_json(
-        self, value: Sequence[bytes | None], text: Column, is_json: NDArray[np.bool_], rejected: dict[int, Rejection]
-    ) -> JsonEntries | None:
-        """Read the values that are JSON; returns their entries, with the rows of the values as places. What turns out as text is marked."""
-        rows = np.flatnonzero(is_json)
-        if not len(rows):
-            return None
-        documents = [one for one, is_one in zip(value, is_json.tolist(), strict=True) if is_one and one]
-        found = self._json.read(documents, text if len(rows) == len(value) else take(text, rows))
-        for place, error in found.failed:
-            row = int(rows[place])
-            if isinstance(error, TooManyEntries):
-                rejected[row] = _rejection("too_many_entries", str(error))
-            elif self._form == "json":
-                rejected[row] = _rejection(UNDECODABLE, str(error))
+    def _read(self, form: Format, values: Values, rows: NDArray[np.int64], rejected: dict[int, Rejection]) -> list[Found]:
+        """Read the values in `rows` as one format; `auto` reads as text what turns out not to be of the format that it guessed."""
+        found = self._reader(form).read(values.at(rows))
+        self.tally.records[form] += len(rows) - len(found.failed)
+        again: list[int] = []
+        for place, rejection in found.failed:
+            if self._rules.format == "auto" and form in _FALL_BACK and rejection.kind == "undecodable":
+                again.append(int(rows[place]))
             else:
-                is_json[row] = False  # a text line that happens to begin with a bracket
-        self.json_records += len(rows) - len(found.failed)
-        return found._replace(place=rows[found.place])
+                rejected[int(rows[place])] = rejection
+        placed = found._replace(place=rows[found.place])
+        return [placed, *self._read("text", values, np.array(again), rejected)] if again else [placed]
+
+    def _completed(self, entries: Entries, kafka_ms: NDArray[np.int64]) -> Entries:
+        """Return entries with the time, level and service that their texts name, and at last Kafka's time."""
+        if not entries.size:
+            return entries
+        kafka_ms = kafka_ms[entries.row]
+        time_ms = _filled(entries.time_ms, NO_TIME, lambda rows: self._headers.times(_texts_at(entries.text, rows), kafka_ms[rows]))
+        is_wrong = (time_ms == NO_TIME) | ((kafka_ms > 0) & (time_ms > kafka_ms + _DAY_MS))
+        level = _labelled(entries.level, lambda rows: self._headers.levels(_texts_at(entries.text, rows)))
+        service = _labelled(entries.service, lambda rows: self._headers.services(_texts_at(entries.text, rows)))
+        self._headers.forget()
+        return entries._replace(time_ms=np.where(is_wrong, kafka_ms, time_ms), level=level, service=service)
+
+    def _reader(self, form: Format) -> Reader:
+        if form not in self._readers:
+            if form == "registry":
+                self._readers[form] = RegistryReader(self._rules, self._schemas or Schemas(), self.tally)
+            else:
+                self._readers[form] = _NEW_READER[form](self._rules, self.tally)
+        return self._readers[form]
 
 
-def _entries_of(found: JsonEntries | None, rows: NDArray[np.int64], text: Column, time_ms: NDArray[np.int64]) -> Entries:
-    """Join the entries of JSON records and the texts of others, in the order of their rows, without those that are empty."""
-    size = len(rows)
-    sub = np.zeros(size, np.int32)
-    service = level = coded_alike("", size)
-    if found is not None:
-        texts = string_column(found.text)
-        text = concat([texts, text]) if size else texts
-        rows, sub = np.concatenate([found.place, rows]), np.concatenate([found.sub, sub])
-        service, level = _labels(found.service, size), _labels(found.level, size)
-    text = strip_line_ends(text)
-    order = np.argsort(rows, kind="stable")
-    order = order[text_bytes(text)[order] > 0]
-    if not np.array_equal(order, np.arange(len(rows))):
-        text, rows, sub = take(text, order), rows[order], sub[order]
-        service, level = used_values(service.codes[order], service.values), used_values(level.codes[order], level.values)
-    return Entries(rows, sub, text, time_ms[rows], service, level, null_column(len(rows)))
+_NEW_READER: Mapping[Format, Callable[[DecodeRules, DecodeTally], Reader]] = {
+    "text": TextReader,
+    "json": lambda rules, tally: JsonReader(rules, batches=OtlpJsonReader(rules), events=CloudEventsReader(rules, tally)),
+    "otlp_proto": OtlpProtoReader,
+    "otlp_json": lambda rules, _tally: OtlpJsonReader(rules),
+    "cloudevents": CloudEventsReader,
+    "msgpack": MsgpackReader,
+    "logfmt": LogfmtReader,
+    "syslog": SyslogReader,
+}
 
 
-def _labels(found: list[str], more: int) -> Coded:
-    """Return labels as a column, followed by empty ones."""
-    return coded_texts([*found, *[""] * more]) if any(found) else coded_alike("", len(found) + more)
+def _texts_at(text: Column, rows: NDArray[np.int64]) -> Column:
+    """Return the texts in these rows, ascending; uncopied if these are all, as they are in topics of plain lines."""
+    return text if len(rows) == len(text) else take(text, rows)
 
 
-def _is_utf8(value: bytes) -> bool:
-    try:
-        value.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
+def _filled(
+    column: NDArray[np.int64], absent: int, find: Callable[[NDArray[np.int64]], NDArray[np.int64]]
+) -> NDArray[np.int64]:  # fmt: skip
+    rows = np.flatnonzero(column == absent)
+    if not len(rows):
+        return column
+    filled = column.copy()
+    filled[rows] = find(rows)
+    return filled
 
 
-def _rejection(kind: str, reason: str) -> Rejection:
-    return Rejection("decode", kind, f"{kind}: {reason}")
+def _labelled(column: Coded, find: Callable[[NDArray[np.int64]], Coded]) -> Coded:
+    """Return labels with other ones in place of those that are empty."""
+    if "" not in column.values:
+        return column
+    empty = column.values.index("")
+    rows = np.flatnonzero(column.codes == empty)
+    found = find(rows)
+    if found.values in ((), ("",)):
+        return column
+    if len(rows) == len(column.codes):
+        return found
+    labels = coded_texts([*column.values, *found.values])
+    codes = labels.codes[: len(column.values)][column.codes]
+    codes[rows] = labels.codes[len(column.values) :][found.codes]
+    # The empty label may be in use no more.
+    used = np.unique(codes, return_inverse=True)
+    return Coded(used[1].astype(np.int32), tuple(labels.values[code] for code in used[0].tolist()))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from consumers.columns import Coded, Column
+from consumers.columns import Coded, Column, take, used_values
 from consumers.rejection import Rejection
 
 
@@ -31,12 +31,33 @@ class Entries(NamedTuple):
     level: Coded
     """`consumers.decode.levels.LEVELS`, or empty."""
     fields: Column
-    """The kept fields as a JSON object, or null."""
+    """The kept fields as a flat JSON object, or null."""
+    trace: Column | None = None
+    """Stack traces, which become chunks of their own after the text; null where there is none. None: no entry has one."""
+    template: Column | None = None
+    """Source templates (`consumers.decode.source_template`); null where an entry has none. None: no entry has one."""
+    records: NDArray[np.int32] | None = None
+    """int32[n]: how many records in a row an entry was joined of, from its row on. None: of one each."""
 
     @property
     def size(self) -> int:
         """How many entries; `len` counts the columns."""
         return len(self.row)
+
+    def take(self, rows: NDArray[np.int64]) -> "Entries":
+        """Copy the given entries, in this order."""
+        return Entries(
+            row=self.row[rows],
+            sub=self.sub[rows],
+            text=take(self.text, rows),
+            time_ms=self.time_ms[rows],
+            service=used_values(self.service.codes[rows], self.service.values),
+            level=used_values(self.level.codes[rows], self.level.values),
+            fields=take(self.fields, rows),
+            trace=None if self.trace is None else take(self.trace, rows),
+            template=None if self.template is None else take(self.template, rows),
+            records=None if self.records is None else self.records[rows],
+        )
 
 
 class Decoded(NamedTuple):

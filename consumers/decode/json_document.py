@@ -1,101 +1,261 @@
-"""JSON records by the general rules: an object is a log entry, an array of objects is several.
+"""Structured records by the general rules: a mapping is a log entry.
 
-`consumers.decode.decoder` calls it for each record that `consumers.decode.json_object`, the fast path, leaves alone. No error contains
-anything of a record's value.
+`consumers.decode.json_reader` calls it for each value that the fast path, `consumers.decode.json_columns`, leaves alone; readers of other
+formats that give mappings (MessagePack, CloudEvents) call it for all of theirs. No error contains anything of a value.
 """
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+import re
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from json import JSONDecoder
+from typing import Any, Final, NamedTuple
 
-import orjson
+import numpy as np
+from numpy.typing import NDArray
 
-from consumers.decode.levels import level_of_name, level_of_number
+from consumers.columns import coded_texts, null_column, string_column
+from consumers.decode.found import NO_TIME, Found
+from consumers.decode.json_frames import frames_of
+from consumers.decode.json_names import JOURNAL_MESSAGE, RENDERED, SECONDS_AND_NANOS
+from consumers.decode.json_roles import TIME, RoleRules, Roles, service_of, text_of_gelf, trace_of
+from consumers.decode.json_template import rendered
+from consumers.decode.json_text import NotJson, canonical_json, parse_json
+from consumers.decode.json_times import times_of
+from consumers.decode.kept_fields import LEVEL_ORIGINAL, Scalar, flat_fields, kept_of_sources
+from consumers.decode.rules import DecodeRules
 
-MESSAGE_FIELDS = (
-    "body", "message", "msg", "log", "@message", "event.original", "MESSAGE", "short_message", "full_message",
-    "event", "@m", "@mt", "textPayload", "text",
-)  # fmt: skip
-"""Fields that may hold the message; the first non-empty string is used."""
-LEVEL_FIELDS = ("severity_text", "level", "log.level", "severity", "lvl", "levelname", "@l", "PRIORITY")
-SERVICE_FIELDS = ("service.name", "service", "app", "kubernetes.labels.app", "host.name")
-
-
-class NotJson(Exception):
-    """The value cannot be read as log entries."""
+_MOST_REMEMBERED: Final = 1_024
+"""Forms of entries whose roles are remembered."""
+CRI_LINE: Final = re.compile(r"(\d{4}-\d\d-\d\dT\S{8,40}) (?:stdout|stderr) [FP] ", re.ASCII)
+"""What Docker's and Kubernetes' loggers write before a line."""
+_WRAPPER: Final = "log"
+"""The only field of an object around Vector's `native_json`."""
+_WHITE_SPACE: Final = " \t\r\n"
+_BLANKS: Final = re.compile(f"[{_WHITE_SPACE}]*")
+_scan = JSONDecoder().raw_decode
 
 
 class TooManyEntries(Exception):
     """The value has more log entries than are allowed."""
 
 
-class JsonEntry(NamedTuple):
-    """One log entry of a JSON record.
+class Walked(NamedTuple):
+    """An entry before its roles are known.
 
     Thread: any.
     """
 
+    document: Mapping[str, Any]
     text: str
-    """May be empty, and may end with a line end."""
-    service: str
-    level: str
-    """One of `consumers.decode.levels.LEVELS`, or empty."""
+    """The text as it is, or the whole object where no field is the text."""
+    flat: Mapping[str, Scalar]
+    outer: Mapping[str, Scalar]
+    """Fields around an object that was the text of another one."""
 
 
-def read_document(value: bytes, *, max_entries: int) -> list[JsonEntry]:
-    """Return the log entries of a value, in order. Raises NotJson, TooManyEntries."""
+class Documents:
+    """Makes entries of mappings; remembers the roles of forms that it has seen.
+
+    Thread: one.
+    """
+
+    def __init__(self, rules: DecodeRules, roles: RoleRules) -> None:
+        self._rules = rules
+        self._roles = roles
+        self._known: dict[tuple[Any, Any], Roles] = {}
+
+    def walk(self, document: Mapping[str, Any]) -> Walked:
+        """Return an entry before its roles are known. Raises NotJson: nested too deeply to be written."""
+        if len(document) == 1 and isinstance(wrapped := document.get(_WRAPPER), dict):
+            document = wrapped
+        flat = flat_of(document)
+        name = self._text_of(flat)
+        if name is None:
+            return Walked(document, canonical_json(document) if document else "", flat, {})
+        text = flat[name]
+        if not isinstance(text, str):  # pragma: no cover - a text is a string
+            raise TypeError(name)
+        if line := CRI_LINE.match(text):
+            flat[name] = text = text[line.end() :]
+            if not self._roles.time_names & flat.keys():
+                flat["time"] = line[1]
+        inner = _object_in(text)
+        if inner is not None:
+            within = flat_of(inner)
+            inner_name = self._text_of(within)
+            if inner_name is not None:
+                del flat[name]
+                return Walked(inner, str(within[inner_name]), within, flat)
+        return Walked(document, text, flat, {})
+
+    def found(self, walked: Sequence[Walked], place: NDArray[np.int64], sub: NDArray[np.int32], kafka_ms: NDArray[np.int64]) -> Found:
+        """Return m entries; `place`, `sub` and `kafka_ms` are of each."""
+        times = self._times(walked, kafka_ms)
+        texts, levels, services = [], [], []
+        fields: list[str | None] = []
+        traces: list[str | None] = []
+        templates: list[str | None] = []
+        time_ms = np.full(len(walked), NO_TIME)
+        for row, entry in enumerate(walked):
+            flags = self._flags(entry.flat, times[row])
+            outer = self._flags(entry.outer, times[row]) if entry.outer else None
+            roles = self._roles_of(flags, outer)
+            flat = {**entry.outer, **entry.flat} if outer else entry.flat
+            if roles.time:
+                time_ms[row] = times[row][roles.time]
+            text, trace, service, level, original = _read_roles(roles, entry, flat)
+            if original is not None and LEVEL_ORIGINAL not in flat:
+                flat = {**flat, LEVEL_ORIGINAL: original}
+            texts.append(text)
+            traces.append(trace)
+            levels.append(level)
+            services.append(service)
+            fields.append(kept_of_sources(flat, roles.kept))
+            templates.append(self._template_of(roles, flat))
+        has_trace = any(trace is not None for trace in traces)
+        return Found(
+            place=place,
+            sub=sub,
+            text=string_column(texts),
+            time_ms=time_ms,
+            service=coded_texts(services),
+            level=coded_texts(levels),
+            fields=string_column(fields) if any(fields) else null_column(len(fields)),
+            trace=string_column(traces) if has_trace else None,
+            template=string_column(templates) if any(templates) else None,
+        )
+
+    def _template_of(self, roles: Roles, flat: Mapping[str, Scalar]) -> str | None:
+        if roles.template is None:
+            return None
+        return self._roles.templates.text_of(str(flat[roles.template]), str(flat[roles.logger]) if roles.logger else "")
+
+    def _text_of(self, flat: Mapping[str, Scalar]) -> str | None:
+        for name in self._roles.texts:
+            if isinstance(flat.get(name), str):
+                return name
+        return None
+
+    def _times(self, walked: Sequence[Walked], kafka_ms: NDArray[np.int64]) -> list[dict[str, int]]:
+        """Return the times that the fields of each entry hold, by name; those of the entry itself before those around it."""
+        names = self._roles.time_names
+        times: list[dict[str, int]] = [{} for _ in walked]
+        found = [
+            (row, name, value)
+            for row, entry in enumerate(walked)
+            for name, value in chain(entry.flat.items(), entry.outer.items())
+            if name in names
+        ]
+        if found:
+            rows = np.array([row for row, _, _ in found])
+            parsed = times_of([value for _, _, value in found], kafka_ms[rows], timezone=self._rules.timezone, year=self._rules.year)
+            for (row, name, _), time_ms in zip(found, parsed.tolist(), strict=True):
+                if time_ms != NO_TIME:
+                    times[row].setdefault(name, time_ms)
+        return times
+
+    def _flags(self, flat: Mapping[str, Scalar], times: Mapping[str, int]) -> dict[str, int]:
+        flags = {name: self._roles.flags(name, value) for name, value in flat.items()}
+        for name in times:
+            if name in flags:
+                flags[name] |= TIME
+        return flags
+
+    def _roles_of(self, flags: Mapping[str, int], outer: Mapping[str, int] | None) -> Roles:
+        form = (frozenset(flags.items()), frozenset(outer.items()) if outer else None)
+        roles = self._known.get(form)
+        if roles is None:
+            if len(self._known) >= _MOST_REMEMBERED:
+                self._known.clear()
+            roles = self._known[form] = self._roles.roles(flags, outer)
+        return roles
+
+
+def _read_roles(roles: Roles, entry: Walked, flat: Mapping[str, Scalar]) -> tuple[str, str | None, str, str, Scalar | None]:
+    """Return text, trace, service, level, and what was written as the level if that is not its own name."""
+    text, trace = entry.text, None
+    if roles.text in RENDERED:
+        text = rendered(text, _values_of_template(entry.document, RENDERED[roles.text]))
+    elif roles.full:
+        text, trace = text_of_gelf(text, str(flat[roles.full]))
+    if roles.trace and trace is None:
+        trace = trace_of(str(flat[roles.trace]), text)
+    service = service_of(roles.service, str(flat[roles.service])) if roles.service else ""
+    level, original = roles.level.read(flat[roles.level.name]) if roles.level else (roles.default_level, None)
+    return text, trace, service, level, original
+
+
+def _values_of_template(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return what the names of a message template stand for: a whole object, or what it has under a name."""
+    values = document.get(name) if name else document
+    return values if isinstance(values, dict) else {}
+
+
+def documents_in(value: bytes, *, max_entries: int) -> list[Mapping[str, Any]]:
+    """Return the objects of a value: one, those of an array, or several one after another. Raises NotJson, TooManyEntries."""
     try:
-        document = orjson.loads(value)
-    except orjson.JSONDecodeError:
-        raise NotJson("not valid JSON") from None
-    documents = document if isinstance(document, list) else [document]
-    if not all(isinstance(element, dict) for element in documents):
-        raise NotJson("JSON, but neither an object nor an array of objects")
+        document = parse_json(value)
+    except NotJson:
+        documents = _several(value, max_entries)
+    else:
+        documents = document if isinstance(document, list) else [document]
     if len(documents) > max_entries:
         raise TooManyEntries(f"more than {max_entries} entries in one record")
-    return [_entry_of(fields) for fields in documents]
+    if not all(isinstance(element, dict) for element in documents):
+        raise NotJson("JSON, but neither an object nor an array of objects")
+    return documents
 
 
-def _entry_of(fields: Mapping[str, Any]) -> JsonEntry:
-    text = _first_text(fields, MESSAGE_FIELDS)
-    if text is None:
-        text = _render(fields) if fields else ""
-    return JsonEntry(text, _first_text(fields, SERVICE_FIELDS) or "", _level_of(fields))
+def flat_of(document: Mapping[str, Any]) -> dict[str, Scalar]:
+    """Return the fields of an object under their dotted names, with what some sources write in a form of their own."""
+    flat = flat_fields(document)
+    message = document.get(JOURNAL_MESSAGE)
+    if isinstance(message, list) and message and all(type(byte) is int and 0 <= byte < 256 for byte in message):  # noqa: PLR2004
+        flat[JOURNAL_MESSAGE] = bytes(message).decode("utf-8", "replace")
+    for seconds, nanos in SECONDS_AND_NANOS:
+        whole, part = flat.get(seconds), flat.get(nanos)
+        if type(whole) is int and type(part) is int and 0 <= part < 10**9:
+            flat[seconds] = whole + part // 10**6 / 10**3
+            del flat[nanos]
+    return flat | frames_of(document)
 
 
-def _level_of(fields: Mapping[str, Any]) -> str:
-    """Return the level of an entry: the first name that is one, else what a number says."""
-    for name in LEVEL_FIELDS:
-        found = _first_text(fields, (name,))
-        if found and (level := level_of_name(found)):
-            return level
-    return level_of_number(fields)
+def _several(value: bytes, max_entries: int) -> list[Any]:
+    """Return what stands in a value one after another: mostly one object a line. Raises NotJson, TooManyEntries."""
+    lines = [line for line in value.split(b"\n") if line.strip()]
+    if len(lines) > 1:
+        try:
+            return [parse_json(line) for line in lines[: max_entries + 1]]
+        except NotJson:
+            pass
+    text = value.decode("utf-8", "replace")
+    documents: list[Any] = []
+    start = _end_of_blanks(text, 0)
+    while start < len(text) and len(documents) <= max_entries:
+        if text[start] != "{":
+            raise NotJson("not valid JSON")
+        try:
+            _, end = _scan(text, start)
+        except (ValueError, RecursionError):
+            raise NotJson("not valid JSON") from None
+        documents.append(parse_json(text[start:end]))
+        start = _end_of_blanks(text, end)
+    if not documents:
+        raise NotJson("not valid JSON")
+    return documents
 
 
-def _render(fields: Mapping[str, Any]) -> str:
-    """Render an object that has no message as JSON. Raises NotJson: orjson reads 1,024 levels of nesting but writes only 254."""
+def _end_of_blanks(text: str, start: int) -> int:
+    blanks = _BLANKS.match(text, start)
+    return blanks.end() if blanks else start
+
+
+def _object_in(text: str) -> dict[str, Any] | None:
+    """Return the object that a text is; None if it is none."""
+    if not text.startswith("{") or not text.rstrip(_WHITE_SPACE).endswith("}"):
+        return None
     try:
-        return orjson.dumps(fields, option=orjson.OPT_SORT_KEYS).decode("utf-8")
-    except orjson.JSONEncodeError:
-        raise NotJson("JSON nested too deeply") from None
-
-
-def _first_text(fields: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
-    for name in names:
-        found: Any = fields.get(name)
-        if found is None and "." in name:
-            found = _walk(fields, name)
-        if isinstance(found, dict):
-            found = found.get("stringValue") or found.get("name")
-        if isinstance(found, str) and found:
-            return found
-    return None
-
-
-def _walk(fields: Mapping[str, Any], dotted: str) -> object:
-    """Follow a dotted name through nested objects; log shippers write both forms."""
-    found: Any = fields
-    for step in dotted.split("."):
-        if not isinstance(found, dict):
-            return None
-        found = found.get(step)
-    return found
+        inner = parse_json(text)
+    except NotJson:
+        return None
+    return inner if isinstance(inner, dict) else None

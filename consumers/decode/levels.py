@@ -1,12 +1,10 @@
 """What a log entry says about its level, as one of six words: TRACE DEBUG INFO WARN ERROR FATAL, or nothing.
 
-`consumers.decode.decoder` calls it for each JSON entry; queries turn what a user types into the same words. Names count in any case.
-A number counts only where its scale is certain: libraries count 10 to 60, 0 to 7 or 1 to 24, so the field's name or its neighbours must
-tell which one it is.
+The readers of structured formats call it for each entry; queries turn what a user types into the same words. Names count in any case.
+Libraries count from 10 to 60, 0 to 7 or 1 to 24, so a number has a level only on a scale: which one it is on, the caller must know.
 """
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 LEVELS: Final = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
 """From the least to the most severe."""
@@ -20,47 +18,45 @@ _NAMES: Final = {
     "FATAL": "FATAL CRITICAL CRIT ALERT EMERGENCY EMERG PANIC DPANIC FTL FATAL2 FATAL3 FATAL4 F C A P",
 }
 _LEVEL_OF_NAME: Final = {name: level for level, names in _NAMES.items() for name in names.split()}
+_AROUND: Final = " \t\r\n[]()<>:"
 _LONGEST_NAME: Final = max(map(len, _LEVEL_OF_NAME))
 _SYSLOG: Final = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
 """By the number of the severity (RFC 5424); journald and GELF count alike."""
-_STEPS_OF_TEN: Final = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
-"""10, 20 … 60: pino and bunyan."""
-_NUMBER_FIELDS: Final = ("severity_number", "severityNumber", "SeverityNumber")
-"""OTLP: 1 to 24, four numbers for each level."""
 
 
 def level_of_name(name: str) -> str:
     """Return the level that a name stands for, in any case and with blanks, brackets or a colon around it; "" if it is none."""
     if len(name) > 2 * _LONGEST_NAME:
         return ""
-    return _LEVEL_OF_NAME.get(name.strip(" \t\r\n[]()<>:").upper(), "")
+    return _LEVEL_OF_NAME.get(name.strip(_AROUND).upper(), "")
 
 
-def level_of_number(fields: Mapping[str, Any]) -> str:
-    """Return the level that a number in an entry's fields stands for; "" if there is none or its scale is not certain."""
-    for name in _NUMBER_FIELDS:
-        if (number := _whole_number(fields.get(name))) is not None and 1 <= number <= 4 * len(LEVELS):
-            return LEVELS[(number - 1) // 4]
-    if (number := _whole_number(fields.get("PRIORITY"))) is not None and 0 <= number < len(_SYSLOG):
-        return _SYSLOG[number]
-    number = _whole_number(fields.get("level"))
-    if number is None:
-        return ""
-    if _is_of_pino(fields):
-        return _STEPS_OF_TEN[min(max(number // 10, 1), len(_STEPS_OF_TEN)) - 1]
-    return _SYSLOG[number] if _is_gelf(fields) and 0 <= number < len(_SYSLOG) else ""
+def level_of_syslog(number: int) -> str:
+    """Return the level of a severity of syslog, 0 to 7; journald and GELF count alike. "" for another number."""
+    return _SYSLOG[number] if 0 <= number < len(_SYSLOG) else ""
 
 
-def _is_of_pino(fields: Mapping[str, Any]) -> bool:
-    """Whether pino or bunyan wrote it: both bring `pid`, `hostname` and `time`."""
-    return "msg" in fields and "time" in fields and "hostname" in fields and _whole_number(fields.get("pid")) is not None
+def level_of_otlp(number: int) -> str:
+    """Return the level of a severity number of OTLP, 1 to 24; "" for another number."""
+    return LEVELS[(number - 1) // 4] if 1 <= number <= 4 * len(LEVELS) else ""
 
 
-def _is_gelf(fields: Mapping[str, Any]) -> bool:
-    return "short_message" in fields or "full_message" in fields
+def level_of_tens(number: int) -> str:
+    """Return the level of a number of pino or bunyan: TRACE is 10, FATAL 60; a number between two is the lower one."""
+    return LEVELS[min(max(number // 10, 1), len(LEVELS)) - 1]
 
 
-def _whole_number(value: object) -> int | None:
+def level_of_python(number: int) -> str:
+    """Return the level of a `levelno` of Python: DEBUG is 10, FATAL 50; a number between two is the lower one, and "" one below 0."""
+    return LEVELS[min(number // 10, len(LEVELS) - 1)] if number >= 0 else ""
+
+
+def is_own_name(written: str, level: str) -> bool:
+    """Whether what was written is the name of the level itself, in any case and with blanks, brackets or a colon around it."""
+    return written.strip(_AROUND).upper() == level
+
+
+def whole_number(value: object) -> int | None:
     """Return an int, or the int that a short text of digits spells (journald writes all values as texts)."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value

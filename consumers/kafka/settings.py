@@ -6,9 +6,9 @@ those that would break the promise. Nothing here imports the client library.
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
 from consumers.kafka.resume_point import ExpiredPolicy, StartPolicy
 
@@ -48,7 +48,9 @@ _TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
 def _check_topic_name(topic: str) -> str:
     if not _TOPIC_NAME.fullmatch(topic) or topic in (".", ".."):
-        raise ValueError(f"{topic!r} is no name of a topic: 1 to 249 letters, digits, '.', '_' and '-' (patterns are not supported)")
+        raise ValueError(
+            f"{topic!r} is no name of a topic: 1 to 249 letters, digits, '.', '_' and '-' (for patterns there is topic.pattern)"
+        )
     return topic
 
 
@@ -60,7 +62,7 @@ class SourceMisconfigured(ValueError):
 
 
 class KafkaSourceSettings(BaseModel):
-    """Settings of one consumer in a group; what it reads and from where. The worker's `[kafka]` table extends it."""
+    """Settings of one consumer in a group, but for what it subscribes to. The worker's `[kafka]` table extends it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
@@ -69,10 +71,10 @@ class KafkaSourceSettings(BaseModel):
 
     bootstrap_servers: str = Field(default="127.0.0.1:9092", min_length=1)
     """Brokers to connect to first: `HOST:PORT`, several with commas between them."""
-    topics: tuple[TopicName, ...] = ("logs",)
-    """Topics with the log lines to index."""
     group: str = "vectail"
-    """Consumer group that reads `topics`. Workers of one group share the partitions."""
+    """Consumer group that reads the log topics. Workers of one group share the partitions."""
+    topic_refresh_s: float = Field(default=30.0, ge=0.1, le=3600)
+    """Seconds between two looks for topics that fit a `topic.pattern`. One that is missing from two looks in a row is given up."""
     topic_epoch: str | None = Field(default=None, pattern=r"^[0-9A-Za-z_-]{1,32}$")
     """Part of every row id, so that a topic that was deleted and created again gets new rows. Not set: the first 8 hex digits of Kafka's
     topic id, read at every assignment. Needed for brokers that have no topic ids (before Kafka 2.8), and only there."""
@@ -103,12 +105,6 @@ class KafkaSourceSettings(BaseModel):
             if name in cls.protected_properties:
                 raise ValueError(f"{name} cannot be changed: the promise that nothing is lost rests on it")
         return properties
-
-    @model_validator(mode="after")
-    def _check_topics(self) -> Self:
-        if not self.topics:
-            raise ValueError("kafka.topics names no topic")
-        return self
 
 
 def admin_properties(bootstrap_servers: str, librdkafka: Mapping[str, str]) -> dict[str, str | int | float | bool]:

@@ -22,6 +22,8 @@ from consumers.kafka.executor import Executor
 from consumers.kafka.poll_budget import PollBudget
 from consumers.kafka.resume_point import PartitionState, Position
 from consumers.kafka.settings import KafkaSourceSettings, SourceMisconfigured, admin_properties, client_properties
+from consumers.kafka.subscription import Subscription
+from consumers.kafka.topic_watch import TopicWatch
 from consumers.record import Partition, Records
 from consumers.source import Rebalance, SourceFatal
 
@@ -29,6 +31,9 @@ _SILENT_LOGGER = logging.getLogger("vectail.librdkafka")
 _SILENT_LOGGER.addHandler(logging.NullHandler())
 _SILENT_LOGGER.propagate = False
 _EPOCH_TIMEOUT_S = 5.0
+_LIST_TIMEOUT_S = 10.0
+_ANY_TOPIC = "__consumer_offsets"
+"""To ask about when nothing is subscribed; that it does not exist is an answer, too."""
 _STATE_TIMEOUT_S = 1.0
 _LAST_COMMIT_TRIES = 5
 _NO_LEADER_EPOCH = -1
@@ -40,7 +45,7 @@ class KafkaSource:
     Thread: one, the poller's; the callbacks run inside `fetch` and `close`.
     """
 
-    def __init__(self, settings: KafkaSourceSettings, *, say: Callable[[str], None]) -> None:
+    def __init__(self, settings: KafkaSourceSettings, subscription: Subscription, *, say: Callable[[str], None]) -> None:
         """`say` takes one line about an external fault and what happens next. Raises SourceMisconfigured."""
         self._settings = settings
         self._say = say
@@ -56,9 +61,12 @@ class KafkaSource:
         """A request that is sent only to see whether a broker answers."""
         self._executor = Executor(settings, self._client(), say=say)
         self._intake = self._executor.intake
+        self._subscription = subscription
+        self._watch = TopicWatch(subscription, self._list_topics, refresh_s=settings.topic_refresh_s, say=say)
+        self._subscribe: Callable[[list[str]], None] = lambda _topics: None
 
     def subscribe(self, rebalance: Rebalance) -> None:
-        """Join the group; from now on `fetch` also calls `rebalance`."""
+        """Join the group; from now on `fetch` also calls `rebalance`. With patterns a `fetch` joins, once the topics that fit are known."""
         self._rebalance = rebalance
         self._executor.subscribe(rebalance)
 
@@ -71,7 +79,12 @@ class KafkaSource:
             return lambda _consumer, partitions: self._end_assignment(_partitions_of(partitions), notify)
 
         on_revoke, on_lost = ending(rebalance.on_revoke), ending(rebalance.on_lost)
-        self._consumer.subscribe(list(self._settings.topics), on_assign=on_assign, on_revoke=on_revoke, on_lost=on_lost)
+        self._subscribe = partial(self._consumer.subscribe, on_assign=on_assign, on_revoke=on_revoke, on_lost=on_lost)
+        if self._subscription.patterns:
+            self._admin_client()  # which looks on other threads find ready
+        self._watch.turn(time.monotonic())
+        if self._watch.topics:
+            self._match_topics()
 
     def fetch(self, max_records: int, timeout_s: float) -> list[Records]:
         """Return up to `max_records` records as soon as there is one, or none after `timeout_s`: those of a partition together.
@@ -84,6 +97,8 @@ class KafkaSource:
         if self._fatal is not None:
             raise SourceFatal(self._fatal)
         now_s = time.monotonic()
+        if self._watch.turn(now_s):
+            self._match_topics()
         self._track_connectivity(now_s, has_records=any(message.error() is None for message in messages))
         placed = self._executor.take_turn(messages, now_s, is_paused=self._is_paused)
         self._send_commit(self._intake.start_commits.take_unsent())
@@ -129,6 +144,11 @@ class KafkaSource:
         return self._intake.reached()
 
     @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics that it has subscribed to, those that do not exist yet included; from any thread."""
+        return self._watch.topics
+
+    @property
     def records_without_headers(self) -> int:
         """How many records lost their headers because a header's name was not UTF-8."""
         return self._intake.records_without_headers
@@ -147,6 +167,13 @@ class KafkaSource:
         """Leave the group; calls `Rebalance.on_revoke` for the partitions still assigned."""
         self._consumer.close()
         self._admin = None
+
+    def _match_topics(self) -> None:
+        """Subscribe to what the watch says: partitions of topics in both lists stay, under either group protocol."""
+        if self._watch.topics:
+            self._subscribe(list(self._watch.topics))
+        else:
+            self._consumer.unsubscribe()
 
     def _client(self) -> Client:
         return Client(self._ask_topic_ids, self._ask_partition_state, self._ask_positions, self._end_of, self._move, self._check)
@@ -228,7 +255,7 @@ class KafkaSource:
             self._probe = None
         self._connectivity.on_poll(now_s)
         if self._probe is None and self._connectivity.needs_probe():
-            self._probe = next(iter(self._ask_topic_ids(self._settings.topics[:1]).values()))
+            self._probe = next(iter(self._ask_topic_ids(self._watch.topics[:1] or (_ANY_TOPIC,)).values()))
 
     def _ask_partition_state(self, partition: Partition) -> PartitionState | None:
         try:
@@ -255,11 +282,22 @@ class KafkaSource:
         return {Partition(place.topic, place.partition): Position(place.offset, place.leader_epoch) for place in found if place.offset >= 0}
 
     def _ask_topic_ids(self, topics: Sequence[str]) -> dict[str, Future[Any]]:
+        return self._admin_client().describe_topics(TopicCollection(list(topics)), request_timeout=_EPOCH_TIMEOUT_S)
+
+    def _list_topics(self) -> Collection[str] | None:
+        """List every topic that is visible to us. Called on other threads: the client allows that, and this is all they touch."""
+        admin = self._admin
+        try:
+            return None if admin is None else admin.list_topics(timeout=_LIST_TIMEOUT_S).topics.keys()
+        except KafkaException:  # the consumer's own connections say what is wrong
+            return None
+
+    def _admin_client(self) -> AdminClient:
         if self._admin is None:
             properties = admin_properties(self._settings.bootstrap_servers, self._settings.librdkafka)
             # Its log is never polled. It must reconnect as soon as the consumer does.
             self._admin = AdminClient({**properties, "log_level": 0, "reconnect.backoff.max.ms": 1000})
-        return self._admin.describe_topics(TopicCollection(list(topics)), request_timeout=_EPOCH_TIMEOUT_S)
+        return self._admin
 
 
 def consumer_of(properties: dict[str, object]) -> Consumer:

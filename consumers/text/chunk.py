@@ -1,4 +1,4 @@
-"""Chunking: splits texts that do not fit the model or a block; the chunks, joined in order, are the text.
+"""Chunking: splits texts that do not fit the model or a block; the chunks, joined in order, are the text and its stack trace.
 
 Prepare passes in whole columns; masks and token counts are plain callables, `mask` is `Masker.mask_column`. Nearly every log line fits, so
 the common path is one mask call and a look at lengths: the raw bytes of each text, the length of each *distinct* masked text. Only a text
@@ -12,9 +12,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from consumers.columns import Coded, Column, as_texts, concat, replace_rows, string_column, take, text_bytes, used_values
+from consumers.columns import (
+    Coded,
+    Column,
+    as_texts,
+    coded,
+    concat,
+    null_column,
+    replace_rows,
+    string_column,
+    take,
+    text_bytes,
+    used_values,
+    utf8_of,
+)
 from consumers.text.split_long import CountTokens, MaskColumn, Piece, Splitter
 
+_LAST_ASCII = 0x7F
 _MOST_REMEMBERED = 4_096
 _LONGEST_REMEMBERED = 1_024
 """Of masked texts that were counted: how many are remembered, and of how many characters at most; together 4 MB if they are ASCII."""
@@ -33,7 +47,7 @@ class Cut(NamedTuple):
     chunks: NDArray[np.int32]
     """int32[m]: how many pieces its text has."""
     text: Column
-    """Raw pieces; the very column of the texts if all of them fit."""
+    """Raw pieces; the very column of the texts if all of them fit and none has a trace."""
     template: Coded
     """Masked pieces."""
     too_long: NDArray[np.int64]
@@ -45,16 +59,35 @@ class Cut(NamedTuple):
         return len(self.row)
 
 
+class _Sources(NamedTuple):
+    """Source templates that fit."""
+
+    row: NDArray[np.int64]
+    """Of which text each is; ascending."""
+    masked: Coded
+
+
 class Chunker:
-    """Every returned piece fits both limits; the pieces of a text, joined in order, are the text.
+    """Every returned piece fits both limits; the pieces of a text, joined in order, are the text and its trace.
 
     Thread: one; `count_tokens` belongs to a thread.
     """
 
     def __init__(
-        self, *, mask: MaskColumn, count_tokens: CountTokens, max_tokens: int, overhead_tokens: int, max_text_bytes: int, max_chunks: int
+        self,
+        *,
+        mask: MaskColumn,
+        count_tokens: CountTokens,
+        max_tokens: int,
+        overhead_tokens: int,
+        max_text_bytes: int,
+        max_chunks: int,
+        takes_templates: bool = True,
     ) -> None:
-        """`max_tokens` includes `overhead_tokens` (special tokens and prefix); `max_text_bytes` is what the index takes of one piece."""
+        """`max_tokens` includes `overhead_tokens` (special tokens and prefix); `max_text_bytes` is what the index takes of one piece.
+
+        `takes_templates`: whether a source template takes the place of its text.
+        """
         self._mask = mask
         self._splitter = Splitter(
             mask=mask,
@@ -65,24 +98,69 @@ class Chunker:
             max_chunks=max_chunks,
         )
         self._max_text_bytes = max_text_bytes
+        self._max_chunks = max_chunks
+        self._takes_templates = takes_templates
         self._surely_fits = min(max_tokens - overhead_tokens, max_text_bytes)
         """A token is at least one byte of ASCII text. Other text is counted: a model's normalisation may make it longer."""
         self._remembered: dict[str, bool] = {}
         """Whether a masked text fits, for those that were counted."""
 
-    def split(self, text: Column) -> Cut:
-        """Split n texts into pieces that fit.
+    def split(self, text: Column, trace: Column | None = None, source: Column | None = None) -> Cut:
+        """Split n texts, and their stack traces (null where there is none), into pieces that fit; none holds some of both.
 
+        `source`: the source templates of the texts (null where there is none). That of a text which is one piece is masked in its place, if
+        it fits itself.
         However long a text is, not much more of it than `max_chunks` pieces hold is masked and counted.
         """
+        traced = np.empty(0, np.int64) if trace is None else np.flatnonzero(text_bytes(trace))
+        if trace is None or not len(traced):
+            return self._split_texts(text, source)
+        if source is not None:
+            source = concat([source, null_column(len(traced))])
+        return _merged(self._split_texts(concat([text, take(trace, traced)]), source), len(text), traced, self._max_chunks)
+
+    def _split_texts(self, text: Column, source: Column | None) -> Cut:
         size = len(text)
         fits = text_bytes(text) <= self._max_text_bytes
-        # A text too long to be a piece however it is masked is not masked whole: a word of 10 MB would take seconds.
-        template = self._mask(text if fits.all() else _emptied(text, np.flatnonzero(~fits)))
-        fits &= self._find_fitting(template.values)[template.codes]
+        sources = self._mask_sources(source, fits) if source is not None and self._takes_templates else None
+        template = self._mask_texts(text, fits) if sources is None else self._mask_others(text, fits, sources)
         if fits.all():
             return Cut(np.arange(size), np.zeros(size, np.int32), np.ones(size, np.int32), text, template, np.empty(0, np.int64))
         return self._split_long(text, template, np.flatnonzero(~fits))
+
+    def _mask_texts(self, text: Column, fits: NDArray[np.bool_]) -> Coded:
+        """Mask texts, and take from `fits` those whose masked text does not fit."""
+        # A text too long to be a piece however it is masked is not masked whole: a word of 10 MB would take seconds.
+        template = self._mask(text if fits.all() else _emptied(text, np.flatnonzero(~fits)))
+        fits &= self._find_fitting(template.values)[template.codes]
+        return template
+
+    def _mask_sources(self, source: Column, fits: NDArray[np.bool_]) -> _Sources | None:
+        """Mask the source templates of the texts that may be one piece; None: not one of them fits."""
+        sizes = text_bytes(source)
+        rows = np.flatnonzero(fits & (sizes > 0) & (sizes <= self._max_text_bytes))
+        written = coded(take(source, rows))
+        masked = self._mask(string_column(written.values))
+        codes = masked.codes[written.codes]
+        fitting = np.flatnonzero(self._find_fitting(masked.values)[codes])
+        return _Sources(rows[fitting], used_values(codes[fitting], masked.values)) if len(fitting) else None
+
+    def _mask_others(self, text: Column, fits: NDArray[np.bool_], sources: _Sources) -> Coded:
+        """Return source templates in place of their texts, and the other texts masked, as `_mask_texts` does."""
+        row, source = sources
+        is_short = np.zeros(len(text), np.bool_)
+        is_short[row] = (text_bytes(text)[row] <= self._surely_fits) & _are_ascii(text)[row]
+        # Whether a longer text is one piece only its own masked text says.
+        others = np.flatnonzero(~is_short)
+        others_fit = fits[others]
+        own = self._mask_texts(take(text, others), others_fit)
+        fits[others] = others_fit
+        values = {value: code for code, value in enumerate(own.values)}
+        source_codes = np.array([values.setdefault(value, len(values)) for value in source.values], np.int32)
+        codes = np.zeros(len(text), np.int32)
+        codes[others] = own.codes
+        codes[row] = source_codes[source.codes]
+        return used_values(codes, tuple(values))
 
     def _find_fitting(self, masked: Sequence[str]) -> NDArray[np.bool_]:
         """Return for each of k distinct masked texts whether it fits: bool[k]."""
@@ -125,6 +203,36 @@ class Chunker:
             template=used_values(np.concatenate([template.codes, piece_codes])[place], tuple(codes)),
             too_long=np.flatnonzero(chunks == 0),
         )
+
+
+def _merged(cut: Cut, size: int, traced: NDArray[np.int64], max_chunks: int) -> Cut:
+    """Return the cut of `size` texts and of the traces of those in the rows `traced`, which stand behind all texts, as one of the texts."""
+    owner = np.concatenate([np.arange(size), traced])
+    row = owner[cut.row]
+    chunks = np.bincount(row, minlength=size)
+    too_long = np.unique(np.concatenate([owner[cut.too_long], np.flatnonzero(chunks > max_chunks)]))
+    is_right = np.ones(size, np.bool_)
+    is_right[too_long] = False
+    order = np.argsort(row, kind="stable")  # a text's pieces are in front of its trace's
+    order = order[is_right[row[order]]]
+    row = row[order]
+    begins = np.flatnonzero(np.diff(row, prepend=-1))
+    return Cut(
+        row=row,
+        chunk=(np.arange(len(row)) - np.repeat(begins, np.diff(np.append(begins, len(row))))).astype(np.int32),
+        chunks=chunks[row].astype(np.int32),
+        text=take(cut.text, order),
+        template=used_values(cut.template.codes[order], cut.template.values),
+        too_long=too_long,
+    )
+
+
+def _are_ascii(column: Column) -> NDArray[np.bool_]:
+    """Return which texts hold nothing but ASCII: bool[n]."""
+    data, ends = utf8_of(column)
+    are_ascii = np.ones(len(column), np.bool_)
+    are_ascii[np.searchsorted(ends, np.flatnonzero(data > _LAST_ASCII), side="right") - 1] = False
+    return are_ascii
 
 
 def _emptied(text: Column, rows: NDArray[np.int64]) -> Column:

@@ -30,7 +30,9 @@ _LEVEL = "(?i:emerg|alert|crit|critical|err|error|warn|warning|notice|info|debug
 UNITS = ("ns", "us", "ms", "kB", "KB", "MB", "GB", "TB", "kb", "mb", "gb", "AM", "PM", "am", "pm")
 LETTER_UNITS = "smhdBKMGTZ"
 
-MASKS = (
+VARIABLE_MASKS = (
+    # values of compact JSON, by their keys (`consumers/text/mask_json.py`)
+    Mask("json", "", ""),
     # the host in the head of a syslog line (RFC 3164, RFC 5424): Dec 10 06:55:46 gw sshd[24200]: · <34>1 2003-10-11T22:14:15Z gw su -
     # not the first word of Dec 10 06:55:46 Failed to start, nor a level before the tag; the version, 1, goes too, or su would be next
     Mask("host", rf"^(?:({_HEAD})(?:({_LEVEL} +)|\w[\w.-]* +)([\w./()%@-]+[:\[])|(<\d+>)\d+( (?:-|{_STAMP}) )\w[\w.:-]* )", r"\1\2\3\4\5"),
@@ -43,8 +45,14 @@ MASKS = (
     Mask("groups", rf"\b{_HEX}+(?:(?:-|::?|T){_HEX}+){{4,}}(?:[.,]\d+)?Z?\b", ""),
     # fe80::1 · 2001:db8::a1
     Mask("ipv6", rf"\b[a-fA-F]*\d{_HEX}*(?::{_HEX}+)*::(?:{_HEX}+(?::{_HEX}+)*\b)?", ""),
+    # a UUID within a name: instance_550e8400-e29b-41d4-a716-446655440000_disk
+    Mask("uuid", rf"(?:\b|_){_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}", ""),
     # alternating letters and numbers, as racks and slots are named: R20-M0-NE-C:J05-U01
     Mask("place", r"\b[A-Z]+\d+(?:[-:][A-Z]{1,2})*[-:][A-Z]+\d+(?:[-:][A-Z]{1,2}\d*)*\b", ""),
+    # the letter between the numbers of an id: attempt_1445144423722_0020_m_000009
+    Mask("attempt", r"_?\d+(?:_\d+)*_[A-Za-z]_\d+", ""),
+    # 5 secs · 1.5 min; seconds and minutes in full say what was measured
+    Mask("duration", r"[-+]?\d+(?:[.,:]\d+)* ?(?:(?i:[mun]?secs?|mins?|hrs?)\b|[µμ]s\b)", ""),
     # at least one digit and one letter: 0x1f · 00544ea8 · a94a8fe5ccb19ba61c4c; not E1234
     Mask("hex", rf"(?:\b|[_-])(?:0x|\d+[a-fA-F]|[a-fA-F][a-fA-F]+\d|[a-dA-Def]\d){_HEX}*\b", ""),
     # two runs of digits with letters between: 8f3kd92 · x2x9z · 1h20m · the middle of 2024-01-02T03:04:05
@@ -56,10 +64,11 @@ MASKS = (
 )
 """In the order of application: longer formats before the numbers in them."""
 
-MASKS_VERSION = 2
+VERSION_2_MASKS = ("host", "email", "query", "date", "groups", "ipv6", "place", "hex", "mixed", "unit", "number")
+"""With all others disabled, lines are masked as by version 2; benchmarks compare with it."""
 
-PASSES = (("date",), ("groups",), ("place", "hex", "mixed"))
-"""The masks that are searched for in all texts, pass by pass."""
+PASSES = (("date",), ("groups",), ("uuid", "place", "attempt", "duration", "hex", "mixed"))
+"""The masks that keep nothing of their matches, searched for in all texts, pass by pass."""
 NEEDS = {"email": "@", "query": "?", "ipv6": "::"}
 """A literal that every match of this mask contains, so that most texts need not be searched."""
 STARTS = {"host": "<JFMASOND"}

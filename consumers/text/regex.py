@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from consumers.columns import Column, as_texts, string_column, take
 
@@ -50,6 +51,22 @@ def find_matching(column: Column, pattern: str) -> list[int]:
     """Return the places of the texts in which the pattern matches somewhere."""
     places: list[int] = pc.indices_nonzero(pc.match_substring_regex(column, pattern=pattern)).to_pylist()
     return places
+
+
+def find_literal(column: Column, literal: str) -> list[int]:
+    """Return the places of the texts that contain this text; nulls do not."""
+    places: list[int] = pc.indices_nonzero(pc.match_substring(column, pattern=literal)).to_pylist()
+    return places
+
+
+def extract_groups(column: Column, pattern: str) -> tuple[NDArray[np.bool_], dict[str, Column]]:
+    """Return which of n texts the pattern matches, bool[n], and what each of its named groups holds at the first match.
+
+    A group holds an empty text where it takes no part, and where the pattern does not match.
+    """
+    found = pc.extract_regex(column, pattern=pattern)
+    is_match = np.asarray(found.is_valid().to_numpy(zero_copy_only=False), np.bool_)
+    return is_match, {field.name: pc.fill_null(found.field(field.name), "") for field in found.type}
 
 
 def find_containing(column: Column, literal: str) -> Places:

@@ -24,7 +24,7 @@ from worker.embedding.model.released import RELEASED
 ROOT = Path(__file__).parents[2]
 PROJECT = "vectail"
 LICENCES = frozenset(
-    ("Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MPL-2.0", "PSF-2.0"),
+    ("Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MIT-0", "MPL-2.0", "PSF-2.0"),
 )
 """SPDX names of the licences that are known, and allow what we do."""
 NAMES = {
@@ -37,7 +37,7 @@ NAMES = {
     "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
 }
 """What packages write for them."""
-DECLARED = {"jinja2": "BSD-3-Clause", "numpy": "BSD-3-Clause"}
+DECLARED = {"google-re2": "BSD-3-Clause", "jinja2": "BSD-3-Clause", "numpy": "BSD-3-Clause"}
 """Of packages that only say "BSD" or give the text: read in their licence files."""
 MODEL = ("all-MiniLM-L6-v2", "1110a243", "Apache-2.0", "sentence-transformers/all-MiniLM-L6-v2")
 """Name, revision, licence and origin of the default model. The package that carries it has a licence of its own."""

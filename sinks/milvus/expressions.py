@@ -5,8 +5,8 @@ Pure functions, called by what reads. No text of a user's ever stands in an expr
 
 from collections.abc import Collection, Iterable, Iterator
 
-from sinks.block import ANY_WORD
-from sinks.sink import BlockFilter, OffsetSpan
+from sinks.block import ANY_WORD, NUMBER_DIGITS, BlockPlace
+from sinks.sink import BlockFilter, OffsetSpan, SeenRun
 
 MOST_ROWS = 16_384
 """Milvus returns no more rows to one query."""
@@ -14,6 +14,10 @@ _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _NOTHING = None
 """In place of an expression: no row can match."""
+_BEHIND_ALL = "~"
+"""Above every character of a block's id."""
+_RANGES_AT_ONCE = 256
+"""Of ids, in one expression; a server looks through all ids for each."""
 
 
 def literal(text: str) -> str:
@@ -40,6 +44,36 @@ def after(key: str, last: str, expression: str = "") -> str:
     """Return the expression for rows with a key above `last` that match `expression` as well."""
     above = f"{key} > {literal(last)}"
     return f"{above} and {expression}" if expression else above
+
+
+def unseen_expressions(seen: Iterable[SeenRun]) -> Iterator[str]:
+    """Yield expressions which between them match the blocks that `Sink.unseen_blocks` returns, each block once.
+
+    Ids are ordered by partition, run and number: so what is unseen are the ranges between one run's last number and whatever comes next.
+    """
+    runs: dict[str, list[SeenRun]] = {}
+    for one in seen:
+        runs.setdefault(_prefix(one.place), []).append(one)
+    ranges = []
+    begin = ""
+    for prefix in sorted(runs):
+        *earlier, latest = sorted(runs[prefix], key=lambda one: one.run)
+        ranges.append((begin, prefix))
+        ranges += [(_end_of(prefix, one), f"{prefix}{one.run}/{_BEHIND_ALL}") for one in earlier]
+        begin = _end_of(prefix, latest)
+    ranges.append((begin, _BEHIND_ALL))
+    for start in range(0, len(ranges), _RANGES_AT_ONCE):
+        some = [f"(id > {literal(low)} and id < {literal(high)})" for low, high in ranges[start : start + _RANGES_AT_ONCE]]
+        yield " or ".join(some)
+
+
+def _prefix(place: BlockPlace) -> str:
+    return f"{place.topic}@{place.epoch}/{place.partition}/"
+
+
+def _end_of(prefix: str, seen: SeenRun) -> str:
+    """Return a text behind the ids of all blocks that begin with a number that was seen, and before those of all others."""
+    return f"{prefix}{seen.run}/" + (f"{seen.last:0{NUMBER_DIGITS}d}-{_BEHIND_ALL}" if seen.last >= 0 else "")
 
 
 def block_expression(only: BlockFilter) -> str | None:

@@ -26,7 +26,7 @@ from sinks.milvus.lite_bloom import FILTER_CHARACTERS, bloom_filter, decode_filt
 from sinks.milvus.lite_heads import HeadIndex, IndexedBlock
 from sinks.milvus.lite_texts import LONGER_CHARACTERS, pack_text, unpack_text
 from sinks.milvus.packing import ColumnValues
-from sinks.sink import BlockFilter, ColumnName, FoundBlocks, SinkMismatch, SinkRejected
+from sinks.sink import BlockFilter, ColumnName, FoundBlocks, SeenRun, SinkMismatch, SinkRejected
 
 CALL_BYTES = 8_000_000
 """About so much goes in one call; larger ones gain nothing and hold up others (measured)."""
@@ -158,6 +158,10 @@ class LiteBlocks:
     def find(self, only: BlockFilter, limit: int | None = None) -> FoundBlocks:
         """Return the blocks that pass a filter; with a limit, those with the latest `last_ms`. Only words may let too many pass."""
         return self._index.find(only, limit)
+
+    def unseen(self, seen: Collection[SeenRun]) -> list[BlockId]:
+        """Return the blocks that begin behind what was seen of their run; reads memory only."""
+        return self._index.unseen(seen)
 
     def columns(self, ids: Collection[BlockId], columns: Collection[ColumnName]) -> dict[BlockId, BlockColumns]:
         """Return these columns of those of `ids` that are stored; asked for in bounded pieces.

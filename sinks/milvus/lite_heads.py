@@ -16,11 +16,13 @@ from sinks.block import BlockId, BlockPlace
 from sinks.heads import HeadRow, Heads, join_heads
 from sinks.milvus.lite_bloom import Filters, SeenFilters
 from sinks.milvus.lite_growing import Growing
-from sinks.sink import BlockFilter, FoundBlocks
+from sinks.sink import BlockFilter, FoundBlocks, SeenRun
 
 _T = TypeVar("_T")
 _LEAST_DEAD = 1_000
 """With fewer deleted blocks than this, or than there are living ones, it is not worth while to leave them out."""
+_NO_NUMBER = (1 << 63) - 1
+"""Above every block's."""
 _SPARSE = 8
 """Where a filter left one block in so many, their templates are picked out; else all are looked through."""
 
@@ -58,6 +60,9 @@ class _Columns:
         """Of each template of each block: pieces, first and last time."""
         self.filters = Filters()
         self.slot = Growing(np.int64)
+        self.run = Growing(np.int32)
+        self.first = Growing(np.int64)
+        """The first of each block's numbers."""
 
 
 class _Seen(NamedTuple):
@@ -96,6 +101,8 @@ class HeadIndex:
         self._set_codes: dict[tuple[str, ...], int] = {}
         self._places: list[BlockPlace] = []
         self._place_codes: dict[BlockPlace, int] = {}
+        self._runs: list[tuple[BlockPlace, str]] = []
+        self._run_codes: dict[tuple[BlockPlace, str], int] = {}
 
     def __len__(self) -> int:
         return len(self._columns.row)
@@ -149,6 +156,18 @@ class HeadIndex:
         newest = np.argsort(-seen.ranges[3][found], kind="stable")[: max(limit, 0)]
         return FoundBlocks(_heads(seen, found[newest]), is_all=False)
 
+    def unseen(self, seen: Collection[SeenRun]) -> list[BlockId]:
+        """Return the blocks that begin behind what was seen of their run; runs that are not named are as for `Sink.unseen_blocks`."""
+        last = {(one.place, one.run): one.last for one in seen}
+        latest: dict[BlockPlace, str] = {}
+        for one in seen:
+            latest[one.place] = max(one.run, latest.get(one.place, ""))
+        with self._lock:
+            columns = self._columns
+            ends = [last.get((place, run), -1 if run > latest.get(place, "") else _NO_NUMBER) for place, run in self._runs]
+            is_new = columns.live.seen() & (columns.first.seen() > np.array(ends, np.int64)[columns.run.seen()])
+            return [columns.ids[row] for row in np.flatnonzero(is_new).tolist()]
+
     def _seen(self, only: BlockFilter) -> _Seen:
         columns, wanted = self._columns, None
         if only.templates is not None:
@@ -178,6 +197,8 @@ class HeadIndex:
         columns.row.update(zip(heads.ids, range(len(columns.ids), len(columns.ids) + heads.size), strict=True))
         columns.ids.extend(heads.ids)
         columns.live.add(np.ones(heads.size, bool))
+        columns.run.add(np.array([_code(self._run_codes, self._runs, (one.place, one.run)) for one in heads.ids], np.int32))
+        columns.first.add(np.array([one.first for one in heads.ids], np.int64))
         columns.place.add(np.array([_code(self._place_codes, self._places, one.place) for one in heads.ids], np.int32))
         ranges = (heads.first_offset, heads.last_offset, heads.first_ms, heads.last_ms, heads.lines, heads.written_ms)
         for column, values in zip(columns.ranges, ranges, strict=True):

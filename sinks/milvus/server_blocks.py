@@ -14,11 +14,11 @@ from sinks.block import Block, BlockColumns, BlockId, parse_block_id
 from sinks.codec import BlockDamaged, decode_head
 from sinks.heads import HeadRow, join_heads
 from sinks.milvus.client import Client
-from sinks.milvus.expressions import MOST_ROWS, after, any_of_each, block_expression
+from sinks.milvus.expressions import MOST_ROWS, after, any_of_each, block_expression, unseen_expressions
 from sinks.milvus.faults import MilvusFault
 from sinks.milvus.fields import Layout
 from sinks.milvus.writing import block_columns, write_in_parts
-from sinks.sink import BlockFilter, ColumnName, FoundBlocks
+from sinks.sink import BlockFilter, ColumnName, FoundBlocks, SeenRun
 
 _HEAD_COLUMNS = ("id", "first_offset", "last_offset", "first_ms", "last_ms", "lines", "head")
 _HEADS_AT_ONCE = 4_096
@@ -63,6 +63,11 @@ class ServerBlocks:
             self._say(f"Milvus collection {self._layout.name!r} has rows that are no blocks or cannot be read; they are left out")
         return FoundBlocks(join_heads(heads), limit is None or len(rows) <= limit)
 
+    def unseen(self, seen: Collection[SeenRun], consistency: str | None) -> list[BlockId]:
+        """Return the blocks that begin behind what was seen of their run; only ids are read."""
+        rows = [row for expression in unseen_expressions(seen) for row in self._rows(expression, None, consistency, ["id"])]
+        return [one for row in rows if (one := _id(row)) is not None]
+
     def columns(self, ids: Collection[BlockId], columns: Collection[ColumnName], consistency: str | None) -> dict[BlockId, BlockColumns]:
         """Return these columns of those of `ids` that are stored."""
         at_once = _PLACES_AT_ONCE if set(columns) <= {"places"} else _TEXTS_AT_ONCE
@@ -77,11 +82,13 @@ class ServerBlocks:
         """Return how many blocks are stored (Strong)."""
         return self._client.count(self._layout.name)
 
-    def _rows(self, expression: str, most: int | None, consistency: str | None) -> list[dict[str, Any]]:
+    def _rows(
+        self, expression: str, most: int | None, consistency: str | None, columns: Sequence[str] = _HEAD_COLUMNS
+    ) -> list[dict[str, Any]]:
         """Return the rows that match, or `most` of them."""
         at_once = MOST_ROWS if most is None else min(most, MOST_ROWS)
         try:
-            rows = self._client.query(self._layout.name, expression, _HEAD_COLUMNS, limit=at_once, consistency=consistency)
+            rows = self._client.query(self._layout.name, expression, columns, limit=at_once, consistency=consistency)
         except MilvusFault as fault:
             if not fault.may_be_size:
                 raise
@@ -89,19 +96,19 @@ class ServerBlocks:
             if len(rows) < at_once or at_once == most:
                 return rows
         found: list[dict[str, Any]] = []
-        for page in self._pages(expression, consistency):
+        for page in self._pages(expression, consistency, columns):
             found += page
             if most is not None and len(found) >= most:
                 return found[:most]
         return found
 
-    def _pages(self, expression: str, consistency: str | None) -> Iterator[list[dict[str, Any]]]:
+    def _pages(self, expression: str, consistency: str | None, columns: Sequence[str]) -> Iterator[list[dict[str, Any]]]:
         """Yield all rows that match, in the order of their ids."""
-        last, limit = "", _HEADS_AT_ONCE
+        last, limit = "", MOST_ROWS if list(columns) == ["id"] else _HEADS_AT_ONCE
         while True:
             try:
-                asked = after("id", last, expression)
-                page = self._client.query(self._layout.name, asked, _HEAD_COLUMNS, limit=limit, consistency=consistency, in_key_order=True)
+                asked = after("id", last, f"({expression})" if expression else "")
+                page = self._client.query(self._layout.name, asked, columns, limit=limit, consistency=consistency, in_key_order=True)
             except MilvusFault as fault:
                 if limit == 1 or not fault.may_be_size:
                     raise
@@ -135,6 +142,14 @@ class ServerBlocks:
                 else:
                     found |= {wanted[row["id"]]: read(row) for row in rows}
         return found
+
+
+def _id(row: Mapping[str, Any]) -> BlockId | None:
+    """Read a row's id; None for one that is no block of ours."""
+    try:
+        return parse_block_id(row["id"])
+    except ValueError:
+        return None
 
 
 def _head(row: Mapping[str, Any]) -> HeadRow | None:

@@ -26,7 +26,7 @@ from sinks.milvus.settings import MilvusSettings, VectorSpace
 from sinks.milvus.templates import Templates
 from sinks.milvus.writing import block_batches, check_vector, template_batches
 from sinks.row import TemplateRow
-from sinks.sink import BlockFilter, ColumnName, FoundBlocks, SinkBroken, SinkBusy, SinkCounts, SinkMismatch, TemplateHit
+from sinks.sink import BlockFilter, ColumnName, FoundBlocks, SeenRun, SinkBroken, SinkBusy, SinkCounts, SinkMismatch, TemplateHit
 
 __all__ = ["MilvusSettings", "MilvusSink", "VectorSpace"]
 
@@ -143,6 +143,12 @@ class MilvusSink:
         with self._lent.calls():
             blocks = self._there()
             return blocks.find(only, limit) if isinstance(blocks, LiteBlocks) else blocks.find(only, limit, _consistency(strong=strong))
+
+    def unseen_blocks(self, seen: Collection[SeenRun]) -> list[BlockId]:
+        """Return the blocks that begin behind what was seen of their run; only ids are read, in a local folder from memory."""
+        with self._lent.calls():
+            blocks = self._there()
+            return blocks.unseen(seen) if isinstance(blocks, LiteBlocks) else blocks.unseen(seen, _consistency(strong=False))
 
     def read_columns(
         self, ids: Collection[BlockId], columns: Collection[ColumnName], *, strong: bool = False

@@ -1,9 +1,12 @@
-"""Counts lines by template, time, service, level or topic: whole blocks from their heads, the others by unpacking them.
+"""Counts lines by template, time, service, level, topic or a kept field: whole blocks from their heads, the others by unpacking them.
 
 A block is whole if all of its lines are wanted, all fall into one group (or head rows say how many into which), and no other block may
 share lines with it. Only window edges, mixed services and copies are unpacked, `places` only. Templates count pieces: a line of three
 chunks has three templates. Everything else counts lines, the pieces with chunk 0. Heads name templates by 8 bytes of their ids; for
 counting that is enough, though somebody could make two templates whose counts add up to one.
+
+Heads know nothing of fields: by a field every block is unpacked, and of a field with more than `MOST_VALUES` values those that were met
+first are counted.
 """
 
 from typing import NamedTuple, cast
@@ -11,17 +14,22 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sinks.block import BlockId, Lines
+from sinks.arrow import take
+from sinks.block import BlockId, Column, Lines
+from sinks.field_pairs import field_values
 from sinks.heads import Heads
 from sinks.reading.filters import LineFilter, block_filter, rows_with, values_fit, wanted_rows, with_fields
 from sinks.reading.names import TemplateNames, template_ids
 from sinks.reading.snapshot import MOST_PLACES, PLACES, PLACES_AND_FIELDS, Snapshot
-from sinks.reading.tally import GroupBy, Groups, Tally, top
+from sinks.reading.tally import FIELD, GroupBy, Groups, Tally, top
 from sinks.reading.union import Part, clusters, outer_blocks, sharing_blocks, unite
 from sinks.row import template_key, template_keys
 
+MOST_VALUES = 100_000
+"""Of the fields that are counted by, together; each takes memory until the count is done."""
 _SIGN = np.int64(-1 << 63)
 """Flipped in templates' keys, so that they are in the order of the ids."""
+_NOT_COUNTED = -1
 
 
 class CountQuery(NamedTuple):
@@ -47,7 +55,7 @@ class CountRow(NamedTuple):
     """
 
     key: tuple[int | str, ...]
-    """In the order of `by`: the first millisecond of a bucket, the id of a template, or a text."""
+    """In the order of `by`: the first millisecond of a bucket, the id of a template, or a text; empty for lines without the field."""
     lines: int
     """By template pieces, else lines."""
     first_ms: int
@@ -64,7 +72,7 @@ class Counts(NamedTuple):
     rows: list[CountRow]
     """By time where there is one, then the most lines first, then by key."""
     complete: bool
-    """False: the deadline, or a block that could not be read, cut it."""
+    """False: the deadline, a block that could not be read, or a field with too many values cut it."""
     damaged: tuple[BlockId, ...] = ()
     """Blocks that could not be read."""
 
@@ -79,7 +87,7 @@ def count(snapshot: Snapshot, names: TemplateNames, query: CountQuery) -> Counts
     heads = heads.select(outer_blocks(heads.ids))
     counting = _Counting(snapshot, heads, query)
     counting.add_whole_blocks()
-    is_all = counting.add_unpacked_blocks()
+    is_all = counting.add_unpacked_blocks() and counting.has_all_values
     rows = _rows(snapshot, names, heads, query, counting.tally)
     is_all &= all(row is not None for row in rows)
     damaged = tuple(snapshot.damaged)
@@ -97,7 +105,10 @@ class _Counting:
         self._snapshot = snapshot
         self._heads = heads
         self._query = query
+        self.has_all_values = True
+        """False: a field has more values than are counted."""
         self._by_template = "template" in query.by
+        self._reads_fields = bool(query.only.fields) or any(name.startswith(FIELD) for name in query.by)
         self._templates = None if query.templates is None else frozenset(query.templates)
         self._block_of = np.repeat(np.arange(heads.size), np.diff(heads.start))
         self._shared = sharing_blocks(heads)
@@ -106,11 +117,13 @@ class _Counting:
         self._touched = any_service & any_level
         """Blocks that may hold a wanted line."""
         self._whole = all_services & all_levels & ~self._shared & self._are_in_one_group()
-        if query.only.fields:
+        if self._reads_fields:
             self._whole[:] = False
 
     def add_whole_blocks(self) -> None:
         """Count the blocks for which their heads are enough."""
+        if self._reads_fields:
+            return
         heads, query = self._heads, self._query
         if self._by_template or query.templates is not None:
             rows = np.flatnonzero(self._wanted_head_rows() & self._whole[self._block_of])
@@ -144,7 +157,7 @@ class _Counting:
             else:
                 batches[-1] = np.concatenate([batches[-1], group])
             size += len(group)
-        columns = PLACES_AND_FIELDS if self._query.only.fields else PLACES
+        columns = PLACES_AND_FIELDS if self._reads_fields else PLACES
         for batch in batches:
             if self._snapshot.is_over():
                 return False
@@ -166,6 +179,11 @@ class _Counting:
         if only.fields:
             rows = with_fields(lines.fields, rows, only.fields)
         keys = [self._row_keys(name, part, rows) for name in self._query.by]
+        if not self.has_all_values:
+            known = np.logical_and.reduce(
+                [key != _NOT_COUNTED for key, name in zip(keys, self._query.by, strict=True) if name.startswith(FIELD)]
+            )
+            keys, rows = [key[known] for key in keys], rows[known]
         counted = np.ones(len(rows), np.int64) if self._by_template else (lines.chunk[rows] == 0).astype(np.int64)
         self.tally.add(Groups(keys, counted, lines.time[rows], lines.time[rows]))
 
@@ -177,8 +195,19 @@ class _Counting:
             return np.full(len(rows), self.tally.code(part.id.place.topic), np.int64)
         if name == "template":
             return template_keys(template_ids(lines.template.values))[lines.template.codes[rows]]
+        if name.startswith(FIELD):
+            return self._field_keys(name.removeprefix(FIELD), lines.fields if len(rows) == lines.size else take(lines.fields, rows))
         column = lines.service if name == "service" else lines.level
         return np.array([self.tally.code(value) for value in column.values], np.int64)[column.codes[rows]]
+
+    def _field_keys(self, name: str, fields: Column) -> NDArray[np.int64]:
+        values, tally = field_values(fields, name), self.tally
+        codes = []
+        for value in (*values.values, ""):  # the last place stands for `NO_VALUE`
+            is_counted = not value or tally.size < MOST_VALUES or tally.has(value)
+            codes.append(tally.code(value) if is_counted else _NOT_COUNTED)
+            self.has_all_values &= is_counted
+        return np.array(codes, np.int64)[values.codes]
 
     def _are_in_one_group(self) -> NDArray[np.bool_]:
         """Return of which blocks the head says enough: each part of it that is wanted is inside the window and in one group."""
@@ -236,7 +265,8 @@ def _rows(snapshot: Snapshot, names: TemplateNames, heads: Heads, query: CountQu
     if groups is None:
         return []
     texts = sorted(tally.texts())
-    ranks = np.array([texts.index(text) for text in tally.texts()], np.int64)
+    places = {text: rank for rank, text in enumerate(texts)}
+    ranks = np.array([places[text] for text in tally.texts()], np.int64)
     groups = top(
         groups._replace(keys=[_ranked(key, name, ranks) for key, name in zip(groups.keys, query.by, strict=True)]), query.by, query.top
     )

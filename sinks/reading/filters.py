@@ -4,11 +4,11 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
-from sinks.arrow import as_optional_texts, take
+from sinks.arrow import take
 from sinks.block import Coded, Column, Lines
+from sinks.field_pairs import field_values
 from sinks.row import template_keys
 from sinks.sink import BlockFilter
 from sinks.words import field_word
@@ -85,23 +85,13 @@ def with_fields(fields: Column, rows: NDArray[np.int64], wanted: Iterable[tuple[
     values: dict[str, set[str]] = {}
     for name, value in wanted:
         values.setdefault(name, set()).add(value)
-    if not values:
-        return rows
-    texts = as_optional_texts(take(fields, rows))
-    return rows[np.fromiter((text is not None and _has(text, values) for text in texts), np.bool_, len(rows))]
-
-
-def field_text(value: object) -> str:
-    """Return a field's value as questions write it, and as blocks hash it: a string as it is, anything else as JSON."""
-    return value if isinstance(value, str) else orjson.dumps(value).decode()
-
-
-def _has(text: str, values: dict[str, set[str]]) -> bool:
-    try:
-        fields = orjson.loads(text)
-    except ValueError:
-        return False
-    return isinstance(fields, dict) and all(name in fields and field_text(fields[name]) in wanted for name, wanted in values.items())
+    for name, ours in values.items():
+        if not len(rows):
+            break
+        found = field_values(fields if len(rows) == len(fields) else take(fields, rows), name)
+        is_wanted = np.array([*(value in ours for value in found.values), False], np.bool_)
+        rows = rows[is_wanted[found.codes]]  # the last place stands for `NO_VALUE`
+    return rows
 
 
 def _field_words(fields: Iterable[tuple[str, str]]) -> set[int]:

@@ -1,26 +1,22 @@
 """The newest lines whose text matches, out of blocks that may hold given words or that hold given templates."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sinks.arrow import take
-from sinks.block import BlockId, Column, Lines
+from sinks.block import BlockId, Lines
 from sinks.heads import Heads
 from sinks.line import Line
 from sinks.lines import NO_LINES
 from sinks.reading.copies import Copies, Wanted
-from sinks.reading.filters import LineFilter, block_filter, wanted_rows, with_fields
+from sinks.reading.filters import LineFilter, block_filter
 from sinks.reading.listing import NewestFirst, Pace
-from sinks.reading.names import template_ids
 from sinks.reading.picks import Picks, picked_lines, picks
+from sinks.reading.selecting import IsMatch, Selection
 from sinks.reading.snapshot import ALL_COLUMNS, MOST_TEXTS, Snapshot
 from sinks.reading.union import Part, outer_blocks
 
-IsMatch = Callable[[Column], NDArray[np.bool_]]
-"""Given n texts, returns bool[n]."""
 _FIRST_BLOCKS = 8
 _GROWTH = 4
 
@@ -52,7 +48,7 @@ def lines_with(
     if limit <= 0 or only.wants_nothing or (templates is not None and not templates):
         return MatchingLines([], complete=True)
     wanted = None if templates is None else frozenset(templates)
-    search = _Search(snapshot, is_match, limit, only, wanted)
+    search = _Search(snapshot, Selection(only, wanted, is_match), limit)
     asked = block_filter(only, keys=keys) if wanted is None else block_filter(only, templates=wanted)
     listing = NewestFirst(snapshot, asked, pace)
     is_done = False
@@ -71,12 +67,10 @@ class _Search:
     Thread: one.
     """
 
-    def __init__(self, snapshot: Snapshot, is_match: IsMatch, limit: int, only: LineFilter, templates: frozenset[str] | None) -> None:
+    def __init__(self, snapshot: Snapshot, selection: Selection, limit: int) -> None:
         self._snapshot = snapshot
-        self._is_match = is_match
+        self._selection = selection
         self._limit = limit
-        self._only = only
-        self._templates = templates
         self._unpacked: dict[BlockId, Wanted | None] = {}
         """None: nothing in it matches."""
         self._batch = _FIRST_BLOCKS
@@ -115,12 +109,5 @@ class _Search:
         self.newest = found.take(found.newest_first()[: self._limit])
 
     def _matching(self, lines: Lines) -> Wanted | None:
-        wanted = wanted_rows(lines, self._only)
-        if self._templates is not None:
-            ours = [one in self._templates for one in template_ids(lines.template.values)]
-            wanted &= np.array(ours, np.bool_)[lines.template.codes]
-        rows = with_fields(lines.fields, np.flatnonzero(wanted), self._only.fields)
-        if len(rows):
-            texts = lines.text if len(rows) == lines.size else take(lines.text, rows)
-            rows = rows[np.asarray(self._is_match(texts), np.bool_)]
+        rows = self._selection.rows(lines)
         return Wanted(lines._replace(text=NO_LINES.text, fields=NO_LINES.fields), rows) if len(rows) else None

@@ -8,17 +8,22 @@ Thread: any.
 """
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
+from sinks.block import BlockId
+from sinks.reading.arrivals import Arrival
 from sinks.reading.between import StoredLines, lines_between
 from sinks.reading.cache import BlockCache
 from sinks.reading.counting import CountQuery, Counts, count
 from sinks.reading.filters import LineFilter, never
+from sinks.reading.fresh import FreshLines, fresh_lines
 from sinks.reading.listing import PAGE_BLOCKS, Pace
-from sinks.reading.matching import IsMatch, MatchingLines, lines_with
+from sinks.reading.matching import MatchingLines, lines_with
 from sinks.reading.names import TemplateNames
 from sinks.reading.newest import NewestLines, newest_lines
+from sinks.reading.ordered import OrderedLines, Reach, Stride, lines_in_order, span_of
 from sinks.reading.recent import FoundTemplates, newest_templates
+from sinks.reading.selecting import IsMatch, Selection
 from sinks.reading.snapshot import Answer, Snapshot, consistently
 from sinks.sink import BlockFilter, Sink
 
@@ -47,6 +52,7 @@ class BlockReader:
         self._cache = BlockCache(cache_bytes)
         self._names = TemplateNames()
         self._pace = Pace(page_blocks)
+        self._stride = Stride(2 * page_blocks)
 
     def newest_lines(
         self, templates: Collection[str], limit: int, only: LineFilter, *, deadline_passed: Callable[[], bool] = never
@@ -97,6 +103,28 @@ class BlockReader:
         if query.templates is not None and not query.templates:
             return Counts([], complete=True)
         return self._read(lambda snapshot: count(snapshot, self._names, query), deadline_passed)
+
+    def span_of(self, selection: Selection, *, deadline_passed: Callable[[], bool] = never) -> tuple[int, int] | None:
+        """Return the first and the end of a window that holds every line of a selection; None if there are none. Lists all its blocks."""
+        return self._read(lambda snapshot: span_of(snapshot, selection), deadline_passed)
+
+    def lines_in_order(
+        self, selection: Selection, start: Reach, until_ms: int, most: int, *, deadline_passed: Callable[[], bool] = never
+    ) -> OrderedLines:
+        """Return the first `most` lines of a selection from `start` to before `until_ms`, in the order of time, and how far they reach."""
+        return self._read(lambda snapshot: lines_in_order(snapshot, self._stride, selection, start, until_ms, most), deadline_passed)
+
+    def fresh_lines(
+        self,
+        arrivals: Sequence[Arrival],
+        has_seen: Callable[[BlockId], bool],
+        selection: Selection,
+        most: int,
+        *,
+        deadline_passed: Callable[[], bool] = never,
+    ) -> FreshLines:
+        """Return the newest `most` lines of blocks that arrived, without those that the index had; `has_seen` is the watch's."""
+        return self._read(lambda snapshot: fresh_lines(snapshot, arrivals, has_seen, selection, most), deadline_passed)
 
     def _read(self, read: Callable[[Snapshot], Answer], deadline_passed: Callable[[], bool], *, strong: bool = False) -> Answer:
         def make(is_again: bool) -> Snapshot:  # noqa: FBT001

@@ -56,6 +56,8 @@ class Snapshot:
         self.damaged: dict[BlockId, None] = {}
         """Blocks that could not be decoded, in the order in which they were met."""
         self.orders_blocks = sink.orders_blocks
+        self.is_first = not is_last
+        """False: an attempt before this one found that what it had listed is gone."""
 
     def is_over(self) -> bool:
         """Whether to answer with what there is. Raises BeginAnew when the read has become too old and may begin once more."""

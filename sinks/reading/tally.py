@@ -1,11 +1,13 @@
 """Groups of lines with how many they are, and the times of the first and of the last: summed up as columns, never line by line."""
 
-from typing import Literal, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-GroupBy = Literal["time", "template", "service", "level", "topic"]
+GroupBy = str
+"""`time`, `template`, `service`, `level`, `topic`, or `FIELD` with the name of a kept field."""
+FIELD: Final = "field:"
 _MOST_ROWS = 2_000_000
 
 
@@ -36,6 +38,15 @@ class Tally:
     def code(self, text: str) -> int:
         """Return the number of a text."""
         return self._codes.setdefault(text, len(self._codes))
+
+    @property
+    def size(self) -> int:
+        """How many texts have a number."""
+        return len(self._codes)
+
+    def has(self, text: str) -> bool:
+        """Whether a text has a number already."""
+        return text in self._codes
 
     def texts(self) -> list[str]:
         """Return all texts by number."""

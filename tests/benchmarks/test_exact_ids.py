@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from benchmarks.exact_ids import Wanted, draw, figures_of, identifiers, judge, show_table
-from benchmarks.labelled_logs import Label, Question
+from benchmarks.labelled_logs import Label
+from benchmarks.questions.asked import Question
 from benchmarks.retrieval_index import indexed, line_of
 from benchmarks.retrieval_modes import Scores, ask_all, neighbours_of, precision_of, recall_of
 from benchmarks.retrieval_modes import figures_of as modes_figures_of
@@ -98,7 +99,7 @@ def test_a_line_is_no_neighbour_of_its_own() -> None:
 
 
 def test_questions_that_changed_are_named() -> None:
-    questions = [Question("one?", frozenset()), Question("two?", frozenset())]
+    questions = [Question("one?", {}), Question("two?", {})]
     dense, hybrid = Scores([0.5, 0.5], [0.1, 0.3], [1.0, 0.0], []), Scores([0.5, 1.0], [0.1, 0.5], [1.0, 1.0], [1.0])
     figures = modes_figures_of({"dense": dense, "hybrid": hybrid}, questions)
     assert (next(iter(figures)), figures["recall10_ratio"]) == ("recall10_ratio", 1.5)
@@ -119,7 +120,7 @@ def test_a_hit_is_told_to_be_the_line_that_it_is(tmp_path: Path, monkeypatch: py
         found = ask({"text": "logged in", "mode": "words", "k": 9, "per_template": 9})
         assert sorted(line_of(one) for one in found) == [1, 4, 7, 10]
         assert all(one["text"] == lines[line_of(one)] for one in found)
-        scores = ask_all(ask, "hybrid", labels, lines, [Question("who logged in?", frozenset({Label("a", "E1")}))], [1, 4])
+        scores = ask_all(ask, "hybrid", labels, lines, [Question("who logged in?", {Label("a", "E1"): 2, Label("a", "E0"): 1})], [1, 4])
         with pytest.raises(SystemExit, match="bad_query"):
             ask({"text": "logged in", "k": 0})
     assert (scores.recall, scores.first, scores.lines) == ([1.0], [1.0], [1.0, 1.0])

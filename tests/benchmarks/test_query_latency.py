@@ -36,7 +36,7 @@ from worker.settings.settings import load_settings
 
 GATE_S = 60.0
 LINES = 100
-WORDS = ["engine", "failed", "packet", "reader", "window"]
+WORDS = ["battery", "camera", "engine", "failed", "garden", "memory", "network", "packet", "reader", "river", "table", "window"]
 
 
 def answered(total_s: float, *, wait: float = 0.0, embed: float = 0.0, search: float = 0.0, due_s: float = 0.0) -> Answered:

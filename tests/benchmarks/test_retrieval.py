@@ -1,4 +1,4 @@
-"""`benchmarks.retrieval`: shares counted by hand on tiny examples, ties included; logs, labels and questions that fit or do not."""
+"""`benchmarks.retrieval`: shares counted by hand on tiny examples, ties included; logs and labels that fit or do not."""
 
 import contextlib
 import json
@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.labelled_logs import Label, LabelledLine, Misfit, Question, read_logs, read_questions
-from benchmarks.retrieval import Choice, compare, main, neighbours_of, recalls_of
-from benchmarks.retrieval_report import Read, figures_of, show_table
-from benchmarks.retrieval_scores import Scores, Spent, neighbour_shares, recall, share_found, spend
+from benchmarks.labelled_logs import Label, LabelledLine, Misfit, read_logs
+from benchmarks.retrieval import compare, main, neighbours_of, sample, some_of_each
+from benchmarks.retrieval_reader import Read
+from benchmarks.retrieval_report import figures_of, show_table
+from benchmarks.retrieval_scores import Scores, Spent, neighbour_shares, share_found, spend
 from worker.embedding.loaded import load_model
 from worker.embedding.model.prepared import PreparedModel
 from worker.settings.settings import load_settings
@@ -23,9 +24,9 @@ def scores(*values: float) -> Scores:
     return np.array(values, dtype=np.float32)
 
 
-def read(texts: list[list[int]], vectors: list[tuple[float, float]], questions: list[tuple[float, float]]) -> Read:
+def read(texts: list[list[int]], vectors: list[tuple[float, float]]) -> Read:
     tokens = np.array([10 * (number + 1) for number in range(len(vectors))])
-    return Read(texts, tokens, np.array(vectors, dtype=np.float32), np.array(questions, dtype=np.float32).reshape(-1, 2))
+    return Read([f"text {number}" for number in range(len(vectors))], texts, tokens, np.array(vectors, dtype=np.float32))
 
 
 def write_log(folder: Path, name: str, lines: bytes, events: list[str], *, head: str = "LineId,Content,EventId,EventTemplate") -> None:
@@ -62,21 +63,8 @@ def test_a_line_is_no_neighbour_of_its_own_and_equal_texts_are_neighbours() -> N
     assert np.isnan(shares[3:]).all()
 
 
-def test_a_label_stands_where_the_nearest_of_its_texts_does() -> None:
-    labels = [0, 0, *range(1, 11)]
-    vectors = np.array([EAST, NORTH, *[(0.5, number / 100) for number in range(10)]], dtype=np.float32)
-    pairs = np.arange(len(labels)), np.array(labels)
-    assert recall(scores(*EAST), vectors, *pairs, relevant=[0]) == 1.0
-    assert recall(scores(*EAST), vectors[[1, 1, *range(2, 12)]], *pairs, relevant=[0]) == 0.0
-
-
-def test_a_text_that_two_labels_share_counts_for_both() -> None:
-    shared = read([[0], [0], [1]], [EAST, NORTH], [EAST])
-    assert recalls_of(shared, np.array([0, 1, 2]), [0, 1, 2], [[0, 1]]) == [1.0]
-
-
 def test_a_line_of_two_chunks_stands_for_its_first_and_one_alone_of_its_label_is_left_out() -> None:
-    some = read([[0, 1], *[[1]] * 12, [0]], [EAST, NORTH], [])
+    some = read([[0, 1], *[[1]] * 12, [0]], [EAST, NORTH])
     assert neighbours_of(some, np.array([5, *range(6, 18), 5]), range(14)) == {0: 1.0, 13: 1.0}
 
 
@@ -87,38 +75,36 @@ def test_tokens_are_spent_once_a_text_and_never_on_what_is_known() -> None:
     assert spend([0, 1, 0, 0], tokens, {1}) == Spent(60, 10)
 
 
-def test_every_file_has_its_own_cold_cache_and_the_four_figures_come_first() -> None:
+def test_every_file_has_its_own_cold_cache_and_the_three_figures_come_first() -> None:
     labels = [Label("a", "E1"), Label("a", "E1"), Label("b", "E1"), Label("b", "E2")]
-    template = read([[0], [0], [0], [1, 1]], [EAST, NORTH], [])
-    exact = read([[0], [1], [2], [3]], [EAST] * 4, [])
+    template = read([[0], [0], [0], [1, 1]], [EAST, NORTH])
+    exact = read([[0], [1], [2], [3]], [EAST] * 4)
     figures = figures_of(
         labels,
         {"template": template, "exact": exact},
         {"template": {0: 1.0, 1: 0.5}, "exact": {0: 0.5, 1: 0.5}},
-        {"one?": (0.5, 0.25), "two?": (0.0, 0.75)},
     )
-    assert list(figures)[:4] == ["p10_template", "p10_exact", "recall10_ratio", "tokens_saved_share"]
-    assert [figures[name] for name in list(figures)[:4]] == [0.75, 0.5, 0.5, round(1 - 30 / 70, 4)]
+    assert list(figures)[:3] == ["p10_template", "p10_exact", "tokens_saved_share"]
+    assert [figures[name] for name in list(figures)[:3]] == [0.75, 0.5, round(1 - 30 / 70, 4)]
     assert figures["tokens_saved_share_second_pass"] == 1.0
     assert [figures["files"][file]["tokens_saved_share"] for file in ("a", "b")] == [0.5, 0.4]
     assert (figures["files"]["b"]["labels"], figures["files"]["b"]["texts"], figures["files"]["b"]["p10_exact"]) == (2, 2, None)
     assert figures["all"]["tokens_saved_share_exact"] == 0.0
 
     shown: list[str] = []
-    about = {"model": "m", "engine": "e", "sampled_lines": 2, "searched_lines": 4}
+    about = {"model": "m", "engine": "e", "sampled_lines": 2}
     show_table(json.loads(json.dumps(figures)) | about, shown.append)
     assert shown[0].startswith("One collection")
     assert "| a | 2 | 1 | 1 | 2 | 50.0% | 0.0% | 0.7500 | 0.5000 |" in shown
-    assert "  two?: 0.75 instead of 0.00" in shown
 
 
-def test_the_same_lines_are_chosen_in_every_run_and_as_many_of_every_file() -> None:
+def test_the_same_lines_are_chosen_in_every_run_and_as_many_of_every_file_or_label() -> None:
     labels = [Label("a", "E1")] * 30 + [Label("b", "E1")] * 5 + [Label("b", "E2")] * 2
-    choice = Choice.of(labels, 10, 3)
-    assert choice == Choice.of(labels, 10, 3)
-    assert [sum(labels[line].file == file for line in choice.neighbours) for file in ("a", "b")] == [5, 5]
-    assert [sum(labels[line] == label for line in choice.answers) for label in dict.fromkeys(labels)] == [3, 3, 2]
-    assert Choice.of(labels, 10, None).answers == list(range(37))
+    assert sample(labels, 10) == sample(labels, 10)
+    assert [sum(labels[line].file == file for line in sample(labels, 10)) for file in ("a", "b")] == [5, 5]
+    assert some_of_each(labels, 3) == some_of_each(labels, 3)
+    assert [sum(labels[line] == label for line in some_of_each(labels, 3)) for label in dict.fromkeys(labels)] == [3, 3, 2]
+    assert some_of_each(labels, None) == list(range(37))
 
 
 def test_lines_and_labels_are_read_side_by_side(tmp_path: Path) -> None:
@@ -147,24 +133,6 @@ def test_lines_without_their_labels_are_refused(tmp_path: Path, lines: bytes, ev
         read_logs(tmp_path)
 
 
-def test_questions_about_files_that_are_not_there_are_left_out_and_a_wrong_label_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "questions.toml"
-    file.write_text('[A]\n"one?" = [1, 2]\n"two?" = [1]\n[B]\n"two?" = [1]\n', encoding="utf-8")
-    there = {Label("A", "E1"), Label("A", "E2")}
-    assert read_questions(there, file) == [Question("one?", frozenset(there))]
-    with pytest.raises(Misfit, match=r"no line of A is labelled E2, which is said to answer 'one\?'"):
-        read_questions({Label("A", "E1")}, file)
-
-
-def test_our_questions_are_many_and_about_every_system() -> None:
-    systems = ("Apache", "BGL", "HDFS", "Hadoop", "Mac", "OpenSSH", "OpenStack", "Zookeeper")
-    questions = read_questions({Label(system, f"E{number}") for system in systems for number in range(1, 342)})
-    assert len(questions) >= 30
-    assert len({question.text for question in questions}) == len(questions)
-    assert {label.file for question in questions for label in question.relevant} == set(systems)
-    assert all(question.relevant for question in questions)
-
-
 def test_a_small_collection_is_measured_to_the_end(tmp_path: Path, prepared_model: PreparedModel) -> None:
     templates = (b"link down on port %d", b"user %d logged in from 10.0.0.%d", b"disk %d of volume %d is full")
     lines = [template.replace(b"%d", str(number).encode()) for number in range(8) for template in templates]
@@ -172,14 +140,13 @@ def test_a_small_collection_is_measured_to_the_end(tmp_path: Path, prepared_mode
     table = {"engine": EngineTable(name="llama"), "model": ModelTable(cache=prepared_model.folder.parent)}
     model = load_model(load_settings(None).model_copy(update=table))
     read_lines = read_logs(tmp_path)
-    question = Question("who signed in?", frozenset({Label("Other", "E11")}))
 
     with contextlib.closing(model.engine):
-        figures = compare(model, read_lines, [question], Choice.of([line.label for line in read_lines], 12, 2))
+        figures = compare(model, read_lines, sample([line.label for line in read_lines], 12))
 
-    assert (figures["lines"], figures["sampled_lines"], figures["searched_lines"]) == (24, 12, 6)
+    assert (figures["lines"], figures["sampled_lines"]) == (24, 12)
     assert figures["files"]["Other"]["texts"] == 3
-    assert (figures["p10_template"], figures["recall10_ratio"]) == (1.0, 1.0)
+    assert figures["p10_template"] == 1.0
     assert figures["tokens_saved_share"] == pytest.approx(7 / 8)
 
 

@@ -25,7 +25,7 @@ def test_every_line_is_stored_with_its_text_and_no_two_copies_are_the_same(tmp_p
     assert by_number[0].text != by_number[300].text != by_number[600].text
     assert by_number[0].template_text == by_number[300].template_text == by_number[600].template_text
     assert all(by_number[sample.number].text == sample.text for sample in filled.samples)
-    assert filled.raw_bytes == sum(len(line.text.encode()) for line in by_number.values())
+    assert filled.raw_bytes == sum(len((line.text or "").encode()) for line in by_number.values())
 
 
 def test_a_missing_block_is_found_out(tmp_path: Path) -> None:

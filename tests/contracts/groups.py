@@ -9,6 +9,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from consumers.kafka.settings import GroupProtocol, KafkaSourceSettings
 from consumers.kafka.source import KafkaSource
+from consumers.kafka.subscription import Subscription
 from consumers.record import Header, Partition, Record
 from consumers.source import Source
 from tests.fakes.source import FakeBroker, FakeSource
@@ -96,14 +97,13 @@ class KafkaWorld:
         settings = KafkaSourceSettings(
             bootstrap_servers=self._bootstrap,
             group=self._group,
-            topics=(self.topic,),
             topic_epoch=self._topic_epoch,
             group_protocol=self._protocol,
             librdkafka={"fetch.wait.max.ms": "20", "log_level": "0", **(classic if self._protocol == "classic" else {})},
         )
         if impatient:  # shorter than the settings allow
             settings = settings.model_copy(update={"max_poll_interval_s": _SESSION_S + 0.5})
-        return KafkaSource(settings, say=lambda _line: None)
+        return KafkaSource(settings, Subscription(names=(self.topic,)), say=lambda _line: None)
 
     def committed(self, partition: int) -> int | None:
         onlooker = Consumer({"bootstrap.servers": self._bootstrap, "group.id": self._group, "log_level": 0})

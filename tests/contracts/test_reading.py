@@ -9,10 +9,13 @@ import pytest
 
 from sinks.arrow import as_texts
 from sinks.block import Column
+from sinks.line import Line
+from sinks.reading.arrivals import Watch
 from sinks.reading.counting import CountQuery
 from sinks.reading.filters import LineFilter
-from sinks.reading.matching import IsMatch
+from sinks.reading.ordered import Reach
 from sinks.reading.reader import BlockReader
+from sinks.reading.selecting import IsMatch, Selection
 from sinks.reading.tally import GroupBy
 from sinks.sink import Sink
 from sinks.words import field_word, word_keys
@@ -97,3 +100,67 @@ def test_blocks_that_were_merged_are_read_once(sink: Sink) -> None:
     assert reader.lines_between("logs", 0, 0, 100, strong=True).lines == lines
     assert reader.count(CountQuery()).rows[0].lines == 40
     assert reader.newest_lines([lines[0].template], 100, ALL).lines == {lines[0].template: lines[::-1]}
+
+
+@pytest.mark.parametrize("seed", [3, 5])
+def test_all_lines_of_a_random_history_come_in_order_stretch_by_stretch(sink: Sink, seed: int) -> None:
+    written = history(Random(seed), Settings(chunk_templates=False))
+    sink.write_blocks(written.blocks)
+    lines = sorted(oracle.union(written.stored), key=lambda one: (one.time, one.topic, one.epoch, one.partition, *one[3:6]))
+    reader = BlockReader(sink, page_blocks=2)
+    for selection in (
+        Selection(),
+        Selection(LineFilter(levels=("ERROR",))),
+        Selection(LineFilter(topics=("web",)), frozenset({lines[0].template})),
+        Selection(is_match=matches("3")),
+    ):
+        wanted = [one for one in lines if oracle.passes(one, selection.only) and one.template in (selection.templates or {one.template})]
+        wanted = [one for one in wanted if selection.is_match is None or "3" in str(one.text).split()]
+        span = reader.span_of(selection)
+        if span is None:
+            assert not wanted
+            continue
+        found: list[Line] = []
+        reach, until_ms = Reach(span[0]), span[1]
+        while reach.time_ms < until_ms:
+            some = reader.lines_in_order(selection, reach, until_ms, 3)
+            assert some.complete
+            assert some.reach != reach
+            found += some.lines
+            reach = some.reach
+        assert found == wanted
+
+
+def test_new_blocks_are_found_by_what_was_seen_and_their_lines_read_once(sink: Sink) -> None:
+    lines = [line(offset) for offset in range(30)]
+    other = [line(offset, topic="web", partition=12) for offset in range(5)]
+    sink.write_blocks([*(block(lines[at : at + 2], run(1), at // 2) for at in range(0, 10, 2)), block(other[:2], run(1), 0)])
+    now_s = 0.0
+    watch, reader = Watch(sink, lambda: now_s), BlockReader(sink)
+    watch.look()
+    assert watch.end == 0
+    sink.write_blocks([block(lines[10:12], run(1), 5), block(lines[14:16], run(1), 7), block(lines[:6], run(1), 0, 2)])
+    sink.write_blocks([block(lines[10:11], run(2), 0), block(lines[16:18], run(2), 1), block(other[2:4], run(1), 1)])
+    sink.write_blocks([block([line(1, topic="new")], run(1), 0)])
+    now_s = 1.0
+    watch.look()
+    first = watch.since(0)
+    read = reader.fresh_lines(first.blocks, watch.has_seen, Selection(), 100)
+    assert [(one.topic, one.offset) for one in read.lines] == [
+        ("new", 1),
+        ("web", 2),
+        ("web", 3),
+        *(("logs", offset) for offset in (10, 11, 14, 15, 16, 17)),
+    ]
+    sink.write_blocks([block(lines[12:14], run(1), 6), block(lines[10:14], run(1), 5, 6), block(lines[10:12], run(3), 0)])
+    sink.delete_blocks([block(lines[12:14], run(1), 6).id])
+    now_s = 2.0
+    watch.look()
+    then = watch.since(first.end)
+    assert {one.block.run for one in then.blocks} == {run(1), run(3)}
+    assert [one.is_whole for one in then.blocks] == [False, True], "half of the merged block is new"
+    read = reader.fresh_lines(then.blocks, watch.has_seen, Selection(), 100)
+    assert read.lines == []
+    now_s = 3.0
+    watch.look()
+    assert watch.end == then.end

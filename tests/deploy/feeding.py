@@ -1,4 +1,4 @@
-"""A thread that keeps a worker busy with good lines, bad lines, secrets, and queries of every mode."""
+"""A thread that keeps a worker busy with good lines, bad lines, secrets, mail to be dropped or sampled, and queries of every mode."""
 
 import itertools
 import threading
@@ -48,7 +48,8 @@ class Feeding:
         for start in itertools.count(0, _PIECE_RECORDS):
             for number in range(start, start + _PIECE_RECORDS):
                 producer.produce(topics.logs, content(number).value, partition=number % topics.partitions)
-            producer.produce(topics.logs, b"mail from ada.lovelace@example.org took %d ms" % start, partition=0)
+            for way in (b"from", b"from", b"to"):
+                producer.produce(topics.logs, b"mail %b ada.lovelace@example.org took %d ms" % (way, start), partition=0)
             producer.flush(_WAIT_S)
             # a question that came too late is answered as one
             late = start % (10 * _PIECE_RECORDS) == 0

@@ -1,5 +1,6 @@
 """Every query of every panel on our metrics has data in a real Prometheus that scrapes a real worker under load; so has every rule."""
 
+import json
 import math
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -45,6 +46,8 @@ def watched(kafka: KafkaServer, tmp_path_factory: pytest.TempPathFactory) -> Ite
                 redact__rules='["all"]',
                 status__refresh_s="1",
                 status__canary_interval_s="5",
+                drop=json.dumps([{"name": "mail", "pattern": "^mail to "}]),
+                sample=json.dumps([{"name": "mail", "pattern": "^mail from ", "above_per_s": 1}]),
             )
             with Feeding(topics), Prometheus(folder, {"vectail": port}) as prometheus:
                 assert prometheus.wait_for(lambda: has_figure(prometheus, "vectail_ready == 1"), WAIT_S), worker.lines

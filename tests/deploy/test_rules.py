@@ -28,6 +28,7 @@ WANTED = {
     "VectailPartitionsPaused",
     "VectailQueriesSlow",
     "VectailRecordsExpired",
+    "VectailRegistryDown",
     "VectailRetentionPassedCommitted",
     "VectailStalled",
     "VectailWorkerDown",

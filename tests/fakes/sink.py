@@ -21,6 +21,7 @@ from sinks.sink import (
     ColumnName,
     FoundBlocks,
     OffsetSpan,
+    SeenRun,
     SinkBroken,
     SinkBusy,
     SinkCounts,
@@ -148,6 +149,11 @@ class FakeSink:
             found.sort(key=lambda block: -block.last_ms)
         return FoundBlocks(join_heads([head_row(block) for block in found[:limit]]), limit is None or len(found) <= limit)
 
+    def unseen_blocks(self, seen: Collection[SeenRun]) -> list[BlockId]:
+        self._begin("unseen_blocks")
+        with self._lock:
+            return [one for one in self.blocks if is_unseen(one, seen)]
+
     def read_columns(
         self, ids: Collection[BlockId], columns: Collection[ColumnName], *, strong: bool = False
     ) -> dict[BlockId, BlockColumns]:
@@ -274,6 +280,12 @@ def passes(block: Block, only: BlockFilter) -> bool:
         and (not only.levels or not set(only.levels).isdisjoint(block.head.levels))
         and (only.spans is None or any(_is_in(block, span) for span in only.spans))
     )
+
+
+def is_unseen(one: BlockId, seen: Collection[SeenRun]) -> bool:
+    """Whether a block begins behind what was seen of its run."""
+    runs = {run.run: run.last for run in seen if run.place == one.place}
+    return one.first > runs[one.run] if one.run in runs else one.run > max(runs, default="")
 
 
 def _is_in(block: Block, span: OffsetSpan) -> bool:

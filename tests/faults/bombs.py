@@ -5,11 +5,15 @@ Values are as they lie in the topic; `WITHIN_LIMITS` are below the default `deco
 
 import gzip
 import json
+import zlib
 from typing import NamedTuple
+
+import pyarrow as pa
 
 from tests.faults.records import Content, Entry
 
 _TOO_MANY = "too_many_chunks"
+_SNAPPY = (("content-encoding", b"snappy"),)
 _NOT_UTF8 = "undecodable: not valid UTF-8"
 _ZSTD_BEGIN = bytes.fromhex("28b52ffd0058")
 """Magic, a frame header without a size, a window of 2 MB."""
@@ -31,6 +35,12 @@ def _line(name: str, text: str, value: bytes | None = None) -> Bomb:
 
 def _letter(name: str, value: bytes, reason: str) -> Bomb:
     return Bomb(name, Content(value, "dead_letter", reason=reason))
+
+
+def _bomb(codec: str, size: str, value: bytes, headers: tuple[tuple[str, bytes], ...] = ()) -> Bomb:
+    """Return a value that its sender compressed, with much in it."""
+    reason = f"too_large: compressed as {codec}, more than 1000000 bytes when decompressed"
+    return _letter(f"{size} that the sender compressed as {codec}", value, reason)._replace(headers=headers)
 
 
 def _literal(name: str, value: bytes) -> Bomb:
@@ -62,10 +72,24 @@ WITHIN_LIMITS = (
     Bomb("an empty value", Content(b"", "dropped")),
     Bomb("no value", Content(None, "dropped")),
     Bomb("50,000 headers", Content(b"a line with headers", "rows", (Entry(0, "a line with headers"),)), (("h", b"12345678"),) * 50_000),
-    _letter("a gzip bomb of the sender's own", gzip.compress(bytes(100_000_000), 9), _NOT_UTF8),
-    _letter("a zstd bomb of the sender's own", _ZSTD_BEGIN + _ZSTD_RLE_128_KIB * 100_000 + _ZSTD_END, _NOT_UTF8),
+    _bomb("gzip", "100 MB", gzip.compress(bytes(100_000_000), 9, mtime=0)),
+    _bomb("gzip", "25,000 members", gzip.compress(b"0123456789ab", mtime=0) * 25_000 + gzip.compress(bytes(1_000_000), mtime=0)),
+    _bomb("zlib", "100 MB", zlib.compress(bytes(100_000_000), 9)),
+    _bomb("zstd", "13 GB", _ZSTD_BEGIN + _ZSTD_RLE_128_KIB * 100_000 + _ZSTD_END),
+    _bomb("lz4", "50 MB", pa.compress(bytes(50_000_000), codec="lz4", asbytes=True)),
+    _bomb("snappy", "4 GB, it says", b"\xff\xff\xff\xff\x0f" + b"\0" * 100, headers=_SNAPPY),
+    _bomb("snappy", "16 MB", pa.compress(bytes(16_000_000), codec="snappy", asbytes=True), headers=_SNAPPY),
+    _letter(
+        "gzip within gzip",
+        gzip.compress(gzip.compress(bytes(100_000_000), 9), 9, mtime=0),
+        "undecodable: compressed as gzip, and what is in it",
+    ),
+    _letter(
+        "gzip that is cut off", gzip.compress(b"a line that is cut off", mtime=0)[:-4], "undecodable: damaged, or not compressed as gzip"
+    ),
+    _letter("zstd with a window of 2 GB", bytes.fromhex("28b52ffd00a8") + _ZSTD_RLE_128_KIB * 2, "undecodable: damaged, or not compressed"),
+    _line("a line that its sender compressed", "a compressed line", gzip.compress(b"a compressed line", mtime=0)),
 )
-"""Vectail decompresses no value: to it the last two are bytes that are not text."""
 
 LARGE = (
     _letter("a line of 10 MB", b"word after word " * 625_000, "too_large: 10000000 bytes"),

@@ -70,7 +70,7 @@ def _odd(number: int) -> Content | None:
     return {
         7: Content(None, "dropped"),
         17: Content(b"", "dropped"),
-        27: Content(b"\xff\xfe not text, record %d" % number, "dead_letter"),
+        27: Content(b"\xff\xc0 not text, record %d" % number, "dead_letter"),
         37: Content(entryless, "dropped"),
     }.get(number % 50)
 

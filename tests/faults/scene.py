@@ -90,7 +90,7 @@ class Scene:
         topics = self.topics
         own = {
             "kafka.bootstrap_servers": topics.bootstrap,
-            "kafka.topics": f'["{topics.logs}"]',
+            "topic": topics.logs,
             "kafka.group": topics.group,
             "kafka.query_topic": topics.queries,
             "kafka.query_group": topics.query_group,

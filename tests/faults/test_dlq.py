@@ -41,7 +41,7 @@ def verb(scene: Scene, model: PreparedModel, monkeypatch: pytest.MonkeyPatch, ca
         topics = scene.topics
         settings = {
             "kafka.bootstrap_servers": topics.bootstrap,
-            "kafka.topics": f'["{topics.logs}"]',
+            "topic": topics.logs,
             "kafka.group": topics.group,
             "kafka.dead_letter_topic": topics.dead_letters,
             "milvus.uri": str(scene.milvus),

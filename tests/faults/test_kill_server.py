@@ -15,6 +15,7 @@ from tests.faults.lives import Lives, Proven
 from tests.faults.scene import Scene
 from tests.faults.stranger import Protocol
 from tests.faults.topics import Committed, Topics
+from tests.faults.watch import ReaderWatch
 from tests.services.kafka import KafkaServer
 from tests.services.milvus import MilvusServer
 from tests.services.redis import LocalRedis, local_redis
@@ -95,7 +96,9 @@ def test_200_kills_at_random_moments_over_100000_records_lose_nothing_and_store_
     "point", [pytest.param(point, marks=() if point in AT_EVERY_RUN else pytest.mark.long) for point in POINTS if point != LAST_POINT]
 )
 def test_killed_at_any_boundary_it_has_lost_nothing(lives: Lives, point: str) -> None:
-    lives.killed_at(point)
+    """Meanwhile readers get every committed line, none of them twice, and count right: between the kill and the restart, too."""
+    with ReaderWatch(lives.scene):
+        lives.killed_at(point)
 
 
 @pytest.mark.timeout(900)  # computes the vectors of a thousand templates twice: minutes on a busy machine

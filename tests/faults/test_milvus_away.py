@@ -123,6 +123,9 @@ def test_with_a_slow_index_rows_come_slower_queries_are_answered_and_then_all_is
     proxy.release()
     scene.wait_all_committed(worker)
     scene.fresh_record_flows(worker)
+    asked = scene.topics.ask(b'{"text": "socket refused voucher"}')
+    answer = scene.topics.replies_to([asked])[asked]
+    assert (bool(answer["hits"]), answer["complete"]) == (True, True), answer
     scene.drain(worker)
     assert worker.events("error") == []
     scene.judge_end()

@@ -9,6 +9,7 @@ import pytest
 
 from sinks.milvus.settings import MilvusSettings
 from tests.faults.scene import Scene
+from tests.log_topics import log_topics
 from tests.services.milvus import MilvusServer
 from worker.cli.screen import Screen
 from worker.cli.verify import VerifyOptions, verify_topics
@@ -27,9 +28,8 @@ def _verify(scene: Scene, model: PreparedModel, *, repair: bool) -> tuple[bool, 
     topics = scene.topics
     assert scene.server is not None
     settings = Settings(
-        kafka=KafkaTable(
-            bootstrap_servers=topics.bootstrap, topics=(topics.logs,), group=topics.group, dead_letter_topic=topics.dead_letters
-        ),
+        topic=log_topics(topics.logs),
+        kafka=KafkaTable(bootstrap_servers=topics.bootstrap, group=topics.group, dead_letter_topic=topics.dead_letters),
         milvus=MilvusSettings(uri=scene.server.uri, collection=scene.collection),
         model=ModelTable(folder=model.folder),
         engine=EngineTable(name="llama"),

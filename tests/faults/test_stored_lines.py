@@ -15,7 +15,7 @@ from tests.sinks.blocks import block, line, run
 
 def as_read(one: Line) -> Read:
     place = (one.topic, one.epoch, one.partition, one.offset, one.sub, one.chunk, one.chunks, one.cut, one.kafka_time)
-    return Read(one.id, template_id(one.template_text), one.template_text, one.text, one.time, one.service, one.level, *place)
+    return Read(one.id, template_id(one.template_text), one.template_text, one.text or "", one.time, one.service, one.level, *place)
 
 
 def unpacked(lines: list[Line], **about: Any) -> StoredBlock:  # noqa: ANN401 - as `block`

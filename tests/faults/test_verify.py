@@ -19,6 +19,7 @@ from sinks.sink import BlockFilter
 from tests.faults.index import drop_index
 from tests.faults.scene import COLLECTION, Scene
 from tests.faults.topics import Topics
+from tests.log_topics import log_topics
 from tests.services.kafka import KafkaServer
 from tests.services.milvus import MilvusServer, connected
 from worker.cli.screen import Screen
@@ -45,9 +46,8 @@ class Kept:
         self.collection = f"{COLLECTION}_{uuid.uuid4().hex[:12]}"
         topics = scene.topics
         self._settings = Settings(
-            kafka=KafkaTable(
-                bootstrap_servers=topics.bootstrap, topics=(topics.logs,), group=topics.group, dead_letter_topic=topics.dead_letters
-            ),
+            topic=log_topics(topics.logs),
+            kafka=KafkaTable(bootstrap_servers=topics.bootstrap, group=topics.group, dead_letter_topic=topics.dead_letters),
             milvus=MilvusSettings(uri=uri, collection=self.collection),
             model=ModelTable(folder=model.folder),
             engine=EngineTable(name="llama"),

@@ -1,7 +1,7 @@
 """What the index must hold beside the lines: for each line its template, for each template its id and its vector.
 
 Nothing of the product is used: llama.cpp's own bindings embed each template's text again, the id is computed from the text alone, and
-that a template belongs to a line is seen in the letters of both, as masks take numbers and leave words. `tests.faults.oracle` knows the
+that a template belongs to a line is seen in the words of both, as masks take numbers and leave words. `tests.faults.oracle` knows the
 records.
 """
 
@@ -19,7 +19,8 @@ from worker.embedding.model.prepared import PreparedModel
 LEAST_COSINE = 0.9999
 """Between a vector and the same computed in another batch, or through float16; no two of our templates are as near (`test_oracle`)."""
 _AT_ONCE = 8
-_VARIABLE = re.compile(r"\d+ ms\b|[\W\d_]")
+_DURATION = re.compile(r"\d+ ms\b")
+_WORD = re.compile(r"[^\W\d_]+")
 
 
 class Truth:
@@ -71,5 +72,6 @@ def truth_of(model: PreparedModel) -> Truth:
     return Truth(model)
 
 
-def _words(text: str) -> str:
-    return _VARIABLE.sub("", text)
+def _words(text: str) -> list[str]:
+    """Return the words of a text, each once: masks take out numbers, and what stands there again."""
+    return list(dict.fromkeys(_WORD.findall(_DURATION.sub("", text))))

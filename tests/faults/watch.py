@@ -1,15 +1,18 @@
 """Watches while workers work: committed offsets, which may never go back, and what a reader gets of what is committed.
 
 A position that goes back was moved by a member that does not own it. The reader is the product's, at Strong: at any moment it gets every
-line below the committed offset, and none of them twice (`tests.faults.oracle` judges).
+line below the committed offset, and none of them twice (`tests.faults.oracle` judges), and counts of templates are those of the lines.
 """
 
 import threading
 import time
+from collections import Counter
 from typing import Self
 
 from sinks.milvus.settings import MilvusSettings
 from sinks.milvus.sink import MilvusSink
+from sinks.reading.counting import CountQuery
+from sinks.reading.filters import LineFilter
 from sinks.reading.reader import BlockReader
 from sinks.sink import SinkMismatch
 from tests.faults.index import Index
@@ -22,6 +25,7 @@ from worker.embedding.loaded import space_of
 
 _PAUSE_S = 0.05
 _OPEN_PAUSE_S = 0.5
+_NO_END = 1 << 62
 
 
 class CommitWatch:
@@ -109,6 +113,7 @@ class ReaderWatch:
             reader = BlockReader(self._sink)
             while not self._over.wait(_PAUSE_S):
                 self._read(reader)
+                self._count(reader)
                 self.reads += 1
         except Exception as failure:  # noqa: BLE001 - the test raises it
             self._failed = failure
@@ -122,9 +127,25 @@ class ReaderWatch:
             assert stored.complete, "a block cannot be read"
             for one in stored.lines:
                 place = (one.topic, one.epoch, one.partition, one.offset, one.sub, one.chunk, one.chunks, one.cut, one.kafka_time)
-                lines.append(Line(one.id, one.template, one.template_text, one.text, one.time, one.service, one.level, *place))
+                lines.append(Line(one.id, one.template, one.template_text, one.text or "", one.time, one.service, one.level, *place))
         sent = [record for record in list(topics.sent) if record.offset < committed[record.partition]]
         letters = [letter for letter in topics.letters() if letter.offset < committed[letter.partition]]
         index = Index(lines, sorted({line.template for line in lines}), {}, {})
         lost = judge(sent, topics.logs, index, letters, topics.earlier).lost_below(committed)
         assert lost == [], f"a reader missed {lost} below {committed}"
+
+    def _count(self, reader: BlockReader) -> None:
+        """Lines only come, so each template has at least the pieces that were there before, and at most those that are there afterwards."""
+        before = self._pieces(reader)
+        counts = reader.count(CountQuery(LineFilter(topics=(self._scene.topics.logs,)), by=("template",)))
+        after = self._pieces(reader)
+        assert counts.complete, "a block cannot be counted"
+        counted = Counter({str(row.key[0]): row.lines for row in counts.rows})
+        wrong = {one: (before[one], counted[one], after[one]) for one in after | counted if not before[one] <= counted[one] <= after[one]}
+        assert not wrong, f"pieces of templates before a count, in it, and afterwards: {wrong}"
+
+    def _pieces(self, reader: BlockReader) -> Counter[str]:
+        topics = self._scene.topics
+        found = [reader.lines_between(topics.logs, partition, 0, _NO_END, strong=True) for partition in range(topics.partitions)]
+        assert all(one.complete for one in found), "a block cannot be read"
+        return Counter(line.template for one in found for line in one.lines)

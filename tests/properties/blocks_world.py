@@ -21,7 +21,8 @@ from sinks.reading.filters import LineFilter
 from sinks.reading.reader import BlockReader
 from sinks.sink import SinkBusy
 from tests.properties.versioned_sink import GRACE_S, STALE_S, VersionedSink
-from tests.worker.chain import LOGS, Chain, record, texts_of
+from tests.worker.chain import Chain
+from tests.worker.chain_values import LOGS, record, texts_of
 from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.compaction import Compactor
 
@@ -370,4 +371,4 @@ class World:
             pieces = found.get(entry.offset, [])
             assert pieces, f"{entry} is committed and not there"
             assert [piece.chunk for piece in pieces] == list(range(pieces[0].chunks)), f"{entry} is torn: {pieces}"
-            assert "".join(piece.text for piece in pieces) == entry.text, f"{entry} is there with another content: {pieces}"
+            assert "".join(piece.text or "" for piece in pieces) == entry.text, f"{entry} is there with another content: {pieces}"

@@ -51,6 +51,9 @@ class Told:
     outcome: str | None = None
     """Set when the record is closed."""
     waits_for_letter: bool = False
+    leader: "Told | None" = None
+    """The record as which it ends."""
+    followers: "list[Told]" = field(default_factory=list)
 
     @property
     def left(self) -> int:
@@ -76,6 +79,8 @@ class Assignment:
     is_over: bool = False
     ends: list[int] = field(default_factory=lambda: [0])
     """Offsets that were reached: every record before them has arrived."""
+    held: "list[Told]" = field(default_factory=list)
+    """The last records, if they wait for the next one."""
 
     @property
     def records(self) -> list[Told]:
@@ -87,6 +92,11 @@ class Assignment:
             if told.outcome is None:
                 return records[n:]
         return []
+
+    def has_open(self) -> bool:
+        """Whether a record is not popped, other than those that are held, and they only while they are the last."""
+        unpopped = self.unpopped()
+        return bool(unpopped) and not (self.held and self.held[-1] is self.records[-1] and set(unpopped) <= set(self.held))
 
     def next_offset(self) -> int | None:
         settled = self.records[: len(self.records) - len(self.unpopped())]

@@ -193,16 +193,23 @@ def test_logs_alone_fill_the_budget_or_the_cap_for_ten_seconds_of_work_after_a_q
             assert not batch.logs_after or batch.logs + batch.next_log > fill
 
 
-def new_batcher(chosen: Limits) -> Batcher[Text, Text]:
-    return Batcher(budget_tokens=chosen.budget, log_floor_tokens=chosen.floor, target_s=0.1)
+def new_batcher(chosen: Limits, *, topics: int = 1) -> Batcher[Text, Text]:
+    """Return a batcher whose log texts are of this many topics, in turn."""
+    return Batcher(
+        budget_tokens=chosen.budget,
+        log_floor_tokens=chosen.floor,
+        target_s=0.1,
+        topic_of=lambda text: str(text.number % topics),
+        weight_of=lambda topic: 1.0 + int(topic),
+    )
 
 
 @settings(max_examples=300, deadline=None)
-@given(histories(), st.integers(1, 3))
-def test_a_batch_that_is_put_back_comes_again_however_often_and_changes_nothing_after_it(history: History, times: int) -> None:
+@given(histories(), st.integers(1, 3), st.integers(1, 3))
+def test_a_batch_that_is_put_back_comes_again_however_often_and_changes_nothing_after_it(history: History, times: int, topics: int) -> None:
     """Two batchers get the same texts; one puts every batch back, and both still form the same batches."""
     chosen, arrivals = history
-    plain, undoing = new_batcher(chosen), new_batcher(chosen)
+    plain, undoing = new_batcher(chosen, topics=topics), new_batcher(chosen, topics=topics)
     numbers = count()
     todo = list(arrivals)
     while todo or len(plain):
@@ -219,6 +226,31 @@ def test_a_batch_that_is_put_back_comes_again_however_often_and_changes_nothing_
             undoing.put_back(again)
         assert _names(undoing.next_batch()) == expected
         assert undoing.waiting_log_tokens == plain.waiting_log_tokens
+
+
+@settings(max_examples=200, deadline=None)
+@given(limits(), st.lists(st.tuples(st.integers(0, 2), st.floats(0.1, 1.0)), min_size=1, max_size=60))
+def test_topics_share_the_tokens_of_logs_by_weight_while_they_wait(chosen: Limits, plan: list[tuple[int, float]]) -> None:
+    """Of any two topics that still wait after a batch, tokens per weight since the beginning differ by one text of each at most."""
+    texts = [(topic, max(int(chosen.budget * share), 1)) for topic, share in plan]
+    weights = (1.0, 2.0, 0.25)
+    batcher: Batcher[Text, Text] = Batcher(
+        budget_tokens=chosen.budget,
+        log_floor_tokens=chosen.floor,
+        topic_of=lambda text: str(texts[text.number][0]),
+        weight_of=lambda topic: weights[int(topic)],
+    )
+    batcher.add_logs(Text(number, np.zeros(size, dtype=np.int32)) for number, (_, size) in enumerate(texts))
+    longest = max(size for _, size in texts)
+    waiting, taken = [sum(topic == one for topic, _ in texts) for one in range(3)], [0.0] * 3
+    while len(batcher):
+        for number in _names(batcher.next_batch())[1]:
+            topic, size = texts[number]
+            waiting[topic] -= 1
+            taken[topic] += size / weights[topic]
+            for one, other in ((0, 1), (0, 2), (1, 2)):
+                if waiting[one] and waiting[other]:
+                    assert abs(taken[one] - taken[other]) <= 1.001 * longest * (1 / weights[one] + 1 / weights[other])
 
 
 def _names(batch: Batch[Text, Text]) -> tuple[list[int], list[int]]:

@@ -72,7 +72,7 @@ def assert_block_is_of(block: Block, own: list[Line], words: set[int], bounds: B
     assert set(found) == words or (len(own) == 1 and ANY_WORD in found and words.issuperset(found[1:]) and len(found) == bounds.words)
     assert len(found) <= bounds.words
     assert len(own) == 1 or len(head.templates) <= bounds.templates
-    assert len(own) == 1 or sum(len((line.text + (line.fields or "")).encode()) for line in own) <= bounds.raw_bytes
+    assert len(own) == 1 or sum(len(((line.text or "") + (line.fields or "")).encode()) for line in own) <= bounds.raw_bytes
     assert len(head.services) <= bounds.services
     assert len(head.levels) <= bounds.levels
     assert len(own) <= bounds.lines
@@ -117,7 +117,7 @@ class BuilderMachine(RuleBasedStateMachine):
     def take_full_ones_only(self) -> None:
         groups = self.builder.take(self.now_s, flush_s=math.inf)
         for group in groups:
-            sizes = [len(line.text) for line in all_lines(PLACE, group.lines)]
+            sizes = [len(line.text or "") for line in all_lines(PLACE, group.lines)]
             assert len(sizes) == self.bounds.lines or sum(sizes) + 50 > self.bounds.raw_bytes
         self.give_back(groups)
 
@@ -127,12 +127,12 @@ class BuilderMachine(RuleBasedStateMachine):
             assert [line._replace(partition=3) for line in all_lines(BlockPlace("logs", "", 3), group.lines)] == [line for line, _ in own]
             assert group.since_s == min(since_s for _, since_s in own)
             assert len(own) <= self.bounds.lines
-            assert len(own) == 1 or sum(len(line.text) for line, _ in own) <= self.bounds.raw_bytes
+            assert len(own) == 1 or sum(len(line.text or "") for line, _ in own) <= self.bounds.raw_bytes
 
     @invariant()
     def knows_what_it_holds(self) -> None:
         assert self.builder.lines == len(self.waiting)
-        assert self.builder.bytes == sum(len(line.text) for line, _ in self.waiting.values())
+        assert self.builder.bytes == sum(len(line.text or "") for line, _ in self.waiting.values())
         assert self.builder.oldest_s == min((since_s for _, since_s in self.waiting.values()), default=None)
 
 

@@ -44,6 +44,33 @@ def new_chunker(count: Count, mask: MaskColumn, limit: int, text_bytes: int, max
     )
 
 
+@settings(deadline=None, max_examples=300)
+@given(
+    batch=st.lists(st.tuples(texts, st.one_of(st.none(), st.just(""), texts), st.one_of(st.none(), texts)), max_size=5),
+    count=st.sampled_from(COUNTERS),
+    mask=st.sampled_from(MASKS),
+    limit=limits,
+    text_bytes=limits,
+)
+def test_a_source_template_changes_nothing_but_the_template_of_a_text_that_is_one_piece(
+    batch: list[tuple[str, str | None, str | None]], count: Count, mask: MaskColumn, limit: int, text_bytes: int
+) -> None:
+    chunker = new_chunker(count, mask, limit, text_bytes, max_chunks=1000)
+    text, source, trace = (string_column(column) for column in zip(*batch, strict=True)) if batch else (string_column([]),) * 3
+    split = pieces_of(chunker.split(text, trace, source), len(batch))
+    for pieces, without, (written, template, followed) in zip(split, pieces_of(chunker.split(text, trace), len(batch)), batch, strict=True):
+        of_text = len(pieces) - len(pieces_of(chunker.split(string_column([followed])), 1)[0] if followed else [])
+        masked = masked_texts(mask, [template])[0] if template else ""
+        fits = bool(template) and count(masked) <= limit and max(len(masked.encode()), len((template or "").encode())) <= text_bytes
+        if of_text == 1 and fits:
+            assert pieces[0] == (written, masked)
+            if written.isascii() and mask is longer:
+                continue  # a text that is surely short is one piece with its template, even where its own masked text would not fit
+            assert pieces[1:] == without[1:]
+        else:
+            assert pieces == without
+
+
 def masked_texts(mask: MaskColumn, texts: list[str]) -> list[str]:
     masked = mask(string_column(texts))
     return [masked.text(i) for i in range(len(texts))]

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sinks.arrow import as_optional_texts, as_texts, join_texts, string_column
+from sinks.arrow import as_optional_texts, join_texts, string_column
 from sinks.block import BlockColumns, BlockPlace, Head
 from sinks.codec import (
     BlockDamaged,
@@ -37,17 +37,18 @@ def test_lines_come_back_as_they_were(lines: list[Line]) -> None:
     assert all(text.isascii() for text in encoded)
     assert all_lines(PLACE, decode_lines(encoded)) == lines
     assert masks_of(encoded.places) == "m1"
-    bare = [line._replace(text="", fields=None) for line in lines]
+    bare = [line._replace(text=None, fields=None) for line in lines]
     assert all_lines(PLACE, decode_places(encoded.places)) == bare
 
 
-@given(st.lists(VALID, min_size=1))
+@given(st.lists(st.none() | VALID, min_size=1))
+@example([None])
 @example([""])
 @example(["", ""])
 @example(["\n"])
 @example(["a\nb", "", "\n\n"])
-def test_texts_come_back_as_they_were(texts: list[str]) -> None:
-    assert as_texts(decode_texts(encode_texts(join_texts(string_column(texts))))) == texts
+def test_texts_come_back_as_they_were_and_empty_ones_as_nulls(texts: list[str | None]) -> None:
+    assert as_optional_texts(decode_texts(encode_texts(join_texts(string_column(texts))))) == [text or None for text in texts]
 
 
 @given(st.lists(st.none() | VALID.filter(bool), min_size=1))

@@ -1,48 +1,68 @@
 """The fast path of JSON never changes an answer: whatever a record holds, its entries are those of the general rules."""
 
 import json
+from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from consumers.columns import as_texts
-from consumers.decode.decoder import Decoder
-from consumers.decode.json_document import LEVEL_FIELDS, MESSAGE_FIELDS, SERVICE_FIELDS, NotJson, read_document
+from consumers.columns import byte_column
+from consumers.decode.found import Found, Values
+from consumers.decode.json_document import Documents, TooManyEntries, documents_in
+from consumers.decode.json_names import (
+    LEVEL_NAMES,
+    LEVEL_REPEATED,
+    SERVICE_NAMES,
+    TEMPLATE_LOGGER_NAMES,
+    TEMPLATE_NAMES,
+    TEXT_NAMES,
+    TIME_NAMES,
+    TRACE_NAMES,
+)
+from consumers.decode.json_reader import JsonReader
+from consumers.decode.json_roles import RoleRules
+from consumers.decode.json_text import NotJson
+from consumers.decode.kept_fields import ALIASES
+from consumers.decode.rules import DecodeRules, FieldNames
 
-Entry = tuple[int, str, str, str]
+Entry = tuple[int, str, int, str, str, str | None, str | None, str | None]
+KAFKA_MS = 1_750_000_000_000
 
-STEPS = ("original", "level", "labels", "app", "name", "stringValue", "kubernetes", "host", "log", "service", "event")
-NUMBER_FIELDS = ("severity_number", "severityNumber", "SeverityNumber", "pid", "hostname", "time")
-NAMES = (*MESSAGE_FIELDS, *SERVICE_FIELDS, *LEVEL_FIELDS, *NUMBER_FIELDS, *STEPS)
+STEPS = ("original", "level", "labels", "app", "name", "stringValue", "kubernetes", "host", "log", "service", "event", "instant", "error")
+ODD_NAMES = ("pid", "x", "_x", "_service", "_SYSTEMD_UNIT", "", ".", "a.b", 'q"\\', "é", "\x00", "x" * 257)
+OF_TEMPLATES = (*TEMPLATE_NAMES, *TEMPLATE_LOGGER_NAMES)
+NAMES = (
+    *(*TEXT_NAMES, *SERVICE_NAMES, *LEVEL_NAMES, *LEVEL_REPEATED, *TIME_NAMES, *TRACE_NAMES, *OF_TEMPLATES, *sorted(ALIASES)),
+    *(*STEPS, *ODD_NAMES),
+)
 LEVELS = ("info", "WARN", "[error]", "fatal:", "3", "30", "nonsense", " ", "I")
+TIMES = ("2026-01-02T03:04:05.678Z", "2026-01-02 03:04:05,678", "1700000000", "Dec 10 06:55:46", "1700000000123456", "now")
+LONG = ("x" * 256, "y" * 257, "z" * 1_100, "w" * 5_000)
+TEXTS = (
+    "a text",
+    "a text\nat x",
+    "语\n",
+    '{"msg":"within","level":"warn","x":1}',
+    "{no",
+    "{x} of {level}",
+    "2026-01-02T03:04:05.1Z stdout F said",
+    "ssh.service",
+)
 NUMBERS = (
-    *("0", "-0", "1", "3", "17", "30", "60", "99", "-1", "1.0", "3.5", "1e2", "9" * 19, "9" * 60, "9" * 400, "-" + "9" * 310),
+    *("0", "-0", "-0.0", "0.0", "1", "3", "17", "30", "60", "99", "-1", "1.0", "3.5", "1e2", "200", "404", "9" * 18, "9" * 19, "9" * 60),
+    *("9" * 400, "-" + "9" * 310, "9223372036854775808", "18446744073709551616", "1700000000", "1700000000.123", "1531171074631"),
     *("1e308", "1e309", "-1E+400", "0.00001e312", "1e-400", "0e999", "1" * 200 + "e150", "01", "1.", ".5", "+1", "-", "1e", "0x1"),
 )
 ODD = ("NaN", "Infinity", "nul", "True", "'a'", "", "{", "[", '"', "//", "\x00", "[1,]", '{"a":1,}', '{"a" 1}', "{1:2}", "1 2")
 STRINGS = (
-    r"\ud800",
-    r"\udc00x",
-    r"\ud83d\udf01",
-    r"\u0041",
-    r"\x",
-    r"\u12g4",
-    r"\n",
-    r"a\r\n",
-    "\n",
-    "\t",
-    "\x7f",
-    "é",
-    "語",
-    r"\"",
-    "\\",
-    "",
+    *(r"\ud800", r"\udc00x", r"\ud83d\udf01", r"\u0041", r"\x", r"\u12g4", r"\n", r"a\r\n", "\n", "\t", "\x7f", "é", "語", r"\"", "\\", ""),
 )
 
 scalars = st.one_of(
     st.sampled_from(["null", "true", "false", '""', '"x"']),
-    st.sampled_from(LEVELS).map(json.dumps),
+    st.sampled_from((*LEVELS, *TIMES, *LONG, *TEXTS)).map(json.dumps),
     st.sampled_from(NUMBERS),
     st.text(max_size=6).map(json.dumps),
     st.text(max_size=6).map(lambda text: json.dumps(text, ensure_ascii=False)),
@@ -50,7 +70,9 @@ scalars = st.one_of(
 )
 spaces = st.sampled_from(["", "", "", " ", "\n", "\r\t", "\v"])
 keys = st.one_of(
-    st.sampled_from(NAMES).map(json.dumps), st.sampled_from(NAMES).map(lambda name: f'"\\u{ord(name[0]):04x}{name[1:]}"'), scalars
+    st.sampled_from(NAMES).map(json.dumps),
+    st.sampled_from(TEXT_NAMES).map(lambda name: f'"\\u{ord(name[0]):04x}{name[1:]}"'),
+    scalars,
 )
 
 
@@ -66,7 +88,10 @@ def objects(values: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 documents = st.recursive(
     scalars, lambda inner: st.one_of(objects(inner), st.lists(inner, max_size=3).map(lambda values: f"[{','.join(values)}]")), max_leaves=12
 )
-simple = st.one_of(st.sampled_from(LEVELS).map(json.dumps), st.sampled_from(['"a text"', '"语\\n"', "0", "3", "30", "null", "{}"]))
+simple = st.one_of(
+    st.sampled_from((*LEVELS, *TIMES, *TEXTS)).map(json.dumps),
+    st.sampled_from(["0", "3", "30", "1700000000123", "null", "{}", "true", "1", "1.0"]),
+)
 usual = st.lists(st.tuples(st.sampled_from(NAMES).map(json.dumps), st.one_of(simple, simple, documents), st.just("")), max_size=8).map(
     object_of
 )
@@ -76,10 +101,35 @@ whole = st.one_of(
     usual,
     objects(documents),
     documents,
+    st.lists(usual, max_size=3).map("\n".join),
     st.tuples(usual, st.sampled_from(ODD)).map("".join),
     st.tuples(objects(st.one_of(documents, st.sampled_from(ODD))), spaces).map(lambda parts: parts[1] + parts[0]),
     st.integers(200, 2_000).map(lambda depth: f'{{"msg":"x","a":{"[" * depth}{"]" * depth}}}'),
 )
+
+
+@st.composite
+def alike(draw: st.DrawFn) -> list[str]:
+    """Return objects of one form: the same keys, values of a few."""
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=8))
+    nested = draw(st.lists(st.sampled_from(NAMES), max_size=3))
+    some = draw(st.lists(st.one_of(simple, scalars), min_size=1, max_size=8))
+    several = []
+    for _ in range(draw(st.integers(1, 12))):
+        pairs = [(json.dumps(name), draw(st.sampled_from(some)), "") for name in names]
+        if nested:
+            within = object_of([(json.dumps(name), draw(st.sampled_from(some)), "") for name in nested])
+            pairs[draw(st.integers(0, len(pairs) - 1))] = (json.dumps(draw(st.sampled_from([names[0], "kubernetes"]))), within, "")
+        several.append(object_of(pairs))
+    return several
+
+
+@st.composite
+def templated(draw: st.DrawFn) -> list[str]:
+    """Return objects of one form with source templates."""
+    names = draw(st.lists(st.sampled_from((*OF_TEMPLATES, "logger", "SourceContext", "msg", "x")), min_size=2, max_size=5, unique=True))
+    some = st.sampled_from(("added {N}", "lost {N} of {M}", "{N}", "Shop", "y" * 257))
+    return [json.dumps({name: draw(some) for name in names}) for _ in range(draw(st.integers(1, 8)))]
 
 
 @st.composite
@@ -88,48 +138,75 @@ def values(draw: st.DrawFn) -> bytes:
     value = bytearray(draw(whole).encode("utf-8", "surrogatepass"))
     if value and draw(st.integers(0, 5)) == 0:
         value[draw(st.integers(0, len(value) - 1))] = draw(st.sampled_from([*b'"{}[],:\\ e0', 0, 0x80, 0xC3, 0xED, 0xFF]))
-    return bytes(value)
+    return bytes(value) or b"{}"
 
 
-def without_line_end(text: str) -> str:
-    return text.removesuffix("\n").removesuffix("\r") if text.endswith("\n") else text
-
-
-def by_general_rules(value: bytes) -> list[Entry]:
-    """Return (sub, text, service, level) of each entry, computed from the whole document."""
-    if value.lstrip()[:1] in (b"{", b"["):
-        try:
-            found = enumerate(read_document(value, max_entries=10_000))
-            entries = [(sub, without_line_end(entry.text), entry.service, entry.level) for sub, entry in found]
-            return [entry for entry in entries if entry[1]]
-        except NotJson:
-            pass
-    text = without_line_end(value.decode("utf-8", "replace"))
-    return [(0, text, "", "")] if text else []
-
-
-@settings(deadline=None, max_examples=1_500)
-@given(several=st.lists(values(), min_size=1, max_size=5))
-@example(
-    several=[
-        b'{"log":{"level":"warn"},"log.level":"","msg":"x"}',
-        b'{"level":0,"short_message":"x"}',
-        b'{"level":"","PRIORITY":"0","text":"x"}',
-    ]
+lists = st.lists(
+    st.one_of(
+        st.lists(values(), min_size=1, max_size=5),
+        st.one_of(alike(), templated()).map(lambda several: [one.encode("utf-8", "replace") for one in several]),
+    ),
+    min_size=1,
+    max_size=4,
 )
-@example(several=[b'{"SeverityNumber":"WARN","msg":"x"}', b'{"severity_number":0,"PRIORITY":"warn","msg":"x"}'])
-@example(several=[b'{"event":{"original":"a"},"MESSAGE":"b"}', b'{"event.original":"","event":{"original":"a"},"MESSAGE":"b"}'])
-@example(
-    several=[
-        b'{"service":{"stringValue":"a","name":"b"},"msg":"x"}',
-        b'{"service":{"stringValue":"a","name":"b"},"service.name":"","msg":"x"}',
-    ]
+names = st.lists(st.sampled_from(NAMES), max_size=2).map(tuple)
+rules = st.one_of(
+    st.just(DecodeRules()),
+    st.builds(
+        DecodeRules,
+        names=st.builds(FieldNames, text=names, time=names, level=names, service=names, template=names, keep=names),
+        source_templates=st.booleans(),
+        max_other_fields=st.sampled_from([0, 1, 3, 16]),
+        year=st.sampled_from([None, 2024]),
+        max_entries=st.just(2),
+    ),
 )
-@example(
-    several=[b'{"kubernetes":{"labels":{"app":"a"}},"kubernetes.labels.app":"","host":{"name":"h"},"msg":"x"}', b'{"msg":"a","msg":5}']
-)
-def test_entries_are_those_of_the_general_rules(several: list[bytes]) -> None:
-    found = Decoder().decode(several, np.zeros(len(several), np.int64)).entries
-    rows = zip(found.row.tolist(), found.sub.tolist(), as_texts(found.text), strict=True)
-    entries = [(row, sub, text, found.service.text(i), found.level.text(i)) for i, (row, sub, text) in enumerate(rows)]
-    assert entries == [(row, *entry) for row, value in enumerate(several) for entry in by_general_rules(value)]
+
+
+def entries_of(found: Found, size: int) -> list[list[Entry]]:
+    """Return the entries of each of n values."""
+    by_value: list[list[Entry]] = [[] for _ in range(size)]
+    for i, place in enumerate(found.place.tolist()):
+        trace = None if found.trace is None else found.trace[i].as_py()
+        template = None if found.template is None else found.template[i].as_py()
+        text, time_ms, fields = found.text[i].as_py(), int(found.time_ms[i]), found.fields[i].as_py()
+        by_value[place].append((int(found.sub[i]), text, time_ms, found.service.text(i), found.level.text(i), fields, trace, template))
+    return by_value
+
+
+def by_general_rules(value: bytes, general: Documents, rules: DecodeRules) -> list[Entry] | None:
+    """Return the entries of a value, computed from its whole document; None: it cannot be read."""
+    try:
+        value.decode("utf-8")
+        walked = [general.walk(document) for document in documents_in(value, max_entries=rules.max_entries)]
+    except (NotJson, TooManyEntries, UnicodeDecodeError):
+        return None
+    if not walked:
+        return []
+    size = len(walked)
+    found = general.found(walked, np.zeros(size, np.int64), np.arange(size, dtype=np.int32), np.full(size, KAFKA_MS))
+    return entries_of(found, 1)[0]
+
+
+def values_of(several: Sequence[bytes]) -> Values:
+    return Values(several, byte_column(several), np.full(len(several), KAFKA_MS))
+
+
+def assert_reads_as_general_rules(batches: Sequence[Sequence[bytes]], rules: DecodeRules) -> None:
+    reader, general = JsonReader(rules), Documents(rules, RoleRules(rules))
+    for several in chain(batches, [list(chain.from_iterable(batches))]):
+        found = reader.read(values_of(several))
+        failed = {row for row, _ in found.failed}
+        entries = [None if row in failed else one for row, one in enumerate(entries_of(found, len(several)))]
+        assert entries == [by_general_rules(value, general, rules) for value in several]
+        assert [row for row, _ in found.failed] == sorted(failed)
+
+
+@settings(deadline=None, max_examples=400)
+@given(batches=lists, rules=rules)
+@example(batches=[[b'{"log":{"level":"warn"},"log.level":"","msg":"x"}', b'{"level":0,"short_message":"x"}']], rules=DecodeRules())
+@example(batches=[[b'{"SeverityNumber":"WARN","msg":"x"}', b'{"severity_number":0,"PRIORITY":"warn","msg":"x"}']], rules=DecodeRules())
+@example(batches=[[b'{"event":{"original":"a"},"MESSAGE":"b"}', b'{"event.original":"","event":{"original":"a"}}']], rules=DecodeRules())
+@example(batches=[[b'{"msg":"a","msg":5}', b'{"msg":"a","n":true}', b'{"msg":"a","n":1}', b'{"msg":"a","n":1.0}'] * 3], rules=DecodeRules())
+def test_entries_are_those_of_the_general_rules(batches: list[list[bytes]], rules: DecodeRules) -> None:
+    assert_reads_as_general_rules(batches, rules)

@@ -1,12 +1,17 @@
-"""Masks over log-like lines and all of Unicode: one output per text, never empty, and masking twice changes nothing more."""
+"""Masks over log-like lines and all of Unicode: one output per text, never empty, and masking twice changes nothing more.
 
+Whatever masks are on: a text is masked alike alone and among others, in any order, by its form and without.
+"""
+
+import itertools
 import re
 import string
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from consumers.text.mask import NUMBER_ONLY, Mask, Masker
+from consumers.text.mask import MASKS, NUMBER_ONLY, Mask, Masker
+from consumers.text.word_patterns import WORD_MASKS
 
 VARIABLES = (
     "2024-01-02T03:04:05.678Z",
@@ -35,9 +40,24 @@ VARIABLES = (
     "ORA-00942",
     "Dec 10 06:55:46 gw sshd[1]: ",
     "<34>1 2003-10-11T22:14:15Z gw su ",
+    "0_550e8400-e29b-41d4-a716-446655440000",
+    "try_0020_m_000009_0",
+    "5 secs",
+    '{"user_id":7,"level":"error"}',
 )
+WORDS = (
+    *("for user bob ", "invalid user bob from ", "password for bob from ", "for user", "user", "from", "by", "failed", "a"),
+    *("gw.example.com", "a.b.us", ".com", "example.org:", "https://a.example/help/me?x=1", "http://", "jdbc:mysql://h/db", "//"),
+    *("GET /a/17/b HTTP/1.1", 'POST "/a/b"', "GET ", "/var/log/syslog", "/etc/hosts", "~/a/b/c", "./a/b", "../x", "/a/b:/c/d", "/é/b/c"),
+    *("user=bob", "path=", 'rhost="a b"', "reason=x", "userId=", "file 'a b'", 'image: "', "relation ", "C:\\a\\b", "\\", "blk", "blk blk"),
+    *("()", "[ , ]", "(((", ")))", "({[<", ">]})", '""', '" "', "''", "`", "[]", "(a", "|", ",", ";", " , ", " : ", "<", ">", "~", "=="),
+    *("é", "中", "\U0001f600", "\u0085", "\u00a0", "\u2028", "\x00", "\t", "\n", "don't"),
+)
+"""Pieces that the masks of words match, or nearly."""
 pieces = st.one_of(
     st.sampled_from(VARIABLES),
+    st.sampled_from(WORDS),
+    st.sampled_from(WORDS).flatmap(lambda one: st.integers(0, len(one)).map(lambda cut: one[:cut])),
     st.sampled_from(VARIABLES).flatmap(lambda one: st.integers(0, len(one)).map(lambda cut: one[:cut])),
     st.sampled_from(
         ["ERROR", "disk", "Dec", "Mon,", "code", "HTTP", "T", "Z", "ms", "_", "-", ":", "::", " ", "=", "?", "&", "@", ".", "[", '"', "/"]
@@ -53,17 +73,21 @@ lines = st.one_of(
 )
 few = settings(deadline=None, max_examples=100)
 
+NAMES = [mask.name for mask in MASKS]
+NO_WORDS = [mask.name for mask in WORD_MASKS]
 MASKER, ANOTHER = Masker(), Masker()
+VARIABLES_ONLY = Masker(disabled=NO_WORDS)
 WITHOUT_NUMBERS = Masker(disabled=["number", "date"])
-ADDED = Masker(
-    added=[
-        Mask("brackets", r"\[\]|\(\)|\{\}", ""),
-        Mask("n", r"\d+", "<n>"),
-        Mask("turn", "ab", "ba"),
-        Mask("grow", "ERR", "WARN WARN"),
-        Mask("back", "WARN", "ERR"),
-    ]
+OWN = (
+    Mask("pairs", r"\[\]|\(\)|\{\}", ""),
+    Mask("n", r"\d+", "<n>"),
+    Mask("turn", "ab", "ba"),
+    Mask("grow", "ERR", "WARN WARN"),
+    Mask("back", "WARN", "ERR"),
 )
+ADDED = Masker(added=OWN)
+UNLIKE = ["".join(letters) for letters in itertools.product("ghijklm", repeat=3)]
+"""Texts of as many forms."""
 
 
 @few
@@ -73,6 +97,10 @@ ADDED = Masker(
 @example(line="x status 1200 200")
 @example(line="HTTP HTTP 200 200 200")
 @example(line="a@b.c@d.e")
+@example(line="for user bob by for user x failed")
+@example(line="x gw.example.com()x")
+@example(line="(" * 40 + "[" * 40 + "]" * 40 + ")" * 40)
+@example(line="/a/b/c \u0085")
 @example(line="\x0e5")
 @example(line="Dec 10 06:55:46 Dec 10 06:55:46 gw su: gw su:")
 def test_a_masked_line_is_masked_to_itself(line: str) -> None:
@@ -86,8 +114,10 @@ def test_a_masked_line_is_masked_to_itself(line: str) -> None:
 @example(line="a" * 40 + "b" * 40)
 @example(line="ERR")
 @example(line="<34>1 2003-10-11T22:14:15Z gw su root")
+@example(line="user b by for user for user x a user")
+@example(line="a" * 13 + "b.")
 def test_so_it_is_with_masks_of_a_users_own_and_some_switched_off(line: str) -> None:
-    for masker in (WITHOUT_NUMBERS, ADDED):
+    for masker in (WITHOUT_NUMBERS, VARIABLES_ONLY, ADDED):
         (masked,) = masker.mask([line])
         assert masker.mask([masked]) == [masked]
 
@@ -95,12 +125,43 @@ def test_so_it_is_with_masks_of_a_users_own_and_some_switched_off(line: str) -> 
 @few
 @given(texts=st.lists(lines, max_size=8))
 @example(texts=["0", "ms", "HTTP", "503 a", "x -", "1", "", "."])
+@example(texts=["", "0"])
+@example(texts=["", ""])
+@example(texts=["{}", "]", "", '{"a":1}', ""])
+@example(texts=["x gw.example.com", "db.example.com()x"])
+@example(texts=['user="a', 'b" file "', '"', "(", ")", "blk", "blk"])
+@example(texts=["0_550e8400-e29b-41d4-a716-446655440000xdead", "status a@b.example 404"])
 def test_masks_one_for_one_and_never_to_nothing(texts: list[str]) -> None:
     masked = MASKER.mask(texts)
     assert len(masked) == len(texts)
     assert all(masked)
     assert masked == [one for text in texts for one in ANOTHER.mask([text])]
     assert MASKER.mask(texts) == masked
+
+
+@few
+@given(texts=st.lists(lines, max_size=6), disabled=st.sets(st.sampled_from(NAMES)), own=st.booleans())
+@example(texts=["a" * 13 + "b.", "b" + "a" * 13 + "."], disabled=set(), own=True)
+@example(texts=["x gw.example.com", "db.example.com()x"], disabled={"list"}, own=False)
+@example(texts=["() (", ") ()", "é()é"], disabled={"number", "list"}, own=False)
+@example(texts=['file "a b"', "() x ."], disabled={"list"}, own=False)
+def test_with_any_masks_off_order_and_company_do_not_matter(texts: list[str], disabled: set[str], own: bool) -> None:  # noqa: FBT001 - drawn
+    one, other = (Masker(disabled=disabled, added=OWN if own else ()) for _ in range(2))
+    masked = one.mask(texts)
+    assert all(masked)
+    assert [masked[i] for i in range(len(texts))][::-1] == [text for alone in texts[::-1] for text in other.mask([alone])]
+    assert other.mask(masked) == masked
+    assert one.mask(masked) == masked
+
+
+@few
+@given(texts=st.lists(lines, max_size=6), disabled=st.sets(st.sampled_from([name for name in NAMES if name != "number"])))
+@example(texts=["a 0_550e8400-e29b-41d4-a716-446655440000xdead b"], disabled=set())
+@example(texts=["a 1_m_2_m_0xdead", "0 5 secs 0xdead", "status a@b.example 404"], disabled=set())
+def test_a_text_is_masked_by_its_form_as_without(texts: list[str], disabled: set[str]) -> None:
+    without = Masker(disabled=disabled)
+    without.mask(UNLIKE)  # as no form came twice, the next batch is masked without forms
+    assert without.mask([*texts, *UNLIKE])[: len(texts)] == Masker(disabled=disabled).mask(texts)
 
 
 @few
@@ -117,4 +178,6 @@ def test_digits_survive_in_codes_alone(line: str) -> None:
 @few
 @given(words=st.lists(st.text(string.ascii_letters.replace("T", ""), min_size=1), min_size=1).map(" ".join))
 def test_words_stay(words: str) -> None:
-    assert MASKER.mask([words]) == [words]
+    assert VARIABLES_ONLY.mask([words]) == [words]
+    (masked,) = MASKER.mask([words])
+    assert set(masked.split(" ")) == set(words.split(" "))

@@ -154,7 +154,7 @@ def test_lines_that_match_are_those_of_the_union(random: Random) -> None:
         expected = [
             line
             for line in oracle.newest_first(lines)
-            if digit in line.text and oracle.passes(line, only) and (templates is None or line.template in templates)
+            if digit in (line.text or "") and oracle.passes(line, only) and (templates is None or line.template in templates)
         ]
         assert found.lines == expected[:limit]
         assert found.complete

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from sinks.block import Block, BlockColumns, BlockId
 from sinks.codec import decode_lines
 from sinks.heads import head_row, join_heads
-from sinks.sink import BlockFilter, ColumnName, FoundBlocks, SinkBusy, SinkRejected
-from tests.fakes.sink import FakeSink, passes
+from sinks.sink import BlockFilter, ColumnName, FoundBlocks, SeenRun, SinkBusy, SinkRejected
+from tests.fakes.sink import FakeSink, is_unseen, passes
 
 GRACE_S = 20.0
 """How long an outer block must have stood before its inner ones go."""
@@ -76,6 +76,11 @@ class VersionedSink(FakeSink):
         found = [block for block in self._seen(strong=strong) if passes(block, only)]
         found.sort(key=lambda block: -block.last_ms)
         return FoundBlocks(join_heads([head_row(block) for block in found[:limit]]), limit is None or len(found) <= limit)
+
+    def unseen_blocks(self, seen: Collection[SeenRun]) -> list[BlockId]:
+        self._begin("unseen_blocks")
+        self.interrupt()
+        return [block.id for block in self._seen(strong=False) if is_unseen(block.id, seen)]
 
     def read_columns(
         self, ids: Collection[BlockId], columns: Collection[ColumnName], *, strong: bool = False

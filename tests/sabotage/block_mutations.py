@@ -102,8 +102,8 @@ BLOCK_MUTATIONS = (
     Mutation(
         "resume by id: what is stored counts whatever it says",
         "worker/indexing/stored_entries.py",
-        "held[held] = hash_entries(asked).hashed == self._hashes[places[held]]",
-        "held[held] = hash_entries(asked).hashed >= 0",
+        "held[held] = hash_entries(asked, self._is_thin[places[held]]).hashed == self._hashes[places[held]]",
+        "held[held] = hash_entries(asked, self._is_thin[places[held]]).hashed >= 0",
         ("tests/worker/indexing/test_stored_entries.py::test_an_entry_that_differs_in_anything_is_not_held",),
     ),
     Mutation(

@@ -76,8 +76,8 @@ LEDGER_MUTATIONS = (
     Mutation(
         "a record with rejected pieces settles before its dead letter is delivered",
         _ASSIGNMENT,
-        'self._close(arrival[~is_rejected], "indexed")\n            return [(',
-        'self._close(arrival, "indexed")\n            return [(',
+        'self._close(self._arrivals.with_followers(arrival[~is_rejected]), "indexed")',
+        'self._close(self._arrivals.with_followers(arrival), "indexed")',
         ("tests/consumers/test_ledger.py::test_a_record_with_rejects_is_committable_when_its_letter_is_delivered_not_before",),
     ),
     Mutation(

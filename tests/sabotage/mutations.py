@@ -4,8 +4,10 @@ Each is a known bug of similar programs, or a plausible one here. `tests.sabotag
 """
 
 from tests.sabotage.block_mutations import BLOCK_MUTATIONS
+from tests.sabotage.form_mutations import FORM_MUTATIONS
 from tests.sabotage.ledger_mutations import LEDGER_MUTATIONS
 from tests.sabotage.mutation import Mutation
+from tests.sabotage.reading_mutations import READING_MUTATIONS
 
 _FLIGHTS = "worker/indexing/flights.py"
 _PREPARE = "worker/indexing/prepare.py"
@@ -15,6 +17,8 @@ _FRAME = "worker/embedding/cache/frame.py"
 MUTATIONS = (
     *LEDGER_MUTATIONS,
     *BLOCK_MUTATIONS,
+    *FORM_MUTATIONS,
+    *READING_MUTATIONS,
     Mutation(
         "missing expect: a line of several chunks settles with its first chunk",
         _PREPARE,
@@ -140,8 +144,8 @@ MUTATIONS = (
     ),
     Mutation(
         "a record's own fault counts towards the limit",
-        _PREPARE,
-        "if rejection.kind == UNDECODABLE:",
+        "worker/indexing/record_outcomes.py",
+        "if rejection.kind in (UNDECODABLE, UNKNOWN_SCHEMA):",
         "if rejection.kind:",
         ("tests/worker/indexing/test_prepare.py::test_what_no_setting_causes_never_stops_the_service",),
     ),
@@ -155,7 +159,7 @@ MUTATIONS = (
     Mutation(
         "a record of any size is decoded",
         "consumers/decode/decoder.py",
-        "np.flatnonzero(sizes > self._max_record_bytes)",
+        "np.flatnonzero(sizes > self._rules.max_record_bytes)",
         "np.flatnonzero(sizes > 1 << 40)",
         ("tests/worker/indexing/test_prepare.py::test_a_record_above_the_limit_is_one_dead_letter_and_its_neighbours_are_stored",),
     ),

@@ -23,6 +23,8 @@ Way = Literal["questions", "answers"]
 BOTH: tuple[Way, Way] = ("questions", "answers")
 
 CHUNK_BYTES = 65_536
+_MOST_WAITING = 16
+"""Chunks read ahead while an earlier one is delayed or held."""
 _DONE_S = 10.0
 _REST_S = 0.05
 _NO_LINGER = struct.pack("ii", 1, 0)
@@ -54,7 +56,6 @@ class Proxy(AbstractContextManager["Proxy"]):
         self.passed_bytes: Counter[Way] = Counter()
         self._target, self._rename = port, rename
         self._links: set[_Link] = set()
-        self._pumps: set[asyncio.Task[None]] = set()
         self._listener: asyncio.Server | None = None
         self._damage: dict[Way, Damage] = {way: Damage() for way in BOTH}
         self._forget_faults()
@@ -101,7 +102,7 @@ class Proxy(AbstractContextManager["Proxy"]):
         self._most_bytes = most_bytes
 
     def delay(self, seconds: float, *ways: Way) -> None:
-        """Delay each chunk by this long, in one direction or (default) both."""
+        """Let each chunk arrive this much later, in one direction or (default) both."""
         self._delay_s |= dict.fromkeys(ways or BOTH, seconds)
 
     def trickle(self, every_s: float) -> None:
@@ -173,40 +174,65 @@ class Proxy(AbstractContextManager["Proxy"]):
 
     async def _end(self) -> None:
         await self._stop_listening()
-        for pump in self._pumps:
-            pump.cancel()
-        await asyncio.gather(*self._pumps, return_exceptions=True)
+        for link in list(self._links):
+            link.client.transport.abort()
+            link.server.transport.abort()
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:  # a connection that is just being accepted makes one more
+            for task in others:
+                task.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
         await asyncio.sleep(0)  # transports close on the loop's next round
 
     async def _accept(self, reader: asyncio.StreamReader, client: asyncio.StreamWriter) -> None:
         self.accepted += 1
         try:
-            answers, server = await asyncio.open_connection("127.0.0.1", self._target)
-        except OSError:
+            with suppress(OSError, asyncio.CancelledError):  # the server does not listen; the proxy is closed
+                answers, server = await asyncio.open_connection("127.0.0.1", self._target)
+                try:
+                    await self._join(_Link(client, server, self._most_bytes), reader, answers)
+                finally:
+                    server.close()
+        finally:
             client.close()
-            return
-        link = _Link(client, server, self._most_bytes)
+
+    async def _join(self, link: _Link, reader: asyncio.StreamReader, answers: asyncio.StreamReader) -> None:
+        """Forward both ways until one of them ends."""
         self._links.add(link)
         pumps = {
-            asyncio.create_task(self._pump("questions", reader, server, link)),
-            asyncio.create_task(self._pump("answers", answers, client, link)),
+            asyncio.create_task(self._pump("questions", reader, link.server, link)),
+            asyncio.create_task(self._pump("answers", answers, link.client, link)),
         }
-        self._pumps |= pumps
-        await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
-        for pump in pumps:
-            pump.cancel()
-        await asyncio.gather(*pumps, return_exceptions=True)
-        self._pumps -= pumps
-        self._links.discard(link)
-        client.close()
-        server.close()
+        try:
+            await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for pump in pumps:
+                pump.cancel()
+            await asyncio.gather(*pumps, return_exceptions=True)
+            self._links.discard(link)
 
     async def _pump(self, way: Way, source: asyncio.StreamReader, sink: asyncio.StreamWriter, link: _Link) -> None:
-        with suppress(OSError):
-            while chunk := await source.read(CHUNK_BYTES):
-                await self._pass(way, await self._renamed(source, chunk) if way == "answers" else chunk, sink, link)
+        waiting: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue(_MOST_WAITING)
+        receive = asyncio.create_task(self._receive(way, source, waiting))
+        try:
+            with suppress(OSError):
+                while chunk := (due_and_chunk := await waiting.get())[1]:
+                    await asyncio.sleep(max(due_and_chunk[0] - self._loop.time(), 0))
+                    await self._pass(way, chunk, sink, link)
+        finally:
+            receive.cancel()
         if way == "questions":
             self.gone.set()
+
+    async def _receive(self, way: Way, source: asyncio.StreamReader, waiting: asyncio.Queue[tuple[float, bytes]]) -> None:
+        """Note of each chunk when it may go on: chunks that came together are delayed together. An empty one is the end."""
+        chunk = b"-"
+        while chunk:
+            chunk = b""
+            with suppress(OSError):
+                chunk = await source.read(CHUNK_BYTES)
+                if chunk and way == "answers":
+                    chunk = await self._renamed(source, chunk)
+            await waiting.put((self._loop.time() + self._delay_s.get(way, 0.0), chunk))
 
     async def _pass(self, way: Way, chunk: bytes, sink: asyncio.StreamWriter, link: _Link) -> None:
         if way == "answers" and link.left_bytes is not None:
@@ -214,8 +240,6 @@ class Proxy(AbstractContextManager["Proxy"]):
         while way in self._held_ways:
             self.held.set()
             await self._changed.wait()
-        if seconds := self._delay_s.get(way, 0.0):
-            await asyncio.sleep(seconds)
         chunk = self._damage[way].done_to(chunk)
         while chunk and way == "answers" and self._trickle_s:
             await self._write(way, chunk[:1], sink)

@@ -128,3 +128,17 @@ def test_what_cannot_be_unpacked_says_why(text: str, message: str) -> None:
 def test_frames_of_every_size_class_are_read(size: int) -> None:
     columns, _ = unpack(pack({"s": string_column(["x" * size])}, {}))
     assert as_texts(columns["s"]) == ["x" * size]
+
+
+def test_a_list_that_leads_out_of_its_memory_cannot_be_unpacked() -> None:
+    written = pa.BufferOutputStream()
+    with pa.ipc.new_stream(written, pa.schema([("bytes", pa.list_(pa.int32()))])) as writer:
+        writer.write_batch(pa.record_batch({"bytes": pa.array([[1, 2, 3]], pa.list_(pa.int32()))}))
+    good = written.getvalue().to_pybytes()
+    columns, _ = unpack(base64.b64encode(pa.Codec("zstd").compress(good, asbytes=True)).decode())
+    assert np.asarray(columns["bytes"]).tolist() == [1, 2, 3]
+    before, offsets, after = good.rpartition(np.array([0, 3], "<i4").tobytes())
+    assert offsets
+    bad = before + np.array([1 << 27, 3], "<i4").tobytes() + after
+    with pytest.raises(ValueError, match="unpacked"):
+        unpack(base64.b64encode(pa.Codec("zstd").compress(bad, asbytes=True)).decode())

@@ -80,7 +80,7 @@ def test_a_column_is_there_as_soon_as_one_line_needs_it(values: dict[str, Any]) 
     lines = [line(5), line(6, **values)]
     assert columns_of(lines) == {"time", "template", *values}
     decoded = decode_places(encode_places(lines_of(lines), masks="m1"))
-    assert all_lines(PLACE, decoded) == [one._replace(text="") for one in lines]
+    assert all_lines(PLACE, decoded) == [one._replace(text=None) for one in lines]
 
 
 @pytest.mark.parametrize(("spread", "dtype"), [(2**16 - 1, np.uint16), (2**16, np.uint32), (2**32 - 1, np.uint32), (2**32, np.int64)])
@@ -90,7 +90,7 @@ def test_times_and_offsets_are_as_wide_as_they_must_be(spread: int, dtype: type)
     columns, metadata = unpack(text)
     assert {columns["offset"].dtype, columns["time"].dtype} == {np.dtype(dtype)}  # type: ignore[union-attr]
     assert ("vectail.time" in metadata) == (spread < 2**32)
-    assert all_lines(PLACE, decode_places(text)) == [one._replace(text="") for one in lines]
+    assert all_lines(PLACE, decode_places(text)) == [one._replace(text=None) for one in lines]
 
 
 def test_a_block_of_ten_lines_takes_less_than_a_kilobyte() -> None:
@@ -108,7 +108,7 @@ def test_one_service_and_one_level_are_said_once() -> None:
     columns, metadata = unpack(text)
     assert set(columns) == {"time", "template"}
     assert (metadata["vectail.service"], metadata["vectail.level"]) == ("sshd", "INFO")
-    assert all_lines(PLACE, decode_places(text)) == [one._replace(text="") for one in lines]
+    assert all_lines(PLACE, decode_places(text)) == [one._replace(text=None) for one in lines]
 
 
 def test_texts_and_fields_that_were_not_read_are_null() -> None:

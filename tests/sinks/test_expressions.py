@@ -2,8 +2,9 @@
 
 import pytest
 
-from sinks.milvus.expressions import after, any_of, any_of_each, block_expression, literal
-from sinks.sink import BlockFilter, OffsetSpan
+from sinks.block import BlockPlace
+from sinks.milvus.expressions import after, any_of, any_of_each, block_expression, literal, unseen_expressions
+from sinks.sink import BlockFilter, OffsetSpan, SeenRun
 
 
 def test_texts_are_quoted_so_that_they_end_where_they_end() -> None:
@@ -49,3 +50,17 @@ def test_texts_are_quoted_so_that_they_end_where_they_end() -> None:
 )
 def test_a_filter_is_an_expression_or_nothing_when_no_block_can_pass(only: BlockFilter, expression: str | None) -> None:
     assert block_expression(only) == expression
+
+
+def test_what_is_unseen_are_the_ranges_of_ids_between_what_was_seen_and_what_comes_next() -> None:
+    one, two = BlockPlace("logs", "e", 1), BlockPlace("logs", "e", 10)
+    assert list(unseen_expressions(())) == ['(id > "" and id < "~")']
+    seen = [SeenRun(two, "b" * 20, -1), SeenRun(one, "c" * 20, 7), SeenRun(one, "a" * 20, 123_456_789)]
+    assert "".join(unseen_expressions(seen)).split(" or ") == [
+        '(id > "" and id < "logs@e/1/")',
+        f'(id > "logs@e/1/{"a" * 20}/123456789-~" and id < "logs@e/1/{"a" * 20}/~")',
+        f'(id > "logs@e/1/{"c" * 20}/00000007-~" and id < "logs@e/10/")',
+        f'(id > "logs@e/10/{"b" * 20}/" and id < "~")',
+    ]
+    many = [SeenRun(BlockPlace("logs", "e", partition), "a" * 20, 1) for partition in range(600)]
+    assert [expression.count(" or ") for expression in unseen_expressions(many)] == [255, 255, 88]

@@ -11,8 +11,8 @@ from sinks.block import ANY_WORD, Block, BlockId, BlockPlace, Head
 from sinks.heads import Heads, head_row
 from sinks.milvus.lite_bloom import bloom_filter
 from sinks.milvus.lite_heads import HeadIndex, IndexedBlock
-from sinks.sink import BlockFilter, OffsetSpan
-from tests.fakes.sink import passes
+from sinks.sink import BlockFilter, OffsetSpan, SeenRun
+from tests.fakes.sink import is_unseen, passes
 
 RUN = "0" * 20
 NUMBER = st.integers(0, 12)
@@ -120,6 +120,23 @@ def test_spans_find_the_blocks_of_each_partition_that_overlap_its_own() -> None:
     assert index.find(BlockFilter(spans=()), None).heads.size == 0
 
 
+SEEN = st.builds(
+    SeenRun,
+    st.builds(BlockPlace, st.sampled_from(["logs", "other"]), st.sampled_from(["e", "f"]), st.integers(0, 1)),
+    st.sampled_from([RUN, "1" * 20]),
+    st.integers(-1, 20),
+)
+
+
+@given(st.lists(any_block(), max_size=30), st.sets(st.integers(0, 29)), st.lists(SEEN, unique_by=lambda one: one[:2]))
+def test_what_is_unseen_is_what_begins_behind_what_was_seen(blocks: list[Block], gone: set[int], seen: list[SeenRun]) -> None:
+    index, ids = HeadIndex(), list({one.id: one for one in blocks})
+    index.add([indexed(one) for one in {one.id: one for one in blocks}.values()])
+    removed = [one for at, one in enumerate(ids) if at in gone]
+    index.remove(removed)
+    assert set(index.unseen(seen)) == {one for one in ids if one not in removed and is_unseen(one, seen)}
+
+
 def test_a_limit_leaves_the_newest() -> None:
     index = HeadIndex()
     index.add([indexed(block(number, last=time)) for number, time in enumerate([5, 9, 1, 7])])
@@ -156,6 +173,9 @@ def test_after_many_deletes_the_rest_is_found_as_before() -> None:
     only = BlockFilter(templates=(3, 99), partition=0)
     assert rows(index.find(only, None).heads).keys() == {one.id for one in left if passes(one, only)}
     assert index.find(BlockFilter(words=(1,)), None).heads.size >= 600
+    assert set(index.unseen([SeenRun(blocks[0].id.place, RUN, 2_000)])) == {
+        one.id for one in left if one.id.place.partition == 1 or one.id.first > 2_000
+    }
 
 
 def test_readers_beside_a_writer_see_whole_blocks() -> None:

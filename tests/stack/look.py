@@ -5,7 +5,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-_ASK_S = 5.0
+_ASK_S = 20.0
+"""The doctor waits for what is away."""
 
 
 class Readiness(NamedTuple):
@@ -59,6 +60,13 @@ def readiness(worker: str) -> Readiness | None:
         return None
     said: dict[str, Any] = json.loads(answer[1])
     return Readiness(answer[0], said["status"], said["checks"])
+
+
+def document(worker: str, path: str) -> dict[str, Any]:
+    """Return a JSON document of the worker's API; empty without an answer."""
+    answer = page(worker, path)
+    found: dict[str, Any] = {} if answer is None or answer[0] != http.HTTPStatus.OK else json.loads(answer[1])
+    return found
 
 
 def alerts(prometheus: str) -> list[Alert] | None:

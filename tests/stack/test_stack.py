@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from tests.services.missing import skip_or_fail
-from tests.stack.look import Alert, Readiness, alerts, readiness
+from tests.stack.look import Alert, Readiness, alerts, document, readiness
 from tests.stack.parts import ROOT
 from tests.stack.place import Place
 from tests.stack.ports import WELL_KNOWN, choose, is_free
@@ -51,6 +51,15 @@ class Running(NamedTuple):
 
     def named(self, dependency: str) -> list[Alert]:
         return [alert for alert in alerts(self.prometheus) or [] if alert.labels.get("dependency") == dependency]
+
+    def away(self) -> list[str]:
+        """Return the dependencies that the page shows as away."""
+        return [one["name"] for one in document(self.worker, "/api/status").get("dependencies", []) if one["state"] == "away"]
+
+    def problems(self) -> list[str]:
+        """Return the problems that the doctor finds; `unasked` if it cannot be asked."""
+        checks = document(self.worker, "/api/doctor").get("checks")
+        return ["unasked"] if checks is None else [one["name"] for one in checks if one["state"] == "problem"]
 
     def says(self) -> Readiness:
         said = readiness(self.worker)
@@ -98,11 +107,15 @@ def outage(stack: Running, part: str, name: str) -> str:
     told_s = noticed_s + wait_until(f"an alert names {name}", lambda: bool(stack.named(name)), NAMED_S)
     assert {alert.name for alert in stack.named(name)} == {"VectailDependencyDown"}
     assert name in run(stack.place, "status").stdout
+    assert stack.away() == [name]
+    assert name in stack.problems()
     began_s = time.monotonic()
     started_again = run(stack.place, "start", part)
     assert started_again.returncode == 0, started_again.stderr
     serves_s = time.monotonic() - began_s
     green_s = wait_until(f"green after {part}", lambda: stack.says().status == "ready" and not stack.named(name), GREEN_S)
+    assert stack.away() == []
+    assert name not in stack.problems()
     return f"named after {noticed_s:.1f} s, alert after {told_s:.1f} s; {serves_s:.1f} s until it serves again, green {green_s:.1f} s later"
 
 

@@ -7,27 +7,26 @@ that the worker writes to are fakes.
 import json
 import math
 import random
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from consumers.assignment import Claim, Receipt
 from consumers.decode.decoder import Decoder
+from consumers.decode.rules import DecodeRules
 from consumers.ledger import Ledger
-from consumers.record import Header, Partition, Record, records_of
+from consumers.record import Header, Partition, records_of
 from consumers.text.chunk import Chunker
 from consumers.text.mask import MASKS_VERSION, Masker, MaskMode
 from consumers.text.redact import Redactor
 from producers.replies import Reply
-from sinks.arrow import as_texts
-from sinks.block import Block
 from sinks.build import DEFAULT_BOUNDS, BlockBounds
-from sinks.codec import decode_texts
 from sinks.line import PIECE_BYTES, Line
 from sinks.reading.reader import BlockReader
 from sinks.row import template_id
 from sinks.sink import Sink
 from tests.fakes.engine import FakeEngine
 from tests.fakes.sink import FakeSink
+from tests.worker.chain_values import LATE_MS, LOGS, golden_of, record, texts_of
 from tests.worker.letters import Letters as Letters  # noqa: PLC0414 - tests take it from here
 from worker.embedding.batcher import Batcher
 from worker.embedding.cache.index_level import IndexLevel
@@ -38,14 +37,17 @@ from worker.embedding.embed import Embed
 from worker.embedding.guarded_engine import GuardedEngine
 from worker.embedding.handoff import BatchHandoff
 from worker.embedding.model.errors import ModelError
-from worker.embedding.model.golden import Golden
 from worker.embedding.model.space import Digester, EmbeddingSpace
 from worker.embedding.tokenizer import Tokenizer
+from worker.indexing.entry_rules import EntryRules
+from worker.indexing.events import EventJoiner
 from worker.indexing.flights import Flights
 from worker.indexing.prepare import Outlets, Prepare
 from worker.indexing.resume import Resume
 from worker.indexing.runs import Runs
+from worker.indexing.sampling import Sampler
 from worker.indexing.store import Store
+from worker.indexing.topic_readers import RuleTally, TopicReader
 from worker.messages import Answerable, EncodedQuery, EncodedTemplate, KafkaRequest, LineBatch, StoreItem
 from worker.query import CORRELATION_HEADER, REPLY_TOPIC_HEADER
 from worker.querying.answer import Answer
@@ -53,33 +55,16 @@ from worker.querying.prepare_queries import PrepareQueries
 from worker.querying.query_text import QueryEncoder
 from worker.runtime.lane import Lane
 from worker.runtime.limits import FaultLimit, TopicFaultLimits
+from worker.settings.rule_tables import DropTable, SampleTable
+from worker.settings.topic_tables import MultilineTable
 
-LOGS = Partition("logs", 0)
 QUERIES = Partition("queries", 0)
 REPLIES = "replies"
 MAX_TOKENS = 256
 SPACE = EmbeddingSpace(
     weights_sha256="w", architecture="a", tokenizer_sha256="t", pooling="mean", dim=384, document_prefix="", query_prefix=""
 )  # fmt: skip
-LATE_MS = 1_000_000.0
-"""What the wall clock of a chain says at its moment 0."""
 FLUSH_S = 0.5
-
-
-def record(offset: int, value: bytes | None, *, partition: Partition = LOGS, headers: tuple[Header, ...] = ()) -> Record:
-    """Return a record of the partition that was sent a second before the chain's moment 0."""
-    return Record(partition.topic, partition.partition, offset, "e1", int(LATE_MS) - 1000, b"key", value, headers)
-
-
-def golden_of(engine: FakeEngine, words: Tokenizer) -> Golden:
-    """Return golden vectors that a sound fake engine agrees with."""
-    ids = [words.encode([text]).text(0) for text in ("golden text", "another golden text")]
-    return Golden(ids, engine.embed(ids))
-
-
-def texts_of(block: Block) -> list[str]:
-    """Return the texts of a block, in its order."""
-    return as_texts(decode_texts(block.texts))
 
 
 class Chain:
@@ -109,6 +94,9 @@ class Chain:
         bounds: BlockBounds = DEFAULT_BOUNDS,
         window_records: int = 10_000,
         draw: random.Random | None = None,
+        multiline: MultilineTable | None = None,
+        drop: Sequence[DropTable] = (),
+        sample: Sequence[SampleTable] = (),
     ) -> None:
         self.words = words
         self.engine = FakeEngine()
@@ -149,6 +137,7 @@ class Chain:
         self.at: Callable[[str], None] = lambda _point: None
         self._draw = draw or random.Random()
         self.runs = Runs(clock=self.clock, wall_ms=self.wall_ms, bounds=bounds, draw_bits=self._draw.getrandbits)
+        self.rule_tally = RuleTally()
         self.reader = BlockReader(self.sink, clock=self.clock)
         self.resume = Resume(
             sink=self.sink,
@@ -159,6 +148,11 @@ class Chain:
             pause=self.pause,
             clock=self.clock,
         )
+        self._rules: dict[str, Any] = {
+            "drop": EntryRules(drop) if drop else None,
+            "sampler": Sampler(sample, self.rule_tally.sampled) if sample else None,
+            "joiner": EventJoiner(multiline),
+        }
         self.prepare = self._prepare_step(
             prefix, max_chunks, max_tokens, strict=strict, undecodable=TopicFaultLimits("undecodable records", most=most_undecodable)
         )
@@ -283,7 +277,7 @@ class Chain:
             flights=self.flights,
             runs=self.runs,
             ledger=self.ledger,
-            masks=str(MASKS_VERSION),
+            masks_of=lambda _topic: str(MASKS_VERSION),
             say=self.said.append,
             pause=self._pause,
             clock=self.clock,
@@ -317,7 +311,7 @@ class Chain:
 
     def stored(self) -> list[tuple[int, str]]:
         """Return offset and text of every stored line, in order."""
-        return [(line.offset, line.text) for line in self.lines()]
+        return [(line.offset, line.text or "") for line in self.lines()]
 
     def refuse(self, *texts: str) -> None:
         """Let the sink refuse templates with one of these texts, and blocks with such a line."""
@@ -352,11 +346,12 @@ class Chain:
             max_text_bytes=PIECE_BYTES,
             max_chunks=max_chunks,
         )
+        self.topic_reader = TopicReader(decoder=Decoder(DecodeRules(strict=strict)), chunker=chunker, **self._rules)
         return Prepare(
             ledger=self.ledger,
-            decoder=Decoder(strict=strict),
+            reader_of=lambda _topic: self.topic_reader,
+            rule_tally=self.rule_tally,
             redactor=self.redactor,
-            chunker=chunker,
             tokenizer=words,
             digester=self._digester,
             document_prefix=prefix,

@@ -20,9 +20,10 @@ from sinks.reading.reader import BlockReader
 from sinks.sink import Sink
 from tests.fakes.engine import FakeEngine
 from tests.fakes.sink import FakeSink
-from tests.worker.chain import golden_of
+from tests.log_topics import log_topics
+from tests.worker.chain_values import golden_of
 from worker.cli.query_client import QueryClient
-from worker.connections import Connections
+from worker.connections import Connections, open_registry, tracing_of
 from worker.embedding.cache.redis_cache import RedisCache
 from worker.embedding.loaded import LoadedModel, space_of
 from worker.embedding.model.errors import ModelError
@@ -116,7 +117,6 @@ class World:
         self._producer = KafkaProducer(self.broker.bootstrap_servers, {}, say=self.said.append)
         self.kafka = KafkaTable(
             bootstrap_servers=self.broker.bootstrap_servers,
-            topics=(f"logs-{self._number}",),
             group=f"logs-{self._number}",
             query_topic=f"queries-{self._number}",
             query_group=f"queries-{self._number}",
@@ -126,13 +126,13 @@ class World:
             group_protocol="consumer",
             commit_interval_s=0.1,
         )
-        for topic in (self.topic, self.kafka.query_topic, self.kafka.reply_topic, self.kafka.dead_letter_topic):
+        for topic in (self.topic, *self.kafka.own_topics):
             self._producer.partition_count(topic, timeout_s=WAIT_S)
 
     @property
     def topic(self) -> str:
         """Where the lines are."""
-        return self.kafka.topics[0]
+        return f"logs-{self._number}"
 
     @property
     def fake_sink(self) -> FakeSink:
@@ -144,7 +144,7 @@ class World:
         """Return settings for this world; `tables` replace whole tables."""
         changed = KafkaTable(**(self.kafka.model_dump() | (kafka or {})))
         usual = {"limits": LimitTable(drain_timeout_s=drain_s), "index": IndexTable(flush_s=FLUSH_S)}
-        return Settings(kafka=changed, **(usual | tables))
+        return Settings(kafka=changed, **(usual | {"topic": log_topics(self.topic)} | tables))
 
     def _another_engine(self) -> FakeEngine:
         if not self.spare_engines:
@@ -172,7 +172,9 @@ class World:
             replies=ReplySender(reply_producer),
             reply_producer=reply_producer,
             connect_redis=self.connect_redis,
+            registry=open_registry(settings.registry),
             http=self.http,
+            tracing=tracing_of(settings, self.said.append),
         )
 
     def start(self, settings: Settings | None = None) -> Ended:
@@ -233,7 +235,7 @@ class World:
 
     def stored(self, topic: str | None = None) -> list[str]:
         """Return the texts of a topic in the sink, in the order of partition and offset; of the logs unless told otherwise."""
-        return [line.text for line in self.lines(topic)]
+        return [line.text or "" for line in self.lines(topic)]
 
     def close(self) -> None:
         """End everything."""

@@ -11,7 +11,8 @@ from consumers.record import Partition, records_of
 from sinks.milvus.settings import MilvusSettings
 from sinks.row import template_id
 from sinks.sink import SinkBusy
-from tests.worker.chain import QUERIES, record
+from tests.worker.chain import QUERIES
+from tests.worker.chain_values import record
 from tests.worker.running import WAIT_S, World, wait_until
 from worker.connections import Connections
 from worker.embedding.model.space import Digester
@@ -21,6 +22,7 @@ from worker.query import REPLY_TOPIC_HEADER
 from worker.runtime.stage import Abandoned
 from worker.settings.service_tables import QueryTable
 from worker.settings.settings import Settings
+from worker.settings.topic_tables import TopicTable
 
 LOGS = Partition("logs", 0)
 
@@ -144,6 +146,22 @@ def test_where_rows_do_not_live_for_ever_a_template_that_was_found_is_written_ag
         assert (wired.pipeline.embed.tally.templates > 0) is tokens_embedded
         wired.pipeline.close()
     assert world.fake_sink.calls.count("upsert_templates") == 2
+
+
+def test_topics_share_prepare_and_the_engine_by_the_weights_of_the_settings(world: World, connections: Connections) -> None:
+    tables = (TopicTable(name="heavy", weight=3.0), TopicTable(pattern="fl.*d"))
+    wired = Wired(world.settings(topic=tables), connections)
+    ledger, lane, batcher = wired.pipeline.log_ledger, wired.pipeline.prepare_lane, wired.pipeline.embed.batcher
+    for topic in ("flood", "heavy"):
+        ledger.assign([partition := Partition(topic, 0)])
+        receipts = [ledger.admit(records_of([record(offset, b"x", partition=partition)])) for offset in range(8)]
+        lane.put([receipt for receipt in receipts if receipt is not None])
+        batcher.add_logs(EncodedTemplate(f"{number}", "", "", np.zeros(64, np.int32), topic) for number in range(8))
+    taken = [receipt.records.topic for receipt in lane.take(8) or ()]
+    assert (taken.count("flood"), taken.count("heavy")) == (2, 6)
+    batched = [template.topic for template in batcher.next_batch().logs]
+    assert (batched.count("flood"), batched.count("heavy")) == (2, 6)
+    wired.pipeline.close()
 
 
 @pytest.mark.parametrize("topic", ["also-mine", "the default"])

@@ -38,6 +38,11 @@ BAD: dict[str, tuple[bytes, str]] = {
     "an unknown mode": (b'{"text": "a", "mode": "sparse"}', "mode"),
     "no lines of a template": (b'{"text": "a", "per_template": 0}', "per_template"),
     "a line's neighbours and a text": (b'{"text": "a", "around": {"topic": "logs", "partition": 0, "offset": 1}}', "text"),
+    "no lines of a family": (b'{"text": "a", "per_family": 0}', "per_family"),
+    "a family that is no id": (b'{"text": "a", "filters": {"family": ["disk"]}}', "filters.family.0"),
+    "a template as a family": (b'{"text": "a", "filters": {"family": ["0123456789abcdef0123456789abcdef"]}}', "filters.family.0"),
+    "lines one by one": (b'{"text": "a", "expand": true}', "expand"),
+    "counts one by one": (b'{"as": "counts", "expand": false}', "expand"),
     "a line's neighbours as templates": (b'{"as": "templates", "around": {"topic": "logs", "partition": 0, "offset": 1}}', "as"),
     "a line's neighbours by words": (b'{"mode": "words", "around": {"topic": "logs", "partition": 0, "offset": 1}}', "mode"),
     "neighbours of no line": (b'{"around": {"topic": "logs", "partition": 0}}', "around.offset"),
@@ -48,12 +53,39 @@ BAD: dict[str, tuple[bytes, str]] = {
     "half an id of a template": (b'{"filters": {"template": ["0123456789abcdef"]}}', "filters.template.0"),
     "an id of a template with more behind it": (json.dumps({"filters": {"template": ["0" * 32 + "\n"]}}).encode(), "filters.template.0"),
     "a field without values": (b'{"text": "a", "filters": {"fields": {"host": []}}}', "filters.fields.host"),
-    "a field with a number": (b'{"text": "a", "filters": {"fields": {"code": [7]}}}', "filters.fields.code.0"),
+    "a field with an object": (b'{"text": "a", "filters": {"fields": {"code": [{"is": 7}]}}}', "filters.fields.code.0"),
+    "a field with null": (b'{"text": "a", "filters": {"fields": {"code": null}}}', "filters.fields.code.0"),
+    "a field's value of a megabyte": (
+        json.dumps({"text": "a", "filters": {"fields": {"f": "x" * 1_000_000}}}).encode(),
+        "filters.fields.f.0",
+    ),
+    "a field's value of five thousand digits": (b'{"text": "a", "filters": {"fields": {"f": ' + b"7" * 5_000 + b"}}}", "query"),
+    "a trace twice": (b'{"text": "a", "filters": {"fields": {"trace_id": "t"}, "trace_id": "t"}}', "filters.trace_id"),
     "too many fields": (json.dumps({"text": "a", "filters": {"fields": {f"f{n}": ["a"] for n in range(17)}}}).encode(), "filters.fields"),
     "a mode without a text": (b'{"as": "templates", "mode": "words"}', "mode"),
+    "a comparison with nothing": (b'{"as": "compare", "filters": {"since_ms": 1, "until_ms": 2}}', "compare"),
+    "a comparison of half a window": (
+        b'{"as": "compare", "filters": {"since_ms": 1}, "compare": {"since_ms": 1, "until_ms": 2}}',
+        "filters.until_ms",
+    ),
+    "a comparison with half a window": (b'{"as": "compare", "compare": {"since_ms": 1}}', "compare.until_ms"),
+    "a comparison with an empty window": (
+        b'{"as": "compare", "filters": {"since_ms": 1, "until_ms": 2}, "compare": {"since_ms": 2, "until_ms": 2}}',
+        "compare.until_ms",
+    ),
+    "counts compared": (b'{"as": "counts", "compare": {"since_ms": 1, "until_ms": 2}}', "compare"),
+    "an export one by one": (b'{"as": "export", "expand": true}', "expand"),
+    "an export from a place in no millisecond": (b'{"as": "export", "after": "logs@e/0/1/0/0"}', "filters.since_ms"),
+    "an export from no place": (b'{"as": "export", "after": "logs", "filters": {"since_ms": 1}}', "after"),
+    "a tail from a place": (b'{"as": "tail", "after": "logs@e/0/1/0/0"}', "after"),
+    "a tail from a cursor of a megabyte": (json.dumps({"as": "tail", "after": "0" * 1_000_000}).encode(), "after"),
+    "hits after a place": (b'{"text": "a", "after": "0123abcd.1"}', "after"),
+    "a tail around a line": (b'{"as": "tail", "around": {"topic": "logs", "partition": 0, "offset": 1}}', "as"),
     "lines grouped": (b'{"text": "a", "by": ["time"]}', "by"),
     "templates in buckets": (b'{"as": "templates", "buckets": 5}', "buckets"),
     "counts by what is unknown": (b'{"as": "counts", "by": ["host"]}', "by.0"),
+    "counts by a field without a name": (b'{"as": "counts", "by": ["field:"]}', "by.0"),
+    "counts by a field with a name of a megabyte": (json.dumps({"as": "counts", "by": ["field:" + "x" * 1_000_000]}).encode(), "by.0"),
     "counts by nothing": (b'{"as": "counts", "by": []}', "by"),
     "counts by three": (b'{"as": "counts", "by": ["time", "level", "topic"]}', "by"),
     "counts by the same twice": (b'{"as": "counts", "by": ["level", "level"]}', "by"),
@@ -104,8 +136,42 @@ def test_filters_become_what_the_reader_understands() -> None:
     assert query.filters.as_line_filter() == LineFilter(fields=(("host", "h1"), ("host", "h2"), ("trace_id", "t")))
 
 
+@pytest.mark.parametrize(
+    ("given", "values"),
+    [
+        ('"web-1"', ["web-1"]),
+        ('["web-1", "web-2"]', ["web-1", "web-2"]),
+        ("503", ["503"]),
+        ("[200, 503]", ["200", "503"]),
+        ("true", ["true"]),
+        ("1.5", ["1.5"]),
+        ("-7", ["-7"]),
+        ("123456789012345678901234567890", ["123456789012345678901234567890"]),
+    ],
+)
+def test_a_field_has_one_value_or_several_and_numbers_count_as_their_text(given: str, values: list[str]) -> None:
+    query = parse_query(b'{"text": "a", "filters": {"fields": {"f": %s}}}' % given.encode())
+    assert query.filters.as_line_filter().fields == tuple(("f", value) for value in values)
+
+
+def test_counts_may_be_by_any_field() -> None:
+    for name in ("k8s.pod.name", 'a"b', "nul\0", "time", "field:x", "x" * 256):
+        value = json.dumps({"as": "counts", "by": [f"field:{name}", "time"]}).encode()
+        assert parse_query(value).by == [f"field:{name}", "time"]
+
+
 def test_a_text_may_be_missing_where_templates_are_named_or_counted() -> None:
-    for value in (b'{"filters": {"template": ["0123456789abcdef0123456789abcdef"]}}', b'{"as": "templates"}', b'{"as": "counts"}'):
+    for value in (
+        b'{"filters": {"template": ["0123456789abcdef0123456789abcdef"]}}',
+        b'{"filters": {"family": ["0123456789abcdef"]}}',
+        b'{"as": "templates", "expand": true}',
+        b'{"as": "templates"}',
+        b'{"as": "counts"}',
+        b'{"as": "export"}',
+        b'{"as": "export", "after": "logs@0a1b2c3d/7/-1/2147483647/2147483647", "filters": {"since_ms": 1}}',
+        b'{"as": "tail", "after": "0123abcd.17"}',
+        b'{"as": "compare", "filters": {"since_ms": 1, "until_ms": 2}, "compare": {"since_ms": 0, "until_ms": 1}}',
+    ):
         assert parse_query(value).text is None
 
 
@@ -115,6 +181,11 @@ def test_where_a_request_is_sent_may_fix_what_it_asks_for() -> None:
     with pytest.raises(BadQuery) as refused:
         parse_query(b'{"as": "lines", "text": "a"}', "counts")
     assert refused.value.field == "as"
+
+
+def test_how_many_lines_come_depends_on_the_form_if_the_query_does_not_say() -> None:
+    assert parse_query(b"{}", "export").most_lines(1_000) == 1_000
+    assert parse_query(b'{"k": 10}', "export").most_lines(1_000) == 10
 
 
 @pytest.mark.parametrize(

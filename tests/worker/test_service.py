@@ -14,7 +14,8 @@ from sinks.reading.reader import BlockReader
 from sinks.row import TemplateRow
 from sinks.sink import SinkBroken, SinkBusy, SinkMismatch
 from tests.fakes.engine import FakeEngine
-from tests.worker.chain import texts_of
+from tests.varied_words import varied
+from tests.worker.chain_values import texts_of
 from tests.worker.running import WAIT_S, World, lines_of, wait_until
 from worker.embedding.guarded_engine import EngineFailed
 from worker.runtime.limits import LimitReached
@@ -261,15 +262,15 @@ def test_a_limit_stop_commits_what_is_settled(world: World) -> None:
 
 def test_bad_records_are_dead_letters_and_committed_with_their_neighbours(world: World) -> None:
     settings = world.settings(decode=DecodeTable(errors="strict", max_chunks=2))
-    too_long = " ".join(["database"] * 3000)
+    too_long = varied("database", 3000)
     running = world.start(settings).opened()
-    world.send(["first", b"\xff\xfe", "second", json.dumps([{"message": "third"}, {"message": too_long}]), "last"])
+    world.send(["first", b"\xff\xc0", "second", json.dumps([{"message": "third"}, {"message": too_long}]), "last"])
     lines_are(world, 4)
     assert running.stop() == DRAINED
     assert world.committed() == 5
     assert world.stored() == ["first", "second", "third", "last"]
     undecodable, too_many = sorted(world.dead_letters(2), key=lambda letter: letter["__connect.errors.offset"])
-    assert undecodable["value"] == b"\xff\xfe"
+    assert undecodable["value"] == b"\xff\xc0"
     assert undecodable["__connect.errors.stage"] == b"decode"
     assert undecodable["vectail.reason"] == b"undecodable: not valid UTF-8"
     assert too_long.encode() in too_many["value"]

@@ -8,9 +8,12 @@
 3. A missing line is not reported if its dead letter is there, or if its record is older than the retention.
 4. A line whose template differs from what the current masks produce was written with others: masks may change at any time, and old
    lines stay searchable. If that template is stored, the line is counted and left alone.
-5. On a compacted topic a line without a record may be legitimate: the record was there once. It is counted and left alone.
+5. A line without text was sampled (`worker.indexing.sampling`): everything else of it must be as expected.
+6. A line that today's rules drop may be stored, from before the rule, or not; either is counted and left alone.
+7. On a compacted topic a line without a record may be legitimate: the record was there once. It is counted and left alone.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, fields
@@ -25,7 +28,7 @@ from worker.audit.expected import Expected
 FindingKind = Literal["gap", "missing", "changed", "template", "left_over", "foreign", "damaged"]
 FINDING_KINDS: tuple[FindingKind, ...] = ("gap", "missing", "changed", "template", "left_over", "foreign", "damaged")
 """`gap`: a whole record is missing. `missing`: a part of one. `changed`: a stored line differs. `template`: a template's row is missing.
-`left_over`: rule 1, and copies that differ from the one that holds. `foreign`: rules 1 and 5. `damaged`: a block that cannot be read, or
+`left_over`: rule 1, and copies that differ from the one that holds. `foreign`: rules 1 and 7. `damaged`: a block that cannot be read, or
 whose columns for searching and counting do not fit its lines."""
 
 
@@ -73,7 +76,15 @@ class LineCounts:
     other_epoch_lines: int = 0
     other_masks_lines: int = 0
     """As expected, but with a template that other masks made."""
+    sampled_lines: int = 0
+    """As expected, but without text and fields."""
+    dropped_lines: int = 0
+    """Not stored, and today's rules drop them."""
+    dropped_stored_lines: int = 0
+    """Stored, though today's rules drop them."""
     compacted_lines: int = 0
+    by_masks: Counter[str] = field(default_factory=Counter)
+    """Stored lines by the version of the masks that made their template, as their block says."""
 
     def add_counts(self, other: "LineCounts") -> None:
         """Add another window's counts."""
@@ -100,8 +111,14 @@ class WindowComparer:
     dead_letters: ExcusedRecords
     kept_since_ms: float
     """Milliseconds since 1970; lines of older records may be gone. Minus infinity without a retention."""
+    has_drop_rules: bool = False
+    """Whether lines may be missing because an earlier rule dropped them: nothing tells them from lost ones."""
     is_compacted: Callable[[], bool | None]
     """Whether Kafka compacts the topic; asked when a line has no record. None: unknown, then such lines are reported, but not removed."""
+
+    @property
+    def _missing(self) -> str:
+        return "missing, or dropped by an earlier rule" if self.has_drop_rules else "missing"
 
     def compare_window(self, expected: Sequence[Expected], stored: Iterable[Line], absent_templates: AbstractSet[str]) -> ComparedWindow:
         """Compare one window with what readers get; `absent_templates` are the texts of templates of `stored` that have no row."""
@@ -123,18 +140,21 @@ class WindowComparer:
         compared: ComparedWindow,
     ) -> None:
         """Compare one record, and take its lines out of `lines`."""
+        self._compare_dropped(expected, lines, compared)
         missing: list[Line] = []
         changed: list[tuple[Line, Line]] = []
         for one in expected.lines:
             line = lines.pop((self.place.epoch, one.offset, one.sub, one.chunk), None)
             if line is None:
                 missing.append(one)
-            elif line._replace(template_text=one.template_text) != one:
+            elif _as_expected(line, one) != one:
                 changed.append((one, line))
             elif line.template_text in absent_templates:
                 compared.findings.append(_of_line("template", line, f"its template {line.template} is not stored", templates=(line,)))
             elif line.template_text != one.template_text:
                 compared.counts.other_masks_lines += 1
+            elif not line.text:
+                compared.counts.sampled_lines += 1
             else:
                 compared.counts.sound_lines += 1
         if not (missing or changed or expected.rejects or expected.refusal is not None):
@@ -145,6 +165,15 @@ class WindowComparer:
         entries = _entries(expected, without={(line.sub, line.chunk) for line in missing} - {(line.sub, line.chunk) for line in lost})
         compared.findings += (_changed(one, line, entries[one.sub]) for one, line in changed)
         self._compare_dead_letters(expected, lost, entries, excused, compared)
+
+    def _compare_dropped(
+        self, expected: Expected, lines: dict[tuple[str, int, int, int], Line], compared: ComparedWindow
+    ) -> None:  # fmt: skip
+        """Take the lines of entries that today's rules drop out of `lines`, whatever is stored of them."""
+        for one in expected.dropped:
+            is_there = lines.pop((self.place.epoch, one.offset, one.sub, one.chunk), None) is not None
+            compared.counts.dropped_stored_lines += is_there
+            compared.counts.dropped_lines += not is_there
 
     def _compare_dead_letters(
         self,
@@ -170,12 +199,13 @@ class WindowComparer:
             lost = []
         dead_letter = expected._replace(lines=(), rejects=tuple(without_letter)) if without_letter else None
         if excused is None and len(lost) + len(without_letter) == len(expected.lines) + len(expected.rejects) > 0:
-            lines = f"{len(lost)} of its lines are missing" if len(lost) > 1 else "its line is missing"
+            lines = f"{len(lost)} of its lines are {self._missing}" if len(lost) > 1 else f"its line is {self._missing}"
             what = lines if lost else f"no dead letter ({without_letter[0].rejection.reason})"
             detail = f"neither stored nor a dead letter: {what}"
             compared.findings.append(Finding("gap", record.offset, None, None, "", detail, tuple(lost), dead_letter=dead_letter))
             return
-        compared.findings += (_of_line("missing", line, "the line is missing", write=entries[line.sub]) for line in lost)
+        detail = f"the line is {self._missing}"
+        compared.findings += (_of_line("missing", line, detail, write=entries[line.sub]) for line in lost)
         if dead_letter is not None:
             sub, chunk, rejection = without_letter[0]
             detail = f"no dead letter ({rejection.reason})"
@@ -203,6 +233,13 @@ class WindowComparer:
         unsure = "" if is_compacted is False else "; Kafka does not say whether the topic is compacted, so --repair leaves it"
         detail = f"there is no record at its offset{unsure}"
         compared.findings.append(_of_line("foreign", line, detail, is_surplus=is_compacted is False))
+
+
+def _as_expected(line: Line, expected: Line) -> Line:
+    """Return a stored line with what may differ: the template, which other masks made; text and fields of one that was sampled."""
+    if not line.text and line.fields is None:
+        line = line._replace(text=expected.text, fields=expected.fields)
+    return line._replace(template_text=expected.template_text)
 
 
 def _entries(expected: Expected, *, without: AbstractSet[tuple[int, int]]) -> dict[int, tuple[Line, ...]]:

@@ -137,7 +137,8 @@ class Replayer:
         size_bytes = 0
         for letter in letters:
             window.append(letter)
-            size_bytes += letter.letter.size_bytes()
+            content_bytes = 0 if letter.record is None else self.expected_lines.content_bytes(letter.record)
+            size_bytes += max(letter.letter.size_bytes(), content_bytes)
             if len(window) >= self.window_records or size_bytes >= self.window_bytes:
                 yield window
                 window, size_bytes = [], 0

@@ -78,8 +78,10 @@ class ReplayMarker:
 
 def read_replay_mark(record: Record) -> ReplayMark | None:
     """Read one record of the dead-letter topic; None unless it is a mark of a letter of its own partition."""
+    if record.value is not None:
+        return None
     headers = {name: (content or b"").decode("utf-8", "replace") for name, content in record.headers}
-    if record.value is not None or "__connect.errors.topic" in headers or "vectail.replayed" not in headers:
+    if "__connect.errors.topic" in headers or "vectail.replayed" not in headers:
         return None
     partition, _, offset = headers["vectail.replayed"].partition("/")
     try:

@@ -73,7 +73,7 @@ class StoredDeadLetter(NamedTuple):
     @property
     def reason_heading(self) -> str:
         """The reason without its detail."""
-        return self.reason.partition(": ")[0]
+        return heading_of(self.reason)
 
     @property
     def own_headers(self) -> tuple[Header, ...]:
@@ -123,6 +123,23 @@ def read_dead_letter(letter: Record) -> StoredDeadLetter | None:
         size_bytes=numbers.get("vectail.size", -1),
         sha256=headers.get("vectail.sha256", ""),
     )
+
+
+def heading_of(reason: str) -> str:
+    """Return a reason without its detail."""
+    return reason.partition(": ")[0]
+
+
+def read_origin(letter: Record) -> tuple[str, str] | None:
+    """Return the reason and the topic of the record, and read nothing else; None if vectail did not write this letter."""
+    reason = None
+    for name, content in reversed(letter.headers):
+        if name == "vectail.reason":
+            reason = content
+        elif name == _FIRST:
+            topic = (content or b"").decode("utf-8", "replace")
+            return (((reason or b"").decode("utf-8", "replace")), topic) if topic and reason is not None else None
+    return None
 
 
 class DeadLetters:

@@ -28,6 +28,7 @@ class ReadBounds(NamedTuple):
     window_records: int = 2_000
     """As many as prepare takes at once: masks compile their patterns for every list of lines."""
     window_bytes: int = 4 * 1024 * 1024
+    """Of values, after decompression."""
     present_templates: int = 200_000
     """Templates that are remembered as stored; beyond that, they are forgotten and asked for again."""
     reported_findings: int = 1_000
@@ -136,13 +137,24 @@ class Verifier:
 
     def verify_range(self, comparer: WindowComparer, whole: OffsetWindow, read_records: ReadRecords) -> None:
         """Verify a range. Raises what the sink, the repairer and `read_records` raise."""
+        whole = whole._replace(first_offset=self._after_event(whole))
         of = _Range(comparer, whole, read_records)
-        for window, records in _windows(whole, read_records(whole), self._bounds):
+        for window, records in _windows(whole, read_records(whole), self._bounds, self._expected_lines):
             before, after = self._verify_window(of, window, records)
             self.report.records += len(records)
             self.report.counts.add_counts(after.counts)
             self._report_findings(window.place, before.findings, after.findings)
             self._show(self.report)
+
+    def _after_event(self, whole: OffsetWindow) -> int:
+        """Return where a range begins, or behind the stored event of several records within which it begins."""
+        place, first_offset, end_offset = whole
+        before = range(max(first_offset - self._expected_lines.most_records(place.topic) + 1, 0), first_offset)
+        if not before:
+            return first_offset
+        stored = read_window(self._sink, self._busy_retry, place.topic, place.partition, before)
+        ends = [line.offset + line.records for line in stored.lines if line.epoch == place.epoch]
+        return min(max([*ends, first_offset]), end_offset)
 
     def look_again(self) -> None:
         """Look at the repaired windows again, and repair what came back; ends early when the user wants to stop."""
@@ -181,6 +193,7 @@ class Verifier:
         compared.findings += _stale_copies(window, stored)
         compared.findings += _damaged_blocks(of.whole, window, stored.blocks)
         compared.counts.copies = stored.copies
+        compared.counts.by_masks = _lines_by_masks(window, stored.blocks)
         return stored, compared
 
     def _absent_templates(self, texts: set[str]) -> set[str]:
@@ -211,6 +224,15 @@ class Verifier:
                 reported.append(ReportedFinding(place, _small(finding), repaired=_key(finding) not in keys_after))
         for finding in after:
             self.report.left[finding.kind] += finding.number
+
+
+def _lines_by_masks(window: OffsetWindow, blocks: Iterable[StoredBlock]) -> Counter[str]:
+    """Count the window's lines by the version of the masks that their block names; without the copies that readers leave out."""
+    lines: Counter[str] = Counter()
+    for block in blocks:
+        if number := sum(holds and line.offset in window.offsets for line, holds in zip(block.lines, block.holds, strict=True)):
+            lines[block.masks] += number
+    return lines
 
 
 def _stale_copies(window: OffsetWindow, stored: StoredWindow) -> Iterator[Finding]:
@@ -252,16 +274,29 @@ def _small(finding: Finding) -> Finding:
     return finding._replace(write=(), templates=(), dead_letter=None)
 
 
-def _windows(whole: OffsetWindow, lists: Iterable[Sequence[Record]], bounds: ReadBounds) -> Iterator[tuple[OffsetWindow, list[Record]]]:
-    """Cut a range into windows with a bounded number of records and bytes; the last one reaches to the end of the range."""
+def _windows(
+    whole: OffsetWindow, lists: Iterable[Sequence[Record]], bounds: ReadBounds, expected_lines: ExpectedLines
+) -> Iterator[tuple[OffsetWindow, list[Record]]]:
+    """Cut a range into windows with a bounded number of records and bytes; the last one reaches to the end of the range.
+
+    The records of an event are in one window. Bytes are those after decompression: few records may hold gigabytes.
+    """
     first_offset = whole.first_offset
     records: list[Record] = []
     size_bytes = 0
+    most_records, most_bytes = bounds.window_records, bounds.window_bytes
     for record in (record for some in lists for record in some):
-        if len(records) >= bounds.window_records or size_bytes >= bounds.window_bytes:
-            yield whole._replace(first_offset=first_offset, end_offset=record.offset), records
-            first_offset, records, size_bytes = record.offset, [], 0
+        if len(records) >= most_records or size_bytes >= most_bytes:
+            ended = expected_lines.events_end([*records, record])
+            done, records = records[:ended], records[ended:]
+            if done:
+                end_offset = (records or [record])[0].offset
+                yield whole._replace(first_offset=first_offset, end_offset=end_offset), done
+                first_offset, size_bytes = end_offset, sum(map(expected_lines.content_bytes, records))
+                most_records, most_bytes = bounds.window_records, bounds.window_bytes
+            else:  # an event longer than a window
+                most_records, most_bytes = 2 * most_records, 2 * most_bytes
         records.append(record)
-        size_bytes += len(record.value or b"")
+        size_bytes += expected_lines.content_bytes(record)
     if first_offset < whole.end_offset:
         yield whole._replace(first_offset=first_offset), records

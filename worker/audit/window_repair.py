@@ -76,8 +76,8 @@ class WindowRepairer:
     sink: Sink
     busy_retry: BusyRetry
     repairer: Repairer
-    masks: str
-    """Version of the masks of now."""
+    masks_of: Callable[[str], str]
+    """Version of the masks of a topic, as they are now."""
     wall_ms: Callable[[], int]
     write_dead_letters: Callable[[Sequence[Expected]], None]
     """Writes dead letters and waits until they are delivered; the comparer of the window must see them afterwards."""
@@ -96,7 +96,7 @@ class WindowRepairer:
         changed = bool(wrong or staying.written)
 
         written = [line for entry in sorted(staying.written) for line in staying.entries[entry].values()]
-        rejected = self.repairer.repair_lines(written, Origin(self.masks, self.wall_ms())).rejected
+        rejected = self.repairer.repair_lines(written, Origin(self.masks_of(place.topic), self.wall_ms())).rejected
         spared = self._write_kept(place, offsets, wrong, staying)
         templates = [line for finding in findings for line in finding.templates]
         changed |= self.repairer.repair_templates(templates).templates > 0 if templates else False
@@ -125,7 +125,7 @@ class WindowRepairer:
             beyond = own | self._entries_beyond(place, [key for key in keys if key.offset not in offsets])
             kept = [line for key in keys for line in (staying.entries if key.offset in offsets else beyond).get(key, {}).values()]
             done.update(keys)
-            repaired = self.repairer.repair_lines(kept, Origin(block.masks or self.masks, block.written_ms))
+            repaired = self.repairer.repair_lines(kept, Origin(block.masks or self.masks_of(place.topic), block.written_ms))
             rejected |= {entry_of(one.line) for one in repaired.rejected}
         return {block.id for block in wrong if rejected and any(entry_of(line) in rejected for line in block.lines)}
 

@@ -8,14 +8,17 @@ the model's and Milvus's libraries. Every error ends as one line on standard err
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from typer.exceptions import TyperException
 
 from worker.cli.compact_commands import compact_app
 from worker.cli.dlq_commands import dlq_app
+from worker.cli.doctor_commands import doctor_app
 from worker.cli.exits import CommandFailed, stop_on_signals, usage_error, user_error
+from worker.cli.masks_commands import masks_app
+from worker.cli.mcp_commands import mcp_app
 from worker.cli.model_commands import model_app
 from worker.cli.offsets_commands import positions_app
 from worker.cli.options import (
@@ -29,6 +32,7 @@ from worker.cli.options import (
     worker_settings_or_fail,
 )
 from worker.cli.output import print_facts, print_json, print_text, replace_unencodable
+from worker.cli.peek_commands import peek_app
 from worker.cli.search_commands import search_app
 from worker.cli.verify_commands import verify_app
 from worker.runtime.process import USER_ERROR
@@ -47,10 +51,16 @@ app = typer.Typer(
 )
 topics_app = typer.Typer(help="Create the Kafka topics that vectail needs.", **TYPER_SETTINGS)
 config_app = typer.Typer(help="Check the settings, or show all of them.", **TYPER_SETTINGS)
-for verbs in (search_app, positions_app, verify_app, compact_app):
+for verbs in (search_app, positions_app, verify_app, compact_app, peek_app, doctor_app, mcp_app):
     app.add_typer(verbs)
-for verb, verbs in (("dlq", dlq_app), ("topics", topics_app), ("config", config_app), ("model", model_app)):
+for verb, verbs in (("dlq", dlq_app), ("topics", topics_app), ("config", config_app), ("masks", masks_app), ("model", model_app)):
     app.add_typer(verbs, name=verb)
+
+
+EngineOption = Annotated[
+    Literal["auto", "vllm", "llama"] | None,
+    typer.Option(help="Engine of the model. Default: engine.name; if that is auto, llama.cpp, and vLLM only for large files."),
+]
 
 
 @app.command("demo")
@@ -67,7 +77,8 @@ def demo_verb(
         Path | None, typer.Option(metavar="DIR", help="Keep the index in this folder; the next demo with it adds to the index.")
     ] = None,
     k: Annotated[int, typer.Option("-k", help="Hits for each question.", min=1, max=1000, metavar="N")] = 5,
-    serve: Annotated[bool, typer.Option("--serve", help="Keep running, so that `vectail search` works from another terminal.")] = False,
+    serve: Annotated[bool, typer.Option("--serve", help="Keep running, with the page in your browser and `vectail search`.")] = False,
+    engine: EngineOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -76,15 +87,20 @@ def demo_verb(
     Everything runs in one process, on an embedded Kafka broker, Milvus Lite and a model that is installed with vectail: no server and
     no GPU is needed.
     """
-    from worker.cli.demo import DemoOptions, demo
+    from worker.cli.demo_start import begin_demo, engine_flags
     from worker.cli.screen import Screen
+
+    screen = Screen(silent=as_json)
+    start = begin_demo(files or (), config, engine_flags(engine), screen, serve=serve)
+
+    from worker.cli.demo import DemoOptions, demo  # takes seconds to import
     from worker.cli.search import checked_text
 
     queries = tuple(checked_text(text) for text in query or ())
     stop = Event()
     stop_on_signals(stop.set)
-    options = DemoOptions(files=tuple(files or ()), queries=queries, data=data, k=k, serve=serve, config=config)
-    demo(options, Screen(silent=as_json), ready=print_json if as_json else lambda _result: None, stop=stop)
+    options = DemoOptions(files=tuple(files or ()), queries=queries, data=data, k=k, serve=serve, engine=engine, config=config)
+    demo(options, screen, start=start, ready=print_json if as_json else lambda _result: None, stop=stop)
 
 
 @app.command("run")
@@ -125,7 +141,7 @@ def run_verb(
         raise user_error("--adopt: let one worker take the index over first, without --workers")
     if target is not None:
         configure_logs()
-        move_log_group(settings.kafka, target, Event())
+        move_log_group(settings, target, Event())
     raise typer.Exit(run_workers(settings, config, workers))
 
 
@@ -134,7 +150,7 @@ def feed_verb(
     files: Annotated[list[str] | None, typer.Argument(help="Log files, `-` for standard input.", metavar="FILE")] = None,
     *,
     synthetic: Annotated[bool, typer.Option("--synthetic", help="Instead of files: endless synthetic logs of a dozen services.")] = False,
-    topic: Annotated[str | None, typer.Option(help="Topic to write to. Default: the first of kafka.topics.", metavar="NAME")] = None,
+    topic: Annotated[str | None, typer.Option(help="Topic to write to. Default: the first [[topic]] with a name.", metavar="NAME")] = None,
     rate: Annotated[
         float | None, typer.Option(help="Lines per second. Default: as fast as Kafka takes them.", min=0.001, metavar="N")
     ] = None,
@@ -167,6 +183,7 @@ def estimate_verb(
         int, typer.Option(help="Read about this many lines, spread over the files.", min=1, max=5_000_000, metavar="N")
     ] = 20_000,
     rate: Annotated[float, typer.Option(help="Lines per second that the engine must keep up with.", min=0.001, metavar="N")] = 1_000.0,
+    topic: Annotated[str | None, typer.Option(help="Topic whose settings hold; default: the first.", metavar="NAME")] = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -178,7 +195,8 @@ def estimate_verb(
     from worker.cli.estimate import EstimateOptions, estimate_files
     from worker.cli.estimate_screen import shown_estimate
 
-    facts = estimate_files(settings_or_fail(config), EstimateOptions(files=tuple(files), sample_lines=sample, rate_lines_per_s=rate))
+    options = EstimateOptions(files=tuple(files), sample_lines=sample, rate_lines_per_s=rate, topic=topic)
+    facts = estimate_files(settings_or_fail(config), options)
     print_json(facts) if as_json else print_text(shown_estimate(facts))
 
 
@@ -197,13 +215,13 @@ def topics_init_verb(
 ) -> None:
     """Create the topics that are missing.
 
-    These are the log topics and the topics for queries, replies and dead letters. Existing topics are not changed.
+    These are the log topics that have a name and the topics for queries, replies and dead letters. Existing topics are not changed.
     """
     from worker.cli.screen import Screen
     from worker.cli.topics import init_topics
 
-    kafka = settings_or_fail(config, kafka_flags(bootstrap_servers)).kafka
-    result = init_topics(kafka, Screen(silent=as_json), partitions=partitions, replication_factor=replication_factor)
+    settings = settings_or_fail(config, kafka_flags(bootstrap_servers))
+    result = init_topics(settings, Screen(silent=as_json), partitions=partitions, replication_factor=replication_factor)
     if as_json:
         print_json(result)
 

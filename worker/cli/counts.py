@@ -1,12 +1,14 @@
-"""`vectail counts`: how many lines there are, by time, template, service, level and topic; asks a running worker over Kafka."""
+"""`vectail counts`: how many lines there are, by time, template, family, service, level, topic and fields, as a worker answers."""
 
 import time
 from dataclasses import dataclass
 from typing import Any, Self
 
+from sinks.reading.tally import FIELD
 from worker.cli.exits import user_error
-from worker.cli.question import check_span, given
+from worker.cli.question import check_span, given, values_by_name
 from worker.cli.search import ask_worker, open_query_client
+from worker.query import GROUPINGS
 from worker.settings.tables import KafkaTable
 
 _MOST_GROUPINGS = 2
@@ -28,9 +30,17 @@ class CountsQuestion:
     topics: tuple[str, ...] = ()
     templates: tuple[str, ...] = ()
     """Ids."""
+    families: tuple[str, ...] = ()
+    """Ids."""
+    fields: tuple[tuple[str, str], ...] = ()
+    """Names and values."""
+    trace_id: str | None = None
 
     def checked(self) -> Self:
         """Return the question if its options fit together. Raises CommandFailed."""
+        for name in self.by:
+            if name not in GROUPINGS and not (name.startswith(FIELD) and name != FIELD):
+                raise user_error(f"--by {name!r}: give {', '.join(GROUPINGS)} or {FIELD}NAME")
         if len(self.by) > _MOST_GROUPINGS or len(set(self.by)) < len(self.by):
             raise user_error("--by: give one or two different groupings")
         if self.buckets is not None and self.by and "time" not in self.by:
@@ -50,6 +60,9 @@ class CountsQuestion:
                 "level": list(self.levels),
                 "topic": list(self.topics),
                 "template": list(self.templates),
+                "family": list(self.families),
+                "fields": values_by_name(self.fields),
+                "trace_id": self.trace_id,
             }
         )
         wanted = {"text": self.text, "mode": self.mode, "by": list(self.by), "buckets": self.buckets, "top": self.top}

@@ -3,12 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sinks.reading.tally import FIELD
 from worker.cli.screen import Screen, StyledText, TableColumn, shown_text, shown_times, shown_word
 
 _BAR_CHARACTERS = 24
 _COLUMNS = {
     "time": TableColumn("from", "dim"),
     "template": TableColumn("template", is_wide=True),
+    "family": TableColumn("family", is_wide=True),
     "service": TableColumn("service", "magenta"),
     "level": TableColumn("level", "yellow"),
     "topic": TableColumn("topic"),
@@ -34,9 +36,15 @@ def shown_width(width_ms: int) -> str:
     return f"{width_ms} ms"
 
 
+def _column(name: str) -> TableColumn:
+    if name == "family":
+        return TableColumn("family", "dim")  # its text would be beside that of the template
+    return _COLUMNS.get(name) or TableColumn(shown_word(name.removeprefix(FIELD)), "magenta")
+
+
 def _show_table(screen: Screen, answer: Mapping[str, Any], counts: Sequence[Mapping[str, Any]]) -> None:
-    has_template = "template" in answer["by"]
-    others = [name for name in answer["by"] if name != "template"]
+    with_text = next((name for name in ("template", "family") if name in answer["by"]), None)
+    others = [name for name in answer["by"] if name != with_text]
     day, times = shown_times([count["time"] for count in counts]) if "time" in others else ("", [])
     if "bucket_ms" in answer:
         screen.write((" · ".join(part for part in (day, f"buckets of {shown_width(answer['bucket_ms'])}") if part), "dim"))
@@ -45,10 +53,16 @@ def _show_table(screen: Screen, answer: Mapping[str, Any], counts: Sequence[Mapp
     for row, count in enumerate(counts):
         group = [times[row] if name == "time" else shown_word(count[name]) or "-" for name in others]
         bar = "█" * max(round(_BAR_CHARACTERS * count["lines"] / most), 1)
-        text = [shown_text(count["text"] or count["template"])] if has_template else []
-        rows.append([[(cell, "")] for cell in (*group, f"{count['lines']:,}", bar, *text)])
-    columns = [*(_COLUMNS[name] for name in others), TableColumn("lines", "cyan", is_right=True), TableColumn("")]
-    if has_template:
-        screen.table([*columns, _COLUMNS["template"]], rows)
-    else:
+        cells: list[Sequence[StyledText]] = [[(cell, "")] for cell in (*group, f"{count['lines']:,}", bar)]
+        rows.append(cells if with_text is None else [*cells, _named_text(count, with_text)])
+    columns = [*(_column(name) for name in others), TableColumn("lines", "cyan", is_right=True), TableColumn("")]
+    if with_text is None:
         screen.narrow_table(columns, rows)
+    else:
+        screen.table([*columns, _COLUMNS[with_text]], rows)
+
+
+def _named_text(count: Mapping[str, Any], of: str) -> list[StyledText]:
+    """Return what a template or a family is called, and its text."""
+    name: list[StyledText] = [(shown_word(count["name"]), "bold"), ("  ", "")] if "name" in count else []
+    return [*name, (shown_text(count["text"] or count[of]), "")]

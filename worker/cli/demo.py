@@ -1,41 +1,39 @@
 """`vectail demo`: the whole pipeline in one process, on an embedded broker, Milvus Lite and the local model.
 
-The real service runs on a thread of its own; the main thread feeds lines, shows progress, and asks the queries through the query
-topic, as any client does. Without `--data` nothing is left behind.
+The real service runs on a thread of its own; the main thread feeds lines (`worker.cli.demo_feed`), shows progress, and asks the queries
+through the query topic, as any client does. Without `--data` nothing is left behind.
 """
 
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from consumers.record import Partition
-from producers.dead_letters import DeadLetter
-from producers.feed import FeedProgress, FeedWindow, feed
+from producers.feed import FeedProgress
 from producers.kafka import EmbeddedBroker, KafkaProducer
-from producers.lines import FileUnreadable, TooLarge, check_files, read_files
-from producers.log_feed import EXAMPLE_QUERIES, synthetic_lines
+from producers.log_feed import EXAMPLE_QUERIES
 from sinks.reading.counting import CountQuery
-from worker.cli.exits import failure, user_error
-from worker.cli.options import worker_settings_or_fail
+from worker.cli.demo_feed import TOPIC, index_lines
+from worker.cli.demo_start import DemoStart, begin_demo, choose_engine, engine_flags, say_page
+from worker.cli.exits import user_error
+from worker.cli.options import Flags, worker_settings_or_fail
 from worker.cli.query_client import QueryClient
 from worker.cli.question import SearchQuestion
-from worker.cli.run import BackgroundService, listen_or_fail, load_or_fail, open_service
-from worker.cli.screen import Figures, Screen
+from worker.cli.run import BackgroundService, load_or_fail, open_service
+from worker.cli.screen import Screen
 from worker.cli.search import ask
 from worker.cli.search_screen import show_demo
-from worker.embedding.loaded import chosen_engine
+from worker.embedding.loaded import LoadedModel, chosen_engine
 from worker.runtime.logs import RateLimitedLog, configure_logs
-from worker.runtime.stage import Stage
 from worker.service import Service
 from worker.settings.settings import Settings
 
 SYNTHETIC_LINES = 20_000
-SYNTHETIC_SEED = 7
 _REFRESH_S = 0.25
 _ANSWER_S = 60.0
 _RUNS = "runs"
@@ -52,6 +50,8 @@ class DemoOptions:
     k: int
     serve: bool
     config: Path | None
+    engine: str | None = None
+    """Name of the engine; None: as the settings say, and never one that takes long to start for small files."""
     synthetic_lines: int = SYNTHETIC_LINES
     """Length of the synthetic stream when no file is given."""
 
@@ -60,35 +60,33 @@ def demo(
     options: DemoOptions,
     screen: Screen,
     *,
+    start: DemoStart | None = None,
     ready: Callable[[dict[str, Any]], None] = lambda _result: None,
     ended: Callable[[Service], None] = lambda _service: None,
     stop: threading.Event | None = None,
 ) -> dict[str, Any]:
     """Run the demo and return the object that `--json` prints. Raises CommandFailed.
 
-    `ready` gets the object as soon as it is known, before serving; `ended` gets the service after it has drained. `stop` ends the
-    demo early: the service drains and KeyboardInterrupt is raised; while the demo serves, it returns instead.
+    `start` is what `begin_demo` returned, if it was called already. `ready` gets the object as soon as it is known, before serving;
+    `ended` gets the service after it has drained. `stop` ends the demo early: the service drains and KeyboardInterrupt is raised; while
+    the demo serves, it returns instead.
     """
-    try:
-        check_files(options.files)
-    except FileUnreadable as error:
-        raise user_error(error) from error
-    worker_settings_or_fail(options.config)
+    start = start or begin_demo(options.files, options.config, engine_flags(options.engine), screen, serve=options.serve)
     configure_logs(quiet=True)
     with ExitStack() as stack:
+        if start.http is not None:
+            stack.callback(start.http.socket.close)  # the server closes it too, if it comes to that
         folder = options.data
         if folder is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="vectail-demo-")))
             screen.say(f"No --data given: the index lives in {folder} and is removed at the end.")
         broker = EmbeddedBroker()
         stack.callback(broker.close)
-        settings = _settings(options, folder, broker.bootstrap_servers)
-        http = listen_or_fail(settings)
+        settings = _settings(options, start, folder, broker.bootstrap_servers)
         _create_topics(settings)
-        screen.say("Loading the model …" if chosen_engine(settings.engine) == "llama" else "Loading vLLM and the model, about 20 seconds …")
-        model = load_or_fail(settings)
+        model = _load(options, settings, screen)
         background = BackgroundService(
-            open_service(settings, model, say=RateLimitedLog(screen.warn).warn, http=http), stop or threading.Event()
+            open_service(settings, model, say=RateLimitedLog(screen.warn).warn, http=start.http), stop or threading.Event()
         )
         stack.callback(ended, background.service)
         stack.callback(background.end)
@@ -99,22 +97,34 @@ def demo(
         ready(result)
         if options.serve:
             _serve(settings, background, screen)
+        else:
+            screen.say("")
+            screen.say("See it in a browser: the same command with --serve.")
         return result
 
 
-def _settings(options: DemoOptions, folder: Path, bootstrap_servers: str) -> Settings:
+def _settings(options: DemoOptions, start: DemoStart, folder: Path, bootstrap_servers: str) -> Settings:
     kafka: dict[str, object] = {
         "bootstrap_servers": bootstrap_servers,
         "topic_epoch": next_run_epoch(folder),
-        "topics": ("logs",),
         "commit_interval_s": 0.2,
         "group_protocol": "consumer",
         "librdkafka": {"fetch.wait.max.ms": "10"},  # the embedded broker waits this long even when a record is there
     }
     index = folder / "index.db"
     milvus = {"uri": str(index), "writers": 1}
-    flags = {"kafka": kafka, "milvus": milvus} | ({} if options.serve else {"http": {"enabled": False}})
+    flags: Flags = {"topic": [{"name": TOPIC}], "kafka": kafka, "milvus": milvus, **engine_flags(options.engine)}
+    if start.http is None:
+        flags["http"] = {"enabled": False}
     return worker_settings_or_fail(options.config, flags)
+
+
+def _load(options: DemoOptions, settings: Settings, screen: Screen) -> LoadedModel:
+    """Load the model on the engine that begins soonest, unless another was asked for or is worth waiting for. Raises CommandFailed."""
+    table = settings.engine
+    choice = choose_engine(chosen_engine(table), options.files, is_named=table.name != "auto")
+    screen.say(choice.line)
+    return load_or_fail(settings.model_copy(update={"engine": table.model_copy(update={"name": choice.name})}))
 
 
 def next_run_epoch(folder: Path) -> str:
@@ -145,7 +155,7 @@ def _create_topics(settings: Settings) -> None:
     """Create the topics: the embedded broker creates a topic when a client first asks for it."""
     kafka = settings.kafka
     producer = KafkaProducer(kafka.bootstrap_servers, {}, say=lambda _line: None)
-    for topic in (*kafka.topics, kafka.query_topic, kafka.reply_topic, kafka.dead_letter_topic):
+    for topic in (TOPIC, *kafka.own_topics):
         producer.partition_count(topic, timeout_s=_ANSWER_S)
     producer.close(1.0)
 
@@ -155,80 +165,13 @@ def _feed_and_ask(
 ) -> dict[str, Any]:
     fed = FeedProgress()
     started_s = time.monotonic()
-    _index(options, settings, background, fed, screen)
+    index_lines(options.files or options.synthetic_lines, settings, background, fed, screen)
     seconds = time.monotonic() - started_s
     queries = options.queries or (() if options.files else EXAMPLE_QUERIES)
     answers = [ask(client, SearchQuestion(text=text, k=options.k), timeout_s=_ANSWER_S) for text in queries]
     result = {**_figures(background.service, fed), "seconds": round(seconds, 3), "queries": answers}
     show_demo(screen, result)
     return result
-
-
-def _index(options: DemoOptions, settings: Settings, background: BackgroundService, fed: FeedProgress, screen: Screen) -> None:
-    """Feed all lines and wait until the last is committed; shows figures meanwhile."""
-    service, topic = background.service, settings.kafka.topics[0]
-    errors: list[Exception] = []
-    stop = threading.Event()
-    feeder = Stage("feed", lambda: _feed(options, settings, service, fed, stop), lambda _name, error: errors.append(error))
-    feeder.start()
-    with screen.progress() as show:
-        try:
-            while feeder.is_alive() or not _is_committed(service, topic, fed):
-                show(progress(service, fed))
-                background.check()
-                feeder.join(_REFRESH_S) if feeder.is_alive() else stop.wait(_REFRESH_S / 5)
-                if errors:
-                    break
-        finally:
-            stop.set()
-            show(progress(service, fed))
-    for error in errors:
-        raise (user_error if isinstance(error, FileUnreadable) else failure)(error) from error
-
-
-def _feed(options: DemoOptions, settings: Settings, service: Service, fed: FeedProgress, stop: threading.Event) -> None:
-    topic = settings.kafka.topics[0]
-
-    def refuse(line: TooLarge) -> None:
-        letter = DeadLetter.too_large(line, topic=topic, time_ms=int(time.time() * 1000))
-        service.connections.dead_letters.send(letter, delivered=lambda: None)
-
-    def committed() -> dict[int, int]:
-        return {partition.partition: next_offset for partition, next_offset in service.pipeline.log_ledger.committed().items()}
-
-    producer = KafkaProducer(settings.kafka.bootstrap_servers, {}, say=lambda _line: None, stopped=stop.is_set)
-    try:
-        lines = (
-            read_files(options.files, max_record_bytes=settings.decode.max_record_bytes)
-            if options.files
-            else _synthetic(options.synthetic_lines)
-        )
-        feed(lines, producer, topic, progress=fed, pause=stop.wait, refuse=refuse, window=FeedWindow(committed))
-    finally:
-        producer.close(1.0)
-
-
-def _synthetic(count: int) -> Iterator[bytes]:
-    return synthetic_lines(SYNTHETIC_SEED, count, int(time.time() * 1000) - count * 8)
-
-
-def _is_committed(service: Service, topic: str, fed: FeedProgress) -> bool:
-    committed = service.pipeline.log_ledger.committed()
-    return sum(next_offset for partition, next_offset in committed.items() if partition.topic == topic) >= fed.sent
-
-
-def progress(service: Service, fed: FeedProgress) -> Figures:
-    """Return the figures that are shown while lines are indexed."""
-    pipeline = service.pipeline
-    committed = sum(pipeline.log_ledger.committed().values())
-    return {
-        "records": fed.read,
-        "lines": pipeline.store.tally.lines,
-        "templates": pipeline.store.tally.templates,
-        "tokens embedded": pipeline.embed.tally.tokens,
-        "tokens saved": pipeline.flights.total().tokens_saved,
-        "lag": max(fed.sent - committed, 0),
-    }
 
 
 def _figures(service: Service, fed: FeedProgress) -> dict[str, Any]:
@@ -260,9 +203,12 @@ def _committed(next_offsets: dict[Partition, int]) -> dict[str, int]:
 
 def _serve(settings: Settings, background: BackgroundService, screen: Screen) -> None:
     address = settings.kafka.bootstrap_servers
-    screen.say_always(f'Serving. From another terminal: vectail search "disk is full" --bootstrap-servers {address}')
-    if background.service.connections.http is not None:
-        screen.say_always(f"Over HTTP: POST {background.service.connections.http.url}/api/search")
+    http = background.service.connections.http
+    screen.say_always("")
+    if http is not None:
+        say_page(screen, http, "everything is indexed")
+        screen.say_always(f"Assistants (MCP): {http.url}/mcp    Programs: POST {http.url}/api/search")
+    screen.say_always(f'From another terminal: vectail search "disk is full" --bootstrap-servers {address}')
     screen.say_always(f"More lines: vectail feed FILE --bootstrap-servers {address}    Ctrl-C ends it.")
     try:
         while True:

@@ -5,78 +5,25 @@ Needs only Kafka. The functions return what `--json` prints.
 
 import base64
 import heapq
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from consumers.groupless.reader import GrouplessReader, RangeUnreadable, TopicUnknown
 from consumers.kafka.settings import SourceMisconfigured
+from worker.audit.letter_filter import LetterFilter, LetterSelector, parse_selector
 from worker.audit.stored_dead_letters import DeadLetters, StoredDeadLetter
 from worker.cli.exits import CommandFailed, failure, user_error
 from worker.settings.tables import KafkaTable
 
-_SELECTOR = re.compile(r"(?:([^/@\s]+)/)?(\d{1,9})[/@](\d{1,18})")
-
-
-class LetterSelector(NamedTuple):
-    """Selects one letter by its own coordinates, or all letters of a record by the record's coordinates."""
-
-    topic: str | None
-    """The record's topic; None: partition and offset are the letter's own."""
-    partition: int
-    offset: int
-
-    def matches(self, letter: StoredDeadLetter) -> bool:
-        """Return whether this selects the letter."""
-        if self.topic is None:
-            return (letter.letter.partition, letter.letter.offset) == self[1:]
-        return (letter.topic, letter.partition, letter.offset) == self
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LetterFilter:
-    """Selects the letters that match everything the user gave."""
-
-    selectors: tuple[LetterSelector, ...] = ()
-    """Empty: any letter."""
-    reason: str | None = None
-    """A part of the reason, in any case."""
-    topic: str | None = None
-    since_ms: int | None = None
-    patience_s: float = 60.0
-
-    def matches(self, letter: StoredDeadLetter) -> bool:
-        """Return whether the letter is chosen; `read_letters` has applied `since_ms` already."""
-        reasons = (letter.reason, *(reason for _, _, reason in letter.pieces))
-        return (
-            (not self.selectors or any(one.matches(letter) for one in self.selectors))
-            and (self.reason is None or any(self.reason.casefold() in reason.casefold() for reason in reasons))
-            and self.topic in (None, letter.topic)
-        )
-
-    def read_letters(self, reader: GrouplessReader, kafka: KafkaTable) -> DeadLetters:
-        """Return the letters to search; if all are named by their own coordinates, reading starts at the first of them."""
-        own = [(one.partition, one.offset) for one in self.selectors if one.topic is None]
-        named = {partition: min(o for p, o in own if p == partition) for partition, _ in own}
-        is_named = bool(own) and len(own) == len(self.selectors)
-        return DeadLetters(
-            reader,
-            kafka.dead_letter_topic,
-            timeout_s=self.patience_s,
-            since_ms=self.since_ms,
-            first_offsets=named if is_named else None,
-        )
-
 
 def read_selector(text: str) -> LetterSelector:
     """Read `PARTITION/OFFSET` or `TOPIC/PARTITION/OFFSET`. Raises CommandFailed."""
-    found = _SELECTOR.fullmatch(text.strip())
-    if found is None:
-        raise user_error(f"{text!r}: give PARTITION/OFFSET as `dlq ls` shows it, or TOPIC/PARTITION/OFFSET of the record")
-    return LetterSelector(found[1], int(found[2]), int(found[3]))
+    try:
+        return parse_selector(text)
+    except ValueError:
+        raise user_error(f"{text!r}: give PARTITION/OFFSET as `dlq ls` shows it, or TOPIC/PARTITION/OFFSET of the record") from None
 
 
 def list_letters(kafka: KafkaTable, letter_filter: LetterFilter, *, newest: int, replayed_too: bool) -> dict[str, Any]:
@@ -165,9 +112,8 @@ def open_reader(kafka: KafkaTable) -> Iterator[GrouplessReader]:
 
 def no_such_letter(selector: LetterSelector, kafka: KafkaTable) -> CommandFailed:
     """Return the failure for a named letter that does not exist."""
-    if selector.topic is None:
-        return user_error(f"there is no dead letter {selector.partition}/{selector.offset} in {kafka.dead_letter_topic}")
-    return user_error(f"there is no dead letter of {selector.topic}/{selector.partition}/{selector.offset} in {kafka.dead_letter_topic}")
+    of = "" if selector.topic is None else "of "
+    return user_error(f"there is no dead letter {of}{selector} in {kafka.dead_letter_topic}")
 
 
 def _age(document: Mapping[str, Any]) -> tuple[int, int, int]:

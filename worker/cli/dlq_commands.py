@@ -10,7 +10,7 @@ from worker.cli.options import TYPER_SETTINGS, BootstrapOption, ConfigOption, Js
 from worker.cli.output import counted, print_json
 
 if TYPE_CHECKING:
-    from worker.cli.dlq import LetterFilter
+    from worker.audit.letter_filter import LetterFilter
 
 dlq_app = typer.Typer(help="Show dead letters: records that could not be indexed. Replay them.", **TYPER_SETTINGS)
 
@@ -119,7 +119,8 @@ def dlq_replay_verb(
 def _letter_filter(which: tuple[str, ...], reason: str | None, since: str, topic: str | None, patience_s: float) -> "LetterFilter":
     from time import time
 
-    from worker.cli.dlq import LetterFilter, read_selector
+    from worker.audit.letter_filter import LetterFilter
+    from worker.cli.dlq import read_selector
     from worker.cli.options import since_ms
 
     begin_ms = since_ms(since, now_ms=round(time() * 1000))

@@ -9,21 +9,20 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import cache
 from typing import Any
 
-from consumers.text.mask import MASKS_VERSION
+from consumers.registry import RegistryAway, RegistryMisconfigured
 from producers.kafka import ProducerMisconfigured
 from sinks.milvus.sink import MilvusSink
 from sinks.sink import SinkBroken, SinkBusy, SinkMismatch, SinkRejected
 from worker.audit.busy_retry import BusyRetry
-from worker.audit.dead_letter_producer import DeadLetterProducer
-from worker.audit.entry_writer import EntryWriter, Origin, wall_ms
-from worker.audit.expected import open_expected_lines
-from worker.audit.repair import Repairer
-from worker.audit.replay import Replayed, Replayer
-from worker.audit.replay_marks import ReplayMarker, ReplayMarkUndelivered
+from worker.audit.letter_filter import LetterFilter
+from worker.audit.letter_replay import open_replayer
+from worker.audit.replay import Replayed
+from worker.audit.replay_marks import ReplayMarkUndelivered
 from worker.audit.stored_dead_letters import StoredDeadLetter
-from worker.cli.dlq import LetterFilter, letter_document, no_such_letter, open_reader
+from worker.cli.dlq import letter_document, no_such_letter, open_reader
 from worker.cli.exits import failure, user_error
 from worker.cli.output import counted, is_confirmed
 from worker.cli.screen import Figures, Screen
@@ -48,10 +47,12 @@ def replay_letters(settings: Settings, letter_filter: LetterFilter, screen: Scre
                 opened,
                 lambda number: yes or (may_ask and _is_wanted(number)),
             )
-    except (SinkMismatch, ModelError, ProducerMisconfigured) as error:
+    except (SinkMismatch, ModelError, ProducerMisconfigured, RegistryMisconfigured) as error:
         raise user_error(error) from error
     except (SinkBusy, SinkBroken) as error:
         raise failure(f"Milvus does not answer: {error}") from error
+    except RegistryAway as error:
+        raise failure(f"the schema registry does not answer: {error}") from error
     except (SinkRejected, EngineFailed, ReplayMarkUndelivered) as error:
         raise failure(f"the replay stopped: {error}") from error
 
@@ -62,10 +63,10 @@ def _replay(
     kafka = settings.kafka
     reader = opened.enter_context(open_reader(kafka))
     letters = letter_filter.read_letters(reader, kafka)
-    topics = None if letter_filter.selectors or letter_filter.topic else kafka.topics
+    reads = None if letter_filter.selectors or letter_filter.topic else cache(settings.subscription.reads)
 
     def is_ours(letter: StoredDeadLetter) -> bool:
-        return topics is None or letter.topic in topics
+        return reads is None or reads(letter.topic)
 
     states: Counter[bool] = Counter()
     others = 0
@@ -87,20 +88,13 @@ def _replay(
     sink = MilvusSink(settings.milvus, space, consumer_group=kafka.group, consistency="Strong", say=screen.warn)
     opened.callback(sink.close)
     busy_retry.call(lambda: sink.open(create=False))
-    expected_lines = open_expected_lines(settings)
-    opened.callback(expected_lines.close)
-    entry_writer = EntryWriter(sink=sink, busy_retry=busy_retry, wall_ms=wall_ms)
-    repairer = Repairer(sink=sink, load=lambda: load_model(settings), entry_writer=entry_writer)
-    opened.callback(repairer.close)
-    producer = DeadLetterProducer(kafka, say=screen.warn)
-    opened.callback(producer.close)
-    marker = ReplayMarker(producer, limit_s=letter_filter.patience_s)
     with screen.progress() as show:
-        replayer = Replayer(
-            expected_lines=expected_lines,
-            repairer=repairer,
-            origin=lambda: Origin(str(MASKS_VERSION), wall_ms()),
-            mark=marker.mark_letters,
+        replayer = open_replayer(
+            settings,
+            sink,
+            opened,
+            load=lambda: load_model(settings),
+            busy_retry=busy_retry,
             show=lambda now: show(_figures(now, states[False])),
         )
         replayed = replayer.replay_letters(letter for letter in letters if letter_filter.matches(letter) and is_ours(letter))

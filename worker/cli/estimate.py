@@ -1,7 +1,8 @@
 """`vectail estimate`: predicts what vectail will need for a user's files, before anything is run.
 
-Reads a sample, sends nothing, writes nothing. It loads the model to count tokens and to try the engine for a moment; it connects to
-neither Kafka nor Redis nor Milvus, so their figures are computed. `--json` prints what `estimate_files` returns.
+Reads a sample, sends nothing, writes nothing. All files are read as one topic's settings say, and no rule drops, samples or joins. It
+loads the model to count tokens and to try the engine for a moment; it connects to neither Kafka nor Redis nor Milvus, so their figures
+are computed. `--json` prints what `estimate_files` returns.
 """
 
 import time
@@ -29,6 +30,7 @@ from worker.indexing.pieces import new_chunker, new_decoder
 from worker.runtime.logs import configure_logs
 from worker.settings.settings import Settings
 from worker.settings.tables import new_redactor
+from worker.settings.topic_tables import TopicTable
 
 SAMPLE_LINES = 20_000
 RATE_LINES_PER_S = 1_000.0
@@ -44,6 +46,8 @@ class EstimateOptions:
     rate_lines_per_s: float = RATE_LINES_PER_S
     trial_s: float = 2.0
     """How long to try the engine."""
+    topic: str | None = None
+    """The topic whose settings hold. None: the first of the settings."""
 
 
 def estimate_files(settings: Settings, options: EstimateOptions, *, new_engine: Callable[[], Engine] | None = None) -> dict[str, Any]:
@@ -58,7 +62,7 @@ def estimate_files(settings: Settings, options: EstimateOptions, *, new_engine: 
         model = model_of(settings)
         tokenizer = Tokenizer(model)
         try:
-            tally = new_sample_tally(settings, model, tokenizer)
+            tally = new_sample_tally(settings, model, tokenizer, options.topic)
             for stretches in sample.lists():
                 tally.add_stretches(stretches)
             tally.finish()
@@ -75,19 +79,26 @@ def estimate_files(settings: Settings, options: EstimateOptions, *, new_engine: 
     return _document(settings, options, sample, tally, space, measurement) | {"engine": _engine_facts(engine.name, measurement)}
 
 
-def new_sample_tally(settings: Settings, model: PreparedModel, tokenizer: Tokenizer) -> SampleTally:
-    """Make a tally that decodes, redacts, masks and chunks as the worker with these settings would, in both modes."""
-    prefix = model.document_prefix
+def new_sample_tally(settings: Settings, model: PreparedModel, tokenizer: Tokenizer, topic: str | None = None) -> SampleTally:
+    """Make a tally that decodes, redacts, masks and chunks as the worker with these settings would, in both modes.
+
+    `topic`: whose settings hold; None: the first of the settings.
+    """
+    prefix, table = model.document_prefix, _table_of(settings, topic)
 
     def chunker(mode: MaskMode) -> Chunker:
-        return new_chunker(settings.mask.model_copy(update={"mode": mode}), settings.decode, model, tokenizer)
+        return new_chunker((table.mask or settings.mask).model_copy(update={"mode": mode}), settings.decode, model, tokenizer)
 
     return SampleTally(
-        decoder=new_decoder(settings.decode),
+        decoder=new_decoder(table, settings.decode),
         redactor=new_redactor(settings.redact),
         chunkers={mode: chunker(mode) for mode in _MODES},
         encode=lambda texts: tokenizer.encode([prefix + text for text in texts]),
     )
+
+
+def _table_of(settings: Settings, topic: str | None) -> TopicTable:
+    return settings.topic[0] if topic is None else settings.topic_table(topic)
 
 
 def _document(
@@ -98,6 +109,7 @@ def _document(
     space: EmbeddingSpace,
     measurement: EngineMeasurement,
 ) -> dict[str, Any]:
+    table = _table_of(settings, options.topic)
     total_bytes = tally.size_bytes if sample.total_bytes is None else sample.total_bytes
     factor = total_bytes / tally.size_bytes if sample.basis == "sample" and tally.size_bytes else 1.0
     scale = SampleScale(
@@ -114,6 +126,7 @@ def _document(
     modes: dict[str, Any] = {mode: asdict(estimate_mode(found, scale, inputs)) for mode, found in tally.modes.items()}
     return {
         "files": len(options.files),
+        "topic": options.topic or table.name or table.pattern,
         "bytes": total_bytes,
         "basis": sample.basis,
         "lines": scale.lines,

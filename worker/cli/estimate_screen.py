@@ -22,9 +22,10 @@ class _Row(NamedTuple):
 
 def shown_estimate(facts: Mapping[str, Any]) -> str:
     """Return the text for the terminal."""
+    read = (_what_was_read(facts), f"Read as the settings of topic {facts['topic']} say.", *_left_out(facts))
     if not facts["entries"]:
-        return "\n".join((_what_was_read(facts), *_left_out(facts), "There is nothing to index in it."))
-    return "\n".join((_what_was_read(facts), *_left_out(facts), "", *_table(facts), "", *_conclusion(facts)))
+        return "\n".join((*read, "There is nothing to index in it."))
+    return "\n".join((*read, "", *_table(facts), "", *_conclusion(facts)))
 
 
 def shown_bytes(size_bytes: float) -> str:

@@ -39,7 +39,7 @@ class FeedOptions:
     synthetic: bool = False
     """Send endless synthetic lines instead of files."""
     topic: str | None
-    """None: the first of kafka.topics."""
+    """None: the first `[[topic]]` with a name."""
     rate: float | None
     """Lines per second; None: as fast as Kafka takes them."""
 
@@ -113,9 +113,9 @@ class FeedSession:
 
 def feed_files(settings: Settings, options: FeedOptions, screen: Screen, stop: Event) -> dict[str, Any]:
     """Feed all files, or until `stop` is set, and return what `--json` prints. Raises CommandFailed."""
-    topic = options.topic or next(iter(settings.kafka.topics), "")
+    topic = options.topic or next(iter(settings.subscription.names), "")
     if not topic:
-        raise user_error("kafka.topics names no topic; name one with --topic")
+        raise user_error("no [[topic]] has a name, only patterns; name a topic with --topic")
     if bool(options.files) == options.synthetic:
         raise user_error("give either files (`-` for standard input) or --synthetic")
     started_s = time.monotonic()

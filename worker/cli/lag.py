@@ -15,6 +15,7 @@ from worker.cli.screen import Screen
 from worker.groups.kafka import ANSWER_S, KafkaPositions
 from worker.groups.lag import Lag, LagSnapshot, lag_by_partition, take_snapshot, total_lag
 from worker.groups.offsets import ConsumerGroup, consumer_group
+from worker.settings.settings import Settings
 from worker.settings.tables import KafkaTable
 
 _Show = Callable[[LagSnapshot | None, LagSnapshot], None]
@@ -32,9 +33,9 @@ class LagOptions:
     """Limit for one answer from Kafka."""
 
 
-def show_lag(kafka: KafkaTable, options: LagOptions, screen: Screen, stop: Event) -> None:
+def show_lag(settings: Settings, options: LagOptions, screen: Screen, stop: Event) -> None:
     """Look twice and show the difference; with `watch`, show look after look until `stop`. Raises CommandFailed."""
-    group = consumer_group(kafka, queries=options.queries)
+    kafka, group = settings.kafka, consumer_group(settings, queries=options.queries)
     with live_lag(screen) as draw:
 
         def show(before: LagSnapshot | None, now: LagSnapshot) -> None:

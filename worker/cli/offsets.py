@@ -16,6 +16,7 @@ from worker.cli.screen import Screen
 from worker.groups.kafka import ANSWER_S, KafkaPositions
 from worker.groups.offsets import ConsumerGroup, GroupPosition, Move, Target, check_inactive, consumer_group, plan_moves, read_positions
 from worker.runtime.kafka_admin import BrokerAway
+from worker.settings.settings import Settings
 from worker.settings.tables import KafkaTable
 
 
@@ -67,10 +68,10 @@ def read_target(text: str, *, option: str) -> Target:
     return Target("time", max(begin_ms, 0))
 
 
-def show_offsets(kafka: KafkaTable, screen: Screen, *, queries: bool) -> dict[str, Any]:
+def show_offsets(settings: Settings, screen: Screen, *, queries: bool) -> dict[str, Any]:
     """Show where the group stands and return what `--json` prints. Raises CommandFailed."""
-    group = consumer_group(kafka, queries=queries)
-    with open_positions(kafka) as positions:
+    group = consumer_group(settings, queries=queries)
+    with open_positions(settings.kafka) as positions:
         places = read_positions(positions, group)
         state = positions.state(group.name)
     show_positions(screen, group.name, state, places)
@@ -90,10 +91,10 @@ def show_offsets(kafka: KafkaTable, screen: Screen, *, queries: bool) -> dict[st
     }
 
 
-def reset_offsets(kafka: KafkaTable, options: ResetOptions, screen: Screen, *, queries: bool) -> dict[str, Any]:
+def reset_offsets(settings: Settings, options: ResetOptions, screen: Screen, *, queries: bool) -> dict[str, Any]:
     """Show what would change, ask, change it, and return what `--json` prints. Raises CommandFailed."""
-    group = consumer_group(kafka, queries=queries)
-    with open_positions(kafka) as positions:
+    group = consumer_group(settings, queries=queries)
+    with open_positions(settings.kafka) as positions:
         moves = plan_reset(positions, group, options.target, options.chooses)
         show_moves(screen, group.name, moves)
         is_wanted = options.yes or (options.may_ask and is_confirmed("Change it?"))

@@ -27,8 +27,8 @@ def offsets_show_verb(
     from worker.cli.offsets import show_offsets
     from worker.cli.screen import Screen
 
-    kafka = settings_or_fail(config, kafka_flags(bootstrap_servers)).kafka
-    shown = show_offsets(kafka, Screen(silent=as_json), queries=queries)
+    settings = settings_or_fail(config, kafka_flags(bootstrap_servers))
+    shown = show_offsets(settings, Screen(silent=as_json), queries=queries)
     if as_json:
         print_json(shown)
 
@@ -55,8 +55,8 @@ def offsets_reset_verb(
 
     target = read_target(to, option="--to")
     options = ResetOptions(target=target, topic=topic, partition=partition, yes=yes, may_ask=not as_json)
-    kafka = settings_or_fail(config, kafka_flags(bootstrap_servers)).kafka
-    done = reset_offsets(kafka, options, Screen(silent=as_json), queries=queries)
+    settings = settings_or_fail(config, kafka_flags(bootstrap_servers))
+    done = reset_offsets(settings, options, Screen(silent=as_json), queries=queries)
     if as_json:
         print_json(done)
     if not done["changed"]:
@@ -83,5 +83,6 @@ def lag_verb(
 
     stop = Event()
     stop_on_signals(stop.set)
-    kafka = settings_or_fail(config, kafka_flags(bootstrap_servers)).kafka
-    show_lag(kafka, LagOptions(watch=watch, interval_s=interval, queries=queries, as_json=as_json), Screen(silent=as_json), stop)
+    settings = settings_or_fail(config, kafka_flags(bootstrap_servers))
+    options = LagOptions(watch=watch, interval_s=interval, queries=queries, as_json=as_json)
+    show_lag(settings, options, Screen(silent=as_json), stop)

@@ -33,12 +33,12 @@ ConfigOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else.")]
 BootstrapOption = Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Address of Kafka; overrides kafka.bootstrap_servers.")]
 
-Flags = dict[str, dict[str, object]]
+Flags = dict[str, Any]
 """Options that override a setting: table, key, value."""
 
 _VERB_ORDER = (
-    *("demo", "run", "feed", "search", "lag", "offsets", "dlq", "verify", "compact", "templates", "counts"),
-    *("estimate", "topics", "config", "model", "version"),
+    *("demo", "run", "peek", "feed", "search", "lag", "offsets", "dlq", "verify", "compact", "templates", "counts", "masks", "doctor"),
+    *("estimate", "mcp", "topics", "config", "model", "version"),
 )
 _AGO = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}

@@ -13,6 +13,7 @@ from worker.cli.exits import user_error
 NEIGHBOURS = 5
 """Records before and after a line by default."""
 _TEMPLATE = re.compile(r"[0-9a-f]{32}")
+_FAMILY = re.compile(r"[0-9a-f]{16}")
 _COORDINATES = re.compile(r"([^/@]+)/(\d{1,9})@(\d{1,18})")
 
 
@@ -39,6 +40,9 @@ class SearchQuestion:
     mode: Literal["dense", "words", "hybrid"] | None = None
     form: Literal["lines", "templates"] | None = None
     per_template: int | None = None
+    per_family: int | None = None
+    expand: bool | None = None
+    """List templates one by one; None: as families."""
     since_ms: int | None = None
     until_ms: int | None = None
     services: tuple[str, ...] = ()
@@ -46,19 +50,28 @@ class SearchQuestion:
     topics: tuple[str, ...] = ()
     templates: tuple[str, ...] = ()
     """Ids."""
+    families: tuple[str, ...] = ()
+    """Ids."""
+    fields: tuple[tuple[str, str], ...] = ()
+    """Names and values."""
+    trace_id: str | None = None
 
     def checked(self) -> Self:
         """Return the question if its options fit together. Raises CommandFailed."""
         if self.around is not None:
             self._refuse_other_options()
-        elif self.text is None and not self.templates:
+        elif self.text is None and not self.templates and not self.families:
             raise user_error("say what to look for, or use --around for the lines around a hit (`vectail templates` lists all templates)")
         elif self.neighbours is not None:
             raise user_error("-C sets how much to show around a line: it needs --around")
         elif self.text is None and self.mode is not None:
             raise user_error("--mode ranks by a text: leave it out, or say what to look for")
-        elif self.form == "templates" and self.per_template is not None:
-            raise user_error("--per-template limits lines: leave out either it or `--as templates`")
+        elif self.form == "templates":
+            for name, value in (("--per-template", self.per_template), ("--per-family", self.per_family)):
+                if value is not None:
+                    raise user_error(f"{name} limits lines: leave out either it or `--as templates`")
+        elif self.expand is not None:
+            raise user_error("--expand lists templates one by one: it needs `--as templates`")
         check_span(self.since_ms, self.until_ms)
         return self
 
@@ -75,14 +88,24 @@ class SearchQuestion:
                 "level": list(self.levels),
                 "topic": list(self.topics),
                 "template": list(self.templates),
+                "family": list(self.families),
+                "fields": values_by_name(self.fields),
+                "trace_id": self.trace_id,
             }
         )
-        wanted = {"text": self.text, "k": self.k, "mode": self.mode, "as": self.form, "per_template": self.per_template}
-        return given({**wanted, "filters": filters})
+        wanted = {"text": self.text, "k": self.k, "mode": self.mode, "as": self.form, "expand": self.expand}
+        return given({**wanted, "per_template": self.per_template, "per_family": self.per_family, "filters": filters})
 
     def advice(self) -> str:
         """Return in one sentence what to try when nothing was found."""
-        names = {"--service": self.services, "--level": self.levels, "--topic": self.topics, "--template": self.templates}
+        names: dict[str, object] = {
+            "--service": self.services,
+            "--level": self.levels,
+            "--topic": self.topics,
+            "--template": self.templates,
+            "--family": self.families,
+        }
+        names |= {"--field": self.fields, "--trace-id": self.trace_id}
         filters = [name for name, values in names.items() if values]
         is_bounded = self.since_ms is not None or self.until_ms is not None
         tries = [f"without {' or '.join(filters)}"] if filters else []
@@ -96,13 +119,18 @@ class SearchQuestion:
             "-k": self.k,
             "--mode": self.mode,
             "--as": self.form,
+            "--expand": self.expand,
             "--per-template": self.per_template,
+            "--per-family": self.per_family,
             "--since": self.since_ms,
             "--until": self.until_ms,
             "--service": self.services,
             "--level": self.levels,
             "--topic": self.topics,
             "--template": self.templates,
+            "--family": self.families,
+            "--field": self.fields,
+            "--trace-id": self.trace_id,
         }
         for name, value in others.items():
             if value not in (None, ()):
@@ -123,12 +151,39 @@ def read_templates(ids: Sequence[str]) -> tuple[str, ...]:
     return tuple(ids)
 
 
+def read_families(ids: Sequence[str]) -> tuple[str, ...]:
+    """Read the ids of families as hits have them. Raises CommandFailed."""
+    for one in ids:
+        if _FAMILY.fullmatch(one) is None:
+            raise user_error(f"--family {one!r}: give a family's id as `vectail templates` shows it, 16 hexadecimal digits")
+    return tuple(ids)
+
+
 def read_coordinates(text: str) -> RecordCoordinates:
     """Read `logs/0@123`. Raises CommandFailed."""
     found = _COORDINATES.fullmatch(text.strip())
     if found is None:
         raise user_error(f"--around {text!r}: give topic, partition and offset as the hits show them: logs/0@123")
     return RecordCoordinates(found[1], int(found[2]), int(found[3]))
+
+
+def read_fields(pairs: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Read `k8s.pod.name=web-1` as names and values. Raises CommandFailed."""
+    found = []
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not name or not equals:
+            raise user_error(f"--field {pair!r}: give a name and a value, such as k8s.pod.name=web-1")
+        found.append((name, value))
+    return tuple(found)
+
+
+def values_by_name(fields: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return fields as a query's filters name them: a line has one of the values of each name."""
+    values: dict[str, list[str]] = {}
+    for name, value in fields:
+        values.setdefault(name, []).append(value)
+    return values
 
 
 def given(fields: dict[str, Any]) -> dict[str, Any]:

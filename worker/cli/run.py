@@ -19,6 +19,7 @@ from worker.runtime.kafka_admin import BrokerAway, KafkaAdmin
 from worker.runtime.logs import configure_logs, inform, rate_limited_log, report_crash
 from worker.runtime.process import CRASHED, DRAIN_TIMEOUT, DRAINED, USER_ERROR
 from worker.runtime.stage import Stage
+from worker.runtime.tracing import TracingMissing
 from worker.service import Service
 from worker.settings.settings import Settings, SettingsError
 from worker.settings.tables import KafkaTable
@@ -40,12 +41,12 @@ def run_worker(settings: Settings, *, number: int | None = None, start: Target |
         threading.Thread(target=_stop_with_parent, args=(stop,), name="parent", daemon=True).start()
     configure_logs(worker=number)
     if start is not None:
-        move_log_group(settings.kafka, start, stop)
+        move_log_group(settings, start, stop)
     http = listen_or_fail(settings)
     inform(
         "starting",
         kafka=settings.kafka.bootstrap_servers,
-        topics=list(settings.kafka.topics),
+        topics=[table.name or f"/{table.pattern}/" for table in settings.topic],
         milvus=settings.milvus.uri,
         **({} if http is None else {"http": http.url}),
     )
@@ -78,9 +79,9 @@ def load_or_fail(settings: Settings) -> LoadedModel:
         raise user_error(error) from error
 
 
-def move_log_group(kafka: KafkaTable, start: Target, stop: threading.Event) -> None:
+def move_log_group(settings: Settings, start: Target, stop: threading.Event) -> None:
     """Move the log group and log each move; waits for an unreachable broker until `stop`. Raises CommandFailed."""
-    group = consumer_group(kafka, queries=False)
+    kafka, group = settings.kafka, consumer_group(settings, queries=False)
     say = rate_limited_log().warn
     while not stop.is_set():
         try:
@@ -129,7 +130,7 @@ def open_service(
     """Open all connections and wire the service. Raises CommandFailed."""
     try:
         return Service(settings, open_connections(settings, model, say=say, http=http), say=say, stop=stop, adopt=adopt)
-    except (ProducerMisconfigured, SinkMismatch, SettingsError, ValueError) as error:
+    except (ProducerMisconfigured, SinkMismatch, SettingsError, TracingMissing, ValueError) as error:
         raise user_error(error) from error
 
 

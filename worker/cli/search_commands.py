@@ -1,10 +1,10 @@
 """`vectail search`, `templates` and `counts`: questions to a running worker. Options and help; each has its work in a file of its name."""
 
-from enum import StrEnum
 from typing import Annotated, Literal
 
 import typer
 
+from worker.cli.exits import user_error
 from worker.cli.options import (
     TYPER_SETTINGS,
     BootstrapOption,
@@ -16,18 +16,9 @@ from worker.cli.options import (
     until_ms,
 )
 from worker.cli.output import print_json
+from worker.cli.suggest_commands import SuggestOption, print_suggestions
 
 search_app = typer.Typer(**TYPER_SETTINGS)
-
-
-class CountBy(StrEnum):
-    """What `vectail counts` counts by; an enumeration, because an option that may be repeated cannot be a Literal."""
-
-    TIME = "time"
-    TEMPLATE = "template"
-    SERVICE = "service"
-    LEVEL = "level"
-    TOPIC = "topic"
 
 
 ModeOption = Annotated[
@@ -35,7 +26,8 @@ ModeOption = Annotated[
     typer.Option(help="Search by meaning, by words, or by both. Default: both; by words if TEXT is just an id."),
 ]
 ResultOption = Annotated[
-    Literal["lines", "templates"] | None, typer.Option("--as", help="Show lines, or templates with their counts. Default: lines.")
+    Literal["lines", "templates"] | None,
+    typer.Option("--as", help="Show lines, or families of templates with their counts. Default: lines."),
 ]
 ServiceOption = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only lines of this service; may be repeated.")]
 LevelOption = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only lines of this level; may be repeated.")]
@@ -43,6 +35,15 @@ TopicOption = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Onl
 TemplateOption = Annotated[
     list[str] | None, typer.Option(metavar="ID", help="Only lines of this template, named by its id; may be repeated.")
 ]
+FamilyOption = Annotated[
+    list[str] | None, typer.Option(metavar="ID", help="Only lines of this family of templates, named by its id; may be repeated.")
+]
+ExpandOption = Annotated[bool, typer.Option("--expand", help="List templates one by one, not as families.")]
+FieldOption = Annotated[
+    list[str] | None,
+    typer.Option("--field", metavar="NAME=VALUE", help="Only lines with this value of a kept field; may be repeated."),
+]
+TraceOption = Annotated[str | None, typer.Option("--trace-id", metavar="ID", help="Only lines of this trace.")]
 TimeoutOption = Annotated[float, typer.Option(help="Seconds to wait for an answer.", min=0.1, max=600, metavar="N")]
 AroundOption = Annotated[
     str | None,
@@ -65,6 +66,11 @@ def search_verb(
         int | None,
         typer.Option(help="At most this many lines per template. Default: 1; all if TEXT is just an id.", min=1, max=100, metavar="N"),
     ] = None,
+    per_family: Annotated[
+        int | None,
+        typer.Option(help="At most this many lines per family. Default: as many as per template.", min=1, max=100, metavar="N"),
+    ] = None,
+    expand: ExpandOption = False,
     since: Annotated[str | None, typer.Option(help="Only lines of the last 90s, 15m, 1h, 7d, or since a time.", metavar="WHEN")] = None,
     until: Annotated[
         str | None, typer.Option(help="Only lines older than 90s, 15m, 1h, 7d, or from before a time.", metavar="WHEN")
@@ -73,6 +79,9 @@ def search_verb(
     level: LevelOption = None,
     topic: TopicOption = None,
     template: TemplateOption = None,
+    family: FamilyOption = None,
+    field: FieldOption = None,
+    trace_id: TraceOption = None,
     around: AroundOption = None,
     neighbours: NeighboursOption = None,
     timeout: TimeoutOption = 15.0,
@@ -82,13 +91,13 @@ def search_verb(
 ) -> None:
     """Ask a running worker which lines fit a question.
 
-    The worker is `vectail run` or `vectail demo --serve`; question and answer travel over Kafka. By default each hit has a different
-    template. --around asks no question: it shows the lines before and after a hit, as `grep -C` does. --template without TEXT shows the
-    newest lines of a template.
+    The worker is `vectail run` or `vectail demo --serve`; question and answer travel over Kafka. By default each hit is of another
+    family: templates that differ in little more than names and numbers. --around asks no question: it shows the lines before and after a
+    hit, as `grep -C` does. --template or --family without TEXT shows the newest lines.
     """
     from time import time
 
-    from worker.cli.question import SearchQuestion, read_coordinates, read_templates
+    from worker.cli.question import SearchQuestion, read_coordinates, read_families, read_fields, read_templates
     from worker.cli.screen import Screen
     from worker.cli.search import as_text, checked_text, search_once
     from worker.cli.search_screen import show_around, show_hits, show_templates_like
@@ -102,12 +111,17 @@ def search_verb(
         mode=mode,
         form=form,
         per_template=per_template,
+        per_family=per_family,
+        expand=expand or None,
         since_ms=None if since is None else since_ms(since, now_ms=now_ms),
         until_ms=None if until is None else until_ms(until, now_ms=now_ms),
         services=tuple(map(as_text, service or ())),
         levels=tuple(map(as_text, level or ())),
         topics=tuple(map(as_text, topic or ())),
         templates=read_templates(template or ()),
+        families=read_families(family or ()),
+        fields=read_fields([as_text(one) for one in field or ()]),
+        trace_id=None if trace_id is None else as_text(trace_id),
     ).checked()
     settings = settings_or_fail(config, kafka_flags(bootstrap_servers))
     answer = search_once(settings.kafka, question, timeout_s=timeout)
@@ -128,21 +142,31 @@ def templates_verb(
         str | None, typer.Option(help="Show the templates whose meaning is nearest to this, nearest first.", metavar="TEXT")
     ] = None,
     since: Annotated[str, typer.Option(help="Count the lines of the last 90s, 15m, 1h, 7d, since a time, or all.", metavar="WHEN")] = "1h",
-    k: Annotated[int, typer.Option("-k", help="How many templates.", min=1, max=1000, metavar="N")] = 20,
+    k: Annotated[int, typer.Option("-k", help="How many families, or templates.", min=1, max=1000, metavar="N")] = 20,
+    expand: ExpandOption = False,
+    family: FamilyOption = None,
     timeout: TimeoutOption = 60.0,
     direct: Annotated[
         bool, typer.Option("--direct", help="Read the index on a Milvus server directly; needs no worker and no Kafka.")
     ] = False,
+    suggest: SuggestOption = None,
     bootstrap_servers: BootstrapOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the templates in the index, most frequent first.
+    """List the families of templates, most frequent first.
 
-    For each: the number of its lines in the span, when the first and the last came, and an example. Asks a running worker, over Kafka.
+    For each: how many templates and lines of the span it has, when the first and the last line came, and an example. Asks a running
+    worker, over Kafka. `--family ID --expand` lists the templates of one family.
     """
+    if suggest is not None:
+        if like is not None or family or expand or direct:
+            raise user_error("--suggest reads a file or a topic, not the index: leave out --like, --family, --expand and --direct")
+        print_suggestions(settings_or_fail(config, kafka_flags(bootstrap_servers)), suggest, top=k, as_json=as_json)
+        return
     from time import time
 
+    from worker.cli.question import read_families
     from worker.cli.screen import Screen
     from worker.cli.search import checked_text
     from worker.cli.search_screen import show_templates
@@ -151,7 +175,10 @@ def templates_verb(
     begin_ms = since_ms(since, now_ms=round(time() * 1000))
     text = None if like is None else checked_text(like)
     settings = settings_or_fail(config, kafka_flags(bootstrap_servers))
-    answer = list_templates(settings, TemplatesOptions(like=text, since_ms=begin_ms, k=k, timeout_s=timeout, direct=direct))
+    options = TemplatesOptions(
+        like=text, since_ms=begin_ms, k=k, expand=expand, families=read_families(family or ()), timeout_s=timeout, direct=direct
+    )
+    answer = list_templates(settings, options)
     if as_json:
         print_json(answer)
     else:
@@ -165,8 +192,11 @@ def counts_verb(
     ] = None,
     *,
     by: Annotated[
-        list[CountBy] | None,
-        typer.Option(help="What to count by; may be given twice. Default: template, or time with --buckets."),
+        list[str] | None,
+        typer.Option(
+            metavar="[time|template|family|service|level|topic|field:NAME]",
+            help="What to count by; may be given twice. Default: template, or time with --buckets.",
+        ),
     ] = None,
     buckets: Annotated[
         int | None, typer.Option(help="Buckets of time, at most. Default: 60 with --by time.", min=2, max=1000, metavar="N")
@@ -181,27 +211,31 @@ def counts_verb(
     level: LevelOption = None,
     topic: TopicOption = None,
     template: TemplateOption = None,
+    family: FamilyOption = None,
+    field: FieldOption = None,
+    trace_id: TraceOption = None,
     timeout: TimeoutOption = 60.0,
     bootstrap_servers: BootstrapOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Count lines by time, template, service, level or topic.
+    """Count lines by time, family, service, level and more.
 
-    Asks a running worker, over Kafka. Counts are exact, or the answer says that it is incomplete.
+    By one or two of time, template, family, service, level, topic and the kept fields. Asks a running worker, over Kafka. Counts are
+    exact, or the answer says that it is incomplete.
     """
     from time import time
 
     from worker.cli.counts import CountsQuestion, count_once
     from worker.cli.counts_screen import show_counts
-    from worker.cli.question import read_templates
+    from worker.cli.question import read_families, read_fields, read_templates
     from worker.cli.screen import Screen
     from worker.cli.search import as_text, checked_text
 
     now_ms = round(time() * 1000)
     question = CountsQuestion(
         text=checked_text(" ".join(text)) if text else None,
-        by=tuple(one.value for one in by or ()),
+        by=tuple(map(as_text, by or ())),
         buckets=buckets,
         top=top,
         mode=mode,
@@ -211,6 +245,9 @@ def counts_verb(
         levels=tuple(map(as_text, level or ())),
         topics=tuple(map(as_text, topic or ())),
         templates=read_templates(template or ()),
+        families=read_families(family or ()),
+        fields=read_fields([as_text(one) for one in field or ()]),
+        trace_id=None if trace_id is None else as_text(trace_id),
     ).checked()
     answer = count_once(settings_or_fail(config, kafka_flags(bootstrap_servers)).kafka, question, timeout_s=timeout)
     if as_json:

@@ -3,10 +3,12 @@
 Control characters in log lines are shown escaped.
 """
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from consumers.decode.kept_fields import WELL_KNOWN
 from worker.cli.output import counted
 from worker.cli.screen import Screen, StyledText, TableColumn, shown_text, shown_times, shown_word
 from worker.querying.words import terms_of, words_of
@@ -18,6 +20,8 @@ _DECIMALS = {"words": 2, "hybrid": 4}
 _SCORE = TableColumn("score", "green", is_right=True)
 _MATCH = "bold red"
 """Style of the query's words, as in grep."""
+_FIELDS = "dim"
+_NAME = "bold"
 _CUT = "The search was cut short by a limit or its deadline; there may be more."
 
 HitDocument = Mapping[str, Any]
@@ -101,7 +105,7 @@ def show_templates(
     nothing: str = "No lines in this span; `--since all` looks at all of them.",
     pattern: re.Pattern[str] | None = None,
 ) -> None:
-    """Show templates (`templates`, `complete`), each with its figures and an example."""
+    """Show families or templates (`templates`, `complete`), each with its figures and an example."""
     templates: Sequence[Mapping[str, Any]] = answer["templates"]
     if not templates and answer["complete"]:
         screen.say(nothing)
@@ -116,7 +120,8 @@ def show_templates(
             example = template["text"] if template["example"] is None else template["example"]
             score = [f"{template['score']:.{decimals}f}"] if has_score else []
             figures = (*score, f"{template['lines']:,}", times[2 * row], times[2 * row + 1])
-            rows.append([*([(figure, "")] for figure in figures), _line(example, pattern)])
+            name: list[StyledText] = [(shown_word(template["name"]), _NAME), ("\n", "")] if "name" in template else []
+            rows.append([*([(figure, "")] for figure in figures), [*name, *_line(example, pattern), *_members(template)]])
         figures_of = (TableColumn("lines", "cyan", is_right=True), TableColumn("first", "dim"), TableColumn("last", "dim"))
         screen.table([*((_SCORE,) if has_score else ()), *figures_of, TableColumn("example", is_wide=True)], rows)
     if not answer["complete"]:
@@ -152,14 +157,54 @@ def _show_table(
     details = [detail for detail in details if any(detail.values)]
     spare = screen.width - HitDetail(first.title, "", firsts).width() - sum(detail.width() for detail in details)
     beside = details if spare >= _LINE_SHARE * screen.width else []
+    width = spare if beside else screen.width - HitDetail(first.title, "", firsts).width()
     rows: list[list[Sequence[StyledText]]] = []
     for row, hit in enumerate(hits):
-        line = _line(hit["text"], pattern)
+        line = _line_of(hit, pattern)
+        fields = shown_fields(hit.get("fields"), width)
+        if fields:
+            line += [("\n", ""), (fields, _FIELDS)]
+        stands_for = shown_family(hit)
+        if stands_for:
+            line += [("\n", ""), (stands_for, _FIELDS)]
         if not beside:
             under = [(detail.values[row], detail.style) for detail in details if detail.values[row]]
             line += [("\n", ""), *(part for one in under for part in (one, ("  ", "")))][:-1]
         rows.append([[(firsts[row], "")], *([(detail.values[row], "")] for detail in beside), line])
     screen.table([first, *(TableColumn(detail.title, detail.style) for detail in beside), TableColumn("line", is_wide=True)], rows)
+
+
+def _members(listed: Mapping[str, Any]) -> list[StyledText]:
+    """Return how many templates a family has, and what to ask for to see them; nothing of a single template."""
+    if listed.get("templates", 1) <= 1:
+        return []
+    return [("\n", ""), (f"{counted(listed['templates'], 'template')}, family {listed['family']}", _FIELDS)]
+
+
+def shown_family(hit: HitDocument) -> str:
+    """Return what a hit stands for: its name, how many more templates its family has, how many lines, and the id to see them by."""
+    templates, lines = hit.get("family_templates", 1) - 1, hit.get("family_lines", 1)
+    figures = [f"+{counted(templates, 'template')}"] if templates > 0 else []
+    figures += [counted(lines, "line")] if lines > 1 else []
+    family = f"family {hit['family']}" if templates > 0 else ""
+    return " · ".join(part for part in (shown_word(hit.get("name", "")), ", ".join(figures), family) if part)
+
+
+def shown_fields(fields: object, width: int) -> str:
+    """Return kept fields on one line of at most `width` characters, the well-known ones first."""
+    if not isinstance(fields, Mapping):
+        return ""
+    names = [*(name for name in WELL_KNOWN if name in fields), *(name for name in fields if name not in WELL_KNOWN)]
+    pairs = ((name, fields[name]) for name in names)
+    shown = "  ".join(f"{shown_word(name)}={shown_word(value) if isinstance(value, str) else json.dumps(value)}" for name, value in pairs)
+    return shown if len(shown) <= width else f"{shown[: max(width - 1, 0)]}…"
+
+
+def _line_of(hit: HitDocument, pattern: re.Pattern[str] | None) -> list[StyledText]:
+    """Return the text of a hit; of one that was sampled only its template is known."""
+    if hit["text"] is None:
+        return [("(sampled) ", _FIELDS), *_line(hit["template_text"], None)]
+    return _line(hit["text"], pattern)
 
 
 def _piece(hit: HitDocument) -> str:

@@ -1,4 +1,4 @@
-"""`vectail templates`: the templates in the index, most frequent first, or nearest to a text first.
+"""`vectail templates`: the families of templates in the index, or its templates, most frequent first, or nearest to a text first.
 
 It asks the running worker, over Kafka: only the worker can read its Milvus Lite folder, and its engine is loaded. With `--direct` it
 reads the index on a Milvus server itself, without any worker.
@@ -13,6 +13,7 @@ from sinks.milvus.sink import MilvusSink
 from sinks.reading.reader import BlockReader
 from sinks.sink import SinkBroken, SinkBusy, SinkMismatch
 from worker.cli.exits import failure, user_error
+from worker.cli.question import given
 from worker.cli.search import ask_worker, open_query_client
 from worker.connections import vector_space
 from worker.embedding.loaded import load_model, model_of, space_of
@@ -20,6 +21,8 @@ from worker.embedding.model.errors import ModelError
 from worker.embedding.model.space import EmbeddingSpace
 from worker.embedding.model.vectors import Vector
 from worker.query import Query
+from worker.querying.families import TemplateGroups
+from worker.querying.family_listing import families_document, find_families
 from worker.querying.query_text import new_query_encoder
 from worker.querying.ranking import Index
 from worker.querying.search import PreparedQuery
@@ -38,14 +41,19 @@ class TemplatesOptions:
     since_ms: int | None
     k: int
     timeout_s: float
+    expand: bool = False
+    """List templates one by one, not as families."""
+    families: tuple[str, ...] = ()
+    """Ids: only templates of these."""
     direct: bool = False
     """Read the index without a worker."""
 
     def request(self) -> dict[str, Any]:
         """Return the options as a query on the wire."""
         text = {} if self.like is None else {"text": self.like, "mode": "dense"}
-        filters = {} if self.since_ms is None else {"since_ms": self.since_ms}
-        return {**text, "as": "templates", "k": self.k, "filters": filters}
+        expand = {"expand": True} if self.expand else {}
+        filters = given({"since_ms": self.since_ms, "family": list(self.families)})
+        return {**text, "as": "templates", "k": self.k, **expand, "filters": filters}
 
 
 def list_templates(settings: Settings, options: TemplatesOptions) -> dict[str, Any]:
@@ -79,8 +87,11 @@ def _read_directly(settings: Settings, options: TemplatesOptions) -> dict[str, A
     query = Query.model_validate(options.request())
     try:
         sink.open(create=False)
-        index = Index(sink, BlockReader(sink), TemplateIndex(sink, time.monotonic))
-        return templates_document(find_templates(index, PreparedQuery(query, vector), is_over))
+        index = Index(sink, BlockReader(sink), TemplateIndex(sink, time.monotonic, TemplateGroups(settings.template)))
+        sought = PreparedQuery(query, vector)
+        if query.expand:
+            return templates_document(find_templates(index, sought, is_over))
+        return families_document(find_families(index, sought, is_over))
     except SinkMismatch as error:
         raise user_error(error) from error
     except (SinkBusy, SinkBroken) as error:

@@ -8,23 +8,36 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from worker.settings.settings import Settings, redacted
+from worker.settings.secrets import redacted
+from worker.settings.settings import Settings
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def toml_of(document: Mapping[str, object]) -> str:
-    """Return a document of JSON values as TOML: plain settings, then each table and its own tables. Lists hold no objects."""
+    """Return a document of JSON values as TOML: plain settings, then each table and its own. A list of objects is a list of tables."""
     return "\n".join(_table((), document)).strip()
 
 
-def _table(path: tuple[str, ...], table: Mapping[str, object]) -> list[str]:
-    plain = [_setting(key, value) for key, value in table.items() if not isinstance(value, Mapping)]
-    lines = ["", f"[{'.'.join(_key(part) for part in path)}]", *plain] if path else plain
-    for key, value in table.items():
-        if isinstance(value, Mapping):
-            lines += _table((*path, key), value)
+def _table(path: tuple[str, ...], table: Mapping[str, object], brackets: tuple[str, str] = ("[", "]")) -> list[str]:
+    below = {key: tables for key, value in table.items() if (tables := _tables(value)) is not None}
+    plain = [_setting(key, value) for key, value in table.items() if key not in below]
+    begin, end = brackets
+    lines = ["", f"{begin}{'.'.join(_key(part) for part in path)}{end}", *plain] if path else plain
+    for key, tables in below.items():
+        for one in tables:
+            lines += _table((*path, key), one, ("[", "]") if isinstance(table[key], Mapping) else ("[[", "]]"))
     return lines
+
+
+def _tables(value: object) -> list[Mapping[str, object]] | None:
+    """Return the tables in a value; None: it is plain, as an empty list is: without tables nothing would say that it is there."""
+    if isinstance(value, Mapping):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        tables = [one for one in value if isinstance(one, Mapping)]
+        return tables or None
+    return None
 
 
 def _setting(key: str, value: object) -> str:

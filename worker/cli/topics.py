@@ -12,14 +12,14 @@ from worker.cli.exits import user_error
 from worker.cli.screen import Screen
 from worker.runtime.dead_letter_topic import DEAD_LETTER_TOPIC_PROPERTIES, warn_of_expiry
 from worker.runtime.kafka_admin import BROKERS_DEFAULT, BrokerAway, KafkaAdmin
-from worker.settings.tables import KafkaTable
+from worker.settings.settings import Settings
 
 _ANSWER_S = 5.0
 _RETRY_S = 1.0
 
 
 def init_topics(
-    kafka: KafkaTable,
+    settings: Settings,
     screen: Screen,
     *,
     partitions: int,
@@ -29,9 +29,11 @@ def init_topics(
 ) -> dict[str, Any]:
     """Create missing topics and return what `--json` prints; waits for an unreachable broker. Raises CommandFailed.
 
-    Log topics and the query topic get `partitions`, so that this many workers can share them; replies and dead letters get one.
+    Log topics and the query topic get `partitions`, so that this many workers can share them; replies and dead letters get one. Topics of
+    a pattern have no names to create.
     """
-    wanted = dict.fromkeys((*kafka.topics, kafka.query_topic), partitions) | dict.fromkeys((kafka.reply_topic, kafka.dead_letter_topic), 1)
+    kafka, names = settings.kafka, settings.subscription.names
+    wanted = dict.fromkeys((*names, kafka.query_topic), partitions) | dict.fromkeys((kafka.reply_topic, kafka.dead_letter_topic), 1)
     results = []
     try:
         admin = KafkaAdmin(kafka.bootstrap_servers, kafka.librdkafka)

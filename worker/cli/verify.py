@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from consumers.groupless.reader import GrouplessReader, OffsetRange, RangeUnreadable
 from consumers.kafka.settings import SourceMisconfigured
 from consumers.record import Partition, Record
+from consumers.registry import RegistryAway, RegistryMisconfigured
 from consumers.source import KafkaRefused
-from consumers.text.mask import MASKS_VERSION
 from producers.kafka import ProducerMisconfigured
 from sinks.block import BlockPlace
 from sinks.milvus.sink import MilvusSink
@@ -42,8 +42,9 @@ from worker.embedding.guarded_engine import EngineFailed
 from worker.embedding.loaded import load_model, model_of, space_of
 from worker.embedding.model.errors import ModelError
 from worker.groups.kafka import KafkaPositions
-from worker.groups.offsets import Target
+from worker.groups.offsets import Target, existing_topics
 from worker.runtime.logs import configure_logs
+from worker.settings.masks_version import topic_masks_version
 from worker.settings.settings import Settings
 
 _CONFIG_S = 5.0
@@ -78,12 +79,14 @@ def verify_topics(settings: Settings, options: VerifyOptions, screen: Screen) ->
     try:
         with ExitStack() as opened:
             ranges, report = _verify(settings, options, screen, opened)
-    except (SinkMismatch, ModelError, SourceMisconfigured, ProducerMisconfigured, KafkaRefused) as error:
+    except (SinkMismatch, ModelError, SourceMisconfigured, ProducerMisconfigured, RegistryMisconfigured, KafkaRefused) as error:
         raise user_error(error) from error
     except RangeUnreadable as error:
         raise failure(f"kafka at {settings.kafka.bootstrap_servers}: {error}") from error
     except (SinkBusy, SinkBroken) as error:
         raise failure(f"Milvus does not answer: {error}") from error
+    except RegistryAway as error:
+        raise failure(f"the schema registry does not answer: {error}") from error
     except (SinkRejected, EngineFailed, DeadLetterUndelivered) as error:
         raise failure(f"the repair stopped: {error}") from error
     return _document(ranges, report, seconds=time.monotonic() - started_s)
@@ -100,8 +103,8 @@ def _verify(settings: Settings, options: VerifyOptions, screen: Screen, opened: 
     kafka = settings.kafka
     reader = opened.enter_context(closing(GrouplessReader(kafka.bootstrap_servers, kafka.librdkafka, topic_epoch=kafka.topic_epoch)))
 
-    topics = tuple(dict.fromkeys(options.topics)) or kafka.topics
     with open_positions(kafka) as positions:
+        topics = tuple(dict.fromkeys(options.topics)) or existing_topics(positions, settings.subscription)
         ranges = [one for topic in topics for one in _ranges(reader, positions, kafka.group, topic, options)]
     dead_letters = DeadLetterIndex({one.offsets.place.topic: one.offsets.place.epoch for one in ranges})
     for letter in DeadLetters(reader, kafka.dead_letter_topic, timeout_s=options.patience_s):
@@ -125,6 +128,7 @@ def _verify(settings: Settings, options: VerifyOptions, screen: Screen, opened: 
                 place=place,
                 dead_letters=dead_letters.excused_records(place.topic),
                 kept_since_ms=kept_since_ms,
+                has_drop_rules=bool(settings.drop),
                 is_compacted=compacted[place.topic],
             )
             verifier.verify_range(comparer, whole, partial(_records, reader, options.patience_s))
@@ -178,7 +182,7 @@ def _window_repairer(
         sink=sink,
         busy_retry=busy_retry,
         repairer=repairer,
-        masks=str(MASKS_VERSION),
+        masks_of=partial(topic_masks_version, settings),
         wall_ms=wall_ms,
         write_dead_letters=writer.write_dead_letters,
     )
@@ -201,6 +205,10 @@ def _document(ranges: Sequence[_Range], report: VerifyReport, *, seconds: float)
         "expired_lines": counts.expired_lines,
         "other_epoch_lines": counts.other_epoch_lines,
         "other_masks_lines": counts.other_masks_lines,
+        "masks": dict(sorted(counts.by_masks.items())),
+        "sampled_lines": counts.sampled_lines,
+        "dropped_lines": counts.dropped_lines,
+        "dropped_stored_lines": counts.dropped_stored_lines,
         "compacted_lines": counts.compacted_lines,
         "not_committed": sum(one.not_committed for one in ranges),
         "problems": {kind: report.problems[kind] for kind in FINDING_KINDS},

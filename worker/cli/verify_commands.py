@@ -20,7 +20,7 @@ _WHERE = "earliest, latest, a TIME (2026-01-31T12:00, or 90s, 15m, 1h, 7d ago), 
 def verify_verb(
     *,
     topic: Annotated[
-        list[str] | None, typer.Option(help="Only this topic; may be repeated. Default: all of kafka.topics.", metavar="NAME")
+        list[str] | None, typer.Option(help="Only this topic; may be repeated. Default: all that the settings read.", metavar="NAME")
     ] = None,
     begin: Annotated[str, typer.Option("--from", help=f"First record: {_WHERE}.", metavar="WHERE")] = "earliest",
     to: Annotated[

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from worker.audit.compare import FINDING_KINDS
+from worker.cli.estimate_screen import shown_share
 from worker.cli.output import counted
 from worker.cli.screen import Screen, shown_text
 
@@ -63,6 +64,13 @@ def _remarks(result: Mapping[str, Any]) -> list[str]:
         "expired_lines": "past their retention and removed: {}",
         "other_epoch_lines": "of an earlier topic of this name, not checked: {}",
         "other_masks_lines": "of other masks than the current ones, which is fine: {}",
+        "sampled_lines": "sampled, stored without text and fields: {}",
+        "dropped_lines": "dropped by today's rules: {}",
+        "dropped_stored_lines": "stored before today's rules, which would drop them: {}",
         "compacted_lines": "of records that Kafka has compacted away, not checked: {}",
     }
-    return [text.format(f"{result[name]:,}") for name, text in remarks.items() if result[name]]
+    said = [text.format(f"{result[name]:,}") for name, text in remarks.items() if result[name]]
+    if len(result["masks"]) > 1:
+        shares = ", ".join(f"{masks} {shown_share(lines / result['lines'])}" for masks, lines in result["masks"].items())
+        said.append(f"lines by the version of their masks: {shares}")
+    return said

@@ -23,6 +23,9 @@ Theory of operation
    over (longest - 1 + floor) / (budget - q + 1 - floor) times, because the logs' credit is one floor higher.
 7. The batcher never waits for a fuller batch; the engine takes what there is.
 8. The last batch may be put back as if it had never been taken: it was ready while the engine worked, and a query came.
+9. Log texts of several topics come in the order of `worker.runtime.fair_share`: while two topics wait, their tokens are in proportion to
+   their weights, but for one text of each. Rules 3 to 6 speak of the next log text, whichever topic it is of; the first in line may
+   change between two batches, which leaves their bounds as they are: a credit that does not cover it is less than `longest` all the same.
 
 Not taken: priorities inside vLLM (they invert under load); filling by count (256-token lines would make batches of seconds); logs up to
 the cap beside a query (the query would wait for a whole capped batch twice).
@@ -30,11 +33,12 @@ the cap beside a query (the query would wait for a whole capped batch twice).
 
 import math
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from worker.embedding.batch_cap import HOLD_S, BatchCap
 from worker.embedding.model.vectors import TokenIds
+from worker.runtime.fair_share import FairQueue
 
 
 class HasIds(Protocol):
@@ -62,7 +66,7 @@ class Batch(NamedTuple, Generic[Q, L]):
 
 
 class Batcher(Generic[Q, L]):
-    """Every text comes out once, queries and logs each in order; a batch never exceeds the budget.
+    """Every text comes out once, queries in order, and so the logs of a topic; a batch never exceeds the budget.
 
     Thread: one, the embed stage's.
     """
@@ -74,8 +78,13 @@ class Batcher(Generic[Q, L]):
         log_floor_tokens: int,
         target_s: float = math.inf,
         hold_s: float = HOLD_S,
+        topic_of: Callable[[L], str] = lambda _log: "",
+        weight_of: Callable[[str], float] = lambda _topic: 1.0,
     ) -> None:
-        """`budget_tokens` must hold the longest text; `target_s` and `hold_s` are those of the batch cap."""
+        """`budget_tokens` must hold the longest text; `target_s` and `hold_s` are those of the batch cap.
+
+        `topic_of` and `weight_of` say which logs share the engine, and how; without them all logs are one topic's.
+        """
         if not 0 < log_floor_tokens <= budget_tokens:
             raise ValueError(f"need 0 < floor ({log_floor_tokens}) <= budget ({budget_tokens}) tokens")
         self._budget = budget_tokens
@@ -83,12 +92,12 @@ class Batcher(Generic[Q, L]):
         least = min(2 * log_floor_tokens, budget_tokens)
         self._cap = BatchCap(budget_tokens=budget_tokens, least_tokens=least, target_s=target_s, hold_s=hold_s)
         self._queries: deque[Q] = deque()
-        self._logs: deque[L] = deque()
+        self._logs: FairQueue[L] = FairQueue(topic_of=topic_of, size_of=lambda log: len(log.ids), weight_of=weight_of)
         self._credit = 0
         self._passed_over = False
         """Whether queries waited for the last batch and it took none."""
-        self._before = (0, False)
-        """`_credit` and `_passed_over` before the last batch."""
+        self._before = (0, False, self._logs.mark())
+        """`_credit`, `_passed_over` and where the logs stood before the last batch."""
         self.waiting_log_tokens = 0
 
     @property
@@ -118,7 +127,7 @@ class Batcher(Generic[Q, L]):
 
     def next_batch(self) -> Batch[Q, L]:
         """Return the next batch; never empty while a text waits."""
-        self._before = (self._credit, self._passed_over)
+        self._before = (self._credit, self._passed_over, self._logs.mark())
         self._credit = min(self._credit + self._floor, self._budget) if self._logs else 0
         logs = self._take_logs(self._room_beside_queries() if self._queries else self._room_without_queries())
         log_tokens = sum(len(log.ids) for log in logs)
@@ -130,9 +139,9 @@ class Batcher(Generic[Q, L]):
     def put_back(self, batch: Batch[Q, L]) -> None:
         """Undo the last `next_batch`; texts added since stay behind its texts."""
         self._queries.extendleft(reversed(batch.queries))
-        self._logs.extendleft(reversed(batch.logs))
         self.waiting_log_tokens += sum(len(log.ids) for log in batch.logs)
-        self._credit, self._passed_over = self._before
+        self._credit, self._passed_over, before = self._before
+        self._logs.undo(before, batch.logs)
 
     def observe(self, tokens: int, seconds: float) -> None:
         """Learn how long the engine took for a batch; 0 tokens if it had nothing to do."""
@@ -153,7 +162,7 @@ class Batcher(Generic[Q, L]):
 
     def _room_without_queries(self) -> int:
         """Tokens for logs alone: the cap, but at least their credit and the next text."""
-        return max(self._cap.tokens, self._credit, len(self._logs[0].ids)) if self._logs else 0
+        return max(self._cap.tokens, self._credit, len(self._logs.first.ids)) if self._logs else 0
 
     def _take_queries(self, log_tokens: int) -> list[Q]:
         """Take queries up to the cap; the first one up to the budget."""
@@ -166,8 +175,7 @@ class Batcher(Generic[Q, L]):
 
     def _take_logs(self, limit_tokens: int) -> list[L]:
         taken: list[L] = []
-        while self._logs and len(self._logs[0].ids) <= limit_tokens:
-            tokens = len(self._logs[0].ids)
+        while self._logs and (tokens := len(self._logs.first.ids)) <= limit_tokens:
             limit_tokens -= tokens
             self.waiting_log_tokens -= tokens
             taken.append(self._logs.popleft())

@@ -5,6 +5,7 @@ It forms batches and sends the outcomes on: a template's vector to store, a quer
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -41,7 +42,7 @@ class EmbedTally:
     batch_seconds: Histogram = field(default_factory=Histogram)
     """Per batch, inside the engine."""
     waits: Histogram = field(default_factory=Histogram)
-    """Seconds that the first log text of each batch waited for the engine."""
+    """Seconds that the log text of each batch that came first waited for the engine."""
 
 
 class Embed:
@@ -108,7 +109,9 @@ class Embed:
         self.batcher.add_queries(queries)
         logs = [entry for entry in taken if isinstance(entry, EncodedTemplate)]
         self.batcher.add_logs(logs)
-        self._ages.arrived(len(logs), self._clock())
+        now_s = self._clock()
+        for topic, texts in Counter(log.topic for log in logs).items():
+            self._ages.arrived(texts, now_s, topic)
 
     def _send(self, computed: Computed) -> None:
         queries, logs = computed.batch
@@ -132,7 +135,8 @@ class Embed:
         tally.batch_tokens.add(batch.tokens)
         tally.batch_seconds.add(seconds)
         if batch.logs:
-            tally.waits.add(max(computed.started_s - self._ages.left(len(batch.logs)), 0.0))
+            first_s = min(self._ages.left(texts, topic) for topic, texts in Counter(log.topic for log in batch.logs).items())
+            tally.waits.add(max(computed.started_s - first_s, 0.0))
 
     def _send_templates(self, encoded: list[EncodedTemplate], outcomes: list[Outcome]) -> None:
         embedded: list[EmbeddedTemplate] = []

@@ -116,6 +116,8 @@ class SampleTally:
         self._chunkers = chunkers
         self._encode = encode
         self.modes: dict[MaskMode, ModeTally] = {mode: ModeTally() for mode in chunkers}
+        self._end_ms = 0
+        """Where the times of the next stretch begin."""
         self.stretches = 0
         self.lines = 0
         """Of the files; each would be a Kafka record."""
@@ -130,7 +132,7 @@ class SampleTally:
     @property
     def not_utf8_lines(self) -> int:
         """Lines in which bytes that are not UTF-8 were replaced."""
-        return self._decoder.replaced_records
+        return self._decoder.tally.replaced_records
 
     def add_stretches(self, stretches: Sequence[LineStretch]) -> None:
         """Count stretches, in order."""
@@ -138,11 +140,13 @@ class SampleTally:
         values = [line for line in lines if line is not None]
         place = np.flatnonzero([line is not None for line in lines])
         number = self.lines + place
-        decoded = self._decoder.decode(values, number)
+        decoded = self._decoder.decode(values, np.zeros(len(values), np.int64))  # Kafka has no time for them
         stretch_ends = np.cumsum([len(stretch.lines) for stretch in stretches])
         stretch = np.searchsorted(stretch_ends, place[decoded.entries.row], side="right")
+        time_ms = np.where(decoded.entries.time_ms == 0, number[decoded.entries.row], decoded.entries.time_ms)
+        entries = decoded.entries._replace(time_ms=self._without_gaps(time_ms, stretch))
         for mode, chunker in self._chunkers.items():
-            pieces = split_entries(decoded.entries, redactor=self._redactor, chunker=chunker)
+            pieces = split_entries(entries, redactor=self._redactor, chunker=chunker)
             self.modes[mode].blocks.add_lines(lines_of_pieces(pieces, number, number))
             self.modes[mode].add_pieces(pieces.cut, stretch, self._encode)
         self.lines += len(lines)
@@ -152,6 +156,16 @@ class SampleTally:
         self.empty_lines += len(decoded.empty)
         self.undecodable_lines += len(decoded.rejected)
         self.too_large_lines += len(lines) - len(values)
+
+    def _without_gaps(self, time_ms: NDArray[np.int64], stretch: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return times as if each stretch had followed the one before: what lies between is not in the sample."""
+        closed = time_ms.copy()
+        for one in np.unique(stretch).tolist():
+            rows = np.flatnonzero(stretch == one)
+            first, last = int(time_ms[rows].min()), int(time_ms[rows].max())
+            closed[rows] += self._end_ms - first
+            self._end_ms += last - first + max(round((last - first) / max(len(rows) - 1, 1)), 1)
+        return closed
 
     def finish(self) -> None:
         """Count what is left; after the last stretch."""

@@ -4,7 +4,6 @@
 move a group that is active. The one importer of the client here.
 """
 
-import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -17,15 +16,14 @@ from consumers.kafka.settings import SourceMisconfigured, groupless_properties
 from consumers.kafka.source import consumer_of
 from consumers.record import Partition
 from consumers.source import KafkaRefused
-from worker.runtime.kafka_admin import SOON_BACK, failure_of, new_admin
+from worker.groups.described import Describe
+from worker.runtime.kafka_admin import SOON_BACK, BrokerAway, GroupsQuestion, Undescribed, describe_groups, failure_of, new_admin
 from worker.settings.tables import KafkaTable
 
 ANSWER_S: Final = 5.0
 """How long Kafka may take for one answer."""
 _FETCH_LITTLE: Final = {"queued.min.messages": "1", "max.partition.fetch.bytes": "16384", "fetch.queue.backoff.ms": "20"}
 """For a reader that needs only the first record of each partition."""
-_AGAIN_S: Final = 0.2
-_NOT_YET: Final = frozenset({KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.COORDINATOR_LOAD_IN_PROGRESS, KafkaError.NOT_COORDINATOR})
 
 
 class GroupActive(KafkaRefused):
@@ -38,6 +36,8 @@ class Member(NamedTuple):
     client: str
     host: str
     partitions: list[Partition]
+    id: str = ""
+    """Kafka's own name for it, which no other member has."""
 
 
 class GroupState(NamedTuple):
@@ -46,6 +46,8 @@ class GroupState(NamedTuple):
     state: str
     """Kafka's word in small letters; `none` for a group that does not exist, `unknown` where the broker does not say."""
     members: list[Member]
+    protocol: str | None = None
+    """The group's protocol and how it assigns partitions, such as `consumer, uniform`; None while nobody reads."""
 
 
 class KafkaPositions:
@@ -54,9 +56,11 @@ class KafkaPositions:
     Thread: one.
     """
 
-    def __init__(self, kafka: KafkaTable, *, answer_s: float = ANSWER_S) -> None:
-        """Raises KafkaRefused."""
+    def __init__(self, kafka: KafkaTable, *, answer_s: float = ANSWER_S, describe: Describe = describe_groups) -> None:
+        """`describe` asks who reads: a worker does so in a process of its own. Raises KafkaRefused."""
+        self._kafka = kafka
         self._answer_s = answer_s
+        self._describe = describe
         self._admin = new_admin(kafka.bootstrap_servers, kafka.librdkafka)
         self._properties = groupless_properties(kafka.bootstrap_servers, kafka.librdkafka) | SOON_BACK
         self._groups: dict[str, Consumer] = {}
@@ -83,6 +87,11 @@ class KafkaPositions:
         for consumer in self._groups.values():
             consumer.close()
 
+    def topics(self) -> Collection[str]:
+        """Return every topic that is visible to us."""
+        with _failures():
+            return self._admin.list_topics(timeout=self._answer_s).topics.keys()
+
     def partitions(self, topics: Collection[str]) -> list[Partition]:
         """Return the partitions of these topics, in order. Raises TopicUnknown too."""
         with _failures():
@@ -90,27 +99,23 @@ class KafkaPositions:
 
     def state(self, group: str) -> GroupState:
         """Say who reads with a group."""
-        try:
-            found = self._described(group)
-        except KafkaException as error:
-            code = error.args[0].code()
-            if code == KafkaError.GROUP_ID_NOT_FOUND:
+        kafka = self._kafka
+        found = self._describe(GroupsQuestion(kafka.bootstrap_servers, kafka.librdkafka, [group], self._answer_s))[group]
+        if isinstance(found, Undescribed):
+            if found.code == KafkaError.GROUP_ID_NOT_FOUND:
                 return GroupState("none", [])
-            if code == KafkaError._UNSUPPORTED_FEATURE:  # noqa: SLF001 - the client's public codes
+            if found.code == KafkaError._UNSUPPORTED_FEATURE:  # noqa: SLF001 - the client's public codes
                 return GroupState("unknown", [])
-            raise failure_of(error) from None
-        members = [
-            Member(one.client_id, one.host.removeprefix("/"), sorted(_named(place) for place in one.assignment.topic_partitions))
-            for one in found.members
-        ]
-        word = found.state.name.lower()
-        return GroupState("none" if word == "dead" else word, members)
+            raise BrokerAway(found.reason) if found.is_away else KafkaRefused(found.reason)
+        members = [Member(one.client, one.host, one.partitions, one.id) for one in found.members]
+        protocol = f"{found.protocol}, {found.assignor}" if members else None
+        return GroupState("none" if found.state == "dead" else found.state, members, protocol)
 
     def committed(self, group: str, partitions: Sequence[Partition]) -> dict[Partition, int | None]:
         """Return the offset that comes next for the group in each partition; None where it has never committed.
 
-        A consumer asks that joins nothing: what administrators ask of a group ends the whole process when the connection breaks at the
-        wrong moment (librdkafka's pull request 5397), and workers ask all the time.
+        A consumer asks that joins nothing: what administrators ask of a group may end the process (`worker.groups.described`), and
+        workers ask all the time.
         """
         with _failures():
             places = self._consumer_in(group).committed([TopicPartition(*partition) for partition in partitions], timeout=self._answer_s)
@@ -146,17 +151,6 @@ class KafkaPositions:
                     f"group {group} is active again: nothing was changed in {place.topic}/{place.partition}; stop its workers"
                 )
             raise failure_of(KafkaException(place.error))
-
-    def _described(self, group: str) -> Any:  # noqa: ANN401 - the client's answers have no types
-        """Ask for a group; a broker that has had none yet makes room for them first, and says meanwhile that it cannot answer."""
-        until_s = time.monotonic() + self._answer_s
-        while True:
-            try:
-                return self._admin.describe_consumer_groups([group], request_timeout=self._answer_s)[group].result()
-            except KafkaException as error:
-                if error.args[0].code() not in _NOT_YET or time.monotonic() > until_s:
-                    raise
-            time.sleep(_AGAIN_S)
 
     def _consumer_in(self, group: str) -> Consumer:
         if group not in self._groups:

@@ -8,25 +8,36 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from consumers.kafka.resume_point import StartPolicy
+from consumers.kafka.subscription import Subscription
 from consumers.record import Partition
 from consumers.source import KafkaRefused
 from worker.groups.kafka import GroupActive, GroupState, KafkaPositions
-from worker.settings.tables import KafkaTable
+from worker.settings.settings import Settings
 
 
 class ConsumerGroup(NamedTuple):
-    """A consumer group: its name, its topics, and where it begins without a committed offset."""
+    """A consumer group: its name, what it reads, and where it begins without a committed offset."""
 
     name: str
-    topics: tuple[str, ...]
+    subscription: Subscription
     start: StartPolicy
 
 
-def consumer_group(kafka: KafkaTable, *, queries: bool) -> ConsumerGroup:
+def consumer_group(settings: Settings, *, queries: bool) -> ConsumerGroup:
     """Return the log group, or the query group."""
+    kafka = settings.kafka
     if queries:
-        return ConsumerGroup(kafka.query_group, (kafka.query_topic,), "earliest")
-    return ConsumerGroup(kafka.group, kafka.topics, kafka.offset_reset)
+        return ConsumerGroup(kafka.query_group, Subscription(names=(kafka.query_topic,)), "earliest")
+    return ConsumerGroup(kafka.group, settings.subscription, kafka.offset_reset)
+
+
+def existing_topics(kafka: KafkaPositions, subscription: Subscription) -> tuple[str, ...]:
+    """Return what a worker would subscribe to now; asks only for patterns. Raises BrokerAway, and KafkaRefused if that is nothing."""
+    topics = subscription.topics_among(kafka.topics() if subscription.patterns else ())
+    if not topics:
+        patterns = ", ".join(repr(pattern.include) for pattern in subscription.patterns)
+        raise KafkaRefused(f"no topic fits topic.pattern {patterns}")
+    return topics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,9 +106,10 @@ def read_positions(
     kafka: KafkaPositions, group: ConsumerGroup, chosen: Callable[[Partition], bool] = lambda _partition: True
 ) -> list[GroupPosition]:
     """Return the group's position in each chosen partition. Raises BrokerAway, KafkaRefused."""
-    partitions = [partition for partition in kafka.partitions(group.topics) if chosen(partition)]
+    topics = existing_topics(kafka, group.subscription)
+    partitions = [partition for partition in kafka.partitions(topics) if chosen(partition)]
     if not partitions:
-        raise KafkaRefused(f"there is no such partition in {', '.join(group.topics)}")
+        raise KafkaRefused(f"there is no such partition in {', '.join(topics)}")
     committed = kafka.committed(group.name, partitions)  # before the ranges, so that no end is older than it
     ranges = kafka.offset_ranges(partitions)
     return [

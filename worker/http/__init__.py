@@ -1,1 +1,1 @@
-"""What the worker answers over HTTP. `worker.service` starts and ends it; only `server` and `api` load the libraries it needs."""
+"""What the worker answers over HTTP. `worker.service` starts and ends it; only `server`, `api` and `mcp_server` load libraries for it."""

@@ -50,6 +50,7 @@ class PendingQueries:
         """Held while a request is put into the lane, so that `stop_intake` returns after it."""
         self._open: set[_PendingReply] = set()
         self._is_stopped = False
+        self._waits_for_stop: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None
 
     async def reply_to(self, value: bytes, form: Form | None = None) -> QueryReply:
         """Put a request (its body) into the lane and return its reply; `form` is what `as` must be, if the path says it.
@@ -76,18 +77,34 @@ class PendingQueries:
             with self._lock:
                 self._open.discard(pending)
 
-    def stop_intake(self) -> None:
-        """From when this returns nothing more enters the lane; open requests may still be answered."""
+    async def until_stopped(self) -> None:
+        """Wait until no more requests are accepted."""
         with self._lock:
-            self._is_stopped = True
+            if self._waits_for_stop is None:
+                self._waits_for_stop = (asyncio.get_running_loop(), asyncio.Event())
+            _, stopped = self._waits_for_stop
+            if self._is_stopped:
+                return
+        await stopped.wait()
+
+    def stop_intake(self) -> None:
+        """From when this returns no request enters the lane."""
+        self._stop()
 
     def give_up(self) -> None:
         """Stop the intake and answer everything that is open: the answer step has ended."""
+        for pending in self._stop():
+            pending.resolve(error_reply("unavailable", "the worker stops before this query is answered"))
+
+    def _stop(self) -> list[_PendingReply]:
+        """Stop the intake; returns what is open."""
         with self._lock:
             self._is_stopped = True
-            left = list(self._open)
-        for pending in left:
-            pending.resolve(error_reply("unavailable", "the worker stops before this query is answered"))
+            if self._waits_for_stop is not None:
+                loop, stopped = self._waits_for_stop
+                with contextlib.suppress(RuntimeError):  # the loop has ended, and everything that waited in it
+                    loop.call_soon_threadsafe(stopped.set)
+            return list(self._open)
 
 
 def _not_accepting() -> HttpError:

@@ -1,14 +1,16 @@
 """Checks of a request's headers, before anything of its body is read. Each raises HttpError or returns nothing.
 
 The content type is checked for safety: a web page can make a browser send a form or plain text to us, but for `application/json` the
-browser asks us for permission first, which we never give.
+browser asks us for permission first, which we never give. Who asks is checked in `worker.http.sign_in`.
 """
 
-import hmac
 import ipaddress
 from urllib.parse import urlsplit
 
 from worker.http.responses import HttpError
+
+_OUR_SITES = frozenset({"none", "same-origin"})
+"""`none`: a person typed the address or opened a bookmark."""
 
 
 def check_host(host: str | None) -> None:
@@ -20,15 +22,19 @@ def check_host(host: str | None) -> None:
         raise HttpError(421, "wrong_host", "call it localhost or 127.0.0.1, or set http.token", field="Host")
 
 
-def check_token(authorization: str | None, token: str) -> None:
-    """Refuse a request without `Bearer TOKEN`; with an empty `token` every request passes. Raises HttpError."""
-    if not token:
-        return
-    scheme, _, given = (authorization or "").partition(" ")
-    is_right = hmac.compare_digest(given.strip().encode("utf-8"), token.encode("utf-8"))
-    if scheme.lower() != "bearer" or not is_right:
-        challenge = {"WWW-Authenticate": "Bearer"}
-        raise HttpError(401, "unauthorized", "the bearer token is missing or wrong", field="Authorization", headers=challenge)
+def check_site(sent_from: str | None, origin: str | None, host: str | None) -> None:
+    """Refuse a request that a browser makes for a page of somebody else, a link or a download among them. Raises HttpError.
+
+    `sent_from` is `Sec-Fetch-Site`, which a page cannot forge; `same-site` is another port or a neighbouring name. Where a browser sends
+    none (plain HTTP to another machine), its `Origin` must have our host. Other clients send neither.
+    """
+    if sent_from is not None:
+        is_ours = sent_from in _OUR_SITES
+    else:
+        is_ours = origin is None or (host is not None and urlsplit(origin).netloc.lower() == host.lower())
+    if not is_ours:
+        field = "Origin" if sent_from is None else "Sec-Fetch-Site"
+        raise HttpError(403, "cross_site", "another site's page may not ask; open the worker's own page", field=field)
 
 
 def check_type(content_type: str | None) -> None:

@@ -3,11 +3,12 @@
 Theory of operation
 1. The socket listens already (`worker.http.listening`). `start` begins to answer, `stop_intake` refuses new queries, `close` ends.
 2. Everything a client can occupy is bounded (`ServerLimits`): the number of connections; how long a connection lives while it is idle,
-   which means that no request on it is being answered: it is silent, sends a head slowly or does not read its answer; the size of a head
+   which means that no request on it is being answered: it is silent, sends a head slowly or does not read its answer (of one that is
+   written piece by piece, an export or a tail: reads nothing at all); how many of those there are (`StreamRules`); the size of a head
    (16 KiB, h11's limit); the size (`http.max_body_bytes`) and duration of a body; what arrives of a refused body (`MAX_IDLE_BYTES`); the
    number of open queries (`http.max_open_queries`) and how long each waits (`http.timeout_s`).
 3. At the limit a new connection replaces the one that has been idle longest. The new one is cut off only if none is idle.
-4. The pages are answered at the limit too, because supervisors restart a worker whose `/healthz` fails: searches leave
+4. The pages are answered at the limit too, because supervisors restart a worker whose `/healthz` fails: requests below `/api` leave
    `reserved_connections` free, and each page renders for one request at a time, so many scrapes do not occupy all threads.
 5. Shutdown never waits for it: the thread is a daemon, and `close` returns in time whatever clients do.
 
@@ -19,17 +20,19 @@ import asyncio
 import logging
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, cast
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-from worker.http.api import RequestRules, new_app
+from worker.http.api import Answers, RequestRules, new_app
 from worker.http.listening import Listening
+from worker.http.mcp_endpoint import McpSources
 from worker.http.pending_queries import PendingQueries, TakeRequest
-from worker.http.responses import Page
+from worker.http.responses import Action, Document, Page
+from worker.http.streams import StreamRules
 from worker.runtime.stage import Crash, Stage
 from worker.settings.service_tables import HttpTable
 
@@ -47,13 +50,14 @@ class ServerLimits:
 
     max_connections: int = 512
     reserved_connections: int = 32
-    """How many of them searches leave free for the pages."""
+    """How many of them requests below `/api` leave free for the pages."""
     first_byte_s: float = 5.0
     """How long a new connection may be silent."""
     idle_s: float = 60.0
     """How long a connection lives while no request on it is being answered; enough to read the longest answer over a slow line."""
     body_s: float = 10.0
     """How long a body may take to arrive."""
+    streams: StreamRules = field(default_factory=StreamRules)
 
 
 class HttpServer:
@@ -62,7 +66,7 @@ class HttpServer:
     Thread: main; the app runs on its own thread.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each but three is given by name
         self,
         listening: Listening,
         table: HttpTable,
@@ -71,9 +75,17 @@ class HttpServer:
         say: Callable[[str], None],
         on_crash: Crash,
         pages: Mapping[str, Page] = MappingProxyType({}),
+        documents: Mapping[str, Document] = MappingProxyType({}),
+        actions: Mapping[str, Action] = MappingProxyType({}),
+        worker: str = "",
+        mcp: McpSources | None = None,
         limits: ServerLimits | None = None,
     ) -> None:
-        """`take_request` puts a query into the query lane, on the server's thread; `on_crash` is called if that thread fails."""
+        """`take_request` puts a query into the query lane, on the server's thread; `on_crash` is called if that thread fails.
+
+        `pages`, `documents` and `actions` are by path; `worker` is the name of this process that the page shows; with `mcp` there is
+        `/mcp`.
+        """
         self.listening = listening
         self._say = say
         self._queries = PendingQueries(take_request, max_open=table.max_open_queries, timeout_s=table.timeout_s)
@@ -83,15 +95,16 @@ class HttpServer:
         rules = RequestRules(
             token=token,
             checks_host=checks_host,
-            max_searches=limits.max_connections - limits.reserved_connections,
+            max_answering=limits.max_connections - limits.reserved_connections,
             max_body_bytes=table.max_body_bytes,
             body_s=limits.body_s,
+            streams=limits.streams,
         )
         if not listening.is_loopback and not token:
             say(f"http listens on {listening.host} without a token: everyone who reaches it can search the logs")
         self._server = uvicorn.Server(
             uvicorn.Config(
-                new_app(self._queries, rules, say, pages),
+                new_app(self._queries, rules, say, Answers(pages=pages, documents=documents, actions=actions, worker=worker, mcp=mcp)),
                 http=_protocol_with(limits),
                 ws="none",
                 lifespan="off",
@@ -101,7 +114,6 @@ class HttpServer:
                 access_log=False,
                 proxy_headers=False,
                 server_header=False,
-                headers=[("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff")],
                 timeout_keep_alive=_KEEP_ALIVE_S,
                 timeout_graceful_shutdown=math.ceil(_END_S),
             )
@@ -167,6 +179,7 @@ class _BoundedConnection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as in uvicorn
         super().connection_made(transport)
         self._is_silent = True
+        self._unread_bytes = 0
         self._idle_timer: asyncio.TimerHandle | None = None
         self._begin_idle(self.limits.first_byte_s)
         if len(self.connections) > self.limits.max_connections:
@@ -193,6 +206,15 @@ class _BoundedConnection(H11Protocol):
         if self._idle_bytes > MAX_IDLE_BYTES:
             self.cut_off()
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._wait_for_reader()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._has_open_request():
+            self._end_idle()
+
     def send_400_response(self, msg: str) -> None:
         super().send_400_response(msg)
         if self._is_answering():  # the app must not answer as well: h11 would refuse to send it
@@ -205,15 +227,30 @@ class _BoundedConnection(H11Protocol):
         if self._is_answering():
             self._end_idle()
 
-    def _is_answering(self) -> bool:
+    def _has_open_request(self) -> bool:
         cycle = cast("RequestResponseCycle | None", self.cycle)  # None before the first request
-        is_open = cycle is not None and not cycle.response_complete and not cycle.disconnected
-        return is_open and not self.transport.get_write_buffer_size()  # else the previous answer is not read yet
+        return cycle is not None and not cycle.response_complete and not cycle.disconnected
+
+    def _is_answering(self) -> bool:
+        return self._has_open_request() and not self.transport.get_write_buffer_size()  # else the previous answer is not read yet
+
+    def _wait_for_reader(self) -> None:
+        """Count as idle until the client reads on; in an answer that is written piece by piece the next piece waits for that."""
+        self._unread_bytes = self.transport.get_write_buffer_size()
+        self._begin_idle(self.limits.idle_s)
+
+    def _end_of_patience(self) -> None:
+        """Cut off, unless the client has read some of an answer that is written piece by piece."""
+        has_read = self.transport.get_write_buffer_size() < self._unread_bytes
+        if has_read and self._has_open_request() and self.cycle.response_started:
+            self._wait_for_reader()
+        else:
+            self.cut_off()
 
     def _begin_idle(self, most_s: float) -> None:
         self._end_idle()
         self._idle_bytes = 0
-        self._idle_timer = self.loop.call_later(most_s, self.cut_off)
+        self._idle_timer = self.loop.call_later(most_s, self._end_of_patience)
         self.idle[self] = None
 
     def _end_idle(self) -> None:

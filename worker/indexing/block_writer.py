@@ -76,16 +76,16 @@ class BlockWriter:
         sink: Sink,
         runs: Runs,
         writes: PatientWrites,
-        masks: str,
+        masks_of: Callable[[str], str],
         refused: FaultLimit,
         wall_ms: Callable[[], float],
         fail_point: Callable[[str], None],
     ) -> None:
-        """`masks`: version of the masks that the lines' templates are made with."""
+        """`masks_of`: version of the masks that the templates of a topic's lines are made with."""
         self._sink = sink
         self._runs = runs
         self._writes = writes
-        self._masks = masks
+        self._masks_of = masks_of
         self._refused = refused
         self._wall_ms = wall_ms
         self._fail_point = fail_point
@@ -140,9 +140,10 @@ class BlockWriter:
         self._runs.renew(refused.run)
         middle = int(begins[len(begins) // 2])
         halves: list[Sealed] = []
+        masks = self._masks_of(refused.run.place.topic)
         for begin, end in ((0, middle), (middle, lines.size)):
             half = take_lines(lines, np.arange(begin, end))
-            built = build(half, masks=self._masks, written_ms=refused.block.head.written_ms, bounds=self._runs.bounds)
+            built = build(half, masks=masks, written_ms=refused.block.head.written_ms, bounds=self._runs.bounds)
             halves += refused.run.seal(half, built, refused.arrival[begin:end])
         return halves
 

@@ -5,14 +5,14 @@ The stream makes them, and so does `vectail verify --repair` for those that are 
 
 from collections.abc import Mapping, Sequence
 
-from consumers.decode.decoder import UNDECODABLE
+from consumers.decode.found import UNDECODABLE, UNKNOWN_SCHEMA
 from consumers.record import Record
 from consumers.rejection import RejectedPiece, RejectingStage, Rejection
 from producers.envelope import DeadLetter, ListedPiece
 from sinks.sink import SinkRejected
 
 REJECTION_KINDS: Mapping[RejectingStage, tuple[str, ...]] = {
-    "decode": (UNDECODABLE, "too_large", "too_many_entries"),
+    "decode": (UNDECODABLE, UNKNOWN_SCHEMA, "too_large", "too_many_entries"),
     "chunk": ("too_many_chunks",),
     "embed": ("rejected",),
     "store": ("refused",),

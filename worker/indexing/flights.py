@@ -46,6 +46,8 @@ class Joined(NamedTuple):
     mine: list[tuple[str, str]]
     """Id and text of each template whose flight this call began, in the order of their first lines."""
     rejected: list[tuple[LineBatch, Rejection]]
+    topics: list[str]
+    """Of each of `mine` the topic of its first line."""
 
 
 class Completed(NamedTuple):
@@ -91,7 +93,7 @@ class Flights:
         of_batches = [_places_of(batch, places) for batch in batches]
         ids = self._ids_of(places)
         halves = halves_of(ids)
-        joined = Joined([], [], [])
+        joined = Joined([], [], [], [])
         keep_s = self._keep_s()
         with self._lock:
             self._known.keep_s = keep_s
@@ -103,6 +105,7 @@ class Flights:
                 begun[batch.topic] -= len(joined.mine)
                 self._place(batch, fates[of_batch], joined)
                 begun[batch.topic] += len(joined.mine)
+                joined.topics.extend([batch.topic] * (len(joined.mine) - len(joined.topics)))
                 by_topic.setdefault(batch.topic, []).append(of_batch[batch.lines.template.codes])
             for topic, of_lines in by_topic.items():
                 lines = np.bincount(np.concatenate(of_lines), minlength=len(ids))

@@ -10,9 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from consumers.columns import Coded, as_texts, coded_texts, take
+from consumers.columns import Coded, Column, as_texts, coded, coded_texts, present, replace_rows, string_column, take
 from consumers.decode.decoder import Decoder
 from consumers.decode.entries import Entries
+from consumers.decode.registry_schemas import Schemas
+from consumers.decode.tally import DecodeTally
 from consumers.text.chunk import Chunker, Cut
 from consumers.text.redact import Redactor
 from sinks import block
@@ -21,12 +23,14 @@ from sinks.line import LEVEL_BYTES, PIECE_BYTES, SERVICE_BYTES
 from sinks.lines import cut_of, take_coded
 from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.tokenizer import Tokenizer
+from worker.indexing.redact_fields import redact_fields
 from worker.settings.tables import DecodeTable, MaskTable, new_masker
+from worker.settings.topic_tables import TopicTable
 
 
-def new_decoder(table: DecodeTable) -> Decoder:
-    """Return a decoder as configured."""
-    return Decoder(form=table.format, strict=table.errors == "strict", max_record_bytes=table.max_record_bytes)
+def new_decoder(topic: TopicTable, decode: DecodeTable, tally: DecodeTally | None = None, schemas: Schemas | None = None) -> Decoder:
+    """Return a decoder as configured for a topic; `schemas` are those of the Schema Registry, if there is one."""
+    return Decoder(topic.rules(decode), tally=tally, schemas=schemas)
 
 
 def new_chunker(mask: MaskTable, decode: DecodeTable, model: PreparedModel, tokenizer: Tokenizer) -> Chunker:
@@ -39,6 +43,7 @@ def new_chunker(mask: MaskTable, decode: DecodeTable, model: PreparedModel, toke
         overhead_tokens=int(tokenizer.count([prefix])[0]),
         max_text_bytes=PIECE_BYTES,
         max_chunks=decode.max_chunks,
+        takes_templates=mask.mode == "template",
     )
 
 
@@ -61,15 +66,20 @@ def split_entries(entries: Entries, *, redactor: Redactor, chunker: Chunker) -> 
 
     A level is one of a few words (`consumers.decode.levels`) and holds no secret.
     """
-    text, service = entries.text, entries.service
+    text, trace, fields, service, source = entries.text, entries.trace, entries.fields, entries.service, entries.template
     if redactor.has_rules:
         text, service = redactor.redact_column(text), _redact_labels(service, redactor)
+        trace, fields = None if trace is None else _redact_traces(trace, redactor), redact_fields(fields, redactor)
+        source = None if source is None else _redact_sources(source, redactor)
     entries = entries._replace(
         text=text,
+        trace=trace,
+        template=source,
+        fields=fields,
         service=_renamed(service, [_clip(label, SERVICE_BYTES) for label in service.values]),
         level=_renamed(entries.level, [_clip(level, LEVEL_BYTES) for level in entries.level.values]),
     )
-    cut = chunker.split(text)
+    cut = chunker.split(text, trace, source)
     return Pieces(entries, cut, _cut_ids(cut))
 
 
@@ -87,7 +97,7 @@ def lines_of_pieces(pieces: Pieces, offset: NDArray[np.int64], kafka_time: NDArr
         chunk=cut.chunk,
         chunks=cut.chunks,
         cut=pieces.cut_id,
-        records=np.ones(len(cut.row), np.int32),
+        records=np.ones(len(cut.row), np.int32) if entries.records is None else entries.records[cut.row],
         time=entries.time_ms[cut.row],
         kafka_time=kafka_time[value],
         service=take_coded(block.Coded(*entries.service), cut.row),
@@ -108,6 +118,19 @@ def _cut_ids(cut: Cut) -> NDArray[np.uint64]:
         for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(split)], strict=True):
             cut_id[split[start:end]] = cut_of(texts[start:end])
     return cut_id
+
+
+def _redact_traces(trace: Column, redactor: Redactor) -> Column:
+    rows = np.flatnonzero(present(trace))
+    return replace_rows(trace, rows, redactor.redact_column(take(trace, rows))) if len(rows) else trace
+
+
+def _redact_sources(source: Column, redactor: Redactor) -> Column:
+    """Redact source templates, of which there are few different ones."""
+    rows = np.flatnonzero(present(source))
+    before = coded(take(source, rows))
+    after = _redact_labels(before, redactor)
+    return source if after is before else replace_rows(source, rows, take(string_column(after.values), after.codes.astype(np.int64)))
 
 
 def _redact_labels(column: Coded, redactor: Redactor) -> Coded:

@@ -1,12 +1,12 @@
 """The prepare step: records become lines, and every line goes the shortest way to the index.
 
 One thread runs it for logs, for thousands of records at a time, as columns. In this order: read back what earlier runs have stored of
-these records, decode, redact, chunk and mask; then a line is *stored already* (settled at once), or its template is *known* (straight to
-store), *in flight* (parked), *found* in a cache or in the index (to store with its vector) or, last, sent to the engine. Python works per
-batch and per distinct template.
+these records; decode, drop and sample as their topic's reader says; redact, chunk and mask. Then a line is *stored already* (settled at
+once), or its template is *known* (straight to store), *in flight* (parked), *found* in a cache or in the index (to store with its vector)
+or, last, sent to the engine. Python works per batch and per distinct template.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,23 +14,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consumers.assignment import PartitionLedger, Receipt
-from consumers.decode.decoder import UNDECODABLE, Decoder
-from consumers.decode.entries import Decoded
+from consumers.decode.entries import Decoded, Entries
 from consumers.ledger import Ledger
-from consumers.rejection import Rejection
-from consumers.text.chunk import Chunker
 from consumers.text.redact import Redactor
 from sinks.block import Lines
 from sinks.lines import lines_between, take_lines
 from worker.embedding.cache.levels import Levels
 from worker.embedding.model.space import Digester
 from worker.embedding.tokenizer import Tokenizer
-from worker.indexing.dead_letter_reasons import TOO_MANY_CHUNKS
 from worker.indexing.flights import Completed, Flights
 from worker.indexing.line_memory import held_bytes
+from worker.indexing.open_events import OpenEvents
 from worker.indexing.pieces import lines_of_pieces, split_entries
 from worker.indexing.record_groups import Group, groups_of, parts_of
+from worker.indexing.record_outcomes import RecordOutcomes, let_follow, rows_by_assignment
 from worker.indexing.resume import Resume
+from worker.indexing.sampling import SampledSeconds, Sampler, without_texts
+from worker.indexing.schema_wait import SchemaWait
+from worker.indexing.topic_readers import RuleTally, TopicReader
 from worker.messages import EmbeddedTemplate, EncodedTemplate, LineBatch, StoreItem
 from worker.runtime.lane import Outlet
 from worker.runtime.limits import TopicFaultLimits
@@ -65,16 +66,16 @@ class _Prepared(NamedTuple):
 class Prepare:
     """Every record it is given is dropped, refused, or expects exactly the pieces that were sent on.
 
-    Thread: one; so is what it owns: resume, decoder, chunker and tokenizer.
+    Thread: one; so is what it owns: resume, readers and tokenizer.
     """
 
     def __init__(  # noqa: PLR0913 - a step's whole world, handed in by name
         self,
         *,
         ledger: Ledger,
-        decoder: Decoder,
+        reader_of: Callable[[str], TopicReader],
+        rule_tally: RuleTally,
         redactor: Redactor,
-        chunker: Chunker,
         tokenizer: Tokenizer,
         digester: Digester,
         document_prefix: str,
@@ -85,16 +86,17 @@ class Prepare:
         outlets: Outlets,
         undecodable: TopicFaultLimits,
         abandoned: Callable[[], bool],
+        schema_wait: SchemaWait | None = None,
         fail_point: Callable[[str], None] = lambda _point: None,
     ) -> None:
-        """`rewrite_found`: rows do not live for ever, so a template found in the index, however old, is written again.
+        """`reader_of` returns the reader of a topic.
 
-        `abandoned` says that the service is stopping hard.
+        `rewrite_found`: rows do not live for ever, so a template found in the index, however old, is written again.
+        `abandoned` says that the service is stopping hard. `schema_wait`: where records wait for their schemas; None: none needs any.
         """
         self._ledger = ledger
-        self._decoder = decoder
+        self._reader_of = reader_of
         self._redactor = redactor
-        self._chunker = chunker
         self._tokenizer = tokenizer
         self._digester = digester
         self._prefix = document_prefix
@@ -103,24 +105,44 @@ class Prepare:
         self._levels = levels
         self._rewrite_found = rewrite_found
         self._outlets = outlets
-        self._undecodable = undecodable
         self._abandoned = abandoned
+        self._schema_wait = schema_wait
         self._fail_point = fail_point
+        self._outcomes = RecordOutcomes(undecodable, rule_tally)
+        self._open_events = OpenEvents(ledger, rule_tally)
+        self._sampled: dict[PartitionLedger, SampledSeconds] = {}
 
     def step(self, receipts: Sequence[Receipt]) -> None:
-        """Work the records of several receipts, in groups that bound the decoded bytes. Raises LimitReached."""
-        if not self._resume.look_back(receipts):
+        """Work the records of several receipts, in groups that bound the decoded bytes. Raises LimitReached.
+
+        Those whose schemas are not known yet wait, and come back with a later step: an empty list when nothing else has come.
+        """
+        if self._schema_wait is not None:
+            receipts = self._schema_wait.admit(receipts)
+        self._open_events.drop_revoked()
+        if not self._resume.look_back(receipts, self._open_events.first_offsets()):
             return
-        for group in groups_of(receipts):
+        for group in groups_of(receipts, kind_of=self._reader_of):
             if not self._wait_for_room():
                 return
             alive = self._drop_revoked(group)
             if alive is None:
                 continue
-            for part, decoded in parts_of(alive, self._decoder.decode(alive.value, alive.time_ms)):
-                if not self._wait_for_room():
-                    return
-                self._work(part, decoded)
+            reader = self._reader_of(alive.topic)
+            for first, end, decoded in reader.decoder.decode_parts(alive.value, alive.time_ms, alive.headers):
+                few = alive if end - first == alive.size else alive.between(first, end)
+                if reader.joiner is not None:
+                    few, decoded = self._open_events.join(few, decoded, reader.joiner)  # noqa: PLW2901 - the same with joined events
+                for part, decoded_part in parts_of(few, decoded):
+                    if not self._wait_for_room():
+                        return
+                    self._work(part, decoded_part, reader)
+
+    def finish(self) -> None:
+        """Work what waits for its schemas, until nothing waits or the service stops hard; nothing more is taken. Raises LimitReached."""
+        while self._schema_wait is not None and not self._schema_wait.is_empty and not self._abandoned():
+            self._schema_wait.wait(_WAIT_S)
+            self.step(())
 
     def _wait_for_room(self) -> bool:
         """Wait until there is room for more decoded bytes; False: the service stops hard."""
@@ -136,35 +158,51 @@ class Prepare:
             assignment.drop(group.arrival[begin:end], "revoked")
         return group.without({own.assignment for own in revoked}) if revoked else group
 
-    def _work(self, group: Group, decoded: Decoded) -> None:
+    def _work(self, group: Group, decoded: Decoded, reader: TopicReader) -> None:
         """Send the lines of a group on; what holds none is dropped, refused or rejected."""
-        self._drop_empty(group, decoded)
-        pieces = split_entries(decoded.entries, redactor=self._redactor, chunker=self._chunker)
+        self._outcomes.drop_empty(group, decoded)
+        decoded = self._outcomes.drop_by_rule(group, decoded, reader)
+        pieces = split_entries(decoded.entries, redactor=self._redactor, chunker=reader.chunker)
         lines = lines_of_pieces(pieces, group.offset, group.time_ms)
-        prepared = self._without_stored(group, _prepared(group, lines, decoded.entries.row[pieces.cut.row]))
+        prepared = _prepared(group, lines, decoded.entries.row[pieces.cut.row])
+        loses_text = None if reader.sampler is None else self._sample(group, decoded.entries, reader.sampler)[pieces.cut.row]
+        prepared = self._without_stored(group, prepared, loses_text)
         too_long = pieces.cut.too_long
+        let_follow(group, decoded.entries)
         self._expect(group, prepared, decoded.entries.row, too_long)
-        self._judge(group, decoded, too_long)
+        self._outcomes.judge(group, decoded, too_long)
         self._fail_point("decoded")
         if prepared.batches:
             self._send(prepared.batches)
 
-    def _drop_empty(self, group: Group, decoded: Decoded) -> None:
-        """Drop the records that hold nothing to index."""
-        if not len(decoded.empty):
-            return
-        is_empty, is_tombstone = np.zeros(group.size, np.bool_), np.zeros(group.size, np.bool_)
-        is_empty[decoded.empty] = True
-        is_tombstone[[row for row in decoded.empty.tolist() if group.value[row] is None]] = True
-        for reason, is_so in (("tombstone", is_tombstone), ("empty", is_empty & ~is_tombstone)):
-            for assignment, rows in _rows_by_assignment(group, is_so):
-                assignment.drop(group.arrival[rows], reason)
+    def _sample(self, group: Group, entries: Entries, sampler: Sampler) -> NDArray[np.bool_]:
+        """Return which entries lose text and fields, because there are many such ones at their time: bool[n]."""
+        chosen = np.zeros(entries.size, np.bool_)
+        for assignment in [one for one in self._sampled if not one.alive]:
+            del self._sampled[assignment]
+        ends = np.searchsorted(entries.row, [own.end for own in group.assignments]).tolist()
+        for own, first, end in zip(group.assignments, [0, *ends], ends, strict=False):
+            if end > first:
+                rows = np.arange(first, end)
+                row = entries.row[rows]
+                seconds = self._sampled.setdefault(own.assignment, SampledSeconds())
+                chosen[rows] = sampler.choose(entries.take(rows), group.offset[row], group.time_ms[row], seconds)
+        return chosen
 
-    def _without_stored(self, group: Group, prepared: _Prepared) -> _Prepared:
-        """Pass over the lines whose entries an earlier run has stored."""
+    def _without_stored(self, group: Group, prepared: _Prepared, loses_text: NDArray[np.bool_] | None) -> _Prepared:
+        """Pass over the lines whose entries an earlier run has stored, with their texts or without; others may lose theirs now."""
         resumed = [self._resume.has_windows(batch.assignment) for batch in prepared.batches]
-        if not any(resumed):
-            return prepared
+        stored = self._find_stored(prepared, resumed) if any(resumed) else np.zeros(prepared.lines.size, np.bool_)
+        lines = prepared.lines
+        if loses_text is not None and loses_text.any():
+            lines = without_texts(lines, loses_text)
+        if stored.any():
+            left = np.flatnonzero(~stored)
+            return _prepared(group, take_lines(lines, left), prepared.row[left])
+        return prepared if lines is prepared.lines else _prepared(group, lines, prepared.row)
+
+    def _find_stored(self, prepared: _Prepared, resumed: Sequence[bool]) -> NDArray[np.bool_]:
+        """Return which lines an earlier run has stored: bool[n]; `resumed` says of which batches anything was read back."""
         stored = np.concatenate(
             [
                 self._resume.stored(batch) if has_windows else np.zeros(batch.size, np.bool_)
@@ -172,8 +210,7 @@ class Prepare:
             ]
         )
         self._resume.tally.skipped_lines += int(stored.sum())
-        left = np.flatnonzero(~stored)
-        return _prepared(group, take_lines(prepared.lines, left), prepared.row[left]) if stored.any() else prepared
+        return stored
 
     def _expect(self, group: Group, prepared: _Prepared, entry_row: NDArray[np.int64], too_long: NDArray[np.int64]) -> None:
         """Say of each record that has entries how many pieces will be settled: its lines, and its entries of too many chunks.
@@ -190,36 +227,10 @@ class Prepare:
             held += np.bincount(row, of_lines, minlength=group.size).astype(np.int64)
         has_entries = np.zeros(group.size, np.bool_)
         has_entries[entry_row] = True
-        for assignment, rows in _rows_by_assignment(group, has_entries):
+        for assignment, rows in rows_by_assignment(group, has_entries):
             assignment.expect(group.arrival[rows], np.maximum(pieces[rows], 1), held[rows])
-        for assignment, rows in _rows_by_assignment(group, has_entries & (pieces == 0)):
+        for assignment, rows in rows_by_assignment(group, has_entries & (pieces == 0)):
             assignment.settle(group.arrival[rows])
-
-    def _judge(self, group: Group, decoded: Decoded, too_long: NDArray[np.int64]) -> None:
-        """Refuse records and reject entries, in the order of the records, so that faults in a row are counted as they came."""
-        entries = decoded.entries
-        faults: list[tuple[int, int | None, Rejection]] = [(row, None, rejection) for row, rejection in decoded.rejected]
-        faults += [(int(entries.row[i]), int(entries.sub[i]), TOO_MANY_CHUNKS) for i in too_long.tolist()]
-        faults.sort(key=lambda fault: fault[0])
-        is_good = np.zeros(group.size, np.bool_)
-        is_good[entries.row] = True
-        is_good[entries.row[too_long]] = False
-        done = 0
-        for row, sub, rejection in faults:
-            self._note_good(group, is_good, done, row)
-            done = row
-            receipt, row_there = group.locate(row)
-            if sub is not None:
-                receipt.reject(row_there, sub, 0, rejection)
-                continue
-            receipt.refuse(row_there, rejection)
-            if rejection.kind == UNDECODABLE:
-                self._undecodable.fault(receipt.records.topic, rejection.reason)
-        self._note_good(group, is_good, done, group.size)
-
-    def _note_good(self, group: Group, is_good: NDArray[np.bool_], first: int, end: int) -> None:
-        for topic in group.topics_with(is_good, first, end):
-            self._undecodable.good(topic)
 
     def _send(self, batches: Sequence[LineBatch]) -> None:
         joined = self._flights.join(batches)
@@ -228,10 +239,10 @@ class Prepare:
         self._outlets.store.put(joined.known)
         first, size = 0, _FIRST_TEMPLATES
         while first < len(joined.mine):
-            self._take_off(joined.mine[first : first + size])
+            self._take_off(joined.mine[first : first + size], joined.topics[first : first + size])
             first, size = first + size, min(2 * size, _MOST_TEMPLATES)
 
-    def _take_off(self, mine: Sequence[tuple[str, str]]) -> None:
+    def _take_off(self, mine: Sequence[tuple[str, str]], topics: Sequence[str]) -> None:
         """Finish the templates that are cached or stored already; the others go to the engine."""
         encoded = self._tokenizer.encode([self._prefix + text for _, text in mine])
         keys = {template: self._digester.digest(text) for template, text in mine}
@@ -244,7 +255,7 @@ class Prepare:
             ids = encoded.text(i)
             found = vectors.get(template)
             if found is None:
-                to_embed.append(EncodedTemplate(template, keys[template], text, ids))
+                to_embed.append(EncodedTemplate(template, keys[template], text, ids, topics[i]))
             elif found.source == "index" and not rewrite_found:
                 landings.append(Completed(template, len(ids), found.source))
             else:
@@ -253,20 +264,6 @@ class Prepare:
         self._outlets.embed.put(to_embed)
         if landings:
             self._outlets.store.put(self._flights.land(landings))
-
-
-def _rows_by_assignment(group: Group, is_so: NDArray[np.bool_]) -> Iterator[tuple[PartitionLedger, NDArray[np.int64] | slice]]:
-    """Return the rows that `is_so`, bool[n], is true of, by assignment; those without any are left out."""
-    if is_so.all():
-        for assignment, begin, end in group.assignments:
-            yield assignment, slice(begin, end)
-        return
-    rows = np.flatnonzero(is_so)
-    first = 0
-    for own, end in zip(group.assignments, np.searchsorted(rows, [own.end for own in group.assignments]).tolist(), strict=True):
-        if end > first:
-            yield own.assignment, rows[first:end]
-            first = end
 
 
 def _prepared(group: Group, lines: Lines, row: NDArray[np.int64]) -> _Prepared:

@@ -1,7 +1,7 @@
-"""Groups: the records that prepare works at once, of one partition or of several, as columns."""
+"""Groups: the records that prepare works at once, of one partition or of several that are read alike, as columns."""
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import attrgetter
 from typing import NamedTuple
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consumers.assignment import PartitionLedger, Receipt
-from consumers.columns import take, used_values
-from consumers.decode.entries import Decoded, Entries
+from consumers.decode.entries import Decoded
+from consumers.record import Header
 
 GROUP_RECORDS = 8_000
 """Patterns are compiled for every list of lines: a third of the masks' time with 500 lines, a tenth with 2,000."""
@@ -61,11 +61,28 @@ class Group(NamedTuple):
     time_ms: NDArray[np.int64]
     arrival: NDArray[np.int64]
     value: list[bytes | None]
+    headers: list[tuple[Header, ...]] | None
+    """None: no record has any."""
 
     @property
     def size(self) -> int:
         """How many records; `len` counts the columns."""
         return len(self.value)
+
+    @property
+    def topic(self) -> str:
+        """The topic of the first record; the others' topics are read in the same way."""
+        return self.stretches[0].receipt.records.topic
+
+    def keys(self) -> list[bytes | None] | None:
+        """Return the key of each record; None: no record has one."""
+        if all(one.receipt.records.key is None for one in self.stretches):
+            return None
+        keys: list[bytes | None] = []
+        for receipt, first, begin, end in self.stretches:
+            some = receipt.records.key
+            keys += [None] * (end - begin) if some is None else some[first : first + end - begin]
+        return keys
 
     def locate(self, row: int) -> tuple[Receipt, int]:
         """Return the receipt of a record, and its row there."""
@@ -88,6 +105,16 @@ class Group(NamedTuple):
         others = [one for one in self.stretches if one.receipt.assignment not in assignments]
         return _group_of([(one.receipt, one.first, one.first + one.end - one.begin) for one in others]) if others else None
 
+    def after(self, before: Mapping[PartitionLedger, Receipt]) -> "Group":
+        """Return this group with earlier records of some of its assignments in front of theirs."""
+        rows: list[tuple[Receipt, int, int]] = []
+        for receipt, first, begin, end in self.stretches:
+            is_first = not rows or rows[-1][0].assignment is not receipt.assignment
+            if is_first and (earlier := before.get(receipt.assignment)) is not None:
+                rows.append((earlier, 0, earlier.records.size))
+            rows.append((receipt, first, first + end - begin))
+        return _group_of(rows)
+
     def between(self, first: int, end: int) -> "Group":
         """Return the records `first` to before `end`."""
         return _group_of(
@@ -102,14 +129,29 @@ class Group(NamedTuple):
         return bisect_right(self.stretches, row, key=attrgetter("end"))
 
 
-def groups_of(receipts: Sequence[Receipt], *, most_records: int = GROUP_RECORDS, most_bytes: int = GROUP_BYTES) -> Iterator[Group]:
-    """Cut the records of several receipts into groups; one whose value is larger than `most_bytes` is a group of its own."""
-    by_assignment: dict[PartitionLedger, list[Receipt]] = {}
+def groups_of(
+    receipts: Sequence[Receipt],
+    *,
+    kind_of: Callable[[str], Hashable] = lambda _topic: None,
+    most_records: int = GROUP_RECORDS,
+    most_bytes: int = GROUP_BYTES,
+) -> Iterator[Group]:
+    """Cut the records of several receipts into groups; one whose value is larger than `most_bytes` is a group of its own.
+
+    Topics of which `kind_of` says different things are never in one group.
+    """
+    by_kind: dict[Hashable, dict[PartitionLedger, list[Receipt]]] = {}
     for receipt in receipts:
-        by_assignment.setdefault(receipt.assignment, []).append(receipt)
+        by_kind.setdefault(kind_of(receipt.records.topic), {}).setdefault(receipt.assignment, []).append(receipt)
+    for by_assignment in by_kind.values():
+        yield from _cut([one for own in by_assignment.values() for one in own], most_records, most_bytes)
+
+
+def _cut(receipts: Sequence[Receipt], most_records: int, most_bytes: int) -> Iterator[Group]:
+    """Cut receipts, in their order; those of an assignment are neighbours."""
     group: list[tuple[Receipt, int, int]] = []
     records = size_bytes = 0
-    for receipt in (one for own in by_assignment.values() for one in own):
+    for receipt in receipts:
         sizes = [len(value or b"") for value in receipt.records.value]
         first, left_bytes = 0, sum(sizes)
         while first < len(sizes):
@@ -150,15 +192,7 @@ def _decoded_between(decoded: Decoded, first: int, end: int) -> Decoded:
     entries, empty = decoded.entries, decoded.empty
     rows = np.arange(*np.searchsorted(entries.row, [first, end]))
     return Decoded(
-        Entries(
-            row=entries.row[rows] - first,
-            sub=entries.sub[rows],
-            text=take(entries.text, rows),
-            time_ms=entries.time_ms[rows],
-            service=used_values(entries.service.codes[rows], entries.service.values),
-            level=used_values(entries.level.codes[rows], entries.level.values),
-            fields=take(entries.fields, rows),
-        ),
+        entries.take(rows)._replace(row=entries.row[rows] - first),
         empty[(empty >= first) & (empty < end)] - first,
         [(row - first, rejection) for row, rejection in decoded.rejected if first <= row < end],
     )
@@ -182,4 +216,15 @@ def _group_of(rows: Sequence[tuple[Receipt, int, int]]) -> Group:
         np.concatenate([receipt.records.time_ms[first:end] for receipt, first, end in rows]),
         np.concatenate([receipt.arrival[first:end] for receipt, first, end in rows]),
         [value for receipt, first, end in rows for value in receipt.records.value[first:end]],
+        _headers_of(rows),
     )
+
+
+def _headers_of(rows: Sequence[tuple[Receipt, int, int]]) -> list[tuple[Header, ...]] | None:
+    if all(receipt.records.headers is None for receipt, _, _ in rows):
+        return None
+    headers: list[tuple[Header, ...]] = []
+    for receipt, first, end in rows:
+        some = receipt.records.headers
+        headers += [()] * (end - first) if some is None else some[first:end]
+    return headers

@@ -6,9 +6,9 @@ Theory of operation
    is the whole partition, window by window, ahead of the lines.
 2. First it waits until this process's own writes to the partition are answered, then it reads at Strong. So what it does not see was
    not written, but for a write of another worker that arrives late; that one is a copy, which readers resolve.
-3. An entry is skipped only if what a reader gets for it is exactly what this run would write, and the rows of its stored templates are
-   there. Offset and sub alone prove nothing: a log may have been cut and grown again, or settings changed. Else all of the entry is
-   written again, never a part of it: chunks of two cuts make no line.
+3. An entry is skipped only if what a reader gets for it is exactly what this run would write, or that without its texts, and the rows of
+   its stored templates are there. Offset and sub alone prove nothing: a log may have been cut and grown again, or settings changed. Else
+   all of the entry is written again, never a part of it: chunks of two cuts make no line.
 4. A run begins above every run that was seen (`Runs.begin`), so that of two copies the new one holds.
 5. While the sink is busy, it is asked again for ever: to go on without an answer would write a second copy of everything.
 
@@ -18,9 +18,10 @@ is stored outside of the index (it may be older or newer than the index, after a
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -122,9 +123,12 @@ class Resume:
         self._busy_since_s: float | None = None
         self.tally = ResumeTally()
 
-    def look_back(self, receipts: Sequence[Receipt]) -> bool:
-        """Read back what is needed before these records go on; begins the runs of new assignments. False: the service stops hard."""
-        self._forget_windows(receipts)
+    def look_back(self, receipts: Sequence[Receipt], waiting: Mapping[PartitionLedger, int] = MappingProxyType({})) -> bool:
+        """Read back what is needed before these records go on; begins the runs of new assignments. False: the service stops hard.
+
+        `waiting` are the offsets of earlier records that have not gone on yet.
+        """
+        self._forget_windows(receipts, waiting)
         attempt = 0
         while windows := self._due(receipts):
             started_s = self._clock()
@@ -156,9 +160,10 @@ class Resume:
             stored |= read.holds(batch.lines)
         return stored
 
-    def _forget_windows(self, receipts: Sequence[Receipt]) -> None:
+    def _forget_windows(self, receipts: Sequence[Receipt], waiting: Mapping[PartitionLedger, int]) -> None:
         """Forget the windows before these records: records come in the order of their offsets."""
-        for assignment, first_offset in {receipt.assignment: int(receipt.records.offset[0]) for receipt in reversed(receipts)}.items():
+        begins = {receipt.assignment: int(receipt.records.offset[0]) for receipt in reversed(receipts)}
+        for assignment, first_offset in {**begins, **waiting}.items():
             assigned = self._assigned.get(assignment)
             if assigned is not None and assigned.read:
                 assigned.read = [read for read in assigned.read if read.end_offset > first_offset]

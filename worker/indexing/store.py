@@ -49,7 +49,7 @@ class Store:
         flights: Flights,
         runs: Runs,
         ledger: Ledger,
-        masks: str,
+        masks_of: Callable[[str], str],
         say: Callable[[str], None],
         pause: Callable[[float], bool],
         clock: Callable[[], float],
@@ -58,7 +58,7 @@ class Store:
         most_refused: int,
         fail_point: Callable[[str], None] = lambda _point: None,
     ) -> None:
-        """`masks`: version of the masks. `pause` waits so many seconds; True when the service stops hard.
+        """`masks_of`: version of the masks of a topic. `pause` waits so many seconds; True when the service stops hard.
 
         `most_refused`: so many lines, or templates, may be refused in a row: among those sent to the sink, in any batches.
         """
@@ -66,12 +66,12 @@ class Store:
         self.runs = runs
         self.writes = PatientWrites(say=say, pause=pause, clock=clock, tally=self.tally)
         self.upkeep = Upkeep(
-            sink=sink, flights=flights, runs=runs, writes=self.writes, masks=masks, wall_ms=wall_ms, say=say, fail_point=fail_point
+            sink=sink, flights=flights, runs=runs, writes=self.writes, masks_of=masks_of, wall_ms=wall_ms, say=say, fail_point=fail_point
         )
         self._sink = sink
         self._flights = flights
         self._ledger = ledger
-        self._masks = masks
+        self._masks_of = masks_of
         self._clock = clock
         self._wall_ms = wall_ms
         self._flush_s = flush_s
@@ -81,7 +81,7 @@ class Store:
             sink=sink,
             runs=runs,
             writes=self.writes,
-            masks=masks,
+            masks_of=masks_of,
             refused=FaultLimit("lines that the sink refuses", most=most_refused),
             wall_ms=wall_ms,
             fail_point=fail_point,
@@ -142,7 +142,7 @@ class Store:
         sealed: list[Sealed] = []
         if run.assignment.alive:
             for group in run.take(now_s, flush_s=flush_s, everything=everything):
-                built = build(group.lines, masks=self._masks, written_ms=int(self._wall_ms()), bounds=self.runs.bounds)
+                built = build(group.lines, masks=self._masks_of(run.place.topic), written_ms=int(self._wall_ms()), bounds=self.runs.bounds)
                 sealed += run.seal(group.lines, built, group.tags)
         self.runs.writes_begin(run.place, len(sealed))
         self.runs.writes_end([run.place])

@@ -2,7 +2,8 @@
 
 `worker.indexing.resume` fills it from the index and asks it for the lines that it is about to write. An entry is held only with everything
 that is stored of it: two entries with the same hash are equal in all their chunks, texts, times, labels and fields. Templates do not
-count: the same line has another template under other masks.
+count: the same line has another template under other masks. An entry that was stored without texts (`worker.indexing.sampling`) is equal
+to every one that was cut alike and has its templates, times and labels.
 """
 
 import hashlib
@@ -13,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sinks.arrow import as_optional_texts, as_texts
+from sinks.arrow import as_optional_texts, text_bytes
 from sinks.block import Coded, Lines
 from sinks.line import Line
 from sinks.lines import lines_of, take_lines
@@ -33,6 +34,8 @@ class EntryHashes(NamedTuple):
     offset: NDArray[np.int64]
     sub: NDArray[np.int32]
     hashed: NDArray[np.uint64]
+    is_thin: NDArray[np.bool_]
+    """Whether it is without texts; then templates were hashed in their place."""
 
 
 class StoredEntries:
@@ -45,16 +48,16 @@ class StoredEntries:
         """`parts` hold each entry once, in any order."""
         self.first_offset = first_offset
         self.end_offset = end_offset
-        offset, sub, hashed = map(np.concatenate, zip(_NOTHING, *parts, strict=True))
+        offset, sub, hashed, is_thin = map(np.concatenate, zip(_NOTHING, *parts, strict=True))
         keys = self._keys_of(offset, sub)
         order = np.argsort(keys, kind="stable")[np.count_nonzero(keys < 0) :]
-        self._keys, self._hashes = keys[order], hashed[order]
+        self._keys, self._hashes, self._is_thin = keys[order], hashed[order], is_thin[order]
 
     def __len__(self) -> int:
         return len(self._keys)
 
     def holds(self, lines: Lines) -> NDArray[np.bool_]:
-        """Return which lines are of an entry that is stored exactly so: bool[n].
+        """Return which lines are of an entry that is stored exactly so, or without texts: bool[n].
 
         The lines of an entry are neighbours, in the order of their chunks.
         """
@@ -66,7 +69,7 @@ class StoredEntries:
         sizes = np.diff(begins, append=lines.size)
         if held.any():
             asked = take_lines(lines, np.flatnonzero(np.repeat(held, sizes)))
-            held[held] = hash_entries(asked).hashed == self._hashes[places[held]]
+            held[held] = hash_entries(asked, self._is_thin[places[held]]).hashed == self._hashes[places[held]]
         return np.repeat(held, sizes)
 
     def _keys_of(self, offset: NDArray[np.int64], sub: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -82,12 +85,17 @@ def entry_begins(lines: Lines) -> NDArray[np.int64]:
     return np.flatnonzero(is_begin)
 
 
-def hash_entries(lines: Lines) -> EntryHashes:
-    """Return 64 bits of BLAKE2b over everything that is stored of each entry but its templates.
+def hash_entries(lines: Lines, is_thin: NDArray[np.bool_] | None = None) -> EntryHashes:
+    """Return 64 bits of BLAKE2b over everything that is stored of each of m entries but its templates.
 
-    The lines of an entry are neighbours, in the order of their chunks. This is done line by line, for lines of which an entry is stored.
+    Of those that `is_thin`, bool[m], is true of, texts and fields are left out and templates count; None: of those without texts. The lines
+    of an entry are neighbours, in the order of their chunks. This is done line by line, for lines of which an entry is stored.
     """
     begins = entry_begins(lines)
+    if is_thin is None:
+        is_thin = text_bytes(lines.text)[begins] == 0
+    sizes = np.diff(begins, append=lines.size)
+    thin_lines = np.repeat(is_thin, sizes)
     packed = [
         b"".join((_NUMBERS.pack(*numbers, len(text), len(service), len(level)), text, service, level, fields))
         for *numbers, text, service, level, fields in zip(
@@ -97,16 +105,16 @@ def hash_entries(lines: Lines) -> EntryHashes:
             lines.kafka_time.tolist(),
             lines.records.tolist(),
             lines.cut.tolist(),
-            [text.encode() for text in as_texts(lines.text)],
+            _texts_or_templates(lines, thin_lines),
             _encoded(lines.service),
             _encoded(lines.level),
-            [b"-" if fields is None else _sized(fields.encode()) for fields in as_optional_texts(lines.fields)],
+            _sized_fields(lines, thin_lines),
             strict=True,
         )
     ]
     ends = [*begins[1:].tolist(), lines.size]
     hashed = [_hash(packed[begin:end]) for begin, end in zip(begins.tolist(), ends, strict=True)] if len(begins) else []
-    return EntryHashes(lines.offset[begins], lines.sub[begins], np.array(hashed, np.uint64))
+    return EntryHashes(lines.offset[begins], lines.sub[begins], np.array(hashed, np.uint64), is_thin)
 
 
 def hash_stored(stored: Sequence[Line], template_texts: Collection[str]) -> EntryHashes:
@@ -121,7 +129,22 @@ def hash_stored(stored: Sequence[Line], template_texts: Collection[str]) -> Entr
     return EntryHashes._make(column[is_whole] for column in hash_entries(lines))
 
 
-_NOTHING = EntryHashes(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.uint64))
+_NOTHING = EntryHashes(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.uint64), np.empty(0, np.bool_))
+
+
+def _texts_or_templates(lines: Lines, is_thin: NDArray[np.bool_]) -> list[bytes]:
+    texts = [(text or "").encode() for text in as_optional_texts(lines.text)]
+    templates = lines.template.values
+    for row in np.flatnonzero(is_thin).tolist():
+        texts[row] = b"\0" + templates[lines.template.codes[row]].encode("utf-8", "replace")
+    return texts
+
+
+def _sized_fields(lines: Lines, is_thin: NDArray[np.bool_]) -> list[bytes]:
+    fields = [b"-" if one is None else _sized(one.encode()) for one in as_optional_texts(lines.fields)]
+    for row in np.flatnonzero(is_thin).tolist():
+        fields[row] = b"-"
+    return fields
 
 
 def _hash(parts: Sequence[bytes]) -> int:

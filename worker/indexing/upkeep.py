@@ -51,18 +51,18 @@ class Upkeep:
         flights: Flights,
         runs: Runs,
         writes: PatientWrites,
-        masks: str,
+        masks_of: Callable[[str], str],
         wall_ms: Callable[[], float],
         say: Callable[[str], None],
         fail_point: Callable[[str], None],
     ) -> None:
-        """`masks`: version of the masks that the lines' templates are made with."""
+        """`masks_of`: version of the masks that the templates of a topic's lines are made with."""
         self.compactor = Compactor(sink, clock=writes.clock, wall_ms=wall_ms, bounds=runs.bounds, fail_point=fail_point)
         self._sink = sink
         self._flights = flights
         self._runs = runs
         self._writes = writes
-        self._masks = masks
+        self._masks_of = masks_of
         self._tally = writes.tally
         self._wall_ms = wall_ms
         self._say = say
@@ -108,7 +108,8 @@ class Upkeep:
     def _merged(self, run: Run, blocks: Sequence[TailBlock]) -> _Merge | None:
         """Build the merged block of neighbours, or of fewer of them if all do not fit into one."""
         while len(blocks) > 1:
-            merged = merge_lines([one.source for one in blocks], [one.lines for one in blocks], self._masks, self._runs.bounds)
+            parts = [one.lines for one in blocks]
+            merged = merge_lines([one.source for one in blocks], parts, self._masks_of(run.place.topic), self._runs.bounds)
             if merged is not None:
                 return _Merge(run, *merged, [one.source.id for one in blocks])
             run.forget_merge([blocks[0].source.id])

@@ -14,7 +14,7 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
-from worker.observability.samples import Sample
+from worker.observability.metrics import Sample
 from worker.runtime.histogram import HistogramSnapshot
 
 

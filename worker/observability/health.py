@@ -12,8 +12,8 @@ from worker.observability.probe import Probe
 _MOST_GAP_SHARE: Final = 1 / 3
 """Of `kafka.max_poll_interval_s`, after which Kafka takes the partitions from a consumer that does not poll."""
 _LEAST_GAP_S: Final = 10.0
-DEGRADING: Final = ("redis",)
-"""Dependencies without which the worker is only slower."""
+DEGRADING: Final = ("redis", "registry")
+"""Dependencies without which the worker goes on: slower, or but for records whose schemas it does not know yet."""
 
 Phase = Literal["starting", "running", "stopping"]
 """A worker is running once the index is open and polling has begun."""
@@ -75,6 +75,11 @@ class Health:
         self._has_joined = has_joined
         self._most_gap_s = max(max_poll_interval_s * _MOST_GAP_SHARE, _LEAST_GAP_S)
         self._clock = clock
+
+    @property
+    def phase(self) -> Phase:
+        """What the worker does now."""
+        return self._phase()
 
     def alive(self) -> Verdict:
         """Return whether the poll loops and the stages run; always alive while the worker starts or stops."""

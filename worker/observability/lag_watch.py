@@ -4,14 +4,17 @@ The numbers are Kafka's own (from `worker.groups`, as in `vectail lag`) and not 
 news. Reading them is also the probe that tells whether Kafka answers.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from consumers.groupless.reader import TopicUnknown
+from consumers.kafka.subscription import Subscription
 from consumers.record import Partition
 from consumers.source import KafkaRefused
 from worker.groups.kafka import GroupState, KafkaPositions
 from worker.groups.lag import Lag, LagSnapshot, lag_by_partition
 from worker.groups.offsets import ConsumerGroup, GroupPosition, read_positions
+from worker.observability.lag_history import LagHistory
 from worker.observability.probe import ProbeFailed
 from worker.runtime.kafka_admin import BrokerAway
 
@@ -39,13 +42,15 @@ class LagWatch:
         owned: Callable[[], Collection[Partition]],
         clock: Callable[[], float],
         wall_ms: Callable[[], float],
+        history: LagHistory | None = None,
     ) -> None:
-        """`owned` returns the partitions of all groups that this worker owns now."""
+        """`owned` returns the partitions of all groups that this worker owns now; each look adds a point to `history`."""
         self._connect = connect
         self._groups = groups
         self._owned = owned
         self._clock = clock
         self._wall_ms = wall_ms
+        self._history = history or LagHistory()
         self._kafka: KafkaPositions | None = None
         self._before: LagSnapshot | None = None
         self.by_partition: Mapping[Partition, PartitionLag] = {}
@@ -76,6 +81,32 @@ class LagWatch:
 
     def _snapshot(self, kafka: KafkaPositions, owned: Collection[Partition]) -> LagSnapshot:
         at_s, at_ms = self._clock(), int(self._wall_ms())
-        positions = [one for group in self._groups for one in read_positions(kafka, group) if one.partition in owned]
+        by_group = {group.name: _read_owned(kafka, group, owned) for group in self._groups}
+        for name, found in by_group.items():
+            for one in found:
+                self._history.add_point(name, one.partition, at_ms, one.lag_records)
+        positions = [one for found in by_group.values() for one in found]
         oldest_ms = kafka.times_at({one.partition: one.next_offset for one in positions if one.lag_records})
         return LagSnapshot(at_s=at_s, at_ms=at_ms, state=_UNASKED, positions=positions, oldest_ms=oldest_ms)
+
+
+def _read_owned(kafka: KafkaPositions, group: ConsumerGroup, owned: Collection[Partition]) -> list[GroupPosition]:
+    """Return a group's positions in what is owned. Raises BrokerAway; KafkaRefused also for a name that does not exist.
+
+    Of the topics that fit a pattern only those that are owned are asked for: all topics of a cluster are too much every few seconds. One of
+    them that was deleted is left out; it is owned until the next rebalance.
+    """
+    reads = group.subscription
+    fitting = reads.matching({partition.topic for partition in owned}) if reads.patterns else frozenset()
+    try:
+        return _read_topics(kafka, group, dict.fromkeys((*reads.names, *sorted(fitting))), owned)
+    except TopicUnknown:
+        existing = fitting.intersection(kafka.topics())
+        if existing == fitting:
+            raise
+        return _read_topics(kafka, group, dict.fromkeys((*reads.names, *sorted(existing))), owned)
+
+
+def _read_topics(kafka: KafkaPositions, group: ConsumerGroup, topics: Iterable[str], owned: Collection[Partition]) -> list[GroupPosition]:
+    asked = group._replace(subscription=Subscription(names=tuple(topics)))
+    return [one for one in read_positions(kafka, asked) if one.partition in owned] if asked.subscription.names else []

@@ -8,6 +8,8 @@ come from the worker that owns it.
 from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple
 
+from worker.runtime.histogram import HistogramSnapshot
+
 MetricType = Literal["gauge", "counter", "histogram"]
 
 
@@ -20,9 +22,21 @@ class Metric(NamedTuple):
     labels: tuple[str, ...] = ()
 
 
+class Sample(NamedTuple):
+    """One value of one metric.
+
+    Thread: any.
+    """
+
+    metric: Metric
+    value: float | HistogramSnapshot
+    labels: tuple[str, ...] = ()
+    """Values, in the order of the metric's labels."""
+
+
 _PARTITION: Final = ("topic", "partition")
 
-BUILD_INFO = Metric("vectail_build_info", "gauge", "Always 1; the labels say what runs.", ("version", "engine", "model", "space"))
+BUILD_INFO = Metric("vectail_build_info", "gauge", "Always 1; the labels say what runs.", ("version", "engine", "model", "space", "masks"))
 
 SEARCHABLE_SECONDS = Metric(
     "vectail_searchable_seconds", "histogram", "Time from a record's Kafka timestamp until the index acknowledged a line of it."
@@ -52,7 +66,8 @@ ADMITTED_TOTAL = Metric("vectail_records_admitted_total", "counter", "Records ad
 RECORDS_TOTAL = Metric(
     "vectail_records_total",
     "counter",
-    "Settled records by outcome: indexed, dead_letter, tombstone, empty, unanswerable, revoked, or abandoned (read again later).",
+    "Settled records by outcome: indexed, dead_letter, tombstone, empty, rule:NAME (its entries were dropped, the last by this rule), "
+    "unanswerable, revoked, or abandoned (read again later).",
     ("topic", "outcome"),
 )
 IN_FLIGHT_RECORDS = Metric("vectail_in_flight_records", "gauge", "Records admitted and not settled.", ("group",))
@@ -75,9 +90,14 @@ COMMITS_TOTAL = Metric(
     "vectail_commits_total", "counter", "Commits of partition offsets by result: accepted or refused.", ("group", "result")
 )
 
-DECODE_TOTAL = Metric("vectail_decode_total", "counter", "Records by detected format: text, json, or none (undecodable).", ("format",))
+DECODE_TOTAL = Metric(
+    "vectail_decode_total", "counter", "Records by the format they were read as (topic.format), or none (undecodable).", ("format",)
+)
 INVALID_UTF8_TOTAL = Metric(
     "vectail_invalid_utf8_records_total", "counter", "Records in which bytes that are not valid UTF-8 were replaced."
+)
+DECOMPRESSED_TOTAL = Metric(
+    "vectail_decompressed_records_total", "counter", "Records whose value was compressed by its sender, by codec.", ("codec",)
 )
 WITHOUT_HEADERS_TOTAL = Metric(
     "vectail_records_without_headers_total",
@@ -85,6 +105,18 @@ WITHOUT_HEADERS_TOTAL = Metric(
     "Records admitted without their headers, because a header's name is not valid UTF-8.",
 )
 REDACTIONS_TOTAL = Metric("vectail_redactions_total", "counter", "Secrets and personal data that were replaced, by rule.", ("rule",))
+DROPPED_TOTAL = Metric("vectail_dropped_entries_total", "counter", "Log entries that a rule of `[[drop]]` dropped.", ("rule",))
+SAMPLED_TOTAL = Metric(
+    "vectail_sampled_entries_total",
+    "counter",
+    "Log entries stored without text and fields, because a rule of `[[sample]]` says so.",
+    ("rule",),
+)
+CLOSED_EARLY_TOTAL = Metric(
+    "vectail_events_closed_early_total",
+    "counter",
+    "Events of several records that were closed because too many were open; a replay may join other records.",
+)
 DLQ_TOTAL = Metric("vectail_dlq_total", "counter", "Dead letters that Kafka acknowledged, by stage and reason.", ("stage", "reason"))
 DLQ_OPEN = Metric("vectail_dlq_open", "gauge", "Dead letters that Kafka has not acknowledged yet.")
 
@@ -108,7 +140,7 @@ CACHE_TOTAL = Metric(
 
 BATCH_SIZE = Metric("vectail_batch_size", "histogram", "Texts in a batch.")
 BATCH_TOKENS = Metric("vectail_batch_tokens", "histogram", "Tokens in a batch.")
-BATCH_WAIT_SECONDS = Metric("vectail_batch_wait_seconds", "histogram", "Time that the first log text of a batch waited for the engine.")
+BATCH_WAIT_SECONDS = Metric("vectail_batch_wait_seconds", "histogram", "Longest time that a log text of a batch waited for the engine.")
 EMBED_SECONDS = Metric("vectail_embed_seconds", "histogram", "Time that a batch took in the engine.")
 ENGINE_UP = Metric("vectail_engine_up", "gauge", "1 while the engine is usable, 0 while it is being restarted.")
 ENGINE_RESTARTS_TOTAL = Metric("vectail_engine_restarts_total", "counter", "Restarts of the engine after a failure.")
@@ -160,7 +192,9 @@ QUERIES_TOTAL = Metric(
 QUERY_EXPIRED_TOTAL = Metric("vectail_query_expired_total", "counter", "Queries whose deadline passed before they were answered.")
 REPLIES_LOST_TOTAL = Metric("vectail_replies_undelivered_total", "counter", "Replies that Kafka did not accept in time.")
 
-DEPENDENCY_UP = Metric("vectail_dependency_up", "gauge", "1 while the dependency answers, else 0: kafka, index, redis.", ("dependency",))
+DEPENDENCY_UP = Metric(
+    "vectail_dependency_up", "gauge", "1 while the dependency answers, else 0: kafka, index, redis, registry.", ("dependency",)
+)
 READY = Metric("vectail_ready", "gauge", "What /readyz says: 1 ready, 0 not ready.")
 LOG_LINES_DROPPED_TOTAL = Metric(
     "vectail_log_lines_dropped_total", "counter", "Lines of the worker's own log that were dropped because standard error was blocked."

@@ -32,6 +32,7 @@ class Probe:
         self._asked_s: float | None = None
         """Since when a check is open; None while none is."""
         self._error = "not asked yet"
+        self._away_since_s: float | None = None
 
     def body(self) -> None:
         """Check until `stop`."""
@@ -42,13 +43,15 @@ class Probe:
 
     def check_once(self) -> None:
         """Check now."""
-        self._asked_s = self._clock()
+        self._asked_s = asked_s = self._clock()
         try:
             self._check()
         except ProbeFailed as error:
+            if self._away_since_s is None:
+                self._away_since_s = asked_s
             self._error = str(error) or "no reason given"
         else:
-            self._error = ""
+            self._error, self._away_since_s = "", None
         self._asked_s = None
 
     def stop(self) -> None:
@@ -61,3 +64,9 @@ class Probe:
         if not self._error and asked_s is not None and self._clock() - asked_s > ANSWER_LIMIT_S:
             return f"no answer for {self._clock() - asked_s:.0f} s"
         return self._error
+
+    def away_since_s(self) -> float | None:
+        """Return when the first check began that the dependency has not answered since; None if it answers."""
+        if not self.error_line():
+            return None
+        return self._asked_s if self._away_since_s is None else self._away_since_s

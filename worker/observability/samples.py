@@ -5,10 +5,12 @@ figure from the start, so that a rate over it is nought and not absent.
 """
 
 import math
+import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple, Protocol
+from typing import Protocol, get_args
 
+from consumers.decode.compressed import Codec
 from consumers.kafka.source import KafkaSource
 from consumers.ledger import Ledger
 from consumers.poller import Poller
@@ -18,32 +20,21 @@ from worker.embedding.cache.tally import CacheTally
 from worker.indexing.dead_letter_reasons import REJECTION_KINDS
 from worker.messages import SOURCES
 from worker.observability import metrics as m
+from worker.observability.metrics import Sample
 from worker.observability.status import Status
 from worker.pipeline import Pipeline
 from worker.querying.answer import STAGES
-from worker.runtime.histogram import HistogramSnapshot
 from worker.runtime.logs import dropped_lines
 from worker.runtime.process import vectail_version
+from worker.settings.masks_version import masks_version
 from worker.settings.settings import Settings
 
 OUTCOMES = ("indexed", "dead_letter", "tombstone", "empty", "revoked", "abandoned")
 _QUERY_OUTCOMES = ("answered", "bad_query", "expired", "unavailable")
 
 
-class Sample(NamedTuple):
-    """One value of one metric.
-
-    Thread: any.
-    """
-
-    metric: m.Metric
-    value: float | HistogramSnapshot
-    labels: tuple[str, ...] = ()
-    """Values, in the order of the metric's labels."""
-
-
 class RunningService(Protocol):
-    """The service, as far as metrics read it."""
+    """The service, as far as metrics and documents read it."""
 
     settings: Settings
     connections: Connections
@@ -54,6 +45,7 @@ class RunningService(Protocol):
     log_source: KafkaSource
     query_source: KafkaSource
     status: Status
+    abandon: threading.Event
 
 
 def samples(service: RunningService, now_s: float) -> Iterator[Sample]:
@@ -73,7 +65,8 @@ def samples(service: RunningService, now_s: float) -> Iterator[Sample]:
 
 def _build(service: RunningService) -> Iterator[Sample]:
     model = service.connections.model
-    yield Sample(m.BUILD_INFO, 1, (vectail_version(), model.engine.name, model.prepared.name, model.space.id))
+    masks = masks_version(service.settings.mask)
+    yield Sample(m.BUILD_INFO, 1, (vectail_version(), model.engine.name, model.prepared.name, model.space.id, masks))
     yield Sample(m.SEARCHABLE_SECONDS, service.pipeline.store.tally.searchable.seen())
     canary = service.status.canary.tally
     yield Sample(m.CANARY_SECONDS, canary.seconds.seen())
@@ -96,13 +89,19 @@ def _lag(service: RunningService, now_s: float) -> Iterator[Sample]:
         yield Sample(m.END_OFFSET, place.end_offset, labels)
     if lag.read_s is not None:
         yield Sample(m.LAG_AGE_SECONDS, now_s - lag.read_s)
-    for topic in service.settings.kafka.topics:
+    for topic in _log_topics(service):
         yield Sample(m.EXPIRED_TOTAL, service.log_source.expired_records.get(topic, 0), (topic,))
+
+
+def _log_topics(service: RunningService) -> tuple[str, ...]:
+    """Return the topics that were or will be read: those with a name, those that fit a pattern, and what has gone away since."""
+    known = (*service.settings.subscription.names, *service.log_source.topics, *sorted(service.pipeline.log_ledger.outcomes()))
+    return tuple(dict.fromkeys(known))
 
 
 def _records(service: RunningService, now_s: float) -> Iterator[Sample]:
     pipeline = service.pipeline
-    for topic in service.settings.kafka.topics:
+    for topic in _log_topics(service):
         yield from _outcomes(topic, pipeline.log_ledger.outcomes().get(topic, Counter()), OUTCOMES)
     for topic, tally in pipeline.query_ledger.outcomes().items():
         yield from _outcomes(topic, tally, ("indexed", "unanswerable", "revoked", "abandoned"))
@@ -142,14 +141,20 @@ def _group(group: str, poller: Poller, ledger: Ledger, now_s: float) -> Iterator
 
 def _decoding(service: RunningService) -> Iterator[Sample]:
     pipeline = service.pipeline
-    decoder = pipeline.decoder
-    yield Sample(m.DECODE_TOTAL, decoder.text_records, ("text",))
-    yield Sample(m.DECODE_TOTAL, decoder.json_records, ("json",))
-    yield Sample(m.DECODE_TOTAL, decoder.refused_records, ("none",))
-    yield Sample(m.INVALID_UTF8_TOTAL, decoder.replaced_records)
+    tally = pipeline.decode_tally
+    for form, records in sorted(tally.records.copy().items()):
+        yield Sample(m.DECODE_TOTAL, records, (form,))
+    yield Sample(m.INVALID_UTF8_TOTAL, tally.replaced_records)
+    for codec in get_args(Codec):
+        yield Sample(m.DECOMPRESSED_TOTAL, tally.decompressed[codec], (codec,))
     yield Sample(m.WITHOUT_HEADERS_TOTAL, service.log_source.records_without_headers + service.query_source.records_without_headers)
     for rule, count in sorted(pipeline.redactor.counts.items()):
         yield Sample(m.REDACTIONS_TOTAL, count, (rule,))
+    for drop in service.settings.drop:
+        yield Sample(m.DROPPED_TOTAL, pipeline.rule_tally.dropped[drop.name], (drop.name,))
+    for sample in service.settings.sample:
+        yield Sample(m.SAMPLED_TOTAL, pipeline.rule_tally.sampled[sample.name], (sample.name,))
+    yield Sample(m.CLOSED_EARLY_TOTAL, pipeline.rule_tally.closed_early)
     for stage, kinds in REJECTION_KINDS.items():
         for kind in kinds:
             yield Sample(m.DLQ_TOTAL, pipeline.dead_letters_delivered[stage, kind], (stage, kind))
@@ -158,7 +163,7 @@ def _decoding(service: RunningService) -> Iterator[Sample]:
 
 def _savings(service: RunningService) -> Iterator[Sample]:
     savings = service.pipeline.flights.savings()
-    for topic in service.settings.kafka.topics:
+    for topic in _log_topics(service):
         one = savings.get(topic)
         ways = {"known": 0, "collapsed": 0, "rejected": 0} | dict.fromkeys(SOURCES, 0)
         if one is not None:

@@ -1,33 +1,32 @@
 """The answer step: searches the index with a query's vector and words, and sends the reply.
 
-It runs on one thread, so no query may hold up the others: errors go out at once, then searches for a few hits; heavy queries (many
-hits, listings, counts, neighbours) run one per turn, the shortest first, and none reads for longer than `LONGEST_S`; a query that finds
-the index busy is tried again in the next turn, beside newer ones. A query past its deadline is answered `expired` without a search. One
-that came as a Kafka record settles when its reply is delivered or can no longer be in time.
+It runs on one thread, so no query may hold up the others: errors go out at once, then searches for a few hits; heavy queries (many hits,
+listings, counts, neighbours, exports, tails) run one per turn, the shortest first, and none reads for longer than `LONGEST_S`; a query
+that finds the index busy is tried again in the next turn, beside newer ones. A query past its deadline is answered `expired` without a
+search. One that came as a Kafka record settles when its reply is delivered or can no longer be in time.
 """
 
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from sinks.reading.reader import BlockReader
 from sinks.sink import Sink, SinkBusy, TemplateHit
 from worker.messages import Answerable, FailedQuery, ReadyQuery
-from worker.query import QueryReply, Requester, error_reply, is_late
-from worker.querying.around import lines_around
-from worker.querying.counts import counts_document, find_counts
+from worker.query import Query, QueryReply, Requester, error_reply, is_late
 from worker.querying.dense import MOST_TEMPLATES
-from worker.querying.documents import bounded_json, shown_line
+from worker.querying.documents import bounded_json
+from worker.querying.families import TemplateGroups
+from worker.querying.form_answers import FormAnswers
 from worker.querying.ranking import Index
-from worker.querying.search import Hit, PreparedQuery, mode_of, search
 from worker.querying.template_index import TemplateIndex
-from worker.querying.templates import find_templates, templates_document
 from worker.runtime.histogram import Histogram
 from worker.runtime.lane import Lane
 from worker.runtime.stage import Abandoned
+from worker.settings.template_tables import TemplateTable
 
 _AT_ONCE = 64
 """Queries taken from the lane in one turn."""
@@ -42,7 +41,7 @@ LONGEST_S = 5.0
 """How long one query may read; others wait behind it. What it has found by then is its answer."""
 FEW_HITS = 10
 """A search for more is a heavy query."""
-_HEAD_START_S = {"around": 6.0, "lines": 4.0}
+_HEAD_START_S = {"tail": 8.0, "around": 6.0, "lines": 4.0}
 """By how much a heavy query is older in the queue than it is, so that shorter ones go first and none waits for ever; listings: 0."""
 PATIENCE_S = 30.0
 """How long a query without a deadline is worked on, from its arrival."""
@@ -82,11 +81,23 @@ class Answer:
     Thread: one, the answer thread; receipts settle on the delivery thread.
     """
 
-    def __init__(self, *, sink: Sink, reader: BlockReader, clock: Callable[[], float], pause: Callable[[float], bool]) -> None:
-        """`reader` reads `sink`; `pause` waits for some seconds and returns True when the service stops hard."""
+    def __init__(
+        self,
+        *,
+        sink: Sink,
+        reader: BlockReader,
+        clock: Callable[[], float],
+        pause: Callable[[float], bool],
+        named: Sequence[TemplateTable] = (),
+    ) -> None:
+        """`reader` reads `sink`; `pause` waits for some seconds and returns True when the service stops hard.
+
+        `named`: what users call templates.
+        """
         self.tally = AnswerTally()
         self._sink = sink
-        self._index = Index(sink, reader, TemplateIndex(sink, clock))
+        self._index = Index(sink, reader, TemplateIndex(sink, clock, TemplateGroups(named)))
+        self._answers = FormAnswers(self._index, clock)
         self._clock = clock
         self._pause = pause
         self._heavy: list[_OpenQuery] = []
@@ -98,10 +109,18 @@ class Answer:
 
         Raises Abandoned, the producer's ProducerBroken, and the sink's SinkBroken.
         """
-        while (taken := inlet.take(_AT_ONCE, wait=not self._has_open)) is not None or self._has_open:
+        while (taken := inlet.take(_AT_ONCE, wait=not (self._has_open or self._index.templates.is_behind))) is not None or self._has_open:
             if inlet.is_abandoned:
                 return
-            self.turn(taken or ())
+            if taken or self._has_open:
+                self.turn(taken or ())
+            else:
+                self._read_on()
+
+    def _read_on(self) -> None:
+        """Read templates while no query waits. Raises SinkBroken."""
+        with suppress(SinkBusy):
+            self._index.templates.read_on()
 
     def step(self, answerables: Sequence[Answerable]) -> None:
         """Answer a list of queries, and all that are open. Raises as `body` does."""
@@ -142,7 +161,7 @@ class Answer:
         together = [
             (query, query.ready.vector)
             for query in searches
-            if query.ready.vector is not None and not query.ready.query.filters.template and not is_late(query.ready.requester, now_s)
+            if query.ready.vector is not None and not _names_templates(query.ready.query) and not is_late(query.ready.requester, now_s)
         ]
         if len(together) <= 1:
             return
@@ -165,7 +184,7 @@ class Answer:
             return
         stop_s = min(give_up_s - min((give_up_s - requester.taken_s) * _SEND_SHARE, _SEND_S), started_s + LONGEST_S)
         try:
-            document = self._search(ready, query.near, stop_s)
+            document = self._answers.document(ready, query.near, stop_s)
         except SinkBusy as error:
             query.slow_failures += self._clock() - started_s > _SLOW_S
             query.reason = f"the index does not answer: {error}"
@@ -186,25 +205,6 @@ class Answer:
             failed = FailedQuery(requester, "unavailable", "", query.reason or f"not answered within {PATIENCE_S:g} s")
         self._refuse(failed)
 
-    def _search(self, ready: ReadyQuery, near: list[TemplateHit] | None, stop_s: float) -> dict[str, Any]:
-        """Return what the reply holds; the search ends at `stop_s`, complete or not. Raises SinkBusy."""
-
-        def deadline_passed() -> bool:
-            return self._clock() >= stop_s
-
-        query = ready.query
-        if query.around is not None:
-            around = lines_around(self._index.reader, query.around, deadline_passed)
-            return {"hits": [shown_line(line) for line in around.lines], "complete": around.complete}
-        prepared = PreparedQuery(query, ready.vector, ready.is_exact, near)
-        mode = {} if query.text is None else {"mode": mode_of(prepared)}
-        if query.form == "templates":
-            return templates_document(find_templates(self._index, prepared, deadline_passed)) | mode
-        if query.form == "counts":
-            return counts_document(find_counts(self._index, prepared, deadline_passed)) | mode
-        found = search(self._index, prepared, deadline_passed=deadline_passed)
-        return {"hits": [_shown_hit(hit) for hit in found.hits], "complete": found.complete} | mode
-
     def _refuse(self, failed: FailedQuery) -> None:
         self._reply(failed.requester, error_reply(failed.code, failed.reason, field=failed.field))
 
@@ -218,11 +218,10 @@ def _is_heavy(ready: ReadyQuery) -> bool:
     return query.form != "lines" or query.around is not None or query.k > FEW_HITS
 
 
+def _names_templates(query: Query) -> bool:
+    return bool(query.filters.template or query.filters.family)
+
+
 def _queued_since_s(query: _OpenQuery) -> float:
     asked = query.ready.query
     return query.ready.requester.taken_s - _HEAD_START_S.get("around" if asked.around is not None else asked.form, 0.0)
-
-
-def _shown_hit(hit: Hit) -> dict[str, Any]:
-    score = {} if hit.score is None else {"score": round(hit.score, 6)}
-    return score | shown_line(hit.line)

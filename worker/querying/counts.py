@@ -1,14 +1,17 @@
-"""Counts: what `as: counts` asks for, how many lines there are under the filters, by time, template, service, level and topic.
+"""Counts: what `as: counts` asks for, how many lines there are under the filters, by time, template, family, service, level, topic, fields.
 
-The answer step calls it. The reader counts; here the question is made ready for it: which templates a text means, how wide a bucket is.
-Grouped by template, chunks of long lines count one by one; otherwise lines are counted.
+The answer step calls it. The reader counts; here the question is made ready for it: which templates a text means, how wide a bucket is;
+and counts by family are summed up from those by template. Grouped by one of the two, chunks of long lines count one by one; otherwise
+lines are counted.
 """
 
 from typing import Any, NamedTuple
 
 from sinks.reading.counting import CountQuery, CountRow
 from worker.query import GROUPINGS, Grouping, Query
-from worker.querying.ranking import Index, OutOfTime
+from worker.querying.count_by_family import count_by_family
+from worker.querying.ranking import Index, OutOfTime, SearchBounds
+from worker.querying.scope import scope_of
 from worker.querying.search import PreparedQuery, rank
 
 MOST_TEMPLATES = 64
@@ -35,7 +38,9 @@ class CountListing(NamedTuple):
     rows: list[CountRow]
     """By time, if that is asked for, else those with the most lines first."""
     texts: dict[str, str]
-    """Of the templates in it."""
+    """Of the templates in it by their ids, and of the most frequent template of each family by the family's."""
+    names: dict[str, str]
+    """What users call templates and families, by their ids."""
     bucket_ms: int | None
     """Width of a bucket; each begins at a multiple of it since 1970."""
     complete: bool
@@ -46,24 +51,33 @@ def find_counts(index: Index, sought: PreparedQuery, deadline_passed: OutOfTime)
     """Count the lines under the query's filters; with a text, those of the templates that fit it best. Raises SinkBusy."""
     query = sought.query
     by = _groups_of(query)
-    templates = tuple(query.filters.template) or None
-    complete = True
+    scope = scope_of(index, query.filters, deadline_passed)
+    templates = None if scope.templates is None else tuple(sorted(scope.templates))
+    complete = scope.complete
     if query.text is not None:
-        ranking = rank(index, sought, MOST_TEMPLATES, 1, deadline_passed=deadline_passed)
+        ranking = rank(index, sought, SearchBounds(MOST_TEMPLATES, 1, scope.only, deadline_passed, scope.templates))
         templates = tuple(template.template for template in ranking.templates[:MOST_TEMPLATES])
-        complete = ranking.complete or len(ranking.templates) >= MOST_TEMPLATES
-    wanted = CountQuery(query.filters.as_line_filter(), templates=templates)
+        complete = complete and (ranking.complete or len(ranking.templates) >= MOST_TEMPLATES)
+    wanted = CountQuery(scope.only, templates=templates)
     bucket_ms = None
     if "time" in by:
         total = index.reader.count(wanted, deadline_passed=deadline_passed)
         if not total.rows:
-            return CountListing(by, [], {}, None, complete and total.complete)
+            return CountListing(by, [], {}, {}, None, complete and total.complete)
         bucket_ms = width_ms(*_window_ms(query, total.rows[0]), query.buckets or BUCKETS)
-    found = index.reader.count(wanted._replace(by=by, bucket_ms=bucket_ms, top=query.top or TOP), deadline_passed=deadline_passed)
-    texts: dict[str, str] = {}
-    if "template" in by and found.rows:
-        texts = index.sink.template_texts({str(row.key[by.index("template")]) for row in found.rows})
-    return CountListing(by, found.rows, texts, bucket_ms, complete and found.complete)
+    wanted = wanted._replace(by=by, bucket_ms=bucket_ms, top=query.top or TOP)
+    if "family" in by:
+        found = count_by_family(index, wanted, deadline_passed)
+        texts = index.sink.template_texts(set(found.frequent.values())) if found.rows else {}
+        shown = {family: texts.get(template, "") for family, template in found.frequent.items()} | texts
+        return CountListing(by, found.rows, shown, found.names, bucket_ms, complete and found.complete)
+    counted = index.reader.count(wanted, deadline_passed=deadline_passed)
+    texts = {}
+    if "template" in by and counted.rows:
+        texts = index.sink.template_texts({str(row.key[by.index("template")]) for row in counted.rows})
+    groups = index.templates.groups_of(texts)
+    names = {template: group.name for template, group in groups.items() if group.name is not None}
+    return CountListing(by, counted.rows, texts, names, bucket_ms, complete and counted.complete)
 
 
 def counts_document(listing: CountListing) -> dict[str, Any]:
@@ -86,7 +100,7 @@ def width_ms(since_ms: int, until_ms: int, buckets: int) -> int:
 def _groups_of(query: Query) -> tuple[Grouping, ...]:
     """Return what is grouped by, time first."""
     by = query.by or (["template"] if query.buckets is None else ["time"])
-    return tuple(sorted(by, key=GROUPINGS.index))
+    return (*(name for name in GROUPINGS if name in by), *(name for name in by if name not in GROUPINGS))
 
 
 def _window_ms(query: Query, total: CountRow) -> tuple[int, int]:
@@ -99,6 +113,9 @@ def _window_ms(query: Query, total: CountRow) -> tuple[int, int]:
 
 def _shown(listing: CountListing, row: CountRow) -> dict[str, Any]:
     shown: dict[str, Any] = dict(zip(listing.by, row.key, strict=True))
-    if "template" in shown:
-        shown["text"] = listing.texts.get(shown["template"], "")
+    ids = [shown[name] for name in ("template", "family") if name in shown]
+    if ids:
+        shown["text"] = listing.texts.get(ids[0], "")
+        if name := next((listing.names[one] for one in ids if one in listing.names), None):
+            shown["name"] = name
     return shown | {"lines": row.lines, "first": row.first_ms, "last": row.last_ms}

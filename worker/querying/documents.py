@@ -16,21 +16,22 @@ MOST_REPLY_BYTES = 900_000
 
 def bounded_json(document: dict[str, Any]) -> bytes:
     """Return a document as JSON of at most `MOST_REPLY_BYTES`: what does not fit of its list is left out, and it says so."""
-    value = _json(document)
+    value = json_bytes(document)
     if len(value) <= MOST_REPLY_BYTES:
         return value
-    key = next(name for name in ("hits", "templates", "counts") if name in document)
-    sizes = np.cumsum([len(_json(one)) + 2 for one in document[key]])
+    key = next(name for name in ("hits", "templates", "counts", "compare", "lines") if name in document)
+    sizes = np.cumsum([len(json_bytes(one)) + 2 for one in document[key]])
     room = MOST_REPLY_BYTES - (len(value) - int(sizes[-1]))
-    return _json(document | {key: document[key][: int(np.searchsorted(sizes, room, side="right"))], "complete": False})
+    return json_bytes(document | {key: document[key][: int(np.searchsorted(sizes, room, side="right"))], "complete": False})
 
 
-def _json(document: dict[str, Any]) -> bytes:
+def json_bytes(document: dict[str, Any]) -> bytes:
+    """Return a document as JSON."""
     return json.dumps(document, ensure_ascii=False).encode("utf-8")
 
 
 def shown_line(line: Line) -> dict[str, Any]:
-    """Return a line as a reply shows it."""
+    """Return a line as a reply shows it; of one that was sampled the text is null."""
     shown: dict[str, Any] = {
         "text": line.text,
         "template": line.template,
@@ -47,7 +48,11 @@ def shown_line(line: Line) -> dict[str, Any]:
         "service": line.service,
         "level": line.level,
     }
-    return shown if line.fields is None else shown | {"fields": _fields(line.fields)}
+    if line.text is None:
+        shown["sampled"] = True
+    if line.fields is not None:
+        shown["fields"] = _fields(line.fields)
+    return shown
 
 
 def _fields(text: str) -> Any:  # noqa: ANN401 - whatever JSON they are

@@ -8,8 +8,8 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from sinks.line import Line
-from worker.querying.dense import MOST_TEMPLATES, with_lines
-from worker.querying.ranking import Index, RankedTemplate, Ranking, SearchBounds
+from worker.querying.dense import MOST_TEMPLATES, of_open_families, with_lines
+from worker.querying.ranking import Index, RankedTemplate, Ranking, SearchBounds, ranked
 from worker.querying.words import Identifier, Words, with_all
 
 IDENTIFIER_SCORE = 100.0
@@ -39,7 +39,8 @@ def rank_by_words(index: Index, words: Words, bounds: SearchBounds) -> Ranking:
     limit = min(max(MOST_TEMPLATES, bounds.k), _MOST_BY_WORDS)
     while not bounds.deadline_passed():
         found = index.templates.matching(words, limit, bounds.deadline_passed)
-        page = with_lines(index, [hit for hit in found.hits if hit.template not in tried and bounds.admits(hit.template)], bounds)
+        new = [hit for hit in found.hits if hit.template not in tried and bounds.admits(hit.template)]
+        page = with_lines(index, of_open_families(index, new, bounds.full_families(templates)), bounds)
         templates += page.templates
         complete = complete and page.complete
         tried.update(hit.template for hit in found.hits)
@@ -85,8 +86,9 @@ def lines_with_identifiers(index: Index, words: Words, limit: int, bounds: Searc
         complete = complete and read.complete
 
     def rank_of(line: Line) -> tuple[float, float, int, str]:
-        share = 0.0 if words.is_exact else words.share_in(line.text)
-        return -words.identifiers_in(line.text), -share, -line.time, line.id
+        text = line.text or ""
+        share = 0.0 if words.is_exact else words.share_in(text)
+        return -words.identifiers_in(text), -share, -line.time, line.id
 
     return FoundLines(sorted(found.values(), key=rank_of)[:limit], complete)
 
@@ -94,7 +96,7 @@ def lines_with_identifiers(index: Index, words: Words, limit: int, bounds: Searc
 def _lines_with(index: Index, wanted: Collection[Identifier], holding: Collection[str], limit: int, bounds: SearchBounds) -> FoundLines:
     """Return the newest lines that have all of these identifiers; `holding` are the templates whose text has one of them."""
     reader, is_match, passed = index.reader, with_all(wanted), bounds.deadline_passed
-    if bounds.templates:
+    if bounds.templates is not None:
         only_these = reader.lines_with((), is_match, limit, bounds.only, templates=bounds.templates, deadline_passed=passed)
         return FoundLines(only_these.lines, only_these.complete)
     keys = {key for identifier in wanted for key in identifier.keys}
@@ -113,7 +115,7 @@ def _templates_with_identifiers(index: Index, words: Words, bounds: SearchBounds
     limit = min(max(_FIRST_LINES, 4 * bounds.k), most)
     while True:
         found = lines_with_identifiers(index, words, limit, bounds)
-        templates = _grouped(words, found.lines)
+        templates = _grouped(index, words, found.lines)
         is_cut = bounds.deadline_passed()
         if bounds.is_met_by(templates) or (len(found.lines) < limit and not is_cut):
             return Ranking(templates, found.complete)
@@ -122,14 +124,14 @@ def _templates_with_identifiers(index: Index, words: Words, bounds: SearchBounds
         limit = most
 
 
-def _grouped(words: Words, lines: Sequence[Line]) -> list[RankedTemplate]:
+def _grouped(index: Index, words: Words, lines: Sequence[Line]) -> list[RankedTemplate]:
     """Group lines by their template; the order is that of each group's best line."""
     groups: dict[str, list[Line]] = {}
     for line in lines:
         groups.setdefault(line.template, []).append(line)
-    return [RankedTemplate(template, score_of(words, group[0]), group) for template, group in groups.items()]
+    return ranked(index, [(template, score_of(words, group[0]), group) for template, group in groups.items()])
 
 
 def score_of(words: Words, line: Line) -> float:
     """Return the score of a line that has identifiers."""
-    return IDENTIFIER_SCORE * words.identifiers_in(line.text)
+    return IDENTIFIER_SCORE * words.identifiers_in(line.text or "")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from consumers.record import Header, Record
 from producers.replies import Reply
 from worker.embedding.cache.vector_cache import VectorCache
 from worker.messages import Answerable, EncodedQuery, EncodedTemplate, FailedQuery, KafkaRequest, ReadyQuery
@@ -63,8 +64,9 @@ class PrepareQueries:
         clock: Callable[[], float],
         wall_ms: Callable[[], float],
         say: Callable[[str], None],
+        reply_headers: Callable[[Record, str, float], Sequence[Header]] = lambda _query, _code, _taken_s: (),
     ) -> None:
-        """`wall_ms` gives milliseconds since 1970."""
+        """`wall_ms` gives milliseconds since 1970; `reply_headers` further headers for the reply to a record, its code and when it came."""
         self.tally = QueryTally()
         self._encoder = encoder
         self._reply_topics = reply_topics
@@ -75,6 +77,7 @@ class PrepareQueries:
         self._clock = clock
         self._wall_ms = wall_ms
         self._say = say
+        self._reply_headers = reply_headers
 
     def step(self, requests: Sequence[KafkaRequest | QueryRequest]) -> None:
         """Prepare a list of requests."""
@@ -103,7 +106,8 @@ class PrepareQueries:
         correlation_id = header_of(record.headers, CORRELATION_HEADER) or b""
 
         def send_reply(reply: QueryReply, *, deadline_s: float | None) -> None:
-            self._send(Reply(topic, correlation_id, reply.value), deadline_s=deadline_s, settled=lambda _delivered: claim.settle())
+            headers = tuple(self._reply_headers(record, reply.code, kafka_request.polled_s))
+            self._send(Reply(topic, correlation_id, reply.value, headers), deadline_s=deadline_s, settled=lambda _delivered: claim.settle())
 
         return QueryRequest(record.value, Requester(send_reply, kafka_request.polled_s), record.time_ms)
 

@@ -3,13 +3,15 @@
 `dense` ranks by meaning, `lexical` by words; `search` fuses the two and takes the hits.
 """
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from sinks.line import Line
 from sinks.reading.filters import LineFilter
 from sinks.reading.reader import BlockReader
 from sinks.sink import Sink
+from worker.querying.families import Group
 from worker.querying.template_index import TemplateIndex
 
 OutOfTime = Callable[[], bool]
@@ -35,6 +37,8 @@ class RankedTemplate(NamedTuple):
     score: float
     lines: list[Line]
     """At least one, those to be shown first: those with the query's identifiers, then its newest ones."""
+    family: str
+    """Id of its group."""
 
 
 class Ranking(NamedTuple):
@@ -54,15 +58,43 @@ class SearchBounds(NamedTuple):
     """Most lines of one template."""
     only: LineFilter
     deadline_passed: OutOfTime
-    templates: frozenset[str] = frozenset()
-    """Ids: only these templates; empty: all."""
+    templates: frozenset[str] | None = None
+    """Ids: only these templates; None: all."""
     deep: bool = False
     """Whether many templates are ranked, however few lines are wanted."""
+    per_family: int | None = None
+    """Most lines of one family; None: no bound."""
 
-    def is_met_by(self, templates: list[RankedTemplate]) -> bool:
+    def is_met_by(self, templates: Iterable[RankedTemplate]) -> bool:
         """Whether these are enough."""
-        return sum(min(len(template.lines), self.per_template) for template in templates) >= self.k
+        most = self.k if self.per_family is None else self.per_family
+        return sum(min(lines, most) for lines in self._lines_of_families(templates).values()) >= self.k
+
+    def full_families(self, templates: Iterable[RankedTemplate]) -> frozenset[str]:
+        """Return the families of which these have as many lines as may be shown."""
+        if self.per_family is None:
+            return frozenset()
+        most = self.per_family
+        return frozenset(family for family, lines in self._lines_of_families(templates).items() if lines >= most)
 
     def admits(self, template: str) -> bool:
         """Whether lines of a template are wanted."""
-        return not self.templates or template in self.templates
+        return self.templates is None or template in self.templates
+
+    def _lines_of_families(self, templates: Iterable[RankedTemplate]) -> Counter[str]:
+        """Return how many lines may be shown of each family, if there were no bound for it."""
+        lines: Counter[str] = Counter()
+        for template in templates:
+            lines[template.family] += min(len(template.lines), self.per_template)
+        return lines
+
+
+def groups_of_lines(index: Index, lines: Iterable[Line]) -> dict[str, Group]:
+    """Return the groups of the lines' templates by their ids; lines have the texts, so nothing is read."""
+    return index.templates.groups_of({line.template: line.template_text for line in lines})
+
+
+def ranked(index: Index, templates: Sequence[tuple[str, float, list[Line]]]) -> list[RankedTemplate]:
+    """Return templates with their families, given id, score and lines of each."""
+    groups = groups_of_lines(index, [lines[0] for _, _, lines in templates])
+    return [RankedTemplate(template, score, lines, groups[template].family) for template, score, lines in templates]

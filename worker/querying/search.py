@@ -1,9 +1,10 @@
-"""Search ranks templates and shows lines: those that fit the query, and of each the line that stands for it.
+"""Search ranks templates and shows lines: those that fit the query, and of each family of templates the lines that stand for it.
 
-The answer step calls it. Ten copies of the busiest template are not ten answers; only a text of nothing but identifiers is answered
-with every line that has them, for then the lines themselves are wanted.
+The answer step calls it. Ten copies of the busiest template are not ten answers, nor are ten templates that differ in one word; only a
+text of nothing but identifiers is answered with every line that has them, for then the lines themselves are wanted.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -13,7 +14,8 @@ from worker.embedding.model.vectors import Vector
 from worker.query import Mode, Query
 from worker.querying.dense import rank_by_meaning
 from worker.querying.lexical import lines_with_identifiers, rank_by_words, score_of, votes_by_words
-from worker.querying.ranking import Index, OutOfTime, RankedTemplate, Ranking, SearchBounds
+from worker.querying.ranking import Index, OutOfTime, RankedTemplate, Ranking, SearchBounds, groups_of_lines
+from worker.querying.scope import Scope, scope_of
 from worker.querying.words import Words, words_of
 
 PER_TEMPLATE = 1
@@ -25,8 +27,8 @@ class Hit(NamedTuple):
     """A line, and how well it fits."""
 
     score: float | None
-    """Cosine similarity of query and template (dense), BM25 score of the template's text (words), or fused ranks (hybrid); None without
-    a text."""
+    """Of the best template of its family: cosine similarity of query and template (dense), BM25 score of the template's text (words), or
+    fused ranks (hybrid); None without a text."""
     line: Line
 
 
@@ -60,45 +62,85 @@ def mode_of(sought: PreparedQuery) -> Mode:
 def search(index: Index, sought: PreparedQuery, *, deadline_passed: Callable[[], bool]) -> SearchResult:
     """Find the `k` best lines, best first; without a text the newest of the filter's templates. Raises SinkBusy."""
     query = sought.query
-    if query.text is None:
-        return _newest(index, query, deadline_passed)
-    if sought.vector is None and sought.is_exact and query.per_template is None:
-        words = words_of(query.text)
-        exact = lines_with_identifiers(index, words, query.k, bounds_of(query, query.k, PER_TEMPLATE, deadline_passed))
-        return SearchResult([Hit(score_of(words, line), line) for line in exact.lines], exact.complete)
+    scope = scope_of(index, query.filters, deadline_passed)
+    found = _find(index, sought, scope, deadline_passed)
+    return found._replace(complete=found.complete and scope.complete)
+
+
+def _find(index: Index, sought: PreparedQuery, scope: Scope, deadline_passed: OutOfTime) -> SearchResult:
+    query = sought.query
     per_template = query.per_template or PER_TEMPLATE
-    ranking = rank(index, sought, query.k, per_template, deadline_passed=deadline_passed)
-    hits = [Hit(template.score, line) for template in ranking.templates for line in template.lines[:per_template]]
-    return SearchResult(hits[: query.k], ranking.complete)
+    bounds = SearchBounds(query.k, per_template, scope.only, deadline_passed, scope.templates, per_family=_per_family(query))
+    if query.text is None:
+        return _newest(index, query, bounds)
+    if sought.vector is None and sought.is_exact and query.per_template is query.per_family is None:
+        words = words_of(query.text)
+        exact = lines_with_identifiers(index, words, query.k, bounds)
+        return SearchResult([Hit(score_of(words, line), line) for line in exact.lines], exact.complete)
+    ranking = rank(index, sought, bounds)
+    return SearchResult(_shown(ranking.templates, bounds), ranking.complete)
 
 
-def rank(index: Index, sought: PreparedQuery, k: int, per_template: int, *, deadline_passed: OutOfTime) -> Ranking:
-    """Rank templates by the query's mode, enough of them to have `k` lines."""
-    words = words_of(sought.query.text or "")
-    bounds = bounds_of(sought.query, k, per_template, deadline_passed)
+def rank(index: Index, sought: PreparedQuery, bounds: SearchBounds) -> Ranking:
+    """Rank templates by the query's mode, enough of them for what is wanted. Raises SinkBusy."""
+    words, passed = words_of(sought.query.text or ""), bounds.deadline_passed
     if sought.vector is None:
         return rank_by_words(index, words, bounds)
     if mode_of(sought) == "dense":
         return rank_by_meaning(index, sought.vector, bounds, sought.near)
     bounds = bounds._replace(deep=True)
     by_meaning = rank_by_meaning(index, sought.vector, bounds, sought.near)
-    if deadline_passed():
+    if passed():
         return by_meaning._replace(complete=False)
     by_words = votes_by_words(index, words, bounds, least_share=LEAST_SHARE)
     return fuse(by_meaning, by_words, words)
 
 
-def bounds_of(query: Query, k: int, per_template: int, deadline_passed: OutOfTime) -> SearchBounds:
-    """Return how much is wanted of a ranking for a query."""
-    filters = query.filters
-    return SearchBounds(k, per_template, filters.as_line_filter(), deadline_passed, frozenset(filters.template))
+def by_family(templates: Sequence[RankedTemplate]) -> dict[str, list[RankedTemplate]]:
+    """Return ranked templates by the ids of their families: the best family first, and of each its best template first."""
+    families: dict[str, list[RankedTemplate]] = {}
+    for template in templates:
+        families.setdefault(template.family, []).append(template)
+    return families
 
 
-def _newest(index: Index, query: Query, deadline_passed: OutOfTime) -> SearchResult:
-    bounds = bounds_of(query, query.k, query.per_template or query.k, deadline_passed)
-    found = index.reader.newest_lines(bounds.templates, bounds.per_template, bounds.only, deadline_passed=deadline_passed)
+def _per_family(query: Query) -> int | None:
+    if query.per_family is None and (query.filters.template or query.filters.family):
+        return None
+    return query.per_family or query.per_template or PER_TEMPLATE
+
+
+def _shown(templates: Sequence[RankedTemplate], bounds: SearchBounds) -> list[Hit]:
+    """Return the lines that stand for ranked templates."""
+    if bounds.per_family is None:
+        return [Hit(template.score, line) for template in templates for line in template.lines[: bounds.per_template]][: bounds.k]
+    hits: list[Hit] = []
+    for members in by_family(templates).values():
+        lines = [line for template in members for line in template.lines[: bounds.per_template]]
+        hits += [Hit(members[0].score, line) for line in lines[: bounds.per_family]]
+    return hits[: bounds.k]
+
+
+def _newest(index: Index, query: Query, bounds: SearchBounds) -> SearchResult:
+    per_template = query.per_template or query.k
+    found = index.reader.newest_lines(bounds.templates or (), per_template, bounds.only, deadline_passed=bounds.deadline_passed)
     newest = sorted((line for lines in found.lines.values() for line in lines), key=lambda line: (-line.time, line.id))
+    if query.per_family is not None:
+        newest = _newest_of_families(index, newest, query.per_family)
     return SearchResult([Hit(None, line) for line in newest[: query.k]], found.complete)
+
+
+def _newest_of_families(index: Index, lines: Sequence[Line], most: int) -> list[Line]:
+    """Return at most so many lines of each family, out of lines in their order."""
+    groups = groups_of_lines(index, lines)
+    shown: Counter[str] = Counter()
+    kept: list[Line] = []
+    for line in lines:
+        family = groups[line.template].family
+        shown[family] += 1
+        if shown[family] <= most:
+            kept.append(line)
+    return kept
 
 
 _RANK_OFFSET = 60
@@ -108,15 +150,17 @@ _RANK_OFFSET = 60
 def fuse(by_meaning: Ranking, by_words: Ranking, words: Words) -> Ranking:
     """Return the templates of both. Where the text has identifiers, words decide between equal ones and their lines are shown first."""
     scores: dict[str, float] = {}
+    families: dict[str, str] = {}
     lines: dict[str, dict[str, Line]] = {}
     for ranking in (by_words, by_meaning) if words.identifiers else (by_meaning, by_words):
         for place, template in enumerate(ranking.templates, start=1):
             scores[template.template] = scores.get(template.template, 0.0) + 1 / (_RANK_OFFSET + place)
     for ranking in (by_words, by_meaning):
         for template in ranking.templates:
+            families[template.template] = template.family
             shown = lines.setdefault(template.template, {})
             for line in template.lines:
                 shown.setdefault(line.id, line)
     best = sorted(scores, key=lambda template: -scores[template])
-    templates = [RankedTemplate(template, scores[template], list(lines[template].values())) for template in best]
+    templates = [RankedTemplate(template, scores[template], list(lines[template].values()), families[template]) for template in best]
     return Ranking(templates, by_meaning.complete and by_words.complete)

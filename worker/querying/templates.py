@@ -1,4 +1,4 @@
-"""Listings of templates: what `as: templates` asks for, most frequent first, or the best for a text first.
+"""Listings of templates one by one: what `as: templates` with `expand` asks for, most frequent first, or the best for a text first.
 
 The answer step calls it, and `vectail templates` where it may read the index itself. Counts, first and last seen and the example come
 from the lines under the filters; a template has none of them itself.
@@ -8,8 +8,12 @@ from typing import Any, NamedTuple
 
 from sinks.line import Line
 from sinks.reading.counting import CountQuery
-from worker.querying.ranking import Index, OutOfTime, RankedTemplate
-from worker.querying.search import PreparedQuery, rank
+from worker.querying.families import Group
+from worker.querying.family_counts import families_of
+from worker.querying.family_listing import shown_group
+from worker.querying.ranking import Index, OutOfTime, RankedTemplate, SearchBounds
+from worker.querying.scope import scope_of
+from worker.querying.search import PER_TEMPLATE, PreparedQuery, rank
 
 
 class TemplateCount(NamedTuple):
@@ -32,6 +36,8 @@ class TemplateSummary(NamedTuple):
     """Masked: what all of its lines have in common."""
     example: Line | None
     """Its newest line under the filters; None when it was removed meanwhile."""
+    group: Group | None
+    """None when the deadline passed before its text was read."""
     score: float | None
     """How well it fits the text that was asked for, as the query's mode has it."""
 
@@ -47,28 +53,38 @@ class TemplateListing(NamedTuple):
 def find_templates(index: Index, sought: PreparedQuery, deadline_passed: OutOfTime) -> TemplateListing:
     """Return the `k` first templates under the query's filters; without a text the most frequent. Raises SinkBusy."""
     query = sought.query
-    only = query.filters.as_line_filter()
+    scope = scope_of(index, query.filters, deadline_passed)
+    only, scores = scope.only, dict[str, float]()
     if query.text is None:
-        wanted = tuple(query.filters.template) or None
+        wanted = None if scope.templates is None else tuple(sorted(scope.templates))
         counted = index.reader.count(CountQuery(only, templates=wanted, by=("template",), top=query.k), deadline_passed=deadline_passed)
         counts = [_counted(row.key, row.lines, row.first_ms, row.last_ms) for row in counted.rows]
-        complete, scores = counted.complete, {}
+        complete = counted.complete and scope.complete
     else:
-        ranking = rank(index, sought, query.k, 1, deadline_passed=deadline_passed)
+        ranking = rank(index, sought, SearchBounds(query.k, PER_TEMPLATE, only, deadline_passed, scope.templates))
         ranked = ranking.templates[: query.k]
         wanted = tuple(found.template for found in ranked)
         counted = index.reader.count(CountQuery(only, templates=wanted, by=("template",)), deadline_passed=deadline_passed)
         by_template = {count.template: count for count in (_counted(row.key, row.lines, row.first_ms, row.last_ms) for row in counted.rows)}
         counts = [by_template.get(found.template) or _at_least(found) for found in ranked]
-        complete, scores = counted.complete and ranking.complete, {found.template: found.score for found in ranked}
+        complete = counted.complete and ranking.complete and scope.complete
+        scores = {found.template: found.score for found in ranked}
     ids = [count.template for count in counts]
     examples: dict[str, list[Line]] = {}
     if ids and not deadline_passed():
         examples = index.reader.newest_lines(ids, 1, only, deadline_passed=deadline_passed).lines
     texts = index.sink.template_texts(ids) if ids else {}
+    index.templates.groups_of(texts)
+    families = families_of(index, ids, deadline_passed)
+    numbers = zip(ids, families.numbers.tolist(), families.is_known.tolist(), strict=True)
+    groups = {template: index.templates.groups.group_of(number) for template, number, is_known in numbers if is_known}
     templates = [
         TemplateSummary(
-            count, texts.get(count.template, ""), next(iter(examples.get(count.template, ())), None), scores.get(count.template)
+            count,
+            texts.get(count.template, ""),
+            next(iter(examples.get(count.template, ())), None),
+            groups.get(count.template),
+            scores.get(count.template),
         )
         for count in counts
     ]
@@ -93,6 +109,7 @@ def templates_document(listing: TemplateListing) -> dict[str, Any]:
 def _shown(template: TemplateSummary) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "template": template.counted.template,
+        **({} if template.group is None else shown_group(template.group)),
         "text": template.text,
         "lines": template.counted.lines,
         "first": template.counted.first_ms,

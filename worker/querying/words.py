@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sinks.arrow import as_texts, take
 from sinks.block import Column
 from sinks.reading.literals import rows_with
-from sinks.reading.matching import IsMatch
+from sinks.reading.selecting import IsMatch
 from sinks.words import word_keys
 
 _STOP_WORDS = frozenset(  # as one text it can be read

@@ -4,14 +4,16 @@
 tried again, what `KafkaRefused` says is for the user to change.
 """
 
-from collections.abc import Mapping
-from typing import Final
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from confluent_kafka import KafkaError, KafkaException, libversion
 from confluent_kafka.admin import AdminClient, ConfigResource  # type: ignore[attr-defined]  # public, but not in the stubs
 from confluent_kafka.cimpl import NewTopic
 
 from consumers.kafka.settings import admin_properties
+from consumers.record import Partition
 from consumers.source import KafkaRefused
 
 BROKERS_DEFAULT: Final = -1
@@ -37,12 +39,62 @@ _AWAY: Final = frozenset(
 )
 
 
+_AGAIN_S: Final = 0.2
+_NOT_YET: Final = frozenset({KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.COORDINATOR_LOAD_IN_PROGRESS, KafkaError.NOT_COORDINATOR})
+
+
 class BrokerAway(Exception):
     """No broker answered in time; one line."""
 
 
 class TopicRefused(KafkaRefused):
     """The broker does not create this topic."""
+
+
+class DescribedMember(NamedTuple):
+    """Who reads."""
+
+    client: str
+    host: str
+    id: str
+    """Kafka's own name for it."""
+    partitions: list[Partition]
+
+
+class DescribedGroup(NamedTuple):
+    """A group that exists, or existed."""
+
+    state: str
+    """Kafka's word in small letters."""
+    protocol: str
+    """`classic`, `consumer` or Kafka's word for another one."""
+    assignor: str
+    members: list[DescribedMember]
+    operations: list[str] | None
+    """What we may do with it, in Kafka's words (`READ`); None: Kafka does not say."""
+
+
+class Undescribed(NamedTuple):
+    """Why a group is not described."""
+
+    code: int
+    """One of the client's codes."""
+    reason: str
+    is_away: bool
+    """Whether it may succeed when it is tried again."""
+
+
+Described = Mapping[str, DescribedGroup | Undescribed]
+
+
+class GroupsQuestion(NamedTuple):
+    """Which groups, at which brokers."""
+
+    bootstrap_servers: str
+    librdkafka: Mapping[str, str]
+    groups: Sequence[str]
+    answer_s: float
+    """How long Kafka may take."""
 
 
 class KafkaAdmin:
@@ -91,6 +143,42 @@ def new_admin(bootstrap_servers: str, librdkafka: Mapping[str, str]) -> AdminCli
         return AdminClient({**admin_properties(bootstrap_servers, librdkafka), **SOON_BACK, "log_level": 0})
     except (KafkaException, ValueError) as error:
         raise KafkaRefused(f"kafka: {_reason(error)}") from None
+
+
+def describe_groups(question: GroupsQuestion) -> Described:
+    """Ask in this process. A broker that has had no group yet makes room for them first, and says meanwhile that it cannot answer."""
+    admin = new_admin(question.bootstrap_servers, question.librdkafka)
+    until_s = time.monotonic() + question.answer_s
+    found: dict[str, DescribedGroup | Undescribed] = {}
+    while True:
+        left = [group for group in question.groups if group not in found]
+        asked = admin.describe_consumer_groups(left, include_authorized_operations=True, request_timeout=question.answer_s)
+        is_over = time.monotonic() > until_s
+        for group, future in asked.items():
+            try:
+                found[group] = _group(future.result())
+            except KafkaException as error:
+                cause: KafkaError = error.args[0]
+                if cause.code() not in _NOT_YET or is_over:
+                    found[group] = Undescribed(cause.code(), cause.str(), isinstance(failure_of(error), BrokerAway))
+        if len(found) == len(question.groups):
+            return found
+        time.sleep(_AGAIN_S)
+
+
+def _group(found: Any) -> DescribedGroup:  # noqa: ANN401 - the client's answers have no types
+    members = [
+        DescribedMember(
+            one.client_id,
+            one.host.removeprefix("/"),
+            one.member_id,
+            sorted(Partition(place.topic, place.partition) for place in one.assignment.topic_partitions),
+        )
+        for one in found.members
+    ]
+    operations = found.authorized_operations
+    names = None if operations is None else sorted(one.name for one in operations)
+    return DescribedGroup(found.state.name.lower(), found.type.name.lower(), found.partition_assignor or "", members, names)
 
 
 def failure_of(error: Exception) -> BrokerAway | KafkaRefused:

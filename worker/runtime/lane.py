@@ -1,8 +1,8 @@
 """Lanes: queues between two stages, urgent entries first.
 
-An entry may be a batch; then it has a size, and the lane counts by sizes. `put` never blocks: every entry belongs to open records, and the
-ledger caps those. One stage empties a lane, on one thread or several. A lane ends in one of two ways: closed (what is inside is still
-taken) or abandoned (it is dropped).
+An entry may be a batch; then it has a size, and the lane counts by sizes. Usual entries of several topics may share the lane by weight
+(`worker.runtime.fair_share`). `put` never blocks: every entry belongs to open records, and the ledger caps those. One stage empties a
+lane, on one thread or several. A lane ends in one of two ways: closed (what is inside is still taken) or abandoned (it is dropped).
 """
 
 import threading
@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Generic, Protocol, TypeVar
 
+from worker.runtime.fair_share import FairQueue
 from worker.runtime.histogram import Histogram
 
 T = TypeVar("T")
@@ -32,13 +33,20 @@ class Inlet(Protocol):
 
 
 class Lane(Generic[T]):
-    """Every entry is taken once; urgent and usual entries each keep their order.
+    """Every entry is taken once; urgent entries keep their order, and usual ones do, or each topic's do where topics share the lane.
 
     Thread: any.
     """
 
-    def __init__(self, name: str, *, size: Callable[[T], int] = lambda _entry: 1, clock: Callable[[], float] = time.monotonic) -> None:
-        """`size` says how much an entry counts for: how many records or lines it holds, 1 or more."""
+    def __init__(
+        self,
+        name: str,
+        *,
+        size: Callable[[T], int] = lambda _entry: 1,
+        shared: FairQueue[T] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`size` says how much an entry counts for: how many records or lines it holds, 1 or more. `shared` becomes the lane's own."""
         self.name = name
         self.waits = Histogram()
         """Seconds that the first usual entry of each list taken had waited."""
@@ -46,7 +54,8 @@ class Lane(Generic[T]):
         self._size = size
         self._ready = threading.Condition()
         self._urgent: deque[T] = deque()
-        self._usual: deque[T] = deque()
+        self._shared = shared
+        self._usual: deque[T] | FairQueue[T] = deque() if shared is None else shared
         self._waiting = 0
         """Sizes of all entries."""
         self._ages = QueueAges()
@@ -69,7 +78,7 @@ class Lane(Generic[T]):
             (self._urgent if urgent else self._usual).extend(entries)
             self._waiting += size
             if not urgent:
-                self._ages.arrived(size, self._clock())
+                self._note_arrived(entries, size)
             self._ready.notify()
 
     def take(self, most: int, *, wait: bool = True, timeout_s: float | None = None) -> list[T] | None:
@@ -84,10 +93,11 @@ class Lane(Generic[T]):
             self._woken = False
             taken: list[T] = []
             urgent = self._move(self._urgent, taken, most)
+            urgent_entries = len(taken)
             usual = self._move(self._usual, taken, most - urgent)
             self._waiting -= urgent + usual
             if usual:
-                self.waits.add(self._clock() - self._ages.left(usual))
+                self.waits.add(self._clock() - self._note_left(taken[urgent_entries:], usual))
             return taken if taken or not self._closed else None
 
     def wake(self) -> None:
@@ -121,7 +131,22 @@ class Lane(Generic[T]):
         """Return the sizes of all entries."""
         return self._waiting
 
-    def _move(self, queue: deque[T], taken: list[T], most: int) -> int:
+    def _note_arrived(self, entries: Sequence[T], size: int) -> None:
+        if self._shared is None:
+            self._ages.arrived(size, self._clock())
+            return
+        now_s = self._clock()
+        for entry in entries:
+            self._ages.arrived(self._size(entry), now_s, self._shared.topic_of(entry))
+
+    def _note_left(self, taken: Sequence[T], size: int) -> float:
+        """Return when the first of these entries arrived."""
+        if self._shared is None:
+            return self._ages.left(size)
+        arrived_s = [self._ages.left(self._size(entry), self._shared.topic_of(entry)) for entry in taken]
+        return arrived_s[0]
+
+    def _move(self, queue: deque[T] | FairQueue[T], taken: list[T], most: int) -> int:
         """Move entries until their sizes reach `most`; return the sum of the sizes."""
         size = 0
         while queue and size < most:
@@ -131,27 +156,28 @@ class Lane(Generic[T]):
 
 
 class QueueAges:
-    """When the first entry of a queue arrived, kept per list and not per entry. Entries count by their sizes.
+    """When the first entry of each topic in a queue arrived, kept per list and not per entry. Entries count by their sizes.
 
     Thread: one at a time, under its owner's lock.
     """
 
     def __init__(self) -> None:
-        self._arrived: deque[tuple[int, float]] = deque()
-        """By list: how many of its entries are left, and when they arrived."""
+        self._arrived: dict[str, deque[tuple[int, float]]] = {}
+        """By topic and list: how many of its entries are left, and when they arrived."""
 
-    def arrived(self, entries: int, now_s: float) -> None:
-        """Add entries at the end of the queue."""
+    def arrived(self, entries: int, now_s: float, topic: str = "") -> None:
+        """Add entries at the end of the topic's queue."""
         if entries:
-            self._arrived.append((entries, now_s))
+            self._arrived.setdefault(topic, deque()).append((entries, now_s))
 
-    def left(self, entries: int) -> float:
-        """Remove the first `entries`, at least one; return when the first of them arrived."""
-        first_s = self._arrived[0][1]
+    def left(self, entries: int, topic: str = "") -> float:
+        """Remove the topic's first `entries`, at least one; return when the first of them arrived."""
+        arrived = self._arrived[topic]
+        first_s = arrived[0][1]
         while entries:
-            remaining, since_s = self._arrived.popleft()
+            remaining, since_s = arrived.popleft()
             if remaining > entries:
-                self._arrived.appendleft((remaining - entries, since_s))
+                arrived.appendleft((remaining - entries, since_s))
             entries -= min(remaining, entries)
         return first_s
 

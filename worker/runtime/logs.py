@@ -21,6 +21,8 @@ from typing import Final, TextIO, cast
 import structlog
 from structlog.typing import EventDict
 
+from worker.runtime.recent_faults import RecentFaults
+
 REDACTED: Final = "**********"
 """Stands in place of a secret, as in pydantic."""
 REPEAT_S = 60.0
@@ -28,6 +30,7 @@ _MOST_REMEMBERED = 1_000
 _STDERR = 2
 _WAIT_S = 0.5
 _BUFFER_BYTES = 65_536
+_recent = RecentFaults()
 _secrets: list[bytes] = []
 """What is left out of standard error; the longest first, because one may be a part of another."""
 
@@ -169,7 +172,8 @@ class RateLimitedLog:
         self._written_s: dict[str, float] = {}
 
     def warn(self, line: str) -> None:
-        """Write a line, unless it was written less than `REPEAT_S` ago."""
+        """Write a line, unless it was written less than `REPEAT_S` ago; it counts among the `recent_faults` either way."""
+        _note("warning", line)
         now_s = self._clock()
         with self._lock:
             last_s = self._written_s.pop(line, None)
@@ -195,9 +199,20 @@ def inform(event: str, **facts: object) -> None:
 
 def warn(event: str, **facts: object) -> None:
     """Log an unusual choice of the user's, once, at the start."""
+    _note("warning", "; ".join((event, *(f"{name} = {fact}" for name, fact in facts.items()))))
     structlog.get_logger().warning(event, **facts)
 
 
 def report_crash(error: Exception) -> None:
     """Log the traceback of the exception that ended the worker."""
+    _note("error", f"crashed: {type(error).__name__}: {error}")
     structlog.get_logger().error("crashed", traceback="".join(traceback.format_exception(error)))
+
+
+def recent_faults() -> RecentFaults:
+    """Return the last warnings and errors that were logged, those included that were too soon to be written again."""
+    return _recent
+
+
+def _note(level: str, event: str) -> None:
+    _recent.note(level, printable(_without_secrets(event.encode("utf-8", "replace")).decode("utf-8", "replace")))

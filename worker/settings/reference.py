@@ -7,14 +7,16 @@ import json
 import sys
 import textwrap
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
-from worker.settings.settings import tables, variable_of
+from worker.settings.settings import Settings, list_variable_of, table_lists, tables, variable_of
+from worker.settings.unknown_names import tables_in
 
 _HEAD = """\
 # Settings
@@ -26,11 +28,14 @@ flags. The environment overrides the file, and flags override both. An unknown n
 `vectail config show` prints the settings in effect, and `vectail config check` only checks them.
 
 In the environment, a list is JSON or its elements with commas between them, other compound values are JSON, and an empty variable counts
-as not set. A secret may stand in a file: add `_FILE` to the name of its variable (`VECTAIL_HTTP__TOKEN_FILE=/run/secrets/http_token`).
-A single client property is a variable, too: `VECTAIL_KAFKA__LIBRDKAFKA__SASL_PASSWORD` is `sasl.password` in `[kafka.librdkafka]`, and
-properties that hold passwords, secrets or PEM keys may have `_FILE` behind them.
+as not set. All tables of a list are one variable, which replaces those of the file: `VECTAIL_TOPIC='[{"pattern": "app[.].*"}]'` is JSON,
+and `VECTAIL_TOPIC=logs,audit` just names. A secret may stand in a file: add `_FILE` to the name of its variable
+(`VECTAIL_HTTP__TOKEN_FILE=/run/secrets/http_token`). A single client property is a variable, too:
+`VECTAIL_KAFKA__LIBRDKAFKA__SASL_PASSWORD` is `sasl.password` in `[kafka.librdkafka]`, and properties that hold passwords, secrets or PEM
+keys may have `_FILE` behind them.
 """
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", Path: "path", SecretStr: "secret string"}
+_PLACES = {name: place for place, name in enumerate(Settings.model_fields)}
 _BOUNDS = {"ge": "at least {}", "gt": "more than {}", "le": "at most {}", "lt": "less than {}"}
 
 
@@ -42,18 +47,37 @@ def settings_page() -> str:
 def _overview() -> Iterator[str]:
     yield "| table | |"
     yield "|---|---|"
-    for name, table in tables():
-        yield f"| [`[{name}]`](#{name}) | {_doc(table)} |"
+    lists = dict(table_lists())
+    for name, table in sorted((*tables(), *lists.items()), key=lambda one: _PLACES[one[0]]):
+        brackets = f"[[{name}]]" if name in lists else f"[{name}]"
+        yield f"| [`{brackets}`](#{name}) | {_doc(table)} |"
 
 
 def _sections() -> Iterator[str]:
-    for name, table in tables():
-        yield f"\n## `[{name}]`\n\n{_paragraph(_doc(table))}"
-        for key, field in table.model_fields.items():
-            yield _entry(f"{name}.{key}", field, variable_of(name, key))
-            for entry in _tables_in(field):
-                for inner, inner_field in entry.model_fields.items():
-                    yield _entry(f"{name}.{key}.{inner}", inner_field, None)
+    plain, lists = dict(tables()), dict(table_lists())
+    for name in sorted((*plain, *lists), key=lambda one: _PLACES[one]):
+        if name in lists:
+            facts = f"list of tables · default {_default_tables(name)} · `{list_variable_of(name)}`"
+            yield f"\n## `[[{name}]]`\n\n{facts}\n\n{_paragraph(_doc(lists[name]))}"
+            yield from _entries(name, lists[name], variable=lambda _key: None)
+        else:
+            yield f"\n## `[{name}]`\n\n{_paragraph(_doc(plain[name]))}"
+            yield from _entries(name, plain[name], variable=partial(variable_of, name))
+
+
+def _entries(path: str, table: type[BaseModel], *, variable: Callable[[str], str | None]) -> Iterator[str]:
+    """Describe the settings of a table; a table in it that has a section of its own is not described twice."""
+    for key, field in table.model_fields.items():
+        yield _entry(f"{path}.{key}", field, variable(key))
+        for inner in tables_in(field.annotation):
+            if inner not in dict(tables()).values():
+                yield from _entries(f"{path}.{key}", inner, variable=lambda _key: None)
+
+
+def _default_tables(name: str) -> str:
+    """Show what holds without any such table: the settings in which its tables differ from one without any."""
+    default: Sequence[BaseModel] = Settings.model_fields[name].default
+    return f"`{json.dumps([one.model_dump(mode='json', exclude_defaults=True) for one in default])}`"
 
 
 def _entry(name: str, field: FieldInfo, variable: str | None) -> str:
@@ -72,14 +96,20 @@ def _type(annotation: Any) -> str:  # noqa: ANN401 - whatever a field may be ann
     if origin is Literal:
         return "one of " + ", ".join(f"`{json.dumps(one)}`" for one in arguments)
     if origin is tuple:
-        return (
-            "list of tables"
-            if isinstance(arguments[0], type) and issubclass(arguments[0], BaseModel)
-            else f"list of {_type(arguments[0])}s"
-        )
+        return "list of tables" if _is_table(arguments[0]) else f"list of {_type(arguments[0])}s"
     if origin is dict:
         return "table of strings"
-    return _TYPES[annotation]
+    return _table_type(annotation) if _is_table(annotation) else _TYPES[annotation]
+
+
+def _table_type(table: type[BaseModel]) -> str:
+    """Say that a setting is a table; one that has a section of its own is described there."""
+    section = next((name for name, one in tables() if one is table), None)
+    return "table" if section is None else f"table as [`[{section}]`](#{section})"
+
+
+def _is_table(annotation: Any) -> bool:  # noqa: ANN401 - as in _type
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
 
 
 def _bounds(field: FieldInfo) -> Iterator[str]:
@@ -101,13 +131,9 @@ def _default(field: FieldInfo) -> str:
     if field.default is None:
         return "not set by default"
     value = field.default.get_secret_value() if isinstance(field.default, SecretStr) else field.default
+    if isinstance(value, BaseModel):
+        return "its settings below"
     return f"default `{json.dumps(value, default=str)}`"
-
-
-def _tables_in(field: FieldInfo) -> Iterator[type[BaseModel]]:
-    for one in get_args(field.annotation):
-        if isinstance(one, type) and issubclass(one, BaseModel):
-            yield one
 
 
 def _doc(table: type[BaseModel]) -> str:

@@ -1,14 +1,16 @@
-"""Finds the secrets in the settings, in every form in which a library could print them.
+"""Finds the secrets in the settings, in every form in which a library could print them, and shows settings without them.
 
 `worker.runtime.logs` replaces them in everything that goes to standard error: our log, the output of client libraries, tracebacks.
 """
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote, unquote
 
 from pydantic import BaseModel, SecretStr
+
+from worker.runtime.logs import REDACTED
 
 _SECRET_WORDS: Final = ("password", "secret", "token", "key", "sasl.jaas", "oauthbearer.config", "kinit.cmd")
 _LEAST_CHARACTERS: Final = 4
@@ -35,11 +37,33 @@ def secrets_of(settings: BaseModel) -> frozenset[str]:
     return frozenset(form for form in forms if len(form) >= _LEAST_CHARACTERS)
 
 
+def redacted(settings: BaseModel) -> dict[str, Any]:
+    """Return all settings (`worker.settings.settings.Settings`) as plain values, secrets as `**********`."""
+    shown: dict[str, Any] = settings.model_dump(mode="json")
+    librdkafka = shown["kafka"]["librdkafka"]
+    for name in librdkafka:
+        if is_secret(name):
+            librdkafka[name] = REDACTED
+    for table, name in (("milvus", "uri"), ("redis", "url"), ("registry", "url")):
+        scheme, separator, place = shown[table][name].rpartition("://")
+        shown[table][name] = f"{scheme}{separator}{_without_user(place) if separator else place}"
+    return shown
+
+
+def _without_user(place: str) -> str:
+    user, at, host = place.rpartition("@")
+    return f"{REDACTED}{at}{host}" if user else place
+
+
 def _found(table: BaseModel) -> Iterator[str]:
     for name in type(table).model_fields:
         value = getattr(table, name)
         if isinstance(value, BaseModel):
             yield from _found(value)
+        elif isinstance(value, tuple):
+            for one in value:
+                if isinstance(one, BaseModel):
+                    yield from _found(one)
         elif isinstance(value, SecretStr):
             yield value.get_secret_value()
         elif isinstance(value, Mapping):

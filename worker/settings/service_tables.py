@@ -1,14 +1,22 @@
-"""The tables of the settings file that say how a worker serves: queries, HTTP, status and limits.
+"""The tables of the settings file that say how a worker serves: queries, HTTP, status, the Schema Registry and limits.
 
 `worker.settings.settings` reads them from file, environment and flags. Each setting's docstring is its entry in `docs/settings.md`.
 """
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator
 
 from consumers.kafka.settings import TopicName
 from worker.settings.tables import Table
+
+
+def as_header(token: SecretStr) -> SecretStr:
+    """Return a token that can be sent in a header. Raises ValueError."""
+    if not all("!" <= character <= "~" for character in token.get_secret_value()):
+        raise ValueError("only printable ASCII without spaces can be sent as a bearer token")
+    return token
 
 
 class QueryTable(Table):
@@ -33,8 +41,9 @@ class HttpTable(Table):
     port: int = Field(default=8790, ge=0, le=65_535)
     """Port to listen on. 0: any free one, which the log names."""
     token: SecretStr = SecretStr("")
-    """What callers send as `Authorization: Bearer …`. Empty: whoever reaches the port may ask. Then, on a loopback address, a request must
-    call the worker `localhost` or by an address, so that no web page can make a browser ask in its name."""
+    """What callers send as `Authorization: Bearer …`, and people type into the page's sign-in. Empty: whoever reaches the port may ask.
+    Then, on a loopback address, a request must call the worker `localhost` or by an address, so that no web page can make a browser ask in
+    its name."""
     allow_without_token: bool = False
     """Whether the worker may listen on an address that is not loopback without a token. Then whoever reaches the port may search the
     logs, and so may a web page in the browser of such a person."""
@@ -49,9 +58,7 @@ class HttpTable(Table):
     @field_validator("token")
     @classmethod
     def _check_header(cls, token: SecretStr) -> SecretStr:
-        if not all("!" <= character <= "~" for character in token.get_secret_value()):
-            raise ValueError("only printable ASCII without spaces can be sent as a bearer token")
-        return token
+        return as_header(token)
 
 
 class StatusTable(Table):
@@ -63,8 +70,69 @@ class StatusTable(Table):
     """File to touch every `refresh_s` while the worker is alive, for probes that can only run a command. Its folder must exist. Not set:
     none."""
     canary_interval_s: float | None = Field(default=None, ge=5)
-    """Seconds between two canaries: a line sent to the first of `kafka.topics` and searched for until it is found. It stays in the index.
-    Not set: no canaries."""
+    """Seconds between two canaries: a line sent to a topic and searched for until it is found. It stays in the index. The topic is the
+    first `[[topic]]` that has a name and takes plain lines (`format` `auto` or `text`, no `multiline`). Not set: no canaries."""
+
+
+class TracingTable(Table):
+    """Traces of OpenTelemetry: a span for each batch of records, linked to the traces that the records' headers (`traceparent`) carry.
+
+    Dead letters and replies carry them on. Needs the extra `traces`.
+    """
+
+    enabled: bool = False
+    """Whether spans are recorded at all. Off, it costs nothing."""
+    endpoint: str = "http://127.0.0.1:4318/v1/traces"
+    """OTLP over HTTP: where spans are sent. Those that it does not take in time are dropped."""
+    authorization: SecretStr = SecretStr("")
+    """Sent as the header `Authorization`. Empty: none."""
+    share: float = Field(default=1.0, ge=0, le=1)
+    """Of batches that become spans. A query follows its sender's decision, if it came with one."""
+    most_links: int = Field(default=32, ge=0, le=128)
+    """Of one batch's span; evenly out of the traces that its records carry."""
+
+    @field_validator("endpoint")
+    @classmethod
+    def _check_url(cls, endpoint: str) -> str:
+        if not (endpoint.startswith(("http://", "https://")) and urlsplit(endpoint).hostname):
+            raise ValueError("the address begins with http:// or https:// and names a host")
+        return endpoint
+
+
+class RegistryTable(Table):
+    """The Schema Registry that has the schemas of Avro, Protobuf and JSON Schema values."""
+
+    url: str = ""
+    """`https://HOST:PORT`, with a path if it has one. Empty: no registry; then a value that begins with byte 0 is text like any other, and
+    no topic may have `format = "registry"`."""
+    user: str = ""
+    """User name. Empty: the one in `url`, if any."""
+    password: SecretStr = SecretStr("")
+    """Password. Empty: the one in `url`, if any."""
+    token: SecretStr = SecretStr("")
+    """Sent as `Authorization: Bearer …`, in place of user and password."""
+    ca_file: Path | None = None
+    """Certificates to trust (PEM), with TLS. Not set: the system's."""
+    cert_file: Path | None = None
+    """Client certificate (PEM), for a registry that asks for one."""
+    key_file: Path | None = None
+    """Key of the client certificate (PEM)."""
+    timeout_s: float = Field(default=5.0, gt=0, le=60)
+    """Seconds to wait for an answer. The records wait for as long as the registry does not answer, whatever this is."""
+
+    @field_validator("url")
+    @classmethod
+    def _check_url(cls, url: str) -> str:
+        if url and not (url.startswith(("http://", "https://")) and urlsplit(url).hostname):
+            raise ValueError("the address of a registry begins with http:// or https:// and names a host")
+        if "," in url:
+            raise ValueError("one address; for several registries put a load balancer before them")
+        return url
+
+    @field_validator("token")
+    @classmethod
+    def _check_header(cls, token: SecretStr) -> SecretStr:
+        return as_header(token)
 
 
 class LimitTable(Table):
@@ -76,7 +144,7 @@ class LimitTable(Table):
     max_in_flight_bytes: int = Field(default=256 * 1024 * 1024, ge=1024)
     """Most bytes of these records as Kafka delivered them, and, counted apart, as they are decoded."""
     max_consecutive_undecodable: int = Field(default=1_000, ge=1)
-    """Records in a row of one topic that may be undecodable: not JSON where `decode.format` is `json`, or not UTF-8 where
+    """Records in a row of one topic that may be undecodable: not in the `topic.format` that is set for it, or not UTF-8 where
     `decode.errors` is `strict`. One more ends the worker. Records that are too large or have too many entries or chunks do not count."""
     max_consecutive_rejected: int = Field(default=20, ge=1)
     """Texts in a row that the engine may reject, and, counted apart, lines and templates that the index may refuse. One more ends the

@@ -1,26 +1,25 @@
 """Reads all settings: one TOML file, which the environment overrides, and flags, which override both.
 
 The only module that reads the environment. Names follow the tables: `[kafka] bootstrap_servers` is `VECTAIL_KAFKA__BOOTSTRAP_SERVERS`.
-An unknown key is refused with the nearest existing name. A secret may be in a file of its own, as Docker and Kubernetes provide them:
-`VECTAIL_HTTP__TOKEN_FILE` names that file.
+A list of tables is one variable: `VECTAIL_TOPIC`. An unknown key is refused with the nearest existing name. A secret may be in a file of
+its own, as Docker and Kubernetes provide them: `VECTAIL_HTTP__TOKEN_FILE` names that file.
 """
 
-import difflib
 import json
 import os
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Self, get_origin
+from typing import Any, Self, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 
+from consumers.kafka.subscription import Subscription
 from sinks.milvus.settings import MilvusSettings
 from worker.runtime.fail_point import UnknownFailPoint, fail_point
-from worker.runtime.logs import REDACTED
-from worker.settings.secrets import is_secret
-from worker.settings.service_tables import HttpTable, LimitTable, QueryTable, StatusTable
+from worker.settings.rule_tables import DropTable, SampleTable
+from worker.settings.service_tables import HttpTable, LimitTable, QueryTable, RegistryTable, StatusTable, TracingTable
 from worker.settings.tables import (
     CacheTable,
     DecodeTable,
@@ -33,6 +32,9 @@ from worker.settings.tables import (
     RedisTable,
     Table,
 )
+from worker.settings.template_tables import TemplateTable
+from worker.settings.topic_tables import TopicTable, subscription_of
+from worker.settings.unknown_names import MOVED, UnknownName, nearest, refuse_unknown
 
 PREFIX = "VECTAIL_"
 FAIL_POINT_VARIABLE = "VECTAIL_TEST_FAIL_POINT"
@@ -54,6 +56,10 @@ class Settings(Table):
     """All settings, by table."""
 
     kafka: KafkaTable = KafkaTable()
+    topic: tuple[TopicTable, ...] = (TopicTable(name="logs"),)
+    drop: tuple[DropTable, ...] = ()
+    sample: tuple[SampleTable, ...] = ()
+    template: tuple[TemplateTable, ...] = ()
     decode: DecodeTable = DecodeTable()
     mask: MaskTable = MaskTable()
     redact: RedactTable = RedactTable()
@@ -61,30 +67,84 @@ class Settings(Table):
     engine: EngineTable = EngineTable()
     cache: CacheTable = CacheTable()
     redis: RedisTable = RedisTable()
+    registry: RegistryTable = RegistryTable()
     milvus: MilvusSettings = MilvusSettings()
     index: IndexTable = IndexTable()
     query: QueryTable = QueryTable()
     http: HttpTable = HttpTable()
     status: StatusTable = StatusTable()
+    tracing: TracingTable = TracingTable()
     limits: LimitTable = LimitTable()
 
+    @property
+    def subscription(self) -> Subscription:
+        """Which topics are read for log lines: never those that vectail itself writes or asks."""
+        return subscription_of(self.topic, (*self.kafka.own_topics, *self.query.reply_topics))
+
+    def topic_table(self, topic: str) -> TopicTable:
+        """Return the first table about this topic; for a topic that the settings do not read, one with the defaults."""
+        return next((table for table in self.topic if table.fits(topic)), TopicTable(name=topic))
+
+    def weight_of(self, topic: str) -> float:
+        """Return the topic's share of the work, in proportion to the others'."""
+        return self.topic_table(topic).weight
+
+    def canary_topic(self) -> str | None:
+        """Return the first named topic that takes a plain line as it is; None: there is none."""
+        plain = (table.name for table in self.topic if table.format in ("auto", "text") and table.multiline is None)
+        return next((name for name in plain if name is not None), None)
+
     @model_validator(mode="after")
-    def _check_reply_topics(self) -> Self:
-        """A reply must not be read as a log line or a query, nor stand among dead letters."""
-        for topic in self.query.reply_topics:
-            if topic in (*self.kafka.topics, self.kafka.query_topic, self.kafka.dead_letter_topic):
-                raise ValueError(f"query.reply_topics: {topic!r} is also among kafka.topics, kafka.query_topic and kafka.dead_letter_topic")
+    def _check_rules(self) -> Self:
+        """A rule is known by its name."""
+        for table, rules in (("drop", self.drop), ("sample", self.sample), ("template", self.template)):
+            names = [rule.name for rule in rules]
+            for name in names:
+                if names.count(name) > 1:
+                    raise ValueError(f"{table}: {name!r} stands twice")
+        return self
+
+    @model_validator(mode="after")
+    def _check_topics(self) -> Self:
+        """Records that the worker writes must not be read as log lines, and no topic has two tables."""
+        if not self.topic:
+            raise ValueError("topic: there is no [[topic]] table, so nothing to read")
+        names = self.subscription.names
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"topic: {name!r} has two [[topic]] tables")
+            if name in self.kafka.own_topics:
+                raise ValueError(f"topic: {name!r} is also kafka.query_topic, kafka.reply_topic or kafka.dead_letter_topic")
+        for reply_topic in self.query.reply_topics:
+            if reply_topic in (*names, self.kafka.query_topic, self.kafka.dead_letter_topic):
+                raise ValueError(
+                    f"query.reply_topics: {reply_topic!r} is also a [[topic]], or kafka.query_topic or kafka.dead_letter_topic"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _check_registry(self) -> Self:
+        if not self.registry.url:
+            for table in self.topic:
+                if table.format == "registry":
+                    raise ValueError(f"registry.url is not set, but topic {table.name or table.pattern!r} has format registry")
+        return self
+
+    @model_validator(mode="after")
+    def _check_canary(self) -> Self:
+        if self.status.canary_interval_s is not None and self.canary_topic() is None:
+            raise ValueError("status.canary_interval_s: no [[topic]] with a name takes plain lines (format auto or text, no multiline)")
         return self
 
 
-def load_settings(file: Path | None, flags: Mapping[str, Mapping[str, Any]] | None = None) -> Settings:
-    """Read file and environment; `flags` (table → key → value) override both. Raises SettingsError, one line.
+def load_settings(file: Path | None, flags: Mapping[str, Any] | None = None) -> Settings:
+    """Read file and environment; `flags` (table → key → value, or → list of tables) override both. Raises SettingsError, one line.
 
-    An empty variable counts as not set. A list in the environment is JSON, or its elements with commas between them. A line end at the
-    end of a secret's file is not part of the secret.
+    An empty variable counts as not set. A list in the environment is JSON, or its elements with commas between them; such elements of
+    `VECTAIL_TOPIC` are names. A line end at the end of a secret's file is not part of the secret.
     """
     document = _read_toml(file) if file is not None else {}
-    _refuse_unknown(document, str(file))
+    _refuse_unknown(document, f"{file}: ")
     merged = _merged(_merged(document, _read_environment(), levels=3), flags or {}, levels=2)
     try:
         return Settings(**merged)
@@ -101,24 +161,6 @@ def fail_point_of_tests() -> Callable[[str], None]:
         return fail_point(os.environ.get(FAIL_POINT_VARIABLE, ""))
     except UnknownFailPoint as error:
         raise SettingsError(f"environment variable {FAIL_POINT_VARIABLE}: {error}") from None
-
-
-def redacted(settings: Settings) -> dict[str, Any]:
-    """Return all settings as plain values, secrets as `**********`."""
-    shown: dict[str, Any] = settings.model_dump(mode="json")
-    librdkafka = shown["kafka"]["librdkafka"]
-    for name in librdkafka:
-        if is_secret(name):
-            librdkafka[name] = REDACTED
-    for table, name in (("milvus", "uri"), ("redis", "url")):
-        scheme, separator, place = shown[table][name].rpartition("://")
-        shown[table][name] = f"{scheme}{separator}{_without_user(place) if separator else place}"
-    return shown
-
-
-def _without_user(place: str) -> str:
-    user, at, host = place.rpartition("@")
-    return f"{REDACTED}{at}{host}" if user else place
 
 
 def _merged(lower: Mapping[str, Any], upper: Mapping[str, Any], *, levels: int) -> dict[str, Any]:
@@ -146,6 +188,7 @@ def _read_environment() -> dict[str, Any]:
     """Return the settings of the environment in the shape of the file. Raises SettingsError for an unknown name."""
     fields = dict(_fields())
     names = {variable_of(*name): name for name in fields}
+    lists = {list_variable_of(name): name for name, _ in table_lists()}
     secrets = {variable for variable, name in names.items() if fields[name].annotation is SecretStr}
     document: dict[str, Any] = {}
     for variable, text in _with_secrets(secrets):
@@ -156,9 +199,12 @@ def _read_environment() -> dict[str, Any]:
         elif upper in names:
             name = names[upper]
             value = _parsed(variable, text, fields[name])
+        elif upper in lists:
+            name, value = (lists[upper],), _parsed_tables(variable, text)
+            _refuse_unknown({lists[upper]: value}, f"environment variable {variable}: ")
         else:
-            known = {*names, *(f"{secret}{_FILE}" for secret in secrets)}
-            raise SettingsError(f"unknown environment variable {variable}{_nearest(upper, known)}")
+            known = {*names, *lists, *(f"{secret}{_FILE}" for secret in secrets)}
+            raise SettingsError(f"unknown environment variable {variable}{_moved(upper) or nearest(upper, known)}")
         nested: dict[str, Any] = {name[-1]: value}
         for part in reversed(name[:-1]):
             nested = {part: nested}
@@ -208,11 +254,33 @@ def _parsed(variable: str, text: str, field: FieldInfo) -> object:
         raise SettingsError(f"environment variable {variable} is not valid JSON: {error}") from None
 
 
+def _parsed_tables(variable: str, text: str) -> object:
+    """Return a list of tables: JSON, or names with commas between them, each of which becomes a table with nothing but a name."""
+    if not text.startswith(("[", "{")):
+        return [{"name": name.strip()} for name in text.split(",")]
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise SettingsError(f"environment variable {variable} is not valid JSON: {error}") from None
+
+
 def tables() -> Iterator[tuple[str, type[BaseModel]]]:
     """Return every table with its name, in the order of the settings file."""
     for name, field in Settings.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
             yield name, field.annotation
+
+
+def table_lists() -> Iterator[tuple[str, type[BaseModel]]]:
+    """Return every list of tables (`[[topic]]`) with its name, in the order of the settings file."""
+    for name, field in Settings.model_fields.items():
+        if get_origin(field.annotation) is tuple:
+            yield name, get_args(field.annotation)[0]
+
+
+def list_variable_of(name: str) -> str:
+    """Return the name of the environment variable for a list of tables."""
+    return f"{PREFIX}{name}".upper()
 
 
 def variable_of(table: str, key: str) -> str:
@@ -228,16 +296,13 @@ def _fields() -> Iterator[tuple[tuple[str, str], FieldInfo]]:
 
 
 def _refuse_unknown(document: Mapping[str, Any], where: str) -> None:
-    known = dict(tables())
-    for name, content in document.items():
-        if name not in known:
-            raise SettingsError(f"{where}: unknown table or setting {name!r}{_nearest(name, set(known))}")
-        keys = set(known[name].model_fields)
-        for key in content if isinstance(content, dict) else ():
-            if key not in keys:
-                raise SettingsError(f"{where}: unknown setting {name}.{key}{_nearest(key, keys)}")
+    try:
+        refuse_unknown(document, Settings)
+    except UnknownName as error:
+        raise SettingsError(f"{where}{error}") from None
 
 
-def _nearest(name: str, names: set[str]) -> str:
-    near = difflib.get_close_matches(name, sorted(names), n=1, cutoff=0.5)
-    return f"; did you mean {near[0]!r}?" if near else f"; there are: {', '.join(sorted(names))}"
+def _moved(variable: str) -> str:
+    """Return what took the place of a variable of earlier versions; empty if it never was one."""
+    moved = {variable_of(*name.split(".")): instead for name, instead in MOVED.items()}
+    return f": {moved[variable]}" if variable in moved else ""

@@ -41,13 +41,17 @@ class KafkaTable(KafkaSourceSettings):
     commit_interval_s: float = Field(default=1.0, gt=0, le=10)
     """Seconds between two commits of offsets."""
 
+    @property
+    def own_topics(self) -> tuple[str, ...]:
+        """The topics of queries, replies and dead letters."""
+        return (self.query_topic, self.reply_topic, self.dead_letter_topic)
+
     @model_validator(mode="after")
     def _check_topics_are_distinct(self) -> Self:
-        """Records that the worker writes must not be read as log lines, and no group may read two kinds of topic."""
-        topics = [*self.topics, self.query_topic, self.reply_topic, self.dead_letter_topic]
-        for topic in topics:
-            if topics.count(topic) > 1:
-                raise ValueError(f"{topic!r} stands twice among topics, query_topic, reply_topic and dead_letter_topic")
+        """No group may read two kinds of topic."""
+        for topic in self.own_topics:
+            if self.own_topics.count(topic) > 1:
+                raise ValueError(f"{topic!r} stands twice among query_topic, reply_topic and dead_letter_topic")
         if self.group == self.query_group:
             raise ValueError("group and query_group must differ")
         return self
@@ -56,14 +60,20 @@ class KafkaTable(KafkaSourceSettings):
 class DecodeTable(Table):
     """How a record becomes log lines."""
 
-    format: Literal["auto", "text", "json"] = "auto"
-    """Format of the records. `auto`: JSON where the value is an object or an array that parses, else text."""
     errors: Literal["replace", "strict"] = "replace"
     """Bytes that are not UTF-8: `replace` puts U+FFFD in their place, `strict` makes the record a dead letter."""
     max_chunks: int = Field(default=256, ge=1)
     """Most chunks in one record. A record with more becomes a dead letter."""
     max_record_bytes: int = Field(default=1_000_000, ge=1024)
     """Largest value, in bytes, that is decoded. A larger one becomes a dead letter; `feed` and `demo` do not produce one."""
+    max_other_fields: int = Field(default=16, ge=0, le=256)
+    """Most fields kept of an entry besides the well-known ones and those named in `topic.fields.keep`."""
+    source_templates: bool = True
+    """Where a record carries the template that its text was made of (Serilog, .NET, OpenTelemetry's `event_name`), that is the template of
+    its line, after the masks. `mask.mode = "exact"` ignores it."""
+    template_fields: tuple[str, ...] = ()
+    """Names of more fields with such a template, before the usual ones. Name only those that a program fills from its source code, not
+    those that a log processor computes (`log.record.template`): these may depend on the order of the lines."""
 
 
 class AddedMask(Table):
@@ -130,7 +140,7 @@ class EngineTable(Table):
     """The library that computes the vectors."""
 
     name: Literal["auto", "vllm", "llama"] = "auto"
-    """`auto`: vLLM where it is installed, else llama.cpp."""
+    """`auto`: vLLM where it is installed, else llama.cpp; `vectail demo` takes llama.cpp unless its files are large."""
     threads: int | None = Field(default=None, ge=1)
     """Threads that compute. Not set: as many as the process has cores, or as its control group's quota allows."""
     batch_tokens: int | None = Field(default=None, ge=64)

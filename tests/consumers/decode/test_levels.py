@@ -1,12 +1,19 @@
 """Levels: many names and scales, six words."""
 
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
-from consumers.decode.levels import LEVELS, level_of_name, level_of_number
-
-PINO = {"pid": 7, "hostname": "host-1", "time": 1_700_000_000_000, "msg": "started"}
+from consumers.decode.levels import (
+    LEVELS,
+    is_own_name,
+    level_of_name,
+    level_of_otlp,
+    level_of_python,
+    level_of_syslog,
+    level_of_tens,
+    whole_number,
+)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -36,51 +43,28 @@ def test_what_is_no_level_is_none(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "level"),
+    ("level_of", "levels"),
     [
-        ({"severity_number": 1}, "TRACE"),
-        ({"severityNumber": 4}, "TRACE"),
-        ({"severityNumber": 5}, "DEBUG"),
-        ({"SeverityNumber": 12}, "INFO"),
-        ({"severity_number": "13"}, "WARN"),
-        ({"severity_number": 20}, "ERROR"),
-        ({"severity_number": 24}, "FATAL"),
-        ({"severity_number": 25}, ""),
-        ({"severity_number": 0}, ""),
-        ({"PRIORITY": "0"}, "FATAL"),
-        ({"PRIORITY": "3"}, "ERROR"),
-        ({"PRIORITY": 4}, "WARN"),
-        ({"PRIORITY": "6"}, "INFO"),
-        ({"PRIORITY": "7"}, "DEBUG"),
-        ({"PRIORITY": "8"}, ""),
-        ({**PINO, "level": 10}, "TRACE"),
-        ({**PINO, "level": 30}, "INFO"),
-        ({**PINO, "level": 35}, "INFO"),
-        ({**PINO, "level": 60}, "FATAL"),
-        ({**PINO, "level": 99}, "FATAL"),
-        ({"short_message": "x", "level": 3}, "ERROR"),
-        ({"short_message": "x", "level": 30}, ""),
+        (level_of_otlp, {0: "", 1: "TRACE", 4: "TRACE", 5: "DEBUG", 12: "INFO", 13: "WARN", 20: "ERROR", 24: "FATAL", 25: ""}),
+        (level_of_syslog, {-1: "", 0: "FATAL", 2: "FATAL", 3: "ERROR", 4: "WARN", 5: "INFO", 6: "INFO", 7: "DEBUG", 8: ""}),
+        (level_of_tens, {0: "TRACE", 10: "TRACE", 20: "DEBUG", 30: "INFO", 35: "INFO", 40: "WARN", 50: "ERROR", 60: "FATAL", 99: "FATAL"}),
+        (level_of_python, {-1: "", 0: "TRACE", 10: "DEBUG", 20: "INFO", 30: "WARN", 40: "ERROR", 45: "ERROR", 50: "FATAL", 99: "FATAL"}),
     ],
 )
-def test_a_number_counts_where_its_scale_is_certain(fields: dict[str, Any], level: str) -> None:
-    assert level_of_number(fields) == level
+def test_a_number_has_a_level_on_each_scale(level_of: Callable[[int], str], levels: dict[int, str]) -> None:
+    assert {number: level_of(number) for number in levels} == levels
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {},
-        {"level": 30},
-        {"level": 3},
-        {"msg": "x", "level": 40, "pid": 7},
-        {**PINO, "level": True},
-        {**PINO, "level": 3.5},
-        {**PINO, "level": "x" * 10_000},
-        {"severity_number": [9]},
-        {"PRIORITY": None},
-        {"PRIORITY": "٣"},
-        {"PRIORITY": -1},
-    ],
-)
-def test_a_number_of_an_uncertain_scale_and_anything_else_is_none(fields: dict[str, Any]) -> None:
-    assert level_of_number(fields) == ""
+def test_a_short_text_of_digits_is_a_number_too() -> None:
+    values = {3: 3, "3": 3, "30": 30, -7: -7, "300": None, "-1": None, "٣": None, "": None}
+    assert {value: whole_number(value) for value in values} == values
+
+
+@pytest.mark.parametrize("value", [None, True, 3.0, [3], {}, b"3"])
+def test_what_is_no_number_is_none(value: object) -> None:
+    assert whole_number(value) is None
+
+
+def test_a_level_written_by_its_own_name_is_told_from_other_names() -> None:
+    assert all(is_own_name(written, "WARN") for written in ("WARN", "warn", "[Warn]", " warn: "))
+    assert not any(is_own_name(written, "WARN") for written in ("warning", "W", "WRN", "4"))

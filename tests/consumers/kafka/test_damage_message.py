@@ -9,6 +9,7 @@ from confluent_kafka import Producer
 from consumers.kafka.fetch_position import DEFAULT_MAX_MESSAGE_BYTES, MAX_TRANSIENT_FAILURES, damage_message
 from consumers.kafka.settings import KafkaSourceSettings
 from consumers.kafka.source import KafkaSource
+from consumers.kafka.subscription import Subscription
 from consumers.record import Partition
 from tests.contracts.groups import WAIT_S, Member, poll_until
 from tests.services.kafka import KafkaServer
@@ -61,10 +62,8 @@ def test_a_real_zstd_batch_that_is_too_large_holds_its_partition_and_is_read_onc
 
     def join(**limits: str) -> Member:
         properties = {name.replace("_", "."): value for name, value in limits.items()} | {"fetch.wait.max.ms": "20", "log_level": "0"}
-        source = KafkaSourceSettings(
-            bootstrap_servers=kafka.bootstrap, group=group, topics=(topic,), group_protocol="consumer", librdkafka=properties
-        )
-        return Member(KafkaSource(source, say=lines.append))
+        source = KafkaSourceSettings(bootstrap_servers=kafka.bootstrap, group=group, group_protocol="consumer", librdkafka=properties)
+        return Member(KafkaSource(source, Subscription(names=(topic,)), say=lines.append))
 
     first = join(receive_message_max_bytes=MOST_BYTES, fetch_max_bytes="100000", message_max_bytes="1000")
     poll_until(lambda: any("is blocked" in line for line in lines), first)

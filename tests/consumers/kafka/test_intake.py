@@ -20,7 +20,7 @@ BAD_HEADER = "logs/0: the name of a header is not UTF-8; the record goes on with
 
 @pytest.fixture
 def intake() -> Intake:
-    settings = KafkaSourceSettings(bootstrap_servers="nowhere:1", group="g", topics=("logs",), topic_epoch="e")
+    settings = KafkaSourceSettings(bootstrap_servers="nowhere:1", group="g", topic_epoch="e")
     made = Intake(settings, TopicEpochs(fixed="e", ask=lambda _topics: {}, say=lambda _line: None))
     made.begin([LOGS_0, LOGS_1], 0.0)
     made.note_positions({})

@@ -4,7 +4,7 @@ import pytest
 
 from consumers.kafka.settings import PROTECTED, GroupProtocol, KafkaSourceSettings, admin_properties, client_properties
 
-SETTINGS = KafkaSourceSettings(bootstrap_servers="127.0.0.1:1", group="g", topics=("logs",))
+SETTINGS = KafkaSourceSettings(bootstrap_servers="127.0.0.1:1", group="g")
 
 
 def test_nothing_is_committed_behind_our_back_and_nothing_skipped() -> None:
@@ -21,19 +21,19 @@ def test_nothing_is_committed_behind_our_back_and_nothing_skipped() -> None:
     [("classic", "partition.assignment.strategy", "group.protocol"), ("consumer", "group.protocol", "partition.assignment.strategy")],
 )
 def test_each_protocol_gets_its_own_property_and_not_the_others(protocol: GroupProtocol, name: str, other: str) -> None:
-    properties = client_properties(KafkaSourceSettings(bootstrap_servers="a:1", group="g", topics=("t",), group_protocol=protocol))
+    properties = client_properties(KafkaSourceSettings(bootstrap_servers="a:1", group="g", group_protocol=protocol))
     assert properties[name] in ("cooperative-sticky", "consumer")
     assert other not in properties
 
 
 def test_a_users_property_reaches_the_client() -> None:
     own = {"session.timeout.ms": "6000", "fetch.wait.max.ms": "50"}
-    settings = KafkaSourceSettings(bootstrap_servers="a:1", group="g", topics=("t",), librdkafka=own)
+    settings = KafkaSourceSettings(bootstrap_servers="a:1", group="g", librdkafka=own)
     assert own.items() <= client_properties(settings).items()
 
 
 def test_limits_are_in_the_clients_units() -> None:
-    settings = KafkaSourceSettings(bootstrap_servers="a:1", group="g", topics=("t",), max_poll_interval_s=90.5, prefetch_bytes=8 << 20)
+    settings = KafkaSourceSettings(bootstrap_servers="a:1", group="g", max_poll_interval_s=90.5, prefetch_bytes=8 << 20)
     properties = client_properties(settings)
     assert properties["max.poll.interval.ms"] == 90_500
     assert properties["queued.max.messages.kbytes"] == 8 * 1024

@@ -8,6 +8,7 @@ from confluent_kafka.admin import AdminClient
 
 from consumers.kafka.settings import GroupProtocol, KafkaSourceSettings
 from consumers.kafka.source import KafkaSource
+from consumers.kafka.subscription import Subscription
 from consumers.record import Partition
 from consumers.source import SourceFatal
 from tests.contracts.groups import WAIT_S, Member, poll_until
@@ -44,12 +45,11 @@ def new_member(said: Said, unique: Unique) -> Iterator[NewMember]:
         settings = KafkaSourceSettings(
             bootstrap_servers=bootstrap,
             group=group,
-            topics=tuple(topics),
             topic_epoch=topic_epoch,
             group_protocol=protocol,
             librdkafka={"topic.metadata.refresh.interval.ms": "300", "fetch.wait.max.ms": "20", "log_level": "0", **own},
         )
-        members.append(Member(KafkaSource(settings, say=said.append)))
+        members.append(Member(KafkaSource(settings, Subscription(names=tuple(topics)), say=said.append)))
         return members[-1]
 
     yield join

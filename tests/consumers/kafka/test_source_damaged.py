@@ -8,6 +8,7 @@ from confluent_kafka import Producer
 from consumers.kafka.resume_point import ExpiredPolicy
 from consumers.kafka.settings import KafkaSourceSettings
 from consumers.kafka.source import KafkaSource
+from consumers.kafka.subscription import Subscription
 from consumers.record import Partition
 from tests.contracts.groups import WAIT_S, Member, poll_until
 from tests.services.kafka import KafkaServer
@@ -37,12 +38,11 @@ class Wire:
         settings = KafkaSourceSettings(
             bootstrap_servers=f"127.0.0.1:{self.proxy.port}",
             group=self.group,
-            topics=(self.topic,),
             group_protocol="consumer",
             on_expired_offset=expired,
             librdkafka={"fetch.wait.max.ms": "20", "log_level": "0"},
         )
-        return Member(KafkaSource(settings, say=self.said.append))
+        return Member(KafkaSource(settings, Subscription(names=(self.topic,)), say=self.said.append))
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from confluent_kafka.admin import AdminClient
 from consumers.kafka.resume_point import ExpiredPolicy, StartPolicy
 from consumers.kafka.settings import GroupProtocol, KafkaSourceSettings
 from consumers.kafka.source import KafkaSource
+from consumers.kafka.subscription import Subscription
 from consumers.source import SourceExpired
 from tests.contracts.groups import WAIT_S, Member, poll_until
 from tests.services.kafka import KafkaServer
@@ -66,13 +67,12 @@ class Topic:
         settings = KafkaSourceSettings(
             bootstrap_servers=self._bootstrap,
             group=self.group,
-            topics=(self.name,),
             group_protocol=protocol,
             offset_reset=start,
             on_expired_offset=expired,
             librdkafka={"fetch.wait.max.ms": "20", "log_level": "0", **(_CLASSIC if protocol == "classic" else {}), **(little or {})},
         )
-        self.members.append(Member(KafkaSource(settings, say=self._say)))
+        self.members.append(Member(KafkaSource(settings, Subscription(names=(self.name,)), say=self._say)))
         return self.members[-1]
 
     def _say(self, line: str) -> None:

@@ -9,6 +9,7 @@ from confluent_kafka.admin import AdminClient
 
 from consumers.kafka.settings import GroupProtocol, KafkaSourceSettings
 from consumers.kafka.source import KafkaSource
+from consumers.kafka.subscription import Subscription
 from consumers.record import Partition
 from tests.contracts.groups import WAIT_S, KafkaWorld, Member, poll_until
 from tests.services.kafka import KafkaServer
@@ -53,11 +54,10 @@ class Topic:
         settings = KafkaSourceSettings(
             bootstrap_servers=self._kafka.bootstrap,
             group=self.group,
-            topics=(self.name,),
             group_protocol=protocol,
             librdkafka={"fetch.wait.max.ms": "20", "log_level": "0"},
         )
-        return KafkaSource(settings, say=self.said.append)
+        return KafkaSource(settings, Subscription(names=(self.name,)), say=self.said.append)
 
     def committed(self) -> list[int | None]:
         return [self.world.committed(partition) for partition in range(PARTITIONS)]

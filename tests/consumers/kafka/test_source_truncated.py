@@ -9,6 +9,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from consumers.kafka.resume_point import ExpiredPolicy
 from consumers.kafka.settings import GroupProtocol, KafkaSourceSettings
 from consumers.kafka.source import KafkaSource
+from consumers.kafka.subscription import Subscription
 from consumers.record import Partition
 from consumers.source import SourceExpired
 from tests.consumers.kafka.two_leaders import TwoLeaders
@@ -34,13 +35,12 @@ def join(said: list[str]) -> Iterator[Join]:
         settings = KafkaSourceSettings(
             bootstrap_servers=bootstrap,
             group=group,
-            topics=(topic,),
             topic_epoch="e",
             group_protocol=protocol,
             on_expired_offset=expired,
             librdkafka={"fetch.wait.max.ms": "20", "log_level": "0"},
         )
-        members.append(Member(KafkaSource(settings, say=said.append)))
+        members.append(Member(KafkaSource(settings, Subscription(names=(topic,)), say=said.append)))
         return members[-1]
 
     yield make

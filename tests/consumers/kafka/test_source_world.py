@@ -9,6 +9,7 @@ from confluent_kafka import Message, Producer
 
 from consumers.kafka.settings import GroupProtocol, KafkaSourceSettings
 from consumers.kafka.source import KafkaSource
+from consumers.kafka.subscription import Subscription
 from consumers.record import Partition
 from consumers.source import SourceAway
 from tests.consumers.kafka.raw_headers import produce_with_header
@@ -42,13 +43,12 @@ class Place:
         settings = KafkaSourceSettings(
             bootstrap_servers=bootstrap or self.bootstrap,
             group=self.group,
-            topics=(self.topic,),
             group_protocol=protocol,
             down_exit_s=down_exit_s,
             topic_epoch=topic_epoch,
             librdkafka={"fetch.wait.max.ms": "20", "log_level": "0", "reconnect.backoff.max.ms": "200"},
         )
-        self.members.append(Member(KafkaSource(settings, say=self.said.append)))
+        self.members.append(Member(KafkaSource(settings, Subscription(names=(self.topic,)), say=self.said.append)))
         return self.members[-1]
 
     def produce(self, values: Sequence[bytes]) -> None:

@@ -148,7 +148,7 @@ def test_a_word_of_60000_bytes_is_split_or_refused() -> None:
     assert max(map(len, pieces)) <= 254
 
 
-def counting(counted: list[str], **limits: int) -> Chunker:
+def counting(counted: list[str], *, max_text_bytes: int = 100) -> Chunker:
     """Make a chunker that notes which texts it counts."""
 
     def count(texts: Sequence[str]) -> list[int]:
@@ -161,7 +161,7 @@ def counting(counted: list[str], **limits: int) -> Chunker:
         max_tokens=LIMIT + OVERHEAD_TOKENS,
         overhead_tokens=OVERHEAD_TOKENS,
         max_chunks=9,
-        **{"max_text_bytes": 100, **limits},
+        max_text_bytes=max_text_bytes,
     )
 
 
@@ -235,3 +235,26 @@ def test_a_text_of_many_slices_is_split_as_any_other() -> None:
 def test_a_limit_below_one_character_is_our_fault() -> None:
     with pytest.raises(ValueError, match="single character"):
         split("語", new_chunker(limit=2))
+
+
+def test_a_trace_is_cut_apart_from_its_text_and_counts_with_it() -> None:
+    texts, traces = ["first", "y" * 30, "last"], ["\nat x", None, "\n" + "z" * 29]
+    cut = new_chunker().split(string_column(texts), string_column(traces))
+    assert pieces_of(cut, 3) == [
+        [("first", "first"), ("\nat x", "\nat x")],
+        [("y" * 15, "y" * 15), ("y" * 15, "y" * 15)],
+        [("last", "last"), ("\n" + "z" * 14, "\n" + "z" * 14), ("z" * 15, "z" * 15)],
+    ]
+
+
+def test_text_and_trace_together_have_no_more_pieces_than_allowed() -> None:
+    chunker = new_chunker(max_chunks=2)
+    traces = string_column(["\nat x", "\nat x", None, "z" * 100])
+    cut = chunker.split(string_column(["first", "y" * 30, "y" * 30, "last"]), traces)
+    assert [[text for text, _ in pieces] for pieces in pieces_of(cut, 4)] == [["first", "\nat x"], [], ["y" * 15, "y" * 15], []]
+    assert cut.too_long.tolist() == [1, 3]
+
+
+def test_a_column_without_a_trace_is_cut_as_if_there_were_none() -> None:
+    text = string_column(["short", "x" * LIMIT])
+    assert new_chunker().split(text, string_column([None, None])).text is text

@@ -1,13 +1,19 @@
-"""Masking: it removes what varies, and keeps what identifies a template."""
+"""Masking: it removes what varies, and keeps what identifies a template.
+
+Most of it is about the variables, without the masks of words, which `test_word_masks.py` tests.
+"""
 
 import itertools
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from consumers.columns import string_column
-from consumers.text.mask import MASKS, NUMBER_ONLY, BadMask, Mask, Masker
+from consumers.text.mask import MASKS_VERSION, NUMBER_ONLY, BadMask, Mask, Masker
+from consumers.text.mask_patterns import VARIABLE_MASKS
+from consumers.text.word_patterns import WORD_MASKS
 
 TIMES = (
     "2024-01-02T03:04:05.678Z",
@@ -53,7 +59,22 @@ IDS = (
     "8f3kd92",
     "someone.else+box@mail.example.org",
 )
-NUMBERS = ("0", "12.5", "1,234,567", "-3", "+4", "1608999687919862906", "12ms", "3.5 GB", "10K", "1h20m3s", "7s")
+NUMBERS = (
+    "0",
+    "12.5",
+    "1,234,567",
+    "-3",
+    "+4",
+    "1608999687919862906",
+    "12ms",
+    "3.5 GB",
+    "10K",
+    "1h20m3s",
+    "7s",
+    "5 secs",
+    "1.5 min",
+    "2 hrs",
+)
 VARIABLES = (*TIMES, *IDS, *NUMBERS)
 
 CODES = (
@@ -84,7 +105,10 @@ SHAPES = {
     "api-7f9c6d5b8-x2x9z": "api",
     "host-17.example": "host.example",
     "blk_-1608999687919862906": "blk",
-    "attempt_1445144423722_0020_m_000009_0": "attempt_m",
+    "attempt_1445144423722_0020_m_000009_0": "attempt",
+    "instance_550e8400-e29b-41d4-a716-446655440000_disk": "instance_disk",
+    "5 seconds": "seconds",
+    "30 minutes": "minutes",
     "node7": "node",
     "jk2_init()": "jk_init()",
     "core.4900": "core.",
@@ -101,10 +125,12 @@ SHAPES = {
 REPEATED = (
     *("1", "1.", "a1", "ab:", "1-", " ", "ff", "/", "A1-", "Dec 1 ", "a@", "?a=", "::", "1::"),
     *("status 200", "E1234", "(1)", "1T", "_1", "\t7", "é1"),
+    *("1_a_", "_m_", "1 sec", "1:1 min ", "550e8400-e29b-41d4-a716-446655440000_", "_abcdef01-"),
 )
 """Repeated to hostile lines of one megabyte."""
 
-MASKER = Masker()
+WORDS = [mask.name for mask in WORD_MASKS]
+MASKER = Masker(disabled=WORDS)
 
 
 def mask(text: str, masker: Masker = MASKER) -> str:
@@ -263,25 +289,53 @@ def test_no_texts_give_no_texts(mode: str) -> None:
 
 
 EXAMPLE_OF = {
-    "host": "Dec 10 06:55:46 gw sshd[7]: bye",
-    "email": "a@b.example",
-    "query": "/x?name=value",
-    "date": "Dec 4",
-    "groups": "aa:bb:cc:dd:ee:ff",
-    "ipv6": "fe80::a",
-    "place": "R20-M0-N9-C",
-    "hex": "0xdeadbeef",
-    "mixed": "x2xkz9z",
-    "unit": "12ms",
-    "number": "17",
+    "json": 'peer {"user_id":7,"level":"error"}',
+    "host": "Dec 10 06:55:46 gw sshd[7]: bye refused",
+    "email": "peer a@b.example refused",
+    "query": "peer /x?name=value refused",
+    "date": "peer Dec 4 refused",
+    "groups": "peer aa:bb:cc:dd:ee:ff refused",
+    "ipv6": "peer fe80::a refused",
+    "uuid": "peer disk_550e8400-abcd-41d4-a716-446655440000_old refused",
+    "place": "peer R20-M0-N9-C refused",
+    "attempt": "peer try_0020_m_000009_0 refused",
+    "duration": "peer refused for 5 secs",
+    "hex": "peer 0xdeadbeef refused",
+    "mixed": "peer x2xkz9z refused",
+    "unit": "peer refused for 12ms",
+    "number": "peer 17 refused",
 }
 
 
 def test_a_mask_that_is_off_is_not_applied(subtests: pytest.Subtests) -> None:
-    for name in (one.name for one in MASKS):
+    assert set(EXAMPLE_OF) == {one.name for one in VARIABLE_MASKS}
+    for name, example in EXAMPLE_OF.items():
         with subtests.test(name):
-            example = f"{'' if name == 'host' else 'peer '}{EXAMPLE_OF[name]} refused"
-            assert mask(example, Masker(disabled=[name])) != mask(example)
+            assert mask(example, Masker(disabled=[*WORDS, name])) != mask(example)
+
+
+def test_the_version_says_whether_settings_change_what_is_masked() -> None:
+    plain = str(MASKS_VERSION)
+    mine, other = Mask("mine", "a+b", ""), Mask("other", "a+b", "")
+    assert Masker().version == Masker(disabled=[], added=[]).version == plain
+    changed = [
+        Masker(disabled=["date"]),
+        Masker(disabled=["date", "url"]),
+        Masker(added=[mine]),
+        Masker(added=[other]),
+        Masker(added=[mine, other]),
+        Masker(added=[other, mine]),
+        Masker(disabled=["date"], added=[mine]),
+        Masker("exact"),
+    ]
+    versions = {masker.version for masker in changed}
+    assert len(versions) == len(changed)
+    assert all(re.fullmatch(rf"{plain}\+[0-9a-f]{{8}}", version) for version in versions)
+
+
+def test_the_version_does_not_depend_on_the_order_of_what_is_disabled() -> None:
+    assert Masker(disabled=["url", "date"]).version == Masker(disabled={"date": 0, "url": 0}).version
+    assert Masker(disabled=["url", "date", "url"]).version == Masker(disabled=["date", "url"]).version
 
 
 def test_without_numbers_a_line_keeps_its_own() -> None:
@@ -294,7 +348,7 @@ def test_added_masks_come_before_those_that_are_built_in() -> None:
 
 
 def test_a_replacement_may_hold_a_group_of_the_match() -> None:
-    assert mask("user=bob logged in", Masker(added=[Mask("user", r"(user=)\w+", r"\1")])) == "user= logged in"
+    assert mask("user=bob logged in", Masker(added=[Mask("who", r"(user=)\w+", r"\1")])) == "user= logged in"
 
 
 def test_what_stands_for_a_number_stands_for_a_line_of_nothing_else() -> None:

@@ -6,10 +6,13 @@ from typing import TypeVar
 import pytest
 
 from consumers.text.mask import NUMBER_ONLY, Masker
+from consumers.text.word_patterns import WORD_MASKS
 
 T = TypeVar("T")
 U = TypeVar("U")
-MASKER = Masker()
+WORDS = [mask.name for mask in WORD_MASKS]
+"""Off, as the brackets around what is masked go with them."""
+MASKER = Masker(disabled=WORDS)
 SWITCHED = [["host"], ["host", "date"], ["host", "number"]]
 HOSTS = (
     ("Dec 10 06:55:46 LabSZ sshd[24200]: Invalid user webmaster", "sshd[]: Invalid user webmaster"),
@@ -102,7 +105,7 @@ def test_only_a_whole_word_is_a_level(subtests: pytest.Subtests) -> None:
 def test_the_word_after_the_host_is_not_the_next_host(subtests: pytest.Subtests) -> None:
     for line, disabled in each_pair(TWO_HOSTS, DISABLED):
         with subtests.test(line, disabled=disabled):
-            masker = Masker(disabled=disabled)
+            masker = Masker(disabled=[*WORDS, *disabled])
             masked = mask(line, masker)
             assert mask(masked, masker) == masked
             assert "su" in masked.split() or "su:" in masked.split()
@@ -111,8 +114,8 @@ def test_the_word_after_the_host_is_not_the_next_host(subtests: pytest.Subtests)
 def test_the_host_stays_where_the_mask_is_off(subtests: pytest.Subtests) -> None:
     for disabled in SWITCHED:
         with subtests.test(disabled=disabled):
-            assert "gw" in mask("Dec 10 06:55:46 gw sshd[1]: bye", Masker(disabled=disabled)).split()
-            assert "gw" in mask("<34>1 2024-01-02T03:04:05Z gw app 1 - - bye", Masker(disabled=disabled)).split()
+            assert "gw" in mask("Dec 10 06:55:46 gw sshd[1]: bye", Masker(disabled=[*WORDS, *disabled])).split()
+            assert "gw" in mask("<34>1 2024-01-02T03:04:05Z gw app 1 - - bye", Masker(disabled=[*WORDS, *disabled])).split()
 
 
 def test_only_the_lines_of_a_list_that_have_a_host_lose_it() -> None:

@@ -19,7 +19,8 @@ from tests.fakes.engine import FakeEngine
 from tests.fakes.sink import FakeSink
 from tests.sinks.blocks import block
 from tests.sinks.blocks import run as run_id
-from tests.worker.chain import SPACE, golden_of
+from tests.worker.chain import SPACE
+from tests.worker.chain_values import golden_of
 from worker.audit.busy_retry import BusyRetry
 from worker.audit.compare import WindowComparer
 from worker.audit.dead_letter_index import Excused
@@ -37,8 +38,10 @@ from worker.embedding.model.errors import ModelError
 from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.dead_letter_reasons import letter_of
-from worker.indexing.pieces import new_chunker, new_decoder
-from worker.settings.tables import DecodeTable, MaskTable, RedactTable, new_redactor
+from worker.indexing.topic_readers import new_topic_readers
+from worker.settings.settings import Settings
+from worker.settings.tables import DecodeTable, RedactTable, new_redactor
+from worker.settings.topic_tables import TopicTable
 
 PLACE = BlockPlace("logs", "e1", 0)
 MASKS = "m1"
@@ -100,13 +103,13 @@ class AuditedIndex:
     def expected_lines_of(self, *, max_tokens: int | None = None, redact: Sequence[str] = (), **decode: Any) -> ExpectedLines:  # noqa: ANN401
         """Return the expected lines with other settings."""
         model = self._model if max_tokens is None else replace(self._model, max_tokens=max_tokens)
-        table = DecodeTable(**decode)
+        topic = TopicTable(name="logs", format=decode.pop("format", "auto"), multiline=decode.pop("multiline", None))
+        rules = {name: decode.pop(name) for name in ("drop", "sample") if name in decode}
+        settings = Settings(topic=(topic,), decode=DecodeTable(**decode), **rules)
+        readers = new_topic_readers(settings, model, self.words)
         return ExpectedLines(
-            decoder=new_decoder(table),
-            redactor=new_redactor(RedactTable(rules=tuple(redact))),
-            chunker=new_chunker(MaskTable(), table, model, self.words),
-            tokenizer=self.words,
-        )
+            reader_of=readers.of_topic, redactor=new_redactor(RedactTable(rules=tuple(redact))), tokenizer=self.words
+        )  # fmt: skip
 
     def index_records(self, *values: bytes | str | None) -> list[Expected]:
         """Store the lines and dead letters of new records, with offsets from 0."""
@@ -156,8 +159,16 @@ class AuditedIndex:
             pieces = None if one.refusal is not None else frozenset((sub, chunk) for sub, chunk, _ in one.rejects)
             self.dead_letters[one.record.partition, one.record.offset] = Excused(pieces)
 
-    def comparer(self, *, kept_since_ms: float = -math.inf, is_compacted: bool | None = False) -> WindowComparer:
-        return WindowComparer(place=PLACE, dead_letters=self.dead_letters, kept_since_ms=kept_since_ms, is_compacted=lambda: is_compacted)
+    def comparer(
+        self, *, kept_since_ms: float = -math.inf, is_compacted: bool | None = False, has_drop_rules: bool = False
+    ) -> WindowComparer:
+        return WindowComparer(
+            place=PLACE,
+            dead_letters=self.dead_letters,
+            kept_since_ms=kept_since_ms,
+            has_drop_rules=has_drop_rules,
+            is_compacted=lambda: is_compacted,
+        )
 
     def verify(
         self,
@@ -206,7 +217,7 @@ class AuditedIndex:
             sink=self.sink,
             busy_retry=self.busy_retry,
             repairer=self.repairer,
-            masks=MASKS,
+            masks_of=lambda _topic: MASKS,
             wall_ms=self.wall_ms,
             write_dead_letters=self.write_dead_letters,
         )

@@ -8,7 +8,8 @@ from consumers.record import Partition
 from consumers.rejection import Rejection
 from sinks.line import Line
 from tests.worker.audit.audited_index import AuditedIndex, lines_of
-from tests.worker.chain import Chain, record
+from tests.worker.chain import Chain
+from tests.worker.chain_values import record
 from tests.worker.conftest import NewChain
 from worker.audit.expected import Expected
 

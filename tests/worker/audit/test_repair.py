@@ -96,7 +96,7 @@ def test_a_template_that_the_sink_refuses_leaves_none_of_its_lines(audited: Audi
 
 def test_more_texts_than_a_batch_holds_are_embedded_in_several(audited: AuditedIndex) -> None:
     words = ("disk", "login", "network", "memory", "battery", "printer", "camera", "window", "door", "table")
-    wanted = lines(audited, *(f"{one} {other} {third} failed" for one in words for other in words for third in words))
+    wanted = lines(audited, *(f"{one} before {other} after {third} failed" for one in words for other in words for third in words))
     repaired = repair(audited, *wanted)
     assert repaired.templates == 1000
     assert len(audited.engine.calls) > 2

@@ -1,5 +1,6 @@
 """A replay stores exactly the entries that are missing, marks the letters, and leaves what still fails; once on a real worker."""
 
+import gzip
 import json
 import time
 from collections.abc import Iterator, Sequence
@@ -20,7 +21,7 @@ from worker.audit.dead_letter_producer import DeadLetterProducer
 from worker.audit.entry_writer import EntryWriter
 from worker.audit.expected import ExpectedLines, open_expected_lines
 from worker.audit.repair import Repairer
-from worker.audit.replay import NO_ENTRY, Replayed, Replayer
+from worker.audit.replay import NO_ENTRY, WINDOW_BYTES, Replayed, Replayer
 from worker.audit.replay_marks import ListedPieces, ReplayMarker, ReplayMarkUndelivered, read_replay_mark
 from worker.audit.stored_blocks import read_window
 from worker.audit.stored_dead_letters import CUT, NO_RECORD, DeadLetters, StoredDeadLetter, read_dead_letter
@@ -45,6 +46,8 @@ class Desk:
         self.audited = audited
         self.letters: list[StoredDeadLetter] = []
         self.marks: list[tuple[Record, ListedPieces]] = []
+        self.shown: list[int] = []
+        """How many letters were done after each window."""
         self.fails = False
         """Whether marking fails, after the lines are stored."""
 
@@ -61,13 +64,17 @@ class Desk:
         self.letters.append(stored)
         return stored
 
-    def work(self, expected_lines: ExpectedLines | None = None, *, window_records: int = 2_000) -> Replayed:
+    def work(
+        self, expected_lines: ExpectedLines | None = None, *, window_records: int = 2_000, window_bytes: int = WINDOW_BYTES
+    ) -> Replayed:
         replayer = Replayer(
             expected_lines=expected_lines or self.audited.expected_lines,
             repairer=self.audited.repairer,
             origin=self.audited.origin,
             mark=self._mark,
             window_records=window_records,
+            window_bytes=window_bytes,
+            show=lambda replayed: self.shown.append(replayed.letters),
         )
         return replayer.replay_letters(self.letters)
 
@@ -86,7 +93,7 @@ def desk(audited: AuditedIndex) -> Desk:
 
 
 def texts(audited: AuditedIndex) -> list[str]:
-    return [line.text for line in audited.lines()]
+    return [line.text or "" for line in audited.lines()]
 
 
 def test_the_listed_entries_are_stored_in_place_and_no_others(desk: Desk, audited: AuditedIndex) -> None:
@@ -253,6 +260,13 @@ def test_a_record_that_holds_nothing_now_is_done(desk: Desk, audited: AuditedInd
     desk.post_letter_of(record(1, ""), "undecodable: r")
     assert desk.work().done == 1
     assert (len(desk.marks), len(audited.sink.blocks)) == (1, 0)
+
+
+def test_what_is_in_a_compressed_value_counts_towards_the_window(desk: Desk) -> None:
+    for offset in range(6):
+        desk.post_letter_of(record(offset, gzip.compress(f"line {offset} {'x' * 5_000}".encode(), mtime=0)), "poison")
+    assert desk.work(window_bytes=10_000).lines == 6
+    assert desk.shown == [2, 4, 6]
 
 
 def test_letters_are_worked_a_window_at_a_time(desk: Desk, audited: AuditedIndex) -> None:

@@ -14,7 +14,7 @@ from worker.embedding.guarded_engine import EngineFailed
 
 TEXTS = ("disk full", "login failed", "printer on fire")
 _WORDS = ("disk", "login", "network", "memory", "battery", "printer", "camera", "window")
-MANY = [f"{one} {other} {third} failed" for one in _WORDS for other in _WORDS for third in _WORDS]
+MANY = [f"{one} before {other} after {third} failed" for one in _WORDS for other in _WORDS for third in _WORDS]
 
 
 @pytest.fixture

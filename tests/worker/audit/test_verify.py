@@ -1,5 +1,6 @@
 """Ranges are verified in windows: no offset is skipped, repaired windows are compared again, and the report is bounded."""
 
+import gzip
 import json
 import math
 from collections import Counter
@@ -11,7 +12,8 @@ from consumers.rejection import Rejection
 from sinks.line import Line
 from sinks.sink import SinkBroken, SinkBusy
 from tests.sinks.blocks import block
-from tests.worker.audit.audited_index import NARROW, AuditedIndex, lines_in, lines_of, record
+from tests.sinks.blocks import run as run_id
+from tests.worker.audit.audited_index import MASKS, NARROW, AuditedIndex, lines_in, lines_of, record
 from worker.audit.dead_letter_index import Excused
 from worker.audit.verify import ReadBounds
 from worker.indexing.dead_letter_reasons import TOO_MANY_CHUNKS
@@ -112,6 +114,18 @@ def test_a_template_is_made_again_from_the_text_in_the_block_without_the_masks_o
     assert audited.verify(repair=True).is_complete
     assert {row.text for row in audited.sink.templates.values()} == {"disk full", "disk *"}
     assert audited.verify().counts.other_masks_lines == 1
+
+
+def test_lines_are_counted_by_the_version_of_the_masks_that_their_blocks_name(audited: AuditedIndex) -> None:
+    lines = lines_of(audited.index_records(*LINES))
+    audited.sink.blocks.clear()
+    audited.store(*lines[:30])
+    older = block(lines[30:], run_id(1), 99, masks="2")
+    copies = block(lines[28:32], run_id(0), 99, masks="1")
+    audited.sink.blocks |= {one.id: one for one in (older, copies)}
+    counts = audited.verify().counts
+    assert counts.by_masks == {MASKS: 30, "2": 15}
+    assert (counts.copies, counts.by_masks.total()) == (4, counts.lines)
 
 
 def test_a_merge_from_memory_that_brings_a_removed_line_back_is_repaired_at_the_next_look(audited: AuditedIndex) -> None:
@@ -256,6 +270,13 @@ def test_large_records_make_narrower_windows(audited: AuditedIndex) -> None:
     audited.sink.calls.clear()
     assert audited.verify(bounds=ReadBounds(window_bytes=50)).is_complete
     assert audited.sink.calls.count("find_blocks") == 6
+
+
+def test_what_is_in_a_compressed_value_counts_towards_the_window(audited: AuditedIndex) -> None:
+    audited.index_records(*[gzip.compress(f"line {place} {'x' * 5_000}".encode(), mtime=0) for place in range(6)])
+    audited.sink.calls.clear()
+    assert audited.verify(bounds=ReadBounds(window_bytes=10_000)).is_complete
+    assert audited.sink.calls.count("find_blocks") == 3
 
 
 def test_a_line_of_another_epoch_is_left_alone(audited: AuditedIndex) -> None:

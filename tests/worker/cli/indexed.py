@@ -1,6 +1,5 @@
 """An index that a real worker wrote to a Milvus Lite folder, for a test to damage, and `vectail verify` to run on it."""
 
-import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +20,7 @@ from sinks.milvus.settings import MilvusSettings
 from sinks.milvus.sink import MilvusSink
 from sinks.row import line_id
 from sinks.sink import BlockFilter
+from tests.log_topics import topic_line
 from tests.model_fixture import CACHE
 from tests.worker.cli.console import EndedVerb
 from tests.worker.running import World, wait_until
@@ -65,9 +65,9 @@ class Indexed:
         kafka = world.kafka
         self.config.write_text(
             f"""
+            {topic_line(world.topic)}
             [kafka]
             bootstrap_servers = "{kafka.bootstrap_servers}"
-            topics = {json.dumps(kafka.topics)}
             group = "{kafka.group}"
             dead_letter_topic = "{kafka.dead_letter_topic}"
             topic_epoch = "e1"

@@ -40,7 +40,7 @@ BAD: list[tuple[str, str]] = [
     ("feed missing.log", NO_FILE),
     ("feed folder", A_FOLDER),
     ("feed file --rate 0", "'--rate'"),
-    ("feed file -c notopic.toml", "kafka.topics names no topic"),
+    ("feed file -c notopic.toml", "no [[topic]] has a name, only patterns; name a topic with --topic"),
     ("feed file -c badclient.toml", "No such configuration property"),
     ("search", "say what to look for"),
     ("search \u00a0", "a query needs a text"),
@@ -84,7 +84,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "rules.toml").write_text('[redact]\nrules = ["emai"]\n')
     (folder / "wrong.toml").write_text('[kafka]\nbootstrap_server = "127.0.0.1:1"\n')
     (folder / "nomodel.toml").write_text(f'[model]\nfolder = "{folder}/folder"\n')
-    (folder / "notopic.toml").write_text("[kafka]\ntopics = []\n")
+    (folder / "notopic.toml").write_text('[[topic]]\npattern = "app"\n')
     (folder / "badclient.toml").write_text('[kafka.librdkafka]\n"no.such.thing" = "1"\n')
     return folder
 
@@ -119,12 +119,12 @@ def test_a_worker_without_a_model_does_not_start(place: Path) -> None:
 
 
 def test_an_unknown_variable_of_ours_is_refused_with_the_nearest_name(run_here: RunHere, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VECTAIL_KAFKA__TOPIC", "logs")
+    monkeypatch.setenv("VECTAIL_TOPICS", "logs")
 
     ended = run_here("config", "check")
 
     assert ended.exit_code == 2
-    assert "did you mean 'VECTAIL_KAFKA__TOPICS'?" in in_one_line(ended)
+    assert "did you mean 'VECTAIL_TOPIC'?" in in_one_line(ended)
 
 
 @pytest.mark.process

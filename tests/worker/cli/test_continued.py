@@ -38,7 +38,7 @@ def test_vllm_continues_what_llama_cpp_began(run_here: RunHere, monkeypatch: pyt
     began = demo(run_here, log, index)
     assert (began["engine"], began["records"], began["templates"]) == ("llama.cpp", 6, 6)
     assert began["tokens_embedded"] > 0
-    monkeypatch.setenv("VECTAIL_ENGINE__NAME", "auto")
+    monkeypatch.setenv("VECTAIL_ENGINE__NAME", "vllm")
     continued = demo(run_here, log, index)
     assert continued["engine"] == "vllm"
     assert continued["space"] == began["space"]

@@ -11,6 +11,7 @@ from worker.cli.exits import CommandFailed
 from worker.query import Query
 
 TEMPLATE = "0123456789abcdef0123456789abcdef"
+FAMILY = "0123456789abcdef"
 
 
 @pytest.mark.parametrize(
@@ -20,6 +21,14 @@ TEMPLATE = "0123456789abcdef0123456789abcdef"
         ({"text": "disk", "mode": "words", "top": 3}, {"as": "counts", "text": "disk", "mode": "words", "top": 3}),
         ({"by": ("time", "level"), "buckets": 12}, {"as": "counts", "by": ["time", "level"], "buckets": 12}),
         ({"buckets": 12}, {"as": "counts", "buckets": 12}),
+        (
+            {"by": ("family", "time"), "families": (FAMILY,)},
+            {"as": "counts", "by": ["family", "time"], "filters": {"family": [FAMILY]}},
+        ),
+        (
+            {"by": ("field:k8s.pod.name",), "fields": (("a", "1"), ("a", "2")), "trace_id": "t"},
+            {"as": "counts", "by": ["field:k8s.pod.name"], "filters": {"fields": {"a": ["1", "2"]}, "trace_id": "t"}},
+        ),
         (
             {"since_ms": 0, "until_ms": 7, "services": ("a", ""), "levels": ("WARN",), "topics": ("logs",), "templates": (TEMPLATE,)},
             {
@@ -47,6 +56,8 @@ def test_what_was_given_is_asked_and_nothing_else(given: dict[str, Any], request
     ("given", "said"),
     [
         ({"by": ("time", "level", "topic")}, "--by: give one or two"),
+        ({"by": ("pod",)}, "--by 'pod': give time, template, family, service, level, topic or field:NAME"),
+        ({"by": ("field:",)}, "--by 'field:': give"),
         ({"by": ("level", "level")}, "--by: give one or two"),
         ({"by": ("level",), "buckets": 3}, "--buckets are of time"),
         ({"mode": "dense"}, "--mode ranks by a text"),
@@ -84,6 +95,23 @@ def test_templates_are_shown_by_their_text_and_groups_without_a_name_by_a_dash(n
     assert r"disk \x1b[31m full" in told
     assert TEMPLATE in told.replace("\n", "").replace(" ", "")
     assert [line.split()[0] for line in told.splitlines() if "█" in line] == ["-", "WARN"]
+
+
+def test_families_are_shown_by_name_and_text(new_screen: NewScreen) -> None:
+    counts = [row(7, family=FAMILY, text="disk full", name="no \x1b space", level="INFO"), row(3, family=FAMILY, text="", level="WARN")]
+    told = shown(new_screen, counts, ["family", "level"]).splitlines()
+    assert told[0].split() == ["level", "lines", "family"]
+    assert [line.split("█")[-1].strip() for line in told if "█" in line] == [r"no \x1b space  disk full", FAMILY]
+    both = shown(new_screen, [row(7, template=TEMPLATE, family=FAMILY, text="disk full")], ["template", "family"]).splitlines()
+    assert both[0].split() == ["family", "lines", "template"]
+    assert both[2].split()[0] == FAMILY
+
+
+def test_a_field_has_a_column_of_its_name_and_a_dash_for_lines_without_it(new_screen: NewScreen) -> None:
+    counts = [row(7, **{"field:pod\x1b": "web-1"}), row(3, **{"field:pod\x1b": ""})]
+    told = shown(new_screen, counts, ["field:pod\x1b"]).splitlines()
+    assert told[0].split()[0] == r"pod\x1b"
+    assert [line.split()[0] for line in told if "█" in line] == ["web-1", "-"]
 
 
 def test_nothing_and_too_little_are_said(new_screen: NewScreen) -> None:

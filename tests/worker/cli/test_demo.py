@@ -24,7 +24,7 @@ DIFFICULT = [
     b"a neighbour before",
     b"not UTF-8: \xff\xfe \x80 \xc3",
     b"a neighbour between",
-    b"nul \x00 bytes \x00\x00",
+    b"nul \x00 bytes \x00\x00 inside",
     b"=" * 255,
     b"x" * 60_000,
     WORDS,
@@ -44,7 +44,7 @@ FIELDS = [
 PARTS = ["known", "collapsed", "rejected", "from_engine", "from_memory", "from_redis", "from_index"]
 HIT_FIELDS = [
     "score", "text", "template", "template_text", "id", "topic", "partition", "offset", "sub", "chunk", "chunks", "time", "kafka_time",
-    "service", "level",
+    "service", "level", "family", "family_templates", "family_lines", "family_first", "family_last",
 ]  # fmt: skip
 
 

@@ -27,9 +27,10 @@ from tests.model_fixture import CACHE
 from tests.services.kafka import KafkaServer
 from tests.services.ports import free_port
 from tests.worker.cli.console import EndedVerb, in_one_line
+from worker.audit.letter_filter import LetterFilter, LetterSelector
 from worker.audit.stored_dead_letters import read_dead_letter
 from worker.cli.app import run_app
-from worker.cli.dlq import LetterFilter, LetterSelector, read_selector
+from worker.cli.dlq import read_selector
 from worker.cli.dlq_commands import dlq_app
 from worker.cli.exits import CommandFailed
 from worker.connections import vector_space

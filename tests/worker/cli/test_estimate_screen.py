@@ -73,6 +73,7 @@ def test_nothing_to_index_is_said_in_one_sentence(tmp_path: Path) -> None:
 
     assert shown_estimate(facts_of(tmp_path / "log")).splitlines() == [
         "1 file, 3 bytes: 3 lines, all of them read.",
+        "Read as the settings of topic logs say.",
         "Not indexed, of those read: 3 empty.",
         "There is nothing to index in it.",
     ]

@@ -10,6 +10,7 @@ import pytest
 from confluent_kafka import Message
 
 from producers.kafka import EmbeddedBroker
+from tests.log_topics import topic_line
 from tests.services.kafka import KafkaServer
 from tests.services.ports import free_port
 from tests.services.proxy import Proxy
@@ -52,7 +53,7 @@ def test_a_line_that_is_too_large_becomes_a_dead_letter_with_its_head(
 ) -> None:
     letters, file, config = new_topic(broker, f"{topic}-letters"), tmp_path / "app.log", tmp_path / "vectail.toml"
     file.write_bytes(b"before\n" + b"x" * 5_000 + b"\nafter\n")
-    config.write_text(f'[kafka]\ntopics = ["{topic}"]\ndead_letter_topic = "{letters}"\n[decode]\nmax_record_bytes = 2_000\n')
+    config.write_text(f'{topic_line(topic)}[kafka]\ndead_letter_topic = "{letters}"\n[decode]\nmax_record_bytes = 2_000\n')
 
     ended = run_here("feed", str(file), "-c", str(config), "--bootstrap-servers", broker.bootstrap_servers)
 

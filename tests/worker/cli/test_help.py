@@ -9,11 +9,26 @@ from tests.worker.cli.conftest import RunHere
 from tests.worker.cli.console import ROOT, vectail
 
 VERBS = {
-    "demo": ("FILE", "--query", "--data", "--json", "--serve", "-k"),
+    "demo": ("FILE", "--query", "--data", "--json", "--serve", "--engine", "-k"),
     "run": ("--config", "--adopt", "Exit codes"),
+    "peek": ("TOPIC|FILE", "-n", "--format", "--topic", "--json"),
     "feed": ("FILE", "--topic", "--rate", "--bootstrap-servers", "--config"),
     "search": (
-        *("TEXT", "-k", "--mode", "--as", "--per-template", "--since", "--until", "--service", "--level", "--topic", "--template"),
+        *(
+            "TEXT",
+            "-k",
+            "--mode",
+            "--as",
+            "--per-template",
+            "--since",
+            "--until",
+            "--service",
+            "--level",
+            "--topic",
+            "--template",
+            "--field",
+            "--trace-id",
+        ),
         *("--around", "--context", "-C", "--timeout", "--json", "--bootstrap-servers"),
     ),
     "lag": ("--watch", "--interval", "--json"),
@@ -24,12 +39,16 @@ VERBS = {
     "dlq replay": ("--reason", "--since", "--topic", "--yes"),
     "verify": ("--topic", "--from", "--to", "--repair", "--json"),
     "compact": ("--patience", "--json", "Exit codes"),
-    "templates": ("--like", "--since", "-k", "--direct", "--json"),
+    "templates": ("--like", "--since", "-k", "--direct", "--suggest", "--json"),
     "counts": (
         *("TEXT", "--by", "--buckets", "--top", "--mode", "--since", "--until", "--service", "--level", "--topic", "--template"),
         *("--timeout", "--json", "--bootstrap-servers"),
     ),
+    "masks list": ("--topic", "--config", "--json"),
+    "masks diff": ("OLD", "NEW", "FILE", "--sample", "-k", "--topic", "--json", "Exit codes"),
+    "doctor": ("--quiet", "--bootstrap-servers", "--config", "--json", "Exit codes"),
     "estimate": ("FILE", "--sample", "--rate", "--json"),
+    "mcp": ("--url", "--kafka", "--bootstrap-servers", "--config"),
     "topics init": ("--partitions", "--replication-factor"),
     "config check": ("--config",),
     "config show": ("--json",),
@@ -39,7 +58,7 @@ VERBS = {
     "version": ("--json",),
 }
 
-GROUPS: tuple[tuple[str, ...], ...] = ((), ("offsets",), ("dlq",), ("topics",), ("config",), ("model",))
+GROUPS: tuple[tuple[str, ...], ...] = ((), ("offsets",), ("dlq",), ("topics",), ("config",), ("masks",), ("model",))
 
 
 def test_the_program_names_every_verb_and_the_exit_codes() -> None:

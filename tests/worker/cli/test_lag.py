@@ -12,6 +12,7 @@ import pytest
 from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from tests.log_topics import topic_line
 from tests.services.kafka import KafkaServer
 from tests.services.mock_kafka import MockKafka
 from tests.services.ports import free_port
@@ -22,7 +23,7 @@ from worker.cli.exits import CommandFailed
 from worker.cli.lag import LagOptions, show_lag
 from worker.cli.offsets_commands import positions_app
 from worker.cli.screen import Screen
-from worker.settings.settings import load_settings
+from worker.settings.settings import Settings, load_settings
 from worker.settings.tables import KafkaTable
 
 OLD_MS = 1_700_000_000_000
@@ -37,8 +38,8 @@ class Group:
     def __init__(self, kafka: KafkaServer, name: str, folder: Path) -> None:
         self.name = name
         self.config = folder / "vectail.toml"
-        self.config.write_text(f'[kafka]\nbootstrap_servers = "{kafka.bootstrap}"\ntopics = ["{name}"]\ngroup = "{name}"\n')
-        self.table: KafkaTable = load_settings(self.config).kafka
+        self.config.write_text(f'{topic_line(name)}[kafka]\nbootstrap_servers = "{kafka.bootstrap}"\ngroup = "{name}"\n')
+        self.settings = load_settings(self.config)
         self._admin = AdminClient({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
         self._producer = Producer({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
         kafka.create_topic(name, partitions=2)
@@ -130,7 +131,7 @@ def test_watching_it_sees_what_is_committed_and_produced_between_two_looks(group
         group.produce(1)
 
     stop = Pauses(lambda: group.commit(4), lambda: group.produce(3), both, lambda: group.commit(14))
-    show_lag(group.table, options, Screen(silent=True), stop)
+    show_lag(group.settings, options, Screen(silent=True), stop)
     totals = [look["total"] for look in looks(capsys)]
     assert [total["lag_records"] for total in totals] == [10, 6, 9, 5, 0]
     assert (totals[0]["rate"], totals[0]["drain_s"], totals[0]["never"]) == (None, None, False)
@@ -147,7 +148,7 @@ def test_a_broker_that_goes_away_while_watching_is_said_once_and_waited_for(
     Producer({"bootstrap.servers": mock_kafka.bootstrap, "log_level": 0}).list_topics("logs", timeout=WAIT_S)
     options = LagOptions(watch=True, interval_s=1.0, queries=False, as_json=True, answer_s=3.0)
     show_lag(
-        KafkaTable(bootstrap_servers=mock_kafka.bootstrap),
+        Settings(kafka=KafkaTable(bootstrap_servers=mock_kafka.bootstrap)),
         options,
         Screen(silent=True),
         Pauses(mock_kafka.close, lambda: None, lambda: None),
@@ -163,5 +164,5 @@ def test_a_broker_that_is_away_from_the_beginning_ends_it() -> None:
     options = LagOptions(watch=True, interval_s=1.0, queries=False, as_json=True, answer_s=0.3)
     address = f"127.0.0.1:{free_port()}"
     with pytest.raises(CommandFailed, match=f"kafka at {address} is away") as failed:
-        show_lag(KafkaTable(bootstrap_servers=address), options, Screen(silent=True), Pauses())
+        show_lag(Settings(kafka=KafkaTable(bootstrap_servers=address)), options, Screen(silent=True), Pauses())
     assert failed.value.exit_code == 1

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, Producer
 
+from tests.log_topics import topic_line
 from tests.services.kafka import KafkaServer
 from tests.services.ports import free_port
 from tests.worker.cli.conftest import WAIT_S
@@ -51,8 +52,8 @@ def topic(kafka: KafkaServer, unique: Callable[[str], str]) -> str:
 def config(kafka: KafkaServer, topic: str, tmp_path: Path) -> Path:
     """Settings whose group is named like the topic, and whose query topic does not exist."""
     file = tmp_path / "vectail.toml"
-    names = f'topics = ["{topic}"]\ngroup = "{topic}"\nquery_topic = "{topic}-queries"\nquery_group = "{topic}-queries"\n'
-    file.write_text(f'[kafka]\nbootstrap_servers = "{kafka.bootstrap}"\n{names}')
+    names = f'group = "{topic}"\nquery_topic = "{topic}-queries"\nquery_group = "{topic}-queries"\n'
+    file.write_text(f'{topic_line(topic)}[kafka]\nbootstrap_servers = "{kafka.bootstrap}"\n{names}')
     return file
 
 
@@ -176,7 +177,7 @@ def test_a_target_is_a_word_an_offset_or_a_time(text: str, target: Target) -> No
 
 def test_run_from_moves_the_group_and_logs_each_move(config: Path, topic: str, run_verb: Verb, capsys: pytest.CaptureFixture[str]) -> None:
     configure_logs()
-    move_log_group(load_settings(config).kafka, Target("latest"), threading.Event())
+    move_log_group(load_settings(config), Target("latest"), threading.Event())
     logged = capsys.readouterr().err
     assert logged.count("moved by --from") == 2
     assert topic in logged
@@ -186,12 +187,12 @@ def test_run_from_moves_the_group_and_logs_each_move(config: Path, topic: str, r
 def test_run_from_is_refused_while_somebody_reads(config: Path, topic: str, reader: Consumer) -> None:
     assert reader.assignment()
     with pytest.raises(CommandFailed, match=f"group {topic} is active: reader at 127.0.0.1") as failed:
-        move_log_group(load_settings(config).kafka, Target("latest"), threading.Event())
+        move_log_group(load_settings(config), Target("latest"), threading.Event())
     assert failed.value.exit_code == 2
 
 
 def test_run_from_ends_with_a_stop_that_came_before(config: Path, run_verb: Verb) -> None:
     stop = threading.Event()
     stop.set()
-    move_log_group(load_settings(config).kafka, Target("latest"), stop)
+    move_log_group(load_settings(config), Target("latest"), stop)
     assert committed(run_verb) == [None, None]

@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 
 from worker.cli.exits import CommandFailed
-from worker.cli.question import RecordCoordinates, SearchQuestion, read_coordinates, read_templates
+from worker.cli.question import RecordCoordinates, SearchQuestion, read_coordinates, read_families, read_fields, read_templates
 from worker.query import MAX_AROUND, Query
 
 PLACE = RecordCoordinates("logs", 0, 123)
 TEMPLATE = "0123456789abcdef0123456789abcdef"
+FAMILY = "0123456789abcdef"
 
 
 @pytest.mark.parametrize(
@@ -35,6 +36,12 @@ TEMPLATE = "0123456789abcdef0123456789abcdef"
             },
         ),
         ({"templates": (TEMPLATE,)}, {"filters": {"template": [TEMPLATE]}}),
+        ({"families": (FAMILY,), "per_family": 3}, {"per_family": 3, "filters": {"family": [FAMILY]}}),
+        ({"text": "disk", "form": "templates", "expand": True}, {"text": "disk", "as": "templates", "expand": True}),
+        (
+            {"text": "disk", "fields": (("pod", "a=b"), ("pod", ""), ("n", "7")), "trace_id": "t"},
+            {"text": "disk", "filters": {"fields": {"pod": ["a=b", ""], "n": ["7"]}, "trace_id": "t"}},
+        ),
         ({"around": PLACE}, {"around": {"topic": "logs", "partition": 0, "offset": 123, "before": 5, "after": 5}}),
         ({"around": PLACE, "neighbours": 0}, {"around": {"topic": "logs", "partition": 0, "offset": 123, "before": 0, "after": 0}}),
     ],
@@ -61,9 +68,16 @@ def test_what_was_given_is_asked_and_nothing_else(given: dict[str, Any], request
         ({"around": PLACE, "levels": ("a",)}, "leave --level out"),
         ({"around": PLACE, "topics": ("a",)}, "leave --topic out"),
         ({"around": PLACE, "templates": (TEMPLATE,)}, "leave --template out"),
+        ({"around": PLACE, "per_family": 2}, "leave --per-family out"),
+        ({"around": PLACE, "families": (FAMILY,)}, "leave --family out"),
+        ({"around": PLACE, "expand": True}, "leave --expand out"),
+        ({"around": PLACE, "fields": (("a", "b"),)}, "leave --field out"),
+        ({"around": PLACE, "trace_id": "t"}, "leave --trace-id out"),
         ({"templates": (TEMPLATE,), "mode": "words"}, "--mode ranks by a text"),
         ({"text": "disk", "neighbours": 3}, "it needs --around"),
         ({"text": "disk", "form": "templates", "per_template": 2}, "--per-template limits lines"),
+        ({"text": "disk", "form": "templates", "per_family": 2}, "--per-family limits lines"),
+        ({"text": "disk", "expand": True}, "--expand lists templates one by one"),
         ({"text": "disk", "since_ms": 7, "until_ms": 7}, "--since is not before --until"),
     ],
 )
@@ -83,6 +97,7 @@ def test_what_contradicts_is_refused_by_name(given: dict[str, Any], said: str) -
             "Try it without --service or --topic, or over a longer time (--since, --until).",
         ),
         ({"mode": "words"}, "Try it by meaning (--mode dense)."),
+        ({"families": (FAMILY,)}, "Try it without --family."),
     ],
 )
 def test_what_to_try_is_what_was_narrowed(given: dict[str, Any], advice: str) -> None:
@@ -111,5 +126,20 @@ def test_ids_of_templates_are_read_and_nothing_else_is() -> None:
         assert failed.value.exit_code == 2
 
 
+def test_ids_of_families_are_read_and_nothing_else_is() -> None:
+    assert read_families([FAMILY]) == (FAMILY,)
+    for text in ("", "disk", TEMPLATE, FAMILY.upper()):
+        with pytest.raises(CommandFailed, match=r"^--family ") as failed:
+            read_families([FAMILY, text])
+        assert failed.value.exit_code == 2
+
+
 def test_the_widest_context_is_one_that_the_worker_takes() -> None:
     Query.model_validate(SearchQuestion(around=PLACE, neighbours=MAX_AROUND).request())
+
+
+def test_a_field_is_a_name_and_a_value() -> None:
+    assert read_fields(["k8s.pod.name=web-1", "a=b=c", "x="]) == (("k8s.pod.name", "web-1"), ("a", "b=c"), ("x", ""))
+    for wrong in ("pod", "=web-1", ""):
+        with pytest.raises(CommandFailed, match=r"--field .*: give a name and a value"):
+            read_fields([wrong])

@@ -125,8 +125,12 @@ def test_every_option_reaches_the_worker(broker: EmbeddedBroker, config: Path, r
             "WARN",
             "--topic",
             "logs",
+            "--family",
+            "0123456789abcdef",
         )
-        ended = run_here("search", "disk", "--mode", "hybrid", "--per-template", "2", *filters, "-c", str(config), "--timeout", "30")
+        ended = run_here(
+            "search", "disk", "--mode", "hybrid", "--per-template", "2", "--per-family", "3", *filters, "-c", str(config), "--timeout", "30"
+        )
 
     (query,) = asked
     since_ms = query["filters"].pop("since_ms")
@@ -135,10 +139,17 @@ def test_every_option_reaches_the_worker(broker: EmbeddedBroker, config: Path, r
         "text": "disk",
         "mode": "hybrid",
         "per_template": 2,
-        "filters": {"until_ms": 32_472_144_000_000, "service": ["a", "b \ufffd"], "level": ["WARN"], "topic": ["logs"]},
+        "per_family": 3,
+        "filters": {
+            "until_ms": 32_472_144_000_000,
+            "service": ["a", "b \ufffd"],
+            "level": ["WARN"],
+            "topic": ["logs"],
+            "family": ["0123456789abcdef"],
+        },
         "deadline_ms": 30_000,
     }
-    assert "Try it without --service or --level or --topic, or over a longer time (--since, --until)." in ended.out
+    assert "Try it without --service or --level or --topic or --family, or over a longer time (--since, --until)." in ended.out
 
 
 def test_hits_are_a_table_below_the_question_and_its_mode(broker: EmbeddedBroker, config: Path, run_here: RunHere) -> None:
@@ -205,6 +216,8 @@ def test_around_a_place_as_json_is_one_object(broker: EmbeddedBroker, config: Pa
         ("disk -C 3", "it needs --around"),
         ("disk --mode exact", "--mode"),
         ("disk --as table", "--as"),
+        ("disk --expand", "--expand lists templates one by one"),
+        ("disk --family disk", "16 hexadecimal digits"),
         ("disk --since soon", "--since 'soon'"),
         ("disk --until all", "--until 'all'"),
         ("disk --since 1h --until 2h", "--since is not before --until"),

@@ -19,7 +19,16 @@ Ask = Callable[..., Any]
 
 NOON_MS = 1_714_564_800_000
 LINES = [
-    *({"service": "disks", "level": "WARN", "message": f"disk {n} failed"} for n in range(5)),
+    *(
+        {
+            "service": "disks",
+            "level": "WARN",
+            "message": f"disk {n} failed",
+            "trace_id": f"t{n}",
+            "kubernetes": {"pod_name": f"node-{n % 2}"},
+        }
+        for n in range(5)
+    ),
     *({"service": "nets", "level": "ERROR", "message": f"network {n} failed"} for n in range(3)),
     {"service": "nets", "level": "INFO", "message": "request req-7f3a91 done"},
 ]
@@ -95,6 +104,9 @@ def test_more_lines_of_a_template_come_if_they_are_wanted(ask: Ask) -> None:
         (("--since", noon(5), "--until", noon(8)), {"network"}),
         (("--since", "1h"), set()),
         (("--topic", "another"), set()),
+        (("--field", "k8s.pod.name=node-1"), {"disk"}),
+        (("--field", "k8s.pod.name=node-1", "--field", "k8s.pod.name=node-7", "--trace-id", "t3"), {"disk"}),
+        (("--field", "k8s.pod.name=node-0", "--trace-id", "t3"), set()),
     ],
 )
 def test_filters_say_which_lines_may_be_hits(ask: Ask, filters: tuple[str, ...], first_words: set[str]) -> None:
@@ -104,6 +116,12 @@ def test_filters_say_which_lines_may_be_hits(ask: Ask, filters: tuple[str, ...],
 def test_what_was_not_found_says_which_filter_to_drop(ask: Ask) -> None:
     told = ask("disk", "--level", "FATAL", as_json=False)
     assert told.endswith("No lines found. Try it without --level.\n")
+
+
+def test_fields_are_shown_with_the_hits(ask: Ask) -> None:
+    (hit,) = ask("disk 3 failed", "--trace-id", "t3")["hits"]
+    assert hit["fields"] == {"trace_id": "t3", "k8s.pod.name": "node-1"}
+    assert "trace_id=t3  k8s.pod.name=node-1" in ask("disk 3 failed", "--trace-id", "t3", as_json=False)
 
 
 def test_an_identifier_alone_finds_the_lines_that_have_it(ask: Ask) -> None:
@@ -126,6 +144,9 @@ def test_lines_are_counted(answered: World, run_here: RunHere, ask: Ask, tmp_pat
     assert (answer["by"], answer["bucket_ms"], answer["complete"]) == (["time", "level"], 5_000, True)
     rows = [(row["time"] - NOON_MS, row["level"], row["lines"]) for row in answer["counts"]]
     assert rows == [(0, "WARN", 5), (5_000, "ERROR", 3), (5_000, "INFO", 1)]
+    by_field = json.loads(run_here("counts", *words, "--by", "field:k8s.pod.name", "--json").out)
+    assert [(row["field:k8s.pod.name"], row["lines"]) for row in by_field["counts"]] == [("", 4), ("node-0", 3), ("node-1", 2)]
+    assert "node-1" in run_here("counts", *words, "--by", "field:k8s.pod.name", "--trace-id", "t3").out
     shown = run_here("counts", "disk failed", *words, "--top", "1").out
     assert "disk" in shown
     assert "network" not in shown

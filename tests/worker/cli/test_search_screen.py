@@ -17,7 +17,7 @@ A_DAY_MS = 86_400_000
 LONG = "Mar 14 15:09:26 gate7 sshd[31415]: PAM 5 more authentication failures; logname= uid=0 euid=0 tty=ssh ruser= rhost=198.51.100.64"
 
 
-def hit(text: str = "a line", **more: Any) -> dict[str, Any]:  # noqa: ANN401 - as JSON has it
+def hit(text: str | None = "a line", **more: Any) -> dict[str, Any]:  # noqa: ANN401 - as JSON has it
     place = {"topic": "logs", "partition": 1, "offset": 250, "sub": 0, "chunk": 0}
     return {"score": 0.3, "text": text, "template": "t" * 32, "time": NOON_MS, "service": "", "level": "", **place, **more}
 
@@ -263,6 +263,34 @@ def test_words_stand_out_in_examples_too() -> None:
     assert marked(written.getvalue()) == ["disk"]
 
 
+def test_a_family_says_how_many_templates_it_has_and_how_to_see_them(new_screen: NewScreen) -> None:
+    screen, written = new_screen(100)
+    families = [
+        TEMPLATE | {"family": "0123456789abcdef", "templates": 3, "name": "no \x1b space"},
+        TEMPLATE | {"family": "f" * 16, "templates": 1},
+    ]
+    show_templates(screen, {"templates": families, "complete": True})
+    lines = [line.strip() for line in written.getvalue().splitlines()]
+    assert [line for line in lines if "family" in line] == ["3 templates, family 0123456789abcdef"]
+    assert sum(r"no \x1b space" in line for line in lines) == 1
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_a_hit_says_what_it_stands_for(new_screen: NewScreen, width: int) -> None:
+    family: dict[str, Any] = {"family": "0123456789abcdef", "family_templates": 3, "family_lines": 1234}
+    lines = shown(
+        new_screen,
+        width,
+        hit(**family),
+        hit(name="no \x1b space", **family | {"family_templates": 1}),
+        hit(family="f" * 16, family_templates=1, family_lines=1),
+        hit(family="f" * 16),
+    )
+    told = [line.strip() for line in lines if "1,234 lines" in line]
+    assert told == ["+2 templates, 1,234 lines · family 0123456789abcdef", r"no \x1b space · 1,234 lines"]
+    assert sum("family" in line for line in lines) == 1
+
+
 def test_no_templates_are_said_with_what_to_try(new_screen: NewScreen) -> None:
     screen, written = new_screen(100)
     show_templates_like(screen, answer_of(templates=[]), advice="Try it without --topic.")
@@ -275,3 +303,28 @@ def test_no_templates_are_said_with_what_to_try(new_screen: NewScreen) -> None:
     screen, written = new_screen(100)
     show_templates(screen, {"templates": [], "complete": True})
     assert written.getvalue() == "No lines in this span; `--since all` looks at all of them.\n"
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_the_fields_of_a_hit_are_on_one_line_below_its_text_and_the_well_known_ones_first(new_screen: NewScreen, width: int) -> None:
+    fields = {"user.id": "u7", "n": 7, "note": "x" * 300, "k8s.pod.name": "web\x1b-1", "trace_id": "t-1", "ok": True}
+    lines = shown(new_screen, width, hit(LONG, fields=fields), hit("no fields"))
+    (told,) = [line for line in lines if "trace_id" in line]
+    assert told.lstrip().startswith(r"trace_id=t-1  k8s.pod.name=web\x1b-1  user.id=u7  ")
+    assert told.endswith("…")
+    assert max(map(len, lines)) <= width
+    assert not any("ok=" in line for line in lines)
+
+
+def test_short_fields_are_shown_whole(new_screen: NewScreen) -> None:
+    lines = shown(new_screen, 80, hit(fields={"ok": True, "http.response.status_code": 503}))
+    assert any(line.endswith("http.response.status_code=503  ok=true") for line in lines)
+
+
+def test_of_a_sampled_line_the_template_is_shown_and_marked(new_screen: NewScreen) -> None:
+    lines = shown(new_screen, 80, hit(None, template_text="disk full on <host>", sampled=True))
+    assert any("(sampled) disk full on <host>" in line for line in lines)
+    screen, written = new_screen(80)
+    around = hit(None, template_text="disk full on <host>", sampled=True)
+    show_around(screen, {"around": "logs/1@250", "seconds": 0.1, "complete": True, "hits": [around]})
+    assert "(sampled) disk full on <host>" in written.getvalue()

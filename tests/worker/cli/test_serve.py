@@ -59,22 +59,31 @@ def test_search_as_json_is_one_object(served: Served, run_here: RunHere) -> None
 
 
 def test_templates_are_listed_with_their_lines_and_an_example(served: Served, run_here: RunHere) -> None:
-    ended = run_here("templates", "--bootstrap-servers", served.address)
+    ended = run_here("templates", "--since", "all", "--bootstrap-servers", served.address)
 
     assert (ended.exit_code, ended.err) == (0, "")
     rows = [line.split() for line in ended.out.splitlines() if "kubelet" in line]
     assert [row[0] for row in rows] == ["5"]
 
 
+def test_the_templates_of_a_family_are_listed_one_by_one(served: Served, run_here: RunHere) -> None:
+    where = ("--since", "all", "--json", "--bootstrap-servers", served.address)
+    (family,) = json.loads(run_here("templates", *where).out)["templates"]
+    (template,) = json.loads(run_here("templates", "--family", family["family"], "--expand", *where).out)["templates"]
+    assert list(template) == ["template", "family", "text", "lines", "first", "last", "example"]
+    assert (template["family"], template["lines"], family["templates"]) == (family["family"], family["lines"], 1)
+    assert json.loads(run_here("templates", "--family", "0" * 16, *where).out)["templates"] == []
+
+
 def test_templates_like_a_text_as_json_are_one_object(served: Served, run_here: RunHere) -> None:
-    ended = run_here("templates", "--like", "disk full", "--since", "1d", "--json", "--bootstrap-servers", served.address)
+    ended = run_here("templates", "--like", "disk full", "--since", "all", "--json", "--bootstrap-servers", served.address)
 
     answer = json.loads(ended.out)
     assert (ended.exit_code, ended.err) == (0, "")
     assert list(answer) == ["like", "since_ms", "seconds", "complete", "templates"]
     (template,) = answer["templates"]
-    assert list(template) == ["template", "text", "lines", "first", "last", "example", "score"]
-    assert (template["lines"], template["example"] in LINES) == (len(LINES), True)
+    assert list(template) == ["family", "text", "templates", "lines", "first", "last", "example", "score"]
+    assert (template["lines"], template["templates"], template["example"] in LINES) == (len(LINES), 1, True)
     assert answer["complete"] is True
 
 

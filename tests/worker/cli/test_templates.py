@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from consumers.text.families import family_of
 from sinks.milvus.fields import templates_name
 from sinks.milvus.settings import MilvusSettings
 from sinks.milvus.sink import MilvusSink
@@ -73,7 +74,15 @@ def test_the_most_frequent_come_first_with_first_last_and_example(run_here: RunH
     assert {template["text"]: template["lines"] for template in answer["templates"]} == TEMPLATES
     first = answer["templates"][0]
     assert (first["example"], first["last"] - first["first"]) == ("disk full 0", 1_200_000)
+    assert (first["family"], first["templates"]) == (family_of("disk full"), 1)
     assert answer["complete"] is True
+
+
+@pytest.mark.usefixtures("named")
+def test_the_templates_of_a_family_are_listed_one_by_one(run_here: RunHere) -> None:
+    ended = run_here("templates", "--direct", "--json", "--expand", "--family", family_of("disk full"))
+    (template,) = json.loads(ended.out)["templates"]
+    assert (template["template"], template["family"], template["lines"]) == (template_id("disk full"), family_of("disk full"), 3)
 
 
 @pytest.mark.usefixtures("named")

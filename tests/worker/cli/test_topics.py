@@ -12,6 +12,7 @@ import pytest
 from confluent_kafka.admin import AdminClient, ConfigResource, ConfigSource  # type: ignore[attr-defined]  # public, but not in the stubs
 
 from producers.kafka import EmbeddedBroker
+from tests.log_topics import topic_line
 from tests.services.kafka import KafkaServer
 from tests.services.ports import free_port
 from tests.worker.cli.conftest import WAIT_S, NewScreen, RunHere, new_topic
@@ -20,6 +21,7 @@ from tests.worker.running import wait_until
 from worker.cli.topics import init_topics
 from worker.runtime.dead_letter_topic import DEAD_LETTER_TOPIC_PROPERTIES
 from worker.runtime.kafka_admin import BrokerAway, KafkaAdmin
+from worker.settings.settings import Settings
 from worker.settings.tables import KafkaTable
 
 DAY_MS = 86_400_000
@@ -34,9 +36,9 @@ def names(unique: Callable[[str], str]) -> dict[str, str]:
 def config(kafka: KafkaServer, names: dict[str, str], tmp_path: Path) -> Path:
     """Settings of a Kafka that has none of the topics."""
     file = tmp_path / "vectail.toml"
-    topics = f'topics = ["{names["logs"]}"]\nquery_topic = "{names["queries"]}"\n'
+    topics = f'query_topic = "{names["queries"]}"\n'
     more = f'reply_topic = "{names["replies"]}"\ndead_letter_topic = "{names["letters"]}"\n'
-    file.write_text(f'[kafka]\nbootstrap_servers = "{kafka.bootstrap}"\n{topics}{more}')
+    file.write_text(f'{topic_line(names["logs"])}[kafka]\nbootstrap_servers = "{kafka.bootstrap}"\n{topics}{more}')
     return file
 
 
@@ -73,6 +75,14 @@ def test_all_four_are_made_and_the_second_time_left_alone(
     assert first.out == "".join(f"{topic}: created (partitions: {count})\n" for topic, count in wanted.items())
     assert second.out == "".join(f"{topic}: exists already, not changed (partitions: {count})\n" for topic, count in wanted.items())
     assert {topic: partitions(kafka, topic) for topic in wanted} == wanted
+
+
+def test_topics_of_a_pattern_have_no_names_to_create(kafka: KafkaServer, config: Path, names: dict[str, str], run_here: RunHere) -> None:
+    config.write_text("[[topic]]\npattern = '.*'\n" + config.read_text().partition("\n")[2])
+    ended = run_here("topics", "init", "-c", str(config), "--json")
+    made = [one["topic"] for one in json.loads(ended.out)["topics"] if one["created"]]
+    assert made == [names["queries"], names["replies"], names["letters"]]
+    assert names["logs"] not in topics_of(kafka)
 
 
 def test_the_dead_letter_topic_keeps_its_records_for_ever_and_only_that_one(
@@ -157,8 +167,9 @@ def test_a_broker_that_is_away_is_waited_for_and_said_so_once(new_screen: NewScr
             raise _EnoughOfWaitingError
 
     kafka = KafkaTable(bootstrap_servers=f"127.0.0.1:{free_port()}")
+    settings = Settings(kafka=kafka)
     with pytest.raises(_EnoughOfWaitingError):
-        init_topics(kafka, new_screen(80)[0], partitions=1, replication_factor=None, pause=pause, answer_s=0.2)
+        init_topics(settings, new_screen(80)[0], partitions=1, replication_factor=None, pause=pause, answer_s=0.2)
 
     assert len(waits) == 2
     err = capsys.readouterr().err

@@ -207,14 +207,16 @@ def test_of_many_problems_the_first_are_shown(new_screen: NewScreen) -> None:
     finding = {"kind": "gap", "topic": "logs", "partition": 0, "sub": None, "chunk": None, "id": "", "detail": "its row\x1b[2J is missing"}
     kinds = ("gap", "missing", "changed", "template", "left_over", "foreign", "damaged")
     show_verified(screen, {
-        "complete": False, "records": 1_000, "lines": 0, "seconds": 1.0, "not_committed": 0, "dead_letter_pieces": 0, "expired_lines": 4,
+        "complete": False, "records": 1_000, "lines": 400, "seconds": 1.0, "not_committed": 0, "dead_letter_pieces": 0, "expired_lines": 4,
         "other_epoch_lines": 0, "other_masks_lines": 0, "compacted_lines": 2, "copies": 0, "ranges": [],
+        "sampled_lines": 0, "dropped_lines": 0, "dropped_stored_lines": 0, "masks": {"2": 300, "3": 100},
         "problems": dict.fromkeys(kinds, 0) | {"gap": 1_000}, "left": dict.fromkeys(kinds, 0) | {"gap": 400},
         "findings": [finding | {"offset": offset, "number": 1, "repaired": False} for offset in range(900)],
     })  # fmt: skip
     lines = written.getvalue().splitlines()
     assert lines[0] == "1,000 records that are neither in the index nor among the dead letters, 400 not repaired:"
     assert lines[1] == r"  logs/0@0  its row\x1b[2J is missing"
-    assert len(lines) == 1 + 10 + 1 + 1 + 2
+    assert len(lines) == 1 + 10 + 1 + 1 + 3
     assert lines[11].startswith("  … and 990 more")
-    assert lines[12] == "Not complete: 400 problems in 1,000 records, 0 lines in 1.0 s."
+    assert lines[12] == "Not complete: 400 problems in 1,000 records, 400 lines in 1.0 s."
+    assert lines[-1] == "lines by the version of their masks: 2 75.0 %, 3 25.0 %"

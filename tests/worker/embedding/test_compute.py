@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.fakes.engine import FakeEngine
+from tests.varied_words import varied
 from tests.worker.chain import Chain
 from worker.embedding.batcher import Batch
 from worker.embedding.compute import Computed, EmbedBatch
@@ -83,7 +84,7 @@ def test_when_it_began_and_ended_is_the_clocks_answer_before_and_after_the_engin
 
 
 def test_how_large_the_next_batch_may_be_comes_back_with_the_outcomes(chain: Chain) -> None:
-    chain.feed(*[f"{word} " * 60 for word in ("disk", "network", "login", "memory", "battery", "printer")])
+    chain.feed(*[varied(word, 60) for word in ("disk", "network", "login", "memory", "battery", "printer")])
     batch = waiting(chain)
     assert computed(chain, batch).limit_tokens == 512
     chain.engine.memory_tokens = 300

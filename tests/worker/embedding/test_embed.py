@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from tests.worker.chain import LOGS, Chain
+from tests.varied_words import varied
+from tests.worker.chain import Chain
+from tests.worker.chain_values import LOGS
 from tests.worker.conftest import NewChain
 from worker.embedding.guarded_engine import EngineFailed
 from worker.messages import EmbeddedTemplate, FailedQuery, ReadyQuery
@@ -134,7 +136,7 @@ def test_a_flight_goes_on_when_the_record_that_began_it_is_lost(chain: Chain) ->
 
 def test_queries_leave_for_the_answer_lane_before_waiting_lines(chain: Chain) -> None:
     words = ("disk", "network", "login", "memory", "battery", "printer", "camera", "garden", "water", "paper")
-    chain.feed(*[f"{word} " * 60 for word in words])
+    chain.feed(*[varied(word, 60) for word in words])
     chain.ask({"text": "what is slow"})
     while not len(chain.answer_lane):
         assert chain.embed_turn()
@@ -161,7 +163,7 @@ def test_queries_and_lines_of_one_batch_get_their_own_vectors(chain: Chain) -> N
 
 
 def test_what_fills_several_batches_is_embedded_without_waiting_for_more(chain: Chain) -> None:
-    chain.feed(*[f"{word} " * 100 for word in ("disk", "network", "login", "memory", "battery", "printer", "camera")])
+    chain.feed(*[varied(word, 100) for word in ("disk", "network", "login", "memory", "battery", "printer", "camera")])
     chain.embed()
     assert len(chain.engine.calls) == 2
     assert len(chain.store_lane) == 7
@@ -203,7 +205,7 @@ def test_a_query_that_the_engine_cannot_embed_is_a_bad_query(chain: Chain) -> No
 
 
 def test_the_stage_ends_when_its_lane_is_closed_but_not_before_all_is_embedded(chain: Chain) -> None:
-    chain.feed(*[f"{word} " * 100 for word in ("disk", "network", "login", "memory", "battery", "printer", "camera")])
+    chain.feed(*[varied(word, 100) for word in ("disk", "network", "login", "memory", "battery", "printer", "camera")])
     chain.embed_lane.close()
     stages = [Stage("embed", chain.embed_step.body, ignore), Stage("engine", chain.compute_step.body, ignore)]
     for stage in stages:
@@ -216,7 +218,7 @@ def test_the_stage_ends_when_its_lane_is_closed_but_not_before_all_is_embedded(c
 
 
 def test_the_stage_leaves_what_it_holds_when_its_lane_is_abandoned(chain: Chain) -> None:
-    chain.feed(*[f"{word} " * 100 for word in ("disk", "network", "login", "memory", "battery", "printer", "camera")])
+    chain.feed(*[varied(word, 100) for word in ("disk", "network", "login", "memory", "battery", "printer", "camera")])
     chain.embed_step.turn()
     assert len(chain.embed_step.batcher) > 0
     chain.embed_lane.abandon()

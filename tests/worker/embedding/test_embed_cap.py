@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from tests.fakes.engine import FakeEngine
+from tests.varied_words import varied
 from tests.worker.chain import Chain
 from worker.embedding.batcher import Batcher
 from worker.embedding.compute import Compute
@@ -51,7 +52,7 @@ class Timed:
 
 def lines(count: int) -> list[str]:
     """Return different lines of 52 tokens."""
-    return [" ".join([WORDS[n % 7]] * 20 + [WORDS[n // 7 % 7]] * 20 + [WORDS[n // 49 % 7]] * 10) for n in range(count)]
+    return [" ".join([varied(WORDS[n % 7], 20), varied(WORDS[n // 7 % 7], 20), varied(WORDS[n // 49 % 7], 10)]) for n in range(count)]
 
 
 def test_a_query_is_followed_by_batches_that_take_the_target_as_the_ones_before_it_taught(chain: Chain) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.fakes.engine import FakeEngine
+from tests.varied_words import varied
 from tests.worker.chain import Chain
 from tests.worker.conftest import NewChain
 from tests.worker.running import wait_until
@@ -23,7 +24,7 @@ WORDS = ("disk", "network", "water", "memory", "battery", "garden", "camera")
 
 def long_lines(count: int) -> list[str]:
     """Return different lines of 102 tokens: five of them fill a batch."""
-    return [" ".join([WORDS[n % 7]] * 50 + [WORDS[n // 7 % 7]] * 50) for n in range(count)]
+    return [" ".join([varied(WORDS[n % 7], 50), varied(WORDS[n // 7 % 7], 50)]) for n in range(count)]
 
 
 def ignore(_stage: str, _error: Exception) -> None:
@@ -307,7 +308,7 @@ def test_two_threads_bring_thousands_of_texts_through_once_each(new_chain: NewCh
         some = names[: random.integers(1, 30)]
         del names[: len(some)]
         chain.embed_lane.put([example._replace(digest=name, ids=texts[name]) for name in some if name in asked], urgent=True)
-        chain.embed_lane.put([EncodedTemplate(name, f"key of {name}", name, texts[name]) for name in some if name not in asked])
+        chain.embed_lane.put([EncodedTemplate(name, f"key of {name}", name, texts[name], "logs") for name in some if name not in asked])
     chain.embed_lane.close()
     for stage in held:
         stage.join(WAIT_S)

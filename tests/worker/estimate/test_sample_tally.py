@@ -101,7 +101,7 @@ def test_bytes_that_are_not_utf8_are_undecodable_where_the_settings_say_so(tally
 
 def test_masks_and_redaction_are_those_of_the_settings(tally_of: TallyOf) -> None:
     lines: list[Line] = [b"user anna-7 is gone", b"user bob-12 is gone"]
-    added = {"name": "user", "pattern": "user [a-z]+-", "replacement": "user "}
+    added = {"name": "person", "pattern": "user [a-z]+-", "replacement": "user "}
 
     assert tally_of(lines).modes["template"].templates == 2
     masked = tally_of(lines, mask={"add": [added]})

@@ -9,13 +9,14 @@ from confluent_kafka.admin import AdminClient
 
 from consumers.groupless.reader import OffsetRange
 from consumers.kafka.resume_point import StartPolicy
+from consumers.kafka.subscription import Subscription, TopicPattern
 from consumers.record import Partition
 from consumers.source import KafkaRefused
 from tests.services.kafka import KafkaServer
 from tests.services.mock_kafka import MockKafka
 from tests.services.ports import free_port
 from worker.groups.kafka import GroupActive, GroupState, KafkaPositions, Member
-from worker.groups.offsets import ConsumerGroup, GroupPosition, Move, Target, check_inactive, plan_moves, read_positions
+from worker.groups.offsets import ConsumerGroup, GroupPosition, Move, Target, check_inactive, existing_topics, plan_moves, read_positions
 from worker.runtime.kafka_admin import BrokerAway
 from worker.settings.tables import KafkaTable
 
@@ -68,13 +69,19 @@ class Topic:
 
     def __init__(self, kafka: KafkaServer, unique: Unique) -> None:
         self.name, self.group = unique("logs"), unique("group")
-        self.table = KafkaTable(bootstrap_servers=kafka.bootstrap, topics=(self.name,), group=self.group)
-        self.consumer_group = ConsumerGroup(self.group, (self.name,), "earliest")
-        kafka.create_topic(self.name, partitions=2)
+        self.table = KafkaTable(bootstrap_servers=kafka.bootstrap, group=self.group)
+        self.consumer_group = ConsumerGroup(self.group, Subscription(names=(self.name,)), "earliest")
+        self._kafka = kafka
+        self.create("")
         producer = Producer({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
         for number in range(10):
             producer.produce(self.name, b"a", partition=0, timestamp=1000 + number)
         assert producer.flush(WAIT_S) == 0
+
+    def create(self, *ends: str) -> None:
+        """Create topics whose names begin with this one's."""
+        for end in ends:
+            self._kafka.create_topic(f"{self.name}{end}", partitions=2)
 
     def at(self, number: int) -> Partition:
         return Partition(self.name, number)
@@ -133,11 +140,13 @@ def test_an_active_group_has_members_and_the_broker_itself_does_not_move_it(topi
     reader = Consumer({"bootstrap.servers": topic.table.bootstrap_servers, "group.id": topic.group, **own})
     try:
         reader.subscribe([topic.name])
-        active = GroupState("stable", [Member("reader", "127.0.0.1", [topic.at(0), topic.at(1)])])
+        active = [("reader", "127.0.0.1", [topic.at(0), topic.at(1)])]
         until_s = time.monotonic() + WAIT_S
-        while (found := positions.state(topic.group)) != active:
+        while (found := positions.state(topic.group)).state != "stable" or [one[:3] for one in found.members] != active:
             assert time.monotonic() < until_s, found
             reader.poll(0.1)
+        assert found.members[0].id not in ("", "reader"), "Kafka's own name for a member"
+        assert (found.protocol or "").startswith(f"{protocol}, ")
         with pytest.raises(GroupActive, match=f"group {topic.group} is active again"):
             positions.commit(topic.group, {topic.at(0): 4})
         assert positions.committed(topic.group, [topic.at(0)]) == {topic.at(0): None}
@@ -195,3 +204,21 @@ def test_a_broker_that_is_away_is_told_apart_from_one_that_refuses() -> None:
 def test_properties_that_the_client_does_not_take_are_refused() -> None:
     with pytest.raises(KafkaRefused, match="kafka: "):
         KafkaPositions(KafkaTable(librdkafka={"security.protocol": "nonsense"}))
+
+
+def test_the_topics_of_a_pattern_are_those_that_exist_now(topic: Topic, positions: KafkaPositions) -> None:
+    pattern = TopicPattern(include=f"{topic.name}.*", exclude=(".*-old",))
+    group = topic.consumer_group._replace(subscription=Subscription(patterns=(pattern,), never=frozenset({f"{topic.name}-queries"})))
+    topic.create("-a", "-old", "-queries")
+    assert existing_topics(positions, group.subscription) == (topic.name, f"{topic.name}-a")
+    assert [one.partition for one in read_positions(positions, group)] == [
+        topic.at(0),
+        topic.at(1),
+        Partition(f"{topic.name}-a", 0),
+        Partition(f"{topic.name}-a", 1),
+    ]
+
+
+def test_a_pattern_that_fits_nothing_is_refused_by_name(positions: KafkaPositions) -> None:
+    with pytest.raises(KafkaRefused, match=r"^no topic fits topic\.pattern 'no-such-topic\[\.\]\.\*'$"):
+        existing_topics(positions, Subscription(patterns=(TopicPattern(include="no-such-topic[.].*"),)))

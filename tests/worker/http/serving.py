@@ -4,12 +4,13 @@ import http.client
 import json
 import queue
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from worker.http.listening import listen
-from worker.http.responses import Page
+from worker.http.mcp_endpoint import McpSources
+from worker.http.responses import Action, Document, Page
 from worker.http.server import HttpServer, ServerLimits
 from worker.query import QueryReply, QueryRequest, ReplyCode
 from worker.settings.service_tables import HttpTable
@@ -50,11 +51,16 @@ class Serving:
         takes: bool = True,
         limits: ServerLimits | None = None,
         pages: Mapping[str, Page] = MappingProxyType({}),
+        documents: Mapping[str, Document] = MappingProxyType({}),
+        actions: Mapping[str, Action] = MappingProxyType({}),
+        mcp: McpSources | None = None,
         **settings: Any,  # noqa: ANN401 - HttpTable's
     ) -> None:
         table = HttpTable(**({"port": 0} | settings))
         self.requests: queue.Queue[QueryRequest] = queue.Queue()
         self.takes = takes
+        self.replies: Callable[[QueryRequest], QueryReply | None] = lambda _request: None
+        """Answers queries at once; those for which it returns None are left to the test."""
         self.fault: Exception | None = None
         self.said: list[str] = []
         self.crashes: list[tuple[str, Exception]] = []
@@ -65,6 +71,10 @@ class Serving:
             say=self.said.append,
             on_crash=lambda name, error: self.crashes.append((name, error)),
             pages=pages,
+            documents=documents,
+            actions=actions,
+            worker="test:1",
+            mcp=mcp,
             limits=limits,
         )
         self.server.start()
@@ -72,7 +82,9 @@ class Serving:
     def take_request(self, request: QueryRequest) -> bool:
         if self.fault is not None:
             raise self.fault
-        if self.takes:
+        if self.takes and (reply := self.replies(request)) is not None:
+            request.requester.reply(reply, deadline_s=None)
+        elif self.takes:
             self.requests.put(request)
         return self.takes
 
@@ -96,6 +108,10 @@ class Serving:
         named = {"Content-Type": "application/json"} | {name.replace("_", "-"): content for name, content in headers.items()}
         client.request(method, path, body, named)
         return client
+
+    def get(self, path: str, **headers: str) -> HttpResponse:
+        """Get a path and wait for the answer."""
+        return receive(self.send(None, method="GET", path=path, **headers))
 
     def refused(self, body: Any = b"{}", **request: Any) -> HttpResponse:  # noqa: ANN401 - as send
         """Send a request that does not reach the query lane; returns its response."""

@@ -195,7 +195,7 @@ def test_what_is_no_http_is_refused_and_disturbs_nobody(serve: Serve) -> None:
     ):
         with serving.dial(sent) as connection:
             assert connection.recv(12) == b"HTTP/1.1 400"
-    with serving.dial(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n") as connection:
+    with serving.dial(b"GET /away HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n") as connection:
         assert connection.recv(12) == b"HTTP/1.1 404"
     evil = HEAD.replace(b"localhost", b"evil.example")
     with serving.dial(evil + b"Transfer-Encoding: chunked\r\n\r\nno number\r\n") as connection:  # refused twice, answered once

@@ -24,8 +24,9 @@ def test_a_query_reaches_the_lane_as_it_came_and_its_reply_is_the_answer(serve: 
 
 def test_a_path_says_what_its_answers_hold(serve: Serve) -> None:
     serving = serve()
-    for path, form in ((PATH, None), ("/api/counts", "counts")):
-        client = serving.send(b"{}", path=path)
+    forms = {"search": None, "templates": "templates", "counts": "counts", "around": "lines", "compare": "compare"}
+    for name, form in forms.items():
+        client = serving.send(b'{"around": {}}', path=f"/api/{name}")
         assert serving.answer().form == form
         assert receive(client).status == 200
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.worker.http.schemas import check
 from tests.worker.running import WAIT_S, World, lines_of, wait_until
 from worker.http.listening import Listening, listen
 from worker.runtime.process import DRAINED
@@ -20,6 +21,17 @@ def ask(listening: Listening, request: dict[str, object], *, path: str = "/api/s
         connection.request("POST", path, json.dumps(request), {"Content-Type": "application/json"})
         response = connection.getresponse()
         return response.status, json.loads(response.read())
+    finally:
+        connection.close()
+
+
+def get(listening: Listening, path: str, *, statuses: tuple[int, ...] = (200,)) -> bytes:
+    connection = http.client.HTTPConnection(listening.host, listening.port, timeout=WAIT_S)
+    try:
+        connection.request("GET", path)
+        response = connection.getresponse()
+        assert response.status in statuses
+        return response.read()
     finally:
         connection.close()
 
@@ -46,6 +58,63 @@ def test_over_http_the_answer_is_that_of_kafka(world: World, listening: Listenin
     assert (status, counted["counts"][0]["lines"], counted["complete"]) == (200, 70, True)
     assert running.service.pipeline.query_tally.received == 4
     assert running.stop() == DRAINED
+
+
+QUERIES: list[tuple[str, str, dict[str, object]]] = [
+    ("search", "Hits", {"text": "printer failed", "k": 3}),
+    ("search", "Hits", {"text": "printer failed", "mode": "words", "filters": {"level": ["", "ERROR"]}}),
+    ("templates", "Templates", {}),
+    ("templates", "Templates", {"text": "printer failed", "expand": True}),
+    ("counts", "Counts", {"by": ["time", "level"], "buckets": 10}),
+    ("counts", "Counts", {"by": ["family", "field:pod"]}),
+    ("compare", "Changes", {"filters": {"since_ms": 0, "until_ms": 1 << 50}, "compare": {"since_ms": -10, "until_ms": 0}}),
+    ("search", "Exported", {"as": "export", "k": 3}),
+    ("search", "Tailed", {"as": "tail"}),
+]
+
+
+def test_what_a_worker_answers_is_what_its_openapi_document_says(world: World, listening: Listening) -> None:
+    running = world.start().opened()
+    world.send(lines_of(70))
+    wait_until(lambda: len(world.stored()) == 70, "all lines")
+    for name, schema, request in QUERIES:
+        status, answer = ask(listening, request, path=f"/api/{name}")
+        assert status == 200, answer
+        check(schema, answer)
+        check("Searched", answer)
+    _, found = ask(listening, {"text": "printer failed", "k": 1})
+    place = {name: found["hits"][0][name] for name in ("topic", "partition", "offset")}
+    check("Hits", ask(listening, {"around": place}, path="/api/around")[1])
+    for path, schema in (("status", "Status"), ("lag", "Lag"), ("dead-letters", "DeadLetters"), ("doctor?group=settings", "Doctor")):
+        answer = json.loads(get(listening, f"/api/{path}"))
+        check(schema, answer)
+    for page in ("/healthz", "/readyz"):
+        check("Verdict", json.loads(get(listening, page, statuses=(200, 503))))
+    assert running.stop() == DRAINED
+
+
+def test_every_line_is_exported_once_and_followed_while_it_comes(world: World, listening: Listening) -> None:
+    running = world.start().opened()
+    world.send(lines_of(70))
+    wait_until(lambda: len(world.stored()) == 70, "all lines")
+    *lines, last = get(listening, "/api/export?query=%7B%22k%22%3A%207%7D").splitlines()
+    assert json.loads(last)["export"]["state"] == "complete"
+    exported = [json.loads(line) for line in lines]
+    assert len({line["id"] for line in exported}) == len(exported) == 70
+    connection = http.client.HTTPConnection(listening.host, listening.port, timeout=WAIT_S)
+    connection.request("GET", "/api/tail")
+    response = connection.getresponse()
+    followed: set[str] = set()
+    world.send(lines_of(5))
+    while len(followed - {line["id"] for line in exported}) < 5:
+        name, _, data = response.readline().decode().partition(": ")
+        if name == "data":
+            event = json.loads(data)
+            check("TailEvent", event)
+            followed.update(line["id"] for line in event["lines"])
+    assert running.stop() == DRAINED  # which ends the stream
+    assert b"the worker stops" in response.read()
+    connection.close()
 
 
 def test_before_the_index_is_open_nobody_is_asked(world: World, listening: Listening) -> None:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from consumers.decode.decoder import Decoder
+from consumers.decode.rules import DecodeRules
 from consumers.record import Record
 from consumers.rejection import RejectedPiece, Rejection
 from sinks.sink import SinkRejected
@@ -23,10 +24,10 @@ def rejected(decoder: Decoder, value: bytes) -> Rejection:
 @pytest.mark.parametrize(
     ("rejection", "stage", "kind", "reason"),
     [
-        (rejected(Decoder(strict=True), b"\xff"), "decode", "undecodable", "undecodable: not valid UTF-8"),
-        (rejected(Decoder(max_record_bytes=20), b"x" * 21), "decode", "too_large", "too_large: 21 bytes, 20 are allowed"),
+        (rejected(Decoder(DecodeRules(strict=True)), b"\xff"), "decode", "undecodable", "undecodable: not valid UTF-8"),
+        (rejected(Decoder(DecodeRules(max_record_bytes=20)), b"x" * 21), "decode", "too_large", "too_large: 21 bytes, 20 are allowed"),
         (
-            rejected(Decoder(max_entries=5), b"[{},{},{},{},{},{}]"),
+            rejected(Decoder(DecodeRules(max_entries=5)), b"[{},{},{},{},{},{}]"),
             "decode",
             "too_many_entries",
             "too_many_entries: more than 5 entries in one record",

@@ -35,8 +35,8 @@ def landing(template: str, *, tokens: int = 5, source: Source = "engine") -> Com
 
 
 def test_the_first_of_a_template_begins_its_flight_and_the_others_wait_in_it(flights: Flights, batches: LineBatches) -> None:
-    assert flights.join([batches("aba")]) == ([], [A, B], [])
-    assert flights.join([batches("a")]) == ([], [], [])
+    assert flights.join([batches("aba")]) == ([], [A, B], [], ["logs", "logs"])
+    assert flights.join([batches("a")]) == ([], [], [], [])
     assert numbers_of(*flights.land([landing("a")])) == [0, 2, 3]
     assert numbers_of(*flights.land([landing("b")])) == [1]
 
@@ -44,6 +44,11 @@ def test_the_first_of_a_template_begins_its_flight_and_the_others_wait_in_it(fli
 def test_flights_begin_in_the_order_of_their_first_lines(flights: Flights, batches: LineBatches) -> None:
     whole = batches("aabcb")
     assert flights.join([whole.take(np.array([3, 0, 4])), batches("b")]).mine == [C, A, B]
+
+
+def test_a_template_is_of_the_topic_whose_line_wanted_it_first(flights: Flights, batches: LineBatches) -> None:
+    joined = flights.join([batches("a"), batches("ab", OTHER), batches("bc")])
+    assert (joined.mine, joined.topics) == ([A, B, C], ["logs", "other", "logs"])
 
 
 def test_a_landed_template_is_known(flights: Flights, batches: LineBatches) -> None:
@@ -160,7 +165,7 @@ def test_a_template_is_known_no_longer_than_it_may_be(batches: LineBatches) -> N
     assert not flights.are_new(["a"]).any()
     now_s = 160.1
     assert flights.are_new(["a"]).all()
-    assert flights.join([batches("aa")]) == ([], [A], [])
+    assert flights.join([batches("aa")]) == ([], [A], [], ["logs"])
     assert numbers_of(*flights.land([landing("a", source="memory")])) == [2, 3]
     assert len(flights.join([batches("a")]).known) == 1
 

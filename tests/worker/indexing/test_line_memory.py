@@ -14,7 +14,8 @@ from consumers.assignment import Receipt
 from consumers.record import Partition, records_of
 from sinks.line import Line
 from sinks.lines import lines_of
-from tests.worker.chain import Chain, record
+from tests.worker.chain import Chain
+from tests.worker.chain_values import record
 from tests.worker.conftest import NewChain
 from worker.indexing.line_memory import BATCH_BYTES, COPIES, LINE_BYTES, TEMPLATE_BYTES, held_bytes
 from worker.settings.service_tables import LimitTable

@@ -1,5 +1,6 @@
 """What is stored of an entry."""
 
+import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -110,7 +111,7 @@ def test_nothing_is_copied_of_entries_that_are_stored_as_they_came(redact: Seque
 def test_the_chunks_of_a_line_say_how_it_was_cut() -> None:
     text = "ten words of which each is a few bytes long"
     before, *lines, after = stored(Entry("before"), Entry(text, 1, 3, 6, "cart", "WARN"), Entry("after", 2), max_tokens=7)
-    texts = [line.text for line in lines]
+    texts = [line.text or "" for line in lines]
     assert len(lines) > 2
     assert "".join(texts) == text
     assert {(line.chunks, line.cut) for line in lines} == {(len(lines), cut_of(texts))}
@@ -127,8 +128,8 @@ def test_two_lines_that_are_neighbours_are_cut_each_for_itself() -> None:
     lines = stored(Entry(texts[0]), Entry(texts[1], 1), max_tokens=6)
     for offset, text in zip((70, 80), texts, strict=True):
         own = [line for line in lines if line.offset == offset]
-        assert "".join(line.text for line in own) == text
-        assert {line.cut for line in own} == {cut_of([line.text for line in own])}
+        assert "".join(line.text or "" for line in own) == text
+        assert {line.cut for line in own} == {cut_of([line.text or "" for line in own])}
 
 
 def test_nothing_is_stored_of_an_entry_with_too_many_chunks() -> None:
@@ -146,8 +147,8 @@ def test_fields_stay_with_their_entries_when_others_are_cut_or_too_long() -> Non
 
 def test_a_piece_is_no_longer_than_a_block_takes() -> None:
     lines = stored(Entry("ä" * (2 * PIECE_BYTES)), max_tokens=10**9)
-    assert "".join(line.text for line in lines) == "ä" * (2 * PIECE_BYTES)
-    assert max(len(line.text.encode()) for line in lines) <= PIECE_BYTES
+    assert "".join(line.text or "" for line in lines) == "ä" * (2 * PIECE_BYTES)
+    assert max(len((line.text or "").encode()) for line in lines) <= PIECE_BYTES
 
 
 @pytest.mark.parametrize(
@@ -165,7 +166,7 @@ def test_services_that_are_alike_once_they_are_cut_are_one() -> None:
 
 def test_secrets_are_stored_neither_of_a_text_nor_of_its_template_nor_of_a_service() -> None:
     (line,) = stored(Entry("mail from ann@example.org", service="ann@example.org"), redact=["email"])
-    assert not any("ann" in text for text in (line.text, line.template_text, line.service))
+    assert not any("ann" in text for text in (line.text or "", line.template_text, line.service))
 
 
 def test_secrets_are_counted_in_every_entry() -> None:
@@ -179,3 +180,41 @@ def test_a_service_is_redacted_before_it_is_cut() -> None:
     (line,) = stored(Entry("disk full", service="s" * (SERVICE_BYTES - 4) + " ann@example.org"), redact=["email"])
     assert "ann" not in line.service
     assert len(line.service) <= SERVICE_BYTES
+
+
+def test_a_trace_is_stored_behind_its_text_with_templates_of_its_own() -> None:
+    entries = entries_of(Entry("Disk full", 0), Entry("other", 1))._replace(trace=string_column(["\nAt x", None]))
+    pieces = split_entries(entries, redactor=Redactor([]), chunker=chunker_of())
+    lines = all_lines(PLACE, lines_of_pieces(pieces, OFFSETS, KAFKA_TIMES))
+    assert [(line.offset, line.chunk, line.chunks, line.text, line.template_text) for line in lines] == [
+        (70, 0, 2, "Disk full", "disk full"),
+        (70, 1, 2, "\nAt x", "\nat x"),
+        (80, 0, 1, "other", "other"),
+    ]
+    assert lines[0].cut == lines[1].cut == cut_of(["Disk full", "\nAt x"])
+
+
+def test_an_entry_of_several_records_says_so() -> None:
+    entries = entries_of(Entry("a", 0), Entry("b", 2))._replace(records=np.array([2, 1], np.int32))
+    lines = lines_of_pieces(split_entries(entries, redactor=Redactor([]), chunker=chunker_of()), OFFSETS, KAFKA_TIMES)
+    assert lines.records.tolist() == [2, 1]
+
+
+def test_secrets_are_stored_neither_of_a_trace_nor_of_a_field() -> None:
+    entries = entries_of(Entry("full", 0), Entry("full", 1), Entry("full", 2), Entry("full", 2, 1))._replace(
+        trace=string_column(["\nmail from ann@example.org", None, None, None]),
+        fields=string_column([
+            '{"a":"ann@example.org","n":5,"b":true}',
+            '{"password":"hunter2","c":"x"}',
+            '{"a":"say \\"password=hunter2\\"","d":"e"}',
+            '{"a":"b"}',
+        ]),
+    )  # fmt: skip
+    redactor = Redactor(["email", "password"])
+    lines = all_lines(PLACE, lines_of_pieces(split_entries(entries, redactor=redactor, chunker=chunker_of()), OFFSETS, KAFKA_TIMES))
+    stored_of = [(line.text, line.template_text, line.fields) for line in lines]
+    assert not any("ann" in (one or "") or "hunter2" in (one or "") for several in stored_of for one in several)
+    fields = [json.loads(line.fields or "") for line in lines if line.chunk == 0]
+    assert [one.keys() for one in fields] == [{"a", "n", "b"}, {"password", "c"}, {"a", "d"}, {"a"}]
+    assert (fields[0]["n"], fields[0]["b"], fields[1]["c"], fields[2]["d"], fields[3]["a"]) == (5, True, "x", "e", "b")
+    assert redactor.counts == {"email": 2, "password": 2}

@@ -8,13 +8,15 @@ import pytest
 from consumers.assignment import Receipt
 from consumers.record import Partition, records_of
 from consumers.rejection import RejectedPiece
-from tests.worker.chain import LOGS, Chain, record
+from tests.varied_words import varied
+from tests.worker.chain import Chain
+from tests.worker.chain_values import LOGS, record
 from tests.worker.conftest import NewChain
 from worker.indexing.dead_letter_reasons import TOO_MANY_CHUNKS
 from worker.messages import EmbeddedTemplate, EncodedTemplate
 from worker.runtime.limits import LimitReached
 
-LONG = " ".join(["database"] * 2_000)
+LONG = varied("database", 2_000)
 """Makes more than one chunk."""
 LARGE = "x" * 1_000_001
 CROWDED = json.dumps([{}] * 10_001)
@@ -217,7 +219,7 @@ def test_good_records_of_another_topic_reset_nothing(new_chain: NewChain) -> Non
 
 def test_an_undecodable_record_is_one_dead_letter_and_its_neighbours_are_stored(new_chain: NewChain) -> None:
     chain = new_chain(strict=True)
-    chain.feed("before", b"\xff\xfe", "after")
+    chain.feed("before", b"\xff", "after")
     chain.run()
     assert chain.stored() == [(0, "before"), (2, "after")]
     assert [(claim.record.offset, first.reason, pieces) for claim, first, pieces in chain.letters.posted] == [
@@ -297,7 +299,7 @@ def test_a_long_line_becomes_chunks_and_settles_with_the_last_of_them(chain: Cha
     rows = chain.lines()
     assert len(rows) > 1
     assert [(row.chunk, row.chunks) for row in rows] == [(number, len(rows)) for number in range(len(rows))]
-    assert "".join(row.text for row in rows) == line
+    assert "".join(row.text or "" for row in rows) == line
     assert chain.committable() == 1
 
 

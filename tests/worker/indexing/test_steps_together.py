@@ -14,7 +14,8 @@ from consumers.record import records_of
 from sinks.arrow import as_texts
 from sinks.codec import decode_texts
 from sinks.line import Line
-from tests.worker.chain import LOGS, Chain, record
+from tests.worker.chain import Chain
+from tests.worker.chain_values import LOGS, record
 from worker.embedding.tokenizer import Tokenizer
 
 LONG = " ".join(f"word{'x' * (n % 5)}" for n in range(300))
@@ -147,7 +148,7 @@ class Steps(RuleBasedStateMachine):
             return
         texts = texts_of(value)
         for sub, text in enumerate(texts):
-            whole = "".join(line.text for line in lines if line.sub == sub)
+            whole = "".join(line.text or "" for line in lines if line.sub == sub)
             assert whole == ("" if text in BAD else text)
         if any(text in BAD for text in texts):
             assert offset in self.acknowledged

@@ -13,7 +13,8 @@ from sinks.lines import lines_of
 from sinks.row import TemplateRow
 from sinks.sink import SinkBroken, SinkBusy
 from tests.sinks.blocks import line
-from tests.worker.chain import FLUSH_S, LOGS, Chain, record
+from tests.worker.chain import FLUSH_S, Chain
+from tests.worker.chain_values import LOGS, record
 from tests.worker.conftest import NewChain
 from worker.messages import LineBatch
 from worker.runtime.retry import BACK_OFF_S

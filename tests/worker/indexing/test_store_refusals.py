@@ -7,7 +7,8 @@ import pytest
 from consumers.rejection import RejectedPiece
 from sinks.block import Block
 from sinks.sink import SinkBusy, SinkRejected
-from tests.worker.chain import Chain, texts_of
+from tests.worker.chain import Chain
+from tests.worker.chain_values import texts_of
 from tests.worker.conftest import NewChain
 from tests.worker.indexing.test_store import Rows
 from worker.runtime.limits import LimitReached

@@ -98,7 +98,7 @@ def test_fields_that_look_like_the_next_chunk_make_another_entry() -> None:
 def test_an_entry_without_the_row_of_one_of_its_templates_is_left_out() -> None:
     first, second = chunks("one ", "two")
     entry = [first, second._replace(template_text="lost")]
-    assert [len(column) for column in hash_stored(entry, {TEMPLATE_TEXT})] == [0, 0, 0]
+    assert [len(column) for column in hash_stored(entry, {TEMPLATE_TEXT})] == [0, 0, 0, 0]
     found, wanted = hash_stored([*entry, line(8)], {TEMPLATE_TEXT, "lost"}), hash_entries(lines_of([*entry, line(8)]))
     assert [column.tolist() for column in found] == [column.tolist() for column in wanted]
     assert (found.offset.tolist(), found.sub.tolist()) == ([7, 8], [0, 0])

@@ -4,7 +4,8 @@ import pytest
 
 from sinks.block import Block
 from sinks.sink import SinkBusy
-from tests.worker.chain import FLUSH_S, LOGS, Chain
+from tests.worker.chain import FLUSH_S, Chain
+from tests.worker.chain_values import LOGS
 from tests.worker.indexing.test_store import Rows
 from worker.indexing.compaction import GRACE_S, Compactor
 from worker.indexing.merging import QUIET_S

@@ -4,7 +4,7 @@ import pytest
 
 from worker.observability import metrics as m
 from worker.observability.exposition import Exposition
-from worker.observability.samples import Sample
+from worker.observability.metrics import Sample
 
 PLAIN = "text/plain; version=0.0.4; charset=utf-8"
 OPEN_METRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from consumers.groupless.reader import OffsetRange
+from consumers.groupless.reader import OffsetRange, TopicUnknown
+from consumers.kafka.subscription import Subscription, TopicPattern
 from consumers.record import Partition
 from consumers.source import KafkaRefused
 from worker.groups.offsets import ConsumerGroup
@@ -12,8 +13,9 @@ from worker.observability.lag_watch import LagWatch
 from worker.observability.probe import ProbeFailed
 from worker.runtime.kafka_admin import BrokerAway
 
-LOGS = ConsumerGroup("vectail", ("logs",), "earliest")
-QUERIES = ConsumerGroup("vectail-queries", ("queries",), "earliest")
+LOGS = ConsumerGroup("vectail", Subscription(names=("logs",)), "earliest")
+QUERIES = ConsumerGroup("vectail-queries", Subscription(names=("queries",)), "earliest")
+APPS = ConsumerGroup("vectail", Subscription(patterns=(TopicPattern(include="app.*"),)), "earliest")
 
 
 class Broker:
@@ -24,6 +26,7 @@ class Broker:
         self.done: dict[Partition, int | None] = {Partition("logs", 0): 40, Partition("logs", 1): 100, Partition("queries", 0): 5}
         self.failure: Exception | None = None
         self.asked_times: list[Mapping[Partition, int]] = []
+        self.asked_topics: list[tuple[str, ...]] = []
         self.connected = 0
         self.closed = 0
 
@@ -37,7 +40,14 @@ class Broker:
     def partitions(self, topics: tuple[str, ...]) -> list[Partition]:
         if self.failure is not None:
             raise self.failure
+        self.asked_topics.append(topics)
+        for topic in topics:
+            if topic not in self.topics():
+                raise TopicUnknown(f"topic {topic} does not exist")
         return [partition for partition in self.ends if partition.topic in topics]
+
+    def topics(self) -> set[str]:
+        return {partition.topic for partition in self.ends}
 
     def committed(self, _group: str, partitions: list[Partition]) -> dict[Partition, int | None]:
         return {partition: self.done.get(partition) for partition in partitions}
@@ -51,13 +61,13 @@ class Broker:
 
 
 class Scene:
-    def __init__(self) -> None:
+    def __init__(self, group: ConsumerGroup = LOGS) -> None:
         self.broker = Broker()
         self.owned = {Partition("logs", 0), Partition("logs", 2), Partition("queries", 0)}
         self.now_s = 10.0
         self.watch = LagWatch(
             self.broker.connect,  # type: ignore[arg-type] # as much of it as is asked
-            [LOGS, QUERIES],
+            [group, QUERIES],
             owned=lambda: self.owned,
             clock=lambda: self.now_s,
             wall_ms=lambda: 62_000.0,
@@ -82,6 +92,28 @@ def test_after_a_rebalance_the_next_look_shows_the_new_partitions() -> None:
     scene.owned = {Partition("logs", 1)}
     scene.watch.read()
     assert scene.lags() == {Partition("logs", 1): 0}
+
+
+def test_of_the_topics_of_a_pattern_only_those_that_are_owned_are_asked_for() -> None:
+    scene = Scene(APPS)
+    scene.broker.ends |= {Partition("app.a", 0): 9, Partition("app.b", 0): 9}
+    scene.watch.read()
+    assert scene.broker.asked_topics == [("queries",)], "nothing of the pattern is owned, and that is no fault"
+    scene.owned = {Partition("app.b", 0), Partition("queries", 0)}
+    scene.watch.read()
+    assert scene.broker.asked_topics[1:] == [("app.b",), ("queries",)]
+    assert scene.lags() == {Partition("app.b", 0): 9, Partition("queries", 0): 2}
+
+
+def test_an_owned_topic_of_a_pattern_that_was_deleted_is_left_out_and_a_named_one_is_a_fault() -> None:
+    scene = Scene(APPS)
+    scene.broker.ends |= {Partition("app.a", 0): 9}
+    scene.owned = {Partition("app.a", 0), Partition("app.gone", 0)}
+    scene.watch.read()
+    assert scene.lags() == {Partition("app.a", 0): 9}
+    named = Scene(APPS._replace(subscription=Subscription(names=("app.gone",), patterns=APPS.subscription.patterns)))
+    with pytest.raises(ProbeFailed, match=r"topic app\.gone does not exist"):
+        named.watch.read()
 
 
 def test_rates_are_of_two_looks() -> None:

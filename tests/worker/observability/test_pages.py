@@ -1,5 +1,6 @@
 """The status pages of a whole service on the embedded broker: their content, and that every metric is right and listed."""
 
+import gzip
 import http.client
 import json
 from collections import Counter
@@ -16,6 +17,7 @@ from tests.fakes.sink import FakeSink
 from tests.worker.running import Ended, World, lines_of, wait_until
 from worker.http.listening import listen
 from worker.observability import metrics as m
+from worker.settings.rule_tables import DropTable, SampleTable
 from worker.settings.service_tables import HttpTable, StatusTable
 from worker.settings.tables import DecodeTable, RedactTable
 
@@ -78,9 +80,16 @@ def fed(world: World) -> Ended:
     """A service that has handled every sort of record and query."""
     world.fake_sink.has_bm25 = False
     world.send(lines_of(LINES))
-    world.send([b"\xff\xfe", b"", b'{"message": "mail to ann@example.org", "level": "info"}'], partition=1)
+    world.send([b"\xff\xc0", b"", gzip.compress(b'{"message": "mail to ann@example.org", "level": "info"}')], partition=1)
     often = {"commit_interval_s": 0.2}
-    settings = world.settings(status=LIVELY, kafka=often, decode=DecodeTable(errors="strict"), redact=RedactTable(rules=("email",)))
+    settings = world.settings(
+        status=LIVELY,
+        kafka=often,
+        decode=DecodeTable(errors="strict"),
+        redact=RedactTable(rules=("email",)),
+        drop=(DropTable(name="probes", pattern="^GET /healthz"),),
+        sample=(SampleTable(name="chatty", level=("TRACE",), above_per_s=1),),
+    )
     running = world.start(settings).opened()
     wait_until(lambda: running.service.pipeline.log_ledger.tally["admitted"] == LINES + 3, "all records")
     wait_until(lambda: not running.service.pipeline.log_ledger.tally["in_flight"], "all to be done")
@@ -113,6 +122,8 @@ def test_the_figures_are_those_of_what_was_fed(fed: Ended, world: World) -> None
     assert value(found, "vectail_decode_total", format="text") == LINES
     assert value(found, "vectail_decode_total", format="json") == 1
     assert value(found, "vectail_decode_total", format="none") == 1
+    assert [value(found, "vectail_decompressed_records_total", codec=codec) for codec in ("gzip", "zstd")] == [1, 0]
+    assert value(found, "vectail_events_closed_early_total") == 0
     assert value(found, "vectail_redactions_total", rule="email") == 1
     assert value(found, "vectail_dlq_total", stage="decode", reason="undecodable") == 1
     assert value(found, "vectail_sink_lines_total") == LINES + 1

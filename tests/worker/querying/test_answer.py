@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from consumers.text.families import family_of
 from sinks.block import BlockColumns, BlockId
 from sinks.reading.reader import BlockReader
 from sinks.row import TemplateRow, template_id
@@ -39,6 +40,11 @@ def test_an_answer_holds_the_hits_and_where_the_time_went(chain: Chain) -> None:
         "score": round(2 / 61, 6),
         "text": "disk full on 10.0.0.1",
         "template": chain.template("disk full on"),
+        "family": family_of("disk full on"),
+        "family_templates": 1,
+        "family_lines": 1,
+        "family_first": hit["time"],
+        "family_last": hit["time"],
         "template_text": "disk full on",
         "id": "logs@e1/0/0/0/0",
         "topic": "logs",

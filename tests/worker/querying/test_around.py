@@ -9,6 +9,7 @@ from tests.sinks.blocks import line
 from tests.worker.querying.stored import open_sink, write
 from worker.query import Around
 from worker.querying.around import lines_around
+from worker.querying.documents import shown_line
 
 
 def sink_of(*lines: Line) -> FakeSink:
@@ -81,3 +82,12 @@ def test_a_bound_on_lines_or_on_time_is_said(monkeypatch: pytest.MonkeyPatch) ->
     cut = lines_around(reader, asked(50, 20, 20), lambda: False)
     assert cut.complete is False
     assert 0 < len(cut.lines) <= 30
+
+
+def test_a_sampled_line_stands_in_its_place() -> None:
+    sink = sink_of(line(0), line(1, text=None), line(2, fields='{"pod":"web-1"}'))
+    found = [shown_line(one) for one in lines_around(BlockReader(sink), asked(1, 1, 1), lambda: False).lines]
+    assert [one["text"] for one in found] == ["line 0", None, "line 2"]
+    assert [one.get("sampled") for one in found] == [None, True, None]
+    assert found[1]["template_text"] == line(1).template_text
+    assert found[2]["fields"] == {"pod": "web-1"}

@@ -1,4 +1,4 @@
-"""Counts: how many lines there are, by time, template, service, level and topic."""
+"""Counts: how many lines there are, by time, template, family, service, level and topic."""
 
 import json
 import random
@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from consumers.text.families import family_of
 from sinks.line import Line
 from sinks.row import template_id
 from tests.sinks.blocks import line, template, unit
@@ -17,7 +18,8 @@ from worker.querying.counts import MOST_TEMPLATES, WIDTHS_MS, CountListing, coun
 from worker.querying.ranking import Index
 from worker.querying.search import PreparedQuery
 
-TEXTS = ("disk full", "network down", "login failed")
+TEXTS = ("disk full", "network down", "login failed", "login failed!", "Login failed.")
+"""The last three are one family."""
 MINUTE_MS = 60_000
 
 
@@ -40,7 +42,7 @@ def some_lines(count: int = 200) -> list[Line]:
 
 @pytest.fixture(scope="module")
 def index() -> Index:
-    vectors = [unit(1.0), unit(1.0, 0.5), unit(0.0, 1.0)]
+    vectors = [unit(1.0), unit(1.0, 0.5), *(unit(0.0, 1.0) for _ in TEXTS[2:])]
     return index_of(open_sink(template(text, vector) for text, vector in zip(TEXTS, vectors, strict=True)), some_lines())
 
 
@@ -53,7 +55,7 @@ def find(index: Index, *, reads: int = 100_000, **request: Any) -> CountListing:
 
 def key_of(one: Line, by: list[str], bucket_ms: int) -> tuple[int | str, ...]:
     parts: dict[str, int | str] = {"time": one.time // (bucket_ms or 1) * (bucket_ms or 1), "template": one.template, "topic": one.topic}
-    parts |= {"service": one.service, "level": one.level}
+    parts |= {"family": family_of(one.template_text), "service": one.service, "level": one.level}
     return tuple(parts[name] for name in by)
 
 
@@ -178,3 +180,33 @@ def test_a_query_for_counts_is_answered(chain: Chain) -> None:
     reply = chain.answer()[-1]
     assert [(row["time"], row["level"], row["lines"]) for row in reply["counts"]] == [(999_000, "WARN", 3), (999_000, "", 1)]
     assert (reply["by"], reply["bucket_ms"], reply["mode"]) == (["time", "level"], 1, "hybrid")
+
+
+def test_a_field_is_a_dimension_and_lines_without_it_count_under_nothing() -> None:
+    pods = ["web-1", "web-2", "web-1", None]
+    lines = [line(n, fields=None if pod is None else json.dumps({"pod": pod, "n": n}, separators=(",", ":"))) for n, pod in enumerate(pods)]
+    index = index_of(open_sink(), lines)
+    document = counts_document(find(index, by=["field:pod"]))
+    assert [(row["field:pod"], row["lines"]) for row in document["counts"]] == [("web-1", 2), ("", 1), ("web-2", 1)]
+    assert document["by"] == ["field:pod"]
+    assert document["complete"]
+    assert find(index, by=["field:pod", "time"]).by == ("time", "field:pod")
+    both = find(index, by=["field:pod", "field:n"], filters={"fields": {"pod": "web-1"}})
+    assert {row.key for row in both.rows} == {("web-1", "0"), ("web-1", "2")}
+
+
+def test_a_field_with_too_many_values_is_counted_in_part_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [line(n, fields=f'{{"id":"u{n % 7}","even":{"true" if n % 2 == 0 else "false"}}}') for n in range(30)]
+    index = index_of(open_sink(), lines)
+    monkeypatch.setattr("sinks.reading.counting.MOST_VALUES", 3)
+    found = find(index, by=["field:id"])
+    assert not found.complete
+    assert len(found.rows) == 3
+    by_hand = Counter(f"u{n % 7}" for n in range(30))
+    assert all(row.lines == by_hand[str(row.key[0])] for row in found.rows)
+    assert sum(row.lines for row in find(index, by=["field:id", "field:even"]).rows) < 30
+
+
+def test_lines_without_their_text_are_counted() -> None:
+    index = index_of(open_sink([template(TEXTS[0])]), [line(n, text=None if n % 2 else "x", template_text=TEXTS[0]) for n in range(8)])
+    assert [row.lines for row in find(index, by=["template"]).rows] == [8]

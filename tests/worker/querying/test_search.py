@@ -257,3 +257,20 @@ def test_lines_are_filtered_by_their_fields() -> None:
     ]
     assert places(find(index, meaning(filters=Filters(fields={"host": ["h1"], "code": ["3"]})))) == [("b", 3)]
     assert find(index, meaning(filters=Filters(trace_id="h1"))).hits == []
+
+
+def test_a_sampled_line_is_found_by_its_template_and_not_by_a_word() -> None:
+    sink = open_sink([template("disk full on <host>", unit(1.0)), template("login", unit(0.0, 1.0))], has_bm25=True)
+    lines = [
+        of(1, "disk full on <host>", text="disk full on host-0001"),
+        of(2, "disk full on <host>", text=None),
+        of(3, "login", text=None),
+    ]
+    index = index_of(sink, lines)
+    assert places(find(index, meaning())) == [("disk full on <host>", 2), ("login", 3)]
+    assert places(find(index, Query(text="disk is full"))) == [("disk full on <host>", 2), ("login", 3)]
+    exact = search(index, PreparedQuery(Query(text="host-0001"), None, is_exact=True), deadline_passed=lambda: False)
+    assert places(exact) == [("disk full on <host>", 1)]
+    assert [
+        hit.line.offset for hit in search(index, PreparedQuery(Query(text="host-0001 disk"), None), deadline_passed=lambda: False).hits
+    ] == [1]

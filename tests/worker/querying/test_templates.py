@@ -1,10 +1,11 @@
-"""Listings of templates: what a query with `as: templates` gets back."""
+"""Listings of templates one by one: what a query with `as: templates` and `expand` gets back."""
 
 import json
 from typing import Any
 
 import pytest
 
+from consumers.text.families import family_of
 from tests.worker.chain import Chain
 from worker.query import Filters, Query
 from worker.querying.dense import MOST_TEMPLATES
@@ -13,7 +14,7 @@ from worker.querying.search import PreparedQuery
 from worker.querying.template_index import TemplateIndex
 from worker.querying.templates import TemplateListing, find_templates
 
-LISTING = Query.model_validate({"as": "templates"})
+LISTING = {"as": "templates", "expand": True}
 
 
 def find(chain: Chain, sought: PreparedQuery, *, reads: int = 100_000) -> TemplateListing:
@@ -28,7 +29,7 @@ def line(text: str, **fields: str) -> str:
 
 
 def listing(chain: Chain, **request: object) -> dict[str, Any]:
-    chain.ask({"as": "templates", **request})
+    chain.ask({**LISTING, **request})
     chain.embed()
     return chain.answer()[-1]
 
@@ -52,6 +53,7 @@ def test_without_a_text_the_most_frequent_come_first(filled: Chain) -> None:
     ]
     first = reply["templates"][0]
     assert first["template"] == filled.template("disk full on")
+    assert first["family"] == family_of("disk full on")
     assert (first["first"], first["last"]) == (999_000, 999_000)
     assert "score" not in first
     assert filled.engine.calls[-1:] == filled.engine.calls[:1], "no text, nothing to embed"
@@ -80,13 +82,14 @@ def test_k_bounds_the_list(filled: Chain) -> None:
 
 
 def test_templates_under_a_filter_are_found_however_far_they_are_from_the_text(chain: Chain) -> None:
-    words = ("disk", "network", "login", "memory", "battery", "printer", "camera", "router", "server", "window")
-    chain.feed(*(line(f"{left} {right}", service="web" if left == "disk" else "") for left in words for right in words[:8]))
+    words = ("disk", "network", "voltage", "memory", "battery", "printer", "camera", "router", "engine", "valve")
+    states = ("full", "down", "slow", "lost", "open", "shut", "warm", "cold")
+    chain.feed(*(line(f"{left} {right}", service="web" if left == "disk" else "") for left in words for right in states))
     chain.run()
     assert len(chain.sink.templates) > MOST_TEMPLATES
-    for request in ({"text": "window printer"}, {}):
+    for request in ({"text": "valve open"}, {}):
         reply = listing(chain, k=40, filters={"service": ["web"]}, **request)
-        assert {template["text"] for template in reply["templates"]} == {f"disk {right}" for right in words[:8]}
+        assert {template["text"] for template in reply["templates"]} == {f"disk {right}" for right in states}
         assert reply["complete"] is True
 
 
@@ -107,7 +110,7 @@ def test_only_the_templates_of_the_filter_are_listed(filled: Chain) -> None:
 
 
 def test_the_best_template_stays_even_if_the_count_did_not_reach_it(filled: Chain) -> None:
-    query = Query.model_validate({"as": "templates", "text": "disk full on", "mode": "dense"})
+    query = Query.model_validate({**LISTING, "text": "disk full on", "mode": "dense"})
     vector = filled.engine.embed([filled.words.encode(["disk full on"]).text(0)])[0]
     sought = PreparedQuery(query, vector)
     whole = find(filled, sought)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from worker.runtime.fair_share import FairQueue
 from worker.runtime.lane import Lane, QueueAges
 
 WAIT_S = 20.0
@@ -243,6 +244,40 @@ def test_the_wait_that_is_noted_is_that_of_the_first_batch_of_each_list_taken() 
     now[0] = 6.5
     assert lane.take(1) == ["d"]
     assert lane.waits.seen().total == 5.0 + 6.0 + 0.5
+
+
+def shared_lane(clock: Callable[[], float] = lambda: 0.0) -> Lane[str]:
+    """Return a lane of words whose first letter is their topic and whose length is their size."""
+    shared: FairQueue[str] = FairQueue(topic_of=lambda word: word[0], size_of=len, weight_of={"a": 1.0, "b": 1.0, "c": 2.0}.__getitem__)
+    return Lane("shared", size=len, shared=shared, clock=clock)
+
+
+def test_topics_that_share_a_lane_are_taken_by_weight_and_urgent_entries_before_them() -> None:
+    lane = shared_lane()
+    lane.put(["a1", "a2", "a3", "a4", "b1", "b2", "c1", "c2", "c3"])
+    lane.put(["x"], urgent=True)
+    assert lane.take(9) == ["x", "a1", "b1", "c1", "c2"]
+    assert len(lane) == 10
+    assert lane.take(100) == ["a2", "b2", "c3", "a3", "a4"]
+
+
+def test_in_a_shared_lane_the_wait_that_is_noted_is_that_of_the_entry_taken_first() -> None:
+    now = [0.0]
+    lane = shared_lane(lambda: now[0])
+    lane.put(["a1", "a2"])
+    now[0] = 4.0
+    lane.put(["b1", "a3"])
+    now[0] = 5.0
+    lane.put(["x"], urgent=True)
+    assert lane.take(3) == ["x", "a1"]
+    assert lane.waits.seen().total == 5.0
+    assert lane.take(2) == ["b1"]
+    assert lane.waits.seen().total == 5.0 + 1.0
+    assert lane.take(9) == ["a2", "a3"]
+    assert lane.waits.seen().total == 5.0 + 1.0 + 5.0
+    lane.put(["b2"])
+    lane.abandon()
+    assert (len(lane), lane.take(1)) == (0, None)
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(min_value=0, max_value=7))))

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from worker.runtime.logs import REDACTED
-from worker.settings.secrets import is_secret, secrets_of
-from worker.settings.settings import Settings, redacted
+from worker.settings.secrets import is_secret, redacted, secrets_of
+from worker.settings.settings import Settings
 
 ROOT = Path(__file__).parents[3]
 PASSWORDS = ("tiger-1", 'say "friend"\\', "pass/word@x", "großes Geheimnis")

@@ -8,7 +8,10 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from consumers.kafka.settings import PROTECTED
-from worker.settings.settings import FAIL_POINT_VARIABLE, PREFIX, Settings, SettingsError, fail_point_of_tests, load_settings, redacted
+from tests.log_topics import topic_line
+from worker.settings.secrets import redacted
+from worker.settings.settings import FAIL_POINT_VARIABLE, PREFIX, Settings, SettingsError, fail_point_of_tests, load_settings
+from worker.settings.topic_tables import TopicTable
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +51,6 @@ def test_flags_stand_over_the_environment_and_the_environment_over_the_file(tmp_
 
 def test_numbers_lists_and_paths_come_out_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, text in {
-        "VECTAIL_KAFKA__TOPICS": '["a", "b"]',
         "VECTAIL_REDIS__SENTINELS": '["a", "b,c"]',
         "VECTAIL_QUERY__REPLY_TOPICS": "one, two",
         "VECTAIL_LIMITS__MAX_IN_FLIGHT_RECORDS": "17",
@@ -59,11 +61,47 @@ def test_numbers_lists_and_paths_come_out_of_the_environment(monkeypatch: pytest
     }.items():
         monkeypatch.setenv(name, text)
     settings = load_settings(None)
-    assert (settings.kafka.topics, settings.redis.sentinels) == (("a", "b"), ("a", "b,c"))
+    assert settings.redis.sentinels == ("a", "b,c")
     assert settings.query.reply_topics == ("one", "two")
     assert (settings.limits.max_in_flight_records, settings.limits.drain_timeout_s, settings.engine.threads) == (17, 2.5, 3)
     assert settings.model.folder == Path("/models/own")
     assert settings.kafka.librdkafka == {"session.timeout.ms": "6000"}
+
+
+def test_topics_come_out_of_the_environment_as_tables_or_as_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = write(tmp_path, topic_line("from", "the", "file"))
+    assert load_settings(file).subscription.names == ("from", "the", "file")
+    monkeypatch.setenv("VECTAIL_TOPIC", "logs, audit")
+    assert load_settings(file).topic == (TopicTable(name="logs"), TopicTable(name="audit"))
+    monkeypatch.setenv("VECTAIL_TOPIC", '[{"pattern": "app[.].*", "exclude": ["app[.]x"], "format": "json", "fields": {"text": ["m"]}}]')
+    (table,) = load_settings(file).topic
+    assert (table.pattern, table.exclude, table.format, table.fields.text) == ("app[.].*", ("app[.]x",), "json", ("m",))
+    assert load_settings(file, {"topic": [{"name": "flag"}]}).subscription.names == ("flag",)
+
+
+def test_the_first_table_that_fits_a_topic_holds_for_it(tmp_path: Path) -> None:
+    tables = "[[topic]]\nname = 'app.a'\nweight = 3\n[[topic]]\npattern = 'app[.].*'\nexclude = ['.*[.]tmp']\nweight = 2\nyear = 2024\n"
+    settings = load_settings(write(tmp_path, f"{tables}[[topic]]\npattern = '.*'\nformat = 'text'"))
+    weights = {topic: settings.weight_of(topic) for topic in ("app.a", "app.b", "app.b.tmp", "xapp.a", "__internal")}
+    assert weights == {"app.a": 3.0, "app.b": 2.0, "app.b.tmp": 1.0, "xapp.a": 1.0, "__internal": 1.0}
+    assert (settings.topic_table("app.b").year, settings.topic_table("app.b.tmp").format) == (2024, "text")
+    assert settings.topic_table("__internal") == TopicTable(name="__internal"), "the settings do not read it"
+
+
+def test_topics_that_vectail_writes_or_asks_are_never_read(tmp_path: Path) -> None:
+    file = write(tmp_path, "[[topic]]\npattern = '.*'\n[kafka]\nquery_topic = 'asked'\n[query]\nreply_topics = ['answers']")
+    own = ("asked", "vectail.replies", "vectail.dead-letters", "answers", "__consumer_offsets")
+    subscription = load_settings(file).subscription
+    assert subscription.matching([*own, "logs", "vectail.queries"]) == {"logs", "vectail.queries"}
+    assert not any(map(subscription.reads, own))
+
+
+def test_canaries_go_to_a_named_topic_that_takes_plain_lines(tmp_path: Path) -> None:
+    tables = (
+        "[[topic]]\npattern = '.*'\n[[topic]]\nname = 'a'\nformat = 'otlp_proto'\n[[topic]]\nname = 'b'\n[topic.multiline]\nstart = 'go'\n"
+    )
+    settings = load_settings(write(tmp_path, f"{tables}[[topic]]\nname = 'c'\n[status]\ncanary_interval_s = 5"))
+    assert settings.canary_topic() == "c"
 
 
 def test_an_empty_variable_counts_as_not_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,28 +127,46 @@ def test_client_properties_are_joined_from_file_and_environment(tmp_path: Path, 
     ("text", "said"),
     [
         ("[kafak]\n", "unknown table or setting 'kafak'; did you mean 'kafka'?"),
-        ("[kafka]\ntopic = ['a']", "unknown setting kafka.topic; did you mean 'topics'?"),
+        ("[kafka]\ntopics = ['a']", "unknown setting kafka.topics: log topics are [[topic]] tables now, with a name or a pattern each"),
         ("[limits]\ndrain = 3", "unknown setting limits.drain; did you mean 'drain_timeout_s'?"),
         ("[cache]\nqqqqqq = 3", "unknown setting cache.qqqqqq; there are: max_known_templates, memory_bytes"),
         ("[milvus.uri]\nhost = 'a'", "setting milvus.uri: Input should be a valid string"),
         ("kafka = 5", "setting kafka: "),
         ("[limits]\nmax_in_flight_records = 0", "setting limits.max_in_flight_records: Input should be greater than or equal to 1"),
         ("[limits]\nmax_in_flight_records = 'many'", "setting limits.max_in_flight_records: "),
-        ("[kafka]\ntopics = 'logs'", "setting kafka.topics: "),
+        ("topic = 'logs'", "setting topic: Input should be a valid tuple"),
         ("[kafka]\ngroup_protocol = 'eager'", "setting kafka.group_protocol: Input should be 'classic' or 'consumer'"),
         ("[kafka]\ntopic_epoch = 'a/b'", "setting kafka.topic_epoch: "),
-        ("[kafka]\ntopics = []", "setting kafka: kafka.topics names no topic"),
-        ("[kafka]\ntopics = ['a', 'vectail.dead-letters']", "setting kafka: 'vectail.dead-letters' stands twice among topics, "),
-        ("[kafka]\nreply_topic = 'logs'", "setting kafka: 'logs' stands twice"),
-        ("[kafka]\ntopics = ['logs', '^.*']", "setting kafka.topics.1: '^.*' is no name of a topic: "),
-        ("[kafka]\ntopics = ['']", "setting kafka.topics.0: '' is no name of a topic: "),
+        ("topic = []", "setting topic: there is no [[topic]] table, so nothing to read"),
+        ("[[topic]]", "setting topic.0: topic needs either name or pattern"),
+        ("[[topic]]\nname = 'a'\npattern = 'b'", "setting topic.0: topic needs either name or pattern"),
+        ("[[topic]]\nname = 'a'\nexclude = ['b']", "setting topic.0: topic.exclude needs a pattern"),
+        ("[[topic]]\npattern = 'app.('", "setting topic.0.pattern: 'app.(' is no RE2 pattern: missing ): app.("),
+        ("[[topic]]\npattern = '\\Qapp'", "setting topic.0.pattern: '\\\\Qapp' is no RE2 pattern: missing ): "),
+        ("[[topic]]\npattern = 'a'\nexclude = ['(?=b)']", "setting topic.0.exclude.0: '(?=b)' is no RE2 pattern: "),
+        ("[[topic]]\nname = 'a'\ntimezone = 'Mars/Base'", "setting topic.0.timezone: 'Mars/Base' is no time zone"),
+        ("[[topic]]\nname = 'a'\n[[topic]]\nname = 'a'", "setting topic: 'a' has two [[topic]] tables"),
+        ("[[topic]]\nname = 'a'\nfromat = 'json'", "unknown setting topic.fromat; did you mean 'format'?"),
+        ("[[topic]]\nname = 'a'\n[topic.fields]\ntexts = ['m']", "unknown setting topic.fields.texts; did you mean 'text'?"),
+        ("[[topic]]\nname = 'a'\n[topic.mask]\nmod = 'exact'", "unknown setting topic.mask.mod; did you mean 'mode'?"),
+        ("[[mask.add]]\nname = 'a'\npatern = 'b'", "unknown setting mask.add.patern; did you mean 'pattern'?"),
+        ("[decode]\nformat = 'json'", "unknown setting decode.format: it is topic.format now, in each [[topic]] table"),
+        (
+            "[status]\ncanary_interval_s = 5\n[[topic]]\npattern = 'a'\n[[topic]]\nname = 'a'\nformat = 'otlp_proto'",
+            "setting status.canary_interval_s: no [[topic]] with a name takes plain lines",
+        ),
+        ("[[topic]]\nname = 'vectail.dead-letters'", "setting topic: 'vectail.dead-letters' is also kafka.query_topic, "),
+        ("[kafka]\nreply_topic = 'logs'", "setting topic: 'logs' is also kafka.query_topic, kafka.reply_topic or "),
+        ("[kafka]\nreply_topic = 'vectail.queries'", "setting kafka: 'vectail.queries' stands twice among query_topic, "),
+        ("[[topic]]\nname = 'a'\n[[topic]]\nname = '^.*'", "setting topic.1.name: '^.*' is no name of a topic: "),
+        ("[[topic]]\nname = ''", "setting topic.0.name: '' is no name of a topic: "),
         ("[kafka]\nquery_topic = 'a/b'", "setting kafka.query_topic: 'a/b' is no name of a topic: "),
         ("[kafka]\nreply_topic = 'a@b'", "setting kafka.reply_topic: 'a@b' is no name of a topic: "),
         ("[kafka]\ndead_letter_topic = '..'", "setting kafka.dead_letter_topic: '..' is no name of a topic: "),
         (f"[query]\nreply_topics = ['{'a' * 250}']", "setting query.reply_topics.0: "),
-        ("[query]\nreply_topics = ['mine', 'logs']", "setting query.reply_topics: 'logs' is also among kafka.topics, "),
-        ("[query]\nreply_topics = ['vectail.queries']", "setting query.reply_topics: 'vectail.queries' is also among "),
-        ("[query]\nreply_topics = ['vectail.dead-letters']", "setting query.reply_topics: 'vectail.dead-letters' is also among "),
+        ("[query]\nreply_topics = ['mine', 'logs']", "setting query.reply_topics: 'logs' is also a [[topic]], or "),
+        ("[query]\nreply_topics = ['vectail.queries']", "setting query.reply_topics: 'vectail.queries' is also a [[topic]], or "),
+        ("[query]\nreply_topics = ['vectail.dead-letters']", "setting query.reply_topics: 'vectail.dead-letters' is also a [[topic]], or "),
         ("[kafka]\nquery_group = 'vectail'", "setting kafka: group and query_group must differ"),
         ("[mask]\nmode = 'none'", "setting mask.mode: "),
         ("fail_point = 'before_commit:1'", "unknown table or setting 'fail_point'"),
@@ -123,9 +179,9 @@ def test_a_wrong_file_is_refused_in_one_line_that_names_the_setting(tmp_path: Pa
 
 def test_a_name_that_kafka_allows_is_accepted_and_replies_may_go_to_the_reply_topic(tmp_path: Path) -> None:
     longest = "a" * 249
-    file = write(tmp_path, f"[kafka]\ntopics = ['{longest}', 'A.b_c-9', '...']\n[query]\nreply_topics = ['vectail.replies']")
+    file = write(tmp_path, f"{topic_line(longest, 'A.b_c-9', '...')}[query]\nreply_topics = ['vectail.replies']")
     settings = load_settings(file)
-    assert settings.kafka.topics == (longest, "A.b_c-9", "...")
+    assert settings.subscription.names == (longest, "A.b_c-9", "...")
     assert settings.query.reply_topics == ("vectail.replies",)
 
 
@@ -144,12 +200,16 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("VECTAIL_KAFKA__TOPIC", "logs", "unknown environment variable VECTAIL_KAFKA__TOPIC; did you mean 'VECTAIL_KAFKA__TOPICS'?"),
+        ("VECTAIL_KAFKA__TOPICS", "logs", "unknown environment variable VECTAIL_KAFKA__TOPICS: log topics are [[topic]] tables now"),
+        ("VECTAIL_TOPICS", "logs", "unknown environment variable VECTAIL_TOPICS; did you mean 'VECTAIL_TOPIC'?"),
+        ("VECTAIL_TOPIC", '[{"name": "a", "weigth": 2}]', "variable VECTAIL_TOPIC: unknown setting topic.weigth; did you mean 'weight'?"),
+        ("VECTAIL_TOPIC", "a,app.*", "setting topic.1.name: 'app.*' is no name of a topic: "),
+        ("VECTAIL_TOPIC", '["a"]', "setting topic.0: Input should be a valid dictionary"),
         ("VECTAIL_KAFKA_GROUP", "g", "unknown environment variable VECTAIL_KAFKA_GROUP; did you mean 'VECTAIL_KAFKA__GROUP'?"),
         ("vectail_kafak__group", "g", "unknown environment variable vectail_kafak__group; did you mean 'VECTAIL_KAFKA__GROUP'?"),
         ("VECTAIL_KAFKA", '{"group": "g"}', "unknown environment variable VECTAIL_KAFKA"),
         ("VECTAIL_KAFKA__GROUP__X", "g", "unknown environment variable VECTAIL_KAFKA__GROUP__X"),
-        ("VECTAIL_KAFKA__TOPICS", '["a"', "environment variable VECTAIL_KAFKA__TOPICS is not valid JSON: "),
+        ("VECTAIL_TOPIC", '[{"name"', "environment variable VECTAIL_TOPIC is not valid JSON: "),
         ("VECTAIL_KAFKA__LIBRDKAFKA", "a=b", "environment variable VECTAIL_KAFKA__LIBRDKAFKA is not valid JSON: "),
         ("VECTAIL_KAFKA__LIBRDKAFKA", "[1]", "setting kafka.librdkafka: Input should be a valid dictionary"),
         ("VECTAIL_LIMITS__MAX_IN_FLIGHT_RECORDS", "many", "setting limits.max_in_flight_records: Input should be a valid integer"),

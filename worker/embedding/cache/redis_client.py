@@ -7,7 +7,7 @@ Valkey have in common: MGET, SET, INFO.
 
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -102,14 +102,18 @@ class RedisClient:
 
     def memory_limit(self) -> tuple[int, str] | None:
         """Return `maxmemory` in bytes (0: unlimited) and its policy; None if the server does not tell. Raises RedisFailed."""
+        info = self.info("memory")
+        limit, policy = info.get("maxmemory"), info.get("maxmemory_policy")
+        return (limit, str(policy)) if isinstance(limit, int) and policy else None
+
+    def info(self, section: str) -> Mapping[str, object]:
+        """Return a section of what the server says of itself, of a cluster one node's; empty if it does not tell. Raises RedisFailed."""
         self.connect()
         with self._translated():
             try:
-                info = self._server.info("memory", **({"target_nodes": RedisCluster.DEFAULT_NODE} if self._address.cluster else {}))
+                return dict(self._server.info(section, **({"target_nodes": RedisCluster.DEFAULT_NODE} if self._address.cluster else {})))
             except redis.ResponseError:
-                return None
-        limit, policy = info.get("maxmemory"), info.get("maxmemory_policy")
-        return (limit, str(policy)) if isinstance(limit, int) and policy else None
+                return {}
 
     def drop(self) -> None:
         """Cut the connections from another thread, so that a wait there fails at once. Never waits."""

@@ -1,0 +1,108 @@
+"""Questions about logs in natural language: what is found when whole lines, templates or families of templates are searched by meaning.
+
+    python -m benchmarks.questions [--logs DIR] [--engine auto|vllm|llama] [--model FOLDER]… [--default-only] [--quick] [--json]
+
+Caveats first. One collection of logs, 2,000 lines a system. Questions and grades are ours, written from people's labels before any result
+was known (README.md beside this file has the method). Everything is searched by meaning alone and exactly: no index, no full-text search.
+All ways to make texts get the same lines, and questions are masked as the worker masks them. With `--quick`, whole lines are a sample; what
+the other ways find is the same as without it. `benchmarks.questions.scores` says what is counted. Nothing here depends on the machine's
+speed.
+
+The models are the one that is installed with vectail and BGE-small (fetched by Maven); `--model` adds any other that vectail takes.
+"""
+
+import argparse
+import contextlib
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.labelled_logs import LabelledLine, Misfit, read_logs
+from benchmarks.questions.asked import Question, read_questions
+from benchmarks.questions.bge import NAME, ModelAbsent, bge_folder
+from benchmarks.questions.corpus import Lines, corpora
+from benchmarks.questions.report import Found, figures_of, show_table
+from benchmarks.questions.scores import score
+from benchmarks.retrieval import LOGS, some_of_each
+from worker.embedding.loaded import LoadedModel, chosen_engine, load_model
+from worker.embedding.model.errors import ModelError
+from worker.settings.settings import Settings, load_settings
+
+QUICK_LINES_OF_A_LABEL = 5
+
+
+def measure(model: LoadedModel, lines: Sequence[LabelledLine], whole: Sequence[int], questions: Sequence[Question]) -> dict[str, Found]:
+    """Search the lines in every way, as whole lines those numbered by `whole`; return what is found by way."""
+    numbers = {label: number for number, label in enumerate(sorted({line.label for line in lines}))}
+    grades = np.zeros((len(questions), len(numbers)))
+    for row, question in zip(grades, questions, strict=True):
+        for label, grade in question.grades.items():
+            row[numbers[label]] = grade
+    found = {}
+    with contextlib.closing(model.new_tokenizer()) as tokenizer:
+        searched = Lines([line.text for line in lines], [numbers[line.label] for line in lines], whole)
+        for way, results, asked in corpora(model, tokenizer, searched, [question.text for question in questions]):
+            scores = [score(one, results, worth) for one, worth in zip(asked, grades, strict=True)]
+            found[way] = Found(len(results.shares), scores)
+    return found
+
+
+def measure_all(
+    engine: str,
+    folders: Sequence[Path | None],
+    lines: Sequence[LabelledLine],
+    whole: Sequence[int],
+    questions: Sequence[Question],
+) -> dict[str, dict[str, Found]]:
+    """Measure each model, by its folder (None: the default one); return what is found by model and way. Raises ModelError."""
+    found = {}
+    for folder in folders:
+        model = load_model(settings_for(engine, folder))
+        with contextlib.closing(model.engine):
+            found[model.prepared.name] = measure(model, lines, whole, questions)
+    return found
+
+
+def settings_for(engine: str, folder: Path | None) -> Settings:
+    """Return the settings that name an engine and a model's folder; None is the default model."""
+    model = {} if folder is None else {"folder": str(folder)}
+    return load_settings(None, {"engine": {"name": engine}, "model": model})
+
+
+def _second_model() -> tuple[list[Path], dict[str, str]]:
+    """Return the folder of BGE-small, or the reason why there is none by its name."""
+    try:
+        return [bge_folder()], {}
+    except ModelAbsent as error:
+        return [], {NAME: str(error)}
+
+
+def main(show: Callable[[str], None] = print) -> None:
+    """Read, measure every model, and show the figures."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--logs", type=Path, default=LOGS, help=f"folder of NAME.log with NAME.csv, as LogHub has them (default: {LOGS})")
+    parser.add_argument("--engine", choices=("auto", "vllm", "llama"), default="llama")
+    parser.add_argument("--model", type=Path, action="append", default=[], help="folder of another model to measure; may be repeated")
+    parser.add_argument("--default-only", action="store_true", help=f"leave {NAME} out, and fetch nothing")
+    parser.add_argument("--quick", action="store_true", help=f"of whole lines, {QUICK_LINES_OF_A_LABEL} of each label instead of all")
+    parser.add_argument("--json", action="store_true", help="print one object of figures and nothing else")
+    chosen = parser.parse_args()
+    try:
+        lines = read_logs(chosen.logs)
+        labels = [line.label for line in lines]
+        whole = some_of_each(labels, QUICK_LINES_OF_A_LABEL if chosen.quick else None)
+        questions = read_questions(set(labels))
+        bge, absent = ([], {}) if chosen.default_only else _second_model()
+        found = measure_all(chosen.engine, [None, *bge, *chosen.model], lines, whole, questions)
+    except (Misfit, ModelError) as error:
+        parser.error(str(error))
+    engine = chosen_engine(settings_for(chosen.engine, None).engine)
+    about = {"lines": len(lines), "whole_lines": len(whole), "engine": engine, "absent": absent}
+    figures = figures_of(found, [question.text for question in questions]) | about
+    show(json.dumps(figures)) if chosen.json else show_table(figures, show)
+
+
+if __name__ == "__main__":
+    main()

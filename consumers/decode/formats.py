@@ -1,0 +1,61 @@
+"""Which format a value has: what `auto` decides by.
+
+In this order: headers, first bytes (compressed values come decompressed), JSON by its first two bytes, syslog by its priority, text. Byte 0
+or a header means a schema only where there is a registry. `otlp_proto` and `logfmt` are never guessed: nothing in a value says that it is
+one of them.
+"""
+
+from typing import Final, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consumers.columns import utf8_of
+from consumers.decode.cloud_events import find_cloud_events
+from consumers.decode.found import Values
+from consumers.decode.registry_wire import find_framed
+from consumers.decode.rules import Format
+from consumers.decode.syslog_frames import find_syslog
+
+FORMATS: Final[tuple[Format, ...]] = get_args(Format)
+"""By the code that `find_formats` gives."""
+_CODES: Final = {form: code for code, form in enumerate(FORMATS)}
+
+_WHITE_SPACE = b" \t\n\r\v\f"
+_OBJECT, _ARRAY, _UNSURE = 1, 2, 4
+_BEGINS, _FOLLOWS = np.zeros((2, 256), np.uint8)
+_BEGINS[list(b"{[")] = _OBJECT, _ARRAY
+_BEGINS[list(_WHITE_SPACE)] = _UNSURE
+_FOLLOWS[list(b'"}{]')] = _OBJECT, _OBJECT, _ARRAY, _ARRAY
+_FOLLOWS[list(_WHITE_SPACE)] = _OBJECT | _ARRAY
+"""What a value is by its first byte, and what it may be by its second."""
+
+
+def find_formats(form: Format, values: Values, is_open: NDArray[np.bool_], *, has_registry: bool) -> NDArray[np.int8]:
+    """Return the format of each of n values as its place in `FORMATS`: int8[n]; only those that `is_open` is true of are looked at.
+
+    `has_registry`: there is a Schema Registry, so a value may name a schema.
+    """
+    if form != "auto":
+        return np.full(values.size, _CODES[form], np.int8)
+    found = np.full(values.size, _CODES["text"], np.int8)
+    found[_may_be_json(values) & is_open] = _CODES["json"]
+    syslog = find_syslog(values)
+    found[syslog[is_open[syslog]]] = _CODES["syslog"]
+    if has_registry:
+        found[find_framed(values) & is_open] = _CODES["registry"]
+    found[find_cloud_events(values.headers, values.size) & is_open] = _CODES["cloudevents"]
+    return found
+
+
+def _may_be_json(values: Values) -> NDArray[np.bool_]:
+    """Return which values may be JSON by how they begin: bool[n]. Many lines of text begin with a bracket: `[Sun Dec 04 …`."""
+    is_json = np.zeros(values.size, np.bool_)
+    data, ends = utf8_of(values.column)
+    rows = np.flatnonzero(np.diff(ends))
+    begins = _BEGINS[data[ends[rows]]]
+    second = np.minimum(ends[rows] + 1, len(data) - 1)  # of one byte alone the next one's, but that is no JSON either way
+    is_json[rows] = (begins & _FOLLOWS[data[second]]) != 0
+    for row in rows[begins == _UNSURE].tolist():
+        is_json[row] = (values.value[row] or b"").lstrip(_WHITE_SPACE).startswith((b"{", b"["))
+    return is_json

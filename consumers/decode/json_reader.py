@@ -1,0 +1,176 @@
+"""JSON: an object is an entry, an array of objects or several objects one after another are several.
+
+`consumers.decode.decoder` calls it for all values of a list that are JSON or begin like it. Objects of a usual form go the fast path
+(`consumers.decode.json_columns`), everything else goes by the general rules (`consumers.decode.json_document`). Batches of other formats
+that are written as JSON go to their readers.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consumers.columns import as_text, take
+from consumers.decode.found import Found, Reader, Values, decode_rejection, nothing_found, undecodable
+from consumers.decode.joined import joined_found
+from consumers.decode.json_columns import JsonColumns
+from consumers.decode.json_document import Documents, TooManyEntries, Walked, documents_in
+from consumers.decode.json_roles import RoleRules
+from consumers.decode.json_text import NotJson
+from consumers.decode.rules import DecodeRules
+from consumers.rejection import Rejection
+
+_ROUNDS: Final = 2
+"""How often the form is learned from what does not fit in one list of values."""
+_MOST_SHOWN: Final = 64
+"""Values from which the form is learned at once."""
+_LONGEST_REST: Final = 64
+"""Lists of values for which nothing is learned, after nothing new was found again and again."""
+_BEGINS_BATCH: Final = re.compile(rb'\s*+(?:\[\s*+)?+\{\s*+"resource_?[Ll]ogs"\s*+:\s*+\[')
+"""Never goes back, so its time is linear in white space too."""
+
+
+_BATCH, _EVENT = "batch", "event"
+_OF_BATCH: Final = ("resourceLogs", "resource_logs")
+_OF_EVENT: Final = ("specversion", "id", "source", "type")
+_FOREIGN: Final = frozenset({*_OF_BATCH, _OF_EVENT[0]})
+
+
+class JsonReader:
+    """Reads JSON records; remembers forms.
+
+    Thread: one.
+    """
+
+    def __init__(self, rules: DecodeRules, *, batches: Reader | None = None, events: Reader | None = None) -> None:
+        """`batches` reads values of OTLP, `events` those of CloudEvents; None: they are objects like others."""
+        self._max_entries = rules.max_entries
+        self._readers = {_BATCH: batches, _EVENT: events}
+        self._rest = 0
+        self._next_rest = 1
+        roles = RoleRules(rules)
+        self._documents = Documents(rules, roles)
+        self._columns = JsonColumns(rules, roles)
+
+    def read(self, values: Values) -> Found:
+        """Read n values."""
+        is_text = as_text(values.column) is not None
+        failed = [] if is_text else [(row, undecodable("not valid JSON")) for row, value in enumerate(values.value) if not _is_utf8(value)]
+        rows = np.delete(np.arange(values.size), [row for row, _ in failed])
+        found, others = self._read_columns(values, rows)
+        generally, refused, foreign = self._read_generally(values, others)
+        if generally is not None:
+            found.append(generally)
+        for kind, reader in self._readers.items():
+            chosen = foreign[kind]
+            if reader is not None and chosen:
+                read = reader.read(values.at(np.array(chosen)))
+                found.append(read._replace(place=np.array(chosen)[read.place]))
+                refused += [(chosen[place], rejection) for place, rejection in read.failed]
+        return _joined(found, sorted((*failed, *refused)))
+
+    def _read_columns(self, values: Values, rows: NDArray[np.int64]) -> tuple[list[Found], list[int]]:
+        """Read what has a usual form; returns the other rows too."""
+        found: list[Found] = []
+        form = self._columns.form
+        for round_ in range(_ROUNDS + 1):
+            value = values.value if len(rows) == values.size else [values.value[row] for row in rows.tolist()]
+            groups, others = self._columns.read(value, values.kafka_ms[rows])
+            found += [group._replace(place=rows[places]) for places, group in groups]
+            size, rows = len(rows), rows[others]
+            if not len(rows) or round_ == _ROUNDS or not self._learn(values, rows):
+                form.count_strangers(len(rows), size)
+                break
+        return found, rows.tolist()
+
+    def _learn(self, values: Values, rows: NDArray[np.int64]) -> bool:
+        """Learn the form of values that do not fit. Returns whether it has changed; values that never fit are looked at ever less often."""
+        if self._rest:
+            self._rest -= 1
+            return False
+        is_changed = self._columns.form.learn(self._objects(values, rows))
+        self._next_rest = 1 if is_changed else min(2 * self._next_rest, _LONGEST_REST)
+        self._rest = 0 if is_changed else self._next_rest
+        return is_changed
+
+    def _objects(self, values: Values, rows: NDArray[np.int64]) -> list[Mapping[str, Any]]:
+        found: list[Mapping[str, Any]] = []
+        for row in rows[:: max(1, len(rows) // _MOST_SHOWN)].tolist():
+            if not _BEGINS_BATCH.match(values.value[row]):
+                with suppress(NotJson, TooManyEntries):
+                    found += documents_in(values.value[row], max_entries=1)
+        # A form never has one of these keys, so objects of other readers never fit it.
+        return [document for document in found if not _FOREIGN & document.keys()]
+
+    def _read_generally(
+        self, values: Values, rows: Sequence[int]
+    ) -> tuple[Found | None, list[tuple[int, Rejection]], Mapping[str, list[int]]]:  # fmt: skip
+        """Return entries, rows that cannot be read, and rows that other readers read."""
+        walked: list[Walked] = []
+        place: list[int] = []
+        sub: list[int] = []
+        failed: list[tuple[int, Rejection]] = []
+        foreign: dict[str, list[int]] = {_BATCH: [], _EVENT: []}
+        for row in rows:
+            value = values.value[row]
+            if self._readers[_BATCH] is not None and _BEGINS_BATCH.match(value):
+                foreign[_BATCH].append(row)
+                continue
+            try:
+                documents = documents_in(value, max_entries=self._max_entries)
+                if documents and (kind := self._reader_of(documents[0])):
+                    foreign[kind].append(row)
+                    continue
+                entries = [self._documents.walk(document) for document in documents]
+            except NotJson as error:
+                failed.append((row, undecodable(str(error))))
+            except TooManyEntries as error:
+                failed.append((row, decode_rejection("too_many_entries", str(error))))
+            else:
+                walked += entries
+                place += [row] * len(entries)
+                sub += range(len(entries))
+        if not walked:
+            return None, failed, foreign
+        places = np.array(place)
+        return self._documents.found(walked, places, np.array(sub, np.int32), values.kafka_ms[places]), failed, foreign
+
+    def _reader_of(self, document: Mapping[str, Any]) -> str | None:
+        """Return which other reader reads a value that is such an object or begins with one."""
+        if self._readers[_BATCH] is not None and any(isinstance(document.get(name), list) for name in _OF_BATCH):
+            return _BATCH
+        if self._readers[_EVENT] is not None and all(isinstance(document.get(name), str) for name in _OF_EVENT):
+            return _EVENT
+        return None
+
+
+def _joined(found: Sequence[Found], failed: Sequence[tuple[int, Rejection]]) -> Found:
+    if not found:
+        return nothing_found()._replace(failed=failed)
+    if len(found) == 1:
+        return found[0]._replace(failed=failed)
+    joined = joined_found(found)
+    order = np.argsort(joined.place, kind="stable")
+    return Found(
+        place=joined.place[order],
+        sub=joined.sub[order],
+        text=take(joined.text, order),
+        time_ms=joined.time_ms[order],
+        service=joined.service._replace(codes=joined.service.codes[order]),
+        level=joined.level._replace(codes=joined.level.codes[order]),
+        fields=take(joined.fields, order),
+        trace=None if joined.trace is None else take(joined.trace, order),
+        template=None if joined.template is None else take(joined.template, order),
+        failed=failed,
+    )
+
+
+def _is_utf8(value: bytes) -> bool:
+    try:
+        value.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,54 @@
+"""Times of structured entries: the values of fields, texts and numbers, in one column."""
+
+from collections.abc import Sequence
+from datetime import tzinfo
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consumers.columns import string_column
+from consumers.decode.found import NO_TIME
+from consumers.decode.kept_fields import Scalar
+from consumers.decode.times import parse_times
+
+_SCALES: Final = ((1e9, 1e10, 1e3), (1e11, 1e13, 1.0), (1e14, 1e16, 1e-3), (1e17, 9.2e18, 1e-6))
+"""Numbers from, numbers below, and milliseconds in one of them: seconds, ms, µs, ns. What is between is no time."""
+
+
+def times_of(
+    values: Sequence[Scalar | None], kafka_ms: NDArray[np.int64], *, timezone: tzinfo | None, year: int | None
+) -> NDArray[np.int64]:  # fmt: skip
+    """Return the times that n values stand for, milliseconds since 1970; `NO_TIME` where they stand for none: int64[n].
+
+    `timezone` and `year` are those of texts that name none.
+    """
+    kinds = set(map(type, values))
+    if kinds == {str}:
+        return parse_times(string_column(values), timezone=timezone, year=year, kafka_ms=kafka_ms)  # type: ignore[arg-type]
+    found = np.full(len(values), NO_TIME)
+    if str in kinds:
+        rows = np.array([row for row, value in enumerate(values) if type(value) is str])
+        texts = string_column([values[row] for row in rows.tolist()])
+        found[rows] = parse_times(texts, timezone=timezone, year=year, kafka_ms=kafka_ms[rows])
+    for kind in (int, float):
+        if kind in kinds:
+            places = [row for row, value in enumerate(values) if type(value) is kind]
+            found[places] = _times_of_numbers([values[row] for row in places])  # type: ignore[misc]
+    return found
+
+
+def _times_of_numbers(numbers: Sequence[int | float]) -> NDArray[np.int64]:
+    about = np.array(numbers, np.float64)
+    found = np.full(len(numbers), NO_TIME)
+    for least, most, factor in _SCALES:
+        rows = np.flatnonzero((about >= least) & (about < most))
+        if not len(rows):
+            continue
+        if type(numbers[0]) is float:
+            # A microsecond makes up for what binary fractions lose: 1700000000.123 s is 123 ms and not 122.
+            found[rows] = np.floor(about[rows] * factor + 0.001).astype(np.int64)
+        else:
+            exact = np.array([numbers[row] for row in rows.tolist()], np.int64)
+            found[rows] = exact * int(factor) if factor >= 1 else exact // round(1 / factor)
+    return found

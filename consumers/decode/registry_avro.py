@@ -1,0 +1,131 @@
+"""Avro values of a known schema. The only importer of fastavro here.
+
+The writer's schema is the reader's: fields come as they were written. Times stay the numbers that they are (the rules of JSON tell their
+unit), so no object is made for them. A schema may not make a short value large: fastavro reads in C, without limits of its own.
+"""
+
+import io
+from collections.abc import Mapping
+from typing import Any, Final
+
+from fastavro import parse_schema, schemaless_reader
+from fastavro.schema import SchemaParseException, UnknownType
+
+from consumers.decode.json_text import NotJson, parse_json
+from consumers.decode.registry_schemas import NotOfSchema, NotUtf8, UnusableSchema
+from consumers.decode.registry_values import write_value
+from consumers.schema import FetchedSchema
+
+_NUMBERS: Final = frozenset(
+    {
+        "time-millis", "time-micros", "timestamp-millis", "timestamp-micros", "timestamp-nanos",
+        "local-timestamp-millis", "local-timestamp-micros", "local-timestamp-nanos", "uuid", "duration",
+    }
+)  # fmt: skip
+"""Logical types that are left as the plain value: a number, or for `uuid` its text."""
+_MOST_VALUES: Final = 10_000
+"""Fields that one value has at least, those of nested records included."""
+_MOST_VALUES_A_BYTE: Final = 16
+"""Of what an array or a map repeats: a field of type null takes no byte at all, and 1 MB may say that there are 2^60 of them."""
+_LEAST_BYTES: Final = {"null": 0, "float": 4, "double": 8}
+"""Of the simple types; the others take one byte at least."""
+
+
+class AvroSchema:
+    """Reads Avro values of one schema.
+
+    Thread: one.
+    """
+
+    def __init__(self, schema: FetchedSchema) -> None:
+        """Raises UnusableSchema."""
+        named: dict[str, Any] = {}
+        try:
+            for _, text in schema.references:
+                _parse(text, named)
+            self._schema = _parse(schema.text, named)
+            _check_size(self._schema, named)
+        except (NotJson, SchemaParseException, UnknownType, ValueError, KeyError, TypeError, AttributeError):
+            raise UnusableSchema("its Avro schema cannot be read") from None
+        except RecursionError:
+            raise UnusableSchema("its Avro schema is nested too deeply") from None
+
+    def read(self, body: bytes, _indexes: bytes | None, *, strict: bool) -> bytes | str | None:
+        """Return a value as JSON, or as text if it is a string. Raises NotOfSchema."""
+        stream = io.BytesIO(body)
+        try:
+            found = schemaless_reader(stream, self._schema, None, handle_unicode_errors="strict" if strict else "replace")
+        except UnicodeDecodeError:
+            raise NotUtf8("Avro with a string that is not valid UTF-8") from None
+        except (EOFError, LookupError, ValueError, TypeError, ArithmeticError, MemoryError, AttributeError):
+            raise NotOfSchema("not Avro of its schema") from None
+        if stream.tell() != len(body):
+            raise NotOfSchema("not Avro of its schema: it goes on after its end")
+        return found if isinstance(found, str) or found is None else write_value(found)
+
+
+def _parse(text: str, named: dict[str, Any]) -> Any:  # noqa: ANN401 - a schema is a name, a list or an object
+    return parse_schema(_without_times(parse_json(text)), named_schemas=named)
+
+
+def _without_times(schema: Any) -> Any:  # noqa: ANN401
+    if isinstance(schema, list):
+        return [_without_times(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    is_fixed = schema.get("type") == "fixed"
+    is_left = schema.get("logicalType") in _NUMBERS and not (is_fixed and schema["logicalType"] == "uuid")
+    # `default` is any value, and so are properties of one's own: only what may be a type is looked into.
+    plain = {name: _without_times(part) if name in ("type", "fields", "items", "values") else part for name, part in schema.items()}
+    if is_left:
+        del plain["logicalType"]
+    return plain
+
+
+def _check_size(schema: Any, named: Mapping[str, Any]) -> None:  # noqa: ANN401
+    """Raise UnusableSchema if a value may be far larger than its bytes, or nested without end."""
+    if _Sizes(named).of(schema)[1] > _MOST_VALUES:
+        raise UnusableSchema(f"its Avro schema has more than {_MOST_VALUES} fields")
+
+
+class _Sizes:
+    """The least that a value takes: bytes, and values within it."""
+
+    def __init__(self, named: Mapping[str, Any]) -> None:
+        self._named = named
+        self._known: dict[str, tuple[int, int]] = {}
+        self._open: set[str] = set()
+
+    def of(self, schema: Any) -> tuple[int, int]:  # noqa: ANN401
+        if isinstance(schema, list):
+            several = [self.of(one) for one in schema]
+            return 1 + min((size for size, _ in several), default=0), max((values for _, values in several), default=1)
+        if isinstance(schema, str):
+            return self._of_named(schema) if schema in self._named else (_LEAST_BYTES.get(schema, 1), 1)
+        kind = schema["type"]
+        if kind in ("array", "map"):
+            size, values = self.of(schema["items" if kind == "array" else "values"])
+            if values > _MOST_VALUES_A_BYTE * (size + (kind == "map")):
+                raise UnusableSchema(f"its Avro schema has an {kind} of what takes no space".replace("an map", "a map"))
+            return 1, 1
+        if kind in ("record", "error"):
+            return self._of_named(schema["name"])
+        if kind == "fixed":
+            return int(schema["size"]), 1
+        return self.of(kind) if isinstance(kind, list | dict) else (_LEAST_BYTES.get(kind, 1), 1)
+
+    def _of_named(self, name: str) -> tuple[int, int]:
+        if name in self._open:
+            # fastavro follows it in C without looking at the stack's end.
+            raise UnusableSchema("its Avro schema is recursive, which is not supported")
+        if name not in self._known:
+            self._open.add(name)
+            schema = self._named[name]
+            parts = [self.of(field["type"]) for field in schema["fields"]] if "fields" in schema else [self.of(_unnamed(schema))]
+            self._known[name] = sum(size for size, _ in parts), min(1 + sum(values for _, values in parts), _MOST_VALUES + 1)
+            self._open.remove(name)
+        return self._known[name]
+
+
+def _unnamed(schema: Mapping[str, Any]) -> Mapping[str, Any] | str:
+    return schema if schema["type"] == "fixed" else "int"  # an enum is written as a number

@@ -1,0 +1,19 @@
+"""Counts of what decoding decided."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class DecodeTally:
+    """Counts over all decoders of a worker; they only grow.
+
+    Thread: one, prepare's; may be read from any.
+    """
+
+    records: Counter[str] = field(default_factory=Counter)
+    """Records by the format that they were read as (`consumers.decode.rules.Format`), and "none" for those refused."""
+    decompressed: Counter[str] = field(default_factory=Counter)
+    """Records whose value was compressed by its sender, by the codec (`consumers.decode.compressed.Codec`)."""
+    replaced_records: int = 0
+    """Records in which bytes that are not UTF-8 were replaced."""

@@ -1,0 +1,223 @@
+"""The client of a Schema Registry: asks it over HTTP for one schema at a time.
+
+It speaks the interface of Confluent's registry, which others offer too. Nothing is retried here: the caller
+(`worker.indexing.schema_lookup`) knows whose fault a failure is by its exception. Redirects are not followed, because they could take the
+password elsewhere.
+"""
+
+import base64
+import json
+import ssl
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any, Final
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
+from urllib.request import HTTPRedirectHandler, HTTPSHandler, OpenerDirector, ProxyHandler, Request, build_opener
+
+from consumers.schema import FetchedSchema, SchemaKey
+
+_NOT_FOUND: Final = frozenset({40401, 40402, 40403})
+"""No such subject, version or schema. Any other 404 comes from something that is no registry."""
+_MOST_BYTES: Final = 8 * 1024 * 1024
+_MOST_REFERENCES: Final = 500
+_CHUNK_BYTES: Final = 64 * 1024
+_ACCEPT: Final = "application/vnd.schemaregistry.v1+json, application/json"
+
+
+class SchemaNotFound(Exception):
+    """The registry answers that it does not have the schema."""
+
+
+class RegistryAway(Exception):
+    """The registry does not answer, or not as a registry does; one line. The same question may be answered later."""
+
+
+class RegistryMisconfigured(ValueError):
+    """A setting must be changed before the registry can be asked; one line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistryAccess:
+    """Where a registry is and how it is entered.
+
+    Thread: any.
+    """
+
+    url: str
+    """`http://` or `https://`; may hold user and password."""
+    user: str = ""
+    password: str = ""
+    token: str = ""
+    """For `Authorization: Bearer`, in place of user and password."""
+    ca_file: Path | None = None
+    cert_file: Path | None = None
+    key_file: Path | None = None
+    timeout_s: float = 5.0
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+class RegistryClient:
+    """Has no state between two questions.
+
+    Thread: any.
+    """
+
+    def __init__(self, access: RegistryAccess) -> None:
+        """Connects to nothing yet. Raises RegistryMisconfigured."""
+        parts = urlsplit(access.url)
+        user, password = access.user or unquote(parts.username or ""), access.password or unquote(parts.password or "")
+        self._address = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
+        self._timeout_s = access.timeout_s
+        self._headers = {"Accept": _ACCEPT, "User-Agent": "vectail"}
+        if access.token:
+            self._headers["Authorization"] = f"Bearer {access.token}"
+        elif user:
+            self._headers["Authorization"] = "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode("ascii")
+        self._opener = _new_opener(access)
+
+    @property
+    def address(self) -> str:
+        """Where the registry is, without user and password."""
+        return self._address
+
+    def fetch(self, key: SchemaKey) -> FetchedSchema:
+        """Return a schema with all that it refers to. Raises SchemaNotFound or RegistryAway."""
+        place = f"schemas/ids/{key}" if isinstance(key, int) else f"schemas/guids/{key}"
+        answer = self._ask(place)
+        kind = answer.get("schemaType") or "AVRO"
+        query = ""
+        if kind == "PROTOBUF":
+            query = "format=serialized"
+            answer = self._ask_descriptor(place)
+        if kind not in ("AVRO", "PROTOBUF"):
+            return FetchedSchema(str(kind), _text(answer))
+        references: dict[str, str] = {}
+        self._add_references(answer, query, references, frozenset())
+        return FetchedSchema(kind, _text(answer), tuple(references.items()))
+
+    def ping(self) -> None:
+        """Ask for something that every registry has. Raises RegistryAway."""
+        self._request("schemas/types")
+
+    def _ask_descriptor(self, place: str) -> dict[str, Any]:
+        """Ask for a Protobuf schema as a descriptor.
+
+        Karapace fails at this where the schema refers to others, but has it by subject and version (Aiven-Open/karapace#1263).
+        """
+        try:
+            return self._ask(f"{place}?format=serialized")
+        except RegistryAway:
+            for subject, version in _versions(self._request(f"{place}/versions")):
+                return self._ask(f"subjects/{quote(subject, safe='')}/versions/{version}?deleted=true&format=serialized")
+            raise
+
+    def _add_references(self, answer: Mapping[str, Any], query: str, found: dict[str, str], above: frozenset[str]) -> None:
+        """Add what a schema refers to, each after those that it refers to itself."""
+        for name, subject, version in _references(answer):
+            if name in found or name in above:
+                continue
+            if len(found) >= _MOST_REFERENCES or len(above) >= _MOST_REFERENCES:
+                raise RegistryAway(f"a schema refers to more than {_MOST_REFERENCES} others")
+            referred = self._ask(f"subjects/{quote(subject, safe='')}/versions/{version}?deleted=true" + (query and f"&{query}"))
+            self._add_references(referred, query, found, above | {name})
+            found[name] = _text(referred)
+
+    def _ask(self, place: str) -> dict[str, Any]:
+        content = self._request(place)
+        try:
+            answer = json.loads(content)
+        except (ValueError, RecursionError):
+            answer = None
+        if not isinstance(answer, dict):
+            raise RegistryAway("it answers what is no JSON object")
+        return answer
+
+    def _request(self, place: str) -> bytes:
+        until_s = time.monotonic() + self._timeout_s
+        request = Request(f"{self._address}/{place}", headers=self._headers)  # noqa: S310 - the settings allow http and https only
+        try:
+            with self._opener.open(request, timeout=self._timeout_s) as response:
+                content = bytearray()
+                while chunk := response.read1(_CHUNK_BYTES):
+                    content += chunk
+                    if len(content) > _MOST_BYTES:
+                        raise RegistryAway(f"an answer has more than {_MOST_BYTES} bytes")
+                    if time.monotonic() > until_s:
+                        raise RegistryAway(f"no whole answer within {self._timeout_s:g} s")
+                return bytes(content)
+        except HTTPError as error:
+            raise _failure(error) from None
+        except URLError as error:
+            raise RegistryAway(_line(error.reason)) from None
+        except (OSError, HTTPException, ValueError) as error:
+            raise RegistryAway(_line(error)) from None
+
+
+def _new_opener(access: RegistryAccess) -> OpenerDirector:
+    try:
+        context = ssl.create_default_context(cafile=None if access.ca_file is None else str(access.ca_file))
+        if access.cert_file is not None:
+            context.load_cert_chain(access.cert_file, access.key_file)
+    except OSError as error:  # an SSLError is one
+        files = ", ".join(str(file) for file in (access.ca_file, access.cert_file, access.key_file) if file is not None)
+        raise RegistryMisconfigured(f"certificates of the Schema Registry ({files}): {_line(error)}") from None
+    # The environment's proxies do not apply: what a worker does is in its settings.
+    return build_opener(ProxyHandler({}), HTTPSHandler(context=context), _NoRedirects())
+
+
+def _failure(error: HTTPError) -> SchemaNotFound | RegistryAway:
+    """Return an answer that is an error as one of ours."""
+    with error:
+        try:
+            answer = json.loads(error.read(_CHUNK_BYTES))
+        except (OSError, HTTPException, ValueError, RecursionError):
+            answer = None
+    code = answer.get("error_code") if isinstance(answer, dict) else None
+    if error.code == 404 and code in _NOT_FOUND:  # noqa: PLR2004 - HTTP's
+        return SchemaNotFound()
+    what = "it answers"
+    if 300 <= error.code < 400:  # noqa: PLR2004 - HTTP's
+        what = "it answers with a redirect, which is not followed:"
+    return RegistryAway(f"{what} {error.code} {error.reason}" + (f", error {code}" if isinstance(code, int) else ""))
+
+
+def _references(answer: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
+    for one in answer.get("references") or ():
+        match one:
+            case {"name": str(name), "subject": str(subject), "version": int(version)}:
+                yield name, subject, version
+            case _:
+                raise RegistryAway("it answers a reference without name, subject or version")
+
+
+def _versions(content: bytes) -> Iterator[tuple[str, int]]:
+    """Return the subjects and versions of a schema as the registry answers them; nothing if it is no such answer."""
+    try:
+        answer = json.loads(content)
+    except (ValueError, RecursionError):
+        return
+    for one in answer if isinstance(answer, list) else ():
+        match one:
+            case {"subject": str(subject), "version": int(version)}:
+                yield subject, version
+            case _:
+                return
+
+
+def _text(answer: Mapping[str, Any]) -> str:
+    text = answer.get("schema")
+    if not isinstance(text, str):
+        raise RegistryAway("it answers without a schema")
+    return text
+
+
+def _line(error: object) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

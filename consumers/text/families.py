@@ -1,0 +1,39 @@
+"""Families: templates that are nearly the same, as one coarser id.
+
+A family is a pure function of the template text and of `FAMILIES_VERSION`. Nothing of it is stored: `worker.querying` computes it when it
+reads, so a change of these rules needs no new index.
+
+Templates of a family have the same words in the same order, apart from what names one of many things: paths, dotted names, and the last
+digits of a status. What says what went wrong stays: names of exceptions, codes such as E1234, the class of a status (404 is 4xx). Case and
+punctuation do not count.
+"""
+
+import re
+from hashlib import blake2b
+
+FAMILIES_VERSION = 1
+
+_ID_BYTES = 8
+_AROUND = "()[]{}<>\"'`,;:.=|!?*-"
+_NAME = re.compile(r"\w(?:[./\\$]|::)\w|^[~.]{0,2}/\w|\\")
+_FAULT = re.compile(r"\b\w*(?:Exception|Error|Failure|Fault)s?\b")
+_STATUS = re.compile(r"(?<![^\W_])([1-5])\d\d(?![^\W_])")
+
+
+def family_text(template_text: str) -> str:
+    """Return what all templates of a family have in common; never empty, and the same for itself."""
+    words = (_common(word) for word in template_text.split())
+    return " ".join(word for word in words if word) or template_text
+
+
+def family_of(template_text: str) -> str:
+    """Return the id of a template's family: 16 hexadecimal digits, half as many as a template's id."""
+    return blake2b(family_text(template_text).encode("utf-8", "replace"), digest_size=_ID_BYTES).hexdigest()
+
+
+def _common(word: str) -> str:
+    """Return what a family keeps of a word; nothing of a name that does not name a fault."""
+    word = word.strip(_AROUND)
+    if _NAME.search(word):
+        word = " ".join(_FAULT.findall(word))
+    return _STATUS.sub(r"\1xx", word.lower())

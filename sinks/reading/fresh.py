@@ -1,0 +1,144 @@
+"""The lines of blocks that arrived: those that pass and were not in the index before, the newest of them.
+
+Newest is what came to Kafka last. A block that was merged away meanwhile is read where its lines are now. A line of which another run
+has stored a copy before is not new: a worker that takes over writes some lines a second time.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sinks.block import BlockId, BlockPlace, Lines
+from sinks.line import Line
+from sinks.lines import NO_LINES
+from sinks.reading.arrivals import Arrival
+from sinks.reading.picks import picked_lines, picks
+from sinks.reading.selecting import Selection
+from sinks.reading.snapshot import Snapshot
+from sinks.reading.union import Part, outer_blocks, unite
+from sinks.sink import BlockFilter, OffsetSpan
+
+MOST_BLOCKS = 1_000
+"""The last ones; of others it is assumed that they have as many lines that pass."""
+
+
+class FreshLines(NamedTuple):
+    """New lines.
+
+    Thread: any.
+    """
+
+    lines: list[Line]
+    """In the order in which they came to Kafka, those of one partition by offset."""
+    dropped: int
+    """How many others there are, each chunk of a long line counted: exact, unless more blocks arrived than were read."""
+    complete: bool
+    """False: a block could not be read, or the deadline cut it."""
+
+
+def fresh_lines(
+    snapshot: Snapshot, arrivals: Sequence[Arrival], has_seen: Callable[[BlockId], bool], selection: Selection, most: int
+) -> FreshLines:
+    """Return the newest `most` lines; a block that `has_seen` and that is not among `arrivals` is older than those."""
+    whole = [
+        one.block for one in arrivals if one.is_whole and (not selection.only.topics or one.block.place.topic in selection.only.topics)
+    ]
+    there, torn = (whole, 0) if snapshot.is_first else _where_they_are(snapshot, whole)
+    parts: list[Part] = []
+    rows: list[NDArray[np.int64]] = []
+    read = 0
+    for unpacked in snapshot.unpack_in_batches(there[: -MOST_BLOCKS - 1 : -1], selection.columns):
+        for one, block in unpacked.items():
+            read += 1
+            wanted = selection.rows(block)
+            if len(wanted):
+                parts.append(Part(one, block._replace(text=NO_LINES.text, fields=NO_LINES.fields)))
+                rows.append(wanted)
+    new = _new_pieces(snapshot, parts, rows, frozenset(whole), has_seen)
+    found = picks(parts, new)
+    kafka_time, offset, sub, chunk = (_joined(parts, new, name) for name in ("kafka_time", "offset", "sub", "chunk"))
+    ranks = {place: rank for rank, place in enumerate(sorted({part.id.place for part in parts}))}
+    place = np.array([ranks[part.id.place] for part in parts], np.int64)[found.part]
+    order = np.lexsort((chunk, sub, offset, place, kafka_time))
+    shown = order[max(len(order) - most, 0) :]
+    tried = read + len(snapshot.damaged)
+    others = len(there) - tried + torn + sum(not one.is_whole for one in arrivals)
+    dropped = len(order) - len(shown) + round(others * len(order) / max(read, 1))
+    lines = picked_lines(snapshot, found.take(shown))
+    return FreshLines(lines, dropped, complete=not snapshot.damaged and tried == min(len(there), MOST_BLOCKS))
+
+
+def _where_they_are(snapshot: Snapshot, blocks: Sequence[BlockId]) -> tuple[list[BlockId], int]:
+    """Return the blocks that hold the lines of `blocks`, some of which may be merged now, and how many hold lines of others as well."""
+    found: list[BlockId] = []
+    torn = 0
+    for place, some in groupby(sorted(blocks), key=lambda one: one.place):
+        listed = snapshot.find(BlockFilter((place.topic,), place.epoch, place.partition)).heads.ids
+        wanted = list(some)
+        for at in outer_blocks(listed).tolist():
+            outer = listed[at]
+            inside = sum(one.last - one.first + 1 for one in wanted if one == outer or one.is_inside(outer))
+            if inside == outer.last - outer.first + 1:
+                found.append(outer)
+            else:
+                torn += inside > 0
+    order = {one: at for at, one in enumerate(blocks)}
+    return sorted(found, key=lambda outer: max(order[one] for one in blocks if one == outer or one.is_inside(outer))), torn
+
+
+def _new_pieces(
+    snapshot: Snapshot,
+    parts: Sequence[Part],
+    rows: Sequence[NDArray[np.int64]],
+    ours: frozenset[BlockId],
+    has_seen: Callable[[BlockId], bool],
+) -> list[NDArray[np.int64]]:
+    """Return of each block's rows those of which no older block of another run has a copy, and one of each among these blocks."""
+    copies = _older_copies(snapshot, parts, ours, has_seen)
+    new = []
+    for part, wanted, held in zip(parts, rows, unite(parts).held, strict=True):
+        kept = wanted[held[wanted]]
+        for run, lines in copies.get(part.id.place, ()):
+            if run != part.id.run and len(kept):
+                kept = kept[~_are_among(part.lines, kept, lines)]
+        new.append(kept)
+    return new
+
+
+def _older_copies(
+    snapshot: Snapshot, parts: Sequence[Part], ours: frozenset[BlockId], has_seen: Callable[[BlockId], bool]
+) -> dict[BlockPlace, list[tuple[str, Lines]]]:
+    """Return blocks of other runs that reach into the offsets of ours and were there before: by partition their runs and lines."""
+    of_run: dict[tuple[BlockPlace, str], list[BlockId]] = {}
+    for block in ours:
+        of_run.setdefault((block.place, block.run), []).append(block)
+    runs: dict[BlockPlace, set[str]] = {}
+    for part in parts:
+        runs.setdefault(part.id.place, set()).add(part.id.run)
+    wanted: list[BlockId] = []
+    for (topic, epoch), some in groupby(sorted(parts, key=lambda part: part.id.place), key=lambda part: part.id.place[:2]):
+        spans = [OffsetSpan(part.id.place.partition, int(part.lines.offset.min()), int(part.lines.offset.max()) + 1) for part in some]
+        for one in snapshot.find(BlockFilter((topic,), epoch, spans=tuple(spans))).heads.ids:
+            if runs[one.place] == {one.run} or not has_seen(one):
+                continue
+            near = of_run.get((one.place, one.run), ())
+            if not any(one == block or one.is_inside(block) or block.is_inside(one) for block in near):
+                wanted.append(one)
+    copies: dict[BlockPlace, list[tuple[str, Lines]]] = {}
+    for one, lines in snapshot.unpack(wanted).items():
+        copies.setdefault(one.place, []).append((one.run, lines))
+    return copies
+
+
+def _are_among(lines: Lines, rows: NDArray[np.int64], others: Lines) -> NDArray[np.bool_]:
+    """Return which rows are pieces that the other lines have too, whatever their content."""
+    there = set(zip(others.offset.tolist(), others.sub.tolist(), others.chunk.tolist(), strict=True))
+    ours = zip(lines.offset[rows].tolist(), lines.sub[rows].tolist(), lines.chunk[rows].tolist(), strict=True)
+    return np.fromiter((one in there for one in ours), np.bool_, len(rows))
+
+
+def _joined(parts: Sequence[Part], rows: Sequence[NDArray[np.int64]], name: str) -> NDArray[np.int64]:
+    return np.concatenate([np.empty(0, np.int64), *(getattr(part.lines, name)[one] for part, one in zip(parts, rows, strict=True))])

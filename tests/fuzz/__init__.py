@@ -1,0 +1,1 @@
+"""`make fuzz`: coverage-guided fuzzing of everything that decodes bytes of strangers."""

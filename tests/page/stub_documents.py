@@ -1,0 +1,138 @@
+"""What the stub world's documents say: a healthy worker, unless a test changes it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+WORKER = "stub-host:4711"
+DEPENDENCIES = ("kafka", "index", "redis", "registry", "engine")
+
+
+def status(now_ms: int) -> dict[str, Any]:
+    """Return /api/status of a worker to which nothing is wrong."""
+    return {
+        "version": "0.1.0",
+        "worker": WORKER,
+        "phase": "running",
+        "now_ms": now_ms,
+        "uptime_s": 5_400.0,
+        "ready": {"status": "ready", "checks": dict.fromkeys(DEPENDENCIES, "ok")},
+        "alive": {"status": "alive"},
+        "searchable": {"p50_s": 0.9, "p99_s": 2.4, "lines": 812_000},
+        "canary": None,
+        "engine": {"name": "llama.cpp", "model": "all-MiniLM-L6-v2", "is_up": True, "busy_share": 0.07, "templates": 412, "tokens": 9_800},
+        "rates": {"lines_per_s": 1_240.5},
+        "savings": [
+            {"topic": "logs", "lines": 812_000, "chunks": 812_400, "tokens": 17_909_800, "tokens_saved": 17_900_000, "saved_share": 0.9995}
+        ],
+        "index": {"blocks": 910, "templates": 412, "lines": 812_000},
+        "masks": "3",
+        "dependencies": [{"name": name, "state": "ok", "reason": "", "since_ms": None} for name in DEPENDENCIES],
+        "assignments": [{"group": "vectail", "topic": "logs", "partition": partition} for partition in range(2)],
+        "errors": [{"time_ms": now_ms - 240_000, "level": "warning", "event": "redis at 127.0.0.1:6379 was slow", "count": 3}],
+        "conditions": [
+            {
+                "name": name,
+                "severity": severity,
+                "state": "ok",
+                "summary": summary,
+                "what_to_do": what_to_do,
+                "since_ms": None,
+            }
+            for name, severity, summary, what_to_do in (
+                ("KafkaAway", "critical", "Kafka does not answer", "Look at the brokers; the worker goes on by itself"),
+                ("IndexAway", "critical", "The index does not answer", "Look at Milvus; the worker goes on by itself"),
+                ("RedisAway", "warning", "Redis does not answer", "Look at Redis; until then vectors come from the engine"),
+                ("LagGrows", "warning", "The backlog grows", "Start more workers, or find out what floods the topic"),
+            )
+        ],
+    }
+
+
+def lag(now_ms: int) -> dict[str, Any]:
+    """Return /api/lag of two groups that nearly keep up."""
+    member = {"member": "vectail-7c1", "host": "/10.0.3.7", "partitions": ["logs/0", "logs/1"]}
+    partitions = [
+        {
+            "topic": "logs",
+            "partition": number,
+            "committed": 406_000 - records,
+            "end": 406_000,
+            "records": records,
+            "seconds": seconds,
+            "drain_s": drain_s,
+            "member": "vectail-7c1",
+            "history": [[now_ms - 5_000 * (60 - step), records + 7 * (step % 9)] for step in range(60)],
+        }
+        for number, records, seconds, drain_s in ((0, 120, 0.4, 0.3), (1, 2_300, 4.1, 3.2))
+    ]
+    logs = {"group": "vectail", "kind": "logs", "state": "STABLE", "protocol": "consumer", "members": [member], "records": 2_420}
+    queries = {"group": "vectail-queries", "kind": "queries", "state": "STABLE", "protocol": "consumer", "members": [], "records": 0}
+    return {
+        "asked_ms": now_ms,
+        "groups": [
+            logs | {"seconds": 4.1, "drain_s": 3.2, "partitions": partitions},
+            queries | {"seconds": 0.0, "drain_s": 0.0, "partitions": []},
+        ],
+        "error": None,
+    }
+
+
+def letters(now_ms: int) -> dict[str, Any]:
+    """Return /api/dead-letters with three letters of two reasons."""
+    usual = {
+        "topic": "logs",
+        "stage": "decode",
+        "kind": "undecodable",
+        "size_bytes": 310,
+        "replayable": True,
+        "obstacle": "",
+        "replayed": False,
+    }
+    listed: list[dict[str, Any]] = [
+        usual
+        | {"id": f"0/{offset}", "partition": 1, "offset": 500 + offset, "time_ms": now_ms - 60_000 * (offset + 1)}
+        | {"reason": "not valid JSON: a string has no end", "preview": '{"message": "half a li'}
+        for offset in range(2)
+    ]
+    listed.append(
+        usual
+        | {"id": "0/2", "partition": 0, "offset": 77, "time_ms": now_ms - 900_000, "stage": "admit", "kind": "too_large"}
+        | {"reason": "1,203,441 bytes, at most 1,000,000", "preview": "GIF89a…", "size_bytes": 1_203_441}
+        | {"replayable": False, "obstacle": "its bytes were not kept"}
+    )
+    return {
+        "letters": listed,
+        "by_reason": [
+            {"reason": "not valid JSON: a string has no end", "topic": "logs", "letters": 2},
+            {"reason": "1,203,441 bytes, at most 1,000,000", "topic": "logs", "letters": 1},
+        ],
+        "total": 3,
+        "complete": True,
+        "dead_letter_topic": "vectail.dead-letters",
+    }
+
+
+def doctor(now_ms: int) -> dict[str, Any]:
+    """Return /api/doctor with a warning and a problem."""
+    checks: list[Mapping[str, str]] = [
+        {"name": "broker", "group": "kafka", "state": "ok", "found": "Kafka 4.3 answers in 3 ms", "what_to_do": ""},
+        {"name": "retention", "group": "kafka", "state": "ok", "found": "7 days, the lag is 4 s", "what_to_do": ""},
+        {
+            "name": "maxmemory-policy",
+            "group": "redis",
+            "state": "warning",
+            "found": "noeviction: a full Redis refuses to store",
+            "what_to_do": "Set maxmemory-policy to allkeys-lfu",
+        },
+        {"name": "schema", "group": "milvus", "state": "ok", "found": "both collections fit", "what_to_do": ""},
+        {"name": "speed", "group": "model", "state": "ok", "found": "4,100 tokens a second", "what_to_do": ""},
+        {"name": "libraries", "group": "versions", "state": "ok", "found": "none is known to be slow or unsafe", "what_to_do": ""},
+        {
+            "name": "open files",
+            "group": "machine",
+            "state": "problem",
+            "found": "at most 256 open files",
+            "what_to_do": "ulimit -n 4096, or LimitNOFILE=4096 in the unit",
+        },
+    ]
+    return {"checks": checks, "worst": "problem", "seconds": 1.8, "asked_ms": now_ms}

@@ -1,0 +1,106 @@
+"""How the page looks: every tab in light and dark and on a phone, judged by axe-core, and kept as a picture."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped] # it has no types
+from playwright.sync_api import Page, expect
+
+from tests.page.parts import TABS, hits, open_hit, tab
+from tests.page.stub_world import StubWorld
+from tests.page.watched import Watched, sideways
+
+pytestmark = pytest.mark.process
+ADDRESSES = {
+    name: f"/?since=all&tab={tab}" for name, tab in zip(TABS, ("search", "templates", "live", "lag", "letters", "doctor"), strict=True)
+}
+
+
+def violations(page: Page) -> list[str]:
+    """Return what axe-core finds, each rule with the first elements that break it."""
+    found = Axe().run(page).response["violations"]
+    return [f"{one['id']}: {one['help']}: {[node['html'][:160] for node in one['nodes'][:3]]}" for one in found]
+
+
+def ready(page: Page, name: str) -> None:
+    """Wait until the tab has said something and what it asks for is there."""
+    expect(page.locator("#view").get_by_role("status").first).not_to_be_empty()
+    if name == "Live":
+        expect(page.locator("#view").get_by_role("status").first).not_to_contain_text("onnecting")
+    else:
+        page.wait_for_load_state("networkidle")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", TABS)
+def test_axe_core_finds_nothing_on(name: str, scheme: str, world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}{ADDRESSES[name]}", scheme="dark" if scheme == "dark" else "light")
+    ready(page, name)
+    watched.picture(page, f"{name}-{scheme}", whole=True)
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_core_finds_nothing_on_an_expanded_hit_a_line_and_the_dialogs(scheme: str, world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?since=all&q=connection+refused", scheme="dark" if scheme == "dark" else "light")
+    found = open_hit(page, "connection")
+    expect(found.get_by_role("region", name="Neighbours").get_by_role("listitem").first).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    watched.picture(page, f"expanded-{scheme}", whole=True)
+    assert violations(page) == []
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    assert violations(page) == []
+    page.keyboard.press("Escape")
+    page.goto(f"{world.url}/?line=logs/0@20")
+    expect(page.get_by_role("article").get_by_role("listitem").first).to_be_visible()
+    assert violations(page) == []
+
+
+def test_axe_core_finds_nothing_on_the_sign_in_form(world_with_token: StubWorld, watched: Watched) -> None:
+    watched.allow()
+    page = watched.open(f"{world_with_token.url}/")
+    expect(page.get_by_role("dialog", name="Sign in")).to_be_visible()
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("name", TABS)
+def test_at_360_pixels_nothing_scrolls_sideways_on(name: str, world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}{ADDRESSES[name]}", width=360, height=740)
+    ready(page, name)
+    watched.picture(page, f"{name}-360", whole=True)
+    assert sideways(page) <= 0
+    assert violations(page) == []
+
+
+def test_an_expanded_hit_fits_360_pixels(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?since=all&q=connection+refused", width=360, height=740)
+    found = open_hit(page, "connection")
+    expect(found.get_by_role("region", name="Neighbours").get_by_role("listitem").first).to_be_visible()
+    watched.picture(page, "expanded-360", whole=True)
+    assert sideways(page) <= 0
+
+
+def test_dark_is_dark_and_the_switch_is_remembered(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?since=all", scheme="dark")
+    expect(hits(page).first).to_be_visible()
+    assert brightness(page) < 80
+    page.get_by_role("button", name="Light or dark").click()
+    assert brightness(page) > 180
+    page.reload()
+    expect(hits(page).first).to_be_visible()
+    assert brightness(page) > 180
+    tab(page, "Lag")
+    assert brightness(page) > 180
+
+
+def brightness(page: Page) -> float:
+    """Return that of the background, 0 to 255."""
+    found: float = page.evaluate(
+        """() => {
+          const canvas = document.createElement("canvas").getContext("2d");
+          canvas.fillStyle = getComputedStyle(document.documentElement).backgroundColor;
+          canvas.fillRect(0, 0, 1, 1);
+          const [red, green, blue] = canvas.getImageData(0, 0, 1, 1).data;
+          return 0.3 * red + 0.6 * green + 0.1 * blue;
+        }""",
+    )
+    return found

@@ -1,0 +1,127 @@
+"""The tabs about the worker and its group: templates, lag, dead letters and their replay, doctor."""
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.page.parts import hits, parameters, texts
+from tests.page.stub_documents import WORKER
+from tests.page.stub_lines import KINDS
+from tests.page.stub_world import StubWorld
+from tests.page.watched import Watched
+
+pytestmark = pytest.mark.process
+
+
+def templates(page: Page) -> Locator:
+    return page.get_by_role("list", name="Templates").locator("> li")
+
+
+def test_templates_lists_the_most_frequent_with_count_and_share(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?tab=templates&since=all")
+    expect(templates(page)).to_have_count(len(KINDS))
+    requests = [line for line in world.lines if line["family"] == KINDS[0].id]
+    expect(templates(page).first).to_contain_text("/cart/")
+    expect(templates(page).first).to_contain_text(str(len(requests)))
+    expect(templates(page).first).to_contain_text("%")
+    expect(templates(page).first.get_by_role("img")).to_be_visible()
+
+
+def test_what_is_new_and_what_is_gone_against_the_hour_before(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?tab=templates&since=1h")
+    page.get_by_role("button", name=re.compile("^New")).click()
+    expect(templates(page)).to_have_count(1)
+    expect(templates(page).first).to_contain_text("was declined by the bank")
+    expect(templates(page).first).to_contain_text("new")
+    page.get_by_role("button", name=re.compile("^Gone")).click()
+    expect(templates(page)).to_have_count(1)
+    expect(templates(page).first).to_contain_text("cache warmed")
+    asked = world.asked_for("compare")[-1]
+    assert asked.compare is not None
+    assert asked.compare.until_ms == asked.filters.since_ms
+
+
+def test_a_template_opens_its_members_and_leads_to_its_lines(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?tab=templates&since=all")
+    first = templates(page).first
+    first.get_by_role("button", expanded=False).first.click()
+    expect(first).to_contain_text("GET /cart/<num>")
+    expect(first).to_contain_text("POST /cart/<num>")
+    first.get_by_role("link", name=re.compile("[Ll]ines|[Ss]earch")).first.click()
+    expect(hits(page).first).to_contain_text("/cart/")
+    assert parameters(page)["family"] == [KINDS[0].id]
+
+
+def test_words_filter_the_templates(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?tab=templates&since=all")
+    page.get_by_label("Filter", exact=True).fill("disk")
+    expect(templates(page)).to_have_count(1)
+    expect(templates(page).first).to_contain_text("% full")
+
+
+def test_lag_shows_totals_partitions_and_whose_figures_they_are(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?tab=lag")
+    view = page.locator("#view")
+    for text in ("2,420", "vectail-7c1", WORKER, "llama.cpp", "99.9"):
+        expect(view).to_contain_text(text)
+    expect(page.get_by_role("row").filter(has_text="2,300").first.get_by_role("img")).to_be_visible()
+    for name in ("Kafka does not answer", "The backlog grows"):
+        expect(view).to_contain_text(name)
+    expect(page.get_by_role("definition").filter(has_text="lines of known templates")).to_contain_text(re.compile(r"^99\.9\d*%"))
+
+
+def test_lag_asks_again_by_itself_while_it_is_looked_at(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?tab=lag")
+    expect(page.get_by_role("row").filter(has_text="2,300").first).to_be_visible()
+    world.documents["/api/lag"]["groups"][0]["partitions"][1]["records"] = 77_123
+    expect(page.get_by_role("row").filter(has_text="77,123").first).to_be_visible()
+
+
+def test_the_partitions_can_be_sorted(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?tab=lag")
+    table = page.get_by_role("table").filter(has=page.get_by_role("columnheader", name=re.compile("Partition"))).first
+    rows = table.locator("tbody tr")
+    expect(rows).to_have_count(2)
+    heading = table.get_by_role("columnheader", name=re.compile("Records"))
+    heading.get_by_role("button").click()
+    first = texts(rows)
+    heading.get_by_role("button").click()
+    expect(rows.first).to_contain_text(first[-1].split()[0])
+    assert texts(rows)[0] != first[0]
+
+
+def test_chosen_dead_letters_are_replayed_after_a_question_and_the_result_is_told(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?tab=letters")
+    letters = page.get_by_role("list", name="Dead letters").locator("> li")
+    expect(letters).to_have_count(3)
+    expect(letters.nth(2)).to_contain_text("its bytes were not kept")
+    letters.first.get_by_role("checkbox").check()
+    page.get_by_role("button", name="Replay 1 letter").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name=re.compile("Cancel|Not now|No")).click()
+    assert world.replayed == []
+    page.get_by_role("button", name="Replay 1 letter").click()
+    dialog.get_by_role("button", name=re.compile("^Replay")).click()
+    expect(page.get_by_role("status").filter(has_text=re.compile("replayed"))).to_be_visible()
+    assert world.replayed == [["0/0"]]
+    expect(letters.first).to_contain_text(re.compile("replayed"))
+
+
+def test_a_reason_shows_only_its_letters(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?tab=letters")
+    page.get_by_role("group", name="Reasons").get_by_role("button", name=re.compile("at most 1,000,000")).click()
+    letters = page.get_by_role("list", name="Dead letters").locator("> li")
+    expect(letters).to_have_count(1)
+    expect(letters.first).to_contain_text("GIF89a")
+
+
+def test_doctor_names_the_problem_first_with_what_to_do(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?tab=doctor")
+    expect(page.locator("#view").get_by_role("status").first).to_contain_text("1 problem and 1 warning")
+    first = page.get_by_role("region", name="What to do").get_by_role("listitem").first
+    expect(first).to_contain_text("at most 256 open files")
+    expect(first).to_contain_text("ulimit -n 4096")
+    page.get_by_role("button", name="Copy as text").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert "PROBLEM  machine: open files" in page.evaluate("navigator.clipboard.readText()")

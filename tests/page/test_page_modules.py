@@ -1,0 +1,105 @@
+"""The page's modules without a page around them, in the same browser: what is quoted for a shell, what an address says, what is marked."""
+
+import json
+import subprocess
+from typing import Any
+
+import pytest
+
+from tests.page.hostile import TEXTS
+from tests.page.stub_world import StubWorld
+from tests.page.watched import Watched
+from worker.query import parse_query
+
+pytestmark = pytest.mark.process
+
+ODD = (
+    *("", "it's", "-k", "a b", "$HOME `id` $(id) !x", "back\\slash'", "new\nline", "bell\x07 \x1b[31m", "turn \u202eback"),
+    *("ünïcode 日本 🙂", "a=b&c=d#e", "100%", "a+b c", "constructor"),
+    *(text.replace("\0", "") for text in TEXTS if len(text) < 10_000),
+)
+"""Texts that a shell, a terminal or an address could take for something else."""
+
+
+def call(watched: Watched, world: StubWorld, script: str, argument: object) -> Any:  # noqa: ANN401 - whatever the page returns
+    """Return what a function of `page` (a function that imports a module) and of `argument` returns."""
+    page = watched.open(f"{world.url}/?tab=doctor")
+    return page.evaluate(
+        f"async ([root, argument]) => ({script})((name) => import(`${{root}}/page/${{name}}.js`), argument)", [world.url, argument]
+    )
+
+
+def test_a_shell_reads_the_very_text_that_was_quoted_and_a_terminal_shows_no_control_character(world: StubWorld, watched: Watched) -> None:
+    words = call(watched, world, "async (page, texts) => texts.map((await page('commands')).shellWord)", ODD)
+    assert all(one.isprintable() for word in words for one in word)
+    read = subprocess.run(["bash", "-c", "printf '%s\\0' " + " ".join(words)], check=True, capture_output=True, timeout=30)
+    assert read.stdout.decode().split("\0")[:-1] == list(ODD)
+
+
+def test_the_curl_command_sends_the_very_query_and_the_worker_takes_it(world: StubWorld, watched: Watched) -> None:
+    body = {"text": "it's \u202e$HOME `x`\n", "k": 30, "mode": "dense", "filters": {"level": ["ERROR", ""], "fields": {"a'b": ["$(id)"]}}}
+    command = call(watched, world, "async (page, body) => (await page('commands')).curlCommand('/api/search', body)", body)
+    script = 'curl() { printf "%s\\0" "$@"; }; TOKEN=secret; ' + command
+    words = subprocess.run(["bash", "-c", script], check=True, capture_output=True, timeout=30).stdout.decode().split("\0")
+    assert json.loads(words[words.index("-d") + 1]) == body
+    assert "Authorization: Bearer secret" in words
+    assert parse_query(words[words.index("-d") + 1].encode()).text == body["text"]
+
+
+def test_every_state_comes_back_from_its_own_address(world: StubWorld, watched: Watched) -> None:
+    states = [
+        {
+            "tab": "live",
+            "q": text,
+            "service": [text, "x"] if text else ["x"],
+            "fields": {"k8s.pod": [text, "", text], "constructor": [text]},
+            "k": "30",
+        }
+        for text in ODD
+    ]
+    script = """async (page, states) => {
+        const { href, parse } = await page("state");
+        return states.map((state) => parse(href(state, parse(""))));
+    }"""
+    for state, restored in zip(states, call(watched, world, script, states), strict=True):
+        assert {name: restored[name] for name in state} == state
+
+
+def test_a_field_in_the_address_is_cut_at_its_first_equals_sign_as_on_the_command_line(world: StubWorld, watched: Watched) -> None:
+    address = "?field=url%3Dhttp%3A%2F%2Fx%2F%3Fa%3Db&field=url%3Dy&field=broken&field=__proto__%3Dz"
+    script = "async (page, text) => Object.entries((await page('state')).parse(text).fields)"
+    assert call(watched, world, script, address) == [["url", ["http://x/?a=b", "y"]], ["__proto__", ["z"]]]
+
+
+def test_the_words_of_the_question_are_marked_whole_and_whatever_their_case(world: StubWorld, watched: Watched) -> None:
+    texts = [
+        ("Disk /dev/sdb1 full: DISK", ["disk", "full"], ["Disk", "full", "DISK"]),
+        ("diskette undisk", ["disk"], []),
+        ("a.b(c) [x]", ["a.b(c)", "[x]"], ["a.b(c)", "[x]"]),
+        ("größe Größe", ["größe"], ["größe", "Größe"]),
+        ("🙂 error", ["error"], ["error"]),
+    ]
+    script = """async (page, texts) => {
+        const { highlight } = await page("format");
+        return texts.map(([text, words]) => highlight(text, words).map(([start, end]) => text.slice(start, end)));
+    }"""
+    assert call(watched, world, script, texts) == [marked for _, _, marked in texts]
+
+
+def test_a_share_is_all_or_nothing_only_if_it_is(world: StubWorld, watched: Watched) -> None:
+    script = "async (page, shares) => shares.map((await page('format')).percent)"
+    assert call(watched, world, script, [0, 0.00001, 0.9995, 0.999_999_9, 1]) == ["0%", "<0.1%", "99.95%", "99.99%", "100%"]
+
+
+def test_times_before_now_are_the_same_window_for_hits_charts_and_export(world: StubWorld, watched: Watched) -> None:
+    script = """async (page, [since, until, now]) => {
+        const { rangeOf } = await page("range");
+        const { since_ms, until_ms, automatic } = rangeOf({ since, until }, now);
+        return [since_ms, until_ms, automatic];
+    }"""
+    now = 10_000_000
+    assert call(watched, world, script, ["15m", "", now]) == [now - 900_000, None, False]
+    assert call(watched, world, script, ["", "", now]) == [now - 3_600_000, None, True]
+    assert call(watched, world, script, ["all", "", now]) == [None, None, False]
+    assert call(watched, world, script, ["1000", "2000", now]) == [1_000, 2_000, False]
+    assert call(watched, world, script, ["nonsense", "", now]) == [None, None, False]

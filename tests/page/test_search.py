@@ -1,0 +1,197 @@
+"""The search tab in Chromium, over canned answers: from opening the page to the neighbours of a line."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.page.parts import ask, hit, hits, open_hit, parameters, question, status, texts
+from tests.page.stub_lines import DISK, KINDS, MINUTE_MS, PAYMENT
+from tests.page.stub_world import StubWorld
+from tests.page.watched import Watched
+
+pytestmark = pytest.mark.process
+
+
+def test_it_opens_on_the_most_frequent_families_of_the_last_hour(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/")
+    expect(page).to_have_title("Search · vectail")
+    there = {line["family"] for line in world.lines if line["time"] >= world.now_ms - 60 * MINUTE_MS}
+    expect(hits(page)).to_have_count(len(there))
+    expect(hits(page).first).to_contain_text(re.compile("/cart/"))
+    assert world.asked_for("templates")[0].filters.since_ms is not None
+    assert watched.requests[0] == f"GET {world.url}/"
+
+
+def test_a_question_brings_families_with_score_count_words_marked_and_when(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/")
+    ask(page, "payment declined by the bank")
+    first = hits(page).first
+    expect(first).to_contain_text("was declined by the bank")
+    expect(first.locator("mark").filter(has_text="payment")).to_be_visible()
+    expect(first).to_contain_text("payment declined")  # the name that users gave
+    expect(first).to_contain_text("ERROR")
+    expect(first).to_contain_text("Score")
+    lines = [line for line in world.lines if line["family"] == PAYMENT.id]
+    expect(first).to_contain_text(f"{len(lines)} lines")
+    expect(first).to_contain_text("first")
+    expect(first.locator("svg")).to_be_visible()  # the sparkline
+    assert parameters(page)["q"] == ["payment declined by the bank"]
+
+
+def test_hits_are_asked_for_before_all_else_because_the_worker_answers_one_query_at_a_time(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?q=disk+is+full&since=all")
+    expect(hit(page, "% full")).to_be_visible()
+    expect(page.get_by_role("group", name="Level")).to_be_visible()
+    assert world.asked[0].form == "lines"
+    assert world.asked[0].k <= 10
+
+
+def test_a_part_of_the_histogram_that_is_dragged_over_becomes_the_time_that_is_asked_for(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?since=all")
+    plot = page.get_by_role("slider", name="Part of the time")
+    expect(plot).not_to_have_attribute("aria-valuemax", "0")
+    box = plot.bounding_box()
+    assert box is not None
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] * 0.05, middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.30, middle, steps=4)
+    page.mouse.up()
+    expect(hit(page, "cache warmed")).to_be_visible()
+    expect(hit(page, "declined")).to_have_count(0)  # it began later
+    since_ms, until_ms = int(parameters(page)["since"][0]), int(parameters(page)["until"][0])
+    assert world.lines[0]["time"] - MINUTE_MS * 5 < since_ms < until_ms < world.now_ms - 60 * MINUTE_MS
+    in_it = [query for query in world.asked if (query.filters.since_ms, query.filters.until_ms) == (since_ms, until_ms)]
+    assert {query.form for query in in_it} >= {"templates", "counts"}
+
+
+def test_a_facet_s_value_narrows_hits_histogram_and_the_other_facets(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?since=all")
+    page.get_by_role("group", name="Service").get_by_role("checkbox", name=re.compile("^Service: database|database")).check()
+    expect(hit(page, "query took")).to_be_visible()
+    expect(hits(page)).to_have_count(2)
+    page.get_by_role("group", name="Level").get_by_role("checkbox", name=re.compile("ERROR")).check()
+    expect(hits(page)).to_have_count(1)
+    assert parameters(page)["service"] == ["database"]
+    assert parameters(page)["level"] == ["ERROR"]
+    expect(page.get_by_role("group", name="Service").get_by_role("checkbox", name=re.compile("payments"))).to_be_visible()
+    page.get_by_role("button", name=re.compile("^Remove level")).click()
+    expect(hits(page)).to_have_count(2)
+
+
+def test_any_kept_field_becomes_a_facet_by_its_name(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?since=all&q=connection+refused")
+    expect(hits(page).first).to_be_visible()
+    page.get_by_label("Count by a field").fill("k8s.pod.name")
+    page.get_by_label("Count by a field").press("Enter")
+    page.get_by_role("group", name="k8s.pod.name").get_by_role("checkbox", name=re.compile("web-2")).check()
+    expect(page.get_by_role("button", name=re.compile("^Remove k8s.pod.name"))).to_be_visible()
+    asked = world.asked_for("lines")[-1]
+    assert asked.filters.fields == {"k8s.pod.name": ["web-2"]}
+
+
+def test_an_expanded_hit_has_all_fields_neighbours_templates_and_copies(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?since=all&q=connection+to+database-2+refused")
+    found = open_hit(page, "connection to database-2")
+    table = found.get_by_role("table", name="Fields of the line")
+    for name in ("service", "level", "topic", "k8s.pod.name", "trace_id", "http.response.status_code"):
+        expect(table.get_by_role("rowheader", name=name, exact=True)).to_be_visible()
+    around = found.get_by_role("region", name="Neighbours")
+    expect(around.get_by_role("listitem")).to_have_count(11)
+    expect(around.locator("[aria-current=true]")).to_have_count(1)
+    around.get_by_role("button", name="More neighbours").click()
+    expect(around.get_by_role("listitem").nth(20)).to_be_visible()
+    found.get_by_role("button", name=re.compile(r"^Templates")).click()
+    expect(found.get_by_role("region", name="Templates").get_by_role("row")).to_have_count(3)
+    found.get_by_text("Copy", exact=True).click()
+    found.get_by_role("button", name="This search as vectail command").click()
+    expect(status_with(page, "Copied")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == "vectail search 'connection to database-2 refused'"
+
+
+def test_the_copied_curl_command_asks_the_same_and_holds_no_token(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?since=all&q=disk+is+full&level=WARN")
+    found = open_hit(page, "% full")
+    found.get_by_text("Copy", exact=True).click()
+    found.get_by_role("button", name="This search as curl").click()
+    expect(status_with(page, "Copied")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert f"{world.url}/api/search" in copied
+    assert '"Authorization: Bearer $TOKEN"' in copied
+    assert '"text":"disk is full"' in copied
+    assert '"level":["WARN"]' in copied
+
+
+def test_not_this_hides_a_family_and_only_this_family_shows_its_lines(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?since=all")
+    expect(hit(page, "% full")).to_be_visible()
+    count = hits(page).count()
+    open_hit(page, "% full").get_by_role("button", name="Not this").click()
+    expect(hits(page)).to_have_count(count - 1)
+    expect(hit(page, "% full")).to_have_count(0)
+    assert parameters(page)["not"] == [DISK.id]
+    page.go_back()
+    expect(hits(page)).to_have_count(count)
+    open_hit(page, "% full").get_by_role("link", name="Only this family").click()
+    expect(hits(page)).to_have_count(10)
+    assert all("% full" in text for text in texts(hits(page)))
+
+
+def test_a_link_to_a_line_opens_the_very_line_with_its_neighbours(world: StubWorld, watched: Watched) -> None:
+    line = next(line for line in world.lines if line["family"] == DISK.id)
+    page = watched.open(f"{world.url}/?line=logs/{line['partition']}@{line['offset']}")
+    article = page.get_by_role("article")
+    expect(article.get_by_role("region", name="Text of the line")).to_have_text(line["text"])
+    expect(article.get_by_role("region", name="Neighbours").get_by_role("listitem")).not_to_have_count(0)
+
+
+def test_back_forward_and_a_shared_link_restore_what_was_shown(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?since=all")
+    expect(hits(page)).to_have_count(len(KINDS))
+    ask(page, "disk full")
+    expect(hits(page)).to_have_count(1)
+    page.get_by_role("group", name="Level").get_by_role("checkbox", name=re.compile("WARN")).check()
+    expect(page.get_by_role("button", name=re.compile("^Remove level"))).to_be_visible()
+    shared = page.url
+    page.go_back()
+    expect(page.get_by_role("button", name=re.compile("^Remove level"))).to_have_count(0)
+    expect(question(page)).to_have_value("disk full")
+    page.go_back()
+    expect(hits(page)).to_have_count(len(KINDS))
+    expect(question(page)).to_have_value("")
+    page.go_forward()
+    page.go_forward()
+    expect(page.get_by_role("button", name=re.compile("^Remove level"))).to_be_visible()
+    assert page.url == shared
+    other = watched.open(shared)
+    expect(question(other)).to_have_value("disk full")
+    expect(other.get_by_role("button", name=re.compile("^Remove level"))).to_be_visible()
+    assert texts(hits(other)) == texts(hits(page))
+
+
+def test_an_identifier_finds_the_lines_that_have_it(world: StubWorld, watched: Watched) -> None:
+    trace = next(line["fields"]["trace_id"] for line in world.lines if "trace_id" in line.get("fields", {}))
+    page = watched.open(f"{world.url}/?since=all")
+    ask(page, trace)
+    expect(hits(page)).to_have_count(1)
+
+
+def test_when_nothing_matches_it_says_so_and_what_to_try(world: StubWorld, watched: Watched) -> None:
+    page = watched.open(f"{world.url}/?since=15m&q=submarine")
+    expect(hits(page)).to_have_count(0)
+    expect(status(page)).to_contain_text(re.compile("no|nothing", re.IGNORECASE))
+    page.get_by_role("button", name=re.compile("all time", re.IGNORECASE)).first.click()
+    assert parameters(page)["since"] == ["all"]
+
+
+def test_an_index_without_lines_is_not_a_blank_page(fresh_world: Callable[..., StubWorld], watched: Watched) -> None:
+    world = fresh_world(lines=[])
+    page = watched.open(f"{world.url}/")
+    expect(status(page)).to_contain_text(re.compile("no lines|nothing|empty", re.IGNORECASE))
+
+
+def status_with(page: Page, text: str) -> Locator:
+    return page.get_by_role("status").filter(has_text=text).first

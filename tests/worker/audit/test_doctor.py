@@ -1,0 +1,112 @@
+"""The examination: groups look side by side, one that fails or hangs hides no other, and the page says what each check means."""
+
+import re
+import threading
+from collections.abc import Iterator
+from http import HTTPStatus
+from pathlib import Path
+
+import pytest
+
+from worker.audit.doctor import CHECKS, Check, Examiner, Look, examine
+from worker.http.responses import HttpError
+
+PAGE = Path(__file__).parents[3] / "docs/doctor.md"
+WAIT_S = 30.0
+
+FINE = Check("redis", "redis", "ok", "it answers")
+POOR = Check("redis", "eviction", "warning", "no maxmemory", "set it")
+
+
+def look_at_redis() -> Iterator[Check]:
+    yield POOR
+    yield FINE
+
+
+def test_checks_come_in_the_order_of_the_list_whoever_ends_first() -> None:
+    versions = Look("versions", lambda: [Check("versions", "python", "ok", "3.11")], WAIT_S)
+    report = examine([versions, Look("redis", look_at_redis, WAIT_S)], wall_ms=lambda: 1_000.5)
+    assert [(one.group, one.name) for one in report.checks] == [("redis", "redis"), ("redis", "eviction"), ("versions", "python")]
+    assert (report.worst, report.asked_ms) == ("warning", 1_000)
+    document = report.document()
+    assert document["checks"][1] == {
+        "name": "eviction", "group": "redis", "state": "warning", "found": "no maxmemory", "what_to_do": "set it"
+    }  # fmt: skip
+    assert (document["worst"], document["asked_ms"]) == ("warning", 1_000)
+
+
+def test_a_group_that_fails_says_so_under_the_name_of_its_first_check_and_hides_no_other() -> None:
+    def fails() -> Iterator[Check]:
+        yield Check("milvus", "version", "ok", "2.6")
+        raise LookupError("no such\nkey")
+
+    report = examine([Look("milvus", fails, WAIT_S), Look("redis", look_at_redis, WAIT_S)])
+    failed, *others = sorted(report.checks, key=lambda one: one.group)
+    assert (failed.group, failed.name, failed.state) == ("milvus", "index", "problem")
+    assert "LookupError: no such key" in failed.found
+    assert others == [FINE, POOR]
+
+
+def test_a_group_that_hangs_costs_its_time_limit_and_hides_no_other() -> None:
+    released = threading.Event()
+
+    def hangs() -> Iterator[Check]:
+        released.wait(WAIT_S)
+        yield Check("kafka", "kafka", "ok", "too late")
+
+    try:
+        report = examine([Look("kafka", hangs, 0.05), Look("redis", look_at_redis, WAIT_S)])
+    finally:
+        released.set()
+    assert [(one.group, one.name, one.state) for one in report.checks] == [
+        ("kafka", "kafka", "problem"), ("redis", "redis", "ok"), ("redis", "eviction", "warning")
+    ]  # fmt: skip
+    assert report.checks[0].found == "no answer within 0.05 s"
+
+
+def test_over_http_a_young_report_answers_again_and_an_old_one_does_not() -> None:
+    looks = 0
+    now_s = 0.0
+
+    def look() -> Iterator[Check]:
+        nonlocal looks
+        looks += 1
+        yield FINE
+
+    examiner = Examiner([Look("redis", look, WAIT_S)], clock=lambda: now_s)
+    assert examiner.document({}) == examiner.document({})
+    assert looks == 1
+    now_s = 60.0
+    examiner.document({})
+    assert looks == 2
+
+
+def test_over_http_one_group_can_be_asked_for_alone() -> None:
+    versions = Look("versions", lambda: [Check("versions", "python", "ok", "3.11")], WAIT_S)
+    examiner = Examiner([versions, Look("redis", look_at_redis, WAIT_S)])
+    assert {one["group"] for one in examiner.document({"group": "redis"})["checks"]} == {"redis"}
+    assert examiner.document({"group": "registry"})["checks"] == []  # none is configured
+    with pytest.raises(HttpError, match="the groups are kafka, registry") as refused:
+        examiner.document({"group": "nothing"})
+    assert refused.value.status == HTTPStatus.BAD_REQUEST
+
+
+def test_every_check_has_its_line_on_the_page_in_the_same_order_and_the_page_has_no_other() -> None:
+    sections = re.split(r"^## (\w+)$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    rows = {
+        group: tuple(re.findall(r"^\| `([\w-]+)` \|", text, re.MULTILINE))
+        for group, text in zip(sections[::2], sections[1::2], strict=True)
+    }
+    assert rows == dict(CHECKS)
+
+
+def test_every_check_that_a_module_makes_is_on_the_list() -> None:
+    folder = Path(__file__).parents[3] / "worker/audit"
+    made = {
+        name
+        for file in folder.glob("doctor_*.py")
+        for name in re.findall(r'\b_?check\(\s*"([\w-]+)",\s*(?:"(?:ok|warning|problem)"|\w+ if )?', file.read_text(encoding="utf-8"))
+    }
+    listed = {name for names in CHECKS.values() for name in names}
+    assert made - {"ok", "problem"} <= listed
+    assert len(made & listed) > 40

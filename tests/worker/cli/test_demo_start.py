@@ -1,0 +1,118 @@
+"""How the demo begins: where the page is comes first, and no small file waits for an engine that starts slowly."""
+
+import http.client
+import socket
+import sys
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.worker.cli.conftest import NewScreen
+from tests.worker.cli.console import WAIT_S, RunningVerb
+from worker.cli.demo import DemoOptions, demo
+from worker.cli.demo_start import WORTH_WAITING_BYTES, EngineName, begin_demo, choose_engine
+from worker.cli.exits import CommandFailed
+
+
+@pytest.fixture
+def vllm_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make `vllm` look installed; to import it would fail."""
+    installed = ModuleType("vllm")
+    installed.__spec__ = ModuleSpec("vllm", None, origin="vllm/__init__.py")
+    monkeypatch.setitem(sys.modules, "vllm", installed)
+    monkeypatch.delenv("VECTAIL_ENGINE__NAME")
+
+
+def large_file(folder: Path) -> str:
+    file = folder / "large.log"
+    with file.open("wb") as opened:
+        opened.truncate(WORTH_WAITING_BYTES)  # it has no blocks on disk
+    return str(file)
+
+
+def test_the_first_line_is_where_the_page_is_and_the_page_is_there(tmp_path: Path) -> None:
+    file = tmp_path / "app.log"
+    file.write_text("disk 7 is full\n")
+    running = RunningVerb(["demo", str(file), "--serve"])
+    try:
+        running.wait_for("in a browser: ")
+        first = running.out.splitlines()[0]
+        assert first.startswith("Open http://127.0.0.1:")
+        address = first.removeprefix("Open http://").partition("/")[0]
+        client = http.client.HTTPConnection(address, timeout=WAIT_S)  # it waits until the server runs
+        client.request("GET", "/")
+        answer = client.getresponse()
+        assert (answer.status, b"<html" in answer.read()) == (200, True)
+        client.close()
+        running.wait_for("Ctrl-C ends it.")
+        assert f"Open http://{address}/ in a browser: everything is indexed.\n" in running.out
+        assert f"http://{address}/mcp" in running.out
+    finally:
+        running.close()
+
+
+def test_the_port_listens_and_its_address_is_said_before_anything_is_loaded(new_screen: NewScreen) -> None:
+    screen, written = new_screen(80)
+    start = begin_demo((), None, {}, screen, serve=True)
+    assert start.http is not None
+    try:
+        assert written.getvalue() == f"Open {start.http.url}/ in a browser: it answers in a moment, once the model is loaded.\n"
+        socket.create_connection((start.http.host, start.http.port), timeout=WAIT_S).close()
+    finally:
+        start.http.socket.close()
+
+
+def test_a_file_that_is_missing_is_said_before_any_address(new_screen: NewScreen, tmp_path: Path) -> None:
+    screen, written = new_screen(80)
+    with pytest.raises(CommandFailed, match="no such file"):
+        begin_demo([str(tmp_path / "none.log")], None, {}, screen, serve=True)
+    assert written.getvalue() == ""
+
+
+def test_a_demo_that_does_not_serve_listens_nowhere(new_screen: NewScreen) -> None:
+    screen, written = new_screen(80)
+    assert begin_demo((), None, {}, screen, serve=False).http is None
+    assert written.getvalue() == ""
+
+
+def test_only_files_worth_the_wait_make_the_demo_wait_for_vllm(tmp_path: Path) -> None:
+    small = tmp_path / "small.log"
+    small.write_bytes(b"disk 7 is full\n")
+    large = large_file(tmp_path)
+    cases: list[tuple[EngineName, tuple[str, ...], bool, EngineName, str]] = [
+        ("llama", (large,), False, "llama", "Loading the model …"),
+        ("vllm", (), False, "llama", "Loading the model: llama.cpp begins at once, vLLM would take about 20 seconds (--engine vllm) …"),
+        ("vllm", (str(small), "-"), False, "llama", "llama.cpp begins at once"),
+        ("vllm", (large, "-"), False, "vllm", "Loading vLLM and the model, about 20 seconds: 500 MB are worth the wait"),
+        ("vllm", (str(small),), True, "vllm", "Loading vLLM and the model, about 20 seconds …"),
+    ]
+    for installed, files, is_named, chosen, said in cases:
+        choice = choose_engine(installed, files, is_named=is_named)
+        assert (choice.name, said in choice.line) == (chosen, True), choice
+
+
+@pytest.mark.usefixtures("vllm_is_installed")
+def test_where_vllm_is_installed_a_small_demo_runs_on_llama_cpp_and_says_so(new_screen: NewScreen, tmp_path: Path) -> None:
+    screen, written = new_screen(200)
+    file = tmp_path / "app.log"
+    file.write_text("disk 7 is full\n")
+    result = demo(DemoOptions(files=(str(file),), queries=(), data=None, k=2, serve=False, config=None), screen)
+    assert (result["engine"], result["lines"]) == ("llama.cpp", 1)
+    told = written.getvalue()
+    assert told.count("llama.cpp begins at once, vLLM would take about 20 seconds (--engine vllm)") == 1
+    assert told.endswith("See it in a browser: the same command with --serve.\n")
+
+
+@pytest.mark.usefixtures("vllm_is_installed")
+def test_an_engine_that_is_named_is_used_however_small_the_files_are(
+    new_screen: NewScreen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "app.log"
+    file.write_text("disk 7 is full\n")
+    screen, written = new_screen(200)
+    monkeypatch.setenv("VECTAIL_MODEL__FOLDER", str(tmp_path / "none"))
+    with pytest.raises(CommandFailed, match=str(tmp_path / "none")):  # it ends before the engine is there
+        demo(DemoOptions(files=(str(file),), queries=(), data=None, k=2, serve=False, config=None, engine="vllm"), screen)
+    assert "Loading vLLM and the model, about 20 seconds …" in written.getvalue()

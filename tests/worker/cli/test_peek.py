@@ -1,0 +1,167 @@
+"""`vectail peek`: what it says of records, from a file and from a topic, and that it leaves nothing behind."""
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+from rich.console import Console
+
+from consumers.text.mask import MASKS_VERSION
+from producers.kafka import EmbeddedBroker
+from tests.model_fixture import CACHE
+from worker.cli.exits import CommandFailed
+from worker.cli.peek import PeekOptions, peek
+from worker.cli.peek_screen import show_peek
+from worker.cli.screen import Screen
+from worker.settings.settings import load_settings
+
+KAFKA_MS = 1_795_000_000_000
+LINES = (
+    b"2026-11-22T10:00:00Z ERROR payment failed for user 42",
+    b'{"message":"hello","level":"info","trace_id":"ab12","order":{"id":77}}',
+    b'{"foo": 1}',
+    b"<34>1 2026-11-22T10:00:01Z web-1 sshd 42 ID1 - Failed password for root",
+    b"",
+    b"{broken",
+)
+
+
+def look(source: Path | str, *, number: int = 10, tables: dict[str, Any] | None = None, **options: Any) -> dict[str, Any]:  # noqa: ANN401
+    settings = load_settings(None, {"model": {"cache": str(CACHE)}, **(tables or {})})
+    return peek(settings, PeekOptions(source=str(source), number=number, **options))
+
+
+def shown(told: dict[str, Any]) -> str:
+    out = io.StringIO()
+    show_peek(Screen(console=Console(file=out, width=80, highlight=False)), told)
+    return out.getvalue()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "mixed.log"
+    path.write_bytes(b"".join(line + b"\n" for line in LINES))
+    return path
+
+
+def test_a_piece_of_a_line_is_said_to_be_one(tmp_path: Path) -> None:
+    path = tmp_path / "container.log"
+    path.write_bytes(b"2026-11-22T10:00:00Z stdout P one half \n2026-11-22T10:00:00Z stdout F and the other\n")
+    first, second = look(path)["records"]
+    assert ("joins it with the records behind it" in first["notes"][0], second["notes"]) == (True, [])
+
+
+@pytest.fixture
+def broker() -> Iterator[EmbeddedBroker]:
+    embedded = EmbeddedBroker()
+    yield embedded
+    embedded.close()
+
+
+def test_it_says_of_each_line_its_format_time_level_service_fields_and_template(file: Path) -> None:
+    told = look(file)
+    assert [(one["format"], one["outcome"]) for one in told["records"]] == [
+        ("text", "entries"), ("json", "entries"), ("json", "entries"), ("syslog", "entries"), (None, "empty"), ("text", "entries"),
+    ]  # fmt: skip
+    line, hello, _, ssh, _, _ = (one["entries"][0] if one["entries"] else {} for one in told["records"])
+    assert (line["time"], line["time_from"], line["level"]) == (1_795_341_600_000, "line", "ERROR")
+    assert line["chunks"] == [{"template": "ERROR payment failed for user", "tokens": 7}]
+    assert (hello["text"], hello["level"], hello["fields"], hello["time"]) == ("hello", "INFO", '{"trace_id":"ab12","order.id":77}', None)
+    assert (ssh["text"], ssh["service"], ssh["level"], ssh["time_from"]) == ("Failed password for root", "sshd", "FATAL", "record")
+
+
+def test_what_was_uncertain_is_said(file: Path) -> None:
+    notes = [one["notes"] for one in look(file)["records"]]
+    assert [bool(one) for one in notes] == [False, False, True, False, False, True]
+    assert "topic.fields.text" in notes[2][0]
+    assert "begins like JSON" in notes[5][0]
+
+
+def test_what_is_no_text_is_said_to_need_a_format(tmp_path: Path) -> None:
+    path = tmp_path / "binary"
+    path.write_bytes(b"\x00\x00\x00\x00\x07abc\n\x12\x34\x08\x01\x10\x02 x\n")
+    notes = [one["notes"][-1] for one in look(path)["records"]]
+    assert "registry.url" in notes[0]
+    assert "otlp_proto" in notes[1]
+
+
+def test_the_totals_are_those_of_the_records(file: Path) -> None:
+    assert look(file)["summary"] == {
+        "records": 6, "entries": 5, "by_format": {"text": 2, "json": 2, "syslog": 1}, "empty": 1, "rejected": {},
+        "with_time": 2, "with_level": 3, "with_service": 1, "with_fields": 3, "dropped": 0, "templates": 5, "joins_records": False,
+    }  # fmt: skip
+
+
+def test_a_format_that_is_asked_for_holds_and_its_rejections_are_shown(file: Path) -> None:
+    told = look(file, form="json")
+    assert [one["outcome"] for one in told["records"]] == ["rejected", "entries", "entries", "rejected", "empty", "rejected"]
+    assert sum(told["summary"]["rejected"].values()) == 3
+
+
+def test_rules_that_drop_are_named(file: Path) -> None:
+    told = look(file, tables={"drop": [{"name": "greetings", "pattern": "^hello"}]})
+    assert [entry["dropped_by"] for one in told["records"] for entry in one["entries"]] == [None, "greetings", None, None, None]
+    assert told["summary"]["dropped"] == 1
+
+
+def test_secrets_are_redacted_before_they_are_shown(tmp_path: Path) -> None:
+    path = tmp_path / "secret.log"
+    path.write_bytes(b"mail from someone@example.org\n")
+    told = look(path, tables={"redact": {"rules": ["email"]}})
+    assert "example.org" not in str(told)
+
+
+def test_of_a_file_the_first_lines_are_read_and_no_more(file: Path) -> None:
+    assert [one["offset"] for one in look(file, number=2)["records"]] == [0, 1]
+
+
+def test_of_a_topic_the_newest_records_are_read_with_kafkas_time_and_no_group_is_left(broker: EmbeddedBroker) -> None:
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    for number, line in enumerate(LINES):
+        producer.produce("logs", line, partition=number % 2, timestamp=KAFKA_MS + number)
+    assert producer.flush(30) == 0
+    told = look("logs", number=4, tables={"kafka": {"bootstrap_servers": broker.bootstrap_servers}})
+    assert told["source"] == "topic"
+    assert [(one["partition"], one["offset"], one["kafka_time"] - KAFKA_MS) for one in told["records"]] == [
+        (0, 1, 2), (0, 2, 4), (1, 1, 3), (1, 2, 5),
+    ]  # fmt: skip
+    broken = told["records"][-1]["entries"][0]
+    assert (broken["time"], broken["time_from"]) == (KAFKA_MS + 5, "kafka")
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+    assert admin.list_consumer_groups(request_timeout=10).result().valid == []
+
+
+def test_a_time_far_ahead_of_kafkas_is_said_to_be_passed_over(broker: EmbeddedBroker) -> None:
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    producer.produce("logs", b"2027-11-22T10:00:00Z INFO from the future", partition=0, timestamp=KAFKA_MS)
+    assert producer.flush(30) == 0
+    (record,) = look("logs", tables={"kafka": {"bootstrap_servers": broker.bootstrap_servers}})["records"]
+    (entry,) = record["entries"]
+    assert (entry["time"], entry["time_from"]) == (KAFKA_MS, "kafka")
+    assert "a day after Kafka's" in entry["notes"][0]
+
+
+def test_a_source_that_is_not_there_is_one_line_and_names_it(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    with pytest.raises(CommandFailed, match="is a folder") as failed:
+        look(folder)
+    assert failed.value.exit_code == 2
+
+
+def test_a_person_sees_it_in_80_columns(file: Path) -> None:
+    out = shown(look(file))
+    assert max(map(len, out.splitlines())) <= 80
+    assert "ERROR payment failed for user  7 tokens" in out
+    assert f"(masks {MASKS_VERSION})" in out
+    assert "6 records: text 2, json 2, syslog 1; empty 1, rejected 0." in out
+
+
+def test_an_empty_file_is_said_to_be_empty(tmp_path: Path) -> None:
+    path = tmp_path / "empty.log"
+    path.write_bytes(b"")
+    assert "no lines" in shown(look(path))

@@ -1,0 +1,162 @@
+"""A replay from the page, while the worker runs: what failed for a reason that is gone is found afterwards, once."""
+
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sinks.milvus.settings import MilvusSettings
+from sinks.milvus.sink import MilvusSink
+from sinks.sink import Sink
+from tests.model_fixture import CACHE
+from tests.worker.http.schemas import check
+from tests.worker.running import Ended, World, wait_until
+from worker.connections import vector_space
+from worker.embedding.loaded import space_of
+from worker.embedding.model.prepared import PreparedModel
+from worker.http.responses import HttpError
+from worker.observability.dead_letter_replay import MOST_IDS, read_ids
+from worker.observability.documents import actions_of, documents_of
+from worker.runtime.process import DRAINED
+from worker.settings.settings import Settings
+from worker.settings.tables import DecodeTable, EngineTable, ModelTable
+
+REPLAY = "/api/dead-letters/replay"
+BAD = b"caf\xe9 closed"
+READ = "caf� closed"
+
+
+def settings(world: World, *, errors: str) -> Settings:
+    """Return settings under which `BAD` is a dead letter (strict) or a line (replace)."""
+    decode = DecodeTable.model_validate({"errors": errors})
+    return world.settings(decode=decode, model=ModelTable(cache=CACHE), engine=EngineTable(name="llama"))
+
+
+def replay(running: Ended, *ids: str) -> Any:  # noqa: ANN401 - JSON
+    replayed = json.loads(json.dumps(actions_of(running.service)[REPLAY]({"ids": list(ids)})))
+    check("Replayed", replayed)
+    return replayed
+
+
+def letters(running: Ended) -> list[Any]:
+    found: list[Any] = documents_of(running.service)["/api/dead-letters"]({})["letters"]
+    return found
+
+
+def refusal(call: Callable[[], object]) -> tuple[int, Any]:
+    with pytest.raises(HttpError) as refused:
+        call()
+    return refused.value.status, json.loads(refused.value.body)["error"]
+
+
+def failed_once(world: World, values: list[bytes | str], bad: int) -> Ended:
+    """Let a strict worker fail on some of these, and return a worker of better settings."""
+    world.send(values)
+    strict = world.start(settings(world, errors="strict")).opened()
+    wait_until(lambda: strict.service.pipeline.log_ledger.tally["dead_letter"] == bad, f"{bad} dead letters")
+    assert strict.stop() == DRAINED
+    running = world.start(settings(world, errors="replace")).opened()
+    wait_until(lambda: running.service.status.health.phase == "running", "a worker that runs")
+    return running
+
+
+@pytest.fixture(params=["memory", "a local Milvus folder"])
+def sink(request: pytest.FixtureRequest, world: World, prepared_model: PreparedModel, tmp_path: Path) -> Sink:
+    """The worker's own, which the replay must use: a folder belongs to one process."""
+    if request.param != "memory":
+        space = vector_space(space_of(prepared_model))
+        world.sink = MilvusSink(MilvusSettings(uri=str(tmp_path / "index")), space, consumer_group=world.kafka.group)
+    return world.sink
+
+
+def test_a_replayed_letter_is_found_and_replaying_it_twice_changes_nothing_for_a_reader(world: World, sink: Sink) -> None:
+    running = failed_once(world, ["before", BAD, BAD, "after"], 2)
+    ids = [one["id"] for one in letters(running)]
+    done = replay(running, *ids)
+    assert (done["replayed"], done["lines"], done["left"], done["unresolved"]) == (2, 2, 0, [])
+    assert [line.text or "" for line in world.lines()] == ["before", READ, READ, "after"]
+    assert world.sink is sink
+    assert [(one["replayed"], one["replayable"]) for one in letters(running)] == [(True, False)] * 2
+    again = replay(running, *ids)
+    assert (again["replayed"], again["already"], again["lines"]) == (0, 2, 0)
+    assert [line.text or "" for line in world.lines()] == ["before", READ, READ, "after"]
+    world.send(["the stream goes on"])
+    wait_until(lambda: running.service.pipeline.log_ledger.tally["indexed"] >= 1, "a line after the replay")
+    assert running.stop() == DRAINED
+
+
+def test_what_fails_again_stays_and_says_why_and_what_is_not_there_too(world: World) -> None:
+    world.send(["good", BAD])
+    strict = world.start(settings(world, errors="strict")).opened()
+    wait_until(lambda: letters(strict), "a dead letter")
+    (letter,) = letters(strict)
+    done = replay(strict, letter["id"], "0/999")
+    assert (done["replayed"], done["left"], done["lines"]) == (0, 1, 0)
+    told = {one["id"]: one["reason"] for one in done["unresolved"]}
+    assert set(told) == {letter["id"], "0/999"}
+    assert told[letter["id"]].startswith("undecodable")
+    assert told["0/999"] == f"there is no such dead letter in {world.kafka.dead_letter_topic}"
+    assert not letters(strict)[0]["replayed"]
+
+
+def test_one_replay_at_a_time_and_another_is_told_so(world: World) -> None:
+    running = failed_once(world, [BAD], 1)
+    (letter,) = letters(running)
+    action = actions_of(running.service)[REPLAY]
+    writes = threading.Event()
+    world.fake_sink.gate.clear()
+    world.fake_sink.on_write = lambda _rows: writes.set()
+    outcome: list[Any] = []
+    first = threading.Thread(target=lambda: outcome.append(action({"ids": [letter["id"]]})))
+    first.start()
+    wait_until(lambda: "stored_templates" in world.fake_sink.calls, "a replay that has begun")
+    status, error = refusal(lambda: action({"ids": [letter["id"]]}))
+    world.fake_sink.gate.set()
+    first.join(60)
+    assert (status, error["code"]) == (409, "busy")
+    assert outcome[0]["replayed"] == 1
+
+
+def test_an_index_that_is_away_leaves_the_letter_as_it_was(world: World) -> None:
+    running = failed_once(world, [BAD], 1)
+    (letter,) = letters(running)
+    world.fake_sink.busy_calls = 10**9
+    running.service.abandon.set()  # or it would be patient for ten seconds
+    status, error = refusal(lambda: replay(running, letter["id"]))
+    assert (status, error["code"]) == (503, "unavailable")
+    assert error["reason"].startswith("the index does not answer")
+    assert not letters(running)[0]["replayed"]
+
+
+def test_a_worker_that_ends_replays_nothing(world: World) -> None:
+    running = failed_once(world, [BAD], 1)
+    action = actions_of(running.service)[REPLAY]
+    assert running.stop() == DRAINED
+    status, error = refusal(lambda: action({"ids": ["0/0"]}))
+    assert (status, error["reason"]) == (503, "the worker is starting or stopping")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"ids": []},
+        {"ids": "0/1"},
+        {"ids": [1]},
+        {"ids": ["0/1", "logs/0/1"]},
+        {"ids": ["0/-1"]},
+        {"ids": ["٣/1"]},
+        {"ids": [f"0/{number}" for number in range(MOST_IDS + 1)]},
+    ],
+)
+def test_ids_that_are_none_are_refused(body: dict[str, Any]) -> None:
+    status, error = refusal(lambda: read_ids(body))
+    assert (status, error["code"], error["field"]) == (400, "bad_query", "ids")
+
+
+def test_a_letter_that_is_named_twice_is_one_and_an_unknown_field_is_refused() -> None:
+    assert [str(one) for one in read_ids({"ids": ["0/1", "1/0", "0/1"]})] == ["0/1", "1/0"]
+    assert refusal(lambda: read_ids({"ids": ["0/1"], "all": True}))[1]["field"] == "all"

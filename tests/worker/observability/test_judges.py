@@ -1,0 +1,70 @@
+"""Each judge at its limit: what just does not count, beside what does."""
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from worker.observability import judges
+from worker.observability.judges import Judge
+from worker.observability.looks import Look, Looks
+
+EVERY_S = 15.0
+P0 = ("logs", "0")
+LAG_S, LAG, COMMITTED = "vectail_consumer_lag_seconds", "vectail_consumer_lag_records", "vectail_consumer_committed_offset"
+FIRST, PAUSED, RECORDS = "vectail_consumer_first_offset", "vectail_paused_partitions", "vectail_records_total"
+Values = dict[str, dict[tuple[str, ...], float]]
+
+
+def looks_of(values_at: Callable[[int], Values], number: int = 41) -> Looks:
+    """Return looks of ten minutes, of a process that is a day old."""
+    looks = Looks(-86_400.0)
+    for step in range(number):
+        looks.add(Look(EVERY_S * step, values_at(step)))
+    return looks
+
+
+def lag_s(seconds: Callable[[int], float]) -> Looks:
+    return looks_of(lambda step: {LAG_S: {P0: seconds(step)}})
+
+
+def commits(offset: Callable[[int], float], *, behind: float = 5.0) -> Looks:
+    return looks_of(lambda step: {LAG: {P0: behind}, COMMITTED: {P0: offset(step)}})
+
+
+def retention(first_offset: float, committed: float) -> Looks:
+    return looks_of(lambda _step: {FIRST: {P0: first_offset}, COMMITTED: {P0: committed}})
+
+
+def rejects(share: float) -> Looks:
+    def values(step: int) -> Values:
+        counts: dict[tuple[str, ...], float] = {
+            ("logs", "indexed"): 1_000 * step * (1 - share),
+            ("logs", "dead_letter"): 1_000 * step * share,
+        }
+        return {RECORDS: {**counts, ("logs", "revoked"): 9_000.0 * step}}
+
+    return looks_of(values)
+
+
+CASES: Sequence[tuple[str, Judge, Looks, bool]] = [
+    ("far behind and falling further", judges.growing_lag, lag_s(lambda step: 301.0 + step), True),
+    ("far behind and catching up", judges.growing_lag, lag_s(lambda step: 1_000.0 - step), False),
+    ("at the limit", judges.growing_lag, lag_s(lambda step: 260.0 + step), False),
+    ("no commit for two minutes", judges.stalled, commits(lambda step: min(step, 32)), True),
+    ("one commit in two minutes", judges.stalled, commits(lambda step: min(step, 33)), False),
+    ("no commit and nothing to commit", judges.stalled, commits(lambda _step: 7, behind=0.0), False),
+    ("never committed", judges.stalled, looks_of(lambda _step: {LAG: {P0: 5.0}}), True),
+    ("back by one", judges.rewound, commits(lambda step: 100 - (step > 5)), True),
+    ("never back", judges.rewound, commits(lambda step: step), False),
+    ("begins where the group is", judges.passed_by_retention, retention(500, 500), False),
+    ("begins behind it", judges.passed_by_retention, retention(501, 500), True),
+    ("paused at every look", judges.paused, looks_of(lambda _step: {PAUSED: {("logs",): 2.0}}), True),
+    ("free for one look", judges.paused, looks_of(lambda step: {PAUSED: {("logs",): float(step != 35)}}), False),
+    ("one in a hundred", judges.many_dead_letters, rejects(0.0099), False),
+    ("more than that", judges.many_dead_letters, rejects(0.0101), True),
+]
+
+
+@pytest.mark.parametrize(("judge", "looks", "holds"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_a_condition_holds_beyond_its_limit_and_not_at_it(judge: Judge, looks: Looks, *, holds: bool) -> None:
+    assert bool(judge(looks)) == holds

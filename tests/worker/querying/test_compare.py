@@ -1,0 +1,112 @@
+"""What differs between two windows: what is new, gone, and came more or less often than chance explains."""
+
+import json
+from typing import Any
+
+import pytest
+
+from consumers.text.families import family_of
+from sinks.line import Line
+from sinks.row import template_id
+from tests.sinks.blocks import line, template, unit
+from tests.worker.chain import Chain
+from tests.worker.querying.stored import index_of, open_sink
+from worker.query import parse_query
+from worker.querying.compare import compare_windows
+from worker.querying.ranking import Index
+from worker.querying.search import PreparedQuery
+
+HOUR_MS = 3_600_000
+
+
+def stored(before: dict[str, int], now: dict[str, int]) -> Index:
+    """Return an index with so many lines of some templates in the first hour, and in the second one."""
+    lines: list[Line] = []
+    for begin_ms, counts in ((0, before), (HOUR_MS, now)):
+        for text, count in counts.items():
+            lines += [line(len(lines) + n, template_text=text, time=begin_ms + n * (HOUR_MS // max(count, 1))) for n in range(count)]
+    vectors = {"disk": unit(1.0), "net": unit(0.0, 1.0)}
+    return index_of(open_sink(template(text, vectors.get(text.split()[0], unit(0.0, 0.0, 1.0))) for text in {**before, **now}), lines)
+
+
+def compare(index: Index, *, text: str | None = None, length_ms: int = HOUR_MS, **request: Any) -> dict[str, Any]:  # noqa: ANN401
+    windows = {
+        "filters": {"since_ms": HOUR_MS, "until_ms": HOUR_MS + length_ms, **request.pop("filters", {})},
+        "compare": {"since_ms": 0, "until_ms": HOUR_MS},
+    }
+    query = parse_query(json.dumps({"as": "compare", **windows, **({} if text is None else {"text": text}), **request}).encode())
+    return compare_windows(index, PreparedQuery(query, unit(1.0)), lambda: False)
+
+
+def told(answer: dict[str, Any]) -> list[tuple[str, str, int, int]]:
+    return [(one["change"], one["text"], one["lines"], one["before"]) for one in answer["compare"]]
+
+
+def test_what_is_new_gone_up_and_down_is_told_most_telling_first() -> None:
+    index = stored(
+        {"disk full": 40, "net down": 100, "net up": 3, "quiet": 50, "gone rare": 2, "gone often": 30},
+        {"disk full": 100, "net down": 20, "net up": 3, "quiet": 52, "new rare": 1, "new often": 60},
+    )
+    answer = compare(index)
+    assert told(answer) == [
+        ("new", "new often", 60, 0),
+        ("new", "new rare", 1, 0),
+        ("gone", "gone often", 0, 30),
+        ("gone", "gone rare", 0, 2),
+        ("up", "disk full", 100, 40),
+        ("down", "net down", 20, 100),
+    ]
+    assert [one["ratio"] for one in answer["compare"]] == [None, None, 0.0, 0.0, 2.5, 0.2]
+    assert answer["totals"] == {"lines": 236, "before": 225}
+    assert answer["complete"]
+    first = answer["compare"][0]
+    assert (first["family"], first["templates"], first["first"]) == (family_of("new often"), 1, HOUR_MS)
+    assert [one["last"] < HOUR_MS for one in answer["compare"]] == [False, False, True, True, False, False], "of what is gone, when it was"
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "changes"),
+    [(1, 2, []), (1, 4, []), (2, 10, []), (2, 16, ["up"]), (100, 190, []), (100, 200, ["up"]), (16, 2, ["down"]), (3, 1, [])],
+)
+def test_few_lines_more_or_less_are_noise(before: int, now: int, changes: list[str]) -> None:
+    assert [one["change"] for one in compare(stored({"disk full": before}, {"disk full": now}))["compare"]] == changes
+
+
+def test_windows_of_different_length_are_compared_by_rate() -> None:
+    index = stored({"disk full": 60}, {"disk full": 60})
+    assert compare(index)["compare"] == []
+    same_rate = compare(index, length_ms=HOUR_MS // 2)
+    assert same_rate["totals"] == {"lines": 30, "before": 60}
+    assert same_rate["compare"] == []
+    slower = compare(index, length_ms=10 * HOUR_MS)
+    assert [(one["change"], one["ratio"]) for one in slower["compare"]] == [("down", 0.1)]
+
+
+def test_families_are_one_entry_and_templates_can_be_told_one_by_one() -> None:
+    index = stored({"login failed": 4}, {"login failed": 40, "login failed!": 30, "Login failed.": 20})
+    (family,) = compare(index)["compare"]
+    assert (family["change"], family["lines"], family["before"], family["templates"]) == ("up", 90, 4, 3)
+    each = compare(index, expand=True)["compare"]
+    assert [(one["change"], one["template"]) for one in each] == [
+        ("new", template_id("login failed!")),
+        ("new", template_id("Login failed.")),
+        ("up", template_id("login failed")),
+    ]
+    assert {one["family"] for one in each} == {family["family"]}
+    assert len(compare(index, expand=True, k=1)["compare"]) == 2, "so many of each change"
+
+
+def test_filters_and_a_text_say_what_is_compared_and_what_is_gone_counts_too() -> None:
+    index = stored({"disk full": 30, "net down": 30}, {"net up": 30})
+    gone = compare(index, text="disk", mode="dense", filters={"template": [template_id("disk full")]})
+    assert told(gone) == [("gone", "disk full", 0, 30)]
+    assert gone["totals"] == {"lines": 0, "before": 30}
+    assert compare(index, filters={"service": ["none"]})["totals"] == {"lines": 0, "before": 0}
+
+
+def test_a_comparison_is_asked_for_like_any_other_query(chain: Chain) -> None:
+    chain.feed("disk full", "network down")
+    chain.run()
+    chain.ask({"as": "compare", "filters": {"since_ms": 0, "until_ms": 1 << 50}, "compare": {"since_ms": -10, "until_ms": 0}})
+    (reply,) = chain.answer()
+    assert [one["change"] for one in reply["compare"]] == ["new", "new"]

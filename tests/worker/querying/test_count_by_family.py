@@ -1,0 +1,152 @@
+"""Counts by family are exact: they are sums of the counts by template, whatever the order, the blocks and the reader."""
+
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from consumers.text.families import family_of
+from sinks.line import Line
+from sinks.row import template_id
+from tests.sinks.blocks import line, template
+from tests.worker.querying.families_world import World, same_family, world
+from tests.worker.querying.stored import index_of, open_sink
+from worker.query import Query
+from worker.querying.counts import CountListing, counts_document, find_counts
+from worker.querying.families import named_family
+from worker.querying.ranking import Index
+from worker.querying.search import PreparedQuery
+from worker.settings.template_tables import TemplateTable
+
+WINDOW = {"since_ms": 20_000, "until_ms": 80_000}
+
+
+def find(index: Index, *, reads: int = 100_000, **request: Any) -> CountListing:  # noqa: ANN401 - any part of a query
+    left = iter(range(reads))
+    query = Query.model_validate({"as": "counts", **request})
+    return find_counts(index, PreparedQuery(query, None), lambda: next(left, None) is None)
+
+
+def lines_by(listing: CountListing) -> dict[tuple[int | str, ...], int]:
+    return {row.key: row.lines for row in listing.rows}
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("filters", [{}, WINDOW, {"service": ["web"]}], ids=["all", "window", "service"])
+def test_counts_by_family_are_those_by_template_summed_up(seed: int, filters: dict[str, Any]) -> None:
+    made = world(seed)
+    text_of = {one.template: one.template_text for one in made.lines}
+    for others in ([], ["time"], ["service"], ["level"]):
+        by_family = find(made.opened(), by=["family", *others], filters=filters, top=1000)
+        by_template = find(made.opened(), by=["template", *others], filters=filters, top=1000)
+        place = by_template.by.index("template")
+        summed: Counter[tuple[int | str, ...]] = Counter()
+        for row in by_template.rows:
+            key = list(row.key)
+            key[place] = family_of(text_of[str(key[place])])
+            summed[tuple(key)] += row.lines
+        assert lines_by(by_family) == summed
+        assert by_family.complete
+        assert sum(summed.values()) == sum(row.lines for row in by_template.rows) > 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_same_lines_have_the_same_counts_in_any_order_in_any_blocks_for_any_reader(seed: int) -> None:
+    made, draw = world(7), random.Random(seed)
+    batches: list[list[Line]] = []
+    lines = list(made.lines)
+    while lines:
+        size = draw.choice((1, 3, 40))
+        batches.append(lines[:size])
+        lines = lines[size:]
+    draw.shuffle(batches)
+    index = index_of(open_sink(draw.sample(made.rows, len(made.rows))), [])
+    for batch in batches:
+        index_of(index.sink, batch)  # type: ignore[arg-type]
+    requests: list[dict[str, Any]] = [{"by": ["family"]}, {"by": ["family", "service"]}, {"by": ["time", "family"]}]
+    for request in requests:
+        wanted = counts_document(find(made.opened(), **request))
+        assert counts_document(find(index, **request)) == wanted
+        assert counts_document(find(index, **request)) == wanted, "what is remembered changes nothing"
+
+
+def test_the_largest_groups_are_chosen_after_they_were_summed_up() -> None:
+    lines = [
+        *(line(n, template_text=text) for n, text in enumerate(same_family("disk full", 4))),
+        *(line(9 + n, template_text="login") for n in range(3)),
+    ]
+    index = World([template(text) for text in {one.template_text for one in lines}], lines).opened()
+    assert lines_by(find(index, by=["family"], top=1)) == {(family_of("disk full"),): 4}
+    assert {key[1]: lines for key, lines in lines_by(find(index, by=["time", "family"], top=1, buckets=1000)).items()} == {
+        family_of("disk full"): 1
+    }
+    assert sum(row.lines for row in find(index, by=["time", "family"], top=1, buckets=3).rows) == 4
+    assert lines_by(find(index, by=["family", "level"], top=1)) == {(family_of("disk full"), "INFO"): 4}
+
+
+def test_each_row_has_the_text_of_the_most_frequent_template_and_its_name() -> None:
+    lines = [line(n, template_text=text) for n, text in enumerate(("disk full", "disk full!", "disk full!", "login", "login"))]
+    rows = [template(text) for text in {one.template_text for one in lines}]
+    index = World(rows, lines).opened([TemplateTable(name="who", pattern="login")])
+    assert counts_document(find(index, by=["family"]))["counts"] == [
+        {"family": family_of("disk full"), "text": "disk full!", "lines": 3, "first": 0, "last": 2_000},
+        {"family": named_family("who"), "text": "login", "name": "who", "lines": 2, "first": 3_000, "last": 4_000},
+    ]
+    by_template = counts_document(find(index, by=["template"]))["counts"]
+    assert {row["text"]: row.get("name") for row in by_template} == {"login": "who", "disk full!": None, "disk full": None}
+    both = counts_document(find(index, by=["template", "family"]))["counts"]
+    assert [(row["text"], row["family"], row.get("name"), row["lines"]) for row in both if "name" in row] == [
+        ("login", named_family("who"), "who", 2)
+    ]
+
+
+def test_templates_of_one_name_are_counted_as_one() -> None:
+    made = world(3)
+    index = made.opened([TemplateTable(name="trouble", pattern="disk|network|valve")])
+    named = [one for one in made.lines if any(word in one.template_text for word in ("disk", "network", "valve"))]
+    found = lines_by(find(index, by=["family"], top=1000))
+    assert found[named_family("trouble"),] == len(named) > 0
+    assert sum(found.values()) == len(made.lines)
+    only = {"family": [named_family("trouble")]}
+    assert sum(row.lines for row in find(index, by=["service"], filters=only).rows) == len(named)
+
+
+def test_a_filter_on_families_counts_their_lines_by_whatever() -> None:
+    made = world(5)
+    family = family_of(made.lines[0].template_text)
+    wanted = [one for one in made.lines if family_of(one.template_text) == family]
+    for by in (["template"], ["family"], ["service"], ["time"], ["level", "time"]):
+        found = find(made.opened(), by=by, filters={"family": [family]}, top=1000)
+        assert sum(row.lines for row in found.rows) == len(wanted)
+        assert found.complete
+    assert find(made.opened(), by=["service"], filters={"family": ["0" * 16]}).rows == []
+
+
+def test_pieces_of_long_lines_count_one_by_one() -> None:
+    pieces = [line(1, chunk=n, chunks=3, cut=7, text=f"part {n}", template_text=text) for n, text in enumerate(same_family("disk full", 3))]
+    index = World([template(one.template_text) for one in pieces], pieces).opened()
+    assert [row.lines for row in find(index, by=["family"]).rows] == [3]
+
+
+def test_a_deadline_that_cuts_it_is_said_and_nothing_is_counted_too_high() -> None:
+    made = world(2)
+    wanted = lines_by(find(made.opened(), by=["time", "family"], top=1000))
+    found = [find(made.opened(), by=["time", "family"], top=1000, reads=reads) for reads in range(25)]
+    assert {one.complete for one in found} == {True, False}
+    for one in found:
+        if one.complete:
+            assert lines_by(one) == wanted
+
+
+def test_texts_that_are_many_are_read_in_pieces_and_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("worker.querying.family_counts._TEXTS_AT_ONCE", 4)
+    made = world(6)
+    index = made.opened()
+    sink = index.sink
+    assert find(index, by=["family"]).complete
+    templates = {template_id(one.template_text) for one in made.lines}
+    first = sink.calls.count("template_texts")  # type: ignore[attr-defined]
+    assert first == -(-len(templates) // 4) + 1, "and once for the texts that are shown"
+    find(index, by=["family"])
+    assert sink.calls.count("template_texts") == first + 1  # type: ignore[attr-defined]

@@ -1,0 +1,190 @@
+"""Tails: new lines of the index, each once, whoever wrote them and whatever time they have."""
+
+import json
+from typing import Any
+
+import pytest
+
+from sinks.line import Line
+from sinks.lines import cut_of
+from sinks.reading.reader import BlockReader
+from tests.fakes.sink import FakeSink
+from tests.sinks.blocks import DIM, block, line, run, template, unit
+from tests.worker.chain import Chain
+from worker.query import parse_query
+from worker.querying.documents import MOST_REPLY_BYTES, json_bytes
+from worker.querying.ranking import Index
+from worker.querying.search import PreparedQuery
+from worker.querying.tail import Tail
+from worker.querying.template_index import TemplateIndex
+from worker.querying.words import words_of
+
+
+class World:
+    """One index, one worker that answers, and what one reader was told last."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        self.sink = FakeSink(DIM)
+        self.sink.open()
+        self.numbers: dict[tuple[str, int], int] = {}
+        self.cursor: str | None = None
+        self.tail = self.worker()
+
+    def worker(self) -> Tail:
+        clock = lambda: self.now_s  # noqa: E731
+        return Tail(Index(self.sink, BlockReader(self.sink, clock=clock), TemplateIndex(self.sink, clock)), clock)
+
+    def write(self, *lines: Line, number: int | None = None, writer: int = 1) -> None:
+        partition = lines[0].partition
+        at = self.numbers.get((run(writer), partition), 0) if number is None else number
+        self.numbers[run(writer), partition] = at + 1
+        self.sink.write_blocks([block(lines, run(writer), at)])
+
+    def ask(self, *, again: bool = True, **request: Any) -> dict[str, Any]:  # noqa: ANN401
+        self.now_s += 1.0
+        after = {"after": self.cursor} if again and self.cursor else {}
+        query = parse_query(json.dumps({"as": "tail", **after, **request}).encode())
+        is_words = query.text is None or words_of(query.text).is_exact or query.mode == "words"
+        answer = self.tail.new_lines(PreparedQuery(query, None if is_words else unit(1.0)), lambda: False)
+        assert len(json_bytes(answer)) < MOST_REPLY_BYTES
+        self.cursor = answer["cursor"]
+        return answer
+
+    def texts(self, **request: Any) -> list[str]:  # noqa: ANN401
+        answer = self.ask(**request)
+        assert (answer["dropped"], answer["complete"]) == (0, True)
+        return [one["text"] for one in answer["lines"]]
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_it_begins_with_the_newest_lines_and_goes_on_with_what_is_new(world: World) -> None:
+    world.write(*[line(n) for n in range(40)])
+    assert world.texts() == [f"line {n}" for n in range(20, 40)]
+    assert world.texts() == []
+    world.write(line(40), line(41))
+    world.write(line(7, partition=3))
+    assert world.texts() == ["line 7", "line 40", "line 41"]
+    assert world.texts() == []
+    assert world.texts(again=False, k=1) == ["line 41"]
+
+
+def test_lines_of_last_year_are_new_when_they_come(world: World) -> None:
+    world.write(line(1, time=1_700_000_000_000))
+    world.ask()
+    world.write(line(2, time=1_600_000_000_000))
+    assert world.texts() == ["line 2"]
+
+
+def test_of_too_many_lines_the_last_ones_come_and_the_others_are_counted(world: World) -> None:
+    world.ask()
+    world.write(*[line(n, kafka_time=n) for n in range(50)])
+    world.write(*[line(n, partition=1, kafka_time=n) for n in range(30)])
+    answer = world.ask(k=3)
+    assert [(one["partition"], one["offset"]) for one in answer["lines"]] == [(0, 47), (0, 48), (0, 49)]
+    assert answer["dropped"] == 77
+    world.write(*[line(100 + n, text="\x01" * 39_000 + f" {n}") for n in range(4)])
+    answer = world.ask()
+    assert 0 < len(answer["lines"]) == 4 - answer["dropped"]
+    assert answer["lines"][-1]["offset"] == 103
+
+
+def test_filters_words_and_meaning_say_which_lines_are_followed(world: World) -> None:
+    world.sink.upsert_templates([template("disk full", unit(1.0))])
+    for n in range(100):
+        world.sink.upsert_templates([template(f"other {n}", unit(0.0, 1.0, n))])
+    follow: dict[str, dict[str, Any]] = {
+        "filters": {"filters": {"service": ["web"]}},
+        "words": {"text": "Disk FULL", "mode": "words"},
+        "identifier": {"text": "req-100200"},
+        "meaning": {"text": "no space left", "mode": "dense"},
+    }
+    cursors = {name: world.ask(again=False, **request)["cursor"] for name, request in follow.items()}
+    world.write(
+        line(1, text="x", service="web", template_text="other 99"),
+        line(2, text="full is the disk", template_text="other 99"),
+        line(3, text="diskfull", template_text="other 99"),
+        line(4, text="request req-100200", template_text="other 99"),
+        line(5, text="ENOSPC", template_text="disk full"),
+    )
+    found = {}
+    for name, request in follow.items():
+        world.cursor = cursors[name]
+        found[name] = [one["offset"] for one in world.ask(**request)["lines"]]
+    assert found == {"filters": [1], "words": [2], "identifier": [4], "meaning": [5]}
+
+
+def test_what_was_merged_is_not_new_and_what_was_merged_before_it_was_read_is(world: World) -> None:
+    lines = [line(n) for n in range(12)]
+    for one in lines[:4]:
+        world.write(one)
+    world.ask()
+    world.sink.write_blocks([block(lines[:4], run(1), 0, 3)])
+    assert world.texts() == []
+    for one in lines[4:]:
+        world.write(one)
+    reader = world.cursor
+    world.ask()  # another reader, at this moment
+    world.sink.write_blocks([block(lines[4:8], run(1), 4, 7)])
+    world.sink.delete_blocks([one for one in list(world.sink.blocks) if one.first == one.last and one.first < 8])
+    world.cursor = reader
+    assert world.texts() == [f"line {n}" for n in range(4, 12)]
+
+
+def test_a_line_that_another_run_stored_before_is_not_new(world: World) -> None:
+    world.write(line(1), line(2))
+    world.ask()
+    world.write(line(3))
+    assert world.texts() == ["line 3"]
+    world.write(line(2), line(3), line(4), writer=2)
+    assert world.texts() == ["line 4"]
+
+
+def test_a_cursor_of_another_worker_begins_again_and_says_that_lines_may_be_missing(world: World) -> None:
+    world.write(line(1))
+    world.ask()
+    world.write(line(2))
+    world.tail = world.worker()
+    answer = world.ask()
+    assert [one["text"] for one in answer["lines"]] == ["line 1", "line 2"]
+    assert not answer["complete"]
+    world.write(line(3))
+    assert world.texts() == ["line 3"]
+
+
+def test_a_look_asks_for_ids_only_and_serves_all_readers(world: World) -> None:
+    world.write(*[line(n) for n in range(5)])
+    world.ask()
+    world.sink.calls.clear()
+    for _ in range(3):
+        world.now_s -= 1.0  # at the same moment
+        assert world.texts() == []
+    world.now_s += 1.0
+    assert world.texts(text="disk full") == []
+    assert world.sink.calls == ["unseen_blocks"]
+
+
+def test_a_long_line_is_shown_whole(world: World) -> None:
+    world.ask()
+    parts = ["one ", "two"]
+    world.write(*[line(1, chunk=at, chunks=2, text=text, cut=cut_of(parts)) for at, text in enumerate(parts)])
+    assert world.texts() == ["one two"]
+
+
+def test_a_tail_is_asked_for_like_any_other_query(chain: Chain) -> None:
+    chain.feed("disk full")
+    chain.run()
+    chain.ask({"as": "tail"})
+    (reply,) = chain.answer()
+    assert [one["text"] for one in reply["lines"]] == ["disk full"]
+    chain.feed("network down")
+    chain.run()
+    chain.now_s += 1.0
+    chain.ask({"as": "tail", "after": reply["cursor"]})
+    reply = chain.answer()[-1]
+    assert [one["text"] for one in reply["lines"]] == ["network down"]
+    assert (reply["dropped"], reply["complete"]) == (0, True)

@@ -1,0 +1,132 @@
+"""Which looks the doctor takes: a tool from outside, or a worker from inside, with the sink and the engine that it has already."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Final
+
+from consumers.registry import RegistryAway, RegistryClient, RegistryMisconfigured
+from consumers.source import KafkaRefused
+from sinks.milvus.lite import names_server
+from sinks.milvus.settings import VectorSpace
+from sinks.sink import Sink, SinkMismatch
+from worker.audit.doctor import Check, Look
+from worker.audit.doctor_broker import Broker
+from worker.audit.doctor_kafka import existing_of, look_at_kafka
+from worker.audit.doctor_lite import look_at_folder, look_at_open_sink
+from worker.audit.doctor_machine import look_at_machine
+from worker.audit.doctor_milvus import NewSpace, away, look_at_server
+from worker.audit.doctor_model import EngineNow, Load, look_at_engine, look_at_model
+from worker.audit.doctor_redis import look_at_redis
+from worker.audit.doctor_settings import look_at_settings
+from worker.audit.doctor_versions import look_at_versions
+from worker.audit.doctor_worker import ask_worker
+from worker.connections import open_registry, vector_space
+from worker.embedding.loaded import model_of, space_of
+from worker.groups.offsets import consumer_group
+from worker.query import QueryRequest
+from worker.runtime.kafka_admin import BrokerAway
+from worker.settings.settings import Settings
+
+_SERVICE_S: Final = 13.0
+"""For a group that asks a service: each of its questions has a time-out of its own, and this is for the sum."""
+_LOAD_S: Final = 120.0
+"""For loading a model: vLLM takes 20 s and more, preparing a new model a minute."""
+_HERE_S: Final = 10.0
+_STATUS_S: Final = 2.0
+
+
+def looks_of_tool(settings: Settings) -> list[Look]:
+    """Return the looks of `vectail doctor`: everything is connected to and loaded anew."""
+    return [
+        *_looks_at_services(settings),
+        Look("milvus", partial(_look_at_milvus, settings, lambda: space_from(settings)), _LOAD_S),
+        Look("model", partial(look_at_model, settings, partial(load_of, settings)), _LOAD_S),
+        Look("machine", partial(look_at_machine, settings), _HERE_S),
+    ]
+
+
+def looks_of_worker(
+    settings: Settings,
+    *,
+    sink: Sink,
+    space: VectorSpace,
+    take_request: Callable[[QueryRequest], bool],
+    engine_now: Callable[[], EngineNow],
+) -> list[Look]:
+    """Return the looks of `GET /api/doctor`: nothing that the worker has is opened or loaded a second time."""
+    return [
+        *_looks_at_services(settings),
+        Look("milvus", partial(_look_at_milvus, settings, lambda: space, sink), _SERVICE_S),
+        Look("model", partial(look_at_engine, settings, take_request, engine_now), _SERVICE_S),
+        Look("machine", partial(look_at_machine, settings, is_worker=True), _HERE_S),
+    ]
+
+
+def space_from(settings: Settings) -> VectorSpace:
+    """Return the space of the settings' model. Raises ModelError."""
+    return vector_space(space_of(model_of(settings), settings.model.dims))
+
+
+def load_of(settings: Settings) -> Load:
+    """Return what comes: records a second as Kafka says, and what is new of it as a worker on this machine says."""
+    status = ask_worker(settings.http, "/api/status", timeout_s=_STATUS_S) or {}
+    savings = [one for one in status.get("savings") or () if isinstance(one, dict)]
+    chunks, tokens, saved = (sum(_number(one.get(name)) for one in savings) for name in ("chunks", "tokens", "tokens_saved"))
+    return Load(
+        lines_per_s=records_per_s(settings),
+        new_share=1 - saved / tokens if tokens > 0 else None,
+        tokens_per_line=tokens / chunks if chunks > 0 and tokens > 0 else None,
+    )
+
+
+def records_per_s(settings: Settings) -> float | None:
+    """Ask Kafka how many records come in a second; None without an answer."""
+    try:
+        broker = Broker(settings.kafka)
+        topics, _ = broker.topics()
+        group = existing_of(consumer_group(settings, queries=False), topics)
+        return broker.lag(group, now_ms=int(time.time() * 1000)).rate if group.subscription.names else None
+    except (BrokerAway, KafkaRefused):
+        return None
+
+
+def _looks_at_services(settings: Settings) -> Sequence[Look]:
+    registry = [Look("registry", partial(_look_at_registry, settings), _SERVICE_S)] if settings.registry.url else []
+    return [
+        Look("kafka", partial(look_at_kafka, settings), _SERVICE_S),
+        *registry,
+        Look("redis", partial(look_at_redis, settings.redis), _SERVICE_S),
+        Look("versions", look_at_versions, _HERE_S),
+        Look("settings", partial(look_at_settings, settings), _HERE_S),
+    ]
+
+
+def _look_at_milvus(settings: Settings, new_space: NewSpace, sink: Sink | None = None) -> Iterator[Check]:
+    try:
+        if names_server(settings.milvus.uri):
+            yield from look_at_server(settings, new_space)
+        elif sink is not None:
+            yield from look_at_open_sink(settings, sink)
+        else:
+            yield from look_at_folder(settings, new_space)
+    except SinkMismatch as error:
+        yield away(settings.milvus.uri, error)
+
+
+def _look_at_registry(settings: Settings) -> Iterator[Check]:
+    check = partial(Check, "registry", "registry")
+    try:
+        client: RegistryClient | None = open_registry(settings.registry)
+        if client is not None:
+            client.ping()
+            yield check("ok", f"{client.address} answers")
+    except RegistryMisconfigured as error:
+        yield check("problem", str(error), "correct this setting")
+    except RegistryAway as error:
+        change = "see whether it runs and whether [registry] is right; records whose schemas are not known yet wait for it"
+        yield check("problem", f"it does not answer: {error}", change)
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0

@@ -1,0 +1,89 @@
+"""How `vectail demo` indexes: it feeds lines to the embedded broker and shows figures until the service has committed the last one."""
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from producers.dead_letters import DeadLetter
+from producers.feed import FeedProgress, FeedWindow, feed
+from producers.kafka import KafkaProducer
+from producers.lines import FileUnreadable, TooLarge, read_files
+from producers.log_feed import synthetic_lines
+from worker.cli.exits import failure, user_error
+from worker.cli.run import BackgroundService
+from worker.cli.screen import Figures, Screen
+from worker.runtime.stage import Stage
+from worker.service import Service
+from worker.settings.settings import Settings
+
+TOPIC: Final = "logs"
+"""The one topic, whatever `[[topic]]` tables the settings have."""
+SYNTHETIC_SEED = 7
+_REFRESH_S = 0.25
+
+
+def index_lines(source: Sequence[str] | int, settings: Settings, background: BackgroundService, fed: FeedProgress, screen: Screen) -> None:
+    """Feed the lines of files, or so many synthetic ones, and wait until the last is committed; shows figures meanwhile.
+
+    Raises CommandFailed, and KeyboardInterrupt as `BackgroundService.check` does.
+    """
+    service, topic = background.service, TOPIC
+    errors: list[Exception] = []
+    stop = threading.Event()
+    feeder = Stage("feed", lambda: _feed(source, settings, service, fed, stop), lambda _name, error: errors.append(error))
+    feeder.start()
+    with screen.progress() as show:
+        try:
+            while feeder.is_alive() or not _is_committed(service, topic, fed):
+                show(progress(service, fed))
+                background.check()
+                feeder.join(_REFRESH_S) if feeder.is_alive() else stop.wait(_REFRESH_S / 5)
+                if errors:
+                    break
+        finally:
+            stop.set()
+            show(progress(service, fed))
+    for error in errors:
+        raise (user_error if isinstance(error, FileUnreadable) else failure)(error) from error
+
+
+def _feed(source: Sequence[str] | int, settings: Settings, service: Service, fed: FeedProgress, stop: threading.Event) -> None:
+    topic = TOPIC
+
+    def refuse(line: TooLarge) -> None:
+        letter = DeadLetter.too_large(line, topic=topic, time_ms=int(time.time() * 1000))
+        service.connections.dead_letters.send(letter, delivered=lambda: None)
+
+    def committed() -> dict[int, int]:
+        return {partition.partition: next_offset for partition, next_offset in service.pipeline.log_ledger.committed().items()}
+
+    producer = KafkaProducer(settings.kafka.bootstrap_servers, {}, say=lambda _line: None, stopped=stop.is_set)
+    try:
+        lines = _synthetic(source) if isinstance(source, int) else read_files(source, max_record_bytes=settings.decode.max_record_bytes)
+        feed(lines, producer, topic, progress=fed, pause=stop.wait, refuse=refuse, window=FeedWindow(committed))
+    finally:
+        producer.close(1.0)
+
+
+def _synthetic(count: int) -> Iterator[bytes]:
+    return synthetic_lines(SYNTHETIC_SEED, count, int(time.time() * 1000) - count * 8)
+
+
+def _is_committed(service: Service, topic: str, fed: FeedProgress) -> bool:
+    committed = service.pipeline.log_ledger.committed()
+    return sum(next_offset for partition, next_offset in committed.items() if partition.topic == topic) >= fed.sent
+
+
+def progress(service: Service, fed: FeedProgress) -> Figures:
+    """Return the figures that are shown while lines are indexed."""
+    pipeline = service.pipeline
+    committed = sum(pipeline.log_ledger.committed().values())
+    return {
+        "records": fed.read,
+        "lines": pipeline.store.tally.lines,
+        "templates": pipeline.store.tally.templates,
+        "tokens embedded": pipeline.embed.tally.tokens,
+        "tokens saved": pipeline.flights.total().tokens_saved,
+        "lag": max(fed.sent - committed, 0),
+    }

@@ -1,0 +1,82 @@
+"""How `vectail demo` begins: before its libraries are imported and the model is loaded, which takes seconds, it says where the page is.
+
+The port listens from then on; who opens the page earlier than the server runs is answered as soon as it does.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+
+from producers.lines import STDIN, FileUnreadable, check_files
+from worker.cli.exits import user_error
+from worker.cli.options import Flags, worker_settings_or_fail
+from worker.cli.screen import Screen
+from worker.http.listening import HttpRefused, Listening, listen
+from worker.settings.settings import Settings
+
+EngineName = Literal["vllm", "llama"]
+
+WORTH_WAITING_BYTES: Final = 500_000_000
+"""Files of this size are indexed for more than a minute (57,900 known lines of 141 bytes a second on two cores: `benchmarks/README.md`), so
+the 17 s that vLLM takes longer to start are less than a quarter of it. llama.cpp embeds 80 new templates a second there."""
+
+
+class DemoStart(NamedTuple):
+    """What is known before anything is loaded."""
+
+    settings: Settings
+    http: Listening | None
+    """Where the page will be; None if the demo does not serve."""
+
+
+class EngineChoice(NamedTuple):
+    """Which engine the demo uses, and the line that says so."""
+
+    name: EngineName
+    line: str
+
+
+def begin_demo(files: Sequence[str], config: Path | None, flags: Flags, screen: Screen, *, serve: bool) -> DemoStart:
+    """Check files and settings, listen, and say where the page is. Raises CommandFailed."""
+    try:
+        check_files(files)
+    except FileUnreadable as error:
+        raise user_error(error) from error
+    settings = worker_settings_or_fail(config, flags)
+    if not (serve and settings.http.enabled):
+        return DemoStart(settings, None)
+    try:
+        http = listen(settings.http)
+    except HttpRefused as error:
+        raise user_error(error) from error
+    say_page(screen, http, "it answers in a moment, once the model is loaded")
+    return DemoStart(settings, http)
+
+
+def say_page(screen: Screen, http: Listening, state: str) -> None:
+    """Say where the page is, and in which state it is."""
+    if screen.is_terminal:
+        screen.write(("Open ", ""), (f"{http.url}/", "bold cyan"), (f" in a browser: {state}.", ""))
+    else:
+        screen.say_always(f"Open {http.url}/ in a browser: {state}.")
+
+
+def engine_flags(name: str | None) -> dict[str, Any]:
+    """Return the setting that `--engine` overrides."""
+    return {} if name is None else {"engine": {"name": name}}
+
+
+def choose_engine(installed: EngineName, files: Sequence[str], *, is_named: bool) -> EngineChoice:
+    """Return the engine for these files: `installed` is what a worker would use here, `is_named` whether the user asked for it by name.
+
+    The size of standard input is unknown, so it counts as small.
+    """
+    loading = "Loading vLLM and the model, about 20 seconds"
+    if installed == "llama":
+        return EngineChoice("llama", "Loading the model …")
+    if is_named:
+        return EngineChoice("vllm", f"{loading} …")
+    size_bytes = sum(Path(file).stat().st_size for file in files if file != STDIN)
+    if size_bytes >= WORTH_WAITING_BYTES:
+        return EngineChoice("vllm", f"{loading}: {size_bytes / 1e6:,.0f} MB are worth the wait (--engine llama begins at once) …")
+    return EngineChoice("llama", "Loading the model: llama.cpp begins at once, vLLM would take about 20 seconds (--engine vllm) …")

@@ -1,0 +1,111 @@
+"""`vectail masks diff`: what a change of masks would do to the templates of your lines, before it is made.
+
+It reads files and masks their lines under both sets; it needs no model, no Kafka and no index. `--json` prints what `diff_masks` returns.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from consumers.text.mask import MASKS
+from consumers.text.mask_patterns import VERSION_2_MASKS
+from producers.lines import FileUnreadable, check_files
+from worker.cli.exits import user_error
+from worker.cli.options import settings_or_fail
+from worker.estimate.mask_difference import MaskDifference, Regrouping
+from worker.estimate.sample_texts import SampleTexts, mask_table
+from worker.estimate.sampling import Sample
+from worker.runtime.logs import configure_logs
+from worker.settings.masks_version import masks_version
+from worker.settings.settings import Settings
+from worker.settings.tables import MaskTable, new_masker
+
+SAMPLE_LINES: Final = 200_000
+MOST_GROUPS: Final = 10
+MOST_PARTS: Final = 20
+"""Templates told of each group; the rest are counted."""
+
+DEFAULT: Final = "default"
+"""Instead of a settings file: the built-in masks."""
+VERSION_2: Final = "2"
+"""Instead of a settings file: the built-in masks of version 2, the last with numbers, ids and addresses only."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffOptions:
+    """The options of `vectail masks diff`."""
+
+    old: str
+    new: str
+    """Each a settings file, `default` or `2`."""
+    files: tuple[str, ...]
+    topic: str | None = None
+    """Whose settings hold. None: the first topic of the settings."""
+    sample_lines: int = SAMPLE_LINES
+    most_groups: int = MOST_GROUPS
+
+
+def diff_masks(options: DiffOptions) -> dict[str, Any]:
+    """Mask a sample of the lines under both sets and return what `--json` prints. Raises CommandFailed."""
+    configure_logs(quiet=True)
+    old, new = _settings(options.old), _settings(options.new)
+    # Both sets mask the same texts: redaction and decoding are those of the new settings, or of the old where the new ones are built in.
+    reading = new or old or Settings()
+    topic = options.topic or next((one.name for one in reading.topic if one.name), "logs")
+    tables = _masks(options.old, old, topic), _masks(options.new, new, topic)
+    maskers = [new_masker(table) for table in tables]
+    difference = MaskDifference()
+    try:
+        check_files(options.files)
+        sample = Sample(options.files, sample_lines=options.sample_lines, max_record_bytes=reading.decode.max_record_bytes)
+        texts = SampleTexts(reading, topic)
+        for stretches in sample.lists():
+            column = texts.read([line for stretch in stretches for line in stretch.lines if line is not None])
+            difference.add_lines(*(masker.mask_column(column) for masker in maskers))
+    except FileUnreadable as error:
+        raise user_error(error) from error
+    merged, split = difference.merged(), difference.split()
+    return {
+        "files": len(options.files),
+        "basis": sample.basis,
+        "topic": topic,
+        "lines": texts.lines,
+        "entries": texts.entries,
+        "left_out": texts.left_out,
+        "old": {"name": options.old, "masks": masks_version(tables[0]), "templates": difference.old_templates},
+        "new": {"name": options.new, "masks": masks_version(tables[1]), "templates": difference.new_templates},
+        "changed_lines": difference.changed_lines,
+        "renamed_templates": difference.renamed_templates(),
+        "merged": _groups(merged, options.most_groups),
+        "split": _groups(split, options.most_groups),
+    }
+
+
+def _settings(source: str) -> Settings | None:
+    """Return the settings that a user named; None for built-in masks. Raises CommandFailed."""
+    return None if source in (DEFAULT, VERSION_2) else settings_or_fail(Path(source))
+
+
+def _masks(source: str, settings: Settings | None, topic: str) -> MaskTable:
+    if settings is not None:
+        return mask_table(settings, topic)
+    later = () if source == DEFAULT else tuple(mask.name for mask in MASKS if mask.name not in VERSION_2_MASKS)
+    return MaskTable(disabled=later)
+
+
+def _groups(found: Sequence[Regrouping], most: int) -> dict[str, Any]:
+    return {
+        "templates": len(found),
+        "parts": sum(len(group.parts) for group in found),
+        "lines": sum(group.lines for group in found),
+        "groups": [
+            {
+                "template": group.template,
+                "lines": group.lines,
+                "parts": len(group.parts),
+                "largest": [{"template": part.template, "lines": part.lines} for part in group.parts[:MOST_PARTS]],
+            }
+            for group in found[:most]
+        ],
+    }

@@ -1,0 +1,99 @@
+"""What a person sees of `vectail peek`: each record with what came of it, then the totals. Fits 80 columns; the text itself comes last."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from textwrap import wrap
+from typing import Any
+
+from worker.cli.output import counted
+from worker.cli.screen import Screen, StyledText, shown_text
+
+_LABEL_WIDTH = 12
+_SAID_BY = {"record": "", "line": " (from the line)", "kafka": " (Kafka's: the record names none)"}
+
+
+def show_peek(screen: Screen, told: Mapping[str, Any]) -> None:
+    """Show the records and the totals."""
+    if not told["records"]:
+        screen.say(f"{told['topic']} holds no records." if told["source"] == "topic" else "There are no lines.")
+        return
+    for record in told["records"]:
+        for parts in _shown_record(record, screen.width):
+            screen.write(*parts)
+        screen.say("")
+    for sentence in _totals(told["summary"], told["masks"]):
+        for line in wrap(sentence, screen.width):
+            screen.say(line)
+
+
+def _shown_record(record: Mapping[str, Any], width: int) -> Iterator[Sequence[StyledText]]:
+    where = f"{record['partition']}/{record['offset']}"
+    form = record["format"] or "-"
+    if record["outcome"] == "rejected":
+        yield (where, "bold"), (f"  {form}  ", "dim"), (f"rejected: {record['reason']}", "red")
+    elif record["outcome"] == "empty":
+        yield (where, "bold"), (f"  {form}  ", "dim"), ("empty: dropped", "yellow")
+    elif len(record["entries"]) > 1:
+        yield (where, "bold"), (f"  {form}, {counted(len(record['entries']), 'entry').replace('entrys', 'entries')}", "dim")
+    else:
+        yield (where, "bold"), (f"  {form}", "dim")
+    for note in record["notes"]:
+        yield from _noted(note, width)
+    for entry in record["entries"]:
+        yield from _shown_entry(entry, width)
+
+
+def _shown_entry(entry: Mapping[str, Any], width: int) -> Iterator[Sequence[StyledText]]:
+    room = max(width - _LABEL_WIDTH - 2, 20)
+    time = "none" if entry["time"] is None else f"{_shown_time(entry['time'])}{_SAID_BY[entry['time_from']]}"
+    yield _labelled("time", time)
+    yield _labelled("level", f"{entry['level'] or '-'}    service  {entry['service'] or '-'}")
+    if entry["fields"]:
+        named = (f"{name}={value}" for name, value in json.loads(entry["fields"]).items())
+        yield _labelled("fields", _cut(" ".join(named), room))
+    yield _labelled("text", _cut(shown_text(entry["text"]), room))
+    if entry["trace"]:
+        yield _labelled("trace", _cut(shown_text(entry["trace"].lstrip("\n")), room))
+    if entry["dropped_by"] is not None:
+        yield _labelled("dropped", f"by the rule {entry['dropped_by']}", "yellow")
+    for chunk in entry["chunks"]:
+        yield _labelled("template", f"{_cut(shown_text(chunk['template']), room - 14)}  {counted(chunk['tokens'], 'token')}", "cyan")
+    for note in entry["notes"]:
+        yield from _noted(note, width)
+
+
+def _noted(note: str, width: int) -> Iterator[Sequence[StyledText]]:
+    for place, line in enumerate(wrap(note, max(width - _LABEL_WIDTH, 20))):
+        yield _labelled("" if place else "unsure", line, "yellow")
+
+
+def _labelled(label: str, text: str, style: str = "") -> Sequence[StyledText]:
+    return (f"  {label:<{_LABEL_WIDTH - 2}}", "dim"), (text, style)
+
+
+def _shown_time(time_ms: int) -> str:
+    try:
+        return datetime.fromtimestamp(time_ms / 1000, UTC).isoformat(sep=" ", timespec="milliseconds").replace("+00:00", "Z")
+    except (OverflowError, ValueError, OSError):
+        return str(time_ms)
+
+
+def _cut(text: str, room: int) -> str:
+    return text if len(text) <= room else f"{text[: room - 1]}…"
+
+
+def _totals(summary: Mapping[str, Any], masks: str) -> Iterator[str]:
+    forms = ", ".join(f"{form} {records}" for form, records in summary["by_format"].items()) or "none"
+    yield f"{counted(summary['records'], 'record')}: {forms}; empty {summary['empty']}, rejected {sum(summary['rejected'].values())}."
+    entries = summary["entries"]
+    if entries:
+        yield (
+            f"Of {entries} {'entry' if entries == 1 else 'entries'}: {summary['with_time']} say when they were logged, "
+            f"{summary['with_level']} have a level, {summary['with_service']} a service, {summary['with_fields']} fields; "
+            f"{counted(summary['templates'], 'template')} (masks {masks})."
+        )
+    if summary["dropped"]:
+        yield f"Rules drop {summary['dropped']} of them."
+    if summary["joins_records"]:
+        yield "Records of this topic are joined to events; here each is shown alone."

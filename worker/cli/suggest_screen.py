@@ -1,0 +1,75 @@
+"""What a person sees of `vectail templates --suggest`: tables for the settings file, each below what it does; all the rest are comments.
+
+Pure: takes what `worker.cli.suggest_masks` returns, returns text that is valid TOML as a whole.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from textwrap import wrap
+from typing import Any
+
+from worker.cli.output import counted
+from worker.cli.screen import shown_word
+
+_WIDTH = 100
+_LONGEST_WORD = 60
+
+
+def shown_suggestions(facts: Mapping[str, Any]) -> str:
+    """Return the text for the terminal."""
+    return "\n".join([*_head(facts), *(line for one in facts["suggestions"] for line in _table(one, facts["table"]))])
+
+
+def toml_string(text: str) -> str:
+    """Return a TOML string, as it is written by hand where that is possible: a regular expression without doubled backslashes."""
+    if "'" not in text and text.isprintable():
+        return f"'{text}'"
+    return json.dumps(text)
+
+
+def _head(facts: Mapping[str, Any]) -> Iterator[str]:
+    read = {
+        "all": "all lines",
+        "sample": "a sample",
+        "first": "the first lines",
+        "newest": "the newest records",
+    }[facts["basis"]]
+    yield from _comment(
+        f"{shown_word(facts['source'])}: {counted(facts['lines'], 'line')} ({read}), {counted(facts['templates'], 'template')}."
+    )
+    if facts["left_out"]:
+        yield from _comment(f"Left out, because a rule drops them or they are too long: {facts['left_out']:,}.")
+    if not facts["suggestions"]:
+        yield from _comment("No mask to suggest: no word varies between templates that are otherwise equal, or such words tell something.")
+        return
+    masks = counted(len(facts["suggestions"]), "mask")
+    yield from _comment(
+        f"With {'this' if len(facts['suggestions']) == 1 else 'these'} {masks}: {counted(facts['templates_after'], 'template')}."
+    )
+    yield from _comment("Paste what is right into the settings file; `vectail masks diff` shows what a change does.")
+    if facts["table"] == "topic.mask":
+        yield from _comment(f"The topic {shown_word(facts['topic'])} has masks of its own: paste below its [[topic]] table.")
+
+
+def _table(one: Mapping[str, Any], table: str) -> Iterator[str]:
+    examples = ", ".join(_clipped(word) for word in one["examples"])
+    rest = one["words"] - len(one["examples"])
+    more = f" and {rest:,} more" if rest > 0 else ""
+    yield ""
+    yield from _comment(
+        f"{counted(one['templates'], 'template')} become {one['templates_after']:,} ({counted(one['lines'], 'line')}): {examples}{more}"
+    )
+    yield f"# {_clipped(one['template'], _WIDTH)}"
+    yield f"[[{table}.add]]"
+    for name in ("name", "pattern", "replacement"):
+        yield f"{name} = {toml_string(one[name])}"
+
+
+def _comment(sentence: str) -> Iterator[str]:
+    for line in wrap(sentence, _WIDTH, break_long_words=False, break_on_hyphens=False):
+        yield f"# {line}"
+
+
+def _clipped(text: str, most: int = _LONGEST_WORD) -> str:
+    shown = shown_word(text)
+    return shown if len(shown) <= most else f"{shown[: most - 1]}…"

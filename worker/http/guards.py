@@ -1,0 +1,47 @@
+"""What stands around the whole app: the headers of every answer, and the check of `Host`. Plain ASGI."""
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from worker.http.request_checks import check_host
+from worker.http.responses import HEADERS_OF_ALL, HttpError
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Message, Receive, Send], Awaitable[None]]
+
+
+def with_headers_of_all(app: App) -> App:
+    """Return the app with `HEADERS_OF_ALL` on every answer that does not set them itself, one that says what failed included."""
+    defaults = [(name.lower().encode("ascii"), content.encode("ascii")) for name, content in HEADERS_OF_ALL]
+
+    async def answer(scope: Message, receive: Receive, send: Send) -> None:
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                given = list(message["headers"])
+                names = {name.lower() for name, _ in given}
+                message = {**message, "headers": given + [header for header in defaults if header[0] not in names]}
+            await send(message)
+
+        await app(scope, receive, send_with_headers)
+
+    return answer
+
+
+def with_host_check(app: App) -> App:
+    """Return the app for requests on whose `Host` is localhost or an IP address; others are refused."""
+
+    async def answer(scope: Message, receive: Receive, send: Send) -> None:
+        host = next((content.decode("latin-1") for name, content in scope["headers"] if name == b"host"), None)
+        try:
+            check_host(host)
+        except HttpError as refused:
+            length = str(len(refused.body)).encode("ascii")
+            headers = [(b"content-type", b"application/json"), (b"content-length", length)]
+            await send({"type": "http.response.start", "status": refused.status, "headers": headers})
+            await send({"type": "http.response.body", "body": refused.body})
+        else:
+            await app(scope, receive, send)
+
+    return answer

@@ -1,0 +1,205 @@
+"""The arguments of the MCP tools: typed and bounded, with the descriptions that a client shows to its model.
+
+`worker.http.mcp_tools` reads calls with them. Times are ISO 8601 or spans before now; a query has them as milliseconds since 1970.
+"""
+
+import re
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+
+MOST_CHARACTERS: Final = 100_000
+_SPAN: Final = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
+_SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_WHERE: Final = re.compile(r"([^/@]+)/(\d{1,9})@(\d{1,18})")
+_TIME: Final = "A span before now (90s, 15m, 1h, 7d) or an ISO 8601 time."
+
+Moment = Annotated[str, Field(min_length=1, max_length=40)]
+Names = Annotated[list[Annotated[str, Field(max_length=256)]], Field(max_length=100)]
+Question = Annotated[str, Field(min_length=1, max_length=4_096)]
+
+
+class BadArgument(Exception):
+    """An argument cannot be used; the message names it and says what to give."""
+
+
+class Window(NamedTuple):
+    """A span of time in milliseconds since 1970; None: open. The end is exclusive."""
+
+    since_ms: int | None
+    until_ms: int | None
+
+    def filters(self) -> dict[str, int]:
+        """Return the ends that are set, as filters of a query."""
+        return {name: value for name, value in self._asdict().items() if value is not None}
+
+
+class Sized(BaseModel):
+    """The argument that every tool has."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    max_characters: int = Field(
+        default=8_000,
+        ge=1_000,
+        le=MOST_CHARACTERS,
+        description="The answer is never longer than this; what was left out for it is said under left_out.",
+    )
+
+
+class Filtered(Sized):
+    """The arguments of tools that look at some of the lines."""
+
+    since: Moment | None = Field(default=None, description=f"Only lines from then on. {_TIME} `all`: from the first line on.")
+    until: Moment | None = Field(default=None, description=f"Only lines before then. {_TIME} Default: now.")
+    service: Names = Field(default=[], description="Only lines of one of these services.")
+    level: Names = Field(default=[], description="Only lines of one of these levels: TRACE, DEBUG, INFO, WARN, ERROR, FATAL.")
+    topic: Names = Field(default=[], description="Only lines of one of these Kafka topics.")
+    fields: dict[str, str | list[str]] = Field(
+        default={}, max_length=16, description='Only lines with these values of kept fields, such as {"k8s.pod.name": "web-1"}.'
+    )
+
+    def window(self, now_ms: int) -> Window:
+        """Return the span of time. Raises BadArgument."""
+        return window_of(self.since, self.until, now_ms)
+
+    def filters(self, now_ms: int) -> dict[str, Any]:
+        """Return the filters of a query. Raises BadArgument."""
+        named = {"service": self.service, "level": self.level, "topic": self.topic, "fields": self.fields}
+        return {**self.window(now_ms).filters(), **{name: value for name, value in named.items() if value}}
+
+
+class OverviewArguments(Filtered):
+    """Of `overview`."""
+
+    since: Moment | None = Field(default="1h", description=f"Only lines from then on. {_TIME} `all`: from the first line on.")
+
+
+class SearchArguments(Filtered):
+    """Of `search`."""
+
+    query: Question | None = Field(
+        default=None,
+        description="What to look for, in your own words; or an id (a request, an address), which is looked for in all lines."
+        " Without it, and with family or template: their newest lines.",
+    )
+    family: Names = Field(default=[], description="Only lines of these families, named by their ids.")
+    template: Names = Field(default=[], description="Only lines of these templates, named by their ids.")
+    trace_id: str | None = Field(default=None, max_length=256, description="Only lines of this trace.")
+    mode: Literal["dense", "words", "hybrid"] | None = Field(
+        default=None, description="Rank by meaning (dense), by words, or by both (hybrid). Default: hybrid; words for ids."
+    )
+    k: int = Field(default=10, ge=1, le=1_000, description="How many hits; each is of another family unless per_family says otherwise.")
+    per_family: int | None = Field(default=None, ge=1, le=100, description="How many lines of one family. Default: 1.")
+
+    def filters(self, now_ms: int) -> dict[str, Any]:
+        """Return the filters of a query. Raises BadArgument."""
+        named = {"family": self.family, "template": self.template, "trace_id": self.trace_id}
+        return {**super().filters(now_ms), **{name: value for name, value in named.items() if value}}
+
+
+class TemplatesArguments(Filtered):
+    """Of `templates`."""
+
+    since: Moment | None = Field(default="1h", description=f"Only lines from then on. {_TIME} `all`: from the first line on.")
+    query: Question | None = Field(default=None, description="Templates nearest in meaning to this. Default: the most frequent.")
+    family: Names = Field(default=[], description="Only templates of these families, named by their ids.")
+    expand: bool = Field(default=False, description="List templates one by one, not as families.")
+    k: int = Field(default=20, ge=1, le=1_000, description="How many families, or templates.")
+
+    def filters(self, now_ms: int) -> dict[str, Any]:
+        """Return the filters of a query. Raises BadArgument."""
+        return super().filters(now_ms) | ({"family": self.family} if self.family else {})
+
+
+class CompareArguments(Filtered):
+    """Of `compare`."""
+
+    since: Moment | None = Field(default="1h", description=f"Where the window that you ask about begins. {_TIME}")
+    until: Moment | None = Field(default=None, description=f"Where it ends. {_TIME} Default: now.")
+    before_since: Moment | None = Field(
+        default=None, description=f"Where the window to compare with begins. {_TIME} Default: it is as long as the other."
+    )
+    before_until: Moment | None = Field(default=None, description=f"Where that ends. {_TIME} Default: where the other begins.")
+    query: Question | None = Field(default=None, description="Compare only the templates that fit this. Default: all.")
+    expand: bool = Field(default=False, description="Compare templates one by one, not as families.")
+    k: int = Field(default=10, ge=1, le=1_000, description="How many of each change.")
+
+    def windows(self, now_ms: int) -> tuple[Window, Window]:
+        """Return the window that is asked about and the one that it is compared with; both have two ends. Raises BadArgument."""
+        now = window_of(self.since, self.until, now_ms)
+        until_ms = now_ms if now.until_ms is None else now.until_ms
+        if now.since_ms is None:
+            raise BadArgument("since: compare needs a beginning, such as 1h")
+        before_until = now.since_ms if self.before_until is None else _moment_ms("before_until", self.before_until, now_ms)
+        length = until_ms - now.since_ms
+        before_since = before_until - length if self.before_since is None else _moment_ms("before_since", self.before_since, now_ms)
+        _check_order("before_since", "before_until", before_since, before_until)
+        _check_order("since", "until", now.since_ms, until_ms)
+        return Window(now.since_ms, until_ms), Window(before_since, before_until)
+
+
+class AroundArguments(Sized):
+    """Of `around`."""
+
+    where: Annotated[str, Field(max_length=300)] = Field(description="The place of a line, as hits show it under `where`: logs/0@123.")
+    before: int = Field(default=5, ge=0, le=500, description="How many Kafka records before it.")
+    after: int = Field(default=5, ge=0, le=500, description="How many after it.")
+
+    def query(self) -> dict[str, Any]:
+        """Return the part of a query. Raises BadArgument."""
+        found = _WHERE.fullmatch(self.where.strip())
+        if found is None:
+            raise BadArgument(
+                f"where: {self.where!r} is no place of a line; give topic, partition and offset as hits show them: logs/0@123"
+            )
+        return {"topic": found[1], "partition": int(found[2]), "offset": int(found[3]), "before": self.before, "after": self.after}
+
+
+class LookupArguments(Sized):
+    """Of `lookup`."""
+
+    line: Annotated[str, Field(min_length=1, max_length=60_000)] = Field(description="A log line as it was written, from anywhere.")
+    topic: Annotated[str, Field(max_length=256)] | None = Field(
+        default=None, description="The Kafka topic that it would come from: its settings decide how it is masked. Default: try all."
+    )
+    new_since: Moment = Field(default="24h", description=f"It is new if its kind was first seen after this. {_TIME}")
+
+    def new_since_ms(self, now_ms: int) -> int:
+        """Return from when on a template is new. Raises BadArgument."""
+        return _moment_ms("new_since", self.new_since, now_ms)
+
+
+def window_of(since: str | None, until: str | None, now_ms: int) -> Window:
+    """Read both ends of a span of time. Raises BadArgument."""
+    since_ms = None if since in (None, "all") else _moment_ms("since", since, now_ms)
+    until_ms = None if until is None else _moment_ms("until", until, now_ms)
+    if since_ms is not None and until_ms is not None:
+        _check_order("since", "until", since_ms, until_ms)
+    return Window(since_ms, until_ms)
+
+
+def shown_time(time_ms: int) -> str:
+    """Return a time as ISO 8601 in UTC, with milliseconds; outside the calendar as the number that it is."""
+    try:
+        moment = datetime.fromtimestamp(time_ms / 1000, tz=UTC)
+    except (OverflowError, ValueError, OSError):
+        return str(time_ms)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _moment_ms(name: str, text: str, now_ms: int) -> int:
+    span = _SPAN.fullmatch(text.strip())
+    try:
+        if span is not None:
+            return now_ms - round(float(span[1]) * _SECONDS[span[2]] * 1000)
+        moment = datetime.fromisoformat(text.strip())
+        return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+    except (ValueError, OverflowError):
+        raise BadArgument(f"{name}: {text!r} is no time; give a span such as 15m, 1h or 7d, or a time such as 2026-01-31T12:00Z") from None
+
+
+def _check_order(first: str, last: str, since_ms: int, until_ms: int) -> None:
+    if since_ms >= until_ms:
+        raise BadArgument(f"{first}: {shown_time(since_ms)} is not before {last}, {shown_time(until_ms)}")

@@ -1,0 +1,127 @@
+// How the lines that match divide by service, level, topic and any kept field; a value is chosen with its checkbox. A facet counts the values
+// that it does not ask for, too, so that a second one can be added. Asked for after the hits, and only while they can be seen.
+
+import { ask } from "./api.js";
+import { clear, el } from "./dom.js";
+import { compact, plural } from "./format.js";
+import { visible } from "./log_text.js";
+import { facetBody } from "./search_request.js";
+import { statusLine } from "./status.js";
+import { go, read } from "./state.js";
+
+const FIRST = 8;
+const ALL = 100;
+const FIXED = /** @type {[string, string][]} */ ([["level", "Level"], ["service", "Service"], ["topic", "Topic"]]);
+
+/**
+ * @param {() => unknown} wantNames called when somebody is about to name a field: `offer` may be called with names then
+ * @returns {{node: HTMLElement, load: (state: any, range: any, signal: AbortSignal, known?: Record<string, any>) => Promise<void>, offer: (names: string[]) => void}}
+ */
+export function facets(wantNames) {
+  /** @type {Map<string, ReturnType<typeof facetBox>>} */
+  const boxes = new Map();
+  const list = el("div", { class: "facet-list" });
+  const names = el("datalist", { id: "field-names" });
+  const name = el("input", { id: "add-facet", list: "field-names", autocomplete: "off", spellcheck: "false", placeholder: "k8s.pod.name", maxlength: 256, onfocus: wantNames });
+  const add = el("form", { class: "add-facet", onsubmit: addFacet }, el("label", { for: "add-facet" }, "Count by a field"), el("div", { class: "row" }, name, el("button", { class: "small" }, "Add")), names);
+  const fold = el("details", { class: "facets-fold", open: matchMedia("(min-width: 900px)").matches, ontoggle: () => fold.open && asked && load(asked.state, asked.range, asked.signal) }, el("summary", {}, "Facets"), list, add);
+  const node = el("aside", { class: "facets", "aria-label": "Facets" }, fold);
+  /** @type {{state: any, range: any, signal: AbortSignal} | null} */
+  let asked = null;
+
+  /** @param {Event} event */
+  function addFacet(event) {
+    event.preventDefault();
+    const wanted = name.value.trim();
+    if (wanted === "") return;
+    name.value = "";
+    go({ facet: [...new Set([...read().facet, wanted])] });
+  }
+
+  /** @param {any} state @param {any} range @param {AbortSignal} signal @param {Record<string, any>} [known] answers by facet that are not to be asked for */
+  async function load(state, range, signal, known = {}) {
+    asked = { state, range, signal };
+    const shown = [...FIXED, ...[...new Set([...state.facet, ...Object.keys(state.fields)])].map((field) => /** @type {[string, string]} */ ([`field:${field}`, field]))];
+    for (const facet of boxes.keys()) if (!shown.some(([one]) => one === facet)) boxes.delete(facet);
+    for (const [facet, title] of shown) if (!boxes.has(facet)) boxes.set(facet, facetBox(facet, title));
+    if (list.children.length !== boxes.size || [...boxes.values()].some((box, place) => list.children[place] !== box.node)) clear(list, [...boxes.values()].map((box) => box.node));
+    if (!fold.open) return;
+    for (const [facet, box] of boxes) {
+      if (signal.aborted) return;
+      await box.load(state, range, signal, known[facet]);
+    }
+  }
+
+  return { node, load, offer: (found) => void clear(names, found.map((one) => el("option", { value: one }))) };
+}
+
+/** @param {string} facet @param {string} title */
+function facetBox(facet, title) {
+  const isField = facet.startsWith("field:");
+  const field = facet.slice(6);
+  const status = statusLine();
+  const list = el("ul");
+  const all = el("button", { type: "button", class: "small", hidden: true, onclick: () => ((top = ALL), again()) }, "More values");
+  const drop = isField && el("button", { type: "button", class: "icon", "aria-label": `Remove the facet ${field}`, title: "Remove this facet", onclick: remove }, "×");
+  const node = el("fieldset", { class: "facet" }, el("legend", {}, el("bdi", {}, visible(title)), drop), list, all, status.node);
+  let top = FIRST;
+  /** @type {() => void} */
+  let again = () => {};
+
+  function remove() {
+    const state = read();
+    const { [field]: _dropped, ...fields } = state.fields;
+    go({ facet: state.facet.filter((one) => one !== field), fields });
+  }
+
+  /** @param {any} state @param {any} range @param {AbortSignal} signal @param {any} [known] the answer, if it is known already */
+  async function load(state, range, signal, known) {
+    again = () => load(state, range, signal);
+    const chosen = new Set(isField ? state.fields[field] ?? [] : state[facet]);
+    if (isField) status.busy("Counting; a field takes some seconds …");
+    node.classList.add("waiting");
+    try {
+      const { counts, complete } = known ?? (await ask("/api/counts", facetBody(state, range, facet, top + 1), { signal }));
+      const focused = list.contains(document.activeElement) ? /** @type {HTMLInputElement} */ (document.activeElement).value : null;
+      const values = counts.slice(0, top).map((/** @type {any} */ one) => ({ value: one[facet], lines: one.lines }));
+      for (const value of chosen) if (!values.some((/** @type {any} */ one) => one.value === value)) values.push({ value, lines: 0 });
+      const most = Math.max(1, ...values.map((/** @type {any} */ one) => one.lines));
+      clear(list, values.map((/** @type {any} */ one) => valueRow(facet, title, one, most, chosen.has(one.value))));
+      if (focused !== null) [...list.querySelectorAll("input")].find((box) => box.value === focused)?.focus();
+      all.hidden = counts.length <= top || top >= ALL;
+      status.say(values.length === 0 ? "None." : complete ? "" : "At least; not all lines could be counted in time.");
+    } catch (error) {
+      if (!signal.aborted) status.problem(error, again);
+    }
+    node.classList.remove("waiting");
+  }
+
+  return { node, load };
+}
+
+/** @param {string} facet @param {string} title @param {{value: string, lines: number}} counted @param {number} most @param {boolean} isChosen */
+function valueRow(facet, title, { value, lines }, most, isChosen) {
+  const text = value === "" ? (facet.startsWith("field:") ? "(without it)" : "(none)") : value;
+  const box = el("input", { type: "checkbox", value, checked: isChosen, onchange: () => choose(facet, value, box.checked) });
+  const level = facet === "level" ? { "data-level": value } : {};
+  return el(
+    "li",
+    level,
+    el("label", { title: `${title}: ${text.slice(0, 300)}, ${plural(lines, "line")}` }, box, el("bdi", { class: "facet-value" }, visible(text.slice(0, 120))), el("span", { class: "num quiet" }, compact(lines))),
+    el("span", { class: "bar", "aria-hidden": "true" }, el("span", { style: { width: `${Math.max((lines / most) * 100, lines ? 1 : 0)}%` } })),
+  );
+}
+
+/** @param {string} facet @param {string} value @param {boolean} isChosen */
+function choose(facet, value, isChosen) {
+  const state = read();
+  const toggled = (/** @type {string[]} */ values) => (isChosen ? [...new Set([...values, value])] : values.filter((one) => one !== value));
+  if (!facet.startsWith("field:")) {
+    go({ [facet]: toggled(state[facet]), k: "" });
+    return;
+  }
+  const field = facet.slice(6);
+  const values = toggled(state.fields[field] ?? []);
+  const { [field]: _before, ...fields } = state.fields;
+  go({ fields: values.length > 0 ? { ...fields, [field]: values } : fields, facet: [...new Set([...state.facet, field])], k: "" });
+}

@@ -1,0 +1,120 @@
+// One hit: a family of lines with what stands for it, closed or open. Search answers with lines, a listing with families; both become a
+// Hit here, and the rest of the page knows no difference.
+
+import { clear, el } from "./dom.js";
+import { compact, plural, relative, time, when } from "./format.js";
+import { levelMark, logText, visible } from "./log_text.js";
+import { openDetail } from "./hit_detail.js";
+
+/**
+ * @typedef {{key: string, family: string, name: string, text: string | null, templateText: string, line: any, score: number | null, lines: number | null,
+ *   templates: number | null, first: number | null, last: number | null, level: string | null, service: string | null, isLine: boolean}} Hit `isLine`: it stands
+ *   for itself, not for its family
+ * @typedef {{hit: Hit, node: HTMLElement, button: HTMLButtonElement, toggle: (open?: boolean) => void, isOpen: () => boolean, more: () => void,
+ *   setSpark: (chart: Element | null, first: number, last: number) => void, setLevel: (level: string) => void, close: () => void}} HitRow
+ */
+
+const CLAMPED = 600;
+
+/** Make a Hit of a line that stands for itself: it has an id that was asked for, or its family was chosen. @param {any} line @returns {Hit} */
+export function hitOfOneLine(line) {
+  return { ...hitOfLine(line), isLine: true, score: null, lines: null, templates: null, first: null, last: null };
+}
+
+/** Make a Hit of a line that stands for its family. @param {any} line @returns {Hit} */
+export function hitOfLine(line) {
+  return {
+    key: line.id, family: line.family ?? "", name: line.name ?? "", text: line.text, templateText: line.template_text ?? "", line, score: line.score ?? null,
+    lines: line.family_lines ?? null, templates: line.family_templates ?? null, first: line.family_first ?? null, last: line.family_last ?? null,
+    level: line.level ?? "", service: line.service ?? "", isLine: false,
+  };
+}
+
+/** Make a Hit of a family that a listing answered with. @param {any} family @returns {Hit} */
+export function hitOfFamily(family) {
+  return {
+    key: family.family, family: family.family, name: family.name ?? "", text: family.example ?? family.text, templateText: family.text, line: null, score: family.score ?? null,
+    lines: family.lines, templates: family.templates, first: family.first, last: family.last, level: null, service: null, isLine: false,
+  };
+}
+
+/**
+ * Make the row of a hit.
+ * @param {Hit} hit
+ * @param {{words: string[], best: number, context: import("./hit_detail.js").Context}} how `best`: the highest score on the page
+ * @returns {HitRow}
+ */
+export function hitRow(hit, { words, best, context }) {
+  const id = `hit-${hit.key.replace(/[^A-Za-z0-9]/g, "-")}`;
+  const level = el("span", { class: "level-slot" }, hit.level === null ? null : levelMark(hit.level));
+  const spark = el("span", { class: "spark-slot" });
+  const seen = el("span", { class: "seen" }, seenText(hit));
+  const detail = el("div", { class: "detail", id: `${id}-detail`, hidden: true });
+  const button = el("button", { type: "button", class: "hit-line", "aria-expanded": "false", "aria-controls": detail.id, onclick: () => toggle() }, logText(hit.text, { words, most: CLAMPED }));
+  const node = el(
+    "li",
+    { class: "hit card", "data-level": hit.level ?? "" },
+    el("div", { class: "hit-head" }, level, el("h3", {}, hit.name && el("bdi", { class: "chip name" }, visible(hit.name.slice(0, 100))), button), !hit.isLine && figures(hit, best, spark)),
+    el("p", { class: "hit-meta quiet" }, hit.service && el("bdi", { class: "service" }, visible(hit.service)), seen, hit.templates !== null && hit.templates > 1 && el("span", {}, plural(hit.templates, "template"))),
+    detail,
+  );
+  /** @type {import("./hit_detail.js").Detail | null} */
+  let opened = null;
+
+  /** @param {boolean} [open] */
+  function toggle(open = detail.hidden) {
+    if (open === !detail.hidden) return;
+    detail.hidden = !open;
+    button.setAttribute("aria-expanded", String(open));
+    node.classList.toggle("open", open);
+    if (open) opened = openDetail(detail, hit, context);
+    else end();
+  }
+
+  function end() {
+    opened?.close();
+    opened = null;
+    clear(detail);
+  }
+
+  return {
+    hit, node, button, toggle, close: end,
+    isOpen: () => !detail.hidden,
+    more: () => {
+      toggle(true);
+      opened?.more();
+    },
+    setSpark(chart, first, last) {
+      clear(spark, chart);
+      hit.first ??= first;
+      hit.last ??= last;
+      clear(seen, seenText(hit));
+    },
+    setLevel(found) {
+      hit.level = found;
+      node.dataset.level = found;
+      clear(level, levelMark(found));
+    },
+  };
+}
+
+/** @param {Hit} hit @param {number} best @param {Element} spark */
+function figures(hit, best, spark) {
+  const share = hit.score === null || best <= 0 ? null : Math.max(Math.min(hit.score / best, 1), 0.02);
+  return el(
+    "div",
+    { class: "figures" },
+    spark,
+    hit.lines !== null && el("span", { class: "count num", title: plural(hit.lines, "line") }, el("strong", {}, compact(hit.lines)), hit.lines === 1 ? " line" : " lines"),
+    share !== null && el("span", { class: "score", title: `Score ${hit.score}` }, el("span", { class: "visually-hidden" }, `Score ${hit.score}`), el("span", { class: "bar", "aria-hidden": "true" }, el("span", { style: { width: `${Math.round(share * 100)}%` } }))),
+  );
+}
+
+/** @param {Hit} hit */
+function seenText(hit) {
+  const last = hit.last ?? hit.line?.time ?? null;
+  if (last === null) return "";
+  const text = `${hit.lines === 1 && hit.last !== null ? "seen" : hit.last === null ? "logged" : "last seen"} ${when(last)}, ${relative(last)}`;
+  const first = hit.first !== null && hit.lines !== 1 && `first ${when(hit.first)}`;
+  return el("span", { title: hit.first === null ? time(last) : `${time(hit.first)} – ${time(last)}` }, text, first && " · ", first);
+}

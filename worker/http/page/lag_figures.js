@@ -1,0 +1,87 @@
+// The figures at the top of the Lag tab: of the groups that read logs, asked of Kafka, and of this worker.
+
+import { figure } from "./card.js";
+import { line } from "./chart.js";
+import { compact, duration, number, percent, plural, time } from "./format.js";
+
+/** From this share of the lag on, one partition is named. */
+const SKEW_SHARE = 0.6;
+
+/** @param {any[]} groups @param {any[]} partitions @param {boolean} isOldNow whether the figures are of a while ago */
+export function lagFigures(groups, partitions, isOldNow) {
+  if (groups.length === 0) return [];
+  const records = sum(groups.map((one) => one.records));
+  const ages = groups.map((one) => one.seconds).filter((one) => one !== null);
+  const drains = groups.map((one) => one.drain_s);
+  const history = totalHistory(partitions);
+  const chart = history.length > 1 ? line(history, { label: `Records behind since ${time(history[0][0])}: at most ${number(Math.max(...history.map(([, value]) => value)))}`, width: 160, height: 30 }) : null;
+  const never = groups.some((one) => one.records > 0 && one.drain_s === null);
+  const isUnknown = never && groups.every((one) => one.drain_s !== null || one.is_never_drained === false);
+  return [
+    figure("Records behind", compact(records), `in ${plural(partitions.length, "partition")}`, { chart, isOld: isOldNow }),
+    figure("Seconds behind", records === 0 ? "0 s" : ages.length > 0 ? duration(Math.max(...ages)) : "unknown", "age of the oldest record that is not indexed", { isOld: isOldNow }),
+    figure("Time to drain", records === 0 ? "–" : never ? (isUnknown ? "unknown" : "not at this rate") : duration(Math.max(...drains)), drainMeaning(records, groups), { kind: never && !isUnknown ? "warn" : "", isOld: isOldNow }),
+  ];
+}
+
+/** @param {number} records @param {any[]} groups */
+function drainMeaning(records, groups) {
+  if (records === 0) return "nothing waits";
+  const open = groups.filter((one) => one.records > 0 && one.drain_s === null);
+  if (open.length === 0) return "at the rate of now";
+  return open.some((one) => one.is_never_drained === false) ? "not known yet: it takes two readings" : "as much arrives as is indexed, or more";
+}
+
+/** @param {any} status @param {boolean} isOldNow whether the figures are of a while ago */
+export function ownFigures(status, isOldNow) {
+  if (!status) return [];
+  const wait = status.searchable;
+  const own = `of ${status.worker}`;
+  const rate = status.rates?.lines_per_s;
+  return [
+    figure("Searchable after", wait ? duration(wait.p50_s) : "–", wait ? `half of the lines${wait.since_start === false ? " of the last 10 minutes" : ""}; 99% within ${duration(wait.p99_s)}; ${own}` : `no line was indexed yet; ${own}`, { isOld: isOldNow }),
+    figure("Lines per second", typeof rate === "number" ? compact(rate) : "–", typeof rate === "number" ? `indexed; ${own}` : `known in a few seconds; ${own}`, { isOld: isOldNow }),
+    figure("Tokens saved", savedShare(status.savings ?? []), `lines of known templates, not embedded again; ${own}`, { isOld: isOldNow }),
+  ];
+}
+
+/** @param {any[]} savings */
+function savedShare(savings) {
+  const saved = sum(savings.map((one) => one.tokens_saved));
+  const all = sum(savings.map((one) => one.tokens));
+  return all > 0 ? percent(saved / all) : "–";
+}
+
+/**
+ * Add up the histories of partitions: of each moment that any of them knows, with what the others knew last.
+ * @param {any[]} partitions
+ * @returns {[number, number][]}
+ */
+export function totalHistory(partitions) {
+  const times = [...new Set(partitions.flatMap((one) => (one.history ?? []).map((/** @type {[number, number]} */ [ms]) => ms)))].sort((a, b) => a - b);
+  const totals = new Map(times.map((ms) => [ms, 0]));
+  for (const { history = [] } of partitions) {
+    let place = 0;
+    let last = history.length > 0 ? history[0][1] : 0;
+    for (const ms of times) {
+      while (place < history.length && history[place][0] <= ms) last = history[place++][1];
+      totals.set(ms, (totals.get(ms) ?? 0) + last);
+    }
+  }
+  return [...totals];
+}
+
+/** Say which partition has most of the lag, if one has. @param {any[]} partitions */
+export function skewOf(partitions) {
+  const total = sum(partitions.map((one) => one.records));
+  if (partitions.length < 2 || total < 1000) return "";
+  const most = partitions.reduce((one, other) => (other.records > one.records ? other : one));
+  const share = most.records / total;
+  if (share < Math.max(SKEW_SHARE, 2 / partitions.length)) return "";
+  return `${percent(share)} of the lag is in ${most.topic}/${most.partition}. If it stays so, its records have keys that gather there, or its worker is slower than the others.`;
+}
+
+/** @param {number[]} values */
+function sum(values) {
+  return values.reduce((one, other) => one + other, 0);
+}

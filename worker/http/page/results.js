@@ -1,0 +1,121 @@
+// The list of hits: rows that stay as they are while more come, the keys that walk over them, and the small charts that arrive later.
+
+import { clear, el } from "./dom.js";
+import { wordsOf } from "./format.js";
+import { areLines } from "./exact.js";
+import { hitOfFamily, hitOfLine, hitOfOneLine, hitRow } from "./hit.js";
+import { sparkBars } from "./spark.js";
+
+/** @typedef {import("./hit.js").HitRow} HitRow */
+
+/**
+ * @returns {{node: HTMLElement, show: (answer: any, context: any, isMore: boolean) => void, redraw: (not: string[]) => number, families: () => string[],
+ *   setSparks: (answer: any, range: any) => void, setLevels: (answer: any) => void, fieldNames: () => string[], move: (step: number) => void,
+ *   current: () => HitRow | null, wait: (isNew: boolean) => void, closeAll: () => boolean, clear: () => void}}
+ */
+export function results() {
+  const list = el("ol", { class: "hits", "aria-label": "Hits" });
+  /** @type {Map<string, HitRow>} */
+  let rows = new Map();
+  /** @type {HitRow[]} */
+  let shown = [];
+
+  /** @param {any} answer @param {any} context @param {boolean} isMore the same question again, with more hits */
+  function show(answer, context, isMore) {
+    const hits = answer.hits ? answer.hits.map(areLines(context.state, answer) ? hitOfOneLine : hitOfLine) : answer.templates.map(hitOfFamily);
+    const best = Math.max(0, ...hits.map((/** @type {any} */ hit) => hit.score ?? 0));
+    const before = isMore ? rows : new Map();
+    const words = wordsOf(context.state.q);
+    if (!isMore) for (const row of rows.values()) row.close();
+    rows = new Map(hits.map((/** @type {any} */ hit) => [hit.key, before.get(hit.key) ?? hitRow(hit, { words, best, context: { ...context, words } })]));
+    for (const [key, row] of before) if (!rows.has(key)) row.close();
+    list.classList.remove("waiting");
+    list.removeAttribute("aria-busy");
+  }
+
+  /** @param {string[]} not families that are hidden @returns {number} how many hits that hides */
+  function redraw(not) {
+    const focused = document.activeElement;
+    const place = shown.findIndex((row) => row.node.contains(focused));
+    shown = [...rows.values()].filter((row) => !not.includes(row.hit.family));
+    for (const row of rows.values()) if (!shown.includes(row)) row.toggle(false);
+    clear(list, shown.map((row) => row.node));
+    if (place >= 0) (shown.find((row) => row.node.contains(focused)) ? /** @type {HTMLElement} */ (focused) : shown[Math.min(place, shown.length - 1)]?.button)?.focus();
+    return rows.size - shown.length;
+  }
+
+  /** @param {any} answer counts by time and family @param {any} range */
+  function setSparks(answer, range) {
+    const bucketMs = answer.bucket_ms;
+    if (!bucketMs) return;
+    const times = answer.counts.map((/** @type {any} */ one) => one.time);
+    const since = Math.floor((range.since_ms ?? Math.min(...times)) / bucketMs) * bucketMs;
+    const until = Math.max(...times, range.until_ms === null ? (range.since_ms === null ? 0 : Date.now()) : range.until_ms - 1);
+    const buckets = Math.floor((until - since) / bucketMs) + 1;
+    /** @type {Map<string, any[]>} */
+    const byFamily = new Map();
+    for (const one of answer.counts) byFamily.set(one.family, [...(byFamily.get(one.family) ?? []), one]);
+    for (const row of rows.values()) {
+      const counts = byFamily.get(row.hit.family);
+      if (!counts || row.hit.isLine) continue;
+      const chart = sparkBars(new Map(counts.map((one) => [one.time, one.lines])), { since, buckets, bucketMs });
+      row.setSpark(chart, Math.min(...counts.map((one) => one.first)), Math.max(...counts.map((one) => one.last)));
+    }
+  }
+
+  /** @param {any} answer counts by family and level: a family shows the level that most of its lines have */
+  function setLevels(answer) {
+    /** @type {Map<string, {level: string, lines: number}>} */
+    const most = new Map();
+    for (const { family, level, lines } of answer.counts) if (lines > (most.get(family)?.lines ?? 0)) most.set(family, { level, lines });
+    for (const row of rows.values()) {
+      const found = most.get(row.hit.family);
+      if (found && row.hit.level === null) row.setLevel(found.level);
+    }
+  }
+
+  /** @param {number} step */
+  function move(step) {
+    if (shown.length === 0) return;
+    const place = shown.findIndex((row) => row.node.contains(document.activeElement));
+    const next = place < 0 ? (step > 0 ? 0 : shown.length - 1) : Math.min(Math.max(place + step, 0), shown.length - 1);
+    shown[next].button.focus({ preventScroll: true });
+    shown[next].node.scrollIntoView({ block: "nearest" });
+  }
+
+  return {
+    node: list, show, redraw, setSparks, setLevels, move,
+    families: () => [...new Set(shown.filter((row) => !row.hit.isLine).map((row) => row.hit.family).filter(Boolean))].slice(0, 100),
+    fieldNames: () => fieldNamesOf([...rows.values()].map((row) => row.hit.line)),
+    current: () => shown.find((row) => row.node.contains(document.activeElement)) ?? null,
+    wait(isNew) {
+      list.setAttribute("aria-busy", "true");
+      if (isNew && rows.size === 0) clear(list, Array.from({ length: 5 }, () => el("li", { class: "card skeleton", "aria-hidden": "true" })));
+      else list.classList.add("waiting");
+    },
+    closeAll() {
+      const open = shown.filter((row) => row.isOpen());
+      open.forEach((row) => row.toggle(false));
+      return open.length > 0;
+    },
+    clear() {
+      for (const row of rows.values()) row.close();
+      rows = new Map();
+      shown = [];
+      clear(list);
+      list.removeAttribute("aria-busy");
+      list.classList.remove("waiting");
+    },
+  };
+}
+
+/** The names of the kept fields of some lines, the most frequent first. @param {any[]} lines @returns {string[]} */
+export function fieldNamesOf(lines) {
+  /** @type {Map<string, number>} */
+  const counts = new Map();
+  for (const line of lines) {
+    if (!line?.fields || typeof line.fields !== "object") continue;
+    for (const name of Object.keys(line.fields)) counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return [...counts].sort((a, b) => b[1] - a[1]).slice(0, 200).map(([name]) => name);
+}

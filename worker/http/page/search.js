@@ -1,0 +1,210 @@
+// The search tab: a question, a time and filters become hits, a histogram and facets.
+//
+// The worker answers one query at a time, and those for few hits first. So the hits are asked for first and alone; the histogram and the
+// small charts come after them, and the facets last. A newer question ends all that an older one still waits for.
+
+import { ask } from "./api.js";
+import { clear, el } from "./dom.js";
+import { copy, shareLink } from "./commands.js";
+import { countsOfLines, isExact } from "./exact.js";
+import { exportMenu } from "./export_menu.js";
+import { facets as facetPanel } from "./facets.js";
+import { filterChips } from "./chips.js";
+import { fieldNamesOf, results } from "./results.js";
+import { histogram, levelsOf, seriesOf } from "./histogram.js";
+import { bindKeys } from "./keys.js";
+import { showLine } from "./line_view.js";
+import { allTime, rangeOf, rangePicker } from "./range.js";
+import { searchBar } from "./search_bar.js";
+import { found, nothingFound, offerLastHour } from "./search_words.js";
+import { hitsBody, histogramBody, isListing, levelsBody, MOST_HITS, sparksBody, wanted } from "./search_request.js";
+import { go, read } from "./state.js";
+import { statusLine } from "./status.js";
+
+/**
+ * @param {HTMLElement} view
+ * @param {any} first
+ */
+export function open(view, first) {
+  let force = false;
+  const bar = searchBar((changes) => ((force = true), go({ ...changes, line: "", k: "" })), () => list.move(1));
+  const picker = rangePicker((changes) => ((force = true), go({ ...changes, k: "" })));
+  const exports = exportMenu();
+  const chips = filterChips();
+  const status = statusLine();
+  const chart = histogram((since, until) => go({ since: String(since), until: String(until), k: "" }));
+  const list = results();
+  const facets = facetPanel(offerNames);
+  const more = el("button", { type: "button", class: "more", hidden: true, onclick: () => go({ k: String(nextCount(read())) }, { replace: true }) }, "Show more");
+  const share = el("button", { type: "button", onclick: copyLink }, "Copy link");
+  const line = el("div", { hidden: true });
+  const body = el("div", {}, chart.node, el("div", { class: "columns" }, facets.node, el("section", { class: "found", "aria-label": "Results" }, el("h2", { class: "visually-hidden" }, "Results"), list.node, more)));
+  const tools = el("div", { class: "row search-tools" }, picker.node, el("span", { class: "grow" }), exports.node, share);
+  view.append(el("h1", { class: "visually-hidden" }, "Search"), el("div", { class: "search-head" }, bar.node, tools, chips.node), status.node, line, body);
+
+  let asked = new AbortController();
+  let range = rangeOf(first);
+  /** What is on the screen: the question without and with the number of hits. */
+  let shown = { question: "", count: 0 };
+  let summary = [""];
+  /** What histogram and facets count: the families on the screen for a question, which fits everything a little. */
+  let counted = first;
+  /** The button that leads to where lines are, if the last hour has none. @type {HTMLElement | null} */
+  let elsewhere = null;
+  /** @type {{close: () => void, more: () => void} | null} */
+  let lineView = null;
+
+  /** @param {any} state */
+  function update(state) {
+    bar.update(state);
+    chips.update(state);
+    lineView?.close();
+    lineView = null;
+    line.hidden = state.line === "";
+    body.hidden = tools.hidden = state.line !== "";
+    if (state.line !== "") {
+      status.say("");
+      document.title = `${state.line} · vectail`;
+      lineView = showLine(line, state.line, { state, range, words: [], body: null, say: status.say });
+      return;
+    }
+    const question = JSON.stringify({ ...state, k: "", not: [], facet: [], tab: "" });
+    const isSame = question === shown.question && !force;
+    force = false;
+    if (isSame && wanted(state) === shown.count) {
+      draw(state);
+      facets.load({ ...counted, facet: state.facet }, range, asked.signal);
+    } else run(state, question, isSame);
+  }
+
+  /** @param {any} state @param {string} question @param {boolean} isMore */
+  async function run(state, question, isMore) {
+    asked.abort();
+    asked = new AbortController();
+    const { signal } = asked;
+    range = rangeOf(state);
+    picker.update(state, range);
+    exports.update(state, range);
+    status.busy(state.q ? "Searching …" : "Looking for the most frequent families …");
+    list.wait(question !== shown.question);
+    if (!isMore) chart.wait();
+    const started = performance.now();
+    try {
+      let answer = await ask("/api/search", hitsBody(state, range), { signal });
+      const isWidened = range.automatic && (answer.hits ?? answer.templates).length === 0;
+      if (isWidened || (range.automatic && isExact(state, answer))) {
+        range = allTime();
+        answer = await ask("/api/search", hitsBody(state, range), { signal });
+        picker.update(state, range);
+        exports.update(state, range);
+      }
+      shown = { question, count: wanted(state) };
+      list.show(answer, { state, range, body: hitsBody(state, range), say: status.say }, isMore);
+      elsewhere = null;
+      summary = found(state, answer, range, isWidened, performance.now() - started);
+      draw(state);
+      more.hidden = (answer.hits ?? answer.templates).length < wanted(state) || wanted(state) >= MOST_HITS;
+      const isEmpty = (answer.hits ?? answer.templates).length === 0;
+      facets.node.hidden = (isEmpty && chips.node.hidden) || isExact(state, answer);
+      if (isEmpty) {
+        counted = state;
+        chart.fail("");
+        nothingFound(state, range, status, signal);
+        if (!facets.node.hidden) await facets.load(state, range, signal);
+        return;
+      }
+      if (isExact(state, answer)) chart.draw(seriesOf(countsOfLines(answer.hits), allTime()));
+      await later(state, signal, isExact(state, answer) || (isMore && state.q.trim() === ""));
+    } catch (error) {
+      if (signal.aborted) return;
+      if (question !== shown.question) list.clear();
+      shown = { question: "", count: 0 };
+      more.hidden = true;
+      chart.fail("");
+      status.problem(error, () => ((force = true), update(read())));
+    }
+  }
+
+  /**
+   * What may come after the hits.
+   * @param {any} state @param {AbortSignal} signal @param {boolean} isCounted histogram and facets are on the screen, or not to be asked for
+   */
+  async function later(state, signal, isCounted) {
+    const families = list.families();
+    const isQuestion = state.q.trim() !== "" && families.length > 0;
+    counted = isQuestion ? { ...state, q: "", family: families } : state;
+    const ignore = () => {}; // the small charts are no loss
+    const [overTime] = await Promise.all([
+      isCounted ? null : ask("/api/counts", histogramBody(counted, range), { signal }).then(drawChart, chartFailed),
+      families.length > 0 ? ask("/api/counts", sparksBody(state, range, families), { signal }).then((answer) => list.setSparks(answer, range), ignore) : null,
+      isListing(state) && families.length > 0 ? ask("/api/counts", levelsBody(state, range, families), { signal }).then(list.setLevels, ignore) : null,
+    ]);
+    if (signal.aborted) return;
+    facets.offer(list.fieldNames());
+    if (!isCounted) await facets.load(counted, range, signal, overTime && state.level.length === 0 ? { level: levelsOf(overTime) } : {});
+  }
+
+  /** @param {any} answer */
+  function drawChart(answer) {
+    chart.draw(seriesOf(answer, range), counted.family.length > 0 ? "of what is shown" : "");
+    if (range.automatic && range.since_ms === null && answer.counts.length > 0) {
+      elsewhere = offerLastHour(Math.max(...answer.counts.map((/** @type {any} */ one) => one.last)));
+      draw(read());
+    }
+    return answer;
+  }
+
+  /** @param {any} error */
+  function chartFailed(error) {
+    if (error?.name !== "AbortError") chart.fail(`The histogram could not be counted: ${error.reason ?? error.message}`);
+  }
+
+  /** @param {any} state */
+  function draw(state) {
+    const hidden = list.redraw(state.not);
+    if (summary[0] !== "") status.say(summary.join(" "), hidden > 0 ? ` ${hidden} hidden by “not this”.` : "", elsewhere && " ", elsewhere);
+  }
+
+  async function offerNames() {
+    const families = list.families().slice(0, 20);
+    if (list.fieldNames().length > 0 || families.length === 0) return;
+    const answer = await ask("/api/search", { filters: { family: families }, per_family: 1, k: 10 }, { signal: asked.signal });
+    facets.offer(fieldNamesOf(answer.hits));
+  }
+
+  async function copyLink() {
+    status.say((await copy(shareLink({}, range))) ? "Copied: a link to what is shown, with these very times." : "The browser does not let this page copy: take the address.");
+  }
+
+  function escape() {
+    if (read().line !== "") go({ line: "" });
+    else if (!list.closeAll()) (/** @type {HTMLElement} */ (document.activeElement))?.blur();
+  }
+
+  const unbind = bindKeys([
+    { keys: ["/"], what: "Write a question", run: () => (bar.box.focus(), bar.box.select()) },
+    { keys: ["j"], what: "Next hit (↓ from the question)", run: () => list.move(1) },
+    { keys: ["k"], what: "Previous hit", run: () => list.move(-1) },
+    { keys: ["Enter"], what: "Open or close the hit" },
+    { keys: ["e"], what: "Open everything of the hit: neighbours, lines, templates; again for more", run: () => (lineView ?? list.current())?.more() },
+    { keys: ["r"], what: "Ask again", run: () => ((force = true), update(read())) },
+    { keys: ["Escape"], what: "Close what is open, leave the question", run: escape },
+  ]);
+  update(first);
+  return {
+    update,
+    close() {
+      unbind();
+      asked.abort();
+      lineView?.close();
+      list.clear();
+      status.close();
+      clear(view);
+    },
+  };
+}
+
+/** @param {any} state */
+function nextCount(state) {
+  return Math.min(wanted(state) * (wanted(state) % 3 === 0 ? 4 : 3), MOST_HITS);
+}

@@ -1,0 +1,112 @@
+// What the search tab asks the worker, made of the state: one place for every body, so that hits, histogram, facets, export and the copied
+// commands ask about the same lines.
+
+import { timeFilters } from "./range.js";
+
+/** @typedef {import("./state.js").State} State @typedef {import("./range.js").Range} Range */
+
+export const HITS = 10;
+/** Up to these many hits a question overtakes the others in the worker. */
+export const MOST_HITS = 1_000;
+const BUCKETS = 60;
+const SPARK_BUCKETS = 24;
+
+/**
+ * The filters of a state; `without` names one that is left out (a facet counts the values that it does not ask for, too).
+ * @param {State} state
+ * @param {Range} range
+ * @param {string} [without]
+ */
+export function filtersOf(state, range, without = "") {
+  /** @type {Record<string, any>} */
+  const filters = timeFilters(range);
+  for (const name of ["service", "level", "topic", "family", "template"]) {
+    if (state[name].length > 0 && name !== without) filters[name] = state[name];
+  }
+  const fields = Object.fromEntries(Object.entries(state.fields).filter(([name]) => `field:${name}` !== without));
+  return Object.keys(fields).length > 0 ? { ...filters, fields } : filters;
+}
+
+/** What counts, export and search have in common: the question and how it is meant. @param {State} state */
+export function questionOf(state) {
+  const text = state.q.trim();
+  return text === "" ? {} : { text, ...(["dense", "words", "hybrid"].includes(state.mode) ? { mode: state.mode } : {}) };
+}
+
+/**
+ * Whether the answer lists families by how often they came: there is no question, and no family was chosen.
+ * @param {State} state
+ */
+export function isListing(state) {
+  return state.q.trim() === "" && state.family.length === 0 && state.template.length === 0;
+}
+
+/** How many hits are asked for. @param {State} state */
+export function wanted(state) {
+  const count = Number.parseInt(state.k ?? "", 10);
+  return Number.isFinite(count) ? Math.min(Math.max(count, 1), MOST_HITS) : HITS;
+}
+
+/** @param {State} state @param {Range} range */
+export function hitsBody(state, range) {
+  const body = { ...questionOf(state), k: wanted(state), filters: filtersOf(state, range) };
+  return isListing(state) ? { as: "templates", ...body } : body;
+}
+
+/** @param {State} state @param {Range} range */
+export function histogramBody(state, range) {
+  return { ...questionOf(state), by: ["time", "level"], buckets: BUCKETS, filters: filtersOf(state, range) };
+}
+
+/**
+ * Lines of each of these families over time.
+ * @param {State} state @param {Range} range @param {string[]} families
+ */
+export function sparksBody(state, range, families) {
+  const filters = { ...filtersOf(state, range), family: families };
+  return { by: ["time", "family"], buckets: SPARK_BUCKETS, top: families.length, filters };
+}
+
+/** @param {State} state @param {Range} range @param {string[]} families */
+export function levelsBody(state, range, families) {
+  return { by: ["family", "level"], top: Math.min(families.length * 7, 1_000), filters: { ...filtersOf(state, range), family: families } };
+}
+
+/**
+ * Lines by the values of a facet: "service", "level", "topic", or "field:NAME".
+ * @param {State} state @param {Range} range @param {string} facet @param {number} top
+ */
+export function facetBody(state, range, facet, top) {
+  return { ...questionOf(state), by: [facet], top, filters: filtersOf(state, range, facet) };
+}
+
+/** The newest lines of one family under the filters. @param {State} state @param {Range} range @param {string} family @param {number} k */
+export function newestBody(state, range, family, k) {
+  return { filters: { ...filtersOf(state, range), family: [family] }, k };
+}
+
+/** The templates of one family under the filters. @param {State} state @param {Range} range @param {string} family */
+export function membersBody(state, range, family) {
+  return { as: "templates", expand: true, k: 50, filters: { ...filtersOf(state, range), family: [family] } };
+}
+
+/** Everything that matches, for export. @param {State} state @param {Range} range */
+export function exportBody(state, range) {
+  return { ...questionOf(state), filters: filtersOf(state, range) };
+}
+
+/** @param {{topic: string, partition: number, offset: number}} place @param {number} context records on each side */
+export function aroundBody({ topic, partition, offset }, context) {
+  return { around: { topic, partition, offset, before: context, after: context } };
+}
+
+/** "logs/0@123", as the command line names a place. @param {{topic: string, partition: number, offset: number}} place */
+export function placeOf({ topic, partition, offset }) {
+  return `${topic}/${partition}@${offset}`;
+}
+
+/** The place that such a text names; null for anything else. @param {string} text */
+export function placeFrom(text) {
+  const found = /^([^/@]{1,249})\/(\d{1,9})@(\d{1,16})$/.exec(text);
+  return found ? { topic: found[1], partition: Number(found[2]), offset: Number(found[3]) } : null;
+}

@@ -1,0 +1,103 @@
+// What the search tab says of an answer: what is shown, how long it took, or why there is nothing and what to try.
+
+import { ask } from "./api.js";
+import { el } from "./dom.js";
+import { duration, plural, relative, time } from "./format.js";
+import { isExact } from "./exact.js";
+import { filtersOf, isListing, wanted } from "./search_request.js";
+import { go } from "./state.js";
+
+/**
+ * @param {any} state
+ * @param {any} answer
+ * @param {import("./range.js").Range} range
+ * @param {boolean} isWidened whether the last hour held nothing
+ * @param {number} tookMs
+ * @returns {string[]} sentences
+ */
+export function found(state, answer, range, isWidened, tookMs) {
+  const count = (answer.hits ?? answer.templates).length;
+  const took = `Answered in ${duration(tookMs / 1000)}.`;
+  const widened = isWidened ? ["There is nothing in the last hour."] : [];
+  const cut = answer.complete === false ? ["Not everything could be read in time: there may be more."] : [];
+  if (count === 0) return ["Nothing found."];
+  if (isListing(state)) return [`The ${plural(count, "most frequent family", "most frequent families")} of lines ${range.label}.`, ...widened, ...cut, took];
+  if (state.q.trim() === "") return [`The newest ${plural(count, "line")} ${range.label}.`, ...widened, ...cut, took];
+  if (isExact(state, answer)) return [`${plural(count, "line has", "lines have")} it${count >= wanted(state) ? " at least: these are the newest" : ""}, ${range.label}.`, ...widened, ...cut, took];
+  const families = new Set(answer.hits.map((/** @type {any} */ hit) => hit.family ?? hit.id)).size;
+  const what = families === count ? `${plural(count, "family", "families")} of lines that ${count === 1 ? "fits" : "fit"} best` : plural(count, "line");
+  return [`${what}, ${range.label}.`, ...widened, ...cut, took];
+}
+
+/**
+ * Say why there is nothing, and offer what would find something.
+ * @param {any} state
+ * @param {import("./range.js").Range} range
+ * @param {import("./status.js").StatusLine} status
+ * @param {AbortSignal} signal
+ */
+export async function nothingFound(state, range, status, signal) {
+  const hasFilters = Object.keys(filtersOf(state, { ...range, since_ms: null, until_ms: null })).length > 0;
+  const hasTime = range.since_ms !== null || range.until_ms !== null;
+  try {
+    const anywhere = await linesUnder(filtersOf(state, { ...range, since_ms: null, until_ms: null }), signal);
+    if (anywhere.lines > 0) {
+      status.say(...(state.q.trim() ? noFit(state, range, hasTime, hasFilters) : notInTime(range, anywhere)));
+      return;
+    }
+    const all = hasFilters ? await linesUnder({}, signal) : anywhere;
+    if (all.lines > 0) {
+      status.say("No line passes these filters, at any time. ", clearFilters());
+      return;
+    }
+    status.say("The index holds no lines yet. They appear some seconds after they reach Kafka; the Lag tab says how far the worker is, the Doctor tab what is missing.");
+  } catch (error) {
+    if (!signal.aborted) status.say("Nothing found. What there is could not be counted: ask again.");
+  }
+}
+
+/** @param {any} state @param {import("./range.js").Range} range @param {boolean} hasTime @param {boolean} hasFilters */
+function noFit(state, range, hasTime, hasFilters) {
+  const wordsOnly = state.mode === "words";
+  return [
+    hasTime ? `Nothing fits ${range.label}. ` : "Nothing fits. ",
+    hasTime && [offer("Search all time", { since: "all", until: "" }), " "],
+    wordsOnly && [offer("Search by meaning, too", { mode: "" }), " "],
+    hasFilters && [clearFilters(), " "],
+    !hasTime && !wordsOnly && !hasFilters && "Try fewer or other words.",
+  ];
+}
+
+/** @param {import("./range.js").Range} range @param {{lines: number, first: number, last: number}} anywhere */
+function notInTime(range, { lines, first, last }) {
+  return [
+    `No lines ${range.label}. There are ${plural(lines, "line")} from ${time(first)} to ${time(last)} (${relative(last)}). `,
+    offer("Show all time", { since: "all", until: "" }),
+    " ",
+    offerLastHour(last),
+  ];
+}
+
+/** @param {any} filters @param {AbortSignal} signal */
+async function linesUnder(filters, signal) {
+  const { counts } = await ask("/api/counts", { by: ["level"], filters }, { signal });
+  const lines = counts.reduce((/** @type {number} */ sum, /** @type {any} */ one) => sum + one.lines, 0);
+  return { lines, first: Math.min(...counts.map((/** @type {any} */ one) => one.first)), last: Math.max(...counts.map((/** @type {any} */ one) => one.last)) };
+}
+
+/**
+ * The button that shows the hour before the newest line.
+ * @param {number} last when that line was logged
+ */
+export function offerLastHour(last) {
+  return offer("Show the last hour that has lines", { since: String(last - 3_600_000), until: String(last + 1) });
+}
+
+function clearFilters() {
+  return offer("Clear the filters", { service: [], level: [], topic: [], family: [], template: [], fields: {} });
+}
+
+/** @param {string} text @param {Record<string, any>} changes */
+function offer(text, changes) {
+  return el("button", { type: "button", class: "small", onclick: () => go({ ...changes, k: "" }) }, text);
+}

@@ -1,0 +1,103 @@
+// What the rows of the Templates tab get after they are there: a small chart, a share of all lines, and whether they are new.
+//
+// None of it is worth an error: what cannot be read now is left out.
+
+import { ask, ApiError } from "./api.js";
+
+const BUCKETS = 30;
+/** A query can name this many families. */
+const MOST_FAMILIES = 100;
+const DAY_MS = 86_400_000;
+
+/** @typedef {ReturnType<typeof import("./template_rows.js").templateRow>} Row */
+/** @typedef {{filters: Record<string, any>, now: number, signal: AbortSignal}} How under which filters, and what time it is */
+
+/**
+ * Draw the chart of each row, over the time of the filters.
+ * @param {Row[]} rows
+ * @param {How} how
+ */
+export function showCharts(rows, { filters, now, signal }) {
+  return leftOut(signal, async () => {
+    for (const some of parts(rows)) {
+      const body = { by: ["time", "family"], buckets: BUCKETS, top: some.length, filters: { ...filters, family: some.map((row) => row.family) } };
+      const answer = await ask("/api/counts", body, { signal });
+      const grid = gridOf(answer, filters, now);
+      for (const row of some) row.showCounts(grid(row.family));
+    }
+  });
+}
+
+/**
+ * Show each row's share of all lines.
+ * @param {Row[]} rows
+ * @param {How} how
+ */
+export function showShares(rows, { filters, signal }) {
+  return leftOut(signal, async () => {
+    const { counts } = await ask("/api/counts", { by: ["level"], filters }, { signal });
+    const total = counts.reduce((/** @type {number} */ sum, /** @type {any} */ one) => sum + one.lines, 0);
+    for (const row of rows) row.showShare(total);
+  });
+}
+
+/**
+ * Say of each row when it was first seen, also before the time that is shown, and whether it is new in it.
+ * @param {Row[]} rows
+ * @param {any[]} families what the rows were made of
+ * @param {How} how
+ */
+export function showFirstSeen(rows, families, { filters, now, signal }) {
+  return leftOut(signal, async () => {
+    const { since_ms, until_ms: _until, ...others } = filters;
+    if (since_ms === undefined) {
+      const isOld = families.some((one) => one.first < now - DAY_MS);
+      rows.forEach((row, place) => row.showFirst(families[place].first, isOld && families[place].first >= now - DAY_MS));
+      return;
+    }
+    for (const some of parts(rows)) {
+      const body = { k: some.length, filters: { ...others, until_ms: since_ms, family: some.map((row) => row.family) } };
+      const { templates, complete } = await ask("/api/templates", body, { signal });
+      const before = new Map(templates.map((/** @type {any} */ one) => [one.family, one.first]));
+      for (const row of some) row.showFirst(before.get(row.family) ?? null, complete && !before.has(row.family));
+    }
+  });
+}
+
+/** @param {AbortSignal} signal @param {() => Promise<void>} work */
+async function leftOut(signal, work) {
+  try {
+    await work();
+  } catch (error) {
+    if (signal.aborted || !(error instanceof ApiError)) throw error;
+  }
+}
+
+/** @param {Row[]} rows @returns {Row[][]} */
+function parts(rows) {
+  const some = [];
+  for (let place = 0; place < rows.length; place += MOST_FAMILIES) some.push(rows.slice(place, place + MOST_FAMILIES));
+  return some;
+}
+
+/**
+ * Return what gives a family's counts, one for each bucket of the whole time, those without lines too.
+ * @param {any} answer @param {Record<string, any>} filters @param {number} now
+ * @returns {(family: string) => number[]}
+ */
+function gridOf(answer, filters, now) {
+  const width = answer.bucket_ms;
+  const times = answer.counts.map((/** @type {any} */ one) => one.time);
+  const from = Math.floor((filters.since_ms ?? Math.min(...times)) / width);
+  const until = Math.ceil((filters.until_ms ?? (filters.since_ms === undefined ? Math.max(...times) + 1 : now)) / width);
+  const buckets = Number.isFinite(until - from) ? Math.min(Math.max(until - from, 1), 4 * BUCKETS) : 1;
+  /** @type {Map<string, number[]>} */
+  const counts = new Map();
+  for (const { time, family, lines } of answer.counts) {
+    const row = counts.get(family) ?? new Array(buckets).fill(0);
+    const place = Math.floor(time / width) - from;
+    if (place >= 0 && place < buckets) row[place] += lines;
+    counts.set(family, row);
+  }
+  return (family) => counts.get(family) ?? new Array(buckets).fill(0);
+}

@@ -1,0 +1,51 @@
+// Which two windows of time the Templates tab compares: the one that is shown, and one before it.
+
+import { duration, time } from "./format.js";
+
+const DAY_MS = 86_400_000;
+
+/** @typedef {{since_ms: number, until_ms: number}} Window */
+
+/** What the window can be compared with, by its name in the address. @type {[string, string][]} */
+export const AGAINST = [
+  ["", "the time before it"],
+  ["day", "the same time a day before"],
+  ["week", "the same time a week before"],
+  ["all", "everything before it"],
+  ["other", "another time …"],
+];
+
+/**
+ * Return the two windows; a text says why there are none.
+ * @param {Record<string, any>} state
+ * @param {{since_ms: number | null, until_ms: number | null}} range the window that is shown
+ * @param {number} now
+ * @returns {{now: Window, before: Window} | string}
+ */
+export function windowsOf({ against = "", before = "", before_until = "" }, range, now) {
+  if (range.since_ms === null) return "All time has nothing before it to compare with. Choose a time that begins somewhere.";
+  const since_ms = range.since_ms;
+  const until_ms = range.until_ms ?? now;
+  if (until_ms <= since_ms) return "This time ends before it begins.";
+  const shown = { since_ms, until_ms };
+  if (against === "all") return { now: shown, before: { since_ms: 0, until_ms: since_ms } };
+  if (against === "other") return otherWindow(shown, Number(before), Number(before_until));
+  const back = against === "day" ? DAY_MS : against === "week" ? 7 * DAY_MS : until_ms - since_ms;
+  return { now: shown, before: { since_ms: since_ms - back, until_ms: until_ms - back } };
+}
+
+/** @param {Window} shown @param {number} since_ms @param {number} until_ms */
+function otherWindow(shown, since_ms, until_ms) {
+  if (!since_ms || !until_ms) return "Say with which time to compare: from when, and until when.";
+  if (until_ms <= since_ms) return "The time to compare with ends before it begins.";
+  return { now: shown, before: { since_ms, until_ms } };
+}
+
+/** Say in words what a window is compared with. @param {string} against @param {Window} before */
+export function namedBefore(against, before) {
+  if (against === "all") return `everything before ${time(before.until_ms)}`;
+  if (against === "day" || against === "week") return `the same time a ${against} before`;
+  if (against === "other") return `${time(before.since_ms)} to ${time(before.until_ms)}`;
+  const long = duration((before.until_ms - before.since_ms) / 1000);
+  return `the ${/** @type {Record<string, string>} */ ({ "1 h": "hour", "1 d": "day", "7 d": "week" })[long] ?? long} before`;
+}

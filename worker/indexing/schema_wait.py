@@ -1,0 +1,86 @@
+"""Where records wait until the schemas of their values are known: before prepare, which asks nobody.
+
+Prepare hands it every list of receipts that it takes (`admit`) and works those that come back.
+
+Theory of operation
+1. A receipt waits while a schema that one of its values names is not known. All later receipts of its assignment wait behind it, so the
+   order within a partition holds. Other partitions go on.
+2. `worker.indexing.schema_lookup` asks the registry, and wakes prepare after each answer; prepare takes an empty list from its lane and
+   hands it to `admit`, which returns what has become ready.
+3. What waits is open: the ledger's cap bounds it, and nothing of it is committed. A receipt of a dead assignment is returned at once, for
+   prepare drops it. While the service drains, prepare goes on until nothing waits or the time is up; what is left is read again.
+4. The schemas of what was returned last, and of the first receipt of each assignment that waits, are kept: a list of schemas that is longer
+   than their memory becomes ready all the same.
+
+Not taken: receipts that go back to the lane's end, where later ones of their partition are before them; rejecting while the registry is
+away.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from consumers.assignment import PartitionLedger, Receipt
+from consumers.decode.registry_wire import find_keys
+from consumers.schema import SchemaKey
+from worker.indexing.schema_lookup import SchemaLookup
+
+
+class _Waiting(NamedTuple):
+    """A receipt, and the schemas that its values name."""
+
+    receipt: Receipt
+    keys: set[SchemaKey]
+
+
+class SchemaWait:
+    """Returns every receipt once, those of an assignment in their order.
+
+    Thread: one, prepare's.
+    """
+
+    def __init__(self, lookup: SchemaLookup, *, reads: Callable[[str], bool], clock: Callable[[], float] = time.monotonic) -> None:
+        """`reads` says whether values of a topic may name schemas; `clock` is the lookup's."""
+        self._lookup = lookup
+        self._schemas = lookup.schemas
+        self._reads = reads
+        self._clock = clock
+        self._waiting: dict[PartitionLedger, deque[_Waiting]] = {}
+        """By assignment, those without any left out."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing waits."""
+        return not self._waiting
+
+    def admit(self, receipts: Sequence[Receipt]) -> list[Receipt]:
+        """Take receipts in; return those, of now and of before, whose records can be read."""
+        for receipt in receipts:
+            keys: set[SchemaKey] = set()
+            if self._reads(receipt.records.topic) and receipt.is_alive:
+                keys = find_keys(receipt.records.value, receipt.records.headers)
+            self._waiting.setdefault(receipt.assignment, deque()).append(_Waiting(receipt, keys))
+        # First all of them: none may be forgotten between the look whether it is there and the end of this list.
+        self._schemas.keep({key for queue in self._waiting.values() for waiting in queue for key in waiting.keys})
+        now_s = self._clock()
+        ready: list[Receipt] = []
+        in_use: set[SchemaKey] = set()
+        wanted: set[SchemaKey] = set()
+        for assignment, queue in list(self._waiting.items()):
+            while queue:
+                missing = self._schemas.missing(queue[0].keys, now_s) if assignment.alive else set()
+                in_use |= queue[0].keys
+                if missing:
+                    wanted |= missing
+                    break
+                ready.append(queue.popleft().receipt)
+            if not queue:
+                del self._waiting[assignment]
+        self._schemas.keep(in_use)
+        self._lookup.want(wanted)
+        return ready
+
+    def wait(self, timeout_s: float) -> None:
+        """Wait until the registry was asked once more, or until the time is up."""
+        self._lookup.wait_for_attempt(timeout_s)

@@ -1,0 +1,154 @@
+"""What differs between two windows of time: families, or templates, that are new, gone, or came clearly more or less often.
+
+The answer step calls it. Both windows are counted as `as: counts` counts by family; windows of different length are compared by rate.
+Whether a difference is noise is judged by the log-likelihood ratio of two Poisson rates (the G-test; 10.83 is its 0.1 % point), which
+also holds for the small numbers of rare kinds. Real logs vary more than that, so a rate must at least double or halve as well.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sinks.reading.counting import CountQuery
+from sinks.reading.filters import LineFilter
+from worker.query import Query, Window
+from worker.querying.counts import MOST_TEMPLATES
+from worker.querying.family_counts import count_families
+from worker.querying.family_listing import shown_group
+from worker.querying.ranking import Index, OutOfTime, SearchBounds
+from worker.querying.scope import scope_of
+from worker.querying.search import PreparedQuery, rank
+
+Change = Literal["new", "gone", "up", "down"]
+CHANGES: Final[tuple[Change, ...]] = ("new", "gone", "up", "down")
+LEAST_G: Final = 10.83
+LEAST_RATIO: Final = 2.0
+"""Rates that differ by less are not up or down, however sure it is."""
+
+
+class _Counted(NamedTuple):
+    """What one window has of a family or template."""
+
+    lines: int
+    first_ms: int
+    last_ms: int
+    templates: int
+    frequent: str
+    """Id of its most frequent template."""
+
+
+class _Kinds(NamedTuple):
+    """All families, or templates, of one window."""
+
+    counts: dict[str, _Counted]
+    complete: bool
+
+
+def compare_windows(index: Index, sought: PreparedQuery, deadline_passed: OutOfTime) -> dict[str, Any]:
+    """Return what differs, as a reply holds it: of each change the `k` most telling ones. Raises SinkBusy."""
+    query = sought.query
+    now, before = query.windows
+    scope = scope_of(index, query.filters, deadline_passed)
+    templates, complete = scope.templates, scope.complete
+    if query.text is not None:
+        both = _within(scope.only, Window(since_ms=min(now.since_ms, before.since_ms), until_ms=max(now.until_ms, before.until_ms)))
+        ranking = rank(index, sought, SearchBounds(MOST_TEMPLATES, 1, both, deadline_passed, templates))
+        templates = frozenset(one.template for one in ranking.templates[:MOST_TEMPLATES])
+        complete = complete and (ranking.complete or len(ranking.templates) >= MOST_TEMPLATES)
+    count = _templates if query.expand else _families
+    ours, theirs = (count(index, _within(scope.only, window), templates, deadline_passed) for window in (now, before))
+    pairs = _pairs(ours.counts, theirs.counts, now, before)
+    entries = _entries(index, query, pairs, theirs.counts | ours.counts)
+    totals = {"lines": int(pairs.now.sum()), "before": int(pairs.before.sum())}
+    return {"compare": entries, "totals": totals, "complete": complete and ours.complete and theirs.complete}
+
+
+class _Pairs(NamedTuple):
+    """Of n kinds, how many lines there are in a window of so many milliseconds, and how many were in the one before."""
+
+    keys: list[str]
+    now: NDArray[np.int64]
+    before: NDArray[np.int64]
+    now_ms: int
+    before_ms: int
+
+    def ratio(self, at: int) -> float | None:
+        """Return by what the rate has changed, to four digits; None: from nothing."""
+        if not self.before[at]:
+            return None
+        return float(f"{self.now[at] / self.before[at] * (self.before_ms / self.now_ms):.4g}")
+
+
+def _pairs(ours: Mapping[str, _Counted], theirs: Mapping[str, _Counted], now: Window, before: Window) -> _Pairs:
+    keys = sorted(ours.keys() | theirs.keys())
+    lines, were = (np.array([found[key].lines if key in found else 0 for key in keys], np.int64) for found in (ours, theirs))
+    return _Pairs(keys, lines, were, now.until_ms - now.since_ms, before.until_ms - before.since_ms)
+
+
+def _entries(index: Index, query: Query, pairs: _Pairs, counted: Mapping[str, _Counted]) -> list[dict[str, Any]]:
+    """Return of each change the first entries, as a reply shows them; `counted` are now's, or before's of what is gone."""
+    chosen = [(change, at) for change in CHANGES for at in _most_telling(pairs, change)[: query.k].tolist()]
+    frequent = {counted[pairs.keys[at]].frequent for _, at in chosen}
+    texts = index.sink.template_texts(frequent) if frequent else {}
+    groups = index.templates.groups_of(texts)
+    entries = []
+    for change, at in chosen:
+        key = pairs.keys[at]
+        one = counted[key]
+        group = groups.get(one.frequent)
+        named = {} if group is None else shown_group(group)
+        entries.append(
+            {"change": change}
+            | ({"template": key} | named if query.expand else named | {"family": key})
+            | {"text": texts.get(one.frequent, ""), "templates": one.templates}
+            | {"lines": int(pairs.now[at]), "before": int(pairs.before[at]), "ratio": pairs.ratio(at)}
+            | {"first": one.first_ms, "last": one.last_ms}
+        )
+    return entries
+
+
+def _most_telling(lines: _Pairs, change: Change) -> NDArray[np.int64]:
+    """Return which kinds changed so, the surest ones first."""
+    surprise = _surprise(lines)
+    ratio = np.divide(lines.now * (lines.before_ms / lines.now_ms), lines.before, out=np.ones(len(surprise)), where=lines.before > 0)
+    is_sure = (surprise >= LEAST_G) & (lines.before > 0) & (lines.now > 0)
+    is_so = {
+        "new": (lines.before == 0) & (lines.now > 0),
+        "gone": (lines.now == 0) & (lines.before > 0),
+        "up": is_sure & (ratio >= LEAST_RATIO),
+        "down": is_sure & (ratio <= 1 / LEAST_RATIO),
+    }[change]
+    places = np.flatnonzero(is_so)
+    order: NDArray[np.int64] = np.argsort(-surprise[places], kind="stable")
+    return places[order]
+
+
+def _surprise(lines: _Pairs) -> NDArray[np.float64]:
+    """Return G: twice the log of how much likelier two rates make the numbers than one (Wilks 1938)."""
+    share = lines.now_ms / (lines.now_ms + lines.before_ms)
+    both = (lines.now + lines.before).astype(np.float64)
+    return 2 * (_information(lines.now, both * share) + _information(lines.before, both * (1 - share)))
+
+
+def _information(seen: NDArray[np.int64], expected: NDArray[np.float64]) -> NDArray[np.float64]:
+    logs = np.log(np.divide(seen, expected, out=np.ones(len(seen)), where=seen > 0))
+    return np.asarray(seen * logs, np.float64)
+
+
+def _within(only: LineFilter, window: Window) -> LineFilter:
+    return only._replace(since_ms=window.since_ms, until_ms=window.until_ms)
+
+
+def _families(index: Index, only: LineFilter, templates: frozenset[str] | None, deadline_passed: OutOfTime) -> _Kinds:
+    counted = count_families(index, only, templates, deadline_passed)
+    kinds = {one.group.family: _Counted(one.lines, one.first_ms, one.last_ms, one.templates, one.frequent) for one in counted.top()}
+    return _Kinds(kinds, counted.complete)
+
+
+def _templates(index: Index, only: LineFilter, templates: frozenset[str] | None, deadline_passed: OutOfTime) -> _Kinds:
+    wanted = None if templates is None else tuple(sorted(templates))
+    counted = index.reader.count(CountQuery(only, templates=wanted, by=("template",)), deadline_passed=deadline_passed)
+    kinds = {str(row.key[0]): _Counted(row.lines, row.first_ms, row.last_ms, 1, str(row.key[0])) for row in counted.rows}
+    return _Kinds(kinds, counted.complete)

@@ -1,0 +1,131 @@
+"""Which group a template belongs to: the one that a user named, else its family.
+
+A group is a pure function of the template's text and of the settings, whoever computes it and whenever; nothing of it is stored in the
+index. It is remembered by the template's id, because queries meet the same templates again and again.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from hashlib import blake2b
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consumers.columns import string_column
+from consumers.text.families import family_of
+from consumers.text.regex import find_matching
+from worker.settings.template_tables import TemplateTable
+
+MOST_REMEMBERED = 1_000_000
+"""Templates whose group is remembered: 24 bytes each, 24 MB in all."""
+_NAMED = b"name\x00"
+"""Before a name, so that no template's text has the same id."""
+_ID_BYTES = 8
+
+
+class Group(NamedTuple):
+    """What templates are shown and counted as.
+
+    Thread: any.
+    """
+
+    family: str
+    """Its id, 16 hexadecimal digits: of the family, or of the name."""
+    name: str | None = None
+    """What a user called it."""
+
+
+class TemplateGroups:
+    """The same template has the same group, however many others are known and in whatever order they came.
+
+    Thread: one.
+    """
+
+    def __init__(self, tables: Sequence[TemplateTable] = (), *, most: int = MOST_REMEMBERED) -> None:
+        self._named = [(table.pattern, Group(named_family(table.name), table.name)) for table in tables]
+        self._most = most
+        self._names = {int(group.family, 16): group.name for _, group in self._named}
+        self._ids: NDArray[np.bytes_] = np.empty(0, "S16")
+        """Of the remembered templates, ascending, 16 bytes each."""
+        self._families: NDArray[np.uint64] = np.empty(0, np.uint64)
+        """Of each of them, its family's id as a number."""
+
+    @property
+    def size(self) -> int:
+        """How many templates are remembered."""
+        return len(self._ids)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more templates are remembered; their groups are still computed."""
+        return len(self._ids) >= self._most
+
+    def learn(self, texts: Mapping[str, str]) -> dict[str, Group]:
+        """Return the group of each template, given its id and its text, and remember it."""
+        found = self.find(texts)
+        new = [template for template in texts if template not in found]
+        if new:
+            groups = self._grouped([texts[template] for template in new])
+            self._remember(new, groups)
+            found |= zip(new, groups, strict=True)
+        return found
+
+    def find(self, templates: Iterable[str]) -> dict[str, Group]:
+        """Return the groups of those of some templates that are remembered."""
+        wanted = list(templates)
+        families, is_known = self.numbers(wanted)
+        known = np.flatnonzero(is_known)
+        return {wanted[at]: self.group_of(family) for at, family in zip(known.tolist(), families[known].tolist(), strict=True)}
+
+    def numbers(self, templates: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+        """Return the ids of the families of n templates as numbers, uint64[n], and which of the templates are remembered, bool[n]."""
+        if not templates or not len(self._ids):
+            return np.zeros(len(templates), np.uint64), np.zeros(len(templates), np.bool_)
+        ids = _packed(templates)
+        places = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
+        return self._families[places], self._ids[places] == ids
+
+    def group_of(self, number: int) -> Group:
+        """Return the group with this number."""
+        return Group(f"{number:016x}", self._names.get(number))
+
+    def members(self, families: Collection[str]) -> list[str]:
+        """Return the remembered templates of some families, in the order of their ids."""
+        wanted = np.array([int(family, 16) for family in families], np.uint64)
+        raw = self._ids[np.isin(self._families, wanted)].tobytes().hex()
+        return [raw[at : at + 32] for at in range(0, len(raw), 32)]
+
+    def forget(self) -> None:
+        """Begin again: most of what is remembered is of templates that are gone."""
+        self._ids, self._families = np.empty(0, "S16"), np.empty(0, np.uint64)
+
+    def _grouped(self, texts: Sequence[str]) -> list[Group]:
+        """Return the groups of some texts; a pattern is tried on all of them at once."""
+        groups: dict[int, Group] = {}
+        if self._named:
+            column = string_column(texts)
+            for pattern, group in self._named:
+                for place in find_matching(column, pattern):
+                    groups.setdefault(place, group)
+        return [groups.get(place) or Group(family_of(text)) for place, text in enumerate(texts)]
+
+    def _remember(self, templates: Sequence[str], groups: Sequence[Group]) -> None:
+        room = max(self._most - len(self._ids), 0)
+        if not room:
+            return
+        ids = _packed(templates[:room])
+        order = np.argsort(ids)
+        families = np.array([int(group.family, 16) for group in groups[:room]], np.uint64)
+        places = np.searchsorted(self._ids, ids[order])
+        self._ids = np.insert(self._ids, places, ids[order])
+        self._families = np.insert(self._families, places, families[order])
+
+
+def named_family(name: str) -> str:
+    """Return the id of the group that a user named."""
+    return blake2b(_NAMED + name.encode("utf-8", "replace"), digest_size=_ID_BYTES).hexdigest()
+
+
+def _packed(templates: Sequence[str]) -> NDArray[np.bytes_]:
+    """Return template ids as 16 bytes each; trailing zeros are not told from none, as all have the same length."""
+    return np.frombuffer(bytes.fromhex("".join(templates)), "S16")
