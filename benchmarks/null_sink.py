@@ -20,6 +20,7 @@ class NullSink:
 
     retention_s: float | None = None
     has_bm25 = False
+    scans_templates = False
     orders_blocks = False
 
     def __init__(self) -> None:

@@ -84,11 +84,11 @@ def fed(running: Running, texts: list[str]) -> Iterator[None]:
 
 def _feed(running: Running, texts: list[str], stop: threading.Event) -> None:
     ledger = running.service.pipeline.log_ledger
-    lines = (text.encode() for copy in count() for text in copied(texts, copy))
+    lists = ([text.encode() for text in copied(texts, copy)] for copy in count())
     producer = KafkaProducer(running.settings.kafka.bootstrap_servers, {}, say=lambda _line: None, stopped=stop.is_set)
     window = FeedWindow(lambda: {place.partition: next_offset for place, next_offset in ledger.committed().items()})
     try:
-        feed(lines, producer, _TOPIC, progress=FeedProgress(), pause=stop.wait, refuse=lambda _line: None, window=window)
+        feed(lists, producer, _TOPIC, progress=FeedProgress(), pause=stop.wait, refuse=lambda _line: None, window=window)
     finally:
         producer.close(1.0)
 

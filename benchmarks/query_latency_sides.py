@@ -194,7 +194,7 @@ def fed(side: Side, lines: Iterator[bytes]) -> Iterator[FeedProgress]:
     window = FeedWindow(lambda: {partition.partition: next_offset for partition, next_offset in ledger.committed().items()})
 
     def body() -> None:
-        feed(lines, producer, _TOPIC, progress=count, pause=stop.wait, refuse=lambda _line: None, window=window)
+        feed(([line] for line in lines), producer, _TOPIC, progress=count, pause=stop.wait, refuse=lambda _line: None, window=window)
 
     feeder = Stage("feed", body, lambda _name, error: failures.append(error))
     feeder.start()

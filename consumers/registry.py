@@ -186,13 +186,14 @@ def _failure(error: HTTPError) -> SchemaNotFound | RegistryAway:
     what = "it answers"
     if 300 <= error.code < 400:  # noqa: PLR2004 - HTTP's
         what = "it answers with a redirect, which is not followed:"
-    return RegistryAway(f"{what} {error.code} {error.reason}" + (f", error {code}" if isinstance(code, int) else ""))
+    return RegistryAway(f"{what} {error.code} {_line(error.reason)}" + (f", error {code}" if isinstance(code, int) else ""))
 
 
 def _references(answer: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
-    for one in answer.get("references") or ():
+    references = answer.get("references") or ()
+    for one in references if isinstance(references, list | tuple) else (None,):
         match one:
-            case {"name": str(name), "subject": str(subject), "version": int(version)}:
+            case {"name": str(name), "subject": str(subject), "version": int(version)} if _is_text(subject):
                 yield name, subject, version
             case _:
                 raise RegistryAway("it answers a reference without name, subject or version")
@@ -206,10 +207,15 @@ def _versions(content: bytes) -> Iterator[tuple[str, int]]:
         return
     for one in answer if isinstance(answer, list) else ():
         match one:
-            case {"subject": str(subject), "version": int(version)}:
+            case {"subject": str(subject), "version": int(version)} if _is_text(subject):
                 yield subject, version
             case _:
                 return
+
+
+def _is_text(subject: str) -> bool:
+    """Whether a name can be written in a URL: JSON may hold half of a surrogate pair."""
+    return subject.isascii() or not any("\ud800" <= one <= "\udfff" for one in subject)
 
 
 def _text(answer: Mapping[str, Any]) -> str:

@@ -5,17 +5,21 @@ The feed ends when every record is acknowledged, or with FeedFailed when one can
 """
 
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from bisect import bisect_right
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import Final, NamedTuple
 
-from producers.kafka import KafkaProducer, ProducerBroken, QueueFull, TopicMissing
+from producers.kafka import KafkaProducer, ProducerBroken, TopicMissing
 from producers.lines import TooLarge
 
 RECORD_OVERHEAD_BYTES: Final = 128
 """Upper bound of the framing of a record that is alone in its batch."""
 WINDOW_BYTES: Final = 2_500_000
 """Half of what the embedded broker keeps per partition."""
+MOST_LINES: Final = 512
+"""Lines that are sent together, at most: those of each partition in one call of the client."""
 _WAIT_S: Final = 0.02
 _ASK_S: Final = 2.0
 _RATE_SLACK_S: Final = 0.01
@@ -62,31 +66,76 @@ class FeedWindow:
         self._committed = committed
         self._limit_bytes = limit_bytes
         self._open: dict[int, deque[int]] = {}
-        self._open_bytes: dict[int, int] = {}
-        self._done: dict[int, int] = {}
+        """By partition: for each record that is not committed, the bytes of all records up to it."""
+        self._committed_bytes: Counter[int] = Counter()
+        self._done: Counter[int] = Counter()
 
-    def admits(self, partition: int, size_bytes: int) -> bool:
-        """Whether there is room for one more record of this size; counts it as sent if so."""
-        size_bytes += RECORD_OVERHEAD_BYTES
-        sizes = self._open.setdefault(partition, deque())
-        if sizes and self._open_bytes[partition] + size_bytes > self._limit_bytes:
+    def admit(self, partition: int, lines: Sequence[bytes]) -> int:
+        """Return how many of the first of these n ≥ 1 records there is room for, and count them as sent."""
+        room = self._room(partition, lines)
+        if room < len(lines):
             self._release()
-            if sizes and self._open_bytes[partition] + size_bytes > self._limit_bytes:
-                return False
-        sizes.append(size_bytes)
-        self._open_bytes[partition] = self._open_bytes.get(partition, 0) + size_bytes
-        return True
+            room = self._room(partition, lines)
+        self._open[partition].extend(self._ends(partition, lines[:room]))
+        return room
+
+    def _room(self, partition: int, lines: Sequence[bytes]) -> int:
+        most_bytes = self._committed_bytes[partition] + self._limit_bytes
+        is_empty = not self._open.setdefault(partition, deque())
+        return max(bisect_right(self._ends(partition, lines), most_bytes), int(is_empty))
+
+    def _ends(self, partition: int, lines: Sequence[bytes]) -> list[int]:
+        """Return for each record the bytes of all records of its partition up to it."""
+        ends = self._open[partition]
+        before = ends[-1] if ends else self._committed_bytes[partition]
+        return list(accumulate((len(line) + RECORD_OVERHEAD_BYTES for line in lines), initial=before))[1:]
 
     def _release(self) -> None:
         for partition, count in self._committed().items():
-            sizes = self._open.get(partition, deque())
-            for _ in range(min(count - self._done.get(partition, 0), len(sizes))):
-                self._open_bytes[partition] -= sizes.popleft()
-                self._done[partition] = self._done.get(partition, 0) + 1
+            ends = self._open.get(partition, deque())
+            for _ in range(min(count - self._done[partition], len(ends))):
+                self._committed_bytes[partition] = ends.popleft()
+                self._done[partition] += 1
+
+
+class _Feeder(NamedTuple):
+    """Where lines are sent, and what else `feed` was given.
+
+    Thread: the feeding thread.
+    """
+
+    producer: KafkaProducer
+    topic: str
+    partitions: int
+    progress: FeedProgress
+    pause: Callable[[float], bool]
+    window: FeedWindow | None
+
+    def send(self, lines: Sequence[bytes]) -> bool:
+        """Send lines, those of each partition together; False: it was told to stop, and some are not sent. Raises ProducerBroken."""
+        partitions, sent = self.partitions, self.progress.sent
+        left = [((sent + i) % partitions, lines[i::partitions]) for i in range(min(partitions, len(lines)))]
+        while left:
+            waiting: list[tuple[int, Sequence[bytes]]] = []
+            for partition, own in left:
+                room = len(own) if self.window is None else self.window.admit(partition, own)
+                if room and not self._send_all(partition, own[:room]):
+                    return False
+                if room < len(own):
+                    waiting.append((partition, own[room:]))
+            left = waiting
+            if left and self.pause(_WAIT_S):
+                return False
+        return True
+
+    def _send_all(self, partition: int, lines: Sequence[bytes]) -> bool:
+        taken = self.producer.send_values(self.topic, lines, partition=partition, delivered=self.progress.note_delivery)
+        self.progress.sent += taken
+        return taken == len(lines)  # fewer only once the producer was told to stop
 
 
 def feed(
-    lines: Iterable[bytes | TooLarge],
+    lists: Iterable[Sequence[bytes | TooLarge]],
     producer: KafkaProducer,
     topic: str,
     *,
@@ -96,38 +145,52 @@ def feed(
     rate: float | None = None,
     window: FeedWindow | None = None,
 ) -> None:
-    """Send every line as a record without a key, and count in `progress`; return once all are acknowledged, or when told to stop.
+    """Send every line of each list as a record without a key, and count in `progress`; return when all are acknowledged or it must stop.
 
-    `pause(seconds)` waits that long and returns True if the feed must stop, like `threading.Event().wait`. `refuse` gets each line that is
-    too large. `rate` is in lines per second. Raises FeedFailed.
+    `pause(seconds)` waits that long and returns True if the feed must stop, like `threading.Event().wait`. Of the last `MOST_LINES` lines
+    before a stop, those of some partitions may be sent and earlier ones of others not. `refuse` gets each line that is too large. `rate` is
+    in lines per second. Raises FeedFailed.
     """
     partitions = _partitions(producer, topic, pause)
     if partitions == 0:
         return
+    feeder = _Feeder(producer, topic, partitions, progress, pause, window)
+    most = MOST_LINES if rate is None else 1
     started_s = time.monotonic()
-    for line in lines:
+    for run in _runs(lists, most):
         if progress.failure is not None:
             break
-        progress.read += 1
-        if isinstance(line, TooLarge):
+        if isinstance(run, TooLarge):
+            progress.read += 1
             progress.too_large += 1
-            refuse(line)
+            refuse(run)
             continue
+        progress.read += len(run)
         ahead_s = 0.0 if rate is None else progress.read / rate - (time.monotonic() - started_s)
         if ahead_s > _RATE_SLACK_S and pause(ahead_s):
             return
-        partition = progress.sent % partitions
-        while window is not None and not window.admits(partition, len(line)):
-            if pause(_WAIT_S):
-                return
         try:
-            producer.send(topic, value=line, partition=partition, delivered=progress.note_delivery)
-        except QueueFull:  # only once the producer was told to stop
-            return
+            if not feeder.send(run):
+                return
         except ProducerBroken as broken:
             raise FeedFailed(f"topic {topic}: {broken}") from None
-        progress.sent += 1
     _await_delivery(producer, topic, progress, pause)
+
+
+def _runs(lists: Iterable[Sequence[bytes | TooLarge]], most: int) -> Iterator[list[bytes] | TooLarge]:
+    """Yield lines as they come, up to `most` neighbours together, and lines that are too large by themselves."""
+    for lines in lists:
+        run: list[bytes] = []
+        for line in lines:
+            if run and (len(run) == most or isinstance(line, TooLarge)):
+                yield run
+                run = []
+            if isinstance(line, TooLarge):
+                yield line
+            else:
+                run.append(line)
+        if run:
+            yield run
 
 
 def _partitions(producer: KafkaProducer, topic: str, pause: Callable[[float], bool]) -> int:

@@ -10,13 +10,15 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 Header = tuple[str, bytes | None]
 Delivered = Callable[[str | None], None]
 """Called once per record: with None if the broker has acknowledged it, else with the reason in one line."""
+_Report = Callable[[KafkaError | None, Message | None], None]
+"""A `Delivered` as the client calls it."""
 
 TOO_LARGE: Final = "the record is larger than the broker or the client takes"
 """The only reason for a failed delivery that a smaller record avoids."""
@@ -25,6 +27,8 @@ _TOO_LARGE_CODES: Final = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.R
 _TICK_S: Final = 0.1
 _SAY_AGAIN_S: Final = 60.0
 _PURGE_S: Final = 2.0
+_REFUSED: Final = "_error"
+"""The key under which the client says of a record in a list why it has not taken it."""
 
 PROPERTIES: Final[Mapping[str, str]] = {
     "enable.idempotence": "true",
@@ -69,7 +73,7 @@ class KafkaProducer:
 
     The user's librdkafka properties override this module's. Raises ProducerMisconfigured for one that does not exist.
 
-    Thread: any may call `send`, `flush`, `partition_count`; the delivery thread runs every callback and every tick.
+    Thread: any may call `send`, `send_values`, `flush`, `partition_count`; the delivery thread runs every callback and every tick.
     """
 
     def __init__(
@@ -137,6 +141,21 @@ class KafkaProducer:
             with self._progress:
                 self._progress.wait(_TICK_S)
 
+    def send_values(self, topic: str, values: Sequence[bytes], *, partition: int, delivered: Delivered) -> int:
+        """Take records of one partition without key or headers, in their order: as `send`, at half of its cost.
+
+        Returns how many of the first ones were taken: fewer than all only where `send` raises QueueFull, after `stopped()` or on the
+        delivery thread. Raises ProducerBroken; what was taken before is reported all the same.
+        """
+        report = partial(_report, delivered)
+        taken = 0
+        while True:
+            taken += self._take_values(report, topic, values[taken:] if taken else values, partition)
+            if taken == len(values) or self._stopped() or threading.current_thread() is self._thread:
+                return taken
+            with self._progress:
+                self._progress.wait(_TICK_S)
+
     def partition_count(self, topic: str, *, timeout_s: float) -> int | None:
         """Return the number of partitions of a topic, None if no broker answered in time. Raises TopicMissing."""
         try:
@@ -166,7 +185,7 @@ class KafkaProducer:
 
     def _take(
         self,
-        report: Callable[[KafkaError | None, Message | None], None],
+        report: _Report,
         topic: str,
         value: bytes | None,
         key: bytes | None,
@@ -187,6 +206,31 @@ class KafkaProducer:
                 raise ProducerBroken(refusal.str()) from None
             report(refusal, None)
         return True
+
+    def _take_values(self, report: _Report, topic: str, values: Sequence[bytes], partition: int) -> int:
+        """Give records to the client until its queue is full; return how many of the first ones it took or refused for their own sake.
+
+        The client (2.16) marks what it has not taken: all behind a full queue, but of others only the record that is too large. It takes no
+        headers, and ignores a partition that is named for one record.
+        """
+        if self._fatal is not None or self._closing:
+            raise ProducerBroken(self._fatal or "the producer is closed")
+        messages: list[dict[str, Any]] = [{"value": value} for value in values]
+        try:
+            if self._client.produce_batch(topic, messages, partition=partition, on_delivery=report) == len(messages):
+                return len(messages)
+        except KafkaException as error:
+            messages = [{_REFUSED: error.args[0]}] * len(messages)
+        for place, message in enumerate(messages):
+            refusal: KafkaError | None = message.get(_REFUSED)
+            if refusal is None:
+                continue
+            if refusal.code() == KafkaError._QUEUE_FULL:  # noqa: SLF001 - librdkafka's name
+                return place
+            if refusal.fatal() or refusal.code() == KafkaError._FATAL:  # noqa: SLF001
+                raise ProducerBroken(refusal.str())
+            report(refusal, None)
+        return len(messages)
 
     def _deliver(self) -> None:
         try:

@@ -7,6 +7,7 @@ above the limit becomes a `TooLarge`; at most the limit and one block are held o
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
@@ -67,7 +68,12 @@ class _LongLine:
 
 
 def read_lines(source: ByteSource, *, file: str = STDIN, max_record_bytes: int = MAX_RECORD_BYTES) -> Iterator[bytes | TooLarge]:
-    """Yield every line of `source` as soon as it is complete; `file` is only the name in a TooLarge.
+    """Yield every line of `source` as soon as it is complete; `file` is only the name in a TooLarge."""
+    return chain.from_iterable(_lists_in(source, file, max_record_bytes))
+
+
+def _lists_in(source: ByteSource, file: str, max_record_bytes: int) -> Iterator[list[bytes | TooLarge]]:
+    """Yield the lines of `source` as soon as they are complete, those that end in one block together.
 
     A block is never larger than the limit, so only a line that began in an earlier block can exceed it; lines within one block need no
     check.
@@ -88,24 +94,23 @@ def read_lines(source: ByteSource, *, file: str = STDIN, max_record_bytes: int =
             continue
         number += 1
         if long is None:
-            yield _finish(begin + block[:end], file, number, max_record_bytes)
+            first = _finish(begin + block[:end], file, number, max_record_bytes)
         else:
             long.add_piece(block[:end])
-            yield long.end(file, number, at_newline=True)
+            first = long.end(file, number, at_newline=True)
             long = None
         rest = block[end + 1 :]
         if b"\r" in rest:
             rest = rest.replace(b"\r\n", b"\n")
-        lines = rest.split(b"\n")
-        begin = lines.pop()
+        *lines, begin = rest.split(b"\n")
         number += len(lines)
-        yield from lines
+        yield [first, *lines]
     if long is None and len(begin) > max_record_bytes:
         long = _LongLine(begin)
     if long is not None:
-        yield long.end(file, number + 1, at_newline=False)
+        yield [long.end(file, number + 1, at_newline=False)]
     elif begin:
-        yield begin
+        yield [begin]
 
 
 def check_files(paths: Sequence[str]) -> None:
@@ -126,10 +131,15 @@ def check_files(paths: Sequence[str]) -> None:
 
 def read_files(paths: Sequence[str], *, max_record_bytes: int = MAX_RECORD_BYTES) -> Iterator[bytes | TooLarge]:
     """Yield the lines of all files in turn; `-` is standard input. Raises FileUnreadable."""
+    return chain.from_iterable(read_lists(paths, max_record_bytes=max_record_bytes))
+
+
+def read_lists(paths: Sequence[str], *, max_record_bytes: int = MAX_RECORD_BYTES) -> Iterator[list[bytes | TooLarge]]:
+    """Yield the lines that `read_files` yields, those together that were read together. Raises FileUnreadable."""
     for path in paths:
         try:
             with open(0 if path == STDIN else path, "rb", closefd=path != STDIN) as source:
-                yield from read_lines(source, file=path, max_record_bytes=max_record_bytes)
+                yield from _lists_in(source, path, max_record_bytes)
         except OSError as error:
             raise FileUnreadable(f"{path}: {error.strerror or error}") from None
 

@@ -79,6 +79,11 @@ def has_values(column: Column) -> bool:
     return bool(column.null_count < len(column))
 
 
+def distinct_texts(column: Column) -> Column:
+    """Return each text of a column once, and null if there is one, in the order of their first use."""
+    return column.unique()
+
+
 def present(column: Column) -> NDArray[np.bool_]:
     """Return which rows are not null: bool[n]."""
     return np.asarray(column.is_valid().to_numpy(zero_copy_only=False), np.bool_)

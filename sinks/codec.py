@@ -100,7 +100,9 @@ def decode_places(text: str) -> Lines:
 
         def number(name: str, dtype: type, default: int) -> NDArray[Any]:
             values = columns.get(name)
-            return np.full(size, default, dtype) if values is None else values.astype(dtype)  # type: ignore[union-attr]
+            if values is None:
+                return np.broadcast_to(np.array(default, dtype), size)  # takes no memory
+            return values.astype(dtype)  # type: ignore[union-attr]
 
         def moment(name: str) -> NDArray[np.int64]:
             values = columns[name].astype(np.int64)  # type: ignore[union-attr]

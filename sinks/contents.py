@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from sinks.arrow import JoinedTexts, as_optional_texts, has_values, valid_text
+from sinks.arrow import JoinedTexts, as_optional_texts, distinct_texts, has_values, valid_text
 from sinks.block import Coded, Head, Lines
 from sinks.field_pairs import find_pairs, parsed_pairs
 from sinks.row import template_id, template_key
@@ -41,9 +41,10 @@ def words_of(lines: Lines, texts: JoinedTexts) -> NDArray[np.int32]:
     words = block_words(texts, lines.template)
     if not has_values(lines.fields):
         return words
-    pairs = find_pairs(lines.fields)
+    fields = distinct_texts(lines.fields)  # many lines have the metadata of one pod, and nothing else
+    pairs = find_pairs(fields)
     if pairs is None:
-        named = [pair for fields in as_optional_texts(lines.fields) for pair in parsed_pairs(fields)]
+        named = [pair for text in as_optional_texts(fields) for pair in parsed_pairs(text)]
         return sorted_words(np.concatenate([words, field_words(list(dict.fromkeys(named)))]))
     found = [words, pair_words(pairs)]
     if pairs.is_odd.any():

@@ -74,6 +74,19 @@ class FieldValues(NamedTuple):
     values: tuple[str, ...]
 
 
+class FieldNames(NamedTuple):
+    """Which fields n lines have: p pairs of a line and a name, in the order of the lines.
+
+    Thread: any.
+    """
+
+    rows: NDArray[np.int64]
+    """int64[p]: the line of each pair."""
+    codes: NDArray[np.int64]
+    """int64[p]: places in `names`."""
+    names: tuple[str, ...]
+
+
 def field_text(value: object) -> str:
     """Return a field's value as questions write it, and as blocks hash it: a string as it is, anything else as JSON."""
     return value if isinstance(value, str) else orjson.dumps(value).decode()
@@ -148,6 +161,27 @@ def field_values(fields: Column, name: str) -> FieldValues:
     return FieldValues(codes, tuple(places))
 
 
+def field_names(fields: Column) -> FieldNames:
+    """Return the names of the fields of n lines, whose fields are flat objects; what is no JSON object has none."""
+    pairs = find_pairs(fields)
+    places: dict[str, int] = {}
+    if pairs is None:
+        found = [(row, name) for row, text in enumerate(as_optional_texts(fields)) for name, _ in parsed_pairs(text)]
+        codes = [places.setdefault(name, len(places)) for _, name in found]
+        return FieldNames(np.array([row for row, _ in found], np.int64), np.array(codes, np.int64), tuple(places))
+    _, ends = utf8_of(fields)
+    rows = np.searchsorted(ends, pairs.name.start, "right") - 1
+    data = pairs.data.tobytes()
+    raw = [data[start:end] for start, end in zip(pairs.name.start.tolist(), pairs.name.end.tolist(), strict=True)]
+    distinct = dict.fromkeys(raw, NO_VALUE)
+    for one in distinct:
+        name = _text_of(b'"' + one) if b"\\" not in one else _decoded(one)
+        distinct[one] = NO_VALUE if name is None else places.setdefault(name, len(places))
+    numbers = np.fromiter(map(distinct.__getitem__, raw), np.int64, len(raw))
+    kept = np.flatnonzero(numbers != NO_VALUE)
+    return FieldNames(rows[kept], numbers[kept], tuple(places))
+
+
 def joined_names_and_values(pairs: FieldPairs) -> tuple[TextBytes, Spans]:
     """Return the pairs that are not odd, each as name, NUL, value: what is hashed of them."""
     data = pairs.data
@@ -218,6 +252,14 @@ def _value_after(name: bytes, part: bytes) -> bytes | None:
     """
     found = _VALUE.match(part)
     return None if found is None else found[1] or name[:-1]
+
+
+def _decoded(raw: bytes) -> str | None:
+    """Return a string with escapes, given without its quotes; None if it is none."""
+    try:
+        return str(orjson.loads(b'"' + raw + b'"'))
+    except orjson.JSONDecodeError:
+        return None
 
 
 def _text_of(raw: bytes) -> str | None:

@@ -79,13 +79,18 @@ class BlockFilter(NamedTuple):
     """Blocks with any of these."""
     spans: tuple[OffsetSpan, ...] | None = None
     """Blocks of any of these; None: wherever they are, empty: no block."""
+    not_topics: tuple[str, ...] = ()
+    """Of none of these."""
+    not_services: tuple[str, ...] = ()
+    not_levels: tuple[str, ...] = ()
+    """Blocks with any other one than these."""
 
 
 class FoundBlocks(NamedTuple):
     """Blocks that pass a filter, inner ones included."""
 
     heads: Heads
-    """In no order. A sink without an exact filter for something (words) may give some blocks too many, never one too few."""
+    """In no order. A sink without an exact filter for something (words, `not_services`) may give blocks too many, never one too few."""
     is_all: bool
     """False: there are more than the limit."""
 
@@ -129,6 +134,10 @@ class Sink(Protocol):
     @property
     def has_bm25(self) -> bool:
         """Whether templates can be searched by their words in the sink; known once it is open."""
+
+    @property
+    def scans_templates(self) -> bool:
+        """Whether every read of templates looks at all of them, so that a page costs about as much as everything."""
 
     @property
     def orders_blocks(self) -> bool:

@@ -140,5 +140,12 @@ class FailedQuery(NamedTuple):
     reason: str
 
 
+def late_query(requester: Requester, reason: str) -> FailedQuery:
+    """Return the error for a query that `is_late`."""
+    if requester.is_gone():
+        return FailedQuery(requester, "abandoned", "", "nobody waits for the answer")
+    return FailedQuery(requester, "expired", "deadline_ms", reason)
+
+
 Answerable = ReadyQuery | FailedQuery
 """What the answer stage replies to."""

@@ -7,6 +7,7 @@ is JSON over both, and is sent once.
 
 import json
 import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Final, Literal, NamedTuple, Protocol
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -15,7 +16,7 @@ from consumers.record import Header
 from sinks.field_pairs import field_text
 from sinks.reading.filters import LineFilter
 from sinks.reading.places import PLACE_PATTERN
-from sinks.reading.tally import FIELD
+from sinks.reading.tally import FIELD, FIELD_NAMES
 
 REPLY_TOPIC_HEADER = "kafka_replyTopic"
 CORRELATION_HEADER = "kafka_correlationId"
@@ -78,13 +79,38 @@ class Filters(BaseModel):
     """Names of kept fields, each with the value, or a list of values of which a line must have one."""
     trace_id: Label | None = None
     """The value of the field of that name, which is not among `fields` then."""
+    not_service: list[Label] = Field(default=[], max_length=100)
+    not_level: list[Label] = Field(default=[], max_length=100)
+    not_topic: list[Label] = Field(default=[], max_length=100)
+    not_template: list[TemplateId] = Field(default=[], max_length=1000)
+    not_family: list[FamilyId] = Field(default=[], max_length=100)
+    not_fields: dict[Label, FieldTexts] = Field(default={}, max_length=16)
+    """As their counterparts: a line that has one of these is no hit, whatever else it matches."""
 
     def as_line_filter(self) -> LineFilter:
         """Return the same as the reader takes it, but for templates and families, which it gets apart."""
-        fields = [(name, value) for name, values in self.fields.items() for value in values]
-        if self.trace_id is not None:
-            fields.append((TRACE_FIELD, self.trace_id))
-        return LineFilter(self.since_ms, self.until_ms, tuple(self.service), tuple(self.level), tuple(self.topic), tuple(fields))
+        fields = _pairs(self.fields) if self.trace_id is None else (*_pairs(self.fields), (TRACE_FIELD, self.trace_id))
+        return LineFilter(
+            self.since_ms,
+            self.until_ms,
+            tuple(self.service),
+            tuple(self.level),
+            tuple(self.topic),
+            fields,
+            not_services=tuple(self.not_service),
+            not_levels=tuple(self.not_level),
+            not_topics=tuple(self.not_topic),
+            not_fields=_pairs(self.not_fields),
+        )
+
+    @property
+    def names_templates(self) -> bool:
+        """Whether templates or families are wanted, or excluded."""
+        return bool(self.template or self.family or self.not_template or self.not_family)
+
+
+def _pairs(fields: Mapping[str, Sequence[str]]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, value) for name, values in fields.items() for value in values)
 
 
 Mode = Literal["dense", "words", "hybrid"]
@@ -92,7 +118,7 @@ Mode = Literal["dense", "words", "hybrid"]
 Form = Literal["lines", "templates", "counts", "compare", "export", "tail"]
 """What an answer holds: lines, templates (as families, or one by one) with their counts, counts alone, what differs between two windows,
 a stretch of all lines in the order of time, or the lines that are new in the index."""
-GROUPINGS: Final = ("time", "template", "family", "service", "level", "topic")
+GROUPINGS: Final = ("time", "template", "family", "service", "level", "topic", FIELD_NAMES)
 
 
 def _check_grouping(name: str) -> str:
@@ -102,7 +128,7 @@ def _check_grouping(name: str) -> str:
 
 
 Grouping = Annotated[str, Field(max_length=_LABEL_CHARACTERS + len(FIELD)), AfterValidator(_check_grouping)]
-"""One of `GROUPINGS`, or `field:` with the name of a kept field."""
+"""One of `GROUPINGS`, or `field:` with the name of a kept field; `field` counts the names of kept fields, by itself."""
 
 
 class Window(BaseModel):
@@ -180,8 +206,8 @@ class Query(BaseModel):
         return self.k if "k" in self.model_fields_set else default
 
 
-ErrorCode = Literal["bad_query", "expired", "unavailable"]
-"""Why a query gets no hits: it is not valid, its deadline has passed, or the worker cannot answer now."""
+ErrorCode = Literal["bad_query", "expired", "abandoned", "unavailable"]
+"""Why a query gets no hits: it is not valid, its deadline has passed, nobody waits for it, or the worker cannot answer now."""
 ReplyCode = Literal["answered"] | ErrorCode
 
 
@@ -218,6 +244,8 @@ class Requester(NamedTuple):
     """When the request arrived, on the clock of `time.monotonic`."""
     deadline_s: float | None = None
     """Until when the requester waits, on the same clock; None: it did not say."""
+    is_gone: Callable[[], bool] = lambda: False
+    """Whether the requester has stopped waiting; asked by any thread."""
 
 
 class QueryRequest(NamedTuple):
@@ -274,6 +302,8 @@ def _check_combination(query: Query) -> None:
 def _check_counts(query: Query) -> None:
     if query.by is not None and len(set(query.by)) < len(query.by):
         raise BadQuery("by", "names the same twice")
+    if query.by is not None and FIELD_NAMES in query.by and len(query.by) > 1:
+        raise BadQuery("by", f"{FIELD_NAMES} stands alone: it counts names of fields; give {FIELD}NAME to count by values")
     if query.by is not None and "time" not in query.by:
         _refuse_set("needs time among by", buckets=query.buckets)
 
@@ -308,8 +338,8 @@ def monotonic_deadline_s(query: Query, *, sent_ms: int, now_s: float, wall_ms: f
 
 
 def is_late(requester: Requester, now_s: float) -> bool:
-    """Whether the deadline has passed."""
-    return requester.deadline_s is not None and requester.deadline_s <= now_s
+    """Whether the deadline has passed, or the requester has gone."""
+    return (requester.deadline_s is not None and requester.deadline_s <= now_s) or requester.is_gone()
 
 
 def header_of(headers: tuple[Header, ...], name: str) -> bytes | None:

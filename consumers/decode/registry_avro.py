@@ -1,18 +1,20 @@
 """Avro values of a known schema. The only importer of fastavro here.
 
 The writer's schema is the reader's: fields come as they were written. Times stay the numbers that they are (the rules of JSON tell their
-unit), so no object is made for them. A schema may not make a short value large: fastavro reads in C, without limits of its own.
+unit), so no object is made for them. A schema may not make a short value large: fastavro reads in C, without limits of its own. So what a
+value can hold at most follows from its schema and its length, before it is read.
 """
 
 import io
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 from fastavro import parse_schema, schemaless_reader
 from fastavro.schema import SchemaParseException, UnknownType
 
 from consumers.decode.json_text import NotJson, parse_json
-from consumers.decode.registry_schemas import NotOfSchema, NotUtf8, UnusableSchema
+from consumers.decode.registry_schemas import NotOfSchema, NotUtf8, TooManyValues, UnusableSchema
 from consumers.decode.registry_values import write_value
 from consumers.schema import FetchedSchema
 
@@ -44,14 +46,16 @@ class AvroSchema:
             for _, text in schema.references:
                 _parse(text, named)
             self._schema = _parse(schema.text, named)
-            _check_size(self._schema, named)
+            self._values_a_byte = _values_a_byte(self._schema, named)
         except (NotJson, SchemaParseException, UnknownType, ValueError, KeyError, TypeError, AttributeError):
             raise UnusableSchema("its Avro schema cannot be read") from None
         except RecursionError:
             raise UnusableSchema("its Avro schema is nested too deeply") from None
 
-    def read(self, body: bytes, _indexes: bytes | None, *, strict: bool) -> bytes | str | None:
-        """Return a value as JSON, or as text if it is a string. Raises NotOfSchema."""
+    def read(self, body: bytes, _indexes: bytes | None, *, strict: bool, most_values: int) -> bytes | str | None:
+        """Return a value as JSON, or as text if it is a string. Raises NotOfSchema or TooManyValues."""
+        if self._values_a_byte * len(body) > most_values:
+            raise TooManyValues(f"{len(body)} bytes of Avro may hold more than {most_values} values")
         stream = io.BytesIO(body)
         try:
             found = schemaless_reader(stream, self._schema, None, handle_unicode_errors="strict" if strict else "replace")
@@ -82,37 +86,62 @@ def _without_times(schema: Any) -> Any:  # noqa: ANN401
     return plain
 
 
-def _check_size(schema: Any, named: Mapping[str, Any]) -> None:  # noqa: ANN401
-    """Raise UnusableSchema if a value may be far larger than its bytes, or nested without end."""
-    if _Sizes(named).of(schema)[1] > _MOST_VALUES:
-        raise UnusableSchema(f"its Avro schema has more than {_MOST_VALUES} fields")
+def _values_a_byte(schema: Any, named: Mapping[str, Any]) -> int:  # noqa: ANN401
+    """Return how many values a byte of what is repeated may be, 1 to `_MOST_VALUES_A_BYTE`.
+
+    Raises UnusableSchema if they are more, or if a value has too many fields or is nested without end.
+    """
+    for values in range(1, _MOST_VALUES_A_BYTE):
+        with suppress(_HoldsMore):
+            return _Sizes(named, values).check(schema)
+    try:
+        return _Sizes(named, _MOST_VALUES_A_BYTE).check(schema)
+    except _HoldsMore as error:
+        raise UnusableSchema(f"its Avro schema has {error} of what takes no space") from None
+
+
+class _HoldsMore(Exception):
+    """An array or a map may hold more values a byte than asked for; the message is which of the two."""
 
 
 class _Sizes:
-    """The least that a value takes: bytes, and values within it."""
+    """Checks that what arrays and maps repeat is at most so many values a byte, whichever types of its unions it has.
 
-    def __init__(self, named: Mapping[str, Any]) -> None:
+    For each type it counts the most by which its values exceed that number for each of its bytes, and the most values without repetition.
+    """
+
+    def __init__(self, named: Mapping[str, Any], values_a_byte: int) -> None:
         self._named = named
+        self._values_a_byte = values_a_byte
         self._known: dict[str, tuple[int, int]] = {}
         self._open: set[str] = set()
 
-    def of(self, schema: Any) -> tuple[int, int]:  # noqa: ANN401
+    def check(self, schema: Any) -> int:  # noqa: ANN401
+        """Return the number of values a byte. Raises _HoldsMore, and UnusableSchema for another reason."""
+        if self._of(schema)[1] > _MOST_VALUES:
+            raise UnusableSchema(f"its Avro schema has more than {_MOST_VALUES} fields")
+        return self._values_a_byte
+
+    def _of(self, schema: Any) -> tuple[int, int]:  # noqa: ANN401
         if isinstance(schema, list):
-            several = [self.of(one) for one in schema]
-            return 1 + min((size for size, _ in several), default=0), max((values for _, values in several), default=1)
+            several = [self._of(one) for one in schema] or [(1, 1)]
+            return max(excess for excess, _ in several) - self._values_a_byte, max(values for _, values in several)
         if isinstance(schema, str):
-            return self._of_named(schema) if schema in self._named else (_LEAST_BYTES.get(schema, 1), 1)
+            return self._of_named(schema) if schema in self._named else self._of_bytes(_LEAST_BYTES.get(schema, 1))
         kind = schema["type"]
         if kind in ("array", "map"):
-            size, values = self.of(schema["items" if kind == "array" else "values"])
-            if values > _MOST_VALUES_A_BYTE * (size + (kind == "map")):
-                raise UnusableSchema(f"its Avro schema has an {kind} of what takes no space".replace("an map", "a map"))
-            return 1, 1
+            excess, _ = self._of(schema["items" if kind == "array" else "values"])
+            if excess > (self._values_a_byte if kind == "map" else 0):  # a map's keys take a byte each
+                raise _HoldsMore("an array" if kind == "array" else "a map")
+            return self._of_bytes(1)
         if kind in ("record", "error"):
             return self._of_named(schema["name"])
         if kind == "fixed":
-            return int(schema["size"]), 1
-        return self.of(kind) if isinstance(kind, list | dict) else (_LEAST_BYTES.get(kind, 1), 1)
+            return self._of_bytes(max(int(schema["size"]), 0))
+        return self._of(kind) if isinstance(kind, list | dict) else self._of_bytes(_LEAST_BYTES.get(kind, 1))
+
+    def _of_bytes(self, least: int) -> tuple[int, int]:
+        return 1 - self._values_a_byte * least, 1
 
     def _of_named(self, name: str) -> tuple[int, int]:
         if name in self._open:
@@ -121,8 +150,12 @@ class _Sizes:
         if name not in self._known:
             self._open.add(name)
             schema = self._named[name]
-            parts = [self.of(field["type"]) for field in schema["fields"]] if "fields" in schema else [self.of(_unnamed(schema))]
-            self._known[name] = sum(size for size, _ in parts), min(1 + sum(values for _, values in parts), _MOST_VALUES + 1)
+            if "fields" in schema:
+                parts = [self._of(field["type"]) for field in schema["fields"]]
+                excess, values = 1 + sum(excess for excess, _ in parts), 1 + sum(values for _, values in parts)
+            else:
+                excess, values = self._of(_unnamed(schema))
+            self._known[name] = excess, min(values, _MOST_VALUES + 1)
             self._open.remove(name)
         return self._known[name]
 

@@ -39,7 +39,7 @@ class ProtobufSchema:
         self._fields = _Fields()
         self._classes: dict[tuple[int, ...], Any] = {}
 
-    def read(self, body: bytes, indexes: bytes | None, *, strict: bool) -> bytes | str | None:  # noqa: ARG002 - proto3 has no other strings
+    def read(self, body: bytes, indexes: bytes | None, *, strict: bool, most_values: int) -> bytes | str | None:  # noqa: ARG002 - proto3 has no other strings, and a value takes two bytes
         """Return a value as JSON. Raises NotOfSchema, also where a string is not valid UTF-8."""
         try:
             path, end = read_indexes(body if indexes is None else indexes)

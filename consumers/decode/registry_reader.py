@@ -6,6 +6,7 @@ Avro and Protobuf. A value that is one string is a message with nothing else. Ev
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -17,7 +18,17 @@ from consumers.decode.json_reader import JsonReader
 from consumers.decode.json_text import NotJson, parse_json
 from consumers.decode.registry_avro import AvroSchema
 from consumers.decode.registry_protobuf import ProtobufSchema
-from consumers.decode.registry_schemas import NotOfSchema, NotUtf8, Schema, Schemas, Unknown, Unusable, UnusableSchema, ValueSchema
+from consumers.decode.registry_schemas import (
+    NotOfSchema,
+    NotUtf8,
+    Schema,
+    Schemas,
+    TooManyValues,
+    Unknown,
+    Unusable,
+    UnusableSchema,
+    ValueSchema,
+)
 from consumers.decode.registry_values import write_value
 from consumers.decode.registry_wire import Framed, read_frame
 from consumers.decode.rules import DecodeRules
@@ -29,6 +40,8 @@ _WRITTEN_BYTES: Final = 8 * 1024 * 1024
 """JSON that is in memory at once, unless one value is more."""
 _MOST_TIMES: Final = 4
 """How often the size limit of values a value may take as JSON: the names of fields are in the schema and not in the value."""
+_MOST_VALUES_A_BYTE: Final = 2
+"""Of the size limit, in arrays and maps: as many as elements have that are records of one byte."""
 
 
 class JsonSchema:
@@ -37,7 +50,7 @@ class JsonSchema:
     Thread: any.
     """
 
-    def read(self, body: bytes, _indexes: bytes | None, *, strict: bool) -> bytes | str | None:  # noqa: ARG002 - the rules of JSON mend nothing
+    def read(self, body: bytes, _indexes: bytes | None, *, strict: bool, most_values: int) -> bytes | str | None:  # noqa: ARG002 - the rules of JSON do it
         """Return a value as it is, or as text if it is a string. Raises NotOfSchema."""
         if body.lstrip()[:1] != b'"':
             return body
@@ -88,6 +101,7 @@ class RegistryReader:
         self._tally = tally
         self._json = JsonReader(rules)
         self._most_bytes = _MOST_TIMES * rules.max_record_bytes
+        self._most_values = _MOST_VALUES_A_BYTE * rules.max_record_bytes
 
     def read(self, values: Values) -> Found:
         """Read n values."""
@@ -131,17 +145,18 @@ class RegistryReader:
             document = self._read_value(schema, frame)
             if isinstance(document, str):
                 document = write_value({"message": document}) if document else None
-        except NotOfSchema as error:
-            return undecodable(f"{error} (schema {frame.key})")
+        except (NotOfSchema, TooManyValues) as error:
+            reject = undecodable if isinstance(error, NotOfSchema) else partial(decode_rejection, "too_large")
+            return reject(f"{error} (schema {frame.key})")
         if document is not None and len(document) > self._most_bytes:
             return decode_rejection("too_large", f"more than {self._most_bytes} bytes as JSON")
         return document
 
     def _read_value(self, schema: ValueSchema, frame: Framed) -> bytes | str | None:
         try:
-            return schema.read(frame.body, frame.indexes, strict=True)
+            return schema.read(frame.body, frame.indexes, strict=True, most_values=self._most_values)
         except NotUtf8:
             if self._strict:
                 raise
         self._tally.replaced_records += 1
-        return schema.read(frame.body, frame.indexes, strict=False)
+        return schema.read(frame.body, frame.indexes, strict=False, most_values=self._most_values)

@@ -25,16 +25,21 @@ class NotUtf8(NotOfSchema):
     """A value has a string that is not valid UTF-8, and is read if that may be mended."""
 
 
+class TooManyValues(Exception):
+    """A value may hold more than it is allowed to; one line."""
+
+
 class ValueSchema(Protocol):
     """Reads values of one schema.
 
     Thread: one.
     """
 
-    def read(self, body: bytes, indexes: bytes | None, *, strict: bool) -> bytes | str | None:
-        """Return a value as JSON, or as text, or None if it holds nothing. Raises NotOfSchema.
+    def read(self, body: bytes, indexes: bytes | None, *, strict: bool, most_values: int) -> bytes | str | None:
+        """Return a value as JSON, or as text, or None if it holds nothing. Raises NotOfSchema or TooManyValues.
 
         `indexes`: what a header says after the schema's id; None: the value says it. `strict`: raise NotUtf8 rather than mend a string.
+        `most_values`: how many the elements of arrays and maps may be, those within them included.
         """
 
 

@@ -95,6 +95,9 @@ def block_expression(only: BlockFilter) -> str | None:
         _contains_any("services", _literals(only.services)) if only.services else "",
         _contains_any("levels", _literals(only.levels)) if only.levels else "",
         "" if only.spans is None else _any_span(only.spans),
+        _none_of("topic", only.not_topics),
+        _has_another("services", only.not_services),
+        _has_another("levels", only.not_levels),
     ]
     return _all_of(parts)
 
@@ -114,6 +117,17 @@ def _all_of(parts: Collection[str | None]) -> str | None:
 
 def _contains_any(column: str, values: str) -> str | None:
     return f"array_contains_any({column}, [{values}])" if values else _NOTHING
+
+
+def _none_of(column: str, values: Iterable[str]) -> str:
+    unwanted = _literals(values)
+    return f"{column} not in [{unwanted}]" if unwanted else ""
+
+
+def _has_another(column: str, values: Iterable[str]) -> str:
+    """Return an expression that leaves out no block with any other value, though it keeps some with several of these alone."""
+    unwanted = _literals(values)
+    return f"(array_length({column}) != 1 or not array_contains_any({column}, [{unwanted}]))" if unwanted else ""
 
 
 def _at_least(column: str, bound: int | None) -> str | None:

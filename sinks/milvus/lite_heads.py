@@ -239,6 +239,9 @@ def _passing(seen: _Seen, only: BlockFilter) -> NDArray[np.int64]:
     for wanted, column in ((only.services, seen.services), (only.levels, seen.levels)):
         if wanted:
             passing &= np.array([not set(wanted).isdisjoint(one) for one in list(seen.sets)], bool)[column]
+    for unwanted, column in ((only.not_services, seen.services), (only.not_levels, seen.levels)):
+        if unwanted:
+            passing &= np.array([not set(one) <= set(unwanted) for one in list(seen.sets)], bool)[column]
     rows = np.flatnonzero(passing)
     if seen.wanted is not None:
         rows = rows[_any_template(seen, rows, seen.wanted)]
@@ -250,7 +253,7 @@ def _passing(seen: _Seen, only: BlockFilter) -> NDArray[np.int64]:
 def _passing_by_offset(seen: _Seen, only: BlockFilter) -> NDArray[np.bool_]:
     """Say of each row whether it is a living block at a wanted place."""
     passing = seen.live
-    if only.topics or only.epoch is not None or only.partition is not None:
+    if only.topics or only.not_topics or only.epoch is not None or only.partition is not None:
         passing &= np.array([_is_place(place, only) for place in list(seen.places)], bool)[seen.place]
     first_offset, last_offset = seen.ranges[:2]
     if only.first_offset is not None:
@@ -265,9 +268,8 @@ def _passing_by_offset(seen: _Seen, only: BlockFilter) -> NDArray[np.bool_]:
 
 
 def _is_place(place: BlockPlace, only: BlockFilter) -> bool:
-    return (
-        (not only.topics or place.topic in only.topics) and only.epoch in (None, place.epoch) and only.partition in (None, place.partition)
-    )
+    is_topic = (not only.topics or place.topic in only.topics) and place.topic not in only.not_topics
+    return is_topic and only.epoch in (None, place.epoch) and only.partition in (None, place.partition)
 
 
 def _any_template(seen: _Seen, rows: NDArray[np.int64], wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:

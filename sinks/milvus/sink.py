@@ -77,6 +77,11 @@ class MilvusSink:
         return self._templates.layout.words is not None
 
     @property
+    def scans_templates(self) -> bool:
+        """Whether every read of templates looks at all of them: a local folder has no index of keys."""
+        return not names_server(self._settings.uri)
+
+    @property
     def orders_blocks(self) -> bool:
         """Whether a limited `find_blocks` returns the latest blocks: a local folder's does, of a server's nobody has shown it."""
         return isinstance(self._blocks, LiteBlocks)

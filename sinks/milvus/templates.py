@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sinks.milvus.backend import search_params
 from sinks.milvus.client import Client, Hit
-from sinks.milvus.expressions import MOST_ROWS, after, any_of_each
+from sinks.milvus.expressions import MOST_ROWS, after, any_of_each, literal
 from sinks.milvus.faults import MilvusFault
 from sinks.milvus.fields import Field, Layout
 from sinks.milvus.packing import Wanted, unpack
@@ -23,6 +23,11 @@ from sinks.sink import TemplateHit
 TEXTS_AT_ONCE = 1_000
 _KEYS_AT_ONCE = 1_000
 _VECTOR_BYTES_AT_ONCE = 4 * 1024 * 1024
+_LOCAL_LEAST = 100
+"""Rows of a range of ids, about, however few are wanted."""
+_ID_DIGITS = 12
+"""So many first digits of an id tell where it lies."""
+_ID_RANGE = 16**_ID_DIGITS
 _LETTER = re.compile(r"[^\W_]")
 """What any analyser makes words of; it depends on the server whether it may be asked for a text without one."""
 
@@ -77,15 +82,36 @@ class Templates:
 
     def all_above(self, last: str, limit: int) -> list[tuple[str, str]]:
         """Return id and text of at most `limit` templates with an id above `last`, in the order of their ids."""
-        ids = self._lowest_local(last, limit) if self._local else self._lowest(last, limit)
+        if self._local:
+            return self._all_above_local(last, limit)
+        ids = self._lowest(last, limit)
         texts = {row["template"]: row["text"] for row in self._by_key(ids, ("template", "text"), TEXTS_AT_ONCE, None)}
         return [(one, texts[one]) for one in ids if one in texts]
 
-    def _lowest_local(self, last: str, limit: int) -> list[str]:
-        """Milvus Lite answers in the order in which rows came, and takes no order from anybody."""
+    def _all_above_local(self, last: str, limit: int) -> list[tuple[str, str]]:
+        """Milvus Lite looks at every row for each answer, and takes no order: so few answers, each of a range of ids.
+
+        Ids are digests, so about as many lie in every range of the same width.
+        """
         with self._calls() as client:
-            rows = client.query(self.layout.name, after("template", last), ("template",))
-        return sorted(row["template"] for row in rows)[: max(limit, 0)]
+            rows = max(client.rows_written(self.layout.name), 1)
+        step = _ID_RANGE * max(limit, _LOCAL_LEAST) // rows + 1
+        start = int(last[:_ID_DIGITS].ljust(_ID_DIGITS, "0"), 16)
+        found: list[tuple[str, str]] = []
+        while len(found) < limit and start < _ID_RANGE:
+            end = f"{start + step:0{_ID_DIGITS}x}" if start + step < _ID_RANGE else ""
+            asked = after("template", last, f"template < {literal(end)}" if end else "")
+            with self._calls() as client:
+                try:
+                    page = client.query(self.layout.name, asked, ("template", "text"))
+                except MilvusFault as fault:
+                    if step == 1 or not fault.may_be_size:
+                        raise
+                    step //= 2
+                    continue
+            found += sorted((row["template"], row["text"]) for row in page)
+            start, last = start + step, end
+        return found[: max(limit, 0)]
 
     def _lowest(self, last: str, limit: int) -> list[str]:
         ids: list[str] = []

@@ -4,11 +4,15 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 
+import numpy as np
+
 from sinks.block import BlockId, Coded, Column, Lines
 from sinks.sink import ColumnName
 
 _OBJECT_BYTES = 120
-"""About what an entry, or a short text, takes beside its content."""
+"""About what an entry takes beside its content."""
+_TEXT_BYTES = 57
+"""What a text takes beside its characters, its place in a tuple included."""
 
 
 class BlockCache:
@@ -56,5 +60,7 @@ class BlockCache:
 
 def _lines_bytes(lines: Lines) -> int:
     coded = [column for column in lines if isinstance(column, Coded)]
-    numbers = sum(column.nbytes for column in lines[:8]) + sum(column.codes.nbytes for column in coded)
-    return int(numbers) + sum(len(value) + _OBJECT_BYTES for column in coded for value in column.values)
+    numbers = [column for column in lines if isinstance(column, np.ndarray)] + [column.codes for column in coded]
+    texts = sum(_TEXT_BYTES * len(column.values) + len("".join(column.values)) for column in coded)
+    once = {id(column): column for column in numbers}.values()
+    return texts + sum(column.nbytes for column in once if column.strides != (0,))  # one value for all takes no memory

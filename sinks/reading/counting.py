@@ -5,10 +5,11 @@ share lines with it. Only window edges, mixed services and copies are unpacked, 
 chunks has three templates. Everything else counts lines, the pieces with chunk 0. Heads name templates by 8 bytes of their ids; for
 counting that is enough, though somebody could make two templates whose counts add up to one.
 
-Heads know nothing of fields: by a field every block is unpacked, and of a field with more than `MOST_VALUES` values those that were met
-first are counted.
+Heads know nothing of fields: by a field, or by the names of fields, every block is unpacked, and of a field with more than `MOST_VALUES`
+values those that were met first are counted.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -16,12 +17,12 @@ from numpy.typing import NDArray
 
 from sinks.arrow import take
 from sinks.block import BlockId, Column, Lines
-from sinks.field_pairs import field_values
+from sinks.field_pairs import field_names, field_values
 from sinks.heads import Heads
-from sinks.reading.filters import LineFilter, block_filter, rows_with, values_fit, wanted_rows, with_fields
+from sinks.reading.filters import LineFilter, block_filter, rows_of, values_fit, wanted_rows, with_fields
 from sinks.reading.names import TemplateNames, template_ids
 from sinks.reading.snapshot import MOST_PLACES, PLACES, PLACES_AND_FIELDS, Snapshot
-from sinks.reading.tally import FIELD, GroupBy, Groups, Tally, top
+from sinks.reading.tally import FIELD, FIELD_NAMES, GroupBy, Groups, Tally, top
 from sinks.reading.union import Part, clusters, outer_blocks, sharing_blocks, unite
 from sinks.row import template_key, template_keys
 
@@ -77,21 +78,67 @@ class Counts(NamedTuple):
     """Blocks that could not be read."""
 
 
+class TemplateCounts(NamedTuple):
+    """Lines, and further chunks of long lines, of n templates, ascending by key, as columns: there may be a million.
+
+    Thread: any.
+    """
+
+    keys: NDArray[np.int64]
+    """int64[n]: the first 8 bytes of the templates' ids, as `sinks.row.template_key` has them."""
+    lines: NDArray[np.int64]
+    first_ms: NDArray[np.int64]
+    last_ms: NDArray[np.int64]
+    """int64[n]: times of the first and the last of them, both included."""
+    complete: bool
+    """False: the deadline, or a block that could not be read, cut it."""
+
+
+_NONE = np.empty(0, np.int64)
+NO_TEMPLATE_COUNTS = TemplateCounts(_NONE, _NONE, _NONE, _NONE, complete=True)
+
+
+def count_templates(snapshot: Snapshot, only: LineFilter, templates: tuple[str, ...] | None) -> TemplateCounts:
+    """Count the lines of some templates (None: of any) that pass, without naming them."""
+    counting, is_all = _counted(snapshot, CountQuery(only, templates, ("template",)))
+    groups = counting.tally.groups()
+    complete = is_all and not snapshot.damaged
+    if groups is None:
+        return NO_TEMPLATE_COUNTS._replace(complete=complete)
+    return TemplateCounts(groups.keys[0], groups.lines, groups.first_ms, groups.last_ms, complete)
+
+
+def template_ids_of(snapshot: Snapshot, names: TemplateNames, only: LineFilter, keys: NDArray[np.int64]) -> dict[int, str]:
+    """Return the ids of templates that were counted under a filter, by key; one that cannot be named is left out."""
+    return names.find(snapshot, keys, _heads(snapshot, CountQuery(only)))
+
+
 def count(snapshot: Snapshot, names: TemplateNames, query: CountQuery) -> Counts:
     """Count the lines that pass."""
     if ("time" in query.by) != (query.bucket_ms is not None) or (query.bucket_ms is not None and query.bucket_ms <= 0):
         raise ValueError("counts by time have buckets, others have none")
-    # Another copy of a line may have another service or level: its block is needed to see which one holds.
-    asked = query.only._replace(services=(), levels=())
-    heads = snapshot.find(block_filter(asked, templates=query.templates)).heads
-    heads = heads.select(outer_blocks(heads.ids))
-    counting = _Counting(snapshot, heads, query)
-    counting.add_whole_blocks()
-    is_all = counting.add_unpacked_blocks() and counting.has_all_values
-    rows = _rows(snapshot, names, heads, query, counting.tally)
+    if FIELD_NAMES in query.by and len(query.by) > 1:
+        raise ValueError("names of fields are counted by themselves")
+    counting, is_all = _counted(snapshot, query)
+    rows = _rows(snapshot, names, counting.heads, query, counting.tally)
     is_all &= all(row is not None for row in rows)
     damaged = tuple(snapshot.damaged)
     return Counts([row for row in rows if row is not None], complete=is_all and not damaged, damaged=damaged)
+
+
+def _heads(snapshot: Snapshot, query: CountQuery) -> Heads:
+    """Return the outer blocks that may hold what is counted."""
+    # Another copy of a line may have another service or level: its block is needed to see which one holds.
+    asked = query.only._replace(services=(), levels=(), not_services=(), not_levels=())
+    heads = snapshot.find(block_filter(asked, templates=query.templates)).heads
+    return heads.select(outer_blocks(heads.ids))
+
+
+def _counted(snapshot: Snapshot, query: CountQuery) -> tuple["_Counting", bool]:
+    """Count; returns whether neither the deadline nor a bound cut it."""
+    counting = _Counting(snapshot, _heads(snapshot, query), query)
+    counting.add_whole_blocks()
+    return counting, counting.add_unpacked_blocks() and counting.has_all_values
 
 
 class _Counting:
@@ -103,17 +150,19 @@ class _Counting:
     def __init__(self, snapshot: Snapshot, heads: Heads, query: CountQuery) -> None:
         self.tally = Tally()
         self._snapshot = snapshot
-        self._heads = heads
+        self.heads = heads
         self._query = query
         self.has_all_values = True
         """False: a field has more values than are counted."""
         self._by_template = "template" in query.by
-        self._reads_fields = bool(query.only.fields) or any(name.startswith(FIELD) for name in query.by)
+        self._by_row = self._by_template or query.templates is not None or bool(query.only.not_templates)
+        """Whether heads are looked at template by template."""
+        self._reads_fields = query.only.reads_fields or any(map(_is_of_fields, query.by))
         self._templates = None if query.templates is None else frozenset(query.templates)
         self._block_of = np.repeat(np.arange(heads.size), np.diff(heads.start))
         self._shared = sharing_blocks(heads)
-        all_services, any_service = values_fit(heads.services, query.only.services)
-        all_levels, any_level = values_fit(heads.levels, query.only.levels)
+        all_services, any_service = values_fit(heads.services, query.only.services, query.only.not_services)
+        all_levels, any_level = values_fit(heads.levels, query.only.levels, query.only.not_levels)
         self._touched = any_service & any_level
         """Blocks that may hold a wanted line."""
         self._whole = all_services & all_levels & ~self._shared & self._are_in_one_group()
@@ -124,8 +173,8 @@ class _Counting:
         """Count the blocks for which their heads are enough."""
         if self._reads_fields:
             return
-        heads, query = self._heads, self._query
-        if self._by_template or query.templates is not None:
+        heads, query = self.heads, self._query
+        if self._by_row:
             rows = np.flatnonzero(self._wanted_head_rows() & self._whole[self._block_of])
             blocks, template = self._block_of[rows], heads.templates[rows]
             lines, first_ms, last_ms = heads.pieces[rows], heads.template_first_ms[rows], heads.template_last_ms[rows]
@@ -145,7 +194,7 @@ class _Counting:
 
     def add_unpacked_blocks(self) -> bool:
         """Count all other blocks; False if the read was over before."""
-        heads = self._heads
+        heads = self.heads
         alone = np.flatnonzero(~self._whole & ~self._shared & self._touched)
         batches = [alone[at : at + MOST_PLACES] for at in range(0, len(alone), MOST_PLACES)]
         groups = [group for group in clusters(heads, np.flatnonzero(self._shared)) if self._touched[group].any()]
@@ -171,18 +220,17 @@ class _Counting:
         lines, only = part.lines, self._query.only
         wanted = held & wanted_rows(lines, only)
         if self._templates is not None:
-            ids = template_ids(lines.template.values)
-            wanted &= rows_with(
-                lines.template, {text for text, one in zip(lines.template.values, ids, strict=True) if one in self._templates}
-            )
+            wanted &= rows_of(lines.template, self._templates)
         rows = np.flatnonzero(wanted)
-        if only.fields:
-            rows = with_fields(lines.fields, rows, only.fields)
-        keys = [self._row_keys(name, part, rows) for name in self._query.by]
+        if only.reads_fields:
+            rows = with_fields(lines.fields, rows, only)
+        if self._query.by == (FIELD_NAMES,):
+            keys, rows = self._name_keys(lines.fields, rows)
+        else:
+            keys = [self._row_keys(name, part, rows) for name in self._query.by]
         if not self.has_all_values:
-            known = np.logical_and.reduce(
-                [key != _NOT_COUNTED for key, name in zip(keys, self._query.by, strict=True) if name.startswith(FIELD)]
-            )
+            of_fields = [key for key, name in zip(keys, self._query.by, strict=True) if _is_of_fields(name)]
+            known = np.logical_and.reduce([key != _NOT_COUNTED for key in of_fields])
             keys, rows = [key[known] for key in keys], rows[known]
         counted = np.ones(len(rows), np.int64) if self._by_template else (lines.chunk[rows] == 0).astype(np.int64)
         self.tally.add(Groups(keys, counted, lines.time[rows], lines.time[rows]))
@@ -201,18 +249,27 @@ class _Counting:
         return np.array([self.tally.code(value) for value in column.values], np.int64)[column.codes[rows]]
 
     def _field_keys(self, name: str, fields: Column) -> NDArray[np.int64]:
-        values, tally = field_values(fields, name), self.tally
-        codes = []
-        for value in (*values.values, ""):  # the last place stands for `NO_VALUE`
+        values = field_values(fields, name)
+        return self._codes_of((*values.values, ""))[values.codes]  # the last place stands for `NO_VALUE`
+
+    def _name_keys(self, fields: Column, rows: NDArray[np.int64]) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+        """Return the names of the fields of some rows, and for each the row that has it."""
+        found = field_names(fields if len(rows) == len(fields) else take(fields, rows))
+        return [self._codes_of(found.names)[found.codes]], rows[found.rows]
+
+    def _codes_of(self, values: Sequence[str]) -> NDArray[np.int64]:
+        """Return the numbers of some texts, `_NOT_COUNTED` for those that are too many."""
+        tally, codes = self.tally, []
+        for value in values:
             is_counted = not value or tally.size < MOST_VALUES or tally.has(value)
             codes.append(tally.code(value) if is_counted else _NOT_COUNTED)
             self.has_all_values &= is_counted
-        return np.array(codes, np.int64)[values.codes]
+        return np.array(codes, np.int64)
 
     def _are_in_one_group(self) -> NDArray[np.bool_]:
         """Return of which blocks the head says enough: each part of it that is wanted is inside the window and in one group."""
-        heads, query = self._heads, self._query
-        if self._by_template or query.templates is not None:
+        heads, query = self.heads, self._query
+        if self._by_row:
             first_ms, last_ms = heads.template_first_ms, heads.template_last_ms
         else:
             first_ms, last_ms = heads.first_ms, heads.last_ms
@@ -223,7 +280,7 @@ class _Counting:
             fits &= last_ms < query.only.until_ms
         if query.bucket_ms is not None:
             fits &= first_ms // query.bucket_ms == last_ms // query.bucket_ms
-        if self._by_template or query.templates is not None:
+        if self._by_row:
             fits |= ~self._wanted_head_rows()
             fits = np.bincount(self._block_of[~fits], minlength=heads.size) == 0
             if not self._by_template:
@@ -236,10 +293,12 @@ class _Counting:
 
     def _wanted_head_rows(self) -> NDArray[np.bool_]:
         """Return which rows of the heads' templates are wanted and not outside of the window."""
-        heads, query = self._heads, self._query
+        heads, query = self.heads, self._query
         wanted = np.ones(len(heads.templates), np.bool_)
         if query.templates is not None:
             wanted = np.isin(heads.templates, template_keys(query.templates))
+        if query.only.not_templates:
+            wanted &= ~np.isin(heads.templates, template_keys(query.only.not_templates))
         if query.only.since_ms is not None:
             wanted &= heads.template_last_ms >= query.only.since_ms
         if query.only.until_ms is not None:
@@ -247,7 +306,7 @@ class _Counting:
         return wanted
 
     def _block_codes(self, name: GroupBy) -> NDArray[np.int64]:
-        heads = self._heads
+        heads = self.heads
         if name == "topic":
             values = [one.place.topic for one in heads.ids]
         else:
@@ -281,6 +340,10 @@ def _rows(snapshot: Snapshot, names: TemplateNames, heads: Heads, query: CountQu
     keys = zip(*columns, strict=True) if columns else [()] * len(groups.lines)
     numbers = zip(groups.lines.tolist(), groups.first_ms.tolist(), groups.last_ms.tolist(), strict=True)
     return [None if None in key else CountRow(cast("tuple[int | str, ...]", key), *one) for key, one in zip(keys, numbers, strict=True)]
+
+
+def _is_of_fields(name: GroupBy) -> bool:
+    return name == FIELD_NAMES or name.startswith(FIELD)
 
 
 def _ranked(key: NDArray[np.int64], name: GroupBy, ranks: NDArray[np.int64]) -> NDArray[np.int64]:

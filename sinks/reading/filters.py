@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sinks.arrow import take
 from sinks.block import Coded, Column, Lines
 from sinks.field_pairs import field_values
+from sinks.reading.names import template_ids
 from sinks.row import template_keys
 from sinks.sink import BlockFilter
 from sinks.words import field_word
@@ -30,11 +31,30 @@ class LineFilter(NamedTuple):
     """Any of these."""
     fields: tuple[tuple[str, str], ...] = ()
     """Names and values: a line has one of the wanted values of each name."""
+    not_services: tuple[str, ...] = ()
+    not_levels: tuple[str, ...] = ()
+    not_topics: tuple[str, ...] = ()
+    """None of these; a value that is wanted as well is excluded."""
+    not_fields: tuple[tuple[str, str], ...] = ()
+    """Names and values of which a line has none; a line without a field has none of its values."""
+    not_templates: frozenset[str] = frozenset()
+    """Ids: no line of these."""
 
     @property
     def wants_nothing(self) -> bool:
-        """Whether the window is empty."""
-        return self.since_ms is not None and self.until_ms is not None and self.since_ms >= self.until_ms
+        """Whether no line can pass: the window is empty, or all that is wanted is excluded as well."""
+        pairs = ((self.services, self.not_services), (self.levels, self.not_levels), (self.topics, self.not_topics))
+        is_excluded = any(wanted and set(wanted) <= set(unwanted) for wanted, unwanted in pairs)
+        return is_excluded or (self.since_ms is not None and self.until_ms is not None and self.since_ms >= self.until_ms)
+
+    def admits_topic(self, topic: str) -> bool:
+        """Whether lines of a topic may pass."""
+        return (not self.topics or topic in self.topics) and topic not in self.not_topics
+
+    @property
+    def reads_fields(self) -> bool:
+        """Whether kept fields decide."""
+        return bool(self.fields or self.not_fields)
 
 
 def never() -> bool:
@@ -52,6 +72,9 @@ def block_filter(only: LineFilter, *, templates: Collection[str] | None = None, 
         words=tuple(sorted({*keys, *_field_words(only.fields)})),
         services=only.services,
         levels=only.levels,
+        not_topics=only.not_topics,
+        not_services=only.not_services,
+        not_levels=only.not_levels,
     )
 
 
@@ -65,6 +88,11 @@ def wanted_rows(lines: Lines, only: LineFilter) -> NDArray[np.bool_]:
     for values, column in ((only.services, lines.service), (only.levels, lines.level)):
         if values:
             wanted &= rows_with(column, values)
+    for values, column in ((only.not_services, lines.service), (only.not_levels, lines.level)):
+        if values:
+            wanted &= ~rows_with(column, values)
+    if only.not_templates:
+        wanted &= ~rows_of(lines.template, only.not_templates)
     return wanted
 
 
@@ -73,30 +101,45 @@ def rows_with(column: Coded, values: Collection[str]) -> NDArray[np.bool_]:
     return np.fromiter((value in values for value in column.values), np.bool_, len(column.values))[column.codes]
 
 
-def values_fit(values: Sequence[tuple[str, ...]], wanted: Collection[str]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return for the services, or levels, of each block whether all of them are wanted, and whether any is."""
-    fits = {one: (set(one) <= set(wanted), not set(one).isdisjoint(wanted)) if wanted else (True, True) for one in set(values)}
-    both = np.array([fits[one] for one in values], np.bool_).reshape(-1, 2)
+def rows_of(templates: Coded, ids: Collection[str]) -> NDArray[np.bool_]:
+    """Return which rows are of a template with one of these ids."""
+    values = templates.values
+    return rows_with(templates, {text for text, one in zip(values, template_ids(values), strict=True) if one in ids})
+
+
+def values_fit(
+    values: Sequence[tuple[str, ...]], wanted: Collection[str], unwanted: Collection[str] = ()
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return for the services, or levels, of each block whether all of them are wanted and not `unwanted`, and whether any is."""
+
+    def fits(own: tuple[str, ...]) -> tuple[bool, bool]:
+        passing = [(not wanted or one in wanted) and one not in unwanted for one in own]
+        return all(passing), any(passing)
+
+    known = {one: fits(one) if wanted or unwanted else (True, True) for one in set(values)}
+    both = np.array([known[one] for one in values], np.bool_).reshape(-1, 2)
     return both[:, 0], both[:, 1]
 
 
-def with_fields(fields: Column, rows: NDArray[np.int64], wanted: Iterable[tuple[str, str]]) -> NDArray[np.int64]:
-    """Return those of `rows` whose fields have, of each wanted name, one of the wanted values."""
-    values: dict[str, set[str]] = {}
-    for name, value in wanted:
-        values.setdefault(name, set()).add(value)
-    for name, ours in values.items():
-        if not len(rows):
-            break
-        found = field_values(fields if len(rows) == len(fields) else take(fields, rows), name)
-        is_wanted = np.array([*(value in ours for value in found.values), False], np.bool_)
-        rows = rows[is_wanted[found.codes]]  # the last place stands for `NO_VALUE`
+def with_fields(fields: Column, rows: NDArray[np.int64], only: LineFilter) -> NDArray[np.int64]:
+    """Return those of `rows` whose fields have, of each wanted name, one of the wanted values, and none of those that are excluded."""
+    for pairs, is_asked in ((only.fields, True), (only.not_fields, False)):
+        for name, ours in _by_name(pairs).items():
+            if not len(rows):
+                return rows
+            found = field_values(fields if len(rows) == len(fields) else take(fields, rows), name)
+            has_one = np.array([*(value in ours for value in found.values), False], np.bool_)
+            rows = rows[has_one[found.codes] == is_asked]  # the last place stands for `NO_VALUE`
     return rows
 
 
 def _field_words(fields: Iterable[tuple[str, str]]) -> set[int]:
     """Return the words that every wanted line's block has; of a name with several wanted values there is none."""
-    values: dict[str, list[str]] = {}
+    return {field_word(name, *values) for name, values in _by_name(fields).items() if len(values) == 1}
+
+
+def _by_name(fields: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
+    values: dict[str, set[str]] = {}
     for name, value in fields:
-        values.setdefault(name, []).append(value)
-    return {field_word(name, one[0]) for name, one in values.items() if len(one) == 1}
+        values.setdefault(name, set()).add(value)
+    return values

@@ -43,9 +43,7 @@ def fresh_lines(
     snapshot: Snapshot, arrivals: Sequence[Arrival], has_seen: Callable[[BlockId], bool], selection: Selection, most: int
 ) -> FreshLines:
     """Return the newest `most` lines; a block that `has_seen` and that is not among `arrivals` is older than those."""
-    whole = [
-        one.block for one in arrivals if one.is_whole and (not selection.only.topics or one.block.place.topic in selection.only.topics)
-    ]
+    whole = [one.block for one in arrivals if one.is_whole and selection.only.admits_topic(one.block.place.topic)]
     there, torn = (whole, 0) if snapshot.is_first else _where_they_are(snapshot, whole)
     parts: list[Part] = []
     rows: list[NDArray[np.int64]] = []

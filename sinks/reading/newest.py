@@ -53,7 +53,7 @@ class _Unpacked(NamedTuple):
 
 def newest_lines(snapshot: Snapshot, pace: Pace, templates: Collection[str], limit: int, only: LineFilter) -> NewestLines:
     """Return the newest `limit` lines of each template."""
-    wanted = sorted(set(templates))
+    wanted = sorted(set(templates) - only.not_templates)
     if not wanted or limit <= 0 or only.wants_nothing:
         return NewestLines({}, complete=True)
     search = _Search(snapshot, wanted, limit, only)
@@ -161,7 +161,7 @@ class _Search:
 
     def _unpack(self, ids: list[BlockId]) -> bool:
         """Unpack blocks; False when the read is over."""
-        columns = ALL_COLUMNS if len(ids) <= _FEW_BLOCKS else PLACES_AND_FIELDS if self._only.fields else PLACES
+        columns = ALL_COLUMNS if len(ids) <= _FEW_BLOCKS else PLACES_AND_FIELDS if self._only.reads_fields else PLACES
         for unpacked in self._snapshot.unpack_in_batches(ids, columns):
             for one, lines in unpacked.items():
                 self._unpacked[one] = self._select(lines)
@@ -172,8 +172,8 @@ class _Search:
         ordinals = {template: at for at, template in enumerate(self._wanted)}
         template = np.array([ordinals.get(one, -1) for one in template_ids(lines.template.values)], np.int64)[lines.template.codes]
         rows = np.flatnonzero((template >= 0) & wanted_rows(lines, self._only))
-        if self._only.fields:
-            rows = with_fields(lines.fields, rows, self._only.fields)
+        if self._only.reads_fields:
+            rows = with_fields(lines.fields, rows, self._only)
         return _Unpacked(lines, rows, template[rows]) if len(rows) else _NOTHING
 
 

@@ -10,11 +10,14 @@ Thread: any.
 import time
 from collections.abc import Callable, Collection, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sinks.block import BlockId
 from sinks.reading.arrivals import Arrival
 from sinks.reading.between import StoredLines, lines_between
 from sinks.reading.cache import BlockCache
-from sinks.reading.counting import CountQuery, Counts, count
+from sinks.reading.counting import NO_TEMPLATE_COUNTS, CountQuery, Counts, TemplateCounts, count, count_templates, template_ids_of
 from sinks.reading.filters import LineFilter, never
 from sinks.reading.fresh import FreshLines, fresh_lines
 from sinks.reading.listing import PAGE_BLOCKS, Pace
@@ -27,7 +30,7 @@ from sinks.reading.selecting import IsMatch, Selection
 from sinks.reading.snapshot import Answer, Snapshot, consistently
 from sinks.sink import BlockFilter, Sink
 
-CACHE_BYTES = 64 * 1024 * 1024
+CACHE_BYTES = 96 * 1024 * 1024
 RECENT_BLOCKS = 1_000
 
 
@@ -103,6 +106,18 @@ class BlockReader:
         if query.templates is not None and not query.templates:
             return Counts([], complete=True)
         return self._read(lambda snapshot: count(snapshot, self._names, query), deadline_passed)
+
+    def count_templates(
+        self, only: LineFilter, templates: tuple[str, ...] | None, *, deadline_passed: Callable[[], bool] = never
+    ) -> TemplateCounts:
+        """Count the lines of some templates (None: of any) that pass, as columns."""
+        if templates is not None and not templates:
+            return NO_TEMPLATE_COUNTS
+        return self._read(lambda snapshot: count_templates(snapshot, only, templates), deadline_passed)
+
+    def template_ids(self, only: LineFilter, keys: NDArray[np.int64], *, deadline_passed: Callable[[], bool] = never) -> dict[int, str]:
+        """Return the ids of templates that were counted under a filter, by key; one that cannot be named is left out."""
+        return self._read(lambda snapshot: template_ids_of(snapshot, self._names, only, keys), deadline_passed)
 
     def span_of(self, selection: Selection, *, deadline_passed: Callable[[], bool] = never) -> tuple[int, int] | None:
         """Return the first and the end of a window that holds every line of a selection; None if there are none. Lists all its blocks."""

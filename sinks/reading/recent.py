@@ -41,11 +41,12 @@ def newest_templates(snapshot: Snapshot, pace: Pace, names: TemplateNames, only:
     is_all = listing.unseen_ms is None and len(newest) == heads.size
     heads = heads.select(newest)
     whole = _whole_blocks(heads, only)
-    rows = np.flatnonzero(whole[np.repeat(np.arange(heads.size), np.diff(heads.start))])
+    is_excluded = np.isin(heads.templates, template_keys(only.not_templates))
+    rows = np.flatnonzero(whole[np.repeat(np.arange(heads.size), np.diff(heads.start))] & ~is_excluded)
     keys, last_ms = [heads.templates[rows]], [heads.template_last_ms[rows]]
     others = [heads.ids[at] for at in np.flatnonzero(~whole).tolist()]
     unpacked = 0
-    for blocks in snapshot.unpack_in_batches(others, PLACES_AND_FIELDS if only.fields else PLACES):
+    for blocks in snapshot.unpack_in_batches(others, PLACES_AND_FIELDS if only.reads_fields else PLACES):
         for lines in blocks.values():
             found = _wanted(lines, only)
             keys.append(template_keys(template_ids(lines.template.values))[lines.template.codes[found]])
@@ -60,17 +61,17 @@ def newest_templates(snapshot: Snapshot, pace: Pace, names: TemplateNames, only:
 
 def _whole_blocks(heads: Heads, only: LineFilter) -> NDArray[np.bool_]:
     """Return the blocks of which every line passes."""
-    whole = values_fit(heads.services, only.services)[0] & values_fit(heads.levels, only.levels)[0]
+    whole = values_fit(heads.services, only.services, only.not_services)[0] & values_fit(heads.levels, only.levels, only.not_levels)[0]
     if only.since_ms is not None:
         whole &= heads.first_ms >= only.since_ms
     if only.until_ms is not None:
         whole &= heads.last_ms < only.until_ms
-    return whole & (not only.fields)
+    return whole & (not only.reads_fields)
 
 
 def _wanted(lines: Lines, only: LineFilter) -> NDArray[np.int64]:
     rows = np.flatnonzero(wanted_rows(lines, only))
-    return with_fields(lines.fields, rows, only.fields) if only.fields else rows
+    return with_fields(lines.fields, rows, only) if only.reads_fields else rows
 
 
 def _by_last_seen(keys: NDArray[np.int64], last_ms: NDArray[np.int64]) -> NDArray[np.int64]:

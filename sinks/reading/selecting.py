@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from sinks.arrow import present, take
 from sinks.block import Column, Lines
-from sinks.reading.filters import LineFilter, block_filter, rows_with, wanted_rows, with_fields
-from sinks.reading.names import template_ids
+from sinks.reading.filters import LineFilter, block_filter, rows_of, wanted_rows, with_fields
 from sinks.reading.snapshot import ALL_COLUMNS, PLACES, PLACES_AND_FIELDS
 from sinks.sink import BlockFilter, ColumnName
 
@@ -41,7 +40,7 @@ class Selection(NamedTuple):
     @property
     def columns(self) -> Sequence[ColumnName]:
         """What has to be read of a block before its lines can be checked."""
-        return ALL_COLUMNS if self.is_match is not None else PLACES_AND_FIELDS if self.only.fields else PLACES
+        return ALL_COLUMNS if self.is_match is not None else PLACES_AND_FIELDS if self.only.reads_fields else PLACES
 
     def between(self, since_ms: int, until_ms: int) -> "Selection":
         """Return the same for lines of `since_ms` ≤ time < `until_ms`, which must be inside its own window."""
@@ -57,14 +56,12 @@ class Selection(NamedTuple):
         """Return the rows that pass, ascending; topics are not looked at."""
         wanted = wanted_rows(lines, self.only)
         if self.templates is not None:
-            values = lines.template.values
-            ours = {text for text, one in zip(values, template_ids(values), strict=True) if one in self.templates}
-            wanted &= rows_with(lines.template, ours)
+            wanted &= rows_of(lines.template, self.templates)
         if self.is_match is not None:
             wanted &= present(lines.text)
         rows = np.flatnonzero(wanted)
-        if self.only.fields:
-            rows = with_fields(lines.fields, rows, self.only.fields)
+        if self.only.reads_fields:
+            rows = with_fields(lines.fields, rows, self.only)
         if self.is_match is not None and len(rows):
             texts = lines.text if len(rows) == lines.size else take(lines.text, rows)
             rows = rows[np.asarray(self.is_match(texts), np.bool_)]

@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 GroupBy = str
-"""`time`, `template`, `service`, `level`, `topic`, or `FIELD` with the name of a kept field."""
+"""`time`, `template`, `service`, `level`, `topic`, `FIELD` with the name of a kept field, or `FIELD_NAMES`."""
 FIELD: Final = "field:"
+FIELD_NAMES: Final = "field"
+"""By the names of the kept fields, and nothing else: a line counts once for each of its fields."""
 _MOST_ROWS = 2_000_000
 
 
@@ -55,9 +57,10 @@ class Tally:
     def add(self, groups: Groups) -> None:
         """Add parts of groups; the same key may come any number of times."""
         if len(groups.lines):
-            self._parts.append(groups)
-            self._rows += len(groups.lines)
-        if self._rows > _MOST_ROWS:
+            part = _sum([groups])  # a block's lines are of few groups: sorted among themselves they are soon summed up
+            self._parts.append(part)
+            self._rows += len(part.lines)
+        if self._rows > _MOST_ROWS and len(self._parts) > 1:
             self._parts = [_sum(self._parts)]
             self._rows = len(self._parts[0].lines)
 
@@ -65,7 +68,7 @@ class Tally:
         """Return every group once, those without lines left out; None if nothing was added."""
         if not self._parts:
             return None
-        total = _sum(self._parts)
+        total = _sum(self._parts) if len(self._parts) > 1 else self._parts[0]
         return select(total, np.flatnonzero(total.lines))
 
 
@@ -82,7 +85,9 @@ def top(groups: Groups, by: tuple[GroupBy, ...], most: int | None) -> Groups:
     times = [key for key, name in zip(groups.keys, by, strict=True) if name == "time"]
     others = [key for key, name in zip(groups.keys, by, strict=True) if name != "time"]
     order = np.lexsort((*others[::-1], -groups.lines, *times))
-    if most is not None and others:
+    if most is not None and others and not times:
+        order = order[: max(most, 0)]
+    elif most is not None and others:
         total = _sum([Groups(others, groups.lines, groups.first_ms, groups.last_ms)])
         best = np.lexsort((*total.keys[::-1], -total.lines))[: max(most, 0)]
         kept = set(zip(*(key[best].tolist() for key in total.keys), strict=True))

@@ -44,7 +44,7 @@ def test_a_descriptor_that_the_registry_fails_at_by_its_number_is_asked_for_by_s
     registry.answers["/schemas/ids/7/versions"] = (200, b'[{"subject":"a-value","version":3}]')
     registry.add_answer("/subjects/a-value/versions/3?deleted=true&format=serialized", {"schema": "CgA=", "schemaType": "PROTOBUF"})
     assert client(registry).fetch(7) == FetchedSchema("PROTOBUF", "CgA=")
-    for versions in (b"[]", b"{}", b"<html>", b'[{"subject":7}]'):
+    for versions in (b"[]", b"{}", b"<html>", b'[{"subject":7}]', b'[{"subject":"\\udfff","version":3}]'):
         registry.answers["/schemas/ids/7/versions"] = (200, versions)
         with pytest.raises(RegistryAway, match="it answers 500"):
             client(registry).fetch(7)
@@ -81,6 +81,13 @@ def test_a_registry_that_says_so_does_not_have_the_schema(registry: SchemaRegist
         (200, b"[" * 100_000, "it answers what is no JSON object"),
         (200, b"{}", "it answers without a schema"),
         (200, b'{"schema":"x","references":[{"name":"a"}]}', "it answers a reference without name, subject or version"),
+        (200, b'{"schema":"x","references":7}', "it answers a reference without name, subject or version"),
+        (200, b'{"schema":"x","references":{"name":"a"}}', "it answers a reference without name, subject or version"),
+        (
+            200,
+            b'{"schema":"x","references":[{"name":"a","subject":"\\ud800","version":1}]}',
+            "it answers a reference without name, subject or version",
+        ),
         (200, b" " * (8 * 1024 * 1024 + 1), "an answer has more than 8388608 bytes"),
     ],
 )

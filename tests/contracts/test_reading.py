@@ -56,7 +56,9 @@ def test_a_random_history_is_read_as_brute_force_reads_it(sink: Sink, seed: int)
     assert between.lines == [one for one in oracle.in_order(lines) if one[:3] == ("logs", "e1", 0) and 2 <= one.offset < 11]
 
     window = LineFilter(since_ms=1_500, until_ms=6_000, services=("s0", "s2"))
-    for only in (ALL, window, LineFilter(levels=("ERROR",)), LineFilter(topics=("web",))):
+    without = LineFilter(not_services=("s1",), not_topics=("web",), not_templates=frozenset(templates[:1]))
+    some = LineFilter(not_templates=frozenset(templates[::2]))
+    for only in (ALL, window, LineFilter(levels=("ERROR",)), LineFilter(topics=("web",)), without, some, LineFilter(not_levels=("INFO",))):
         for limit in (1, 3):
             newest = reader.newest_lines(templates, limit, only)
             expected = {one: [line for line in oracle.newest_first(lines) if line.template == one] for one in templates}
@@ -111,6 +113,7 @@ def test_all_lines_of_a_random_history_come_in_order_stretch_by_stretch(sink: Si
     for selection in (
         Selection(),
         Selection(LineFilter(levels=("ERROR",))),
+        Selection(LineFilter(not_services=("s0",), not_templates=frozenset({lines[0].template}))),
         Selection(LineFilter(topics=("web",)), frozenset({lines[0].template})),
         Selection(is_match=matches("3")),
     ):

@@ -101,6 +101,30 @@ def test_a_line_has_one_of_the_values_of_each_name(reader: BlockReader) -> None:
     assert newest(reader, LineFilter(fields=wanted)) == expected
 
 
+def test_an_excluded_field_value_leaves_out_exactly_its_lines(reader: BlockReader) -> None:
+    for name, value in (("k8s.pod.name", "web-1"), ("ok", "true"), ("trace_id", f"{31:032x}"), (HOSTILE[1], HOSTILE[1]), ("none", "")):
+        without = LineFilter(not_fields=((name, value),))
+        expected = [one for one in LINES if not (has_field(one, name) and value_of(one, name) == value)]
+        assert newest(reader, without) == expected, (name, value)
+        assert sum(row.lines for row in reader.count(CountQuery(without, by=("service",))).rows) == len(expected)
+    both = LineFilter(fields=(("k8s.pod.name", "web-1"),), not_fields=(("k8s.pod.name", "web-1"),))
+    assert newest(reader, both) == []
+
+
+def test_names_of_fields_are_counted_once_a_line(reader: BlockReader) -> None:
+    only = LineFilter(since_ms=5_000, not_services=("s2",))
+    passing = [one for one in LINES if one.time >= 5_000 and one.service != "s2"]
+    by_hand = Counter(name for one in passing for name in orjson.loads(one.fields or "{}"))
+    found = reader.count(CountQuery(only, by=("field",)))
+    assert found.complete
+    assert {row.key[0]: row.lines for row in found.rows} == by_hand
+    times = [one.time for one in passing if has_field(one, "trace_id")]
+    row = next(row for row in found.rows if row.key == ("trace_id",))
+    assert (row.first_ms, row.last_ms) == (min(times), max(times))
+    most = max(by_hand.values())
+    assert [row.lines for row in reader.count(CountQuery(only, by=("field",), top=2)).rows] == [most, most]
+
+
 def test_counts_by_any_field_are_those_of_counting_by_hand(reader: BlockReader) -> None:
     for name in ("k8s.pod.name", "http.response.status_code", "ok", "trace_id", "duration_ms", "none", *HOSTILE):
         counts = reader.count(CountQuery(by=(f"field:{name}",)))

@@ -63,6 +63,9 @@ FILTERS = st.builds(
     services=tuples((*NAMES, "nobody", "\ud800"), 3),
     levels=tuples((*NAMES, "nobody", "\ud800"), 3),
     spans=st.none() | st.lists(st.builds(OffsetSpan, st.integers(0, 4), BOUND_SET, BOUND_SET), max_size=4).map(tuple),
+    not_topics=tuples(("logs", "logs.2", "none", "\ud800", 'x"'), 2),
+    not_services=tuples((*NAMES, "nobody", "\ud800"), 3),
+    not_levels=tuples((*NAMES, "nobody", "\ud800"), 3),
 )
 
 
@@ -71,6 +74,8 @@ class Filled(NamedTuple):
 
     sink: Sink
     has_exact_words: bool
+    has_exact_exclusion: bool
+    """Whether a block of several services, or levels, that are all excluded is left out."""
 
 
 @pytest.fixture(scope="module", params=EACH_SINK)
@@ -79,7 +84,7 @@ def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     with SINKS[request.param](folder, lambda: request.getfixturevalue("milvus")) as sink:
         sink.open()
         sink.write_blocks(BLOCKS)
-        yield Filled(sink, request.param != "milvus-lite")
+        yield Filled(sink, request.param != "milvus-lite", request.param != "milvus-server")
         sink.delete_blocks([one.id for one in BLOCKS])
         sink.close()
 
@@ -96,14 +101,19 @@ def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 @example(only=BlockFilter(first_offset=LEAST, end_offset=LEAST))
 @example(only=BlockFilter(epoch="\ud800"))
 @example(only=BlockFilter(spans=()))
+@example(only=BlockFilter(not_topics=("logs", "none"), services=("sshd",)))
+@example(only=BlockFilter(not_services=NAMES[:4], not_levels=("",)))
+@example(only=BlockFilter(not_services=("\ud800",), not_topics=("\ud800",)))
 @example(only=BlockFilter(spans=tuple(OffsetSpan(partition % 4, 0, 4) for partition in range(64))))
 def test_a_filter_finds_the_blocks_that_pass_it(filled: Filled, only: BlockFilter) -> None:
     found = set(filled.sink.find_blocks(only).heads.ids)
     passing = {one.id for one in BLOCKS if passes(one, only)}
-    if filled.has_exact_words or not only.words:
-        assert found == passing
-    else:
-        assert passing <= found <= {one.id for one in BLOCKS if passes(one, only._replace(words=()))}
+    loose = only if filled.has_exact_words else only._replace(words=())
+    loose = loose if filled.has_exact_exclusion else loose._replace(not_services=(), not_levels=())
+    assert passing <= found <= {one.id for one in BLOCKS if passes(one, loose)}
+    for name, values in (("services", only.not_services), ("levels", only.not_levels)):
+        alone = {one.id for one in BLOCKS if len(own := getattr(one.head, name)) == 1 and own[0] in values}
+        assert found.isdisjoint(alone), f"blocks of nothing but excluded {name}"
 
 
 def test_each_block_is_found_by_each_thing_that_it_holds(filled: Filled) -> None:

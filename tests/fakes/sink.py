@@ -42,6 +42,7 @@ class FakeSink:
     def __init__(self, dim: int = 384, *, has_bm25: bool = False, orders_blocks: bool = True, consumer_group: str = "vectail") -> None:
         self.dim = dim
         self.has_bm25 = has_bm25
+        self.scans_templates = False
         self.orders_blocks = orders_blocks
         self.consumer_group = consumer_group
         self.owner_group = consumer_group
@@ -279,6 +280,9 @@ def passes(block: Block, only: BlockFilter) -> bool:
         and (not only.services or not set(only.services).isdisjoint(block.head.services))
         and (not only.levels or not set(only.levels).isdisjoint(block.head.levels))
         and (only.spans is None or any(_is_in(block, span) for span in only.spans))
+        and block.id.place.topic not in only.not_topics
+        and (not only.not_services or not set(block.head.services) <= set(only.not_services))
+        and (not only.not_levels or not set(block.head.levels) <= set(only.not_levels))
     )
 
 

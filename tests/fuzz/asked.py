@@ -8,15 +8,18 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
+from consumers.text.families import family_of
 from sinks.line import Line
 from sinks.row import template_id
 from tests.sinks.blocks import line, template, unit
-from tests.worker.http.serving import HITS, WAIT_S, Serving, is_cut_off, receive, reply_to
+from tests.worker.http.serving import WAIT_S, Serving, is_cut_off, receive, reply_to
 from tests.worker.querying.stored import index_of, open_sink
+from worker.http.mcp_endpoint import McpSources
 from worker.messages import ReadyQuery
 from worker.query import BadQuery, Query, QueryReply, QueryRequest, Requester, parse_query
 from worker.querying.answer import Answer
 from worker.querying.words import words_of
+from worker.settings.settings import Settings
 
 _TEXTS = ("disk full", "disk full on", "network is down", "login of failed", "payment declined by the issuer", "took too long")
 _SERVICES, _LEVELS, _TOPICS = ("web", "db", ""), ("ERROR", "INFO", ""), ("logs", "audit")
@@ -33,12 +36,27 @@ _DRAWN_FILTERS: Mapping[str, Sequence[object]] = {
     "until_ms": (0, 1, 2_345_678, 1 << 61),
     "fields": ({"pod": "web-1"}, {"code": 503}, {"pod": ["web-1", "web-2"], "code": 503}, {"": True}, {"a" * 300: 5.5}),
     "trace_id": ("4bf92f3577b34da6", ""),
+    "not_service": (["web"], ["db", ""], ["nowhere"]),
+    "not_level": (["INFO"], ["ERROR", "INFO", ""]),
+    "not_topic": (["audit"], ["logs", "audit"]),
+    "not_fields": ({"pod": "web-1"}, {"code": 503, "pod": ["web-2"]}, {"": False}),
+    "not_template": ([template_id(_TEXTS[0])], [template_id("unknown")]),
+    "not_family": ([family_of(_TEXTS[0])], [family_of(text) for text in _TEXTS], ["0" * 16]),
     "template": ([template_id(_TEXTS[0])], [template_id(_TEXTS[1]), template_id("unknown")]),
 }
 _DRAWN: Mapping[str, Sequence[object]] = {
     "text": (*_TEXTS, "000017-x3", *_HOSTILE),
     "mode": ("dense", "words", "hybrid", "none"),
-    "by": (["service"], ["level"], ["time", "family"], ["field:pod", "topic"], ["field:"], ["service", "service"]),
+    "by": (
+        ["service"],
+        ["level"],
+        ["time", "family"],
+        ["field:pod", "topic"],
+        ["field:"],
+        ["field"],
+        ["field", "level"],
+        ["service", "service"],
+    ),
     "buckets": (2, 1_000, 1_001),
     "top": (1, 1_000),
     "k": (1, 10, 1_000, 0, "10"),
@@ -102,6 +120,12 @@ def passes(hit: Mapping[str, Any], query: Query) -> bool:
         and all(not values or value in values for value, values in labels)
         and (not only.template or hit["template"] in only.template)
         and all(own.get(name) in values for name, values in fields.items())
+        and hit["service"] not in only.not_service
+        and hit["level"] not in only.not_level
+        and hit["topic"] not in only.not_topic
+        and hit["template"] not in only.not_template
+        and family_of(hit["template_text"]) not in only.not_family
+        and all(own.get(name) not in values for name, values in only.not_fields.items())
     )
 
 
@@ -116,6 +140,7 @@ def _parsed(value: bytes) -> Query | None:
 
 def _shown(one: Line) -> dict[str, Any]:
     shown = {"time": one.time, "service": one.service, "level": one.level, "topic": one.topic, "template": one.template}
+    shown |= {"template_text": one.template_text}
     return shown | {"fields": json.loads(one.fields or "{}")}
 
 
@@ -145,12 +170,23 @@ def _answer() -> Answer:
     return Answer(sink=index.sink, reader=index.reader, clock=lambda: 0.0, pause=lambda _s: False)
 
 
+_EMPTY: Mapping[str, object] = {
+    **dict.fromkeys(("hits", "templates", "counts", "compare", "lines"), ()),
+    **dict.fromkeys(("until_ms", "end_ms", "dropped"), 0),
+    "totals": {},
+    "next": None,
+    "cursor": "00000000.0",
+    "complete": True,
+}
+"""The answer to a question of any form where nothing is found."""
+
+
 class _Answering(Serving):
     """Answers every question at once."""
 
     def take_request(self, request: QueryRequest) -> bool:
         _parsed(request.value or b"")
-        reply_to(request, HITS)
+        reply_to(request, json.dumps(_EMPTY).encode())
         return True
 
 
@@ -161,7 +197,7 @@ class HttpCheck:
     """
 
     def __init__(self) -> None:
-        self._serving = _Answering(token="a-token")  # noqa: S106 - of the test
+        self._serving = _Answering(token="a-token", mcp=McpSources(settings=Settings()))  # noqa: S106 - of the test
 
     def check(self, given: bytes) -> None:
         """Send the bytes and wait for the end; then the server answers others, and nothing of its own has failed."""

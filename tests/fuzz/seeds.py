@@ -125,6 +125,23 @@ def golden_seeds(form: Format | None = None, *, most_bytes: int) -> Iterator[byt
 
 def known_schemas() -> Schemas:
     """Return schemas 1 to 5: Avro, Protobuf, JSON, one that cannot be used, one that is not there."""
+    schemas = Schemas()
+    schemas.add_schema(1, new_schema(FetchedSchema("AVRO", json.dumps(AVRO))))
+    schemas.add_schema(2, new_schema(FetchedSchema("PROTOBUF", b64encode(_log_proto().SerializeToString()).decode())))
+    schemas.add_schema(3, new_schema(FetchedSchema("JSON", "{}")))
+    schemas.add_schema(4, Unusable("too deep"))
+    schemas.add_schema(5, Unknown(0.0))
+    return schemas
+
+
+def schema_seeds() -> tuple[bytes, ...]:
+    """Return schemas as a registry answers them, each with a value of it: which of the two it is, its text, a NUL, the value."""
+    proto = b64encode(_log_proto().SerializeToString())
+    avro = (json.dumps(AVRO).encode(), b'{"type":"array","items":["null",{"type":"fixed","name":"a.F","size":2}]}', b'["null","string"]')
+    return (*(b"\0" + text + b"\0" + SEEDS["registry"][0][5:] for text in avro), b"\1" + proto + b"\0" + SEEDS["registry"][1][5:])
+
+
+def _log_proto() -> descriptor_pb2.FileDescriptorProto:
     file = descriptor_pb2.FileDescriptorProto(name="log.proto", package="a", syntax="proto3")
     message = file.message_type.add(name="Log")
     kinds = descriptor_pb2.FieldDescriptorProto
@@ -132,13 +149,7 @@ def known_schemas() -> Schemas:
     message.field.add(name="cause", number=2, type=kinds.TYPE_MESSAGE, type_name=".a.Log", label=kinds.LABEL_OPTIONAL)
     message.field.add(name="more", number=3, type=kinds.TYPE_BYTES, label=kinds.LABEL_REPEATED)
     message.field.add(name="numbers", number=4, type=kinds.TYPE_DOUBLE, label=kinds.LABEL_REPEATED)
-    schemas = Schemas()
-    schemas.add_schema(1, new_schema(FetchedSchema("AVRO", json.dumps(AVRO))))
-    schemas.add_schema(2, new_schema(FetchedSchema("PROTOBUF", b64encode(file.SerializeToString()).decode())))
-    schemas.add_schema(3, new_schema(FetchedSchema("JSON", "{}")))
-    schemas.add_schema(4, Unusable("too deep"))
-    schemas.add_schema(5, Unknown(0.0))
-    return schemas
+    return file
 
 
 def block_seeds() -> tuple[bytes, ...]:
@@ -190,6 +201,12 @@ QUERIES: tuple[bytes, ...] = (
     b'{"as":"templates","filters":{"fields":{"k8s.pod.name":"web-1"}}}',
 )
 _HEAD = b"POST /api/search HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer a-token\r\nContent-Type: application/json\r\n"
+_CALLED: tuple[dict[str, object], ...] = (
+    {"method": "ping"},
+    {"method": "tools/call", "params": {"name": "search", "arguments": {"query": "disk full", "since": "7d", "max_characters": 1_000}}},
+    {"method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}},
+)
+_MCP = tuple(json.dumps({"jsonrpc": "2.0", "id": number, **called}).encode() for number, called in enumerate(_CALLED))
 HTTP: tuple[bytes, ...] = (
     _HEAD + b"Content-Length: 2\r\n\r\n{}",
     _HEAD + b"Content-Length: 2\r\n\r\n{}" + _HEAD + b"Content-Length: 2\r\n\r\n{}",
@@ -206,6 +223,9 @@ HTTP: tuple[bytes, ...] = (
     b'GET /page/%2e%2e%2fapi.py HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: "x"\r\n\r\n',
     b"GET /api/export?query=%7B%7D&format=csv HTTP/1.1\r\nHost: localhost\r\n\r\n",
     b"GET /api/tail?query=%ff HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer a-token\r\n\r\n",
+    b"GET /api/tail?query=%7B%7D HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer a-token\r\nLast-Event-ID: 00000000.1\r\n\r\n",
+    b"GET /api/export HTTP/1.1\r\nHost: localhost\r\nOrigin: http://[\r\nAuthorization: Bearer a-token\r\n\r\n",
+    *(_HEAD.replace(b"/api/search", b"/mcp") + b"Content-Length: %d\r\n\r\n%b" % (len(called), called) for called in _MCP),
     b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: application/openmetrics-text;version=x\r\n\r\n",
     b"GET /api/session HTTP/1.1\r\nHost: localhost\r\nCookie: vectail_session=1.2; vectail_session=\xff\r\n\r\n",
     b"OPTIONS /api/search HTTP/1.1\r\nHost: evil.example\r\nOrigin: http://evil.example\r\n\r\n",

@@ -10,7 +10,10 @@ from consumers.columns import string_column
 from consumers.decode.found import NO_TIME
 from consumers.decode.from_line import LineHeaders
 from consumers.decode.levels import LEVELS
+from consumers.decode.registry_reader import new_schema
+from consumers.decode.registry_schemas import NotOfSchema, TooManyValues, Unknown, Unusable
 from consumers.record import Record
+from consumers.schema import FetchedSchema
 from sinks.codec import BlockDamaged, decode_fields, decode_head, decode_places, decode_texts, masks_of
 from tests.consumers.decode.seen import KAFKA_MS
 from worker.audit.stored_dead_letters import read_dead_letter
@@ -24,6 +27,7 @@ FRAME_DIM = 8
 FRAMES = FrameCodec(FRAME_DIM)
 KEY = b"a key"
 _MOST_LINES = 50
+_MOST_VALUES = 20_000
 _FORMS: tuple[Form, ...] = ("lines", "templates", "counts")
 
 
@@ -82,6 +86,19 @@ def check_dead_letter(given: bytes) -> None:
         assert letter.obstacle or letter.record is not None
         assert letter.reason_heading is not None
         assert len(letter.own_headers) <= len(headers)
+
+
+def check_schema(given: bytes) -> None:
+    """Read a value by a schema that a registry answers: the first byte says of which kind it is, a NUL ends its text."""
+    text, _, value = given[1:].partition(b"\0")
+    kind = "PROTOBUF" if (given or b"\0")[0] & 1 else "AVRO"
+    schema = new_schema(FetchedSchema(kind, text.decode("utf-8", "replace")))
+    if isinstance(schema, Unknown | Unusable):
+        assert not isinstance(schema, Unusable) or schema.reason.isprintable()
+        return
+    for strict in (True, False):
+        with suppress(NotOfSchema, TooManyValues):
+            schema.read(value, None, strict=strict, most_values=_MOST_VALUES)
 
 
 def check_query(given: bytes) -> None:

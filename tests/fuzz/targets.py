@@ -7,7 +7,17 @@ from consumers.decode.rules import Format
 from tests.fuzz import seeds
 from tests.fuzz.asked import HttpCheck, check_answer
 from tests.fuzz.decoding import NO_HEADERS, DecoderCheck, Headers
-from tests.fuzz.stored import FRAME_DIM, FRAMES, KEY, check_block, check_dead_letter, check_frame, check_line_headers, check_query
+from tests.fuzz.stored import (
+    FRAME_DIM,
+    FRAMES,
+    KEY,
+    check_block,
+    check_dead_letter,
+    check_frame,
+    check_line_headers,
+    check_query,
+    check_schema,
+)
 
 MOST_BYTES = 4_096
 """Of a value as the fuzzer makes it."""
@@ -82,6 +92,7 @@ TARGETS: Mapping[str, Callable[[], Target]] = {
     "otlp_json": _of_format("otlp_json"),
     "cloudevents": _of_format("cloudevents", (NO_HEADERS, _EVENT_JSON, _STRUCTURED)),
     "registry": _of_format("registry", (NO_HEADERS, _AVRO, _PROTOBUF)),
+    "schema": lambda: Target(check_schema, seeds.schema_seeds()),
     "compressed": _compressed,
     "line_headers": lambda: Target(check_line_headers, (*seeds.LINES, b"\n".join(seeds.LINES))),
     "block": lambda: Target(check_block, seeds.block_seeds()),

@@ -43,6 +43,8 @@ def passing(filters: Filters, lines: Sequence[Line]) -> list[Line]:
         and (filters.until_ms is None or line["time"] < filters.until_ms)
         and all(line[name] in values for name, values in wanted.items())
         and all(str(line.get("fields", {}).get(name)) in values for name, values in fields.items())
+        and all(line[name] not in getattr(filters, f"not_{name}") for name in ("service", "level", "topic", "template", "family"))
+        and all(str(line.get("fields", {}).get(name)) not in values for name, values in filters.not_fields.items())
     ]
 
 
@@ -110,7 +112,8 @@ def _counts(query: Query, lines: Sequence[Line]) -> dict[str, Any]:
         width = {"bucket_ms": width_ms(since_ms, until_ms, query.buckets or 60)}
     groups: dict[tuple[Any, ...], list[Line]] = defaultdict(list)
     for line in there:
-        groups[tuple(_key(line, name, width.get("bucket_ms", 1)) for name in by)].append(line)
+        for key in _keys(line, by, width.get("bucket_ms", 1)):
+            groups[key].append(line)
     top = Counter({key: sum(len(of) for full, of in groups.items() if _without_time(full, by) == key) for key in _tops(groups, by)})
     kept = {key for key, _ in top.most_common(query.top or 20)}
     rows = [_row(key, by, of) for key, of in groups.items() if _without_time(key, by) in kept]
@@ -130,6 +133,13 @@ def _tops(groups: dict[tuple[Any, ...], list[Line]], by: Sequence[str]) -> set[t
 
 def _without_time(key: tuple[Any, ...], by: Sequence[str]) -> tuple[Any, ...]:
     return key[1:] if by[0] == "time" else key
+
+
+def _keys(line: Line, by: Sequence[str], bucket_ms: int) -> list[tuple[Any, ...]]:
+    """Return the groups that a line is in: one, or one for each of its fields."""
+    if by == ["field"]:
+        return [(name,) for name in line.get("fields", {})]
+    return [tuple(_key(line, name, bucket_ms) for name in by)]
 
 
 def _key(line: Line, name: str, bucket_ms: int) -> Any:  # noqa: ANN401 - a time or a label

@@ -53,6 +53,8 @@ def test_every_state_comes_back_from_its_own_address(world: StubWorld, watched: 
             "q": text,
             "service": [text, "x"] if text else ["x"],
             "fields": {"k8s.pod": [text, "", text], "constructor": [text]},
+            "not_service": ["x", text] if text else ["x"],
+            "not_fields": {"k8s.pod": [text, ""], "a": [text]},
             "k": "30",
         }
         for text in ODD

@@ -125,14 +125,14 @@ def test_the_copied_curl_command_asks_the_same_and_holds_no_token(world: StubWor
     assert '"level":["WARN"]' in copied
 
 
-def test_not_this_hides_a_family_and_only_this_family_shows_its_lines(world: StubWorld, watched: Watched) -> None:
+def test_not_this_leaves_a_family_out_and_only_this_family_shows_its_lines(world: StubWorld, watched: Watched) -> None:
     page = watched.open(f"{world.url}/?since=all")
     expect(hit(page, "% full")).to_be_visible()
     count = hits(page).count()
     open_hit(page, "% full").get_by_role("button", name="Not this").click()
     expect(hits(page)).to_have_count(count - 1)
     expect(hit(page, "% full")).to_have_count(0)
-    assert parameters(page)["not"] == [DISK.id]
+    assert parameters(page)["not_family"] == [DISK.id]
     page.go_back()
     expect(hits(page)).to_have_count(count)
     open_hit(page, "% full").get_by_role("link", name="Only this family").click()

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
+from hypothesis import given
+from hypothesis import strategies as st
 
-from producers.feed import FeedFailed, FeedProgress, FeedWindow, feed
+from producers.feed import MOST_LINES, RECORD_OVERHEAD_BYTES, FeedFailed, FeedProgress, FeedWindow, feed
 from producers.kafka import EmbeddedBroker, KafkaProducer
 from producers.lines import TooLarge
 from tests.producers.conftest import WAIT_S, NewProducer, ReadTopic, Said
@@ -30,7 +32,7 @@ def test_line_i_goes_to_partition_i_modulo_their_number_and_all_are_acknowledged
     fed = FeedProgress()
     lines = [b"%d" % number for number in range(1_001)]
 
-    feed(lines, new_producer(), topic, progress=fed, pause=never, refuse=refuse_none)
+    feed([lines], new_producer(), topic, progress=fed, pause=never, refuse=refuse_none)
 
     records = read_topic(topic, 1_001)
     assert {(record.partition(), record.offset()): record.value() for record in records} == {
@@ -44,7 +46,7 @@ def test_empty_lines_are_records_and_too_large_ones_are_only_counted(new_produce
     fed = FeedProgress()
     refused: list[TooLarge] = []
 
-    feed([b"", TOO_LARGE, b"last"], new_producer(), topic, progress=fed, pause=never, refuse=refused.append)
+    feed([[b"", TOO_LARGE, b"last"]], new_producer(), topic, progress=fed, pause=never, refuse=refused.append)
 
     assert {record.value() for record in read_topic(topic, 2)} == {b"", b"last"}
     assert refused == [TOO_LARGE]
@@ -86,7 +88,7 @@ def test_a_window_keeps_an_embedded_broker_from_dropping_what_nobody_has_read(sa
 
     reader = threading.Thread(target=read)
     reader.start()
-    feed(lines, producer, "logs", progress=FeedProgress(), pause=pause, refuse=refuse_none, window=FeedWindow(lambda: committed))
+    feed([lines], producer, "logs", progress=FeedProgress(), pause=pause, refuse=refuse_none, window=FeedWindow(lambda: committed))
     slow.release(len(lines))
     reader.join(WAIT_S)
 
@@ -99,19 +101,70 @@ def test_a_window_admits_one_record_whatever_its_size_and_then_waits_for_it() ->
     committed = {0: 0}
     window = FeedWindow(lambda: committed, limit_bytes=1_000)
 
-    assert window.admits(0, 5_000)
-    assert not window.admits(0, 1)
-    assert window.admits(1, 1)
+    assert window.admit(0, [b"x" * 5_000, b""]) == 1
+    assert window.admit(0, [b"x"]) == 0
+    assert window.admit(1, [b"x"]) == 1
     committed[0] = 1
-    assert window.admits(0, 800)
-    assert not window.admits(0, 800)
+    assert window.admit(0, [b"x" * 800, b""]) == 1
+    assert window.admit(0, [b"x" * 800]) == 0
+
+
+@given(
+    sends=st.lists(st.tuples(st.integers(0, 1), st.lists(st.integers(0, 400), min_size=1, max_size=6), st.integers(0, 4)), max_size=30),
+)
+def test_a_window_admits_as_many_records_as_one_that_looks_at_each(sends: list[tuple[int, list[int], int]]) -> None:
+    sizes: dict[int, list[int]] = {0: [], 1: []}
+    committed = {0: 0, 1: 0}
+    window = FeedWindow(lambda: committed, limit_bytes=1_000)
+
+    for partition, lengths, commits in sends:
+        admitted = window.admit(partition, [b"x" * length for length in lengths])
+        for place, length in enumerate(lengths):
+            open_bytes = sum(sizes[partition][committed[partition] :])
+            is_admitted = not open_bytes or open_bytes + length + RECORD_OVERHEAD_BYTES <= 1_000
+            assert (place < admitted) == is_admitted
+            if not is_admitted:
+                break
+            sizes[partition].append(length + RECORD_OVERHEAD_BYTES)
+        committed[partition] = min(committed[partition] + commits, len(sizes[partition]))
+
+
+def test_lines_after_one_that_is_too_large_go_on_in_their_order(new_producer: NewProducer, topic: str, read_topic: ReadTopic) -> None:
+    lines = [b"%d" % number for number in range(MOST_LINES + 300)]
+    refused: list[tuple[TooLarge, int]] = []
+    fed = FeedProgress()
+
+    def refuse(line: TooLarge) -> None:
+        refused.append((line, fed.sent))
+
+    lists: list[list[bytes | TooLarge]] = [[*lines[:5], TOO_LARGE, TOO_LARGE, *lines[5:]], [TOO_LARGE], []]
+    feed(lists, new_producer(), topic, progress=fed, pause=never, refuse=refuse)
+
+    records = read_topic(topic, len(lines))
+    assert {(record.partition(), record.offset()): record.value() for record in records} == {
+        (number % 4, number // 4): line for number, line in enumerate(lines)
+    }
+    assert refused == [(TOO_LARGE, 5), (TOO_LARGE, 5), (TOO_LARGE, len(lines))]
+    assert (fed.read, fed.sent, fed.acknowledged, fed.too_large) == (len(lines) + 3, len(lines), len(lines), 3)
+
+
+def test_a_feed_that_is_stopped_at_a_full_queue_counts_what_was_taken(new_producer: NewProducer, topic: str) -> None:
+    fed = FeedProgress()
+    # Nothing leaves the queue within a minute.
+    properties = {"queue.buffering.max.messages": "30", "linger.ms": "60000", "enable.idempotence": "false"}
+    producer = new_producer(properties, stopped=lambda: True)
+
+    feed([[b"x"] * 100, [b"never"]], producer, topic, progress=fed, pause=never, refuse=refuse_none)
+
+    assert (fed.read, fed.sent) == (100, 30)
+    assert producer.close(0.0) == 30
 
 
 def test_a_feed_that_is_told_to_stop_ends_while_it_waits_for_room(new_producer: NewProducer, topic: str) -> None:
     fed = FeedProgress()
 
     feed(
-        [b"x" * 100] * 50,
+        [[b"x" * 100] * 50],
         new_producer(),
         topic,
         progress=fed,
@@ -134,7 +187,7 @@ def test_a_feed_without_a_broker_waits_until_told_to_stop(new_producer: NewProdu
         return stop.wait(WAIT_S)
 
     producer = new_producer(servers=f"127.0.0.1:{closed_port}")
-    feeding = threading.Thread(target=lambda: feed([b"x"], producer, "t", progress=fed, pause=pause, refuse=refuse_none))
+    feeding = threading.Thread(target=lambda: feed([[b"x"]], producer, "t", progress=fed, pause=pause, refuse=refuse_none))
     feeding.start()
 
     assert waits.wait(WAIT_S)
@@ -151,14 +204,14 @@ def test_a_delivery_that_fails_ends_the_feed_with_one_line(said: Said) -> None:
     producer = KafkaProducer(broker.bootstrap_servers, {"message.timeout.ms": "3000", "enable.idempotence": "false"}, say=said)
     fed = FeedProgress()
 
-    def lines() -> Iterator[bytes]:
-        yield b"delivered"
+    def lists() -> Iterator[list[bytes]]:
+        yield [b"delivered"]
         assert producer.flush(WAIT_S) == 0
         broker.close()
-        yield b"never"
+        yield [b"never"]
 
     with pytest.raises(FeedFailed, match=r"topic logs: .*1 of 2 records were delivered") as failure:
-        feed(lines(), producer, "logs", progress=fed, pause=never, refuse=refuse_none)
+        feed(lists(), producer, "logs", progress=fed, pause=never, refuse=refuse_none)
 
     assert "\n" not in str(failure.value)
     producer.close(0.0)
@@ -171,6 +224,6 @@ def test_a_rate_makes_the_feed_wait_for_as_long_as_it_says(new_producer: NewProd
         waited_s.append(seconds)
         return len(waited_s) == 3
 
-    feed([b"x"] * 10, new_producer(), topic, progress=FeedProgress(), pause=pause, refuse=refuse_none, rate=0.01)
+    feed([[b"x"] * 10], new_producer(), topic, progress=FeedProgress(), pause=pause, refuse=refuse_none, rate=0.01)
 
     assert [round(seconds, -1) for seconds in waited_s] == [100.0, 200.0, 300.0]

@@ -154,6 +154,74 @@ def test_a_full_queue_makes_the_sender_wait_and_loses_nothing(new_producer: NewP
     assert [record.value() for record in read_topic(topic, 500)] == [b"%d" % number for number in range(500)]
 
 
+def test_values_of_one_partition_arrive_in_their_order_however_small_the_queue(
+    new_producer: NewProducer, topic: str, read_topic: ReadTopic
+) -> None:
+    producer = new_producer({"queue.buffering.max.messages": "30"})
+    reasons: Counter[str | None] = Counter()
+
+    for partition in (2, 0):
+        values = [b"%d" % number for number in range(200)]
+        assert producer.send_values(topic, values, partition=partition, delivered=lambda reason: reasons.update([reason])) == 200
+
+    assert producer.flush(WAIT_S) == 0
+    assert reasons == Counter({None: 400})
+    found = {(record.partition(), record.offset()): record.value() for record in read_topic(topic, 400)}
+    assert found == {(partition, number): b"%d" % number for partition in (0, 2) for number in range(200)}
+
+
+def test_of_several_values_only_the_one_that_is_too_large_is_refused(
+    new_producer: NewProducer, topic: str, outcomes: Outcomes, read_topic: ReadTopic
+) -> None:
+    values = [b"before", b"x" * 2_000_000, b"", b"after"]
+    assert new_producer().send_values(topic, values, partition=1, delivered=outcomes.of("r")) == 4
+
+    assert sorted(map(str, outcomes.wait_for(4))) == sorted(map(str, [("r", TOO_LARGE), *[("r", None)] * 3]))
+    assert [record.value() for record in read_topic(topic, 3)] == [b"before", b"", b"after"]
+
+
+def test_values_behind_a_full_queue_are_not_taken_when_told_to_stop(
+    new_producer: NewProducer, closed_port: int, outcomes: Outcomes
+) -> None:
+    producer = new_producer({"queue.buffering.max.messages": "3"}, servers=f"127.0.0.1:{closed_port}", stopped=lambda: True)
+
+    assert producer.send_values("t", [b"1", b"2", b"3", b"4"], partition=0, delivered=outcomes.of("r")) == 3
+    assert producer.send_values("t", [b"4"], partition=0, delivered=outcomes.of("r")) == 0
+    producer.close(0.0)
+
+    assert len(outcomes.wait_for(3)) == 3
+
+
+def test_the_delivery_thread_does_not_wait_for_room_that_it_makes_itself(new_producer: NewProducer, topic: str, outcomes: Outcomes) -> None:
+    producer = new_producer({"queue.buffering.max.messages": "1"})
+    taken: list[int] = []
+
+    def delivered(reason: str | None) -> None:
+        if not taken:
+            taken.append(producer.send_values(topic, [b"2", b"3"], partition=0, delivered=outcomes.of("more")))
+        outcomes.of("first")(reason)
+
+    producer.send(topic, value=b"1", delivered=delivered)
+
+    outcomes.wait_for(1)
+    assert taken[0] < 2
+    assert producer.flush(WAIT_S) == 0
+    assert outcomes.all.count(("more", None)) == taken[0]
+
+
+def test_values_that_the_client_refuses_are_reported_and_a_producer_that_is_broken_takes_none(
+    new_producer: NewProducer, topic: str, outcomes: Outcomes
+) -> None:
+    producer = new_producer()
+    assert producer.send_values("t" * 600, [b"1", b"2"], partition=0, delivered=outcomes.of("long topic")) == 2
+    assert producer.send_values(topic, [b"3"], partition=99, delivered=outcomes.of("no partition")) == 1
+    assert [(name, reason is None) for name, reason in outcomes.wait_for(3)] == [("long topic", False)] * 2 + [("no partition", False)]
+
+    producer.close(WAIT_S)
+    with pytest.raises(ProducerBroken, match="closed"):
+        producer.send_values(topic, [b"x"], partition=0, delivered=outcomes.of("r"))
+
+
 def test_a_closed_producer_refuses_and_closing_twice_is_safe(new_producer: NewProducer, outcomes: Outcomes) -> None:
     producer = new_producer()
     assert producer.close(WAIT_S) == 0

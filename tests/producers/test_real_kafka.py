@@ -117,6 +117,6 @@ def test_a_feed_into_a_topic_that_is_missing_says_so(producer: KafkaProducer, un
     fed = FeedProgress()
 
     with pytest.raises(FeedFailed, match=f"topic {topic}: .*nknown topic"):
-        feed([b"x"], producer, topic, progress=fed, pause=lambda _: False, refuse=lambda _: None)
+        feed([[b"x"]], producer, topic, progress=fed, pause=lambda _: False, refuse=lambda _: None)
 
     assert fed.read == 0

@@ -52,9 +52,9 @@ def test_every_line_comes_once_and_in_order_while_blocks_are_merged(seed: int) -
     sink.write_blocks(stored.blocks)
     reader = BlockReader(sink, cache_bytes=random.choice([0, 10_000_000]), clock=lambda: 0.0, page_blocks=random.choice([1, 4, 128]))
     lines = oracle.union(stored.stored)
-    only = line_filter(random)
-    only = only if is_narrow else only._replace(services=(), levels=())
     ids = sorted({one.template for one in lines})
+    only = line_filter(random, ids if is_narrow else ())
+    only = only if is_narrow else only._replace(services=(), levels=(), not_services=(), not_levels=())
     templates = frozenset(random.sample(ids, random.randint(0, len(ids)))) if is_narrow and random.random() < 0.5 else None
     wanted = [one for one in lines if oracle.passes(one, only) and (templates is None or one.template in templates)]
     selection = Selection(only, templates)

@@ -1,6 +1,6 @@
 """Whatever the history of an index, a reader answers what brute force does: property tests against `tests.sinks.reading.oracle`."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from random import Random
 
 import numpy as np
@@ -43,13 +43,18 @@ def reader_of(random: Random, stored: History) -> BlockReader:
     return BlockReader(sink, cache_bytes=random.choice([0, 20_000, 10_000_000]), clock=lambda: 0.0, page_blocks=random.choice([1, 4, 128]))
 
 
-def line_filter(random: Random) -> LineFilter:
+def line_filter(random: Random, templates: Sequence[str] = ()) -> LineFilter:
+    """Return any filter; `templates` are those of which it may exclude some."""
     return LineFilter(
         since_ms=random.choice([None, random.randint(0, 14_000)]),
         until_ms=random.choice([None, random.randint(0, 14_000)]),
         services=random.choice([(), (), ("s0",), ("s1", "s2")]),
         levels=random.choice([(), (), (), ("ERROR",)]),
         topics=random.choice([(), (), ("web",)]),
+        not_services=random.choice([(), (), ("s0",), ("s1", "s2"), ("nobody",)]),
+        not_levels=random.choice([(), (), (), ("INFO",), ("ERROR", "")]),
+        not_topics=random.choice([(), (), (), ("web",), ("logs",)]),
+        not_templates=frozenset(random.sample(templates, random.randint(0, len(templates))) if random.random() < 0.5 else ()),
     )
 
 
@@ -83,9 +88,10 @@ def test_counts_are_those_of_the_lines_one_by_one(random: Random) -> None:
     stored = history(random, ANYTHING)
     reader = reader_of(random, stored)
     lines = oracle.union(stored.stored)
+    templates = sorted({line.template for line in lines})
     for _ in range(4):
         by = random.choice(BY)
-        query = CountQuery(line_filter(random), by=by, bucket_ms=random.choice([1, 3_000, 100_000]) if "time" in by else None)
+        query = CountQuery(line_filter(random, templates), by=by, bucket_ms=random.choice([1, 3_000, 100_000]) if "time" in by else None)
         found = reader.count(query)
         assert found.complete
         assert found.rows == oracle.counts(lines, query)
@@ -101,7 +107,7 @@ def test_counts_of_some_templates_are_those_of_the_lines_one_by_one(random: Rand
     for _ in range(4):
         by = random.choice(BY)
         wanted = tuple(random.sample(templates, random.randint(0, len(templates))))
-        query = CountQuery(line_filter(random), wanted, by, bucket_ms=random.choice([1, 3_000]) if "time" in by else None)
+        query = CountQuery(line_filter(random, templates), wanted, by, bucket_ms=random.choice([1, 3_000]) if "time" in by else None)
         assert reader.count(query).rows == oracle.counts(lines, query)
 
 
@@ -113,7 +119,7 @@ def test_the_newest_lines_of_templates_are_those_of_the_union(random: Random) ->
     lines = oracle.union(stored.stored)
     templates = sorted({line.template for line in lines} | {"0" * 32})
     for _ in range(3):
-        only, limit = line_filter(random), random.choice([1, 2, 5, 1_000])
+        only, limit = line_filter(random, templates), random.choice([1, 2, 5, 1_000])
         wanted = random.sample(templates, random.randint(1, len(templates)))
         found = reader.newest_lines(wanted, limit, only)
         assert found.complete
@@ -143,8 +149,8 @@ def test_lines_that_match_are_those_of_the_union(random: Random) -> None:
     reader = reader_of(random, stored)
     lines = oracle.union(stored.stored)
     for _ in range(3):
-        only, limit, digit = line_filter(random), random.choice([1, 3, 1_000]), str(random.randint(0, 9))
         ids = sorted({line.template for line in lines})
+        only, limit, digit = line_filter(random, ids), random.choice([1, 3, 1_000]), str(random.randint(0, 9))
         templates = random.choice([None, random.sample(ids, min(1, len(ids)))])
 
         def has_digit(texts: Column, digit: str = digit) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -165,7 +171,8 @@ def test_lines_that_match_are_those_of_the_union(random: Random) -> None:
 def test_the_templates_of_the_newest_blocks_are_those_of_the_lines(random: Random) -> None:
     stored = history(random, Settings())
     reader = reader_of(random, stored)
-    lines, only = oracle.union(stored.stored), line_filter(random)
+    lines = oracle.union(stored.stored)
+    only = line_filter(random, sorted({line.template for line in lines}))
     found = reader.newest_templates(only)
     assert found.complete
     assert set(found.templates) == {line.template for line in lines if oracle.passes(line, only)}

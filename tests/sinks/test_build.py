@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sinks.block import ANY_WORD, BlockColumns, BlockPlace
 from sinks.build import DEFAULT_BOUNDS, HOUR_MS, BlockBounds, Builder, Group, build
@@ -14,6 +16,7 @@ from sinks.codec import decode_lines, encode_head, masks_of
 from sinks.line import LEVEL_BYTES, PIECE_BYTES, SERVICE_BYTES, Line
 from sinks.lines import all_lines, lines_of
 from sinks.words import field_word, word_keys
+from tests.sinks.any_lines import FIELDS
 
 PLACE = BlockPlace("logs", "", 0)
 TIME = 1_700_000_000_000
@@ -118,6 +121,15 @@ def test_fields_are_words_and_what_is_no_object_has_none() -> None:
     fields = ['{"user":"root","n":1.5,"ok":true}', "[1]", "no json", "", None]
     (built,) = build(lines_of([line(i, text="x", fields=one) for i, one in enumerate(fields)]), masks="", written_ms=0)
     assert set(built.block.words.tolist()) == {field_word("user", "root"), field_word("n", "1.5"), field_word("ok", "true")}
+
+
+@given(st.lists(st.one_of(FIELDS, st.sampled_from(['{"pod":"a-1"}', '{"pod":"b-2","n":7}', '{"pod":"\\\\"}'])), min_size=1, max_size=12))
+def test_the_words_of_fields_are_those_of_every_line_however_often_the_same_ones_are_there(fields: list[str | None]) -> None:
+    def words(fields: list[str | None]) -> set[int]:
+        (built,) = build(lines_of([line(i, text="x", fields=one) for i, one in enumerate(fields)]), masks="", written_ms=0)
+        return set(built.block.words.tolist())
+
+    assert words(fields + fields[::-1]) == set().union(*(words([one]) for one in fields))
 
 
 def gathered(times: list[int], *, bounds: BlockBounds = DEFAULT_BOUNDS) -> list[Group]:

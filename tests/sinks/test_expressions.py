@@ -45,6 +45,15 @@ def test_texts_are_quoted_so_that_they_end_where_they_end() -> None:
             'topic in ["b"] and ((partition == 3 and last_offset >= 5 and first_offset < 9) or (partition == 4 and first_offset < 7))',
         ),
         (BlockFilter(spans=()), None),
+        (BlockFilter(("b",), not_topics=("a", '"')), 'topic in ["b"] and topic not in ["a", "\\""]'),
+        (
+            BlockFilter(not_services=("a", "b"), not_levels=("",)),
+            (
+                '(array_length(services) != 1 or not array_contains_any(services, ["a", "b"])) and '
+                '(array_length(levels) != 1 or not array_contains_any(levels, [""]))'
+            ),
+        ),
+        (BlockFilter(not_topics=("\ud800",), not_services=("\ud800",)), ""),
         (BlockFilter(spans=(OffsetSpan(3, 1 << 63, 1 << 63),)), None),
     ],
 )

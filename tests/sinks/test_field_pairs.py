@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sinks.arrow import join_texts, string_column
 from sinks.contents import words_of
-from sinks.field_pairs import NO_VALUE, field_text, field_values, find_pairs, parsed_pairs
+from sinks.field_pairs import NO_VALUE, field_names, field_text, field_values, find_pairs, parsed_pairs
 from sinks.lines import lines_of
 from sinks.words import field_word
 from tests.sinks.blocks import line
@@ -70,6 +70,16 @@ def test_values_are_those_of_a_parser(objects: list[dict[str, object] | None], n
     found = field_values(string_column(texts), name)
     values = [None if code == NO_VALUE else found.values[code] for code in found.codes.tolist()]
     assert values == [dict(parsed_pairs(text)).get(name) for text in texts]
+
+
+@given(st.lists(st.one_of(st.none(), OBJECTS), max_size=8), WRITERS)
+@example([{"a": 1, "A": 2}, None, {}, {'quo"te': 3, "é": "a"}], orjson.dumps)
+def test_names_are_those_of_a_parser(objects: list[dict[str, object] | None], write: Callable[[object], bytes]) -> None:
+    texts = [None if one is None else write(one).decode() for one in objects]
+    found = field_names(string_column(texts))
+    pairs = [(row, found.names[code]) for row, code in zip(found.rows.tolist(), found.codes.tolist(), strict=True)]
+    assert pairs == [(row, name) for row, text in enumerate(texts) for name, _ in parsed_pairs(text)]
+    assert len(set(found.names)) == len(found.names)
 
 
 @pytest.mark.parametrize(

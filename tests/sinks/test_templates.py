@@ -1,12 +1,14 @@
 """What is read back: no vector that is not one, in bounded pieces, and nothing made by reading."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from sinks.milvus.client import Client
+from sinks.milvus.faults import MilvusFault
 from sinks.milvus.fields import CollectionFound, Layout, templates_layout
 from sinks.milvus.lite import LocalMilvus
 from sinks.milvus.settings import VectorSpace
@@ -52,6 +54,29 @@ def test_long_vectors_are_asked_for_in_bounded_pieces(folder: Path) -> None:
     server.close()
     assert [float(vectors[row.template][0]) for row in rows] == [number + 1 for number in range(40)]
     assert server.queries == 2  # 32 vectors are 4 MiB
+
+
+@pytest.mark.parametrize("most_rows", [10**9, 40], ids=["one answer", "small answers"])
+def test_a_folders_templates_are_read_with_few_questions(sink: MilvusSink, monkeypatch: pytest.MonkeyPatch, most_rows: int) -> None:
+    sink.open()
+    rows = {row.template: row.text for row in (template(f"text {number}") for number in range(300))}
+    sink.upsert_templates([template(text) for text in rows.values()])
+    asked = list[str]()
+    query = Client.query
+
+    def bounded(client: Client, collection: str, expression: str, columns: list[str]) -> list[dict[str, Any]]:
+        asked.append(expression)
+        if len(found := query(client, collection, expression, columns)) > most_rows:
+            raise MilvusFault("query", -1, "RESOURCE_EXHAUSTED: Received message larger than max")
+        return found
+
+    monkeypatch.setattr(Client, "query", bounded)
+    assert sink.all_templates("", 1_000) == sorted(rows.items())
+    assert (len(asked) == 1) == (most_rows > 300)
+    first, *_ = sorted(rows.items())
+    asked.clear()
+    assert sink.all_templates("", 1) == [first]
+    assert len(asked) <= 4
 
 
 @pytest.mark.parametrize("there", [False, True], ids=["no folder", "an empty folder"])

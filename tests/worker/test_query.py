@@ -5,7 +5,18 @@ import json
 import pytest
 
 from sinks.reading.filters import LineFilter
-from worker.query import MAX_K, MAX_TEXT_CHARACTERS, BadQuery, Query, Requester, header_of, is_late, monotonic_deadline_s, parse_query
+from worker.query import (
+    MAX_K,
+    MAX_TEXT_CHARACTERS,
+    BadQuery,
+    Filters,
+    Query,
+    Requester,
+    header_of,
+    is_late,
+    monotonic_deadline_s,
+    parse_query,
+)
 
 BAD: dict[str, tuple[bytes, str]] = {
     "not JSON": (b"disk full", "query"),
@@ -31,6 +42,9 @@ BAD: dict[str, tuple[bytes, str]] = {
     "unknown filter": (b'{"text": "a", "filters": {"host": ["a"]}}', "filters.host"),
     "an expression for a filter": (b'{"text": "a", "filters": "time > 0"}', "filters"),
     "a filter that is no list": (b'{"text": "a", "filters": {"service": "sshd"}}', "filters.service"),
+    "too many excluded services": (json.dumps({"text": "a", "filters": {"not_service": ["s"] * 101}}).encode(), "filters.not_service"),
+    "an excluded family that is no id": (b'{"text": "a", "filters": {"not_family": ["x"]}}', "filters.not_family.0"),
+    "excluded fields without a value": (b'{"text": "a", "filters": {"not_fields": {"pod": []}}}', "filters.not_fields.pod"),
     "too many services": (json.dumps({"text": "a", "filters": {"service": ["s"] * 101}}).encode(), "filters.service"),
     "a service of a megabyte": (json.dumps({"text": "a", "filters": {"service": ["s" * 1_000_000]}}).encode(), "filters.service.0"),
     "a time of a hundred digits": (b'{"text": "a", "filters": {"since_ms": 1' + b"0" * 100 + b"}}", "filters.since_ms"),
@@ -152,6 +166,34 @@ def test_filters_become_what_the_reader_understands() -> None:
 def test_a_field_has_one_value_or_several_and_numbers_count_as_their_text(given: str, values: list[str]) -> None:
     query = parse_query(b'{"text": "a", "filters": {"fields": {"f": %s}}}' % given.encode())
     assert query.filters.as_line_filter().fields == tuple(("f", value) for value in values)
+
+
+def test_excluding_filters_become_what_the_reader_understands() -> None:
+    filters = {"not_service": ["a", ""], "not_level": ["INFO"], "not_topic": ["logs"], "not_fields": {"pod": ["x", "y"], "code": 503}}
+    query = parse_query(json.dumps({"text": "a", "filters": filters}).encode())
+    assert query.filters.as_line_filter() == LineFilter(
+        not_services=("a", ""), not_levels=("INFO",), not_topics=("logs",), not_fields=(("pod", "x"), ("pod", "y"), ("code", "503"))
+    )
+    assert not query.filters.names_templates
+    for name, one in (("not_template", "0123456789abcdef" * 2), ("not_family", "0123456789abcdef")):
+        query = parse_query(json.dumps({"text": "a", "filters": {name: [one]}}).encode())
+        assert query.filters.names_templates
+        assert query.filters.as_line_filter() == LineFilter(), "the reader gets them apart"
+        with pytest.raises(BadQuery, match="Field required"):
+            parse_query(json.dumps({"filters": {name: [one]}}).encode())
+
+
+@pytest.mark.parametrize("name", ["service", "level", "topic", "template", "family", "fields"])
+def test_what_excludes_has_the_bounds_of_what_asks(name: str) -> None:
+    one, other = (Filters.model_fields[field] for field in (name, f"not_{name}"))
+    assert (one.annotation, one.metadata) == (other.annotation, other.metadata)
+
+
+def test_names_of_fields_are_counted_by_themselves() -> None:
+    assert parse_query(b'{"as": "counts", "by": ["field"], "top": 1000}').by == ["field"]
+    for other in ("time", "level", "field:pod"):
+        with pytest.raises(BadQuery, match="field stands alone"):
+            parse_query(json.dumps({"as": "counts", "by": ["field", other]}).encode())
 
 
 def test_counts_may_be_by_any_field() -> None:

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
 from worker.http.responses import HttpError
+from worker.runtime.logs import without_secrets
 from worker.runtime.stage import Stage
 
 State = Literal["ok", "warning", "problem"]
@@ -108,7 +109,7 @@ def examine(looks: Sequence[Look], *, wall_ms: Callable[[], float] = lambda: tim
     taken = dict(found)  # a look that ends later is not waited for
     for one in looks:
         taken.setdefault(one.group, [_late(one)])
-    checks = [check for group in CHECKS for check in sorted(taken.get(group, ()), key=_place)]
+    checks = [_shown(check) for group in CHECKS for check in sorted(taken.get(group, ()), key=_place)]
     return Report(checks, time.monotonic() - started_s, asked_ms)
 
 
@@ -151,6 +152,11 @@ def _stage(one: Look, found: dict[Group, Sequence[Check]]) -> Stage:
         )
 
     return Stage(f"doctor-{one.group}", body, failed)
+
+
+def _shown(check: Check) -> Check:
+    """Return a finding without secrets: an address in the settings may hold a password, and so may what a library says of it."""
+    return check._replace(found=without_secrets(check.found), what_to_do=without_secrets(check.what_to_do))
 
 
 def _late(one: Look) -> Check:

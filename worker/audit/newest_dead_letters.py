@@ -1,7 +1,8 @@
 """The newest dead letters and how many there are for each reason, read from the end of the topic for a bounded time.
 
 A replay's mark comes after its letter, in the same partition. So a reader that goes backwards, in whole spans of offsets, has seen all
-marks of a letter when it meets the letter, however early it stops.
+marks of a letter when it meets the letter, however early it stops. A long record is cut as soon as it is read: a span of letters of a
+megabyte each would be more than a process may take.
 """
 
 import heapq
@@ -42,6 +43,15 @@ class NewestLetters:
     replayed: int = 0
     is_complete: bool = False
     """Whether the whole topic was read."""
+
+
+class _Read(NamedTuple):
+    """A record of the topic."""
+
+    record: Record
+    """If it was longer than `HEAD_BYTES`, with the beginning of its value and the headers of a letter only."""
+    obstacle: str | None
+    """Why it cannot be replayed; None: it is whole, so that it can still be seen."""
 
 
 @dataclass(slots=True)
@@ -98,21 +108,21 @@ def read_newest_letters(
 
 def _read_span(
     reader: GrouplessReader, partition: Partition, first_offset: int, end_offset: int, until_s: float, clock: Callable[[], float]
-) -> list[Record] | None:
+) -> list[_Read] | None:
     """Return the records of a span, or None if the time is over before its end: a part of it could lack the marks of its letters."""
-    found: list[Record] = []
+    found: list[_Read] = []
     left_s = until_s - clock()
     if left_s <= 0:
         return None
     for records in reader.read(partition, first_offset, end_offset, epoch="", timeout_s=left_s):
-        found += records
+        found += map(_cut, records)
         if clock() > until_s:
             return None
     return found
 
 
 def _note(
-    records: Sequence[Record],
+    span: Sequence[_Read],
     marks: dict[int, ReplayMark],
     found: NewestLetters,
     heap: list[tuple[tuple[int, int, int], NewestLetter]],
@@ -120,14 +130,14 @@ def _note(
 ) -> None:
     """Count the letters of a span and keep the newest; `marks` are those of later spans."""
     own: dict[int, ReplayMark] = {}
-    for record in records:
+    for record, _ in span:
         mark = read_replay_mark(record)
         if mark is not None and not (mark.offset in own and own[mark.offset].is_done):
             own[mark.offset] = mark
     for offset, mark in own.items():
         if offset not in marks or mark.is_done:
             marks[offset] = mark
-    for record in records:
+    for record, obstacle in span:
         origin = read_origin(record)
         if origin is None:
             continue
@@ -140,9 +150,15 @@ def _note(
         key = (record.time_ms, record.partition, record.offset)
         if (len(heap) < limit or key > heap[0][0]) and (letter := read_dead_letter(record)) is not None:
             put = heapq.heappush if len(heap) < limit else heapq.heapreplace
-            put(heap, (key, _newest(letter.after_replay(mark))))
+            put(heap, (key, NewestLetter(letter.after_replay(mark), letter.obstacle if obstacle is None else obstacle)))
 
 
-def _newest(letter: StoredDeadLetter) -> NewestLetter:
-    head = (letter.letter.value or b"")[:HEAD_BYTES]
-    return NewestLetter(letter._replace(letter=letter.letter._replace(value=head)), letter.obstacle)
+def _cut(record: Record) -> _Read:
+    """Return a record without what takes much and is not shown."""
+    if record.size_bytes() <= HEAD_BYTES:
+        return _Read(record, None)
+    letter = read_dead_letter(record)
+    value = None if record.value is None else record.value[:HEAD_BYTES]
+    if letter is None:
+        return _Read(record._replace(key=None, value=value), "")
+    return _Read(record._replace(key=None, value=value, headers=record.headers[len(letter.own_headers) :]), letter.obstacle)

@@ -4,9 +4,11 @@ import time
 from dataclasses import dataclass
 from typing import Any, Self
 
-from sinks.reading.tally import FIELD
+from sinks.reading.tally import FIELD, FIELD_NAMES
+from worker.cli.exclusions import NO_EXCLUSIONS, Exclusions
 from worker.cli.exits import user_error
-from worker.cli.question import check_span, given, values_by_name
+from worker.cli.filter_values import given, values_by_name
+from worker.cli.question import check_span
 from worker.cli.search import ask_worker, open_query_client
 from worker.query import GROUPINGS
 from worker.settings.tables import KafkaTable
@@ -35,6 +37,7 @@ class CountsQuestion:
     fields: tuple[tuple[str, str], ...] = ()
     """Names and values."""
     trace_id: str | None = None
+    excluded: Exclusions = NO_EXCLUSIONS
 
     def checked(self) -> Self:
         """Return the question if its options fit together. Raises CommandFailed."""
@@ -43,6 +46,8 @@ class CountsQuestion:
                 raise user_error(f"--by {name!r}: give {', '.join(GROUPINGS)} or {FIELD}NAME")
         if len(self.by) > _MOST_GROUPINGS or len(set(self.by)) < len(self.by):
             raise user_error("--by: give one or two different groupings")
+        if FIELD_NAMES in self.by and len(self.by) > 1:
+            raise user_error(f"--by {FIELD_NAMES} counts the names of fields, by itself: leave the other --by out, or give {FIELD}NAME")
         if self.buckets is not None and self.by and "time" not in self.by:
             raise user_error("--buckets are of time: add --by time, or leave --by out")
         if self.mode is not None and self.text is None:
@@ -63,6 +68,7 @@ class CountsQuestion:
                 "family": list(self.families),
                 "fields": values_by_name(self.fields),
                 "trace_id": self.trace_id,
+                **self.excluded.filters(),
             }
         )
         wanted = {"text": self.text, "mode": self.mode, "by": list(self.by), "buckets": self.buckets, "top": self.top}

@@ -14,6 +14,7 @@ _COLUMNS = {
     "service": TableColumn("service", "magenta"),
     "level": TableColumn("level", "yellow"),
     "topic": TableColumn("topic"),
+    "field": TableColumn("field", "magenta"),
 }
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from producers.dead_letters import DeadLetter
 from producers.feed import FeedProgress, FeedWindow, feed
 from producers.kafka import KafkaProducer
-from producers.lines import FileUnreadable, TooLarge, read_files
+from producers.lines import FileUnreadable, TooLarge, read_lists
 from producers.log_feed import synthetic_lines
 from worker.cli.exits import failure, user_error
 from worker.cli.run import BackgroundService
@@ -60,14 +60,14 @@ def _feed(source: Sequence[str] | int, settings: Settings, service: Service, fed
 
     producer = KafkaProducer(settings.kafka.bootstrap_servers, {}, say=lambda _line: None, stopped=stop.is_set)
     try:
-        lines = _synthetic(source) if isinstance(source, int) else read_files(source, max_record_bytes=settings.decode.max_record_bytes)
-        feed(lines, producer, topic, progress=fed, pause=stop.wait, refuse=refuse, window=FeedWindow(committed))
+        lists = _synthetic(source) if isinstance(source, int) else read_lists(source, max_record_bytes=settings.decode.max_record_bytes)
+        feed(lists, producer, topic, progress=fed, pause=stop.wait, refuse=refuse, window=FeedWindow(committed))
     finally:
         producer.close(1.0)
 
 
-def _synthetic(count: int) -> Iterator[bytes]:
-    return synthetic_lines(SYNTHETIC_SEED, count, int(time.time() * 1000) - count * 8)
+def _synthetic(count: int) -> Iterator[list[bytes | TooLarge]]:
+    return ([line] for line in synthetic_lines(SYNTHETIC_SEED, count, int(time.time() * 1000) - count * 8))
 
 
 def _is_committed(service: Service, topic: str, fed: FeedProgress) -> bool:

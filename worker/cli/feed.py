@@ -6,7 +6,7 @@ size limit go to the dead-letter topic instead of the log topic.
 
 import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from threading import Event
@@ -16,7 +16,7 @@ from producers import dead_letters
 from producers.dead_letters import DeadLetter, DeadLetterSender
 from producers.feed import FeedFailed, FeedProgress, feed
 from producers.kafka import KafkaProducer, ProducerMisconfigured
-from producers.lines import FileUnreadable, TooLarge, check_files, read_files
+from producers.lines import FileUnreadable, TooLarge, check_files, read_lists
 from producers.log_feed import endless_lines
 from worker.cli.exits import failure, user_error
 from worker.cli.output import counted
@@ -95,10 +95,11 @@ class FeedSession:
         self._dead_letter_producer.close(_STOPPING_S if self.error is None else 0.0)
 
     def _read(self) -> None:
-        synthetic = endless_lines(lambda: time.time() * 1000)
-        lines = synthetic if self._options.synthetic else read_files(self._options.files, max_record_bytes=self._max_record_bytes)
-        lines = itertools.takewhile(lambda _line: not self.stop.is_set(), lines)  # or close would wait for a queue that never empties
-        feed(lines, self._line_producer, self._topic, progress=self.fed, pause=self.stop.wait, refuse=self._refuse, rate=self._options.rate)
+        lists: Iterator[list[bytes | TooLarge]] = ([line] for line in endless_lines(lambda: time.time() * 1000))
+        if not self._options.synthetic:
+            lists = read_lists(self._options.files, max_record_bytes=self._max_record_bytes)
+        lists = itertools.takewhile(lambda _lines: not self.stop.is_set(), lists)  # or close would wait for a queue that never empties
+        feed(lists, self._line_producer, self._topic, progress=self.fed, pause=self.stop.wait, refuse=self._refuse, rate=self._options.rate)
 
     def _refuse(self, line: TooLarge) -> None:
         letter = DeadLetter.too_large(line, topic=self._topic, time_ms=int(time.time() * 1000))

@@ -4,16 +4,15 @@ Only what can be checked before sending is checked here; the worker checks the r
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Self
 
+from worker.cli.exclusions import NO_EXCLUSIONS, Exclusions
 from worker.cli.exits import user_error
+from worker.cli.filter_values import given, values_by_name
 
 NEIGHBOURS = 5
 """Records before and after a line by default."""
-_TEMPLATE = re.compile(r"[0-9a-f]{32}")
-_FAMILY = re.compile(r"[0-9a-f]{16}")
 _COORDINATES = re.compile(r"([^/@]+)/(\d{1,9})@(\d{1,18})")
 
 
@@ -55,6 +54,7 @@ class SearchQuestion:
     fields: tuple[tuple[str, str], ...] = ()
     """Names and values."""
     trace_id: str | None = None
+    excluded: Exclusions = NO_EXCLUSIONS
 
     def checked(self) -> Self:
         """Return the question if its options fit together. Raises CommandFailed."""
@@ -91,6 +91,7 @@ class SearchQuestion:
                 "family": list(self.families),
                 "fields": values_by_name(self.fields),
                 "trace_id": self.trace_id,
+                **self.excluded.filters(),
             }
         )
         wanted = {"text": self.text, "k": self.k, "mode": self.mode, "as": self.form, "expand": self.expand}
@@ -105,7 +106,7 @@ class SearchQuestion:
             "--template": self.templates,
             "--family": self.families,
         }
-        names |= {"--field": self.fields, "--trace-id": self.trace_id}
+        names |= {"--field": self.fields, "--trace-id": self.trace_id, **self.excluded.options()}
         filters = [name for name, values in names.items() if values]
         is_bounded = self.since_ms is not None or self.until_ms is not None
         tries = [f"without {' or '.join(filters)}"] if filters else []
@@ -131,6 +132,7 @@ class SearchQuestion:
             "--family": self.families,
             "--field": self.fields,
             "--trace-id": self.trace_id,
+            **self.excluded.options(),
         }
         for name, value in others.items():
             if value not in (None, ()):
@@ -143,49 +145,9 @@ def check_span(since_ms: int | None, until_ms: int | None) -> None:
         raise user_error("--since is not before --until, so no line can match")
 
 
-def read_templates(ids: Sequence[str]) -> tuple[str, ...]:
-    """Read the ids of templates as hits have them. Raises CommandFailed."""
-    for one in ids:
-        if _TEMPLATE.fullmatch(one) is None:
-            raise user_error(f"--template {one!r}: give a template's id as `--json` shows it, 32 hexadecimal digits")
-    return tuple(ids)
-
-
-def read_families(ids: Sequence[str]) -> tuple[str, ...]:
-    """Read the ids of families as hits have them. Raises CommandFailed."""
-    for one in ids:
-        if _FAMILY.fullmatch(one) is None:
-            raise user_error(f"--family {one!r}: give a family's id as `vectail templates` shows it, 16 hexadecimal digits")
-    return tuple(ids)
-
-
 def read_coordinates(text: str) -> RecordCoordinates:
     """Read `logs/0@123`. Raises CommandFailed."""
     found = _COORDINATES.fullmatch(text.strip())
     if found is None:
         raise user_error(f"--around {text!r}: give topic, partition and offset as the hits show them: logs/0@123")
     return RecordCoordinates(found[1], int(found[2]), int(found[3]))
-
-
-def read_fields(pairs: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Read `k8s.pod.name=web-1` as names and values. Raises CommandFailed."""
-    found = []
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not name or not equals:
-            raise user_error(f"--field {pair!r}: give a name and a value, such as k8s.pod.name=web-1")
-        found.append((name, value))
-    return tuple(found)
-
-
-def values_by_name(fields: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
-    """Return fields as a query's filters name them: a line has one of the values of each name."""
-    values: dict[str, list[str]] = {}
-    for name, value in fields:
-        values.setdefault(name, []).append(value)
-    return values
-
-
-def given(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields that have a value."""
-    return {name: value for name, value in fields.items() if value not in (None, [], {})}

@@ -7,6 +7,7 @@ from typing import Any
 
 from producers.kafka import ProducerMisconfigured
 from worker.cli.exits import CommandFailed, failure, user_error
+from worker.cli.filter_values import as_text
 from worker.cli.query_client import NoReply, QueryClient, QueryTopicMissing
 from worker.cli.question import SearchQuestion
 from worker.query import MAX_DEADLINE_MS
@@ -63,11 +64,6 @@ def checked_text(text: str) -> str:
     if not text.strip():
         raise user_error("a query needs a text")
     return as_text(text)
-
-
-def as_text(word: str) -> str:
-    """Return a word of the command line with bytes that are not UTF-8 replaced."""
-    return word.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _refusal(error: dict[str, str]) -> CommandFailed:

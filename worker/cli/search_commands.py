@@ -4,7 +4,17 @@ from typing import Annotated, Literal
 
 import typer
 
+from worker.cli.exclusions import (
+    NotFamilyOption,
+    NotFieldOption,
+    NotLevelOption,
+    NotServiceOption,
+    NotTemplateOption,
+    NotTopicOption,
+    read_exclusions,
+)
 from worker.cli.exits import user_error
+from worker.cli.filter_values import as_text, read_families, read_fields, read_templates
 from worker.cli.options import (
     TYPER_SETTINGS,
     BootstrapOption,
@@ -29,6 +39,7 @@ ResultOption = Annotated[
     Literal["lines", "templates"] | None,
     typer.Option("--as", help="Show lines, or families of templates with their counts. Default: lines."),
 ]
+UntilOption = Annotated[str | None, typer.Option(help="Only lines older than 90s, 15m, 1h, 7d, or from before a time.", metavar="WHEN")]
 ServiceOption = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only lines of this service; may be repeated.")]
 LevelOption = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only lines of this level; may be repeated.")]
 TopicOption = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only lines of this topic; may be repeated.")]
@@ -72,9 +83,7 @@ def search_verb(
     ] = None,
     expand: ExpandOption = False,
     since: Annotated[str | None, typer.Option(help="Only lines of the last 90s, 15m, 1h, 7d, or since a time.", metavar="WHEN")] = None,
-    until: Annotated[
-        str | None, typer.Option(help="Only lines older than 90s, 15m, 1h, 7d, or from before a time.", metavar="WHEN")
-    ] = None,
+    until: UntilOption = None,
     service: ServiceOption = None,
     level: LevelOption = None,
     topic: TopicOption = None,
@@ -82,6 +91,12 @@ def search_verb(
     family: FamilyOption = None,
     field: FieldOption = None,
     trace_id: TraceOption = None,
+    not_service: NotServiceOption = None,
+    not_level: NotLevelOption = None,
+    not_topic: NotTopicOption = None,
+    not_template: NotTemplateOption = None,
+    not_family: NotFamilyOption = None,
+    not_field: NotFieldOption = None,
     around: AroundOption = None,
     neighbours: NeighboursOption = None,
     timeout: TimeoutOption = 15.0,
@@ -97,9 +112,9 @@ def search_verb(
     """
     from time import time
 
-    from worker.cli.question import SearchQuestion, read_coordinates, read_families, read_fields, read_templates
+    from worker.cli.question import SearchQuestion, read_coordinates
     from worker.cli.screen import Screen
-    from worker.cli.search import as_text, checked_text, search_once
+    from worker.cli.search import checked_text, search_once
     from worker.cli.search_screen import show_around, show_hits, show_templates_like
 
     now_ms = round(time() * 1000)
@@ -122,6 +137,14 @@ def search_verb(
         families=read_families(family or ()),
         fields=read_fields([as_text(one) for one in field or ()]),
         trace_id=None if trace_id is None else as_text(trace_id),
+        excluded=read_exclusions(
+            services=not_service,
+            levels=not_level,
+            topics=not_topic,
+            templates=not_template,
+            families=not_family,
+            fields=not_field,
+        ),
     ).checked()
     settings = settings_or_fail(config, kafka_flags(bootstrap_servers))
     answer = search_once(settings.kafka, question, timeout_s=timeout)
@@ -144,7 +167,17 @@ def templates_verb(
     since: Annotated[str, typer.Option(help="Count the lines of the last 90s, 15m, 1h, 7d, since a time, or all.", metavar="WHEN")] = "1h",
     k: Annotated[int, typer.Option("-k", help="How many families, or templates.", min=1, max=1000, metavar="N")] = 20,
     expand: ExpandOption = False,
+    until: UntilOption = None,
+    service: ServiceOption = None,
+    level: LevelOption = None,
+    topic: TopicOption = None,
     family: FamilyOption = None,
+    field: FieldOption = None,
+    not_service: NotServiceOption = None,
+    not_level: NotLevelOption = None,
+    not_topic: NotTopicOption = None,
+    not_family: NotFamilyOption = None,
+    not_field: NotFieldOption = None,
     timeout: TimeoutOption = 60.0,
     direct: Annotated[
         bool, typer.Option("--direct", help="Read the index on a Milvus server directly; needs no worker and no Kafka.")
@@ -160,24 +193,39 @@ def templates_verb(
     worker, over Kafka. `--family ID --expand` lists the templates of one family.
     """
     if suggest is not None:
-        if like is not None or family or expand or direct:
-            raise user_error("--suggest reads a file or a topic, not the index: leave out --like, --family, --expand and --direct")
+        if like is not None or until or service or level or topic or family or field or expand or direct:
+            raise user_error("--suggest reads a file or a topic, not the index: leave out --like, --expand, --direct and the filters")
+        if not_service or not_level or not_topic or not_family or not_field:
+            raise user_error("--suggest reads a file or a topic, not the index: leave out what excludes lines")
         print_suggestions(settings_or_fail(config, kafka_flags(bootstrap_servers)), suggest, top=k, as_json=as_json)
         return
     from time import time
 
-    from worker.cli.question import read_families
+    from worker.cli.question import check_span
     from worker.cli.screen import Screen
     from worker.cli.search import checked_text
     from worker.cli.search_screen import show_templates
     from worker.cli.templates import TemplatesOptions, list_templates
 
-    begin_ms = since_ms(since, now_ms=round(time() * 1000))
+    now_ms = round(time() * 1000)
     text = None if like is None else checked_text(like)
     settings = settings_or_fail(config, kafka_flags(bootstrap_servers))
     options = TemplatesOptions(
-        like=text, since_ms=begin_ms, k=k, expand=expand, families=read_families(family or ()), timeout_s=timeout, direct=direct
+        like=text,
+        since_ms=since_ms(since, now_ms=now_ms),
+        k=k,
+        expand=expand,
+        until_ms=None if until is None else until_ms(until, now_ms=now_ms),
+        services=tuple(map(as_text, service or ())),
+        levels=tuple(map(as_text, level or ())),
+        topics=tuple(map(as_text, topic or ())),
+        families=read_families(family or ()),
+        fields=read_fields([as_text(one) for one in field or ()]),
+        excluded=read_exclusions(services=not_service, levels=not_level, topics=not_topic, families=not_family, fields=not_field),
+        timeout_s=timeout,
+        direct=direct,
     )
+    check_span(options.since_ms, options.until_ms)
     answer = list_templates(settings, options)
     if as_json:
         print_json(answer)
@@ -194,8 +242,8 @@ def counts_verb(
     by: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="[time|template|family|service|level|topic|field:NAME]",
-            help="What to count by; may be given twice. Default: template, or time with --buckets.",
+            metavar="[time|template|family|service|level|topic|field:NAME|field]",
+            help="What to count by; may be given twice. `field`: which fields there are. Default: template, or time with --buckets.",
         ),
     ] = None,
     buckets: Annotated[
@@ -204,9 +252,7 @@ def counts_verb(
     top: Annotated[int | None, typer.Option(help="Only the largest groups, this many. Default: 20.", min=1, max=1000, metavar="N")] = None,
     mode: ModeOption = None,
     since: Annotated[str, typer.Option(help="Count the lines of the last 90s, 15m, 1h, 7d, since a time, or all.", metavar="WHEN")] = "1h",
-    until: Annotated[
-        str | None, typer.Option(help="Only lines older than 90s, 15m, 1h, 7d, or from before a time.", metavar="WHEN")
-    ] = None,
+    until: UntilOption = None,
     service: ServiceOption = None,
     level: LevelOption = None,
     topic: TopicOption = None,
@@ -214,6 +260,12 @@ def counts_verb(
     family: FamilyOption = None,
     field: FieldOption = None,
     trace_id: TraceOption = None,
+    not_service: NotServiceOption = None,
+    not_level: NotLevelOption = None,
+    not_topic: NotTopicOption = None,
+    not_template: NotTemplateOption = None,
+    not_family: NotFamilyOption = None,
+    not_field: NotFieldOption = None,
     timeout: TimeoutOption = 60.0,
     bootstrap_servers: BootstrapOption = None,
     config: ConfigOption = None,
@@ -221,16 +273,15 @@ def counts_verb(
 ) -> None:
     """Count lines by time, family, service, level and more.
 
-    By one or two of time, template, family, service, level, topic and the kept fields. Asks a running worker, over Kafka. Counts are
-    exact, or the answer says that it is incomplete.
+    By one or two of time, template, family, service, level, topic and the kept fields, or by the names of the fields. Asks a running
+    worker, over Kafka. Counts are exact, or the answer says that it is incomplete.
     """
     from time import time
 
     from worker.cli.counts import CountsQuestion, count_once
     from worker.cli.counts_screen import show_counts
-    from worker.cli.question import read_families, read_fields, read_templates
     from worker.cli.screen import Screen
-    from worker.cli.search import as_text, checked_text
+    from worker.cli.search import checked_text
 
     now_ms = round(time() * 1000)
     question = CountsQuestion(
@@ -248,6 +299,14 @@ def counts_verb(
         families=read_families(family or ()),
         fields=read_fields([as_text(one) for one in field or ()]),
         trace_id=None if trace_id is None else as_text(trace_id),
+        excluded=read_exclusions(
+            services=not_service,
+            levels=not_level,
+            topics=not_topic,
+            templates=not_template,
+            families=not_family,
+            fields=not_field,
+        ),
     ).checked()
     answer = count_once(settings_or_fail(config, kafka_flags(bootstrap_servers)).kafka, question, timeout_s=timeout)
     if as_json:

@@ -12,8 +12,9 @@ from sinks.milvus.lite import names_server
 from sinks.milvus.sink import MilvusSink
 from sinks.reading.reader import BlockReader
 from sinks.sink import SinkBroken, SinkBusy, SinkMismatch
+from worker.cli.exclusions import NO_EXCLUSIONS, Exclusions
 from worker.cli.exits import failure, user_error
-from worker.cli.question import given
+from worker.cli.filter_values import given, values_by_name
 from worker.cli.search import ask_worker, open_query_client
 from worker.connections import vector_space
 from worker.embedding.loaded import load_model, model_of, space_of
@@ -41,10 +42,17 @@ class TemplatesOptions:
     since_ms: int | None
     k: int
     timeout_s: float
+    until_ms: int | None = None
     expand: bool = False
     """List templates one by one, not as families."""
     families: tuple[str, ...] = ()
     """Ids: only templates of these."""
+    services: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    fields: tuple[tuple[str, str], ...] = ()
+    """Names and values."""
+    excluded: Exclusions = NO_EXCLUSIONS
     direct: bool = False
     """Read the index without a worker."""
 
@@ -52,7 +60,18 @@ class TemplatesOptions:
         """Return the options as a query on the wire."""
         text = {} if self.like is None else {"text": self.like, "mode": "dense"}
         expand = {"expand": True} if self.expand else {}
-        filters = given({"since_ms": self.since_ms, "family": list(self.families)})
+        filters = given(
+            {
+                "since_ms": self.since_ms,
+                "until_ms": self.until_ms,
+                "service": list(self.services),
+                "level": list(self.levels),
+                "topic": list(self.topics),
+                "family": list(self.families),
+                "fields": values_by_name(self.fields),
+                **self.excluded.filters(),
+            }
+        )
         return {**text, "as": "templates", "k": self.k, **expand, "filters": filters}
 
 

@@ -15,7 +15,17 @@ from worker.embedding.cache.vector_cache import VectorCache
 from worker.embedding.compute import Computed, EmbedBatch
 from worker.embedding.handoff import BatchHandoff
 from worker.embedding.model.vectors import EmbeddingFailed, Outcome
-from worker.messages import Answerable, EmbeddedTemplate, EncodedQuery, EncodedTemplate, FailedQuery, LineBatch, ReadyQuery, StoreItem
+from worker.messages import (
+    Answerable,
+    EmbeddedTemplate,
+    EncodedQuery,
+    EncodedTemplate,
+    FailedQuery,
+    LineBatch,
+    ReadyQuery,
+    StoreItem,
+    late_query,
+)
 from worker.runtime.histogram import SIZES, TOKENS, Histogram
 from worker.runtime.lane import Lane, QueueAges
 from worker.runtime.limits import FaultLimit
@@ -116,7 +126,7 @@ class Embed:
     def _send(self, computed: Computed) -> None:
         queries, logs = computed.batch
         outcomes, started_s, ended_s = computed.outcomes, computed.started_s, computed.ended_s
-        self._answer.put([FailedQuery(query.requester, "expired", "deadline_ms", "the deadline has passed") for query in computed.late])
+        self._answer.put([late_query(query.requester, "the deadline has passed") for query in computed.late])
         if outcomes:
             self._count(computed)
         self.batcher.observe(computed.batch.tokens, ended_s - started_s)

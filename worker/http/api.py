@@ -31,7 +31,7 @@ from worker.http.guards import with_headers_of_all, with_host_check
 from worker.http.mcp_endpoint import McpEndpoint, McpSources
 from worker.http.openapi import openapi_document
 from worker.http.page_files import INDEX, PageFile, read_page_files
-from worker.http.pending_queries import PendingQueries
+from worker.http.pending_queries import ClientGone, PendingQueries, unless_gone
 from worker.http.places import Places
 from worker.http.request_checks import check_length, check_site, check_type, too_long
 from worker.http.responses import (
@@ -98,7 +98,7 @@ def new_app(queries: PendingQueries, rules: RequestRules, say: Callable[[str], N
 
     app = Starlette(
         routes=routes_of(queries, rules, answers),
-        exception_handlers={HTTPException: _not_routed, HttpError: _refused, ClientDisconnect: _disconnected, Exception: failed},
+        exception_handlers={HTTPException: _not_routed, HttpError: _refused, ClientDisconnect: _gone, ClientGone: _gone, Exception: failed},
     )
     app.router.redirect_slashes = False  # a redirect would repeat the `Host` that the client sent
     return with_headers_of_all(with_host_check(app) if rules.checks_host else app)
@@ -154,7 +154,7 @@ class _Api:
                 body = await self._body(request)
                 if needs_around and "around" not in json_object(body):
                     raise HttpError(400, "bad_query", "Field required", field="around")
-                reply = await self._queries.reply_to(body, form)
+                reply = await unless_gone(request.receive, self._queries.reply_to(body, form))
             return _as_reply(reply)
 
         return answer
@@ -170,7 +170,7 @@ class _Api:
         async with AsyncExitStack() as places:
             await self._enter(places, self._exports)
             query = json_object(await self._body(request) if request.method == "POST" else _query_in_url(request))
-            first = await self._queries.reply_to(with_values(query), "export")
+            first = await unless_gone(request.receive, self._queries.reply_to(with_values(query), "export"))
             if first.code != "answered":
                 return _as_reply(first)
             name = time.strftime(f"vectail-%Y%m%dT%H%M%SZ.{form}", time.gmtime())
@@ -185,7 +185,7 @@ class _Api:
             query = json_object(_query_in_url(request))
             if seen := request.headers.get("last-event-id"):
                 query["after"] = seen
-            first = await self._queries.reply_to(with_values(query), "tail")
+            first = await unless_gone(request.receive, self._queries.reply_to(with_values(query), "tail"))
             if first.code != "answered":
                 return _as_reply(first)
             tail = Tail(Asking(self._queries, "tail"), query, self._rules.streams)
@@ -218,7 +218,8 @@ class _Api:
             self._check(request)
             self._check_body(request)
             async with self._answering.one():
-                found = await endpoint.answer(request.scope["headers"], await self._body(request))
+                body = await self._body(request)
+                found = await unless_gone(request.receive, endpoint.answer(request.scope["headers"], body))
             return Response(found.body, found.status, found.headers)
 
         return answer
@@ -380,6 +381,6 @@ async def _not_routed(_request: Request, error: Exception) -> Response:
     return Response(error_document(code, error.detail), error.status_code, error.headers, _JSON)
 
 
-async def _disconnected(_request: Request, _error: Exception) -> Response:
-    """Return any response: the client hung up while it sent the body."""
+async def _gone(_request: Request, _error: Exception) -> Response:
+    """Return any response: the client hung up."""
     return Response(status_code=400)

@@ -59,6 +59,13 @@ class Filtered(Sized):
     fields: dict[str, str | list[str]] = Field(
         default={}, max_length=16, description='Only lines with these values of kept fields, such as {"k8s.pod.name": "web-1"}.'
     )
+    not_service: Names = Field(default=[], description="No lines of these services.")
+    not_level: Names = Field(default=[], description="No lines of these levels.")
+    not_topic: Names = Field(default=[], description="No lines of these Kafka topics.")
+    not_family: Names = Field(default=[], description="No lines of these families, named by their ids: leaves out what is known.")
+    not_fields: dict[str, str | list[str]] = Field(
+        default={}, max_length=16, description="No lines with these values of kept fields; lines without a field stay."
+    )
 
     def window(self, now_ms: int) -> Window:
         """Return the span of time. Raises BadArgument."""
@@ -66,8 +73,8 @@ class Filtered(Sized):
 
     def filters(self, now_ms: int) -> dict[str, Any]:
         """Return the filters of a query. Raises BadArgument."""
-        named = {"service": self.service, "level": self.level, "topic": self.topic, "fields": self.fields}
-        return {**self.window(now_ms).filters(), **{name: value for name, value in named.items() if value}}
+        names = ("service", "level", "topic", "fields", "not_service", "not_level", "not_topic", "not_family", "not_fields")
+        return {**self.window(now_ms).filters(), **{name: value for name in names if (value := getattr(self, name))}}
 
 
 class OverviewArguments(Filtered):
@@ -86,6 +93,7 @@ class SearchArguments(Filtered):
     )
     family: Names = Field(default=[], description="Only lines of these families, named by their ids.")
     template: Names = Field(default=[], description="Only lines of these templates, named by their ids.")
+    not_template: Names = Field(default=[], description="No lines of these templates, named by their ids.")
     trace_id: str | None = Field(default=None, max_length=256, description="Only lines of this trace.")
     mode: Literal["dense", "words", "hybrid"] | None = Field(
         default=None, description="Rank by meaning (dense), by words, or by both (hybrid). Default: hybrid; words for ids."
@@ -95,7 +103,7 @@ class SearchArguments(Filtered):
 
     def filters(self, now_ms: int) -> dict[str, Any]:
         """Return the filters of a query. Raises BadArgument."""
-        named = {"family": self.family, "template": self.template, "trace_id": self.trace_id}
+        named = {"family": self.family, "template": self.template, "not_template": self.not_template, "trace_id": self.trace_id}
         return {**super().filters(now_ms), **{name: value for name, value in named.items() if value}}
 
 

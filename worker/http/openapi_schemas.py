@@ -267,5 +267,6 @@ def schemas() -> dict[str, Schema]:
     """Return all schemas by name: those of requests from their models, and those of answers."""
     query = Query.model_json_schema(ref_template="#/components/schemas/{model}")
     models: dict[str, Any] = query.pop("$defs")
-    models["Filters"]["properties"]["fields"]["additionalProperties"] = {"anyOf": [_VALUE, _list(_VALUE)]}  # one value stands for a list
+    for name in ("fields", "not_fields"):  # one value stands for a list
+        models["Filters"]["properties"][name]["additionalProperties"] = {"anyOf": [_VALUE, _list(_VALUE)]}
     return {"Query": query, **models, **_QUERIES, **_SESSION, **_DOCUMENTS}

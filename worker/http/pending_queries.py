@@ -8,17 +8,24 @@ import asyncio
 import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
+from typing import Any, TypeVar
 
 from worker.http.responses import BUSY_RETRY_S, OUTAGE_RETRY_S, HttpError, retry_after
 from worker.query import Form, QueryReply, QueryRequest, Requester, error_reply
 
 TakeRequest = Callable[[QueryRequest], bool]
 """Puts a request into the query lane, never blocks; False if it cannot be taken now."""
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+_Answer = TypeVar("_Answer")
+
+
+class ClientGone(Exception):
+    """Nobody waits for the answer any more."""
 
 
 class _PendingReply:
-    """A reply that the event loop waits for.
+    """A reply that the event loop waits for, until `leave`.
 
     Thread: `resolve` from any, the rest on the event loop.
     """
@@ -26,13 +33,22 @@ class _PendingReply:
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self.future: asyncio.Future[QueryReply] = self._loop.create_future()
+        self._is_gone = False
+
+    def is_gone(self) -> bool:
+        """Whether nobody waits any more."""
+        return self._is_gone
+
+    def leave(self) -> None:
+        """Wait no more: the query need not be answered."""
+        self._is_gone = True
 
     def resolve(self, reply: QueryReply, *, deadline_s: float | None = None) -> None:  # noqa: ARG002 - the client waits as long as it likes
         with contextlib.suppress(RuntimeError):  # the loop has ended, and the connection with it
             self._loop.call_soon_threadsafe(self._set, reply)
 
     def _set(self, reply: QueryReply) -> None:
-        if not self.future.done():  # it is done after a timeout
+        if not self.future.done():  # it is done when `give_up` answered it
             self.future.set_result(reply)
 
 
@@ -55,10 +71,12 @@ class PendingQueries:
     async def reply_to(self, value: bytes, form: Form | None = None) -> QueryReply:
         """Put a request (its body) into the lane and return its reply; `form` is what `as` must be, if the path says it.
 
-        Raises HttpError: too many open, not accepting, or timed out.
+        A query that nobody waits for any more, because of the timeout or because this call is cancelled, is dropped by the step whose turn
+        it is. One that was cancelled counts as open until then, so that clients that hang up at once cannot fill the lane. Raises
+        HttpError: too many open, not accepting, or timed out.
         """
         pending = _PendingReply()
-        request = QueryRequest(value, Requester(pending.resolve, time.monotonic()), form=form)
+        request = QueryRequest(value, Requester(pending.resolve, time.monotonic(), is_gone=pending.is_gone), form=form)
         with self._lock:
             if self._is_stopped:
                 raise _not_accepting()
@@ -68,14 +86,19 @@ class PendingQueries:
             if not self._take_request(request):
                 raise _not_accepting()
             self._open.add(pending)
+        pending.future.add_done_callback(lambda _reply: self._close(pending))
         try:
-            async with asyncio.timeout(self._timeout_s):
-                return await pending.future
-        except TimeoutError:
-            raise HttpError(504, "expired", f"not answered within {self._timeout_s:g} s (http.timeout_s)") from None
+            await asyncio.wait({pending.future}, timeout=self._timeout_s)
         finally:
-            with self._lock:
-                self._open.discard(pending)
+            pending.leave()
+        if not pending.future.done():
+            self._close(pending)
+            raise HttpError(504, "expired", f"not answered within {self._timeout_s:g} s (http.timeout_s)")
+        return pending.future.result()
+
+    def _close(self, pending: _PendingReply) -> None:
+        with self._lock:
+            self._open.discard(pending)
 
     async def until_stopped(self) -> None:
         """Wait until no more requests are accepted."""
@@ -109,3 +132,25 @@ class PendingQueries:
 
 def _not_accepting() -> HttpError:
     return HttpError(503, "unavailable", "the worker is starting or stopping", headers=retry_after(OUTAGE_RETRY_S))
+
+
+async def unless_gone(receive: Receive, answering: Coroutine[Any, Any, _Answer]) -> _Answer:
+    """Return what is awaited, and cancel it when the client hangs up. Raises ClientGone.
+
+    `receive` returns what else comes from the client (ASGI), whose request has been read.
+    """
+    answer, gone = asyncio.ensure_future(answering), asyncio.ensure_future(_until_gone(receive))
+    either: set[asyncio.Future[Any]] = {answer, gone}
+    try:
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        if not answer.done():
+            raise ClientGone
+        return answer.result()
+    finally:
+        answer.cancel()
+        gone.cancel()
+
+
+async def _until_gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -28,10 +28,8 @@ def check_site(sent_from: str | None, origin: str | None, host: str | None) -> N
     `sent_from` is `Sec-Fetch-Site`, which a page cannot forge; `same-site` is another port or a neighbouring name. Where a browser sends
     none (plain HTTP to another machine), its `Origin` must have our host. Other clients send neither.
     """
-    if sent_from is not None:
-        is_ours = sent_from in _OUR_SITES
-    else:
-        is_ours = origin is None or (host is not None and urlsplit(origin).netloc.lower() == host.lower())
+    is_same_place = origin is None or (host is not None and _place_of(origin) == host.lower())
+    is_ours = is_same_place if sent_from is None else sent_from in _OUR_SITES
     if not is_ours:
         field = "Origin" if sent_from is None else "Sec-Fetch-Site"
         raise HttpError(403, "cross_site", "another site's page may not ask; open the worker's own page", field=field)
@@ -52,6 +50,14 @@ def check_length(content_length: str | None, most_bytes: int) -> None:
 def too_long(most_bytes: int) -> HttpError:
     """Return the error for a body over the limit."""
     return HttpError(413, "too_large", f"the body is longer than {most_bytes} bytes (http.max_body_bytes)")
+
+
+def _place_of(origin: str) -> str | None:
+    """Return host and port of an `Origin`, in lower case; None if it is no address, which no browser sends."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return None
 
 
 def _is_local(host: str) -> bool:

@@ -22,7 +22,7 @@ HEADERS_OF_ALL: Final = (
     ("X-Frame-Options", "DENY"),
 )
 """Go out with every answer that does not set them itself: a line of a log that is shown as a page still does nothing."""
-_STATUS_OF: dict[ReplyCode, int] = {"answered": 200, "bad_query": 400, "expired": 504, "unavailable": 503}
+_STATUS_OF: dict[ReplyCode, int] = {"answered": 200, "bad_query": 400, "expired": 504, "abandoned": 504, "unavailable": 503}
 
 
 class HttpError(Exception):

@@ -41,14 +41,9 @@ class Asking:
         self._form = form
 
     async def ask(self, value: bytes) -> QueryReply:
-        """Return the reply; what the lane does not take is an error reply too. Raises Ended.
-
-        If the client goes, the query is still in the lane: it keeps its place among the open queries until it is answered.
-        """
-        replying = asyncio.ensure_future(self._queries.reply_to(value, self._form))
-        replying.add_done_callback(_forget_error)
+        """Return the reply; what the lane does not take is an error reply too. Raises Ended."""
         try:
-            return await self._unless_stopped(asyncio.shield(replying))
+            return await self._unless_stopped(asyncio.ensure_future(self._queries.reply_to(value, self._form)))
         except HttpError as refused:
             return QueryReply(refused.body, "unavailable")
 

@@ -11,6 +11,9 @@ Theory of operation
    prepare drops it. While the service drains, prepare goes on until nothing waits or the time is up; what is left is read again.
 4. The schemas of what was returned last, and of the first receipt of each assignment that waits, are kept: a list of schemas that is longer
    than their memory becomes ready all the same.
+5. Whoever writes records may name any number of schemas that are not there. So each assignment asks for few at a time, and those of the
+   others come between; an answer is looked at once, however many are missing; and the answer that there is no such schema holds for every
+   record that was there when it came, or the first of many would have to be asked for again before the last is answered.
 
 Not taken: receipts that go back to the lane's end, where later ones of their partition are before them; rejecting while the registry is
 away.
@@ -19,19 +22,30 @@ away.
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Final
 
 from consumers.assignment import PartitionLedger, Receipt
 from consumers.decode.registry_wire import find_keys
 from consumers.schema import SchemaKey
 from worker.indexing.schema_lookup import SchemaLookup
 
+_ASKED_AT_ONCE: Final = 16
+"""Schemas that an assignment asks for at a time."""
 
-class _Waiting(NamedTuple):
-    """A receipt, and the schemas that its values name."""
+
+@dataclass(slots=True)
+class _Waiting:
+    """A receipt, and the schemas that its values name.
+
+    Thread: one, prepare's.
+    """
 
     receipt: Receipt
     keys: set[SchemaKey]
+    since_s: float
+    open: list[SchemaKey]
+    """Those of `keys` that were not there when they were last looked for; only grows shorter, from the end, while this is the first."""
 
 
 class SchemaWait:
@@ -56,31 +70,47 @@ class SchemaWait:
 
     def admit(self, receipts: Sequence[Receipt]) -> list[Receipt]:
         """Take receipts in; return those, of now and of before, whose records can be read."""
+        now_s = self._clock()
         for receipt in receipts:
             keys: set[SchemaKey] = set()
             if self._reads(receipt.records.topic) and receipt.is_alive:
                 keys = find_keys(receipt.records.value, receipt.records.headers)
-            self._waiting.setdefault(receipt.assignment, deque()).append(_Waiting(receipt, keys))
+            self._waiting.setdefault(receipt.assignment, deque()).append(_Waiting(receipt, keys, now_s, list(keys)))
+        if not receipts and self._waiting and all(self._missing(queue[0]) for queue in self._waiting.values()):
+            self._want()
+            return []
         # First all of them: none may be forgotten between the look whether it is there and the end of this list.
         self._schemas.keep({key for queue in self._waiting.values() for waiting in queue for key in waiting.keys})
-        now_s = self._clock()
         ready: list[Receipt] = []
         in_use: set[SchemaKey] = set()
-        wanted: set[SchemaKey] = set()
         for assignment, queue in list(self._waiting.items()):
             while queue:
-                missing = self._schemas.missing(queue[0].keys, now_s) if assignment.alive else set()
                 in_use |= queue[0].keys
-                if missing:
-                    wanted |= missing
+                if self._missing(queue[0]):
                     break
                 ready.append(queue.popleft().receipt)
             if not queue:
                 del self._waiting[assignment]
         self._schemas.keep(in_use)
-        self._lookup.want(wanted)
+        self._want()
         return ready
 
     def wait(self, timeout_s: float) -> None:
         """Wait until the registry was asked once more, or until the time is up."""
         self._lookup.wait_for_attempt(timeout_s)
+
+    def _missing(self, waiting: _Waiting) -> set[SchemaKey]:
+        """Return what the first receipt of an assignment asks for now; empty if it can be read, or is of a dead assignment."""
+        if not waiting.receipt.is_alive:
+            return set()
+        keys = waiting.open
+        while keys:
+            missing = self._schemas.missing(keys[-_ASKED_AT_ONCE:], waiting.since_s)
+            if missing:
+                return missing
+            del keys[-_ASKED_AT_ONCE:]
+        return set()
+
+    def _want(self) -> None:
+        """Say what is missing; the first of each assignment is kept, so what `_missing` has found is still there."""
+        self._lookup.want({key for queue in self._waiting.values() for key in self._missing(queue[0])})

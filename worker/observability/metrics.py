@@ -187,7 +187,10 @@ QUERY_SECONDS = Metric(
     "vectail_query_seconds", "histogram", "Time of an answered query by stage: wait, embed, search, and total.", ("stage",)
 )
 QUERIES_TOTAL = Metric(
-    "vectail_queries_total", "counter", "Queries by outcome: answered, bad_query, expired, unavailable, unanswerable.", ("outcome",)
+    "vectail_queries_total",
+    "counter",
+    "Queries by outcome: answered, bad_query, expired, abandoned (nobody waits), unavailable, unanswerable.",
+    ("outcome",),
 )
 QUERY_EXPIRED_TOTAL = Metric("vectail_query_expired_total", "counter", "Queries whose deadline passed before they were answered.")
 REPLIES_LOST_TOTAL = Metric("vectail_replies_undelivered_total", "counter", "Replies that Kafka did not accept in time.")

@@ -30,7 +30,7 @@ from worker.settings.masks_version import masks_version
 from worker.settings.settings import Settings
 
 OUTCOMES = ("indexed", "dead_letter", "tombstone", "empty", "revoked", "abandoned")
-_QUERY_OUTCOMES = ("answered", "bad_query", "expired", "unavailable")
+_QUERY_OUTCOMES = ("answered", "bad_query", "expired", "abandoned", "unavailable")
 
 
 class RunningService(Protocol):

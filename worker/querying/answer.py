@@ -3,7 +3,8 @@
 It runs on one thread, so no query may hold up the others: errors go out at once, then searches for a few hits; heavy queries (many hits,
 listings, counts, neighbours, exports, tails) run one per turn, the shortest first, and none reads for longer than `LONGEST_S`; a query
 that finds the index busy is tried again in the next turn, beside newer ones. A query past its deadline is answered `expired` without a
-search. One that came as a Kafka record settles when its reply is delivered or can no longer be in time.
+search; one that nobody waits for is not searched for, or no further. One that came as a Kafka record settles when its reply is delivered
+or can no longer be in time.
 """
 
 from collections import Counter, deque
@@ -15,7 +16,7 @@ import numpy as np
 
 from sinks.reading.reader import BlockReader
 from sinks.sink import Sink, SinkBusy, TemplateHit
-from worker.messages import Answerable, FailedQuery, ReadyQuery
+from worker.messages import Answerable, FailedQuery, ReadyQuery, late_query
 from worker.query import Query, QueryReply, Requester, error_reply, is_late
 from worker.querying.dense import MOST_TEMPLATES
 from worker.querying.documents import bounded_json
@@ -179,7 +180,7 @@ class Answer:
         ready = query.ready
         requester, started_s = ready.requester, self._clock()
         give_up_s = requester.taken_s + PATIENCE_S if requester.deadline_s is None else requester.deadline_s
-        if started_s >= give_up_s or query.slow_failures > _MOST_SLOW_FAILURES:
+        if started_s >= give_up_s or requester.is_gone() or query.slow_failures > _MOST_SLOW_FAILURES:
             self._give_up(query)
             return
         stop_s = min(give_up_s - min((give_up_s - requester.taken_s) * _SEND_SHARE, _SEND_S), started_s + LONGEST_S)
@@ -189,6 +190,9 @@ class Answer:
             query.slow_failures += self._clock() - started_s > _SLOW_S
             query.reason = f"the index does not answer: {error}"
             self._retries.append(query)
+            return
+        if requester.is_gone():
+            self._give_up(query)
             return
         search_s = self._clock() - requester.taken_s - ready.wait_s - ready.embed_s  # includes the wait behind other queries
         times = {"wait": ready.wait_s, "embed": ready.embed_s, "search": max(search_s, 0.0)}
@@ -200,7 +204,7 @@ class Answer:
     def _give_up(self, query: _OpenQuery) -> None:
         requester = query.ready.requester
         if is_late(requester, self._clock()):
-            failed = FailedQuery(requester, "expired", "deadline_ms", query.reason or "the deadline has passed")
+            failed = late_query(requester, query.reason or "the deadline has passed")
         else:
             failed = FailedQuery(requester, "unavailable", "", query.reason or f"not answered within {PATIENCE_S:g} s")
         self._refuse(failed)
@@ -219,7 +223,7 @@ def _is_heavy(ready: ReadyQuery) -> bool:
 
 
 def _names_templates(query: Query) -> bool:
-    return bool(query.filters.template or query.filters.family)
+    return query.filters.names_templates
 
 
 def _queued_since_s(query: _OpenQuery) -> float:

@@ -95,7 +95,7 @@ class _NearestFirst:
         yield from self._turned_round(tried, at_once)
 
     def _nearest(self, limit: int) -> list[TemplateHit]:
-        return self._index.sink.nearest_templates(self._vector[None], limit)[0]
+        return nearest_but(self._index.sink, self._vector, limit, self._bounds.only.not_templates)
 
     def _turned_round(self, tried: set[str], at_once: int) -> Iterator[_Page]:
         index, bounds = self._index, self._bounds
@@ -114,6 +114,20 @@ def of_open_families(index: Index, hits: Sequence[TemplateHit], full: Collection
     groups = index.templates.known_groups([hit.template for hit in hits])
     groups |= index.templates.groups_of({hit.template: hit.text for hit in hits if hit.text and hit.template not in groups})
     return [hit for hit in hits if (group := groups.get(hit.template)) is None or group.family not in full]
+
+
+def nearest_but(sink: Sink, vector: Vector, limit: int, unwanted: Collection[str]) -> list[TemplateHit]:
+    """Return the nearest `limit` templates that are not `unwanted`, nearest first; fewer only where there are no more.
+
+    What is excluded is mostly near, so as many more are read at first; then up to all of them, as far as a sink goes.
+    """
+    wanted = limit + min(len(unwanted), limit)
+    while True:
+        near = sink.nearest_templates(vector[None], wanted)[0]
+        found = [hit for hit in near if hit.template not in unwanted]
+        if len(found) >= limit or len(near) < wanted or wanted >= limit + len(unwanted):
+            return found[:limit]
+        wanted = min(wanted * _GROWTH, limit + len(unwanted))
 
 
 def near_among(sink: Sink, vector: Vector, templates: Collection[str]) -> list[TemplateHit]:

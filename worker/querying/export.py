@@ -98,5 +98,6 @@ def _next(query: Query, selection: Selection, reach: Reach, end_ms: int) -> dict
     filters = query.filters.model_dump(mode="json", exclude_unset=True) | {"since_ms": reach.time_ms, "until_ms": end_ms}
     if query.text is not None and selection.is_match is None and selection.templates is not None:
         asked = {name: value for name, value in asked.items() if name not in ("text", "mode")}
-        filters = {name: value for name, value in filters.items() if name != "family"} | {"template": sorted(selection.templates)}
+        named = ("family", "not_family", "not_template")
+        filters = {name: value for name, value in filters.items() if name not in named} | {"template": sorted(selection.templates)}
     return asked | {"filters": filters} | ({} if reach.after is None else {"after": str(reach.after)})

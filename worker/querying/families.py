@@ -47,6 +47,8 @@ class TemplateGroups:
         self._names = {int(group.family, 16): group.name for _, group in self._named}
         self._ids: NDArray[np.bytes_] = np.empty(0, "S16")
         """Of the remembered templates, ascending, 16 bytes each."""
+        self._keys: NDArray[np.uint64] = np.empty(0, np.uint64)
+        """The first 8 bytes of each id, as a number."""
         self._families: NDArray[np.uint64] = np.empty(0, np.uint64)
         """Of each of them, its family's id as a number."""
 
@@ -85,6 +87,17 @@ class TemplateGroups:
         places = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
         return self._families[places], self._ids[places] == ids
 
+    def by_keys(self, keys: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+        """Return the same as `numbers`, given the keys of n templates (`sinks.row.template_key`), int64[n]."""
+        if not len(keys) or not len(self._ids):
+            return np.zeros(len(keys), np.uint64), np.zeros(len(keys), np.bool_)
+        places = self._places(keys)
+        return self._families[places], self._keys[places] == keys.view(np.uint64)
+
+    def ids(self, keys: NDArray[np.int64]) -> list[str]:
+        """Return the ids of remembered templates, given their keys."""
+        return _as_ids(self._ids[self._places(keys)]) if len(keys) else []
+
     def group_of(self, number: int) -> Group:
         """Return the group with this number."""
         return Group(f"{number:016x}", self._names.get(number))
@@ -92,12 +105,15 @@ class TemplateGroups:
     def members(self, families: Collection[str]) -> list[str]:
         """Return the remembered templates of some families, in the order of their ids."""
         wanted = np.array([int(family, 16) for family in families], np.uint64)
-        raw = self._ids[np.isin(self._families, wanted)].tobytes().hex()
-        return [raw[at : at + 32] for at in range(0, len(raw), 32)]
+        return _as_ids(self._ids[np.isin(self._families, wanted)])
 
     def forget(self) -> None:
         """Begin again: most of what is remembered is of templates that are gone."""
-        self._ids, self._families = np.empty(0, "S16"), np.empty(0, np.uint64)
+        self._ids, self._keys, self._families = np.empty(0, "S16"), np.empty(0, np.uint64), np.empty(0, np.uint64)
+
+    def _places(self, keys: NDArray[np.int64]) -> NDArray[np.intp]:
+        """Return where templates are, if they are remembered."""
+        return np.minimum(np.searchsorted(self._keys, keys.view(np.uint64)), len(self._keys) - 1)
 
     def _grouped(self, texts: Sequence[str]) -> list[Group]:
         """Return the groups of some texts; a pattern is tried on all of them at once."""
@@ -118,6 +134,7 @@ class TemplateGroups:
         families = np.array([int(group.family, 16) for group in groups[:room]], np.uint64)
         places = np.searchsorted(self._ids, ids[order])
         self._ids = np.insert(self._ids, places, ids[order])
+        self._keys = np.ascontiguousarray(self._ids).view(">u8")[::2].astype(np.uint64)
         self._families = np.insert(self._families, places, families[order])
 
 
@@ -129,3 +146,9 @@ def named_family(name: str) -> str:
 def _packed(templates: Sequence[str]) -> NDArray[np.bytes_]:
     """Return template ids as 16 bytes each; trailing zeros are not told from none, as all have the same length."""
     return np.frombuffer(bytes.fromhex("".join(templates)), "S16")
+
+
+def _as_ids(packed: NDArray[np.bytes_]) -> list[str]:
+    """Undo `_packed`."""
+    raw = packed.tobytes().hex()
+    return [raw[at : at + 32] for at in range(0, len(raw), 32)]

@@ -4,14 +4,15 @@ Listings of families, counts by family and the figures of hits are made of these
 that are not remembered are read, from the templates' rows or from a line. A million templates are summed up as columns, not one by one.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sinks.reading.counting import CountQuery, CountRow
+from sinks.reading.counting import TemplateCounts
 from sinks.reading.filters import LineFilter
+from sinks.row import template_key
 from worker.querying.families import Group, TemplateGroups
 from worker.querying.ranking import Index, OutOfTime, groups_of_lines
 
@@ -43,15 +44,17 @@ class FamilyCounts:
     Thread: one.
     """
 
-    def __init__(self, groups: TemplateGroups, rows: Sequence[CountRow], families: NDArray[np.uint64], *, complete: bool) -> None:
-        """`rows`: counts of templates; `families`: uint64[n], the number of each one's family."""
-        self.complete = complete
+    def __init__(self, groups: TemplateGroups, counted: TemplateCounts, found: "FoundFamilies") -> None:
+        """`found`: the families of the counted templates."""
+        self.complete = counted.complete and bool(found.is_known.all())
         """False when a bound or the deadline cut it short: then there are at least as many."""
         self._groups = groups
-        self._templates = [str(row.key[0]) for row in rows]
+        self._ids = found.ids
+        known = np.flatnonzero(found.is_known)
+        self._keys, families = counted.keys[known], found.numbers[known]
         self._family_of = families
-        lines, first_ms, last_ms = (np.array([row[column] for row in rows], np.int64) for column in (1, 2, 3))
-        by_id = np.argsort(np.array(self._templates, "S32"))
+        lines, first_ms, last_ms = counted.lines[known], counted.first_ms[known], counted.last_ms[known]
+        by_id = np.argsort(self._keys.view(np.uint64), kind="stable")
         frequent = by_id[np.lexsort((-lines[by_id], families[by_id]))]
         newest = by_id[np.lexsort((-last_ms[by_id], families[by_id]))]
         self._numbers, starts, sizes = np.unique(families[frequent], return_index=True, return_counts=True)
@@ -59,28 +62,35 @@ class FamilyCounts:
             lines = np.add.reduceat(lines[frequent], starts)
             first_ms = np.minimum.reduceat(first_ms[frequent], starts)
             last_ms = last_ms[newest[starts]]
-        self._columns = (sizes, lines, first_ms, last_ms, frequent[starts], newest[starts])
+        self._figures = (sizes, lines, first_ms, last_ms)
+        self._frequent, self._newest = frequent[starts], newest[starts]
         self._order = np.lexsort((self._numbers, -lines))
 
     def top(self, most: int | None = None) -> list[FamilyCount]:
         """Return the first families, all of them without a bound."""
-        return [self._count(place) for place in self._order[:most].tolist()]
+        return self._at(self._order[:most])
 
     def of(self, families: Iterable[str]) -> dict[str, FamilyCount]:
         """Return those of some families that have lines, by id."""
         wanted = np.isin(self._numbers, np.array([int(family, 16) for family in families], np.uint64))
-        return {one.group.family: one for one in (self._count(place) for place in np.flatnonzero(wanted).tolist())}
+        return {one.group.family: one for one in self._at(np.flatnonzero(wanted))}
 
     def templates_of(self, families: Iterable[str]) -> list[str]:
         """Return the counted templates of some families."""
         wanted = np.isin(self._family_of, np.array([int(family, 16) for family in families], np.uint64))
-        return [self._templates[at] for at in np.flatnonzero(wanted).tolist()]
+        return self._named(np.flatnonzero(wanted))
 
-    def _count(self, place: int) -> FamilyCount:
-        *figures, frequent, newest = (int(column[place]) for column in self._columns)
-        templates, lines, first_ms, last_ms = figures
-        group = self._groups.group_of(int(self._numbers[place]))
-        return FamilyCount(group, templates, lines, first_ms, last_ms, self._templates[frequent], self._templates[newest])
+    def _at(self, places: NDArray[np.intp]) -> list[FamilyCount]:
+        groups = map(self._groups.group_of, self._numbers[places].tolist())
+        figures = (column[places].tolist() for column in self._figures)
+        return list(map(FamilyCount, groups, *figures, self._named(self._frequent[places]), self._named(self._newest[places])))
+
+    def _named(self, places: NDArray[np.intp]) -> list[str]:
+        """Return the ids of some of the counted templates."""
+        keys = self._keys[places]
+        if not self._ids:
+            return self._groups.ids(keys)
+        return [self._ids.get(key) or self._groups.ids(keys[at : at + 1])[0] for at, key in enumerate(keys.tolist())]
 
 
 class FoundFamilies(NamedTuple):
@@ -93,16 +103,23 @@ class FoundFamilies(NamedTuple):
     """uint64[n]: as `TemplateGroups.numbers` has them."""
     is_known: NDArray[np.bool_]
     """bool[n]: false where the deadline, or a template of which there is neither a row nor a line, left one out."""
+    ids: Mapping[int, str]
+    """Of those that are not remembered: their ids by key."""
 
 
 def count_families(index: Index, only: LineFilter, templates: Collection[str] | None, deadline_passed: OutOfTime) -> FamilyCounts:
     """Count the lines of some templates (None: of all) by family. Raises SinkBusy."""
     wanted = None if templates is None else tuple(sorted(templates))
-    counted = index.reader.count(CountQuery(only, templates=wanted, by=("template",)), deadline_passed=deadline_passed)
-    found = families_of(index, [str(row.key[0]) for row in counted.rows], deadline_passed)
-    rows = counted.rows if found.is_known.all() else [row for row, is_known in zip(counted.rows, found.is_known, strict=True) if is_known]
-    complete = counted.complete and len(rows) == len(counted.rows)
-    return FamilyCounts(index.templates.groups, rows, found.numbers[found.is_known], complete=complete)
+    counted = index.reader.count_templates(only, wanted, deadline_passed=deadline_passed)
+    numbers, is_known = index.templates.groups.by_keys(counted.keys)
+    unknown = np.flatnonzero(~is_known)
+    ids: dict[int, str] = {}
+    if len(unknown):
+        ids = index.reader.template_ids(only, counted.keys[unknown], deadline_passed=deadline_passed)
+        named = [place for place in unknown.tolist() if int(counted.keys[place]) in ids]
+        found = families_of(index, [ids[int(counted.keys[place])] for place in named], deadline_passed)
+        numbers[named], is_known[named] = found.numbers, found.is_known
+    return FamilyCounts(index.templates.groups, counted, FoundFamilies(numbers, is_known, ids))
 
 
 def families_of(index: Index, templates: Sequence[str], deadline_passed: OutOfTime) -> FoundFamilies:
@@ -117,7 +134,7 @@ def families_of(index: Index, templates: Sequence[str], deadline_passed: OutOfTi
         for place in places:
             if (group := groups.get(templates[place])) is not None:
                 numbers[place], is_known[place] = int(group.family, 16), True
-    return FoundFamilies(numbers, is_known)
+    return FoundFamilies(numbers, is_known, {template_key(templates[place]): templates[place] for place in missing.tolist()})
 
 
 def _read_groups(index: Index, templates: Sequence[str], deadline_passed: OutOfTime) -> dict[str, Group]:

@@ -36,7 +36,7 @@ class FormAnswers:
         """Return what the reply holds; reading ends at `stop_s`, complete or not. Raises SinkBusy."""
 
         def deadline_passed() -> bool:
-            return self._clock() >= stop_s
+            return self._clock() >= stop_s or ready.requester.is_gone()
 
         query = ready.query
         if query.around is not None:

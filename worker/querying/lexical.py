@@ -38,13 +38,14 @@ def rank_by_words(index: Index, words: Words, bounds: SearchBounds) -> Ranking:
     templates, complete = list(exact.templates), exact.complete
     limit = min(max(MOST_TEMPLATES, bounds.k), _MOST_BY_WORDS)
     while not bounds.deadline_passed():
-        found = index.templates.matching(words, limit, bounds.deadline_passed)
-        new = [hit for hit in found.hits if hit.template not in tried and bounds.admits(hit.template)]
+        found = index.templates.matching(words, bounds.at_least(limit), bounds.deadline_passed)
+        admitted = [hit for hit in found.hits if bounds.admits(hit.template)]
+        new = [hit for hit in admitted[:limit] if hit.template not in tried]
         page = with_lines(index, of_open_families(index, new, bounds.full_families(templates)), bounds)
         templates += page.templates
         complete = complete and page.complete
-        tried.update(hit.template for hit in found.hits)
-        if bounds.is_met_by(templates) or found.complete:
+        tried.update(hit.template for hit in new)
+        if bounds.is_met_by(templates) or (found.complete and len(admitted) <= limit):
             return Ranking(templates, complete)
         if limit >= _MOST_BY_WORDS:
             break
@@ -58,8 +59,9 @@ def votes_by_words(index: Index, words: Words, bounds: SearchBounds, *, least_sh
     if words.is_exact or bounds.deadline_passed():
         return exact._replace(complete=exact.complete and words.is_exact)
     tried = {template.template for template in exact.templates}
-    hits = [hit for hit in index.templates.matching(words, MOST_TEMPLATES, bounds.deadline_passed).hits if hit.template not in tried]
-    voters = [hit for hit in hits if bounds.admits(hit.template) and words.share_in(hit.text) >= least_share]
+    found = index.templates.matching(words, bounds.at_least(MOST_TEMPLATES), bounds.deadline_passed)
+    hits = [hit for hit in found.hits if hit.template not in tried and bounds.admits(hit.template)][:MOST_TEMPLATES]
+    voters = [hit for hit in hits if words.share_in(hit.text) >= least_share]
     by_words = with_lines(index, voters, bounds)
     return Ranking(exact.templates + by_words.templates, exact.complete and by_words.complete)
 

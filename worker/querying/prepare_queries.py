@@ -11,7 +11,7 @@ from typing import Protocol
 from consumers.record import Header, Record
 from producers.replies import Reply
 from worker.embedding.cache.vector_cache import VectorCache
-from worker.messages import Answerable, EncodedQuery, EncodedTemplate, FailedQuery, KafkaRequest, ReadyQuery
+from worker.messages import Answerable, EncodedQuery, EncodedTemplate, FailedQuery, KafkaRequest, ReadyQuery, late_query
 from worker.query import (
     CORRELATION_HEADER,
     REPLY_TOPIC_HEADER,
@@ -128,7 +128,7 @@ class PrepareQueries:
         until_s = monotonic_deadline_s(query, sent_ms=request.sent_ms, now_s=requester.taken_s, wall_ms=self._wall_ms())
         requester = requester._replace(deadline_s=until_s)
         if is_late(requester, self._clock()):
-            self._answer.put([FailedQuery(requester, "expired", "deadline_ms", "the deadline had passed when the query arrived")])
+            self._answer.put([late_query(requester, "the deadline had passed when the query arrived")])
             return []
         return [(requester, query)]
 

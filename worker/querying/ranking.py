@@ -79,7 +79,11 @@ class SearchBounds(NamedTuple):
 
     def admits(self, template: str) -> bool:
         """Whether lines of a template are wanted."""
-        return self.templates is None or template in self.templates
+        return template not in self.only.not_templates and (self.templates is None or template in self.templates)
+
+    def at_least(self, limit: int) -> int:
+        """Return how many templates to read so that `limit` of them, or all, are not excluded."""
+        return limit + len(self.only.not_templates)
 
     def _lines_of_families(self, templates: Iterable[RankedTemplate]) -> Counter[str]:
         """Return how many lines may be shown of each family, if there were no bound for it."""

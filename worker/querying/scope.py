@@ -1,4 +1,4 @@
-"""Which lines a query is about: its filters, with families resolved to their templates."""
+"""Which lines a query is about: its filters, with families, wanted and excluded ones, resolved to their templates."""
 
 from typing import NamedTuple
 
@@ -8,10 +8,12 @@ from worker.querying.ranking import Index, OutOfTime
 
 MOST_MEMBERS = 4_000
 """Templates of the families that one query names: each is part of what the sink is asked."""
+MOST_EXCLUDED = 12_000
+"""Templates that a query excludes without a loss: so many more may have to be read before the nearest of the others."""
 
 
 class Scope(NamedTuple):
-    """Lines that pass `only` and are of one of `templates`.
+    """Lines that pass `only`, which knows the excluded templates, and are of one of `templates`.
 
     Thread: any.
     """
@@ -20,15 +22,29 @@ class Scope(NamedTuple):
     templates: frozenset[str] | None
     """Ids; None: of any."""
     complete: bool
-    """False when not all templates of the filter's families are known."""
+    """False when not all templates of the filter's families are known, wanted or excluded."""
 
 
 def scope_of(index: Index, filters: Filters, deadline_passed: OutOfTime) -> Scope:
     """Return which lines pass filters. Raises SinkBusy."""
     only = filters.as_line_filter()
     templates = frozenset(filters.template) if filters.template else None
-    if not filters.family:
-        return Scope(only, templates, complete=True)
-    found = index.templates.members(frozenset(filters.family), deadline_passed)
-    members = [template for template in found.templates if templates is None or template in templates]
-    return Scope(only, frozenset(members[:MOST_MEMBERS]), found.complete and len(members) <= MOST_MEMBERS)
+    unwanted, complete = _excluded(index, filters, deadline_passed)
+    if filters.family:
+        found = index.templates.members(frozenset(filters.family), deadline_passed)
+        members = [one for one in found.templates if (templates is None or one in templates) and one not in unwanted]
+        templates = frozenset(members[:MOST_MEMBERS])
+        complete = complete and found.complete and len(members) <= MOST_MEMBERS
+    if templates is not None:
+        return Scope(only, templates - unwanted, complete)
+    return Scope(only._replace(not_templates=unwanted), None, complete)
+
+
+def _excluded(index: Index, filters: Filters, deadline_passed: OutOfTime) -> tuple[frozenset[str], bool]:
+    """Return the templates that filters exclude, and whether those are all, and not so many that others are missed."""
+    unwanted = frozenset(filters.not_template)
+    if not filters.not_family:
+        return unwanted, True
+    found = index.templates.members(frozenset(filters.not_family), deadline_passed)
+    unwanted = unwanted.union(found.templates)
+    return unwanted, found.complete and len(unwanted) <= MOST_EXCLUDED

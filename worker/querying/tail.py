@@ -19,7 +19,7 @@ from sinks.reading.arrivals import Watch
 from sinks.reading.literals import rows_with
 from sinks.reading.selecting import IsMatch, Selection
 from worker.querying.counts import MOST_TEMPLATES
-from worker.querying.dense import near_among
+from worker.querying.dense import near_among, nearest_but
 from worker.querying.ranking import Index, OutOfTime
 from worker.querying.scope import scope_of
 from worker.querying.search import PreparedQuery
@@ -87,7 +87,7 @@ class Tail:
         if sought.vector is None:
             return Selection(scope.only, scope.templates, with_words(query.text)), scope.complete
         if scope.templates is None:
-            near = sought.near or self._index.sink.nearest_templates(sought.vector[None], MOST_TEMPLATES)[0]
+            near = sought.near or nearest_but(self._index.sink, sought.vector, MOST_TEMPLATES, scope.only.not_templates)
         else:
             near = near_among(self._index.sink, sought.vector, sorted(scope.templates))
         return Selection(scope.only, frozenset(hit.template for hit in near[:MOST_TEMPLATES])), scope.complete

@@ -1,9 +1,9 @@
 """What is known of all templates: which share words with a text, best first (BM25), which hold an identifier, which are of a family.
 
-Templates are few, so they are read once, a page at a time, whoever asks first. Where the sink itself ranks by words (a Milvus server
-from 2.5 on), it is asked for them, and only the groups of the templates are remembered here. They are read again when their number has
-changed, but never so often that reading takes more than a small share of the time. Removed ones stay until there are many: they have no
-lines, so no search shows them.
+Templates are few, so they are read once, a page at a time: by whoever asks first, or before that, while nobody asks. Where the sink
+itself ranks by words (a Milvus server from 2.5 on), it is asked for them, and only the groups of the templates are remembered here. They
+are read again when their number has changed, but never so often that reading takes more than a small share of the time. Removed ones stay
+until there are many: they have no lines, so no search shows them.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -21,6 +21,8 @@ MOST_TEMPLATES = 100_000
 MOST_HOLDING = 1_000
 """Templates that hold one identifier."""
 _PAGE = 10_000
+_WHOLE_PAGE = 250_000
+"""Where every page costs as much as all of them."""
 _SERVER_PAGE = 2_000
 """A page that only groups are wanted of is short, because a search that needs none waits for it."""
 _REST = 20
@@ -73,7 +75,7 @@ class TemplateIndex:
         """Whether this round has read the last template."""
         self._counted = -1
         """How many templates there were when those that were wanted had been read; -1: some were not seen."""
-        self._is_behind = False
+        self._is_behind = True
         self._read_again_s = -np.inf
         self._outdated_s = -np.inf
 
@@ -110,7 +112,7 @@ class TemplateIndex:
 
     @property
     def is_behind(self) -> bool:
-        """Whether families were asked for before all templates had been read."""
+        """Whether nobody has read the templates so far, or families were asked for before all had been read."""
         return self._is_behind
 
     def read_on(self) -> None:
@@ -152,7 +154,7 @@ class TemplateIndex:
             self._begin_round(count)
         else:
             count = self._sink.counts().templates
-        size = _SERVER_PAGE if self._sink.has_bm25 else _PAGE
+        size = _WHOLE_PAGE if self._sink.scans_templates else _SERVER_PAGE if self._sink.has_bm25 else _PAGE
         while not self._has_read(most):
             page = self._sink.all_templates(self._after, size)
             self._add(page)

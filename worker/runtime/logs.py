@@ -85,6 +85,11 @@ def redact_secrets(secrets: Iterable[str]) -> None:
     _secrets[:] = sorted(found, key=len, reverse=True)
 
 
+def without_secrets(text: str) -> str:
+    """Return a text that is shown elsewhere as standard error would show it."""
+    return _without_secrets(text.encode("utf-8", "replace")).decode("utf-8", "replace")
+
+
 def _without_secrets(written: bytes) -> bytes:
     for secret in _secrets:
         if secret in written:
@@ -215,4 +220,4 @@ def recent_faults() -> RecentFaults:
 
 
 def _note(level: str, event: str) -> None:
-    _recent.note(level, printable(_without_secrets(event.encode("utf-8", "replace")).decode("utf-8", "replace")))
+    _recent.note(level, printable(without_secrets(event)))

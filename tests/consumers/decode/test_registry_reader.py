@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from consumers.decode.decoder import Decoder
 from consumers.decode.registry_reader import new_schema
-from consumers.decode.registry_schemas import Schemas, Unknown, Unusable
+from consumers.decode.registry_schemas import NotOfSchema, Schemas, Unknown, Unusable
 from consumers.decode.rules import DecodeRules, FieldNames
 from consumers.decode.tally import DecodeTally
 from consumers.schema import FetchedSchema
@@ -210,6 +210,36 @@ def test_an_avro_schema_that_doubles_at_each_level_is_not_used() -> None:
     found = new_schema(FetchedSchema("AVRO", json.dumps(inner)))
     assert isinstance(found, Unusable)
     assert "more than 10000 fields" in found.reason
+
+
+def test_a_value_that_may_hold_far_more_values_than_bytes_is_rejected_before_it_is_read() -> None:
+    nulls = json.loads(record(*((f"n{n}", "null") for n in range(12)), ("b", "boolean")))
+    schemas = Schemas()
+    schemas.add_schema(1, new_schema(FetchedSchema("AVRO", json.dumps({"type": "array", "items": nulls}))))
+    few, many = (b"\0\0\0\0\1" + bytes((2 * n,)) + b"\1" * n + b"\0" for n in (10, 60))
+    reader = decoder(schemas, max_record_bytes=400)
+    assert lines(reader, few)
+    assert reasons(reader, many) == ["too_large: 62 bytes of Avro may hold more than 800 values (schema 1)"]
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        ["null", json.loads(record(*((f"f{n}", "string") for n in range(40))))],
+        json.loads(record(*((f"f{n}", ["null", "string"]) for n in range(40)))),
+        json.loads(record(("labels", {"type": "map", "values": ["null", "string"]}), ("at", "long"))),
+        json.loads(
+            record(("a", {"type": "record", "name": "Inner", "fields": [{"name": "b", "type": "int"}, {"name": "c", "type": "int"}]}))
+        ),
+    ],
+    ids=["records-or-null", "all-may-be-null", "maps", "nested"],
+)
+def test_arrays_of_usual_records_are_read_up_to_the_size_limit(item: object) -> None:
+    schema = new_schema(FetchedSchema("AVRO", json.dumps({"type": "array", "items": item})))
+    assert not isinstance(schema, Unknown | Unusable)
+    size = 1_000
+    with pytest.raises(NotOfSchema):
+        schema.read(b"\xff" * size, None, strict=True, most_values=2 * size)
 
 
 def test_a_value_that_is_large_only_as_json_is_rejected() -> None:

@@ -61,6 +61,10 @@ def passes(line: Line, only: LineFilter) -> bool:
         and (not only.services or line.service in only.services)
         and (not only.levels or line.level in only.levels)
         and (not only.topics or line.topic in only.topics)
+        and line.service not in only.not_services
+        and line.level not in only.not_levels
+        and line.topic not in only.not_topics
+        and line.template not in only.not_templates
     )
 
 

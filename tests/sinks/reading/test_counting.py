@@ -37,6 +37,8 @@ def reader(sink: FakeSink) -> BlockReader:
         CountQuery(by=("time",), bucket_ms=10_000),
         CountQuery(LineFilter(services=("s1",), topics=("logs",)), by=("topic",)),
         CountQuery(LineFilter(since_ms=20_000, until_ms=40_000)),
+        CountQuery(LineFilter(not_services=("s0",), not_levels=("DEBUG",), not_topics=("audit",))),
+        CountQuery(LineFilter(not_templates=frozenset({template_id("often")})), by=("service",)),
     ],
 )
 def test_whole_blocks_are_counted_without_unpacking_one(sink: FakeSink, reader: BlockReader, query: CountQuery) -> None:
@@ -51,6 +53,7 @@ def test_whole_blocks_are_counted_without_unpacking_one(sink: FakeSink, reader: 
         CountQuery(by=("time",), bucket_ms=7_000),
         CountQuery(LineFilter(levels=("ERROR",))),
         CountQuery(LineFilter(since_ms=25_000)),
+        CountQuery(LineFilter(not_levels=("ERROR",))),
     ],
 )
 def test_edges_and_mixed_values_are_unpacked(sink: FakeSink, reader: BlockReader, query: CountQuery) -> None:
@@ -61,6 +64,15 @@ def test_edges_and_mixed_values_are_unpacked(sink: FakeSink, reader: BlockReader
 def test_overlapping_runs_are_never_added_up(sink: FakeSink, reader: BlockReader) -> None:
     sink.write_blocks([block(LINES[15:25], run(2))])
     assert reader.count(CountQuery()).rows == [CountRow((), 60, 0, 59_000)]
+
+
+def test_a_line_whose_copy_that_holds_is_excluded_does_not_count(sink: FakeSink, reader: BlockReader) -> None:
+    copies = [one._replace(service="canary", level="WARN") for one in LINES[10:20]]
+    sink.write_blocks([block(copies, run(2))])
+    for without in (LineFilter(not_services=("canary",)), LineFilter(not_levels=("WARN",))):
+        assert sum(row.lines for row in reader.count(CountQuery(without, by=("service",))).rows) == 50
+    ours = reader.count(CountQuery(LineFilter(not_services=("s0", "s1")), by=("service",)))
+    assert ours.rows == [CountRow(("canary",), 10, 10_000, 19_000)]
 
 
 def test_templates_are_named_by_blocks_and_only_once(sink: FakeSink, reader: BlockReader) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from worker.audit.doctor import CHECKS, Check, Examiner, Look, examine
 from worker.http.responses import HttpError
+from worker.runtime.logs import REDACTED, redact_secrets
 
 PAGE = Path(__file__).parents[3] / "docs/doctor.md"
 WAIT_S = 30.0
@@ -45,6 +46,19 @@ def test_a_group_that_fails_says_so_under_the_name_of_its_first_check_and_hides_
     assert (failed.group, failed.name, failed.state) == ("milvus", "index", "problem")
     assert "LookupError: no such key" in failed.found
     assert others == [FINE, POOR]
+
+
+def test_no_finding_holds_a_secret_of_the_settings_whoever_says_it() -> None:
+    redact_secrets(["s3cret-of-the-doctor"])
+
+    def fails() -> Iterator[Check]:
+        yield from ()
+        raise LookupError("no http://me:s3cret-of-the-doctor@host")
+
+    named = Check("milvus", "index", "problem", "http://me:s3cret-of-the-doctor@host is away", "is s3cret-of-the-doctor right?")
+    report = examine([Look("milvus", lambda: [named], WAIT_S), Look("redis", fails, WAIT_S)])
+    assert "s3cret" not in str(report)
+    assert [one.found.count(REDACTED) for one in report.checks] == [1, 1]
 
 
 def test_a_group_that_hangs_costs_its_time_limit_and_hides_no_other() -> None:

@@ -1,5 +1,6 @@
 """The newest dead letters, read from the end: bounded, with the marks that belong to them, on a fake topic and on a real Kafka."""
 
+import tracemalloc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 
@@ -125,6 +126,27 @@ def test_of_a_long_value_the_beginning_is_kept_and_what_is_known_of_the_whole() 
     cut = letter(0, 0, time_ms=1, value=b"abc")._replace(value=b"ab")
     (one,) = Topic({0: [cut]}).newest().newest
     assert one.obstacle
+
+
+def test_long_letters_are_not_in_memory_together() -> None:
+    long_bytes, number = 250_000, 400
+
+    class Long(Topic):
+        def read(self, partition: Partition, first_offset: int, end_offset: int, *, epoch: str, timeout_s: float) -> Iterator[list[Record]]:
+            assert (partition, epoch) == (Partition(TOPIC, 0), "")
+            assert timeout_s > 0
+            for offset in range(first_offset, end_offset):
+                one = letter(0, offset, time_ms=offset, value=b"%d" % offset + b"a" * long_bytes)
+                yield [one._replace(headers=(("own", b"b" * long_bytes), *one.headers))]
+
+    topic = Long({0: [letter(0, number - 1, time_ms=0)]})
+    tracemalloc.start()
+    found = topic.newest(limit=number)
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(found.newest) == number
+    assert {one.obstacle for one in found.newest} == {""}
+    assert peak_bytes < number * long_bytes / 4
 
 
 def test_a_topic_that_cannot_be_read_is_an_error_unless_something_was_read_before() -> None:

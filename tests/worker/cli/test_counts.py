@@ -7,6 +7,7 @@ import pytest
 from tests.worker.cli.conftest import NewScreen
 from worker.cli.counts import CountsQuestion
 from worker.cli.counts_screen import show_counts, shown_width
+from worker.cli.exclusions import Exclusions
 from worker.cli.exits import CommandFailed
 from worker.query import Query
 
@@ -21,6 +22,10 @@ FAMILY = "0123456789abcdef"
         ({"text": "disk", "mode": "words", "top": 3}, {"as": "counts", "text": "disk", "mode": "words", "top": 3}),
         ({"by": ("time", "level"), "buckets": 12}, {"as": "counts", "by": ["time", "level"], "buckets": 12}),
         ({"buckets": 12}, {"as": "counts", "buckets": 12}),
+        (
+            {"by": ("field",), "excluded": Exclusions(services=("a",), families=(FAMILY,))},
+            {"as": "counts", "by": ["field"], "filters": {"not_service": ["a"], "not_family": [FAMILY]}},
+        ),
         (
             {"by": ("family", "time"), "families": (FAMILY,)},
             {"as": "counts", "by": ["family", "time"], "filters": {"family": [FAMILY]}},
@@ -56,9 +61,10 @@ def test_what_was_given_is_asked_and_nothing_else(given: dict[str, Any], request
     ("given", "said"),
     [
         ({"by": ("time", "level", "topic")}, "--by: give one or two"),
-        ({"by": ("pod",)}, "--by 'pod': give time, template, family, service, level, topic or field:NAME"),
+        ({"by": ("pod",)}, "--by 'pod': give time, template, family, service, level, topic, field or field:NAME"),
         ({"by": ("field:",)}, "--by 'field:': give"),
         ({"by": ("level", "level")}, "--by: give one or two"),
+        ({"by": ("field", "level")}, "--by field counts the names of fields, by itself"),
         ({"by": ("level",), "buckets": 3}, "--buckets are of time"),
         ({"mode": "dense"}, "--mode ranks by a text"),
         ({"since_ms": 7, "until_ms": 7}, "--since is not before --until"),
@@ -112,6 +118,12 @@ def test_a_field_has_a_column_of_its_name_and_a_dash_for_lines_without_it(new_sc
     told = shown(new_screen, counts, ["field:pod\x1b"]).splitlines()
     assert told[0].split()[0] == r"pod\x1b"
     assert [line.split()[0] for line in told if "█" in line] == ["web-1", "-"]
+
+
+def test_names_of_fields_are_a_table(new_screen: NewScreen) -> None:
+    told = shown(new_screen, [row(7, field="pod\x1b"), row(3, field="code")], ["field"]).splitlines()
+    assert told[0].split() == ["field", "lines"]
+    assert [line.split()[:2] for line in told if "█" in line] == [[r"pod\x1b", "7"], ["code", "3"]]
 
 
 def test_nothing_and_too_little_are_said(new_screen: NewScreen) -> None:

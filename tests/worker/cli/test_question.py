@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+from worker.cli.exclusions import Exclusions
 from worker.cli.exits import CommandFailed
-from worker.cli.question import RecordCoordinates, SearchQuestion, read_coordinates, read_families, read_fields, read_templates
+from worker.cli.filter_values import read_families, read_fields, read_templates
+from worker.cli.question import RecordCoordinates, SearchQuestion, read_coordinates
 from worker.query import MAX_AROUND, Query
 
 PLACE = RecordCoordinates("logs", 0, 123)
@@ -42,6 +44,20 @@ FAMILY = "0123456789abcdef"
             {"text": "disk", "fields": (("pod", "a=b"), ("pod", ""), ("n", "7")), "trace_id": "t"},
             {"text": "disk", "filters": {"fields": {"pod": ["a=b", ""], "n": ["7"]}, "trace_id": "t"}},
         ),
+        (
+            {"text": "disk", "excluded": Exclusions(("a", ""), ("INFO",), ("logs",), (TEMPLATE,), (FAMILY,), (("pod", "b"), ("pod", "c")))},
+            {
+                "text": "disk",
+                "filters": {
+                    "not_service": ["a", ""],
+                    "not_level": ["INFO"],
+                    "not_topic": ["logs"],
+                    "not_template": [TEMPLATE],
+                    "not_family": [FAMILY],
+                    "not_fields": {"pod": ["b", "c"]},
+                },
+            },
+        ),
         ({"around": PLACE}, {"around": {"topic": "logs", "partition": 0, "offset": 123, "before": 5, "after": 5}}),
         ({"around": PLACE, "neighbours": 0}, {"around": {"topic": "logs", "partition": 0, "offset": 123, "before": 0, "after": 0}}),
     ],
@@ -73,6 +89,9 @@ def test_what_was_given_is_asked_and_nothing_else(given: dict[str, Any], request
         ({"around": PLACE, "expand": True}, "leave --expand out"),
         ({"around": PLACE, "fields": (("a", "b"),)}, "leave --field out"),
         ({"around": PLACE, "trace_id": "t"}, "leave --trace-id out"),
+        ({"around": PLACE, "excluded": Exclusions(services=("a",))}, "leave --not-service out"),
+        ({"around": PLACE, "excluded": Exclusions(fields=(("a", "b"),))}, "leave --not-field out"),
+        ({"excluded": Exclusions(families=(FAMILY,))}, "say what to look for"),
         ({"templates": (TEMPLATE,), "mode": "words"}, "--mode ranks by a text"),
         ({"text": "disk", "neighbours": 3}, "it needs --around"),
         ({"text": "disk", "form": "templates", "per_template": 2}, "--per-template limits lines"),
@@ -98,6 +117,7 @@ def test_what_contradicts_is_refused_by_name(given: dict[str, Any], said: str) -
         ),
         ({"mode": "words"}, "Try it by meaning (--mode dense)."),
         ({"families": (FAMILY,)}, "Try it without --family."),
+        ({"services": ("a",), "excluded": Exclusions(levels=("INFO",))}, "Try it without --service or --not-level."),
     ],
 )
 def test_what_to_try_is_what_was_narrowed(given: dict[str, Any], advice: str) -> None:

@@ -107,10 +107,21 @@ def test_more_lines_of_a_template_come_if_they_are_wanted(ask: Ask) -> None:
         (("--field", "k8s.pod.name=node-1"), {"disk"}),
         (("--field", "k8s.pod.name=node-1", "--field", "k8s.pod.name=node-7", "--trace-id", "t3"), {"disk"}),
         (("--field", "k8s.pod.name=node-0", "--trace-id", "t3"), set()),
+        (("--not-level", "ERROR"), {"disk", "request"}),
+        (("--not-service", "disks", "--not-level", "INFO"), {"network"}),
+        (("--service", "disks", "--not-service", "disks"), set()),
+        (("--not-field", "k8s.pod.name=node-0", "--not-field", "k8s.pod.name=node-1"), {"network", "request"}),
     ],
 )
 def test_filters_say_which_lines_may_be_hits(ask: Ask, filters: tuple[str, ...], first_words: set[str]) -> None:
     assert {text.split()[0] for text in messages(ask("something failed", *filters))} == first_words
+
+
+def test_a_family_is_left_out_of_hits_counts_and_templates(ask: Ask) -> None:
+    every = ask("something failed", "--mode", "dense")["hits"]
+    family = next(hit["family"] for hit in every if hit["text"].startswith("disk"))
+    left = ask("something failed", "--mode", "dense", "--not-family", family)["hits"]
+    assert [hit["family"] for hit in left] == [hit["family"] for hit in every if hit["family"] != family]
 
 
 def test_what_was_not_found_says_which_filter_to_drop(ask: Ask) -> None:

@@ -93,6 +93,26 @@ def test_a_search_asks_the_query_model_and_leaves_out_what_is_empty() -> None:
     assert answer["window"] == {"since": "2025-11-24T15:00:00.000Z", "until": "2025-11-24T15:30:00.000Z"}
 
 
+def test_tools_leave_out_what_is_not_wanted() -> None:
+    worker = Worker()
+    left_out = {
+        "not_service": ["cron"],
+        "not_level": ["DEBUG"],
+        "not_topic": ["audit"],
+        "not_family": [FAMILY],
+        "not_fields": {"pod": ["a", "b"]},
+    }
+    worker.call("search", query="disk", **left_out, not_template=[TEMPLATE])
+    worker.call("templates", since="all", **left_out)
+    worker.call("compare", **left_out)
+    worker.call("overview", since="all", **left_out)
+    asked = [{name: value for name, value in one["filters"].items() if name.startswith("not_")} for one in worker.asked if "filters" in one]
+    assert asked[0] == left_out | {"not_template": [TEMPLATE]}
+    assert all(one == left_out for one in asked[1:])
+    assert len(asked) == 8
+    assert "not_family" in refusal(worker, "search", query="disk", not_family="one")
+
+
 def test_compare_without_a_second_window_takes_the_one_before_of_the_same_length() -> None:
     changes = [
         {"change": "new", "lines": 3, "before": 0, "ratio": None, "first": NOW_MS},

@@ -6,6 +6,7 @@ import pytest
 
 from tests.worker.http.conftest import Serve
 from tests.worker.http.serving import HITS, PATH, receive, reply_to
+from tests.worker.running import wait_until
 from worker.query import ErrorCode, error_reply
 
 
@@ -100,6 +101,7 @@ def test_a_query_that_nobody_answers_is_given_up_and_its_place_is_free_again(ser
     answer = receive(serving.send(b"1"))
     assert (answer.status, answer.error["code"]) == (504, "expired")
     late = serving.taken()
+    assert late.requester.is_gone()
     client = serving.send(b"2")
     assert serving.taken().value == b"2"
     reply_to(late, b"too late")
@@ -116,13 +118,16 @@ def test_a_worker_that_takes_no_queries_yet_says_when_to_ask_again(serve: Serve)
 
 def test_a_client_that_hangs_up_disturbs_nobody(serve: Serve) -> None:
     serving = serve(max_open_queries=1)
-    serving.send(b"gone").close()
+    client = serving.send(b"gone")
     request = serving.taken()
-    assert serving.refused().status == 429  # a worker thread still works on it
+    assert not request.requester.is_gone()
+    client.close()
+    wait_until(request.requester.is_gone, "the worker to notice it")
+    assert serving.refused().status == 429, "its query is still in the lane"
     reply_to(request)
     client = serving.send(b"here")
-    assert serving.answer().value == b"here"
-    assert receive(client).status == 200
+    assert not (here := serving.answer()).requester.is_gone()
+    assert (here.value, receive(client).status) == (b"here", 200)
 
 
 def test_a_client_that_hangs_up_within_its_body_is_forgotten(serve: Serve) -> None:

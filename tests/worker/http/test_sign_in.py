@@ -154,6 +154,8 @@ def test_a_page_of_somebody_else_may_ask_nothing(serve: Serve) -> None:
         {"Sec_Fetch_Site": "same-site"},
         {"Origin": "http://evil.example"},
         {"Origin": "null"},
+        {"Origin": "http://["},
+        {"Origin": "http://[::1]:x]"},
         {"Origin": "http://127.0.0.1"},
     ):
         for method, path in (("GET", "/api/status"), ("GET", "/api/export"), ("GET", "/api/tail"), ("POST", PATH), ("GET", "/api/session")):

@@ -45,6 +45,18 @@ def test_a_secret_in_the_service_is_stored_nowhere_and_what_is_no_level_neither(
     assert chain.redactor.counts == {"email": 3, "password": 2}, "the kept level of the two records too"
 
 
+def test_a_secret_in_the_name_of_a_field_or_in_a_number_is_stored_nowhere(new_chain: NewChain) -> None:
+    chain = new_chain(redact=["email", "card", "password"])
+    fields = {"seen a.person@example.org": "often", "b.person@example.org": 3, "c.person@example.org": 4, "pan": 4111111111111111, "n": 5}
+    chain.feed(json.dumps({"message": "started", "users": {"d.person@example.org": True}, "password": 123456} | fields))
+    chain.run()
+    (line,) = chain.lines()
+    assert json.loads(line.fields or "") == {
+        "<email>": 3, "n": 5, "pan": "<card>", "password": "<password>", "seen <email>": "often"
+    }  # fmt: skip
+    assert not [word for word in ("person", "4111", "123456") if word in (line.fields or "")]
+
+
 def test_a_dead_letter_keeps_the_original_bytes(new_chain: NewChain) -> None:
     chain = new_chain(redact=["email"], max_chunks=1)
     (receipt,) = chain.feed("mail from a.person@example.org " + varied("word", 4000))

@@ -194,3 +194,40 @@ def test_what_was_there_at_the_look_is_not_forgotten_before_it_is_read() -> None
     receipt = scene.receipt(1)
     assert scene.wait.admit([receipt]) == [receipt]
     assert scene.schemas.find(1) is not None
+
+
+def test_many_schemas_that_are_not_there_hold_up_neither_their_own_partition_for_ever_nor_another_one() -> None:
+    scene = Scene()
+    scene.registry.there = {1_000}
+    many = scene.receipt(*range(1, 201))
+    other = scene.receipt(1_000, partition=LOGS_1)
+    assert scene.wait.admit([many]) == []
+    assert scene.wait.admit([other]) == []
+    came: dict[int, list[Receipt]] = {}
+    for questions in range(1, 202):
+        scene.lookup.ask(scene.lookup.wanted[0])
+        scene.now_s += UNKNOWN_S / 100  # all of them take longer than an answer holds
+        if ready := scene.wait.admit([]):
+            came[questions] = ready
+    (early, first), (late, last) = came.items()
+    assert (first, last, late) == ([other], [many], 201)
+    assert early < 20
+    assert sorted(scene.registry.asked) == [*range(1, 201), 1_000]
+    assert scene.wait.is_empty
+
+
+def test_a_look_after_an_answer_costs_the_same_however_many_schemas_are_missing() -> None:
+    looked: list[int] = []
+
+    class Counted(Schemas):
+        def missing(self, keys: Iterable[SchemaKey], now_s: float) -> set[SchemaKey]:
+            several = list(keys)
+            looked.append(len(several))
+            return super().missing(several, now_s)
+
+    scene = Scene(Counted())
+    scene.wait.admit([scene.receipt(*range(1, 501))])
+    looked.clear()
+    scene.lookup.ask(scene.lookup.wanted[0])
+    scene.wait.admit([])
+    assert sum(looked) < 100

@@ -15,6 +15,7 @@ from sinks.sink import SinkBroken, SinkBusy, TemplateHit
 from tests.fakes.sink import FakeSink
 from tests.sinks.blocks import blocks, line
 from tests.worker.chain import QUERIES, REPLIES, Chain
+from worker.query import QueryReply, QueryRequest, Requester
 from worker.querying.answer import LONGEST_S, PATIENCE_S, RETRY_S, Answer
 from worker.querying.documents import MOST_REPLY_BYTES
 from worker.runtime.stage import Abandoned
@@ -110,6 +111,31 @@ def test_a_query_past_its_deadline_is_answered_expired_without_a_search(chain: C
     assert chain.answer()[0]["error"] == {"code": "expired", "field": "deadline_ms", "reason": "the deadline has passed"}
     assert chain.sink.calls == []
     assert chain.reply_deadlines_s == [101.0]
+
+
+def test_a_query_that_nobody_waits_for_is_not_searched_for(chain: Chain) -> None:
+    chain.feed("disk full")
+    chain.run()
+    replies: list[QueryReply] = []
+
+    def ask(text: str, is_gone: Callable[[], bool]) -> None:
+        requester = Requester(lambda reply, *, deadline_s: replies.append(reply), chain.now_s, is_gone=is_gone)  # noqa: ARG005, PLW0108 - the deadline is given by name
+        chain.prepare_queries.step([QueryRequest(json.dumps({"text": text}).encode(), requester)])
+        chain.sink.calls.clear()
+        chain.engine.calls.clear()
+        chain.embed()
+        chain.answer()
+
+    ask("disk full", lambda: True)
+    assert (chain.engine.calls, chain.sink.calls) == ([], [])
+    ask("disk full now", lambda: bool(chain.engine.calls))
+    assert chain.engine.calls
+    assert chain.sink.calls == []
+    ask("disk is full", lambda: "nearest_templates" in chain.sink.calls)
+    assert chain.sink.calls == ["nearest_templates"], "it is read no further"
+    assert [reply.code for reply in replies] == ["abandoned"] * 3
+    ask("disk full", lambda: False)
+    assert replies[-1].code == "answered"
 
 
 def test_a_sink_that_stays_busy_until_the_deadline_is_named(chain: Chain) -> None:

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from consumers.text.families import family_of
-from sinks.row import template_id
+from sinks.row import template_id, template_keys
 from worker.querying.families import Group, TemplateGroups, named_family
 from worker.settings.template_tables import TemplateTable
 
@@ -75,6 +75,13 @@ def test_ids_that_end_or_begin_with_zeros_are_told_apart() -> None:
     assert groups.find(ids) == learnt
     assert [groups.members([learnt[one].family]) for one in ids] == [[one] for one in ids]
     assert groups.find(["01" * 16]) == {}
+    told_apart = sorted({one[:16]: one for one in sorted(ids, reverse=True)}.values())
+    keys = template_keys([*told_apart, "01" * 16])
+    numbers, is_known = groups.by_keys(keys)
+    assert is_known.tolist() == [*[True] * len(told_apart), False]
+    assert [groups.group_of(number) for number in numbers[:-1].tolist()] == [learnt[one] for one in told_apart]
+    assert groups.ids(keys[:-1]) == told_apart
+    assert (groups.ids(keys[:0]), [len(one) for one in groups.by_keys(keys[:0])]) == ([], [0, 0])
 
 
 def test_no_more_are_remembered_than_the_bound_and_the_others_have_their_groups_still() -> None:

@@ -2,9 +2,7 @@
 
 import { clear, el } from "./dom.js";
 import { visible } from "./log_text.js";
-import { go } from "./state.js";
-
-const NONE = { service: [], level: [], topic: [], family: [], template: [], not: [], fields: {}, k: "" };
+import { FILTERS, go, NO_FILTERS } from "./state.js";
 
 /** @returns {{node: HTMLElement, update: (state: any) => void}} */
 export function filterChips() {
@@ -12,19 +10,11 @@ export function filterChips() {
   return {
     node,
     update(state) {
-      const chips = ["service", "level", "topic"].flatMap((name) => state[name].map((/** @type {string} */ value) => chip(name, value || "(none)", { [name]: state[name].filter((/** @type {string} */ one) => one !== value) })));
-      for (const name of ["family", "template"]) {
-        chips.push(...state[name].map((/** @type {string} */ value) => chip(name, value.slice(0, 8), { [name]: state[name].filter((/** @type {string} */ one) => one !== value) })));
-      }
-      for (const [name, values] of Object.entries(/** @type {Record<string, string[]>} */ (state.fields))) {
-        const { [name]: _gone, ...others } = state.fields;
-        for (const value of values) {
-          const left = values.filter((one) => one !== value);
-          chips.push(chip(name, value || "(without it)", { fields: left.length > 0 ? { ...others, [name]: left } : others }));
-        }
-      }
-      if (state.not.length > 0) chips.push(chip("hidden", state.not.length === 1 ? "1 family" : `${state.not.length} families`, { not: [] }));
-      if (chips.length > 1) chips.push(el("li", {}, el("button", { type: "button", class: "small", onclick: () => go(NONE) }, "Clear all")));
+      const chips = ["", "not_"].flatMap((prefix) => [
+        ...FILTERS.flatMap((name) => ofList(state, prefix, name)),
+        ...Object.entries(/** @type {Record<string, string[]>} */ (state[`${prefix}fields`])).flatMap(([name, values]) => ofField(state, prefix, name, values)),
+      ]);
+      if (chips.length > 1) chips.push(el("li", {}, el("button", { type: "button", class: "small", onclick: () => go({ ...NO_FILTERS, k: "" }) }, "Clear all")));
       const hadFocus = node.contains(document.activeElement);
       clear(node, chips);
       if (hadFocus) node.querySelector("button")?.focus();
@@ -33,8 +23,27 @@ export function filterChips() {
   };
 }
 
-/** @param {string} name @param {string} value @param {Record<string, any>} changes */
-function chip(name, value, changes) {
-  const remove = el("button", { type: "button", "aria-label": `Remove ${name} ${value.slice(0, 80)}`, onclick: () => go({ ...changes, k: "" }) }, "×");
-  return el("li", { class: "chip" }, el("span", { class: "quiet" }, el("bdi", {}, visible(name.slice(0, 60)))), el("bdi", {}, visible(value.slice(0, 60))), remove);
+/** @param {any} state @param {string} prefix "not_" for what is excluded @param {string} name */
+function ofList(state, prefix, name) {
+  const key = `${prefix}${name}`;
+  const isId = name === "family" || name === "template";
+  return state[key].map((/** @type {string} */ value) =>
+    chip(prefix, name, isId ? value.slice(0, 8) : value || "(none)", { [key]: state[key].filter((/** @type {string} */ one) => one !== value) }));
+}
+
+/** @param {any} state @param {string} prefix @param {string} name @param {string[]} values */
+function ofField(state, prefix, name, values) {
+  const key = `${prefix}fields`;
+  const { [name]: _gone, ...others } = state[key];
+  return values.map((value) => {
+    const left = values.filter((one) => one !== value);
+    return chip(prefix, name, value || (prefix === "" ? "(without it)" : "(empty)"), { [key]: left.length > 0 ? { ...others, [name]: left } : others });
+  });
+}
+
+/** @param {string} prefix @param {string} name @param {string} value @param {Record<string, any>} changes */
+function chip(prefix, name, value, changes) {
+  const not = prefix === "" ? "" : "not ";
+  const remove = el("button", { type: "button", "aria-label": `Remove ${not}${name} ${value.slice(0, 80)}`, onclick: () => go({ ...changes, k: "" }) }, "×");
+  return el("li", { class: ["chip", not && "excluded"] }, el("span", { class: "quiet" }, not && el("strong", {}, not), el("bdi", {}, visible(name.slice(0, 60)))), el("bdi", {}, visible(value.slice(0, 60))), remove);
 }

@@ -1,7 +1,7 @@
 // The same question outside the page: as `curl` and as `vectail search …`, quoted for a shell, and the link to a state. A token is never in
 // them. Control characters and marks that turn text are written as escapes: what is pasted into a terminal must be what it looks like.
 
-import { href, read } from "./state.js";
+import { FILTERS, href, read } from "./state.js";
 import { addressOf } from "./api.js";
 
 const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/;
@@ -46,14 +46,17 @@ export function vectailCommand(body) {
     const { topic, partition, offset, before } = body.around;
     return `vectail search --around ${shellWord(`${topic}/${partition}@${offset}`)} -C ${before}`;
   }
-  const { since_ms, until_ms, service, level, topic, family, template, fields } = body.filters ?? {};
-  const lists = /** @type {[string, string[] | undefined][]} */ ([["--service", service], ["--level", level], ["--topic", topic], ["--family", family], ["--template", template]]);
+  const filters = body.filters ?? {};
+  const { since_ms, until_ms } = filters;
   const words = ["vectail", body.as === "templates" ? "templates" : "search"];
   const add = (/** @type {string} */ option, /** @type {string} */ value) => words.push(value.startsWith("-") ? `${option}=${shellWord(value)}` : `${option} ${shellWord(value)}`);
   if (since_ms !== undefined) add("--since", new Date(since_ms).toISOString());
   if (until_ms !== undefined) add("--until", new Date(until_ms).toISOString());
-  for (const [option, values] of lists) for (const value of values ?? []) add(option, value);
-  for (const [name, values] of Object.entries(fields ?? {})) for (const value of [values].flat()) add("--field", `${name}=${value}`);
+  for (const prefix of ["", "not_"]) {
+    const option = prefix === "" ? "--" : "--not-";
+    for (const name of FILTERS) for (const value of filters[`${prefix}${name}`] ?? []) add(`${option}${name}`, value);
+    for (const [name, values] of Object.entries(filters[`${prefix}fields`] ?? {})) for (const value of [values].flat()) add(`${option}field`, `${name}=${value}`);
+  }
   if (body.mode) add("--mode", body.mode);
   if (body.k && body.k !== 10) add("-k", String(body.k));
   if (body.text) words.push(body.text.startsWith("-") ? `-- ${shellWord(body.text)}` : shellWord(body.text));

@@ -17,9 +17,8 @@ export function exportMenu() {
       const query = JSON.stringify(exportBody(state, range));
       const links = /** @type {[string, string][]} */ ([["csv", "CSV"], ["ndjson", "NDJSON"]]);
       clear(list, links.map(([format, name]) => el("li", {}, el("a", { class: "button", href: addressOf("/api/export", { query, format }), download: "" }, `Download as ${name}`))));
-      const hidden = state.not.length > 0 ? " Families that are hidden here are in it." : "";
       const of = state.q.trim() ? " For a question that is the lines of the 64 templates that fit best." : "";
-      note.textContent = `Every line that matches ${range.label}, not only what is shown. Its last line says “complete”, or where it stopped.${of}${hidden}`;
+      note.textContent = `Every line that matches ${range.label}, not only what is shown. Its last line says “complete”, or where it stopped.${of}`;
     },
   };
 }

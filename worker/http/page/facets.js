@@ -1,5 +1,6 @@
-// How the lines that match divide by service, level, topic and any kept field; a value is chosen with its checkbox. A facet counts the values
-// that it does not ask for, too, so that a second one can be added. Asked for after the hits, and only while they can be seen.
+// How the lines that match divide by service, level, topic and any kept field; a value is chosen with its checkbox, or left out with the button
+// beside it. A facet counts the values that it does not ask for, or leaves out, too, so that the choice can be changed. Asked for after the
+// hits, and only while they can be seen.
 
 import { ask } from "./api.js";
 import { clear, el } from "./dom.js";
@@ -15,7 +16,7 @@ const FIXED = /** @type {[string, string][]} */ ([["level", "Level"], ["service"
 
 /**
  * @param {() => unknown} wantNames called when somebody is about to name a field: `offer` may be called with names then
- * @returns {{node: HTMLElement, load: (state: any, range: any, signal: AbortSignal, known?: Record<string, any>) => Promise<void>, offer: (names: string[]) => void}}
+ * @returns {{node: HTMLElement, load: (state: any, range: any, signal: AbortSignal, known?: Record<string, any>) => Promise<void>, offer: (names: {name: string, lines?: number}[]) => void}}
  */
 export function facets(wantNames) {
   /** @type {Map<string, ReturnType<typeof facetBox>>} */
@@ -41,7 +42,7 @@ export function facets(wantNames) {
   /** @param {any} state @param {any} range @param {AbortSignal} signal @param {Record<string, any>} [known] answers by facet that are not to be asked for */
   async function load(state, range, signal, known = {}) {
     asked = { state, range, signal };
-    const shown = [...FIXED, ...[...new Set([...state.facet, ...Object.keys(state.fields)])].map((field) => /** @type {[string, string]} */ ([`field:${field}`, field]))];
+    const shown = [...FIXED, ...[...new Set([...state.facet, ...Object.keys(state.fields), ...Object.keys(state.not_fields)])].map((field) => /** @type {[string, string]} */ ([`field:${field}`, field]))];
     for (const facet of boxes.keys()) if (!shown.some(([one]) => one === facet)) boxes.delete(facet);
     for (const [facet, title] of shown) if (!boxes.has(facet)) boxes.set(facet, facetBox(facet, title));
     if (list.children.length !== boxes.size || [...boxes.values()].some((box, place) => list.children[place] !== box.node)) clear(list, [...boxes.values()].map((box) => box.node));
@@ -52,7 +53,7 @@ export function facets(wantNames) {
     }
   }
 
-  return { node, load, offer: (found) => void clear(names, found.map((one) => el("option", { value: one }))) };
+  return { node, load, offer: (found) => void clear(names, found.map(({ name: value, lines }) => el("option", lines === undefined ? { value } : { value, label: plural(lines, "line") }))) };
 }
 
 /** @param {string} facet @param {string} title */
@@ -71,23 +72,24 @@ function facetBox(facet, title) {
   function remove() {
     const state = read();
     const { [field]: _dropped, ...fields } = state.fields;
-    go({ facet: state.facet.filter((one) => one !== field), fields });
+    const { [field]: _excluded, ...not_fields } = state.not_fields;
+    go({ facet: state.facet.filter((one) => one !== field), fields, not_fields });
   }
 
   /** @param {any} state @param {any} range @param {AbortSignal} signal @param {any} [known] the answer, if it is known already */
   async function load(state, range, signal, known) {
     again = () => load(state, range, signal);
-    const chosen = new Set(isField ? state.fields[field] ?? [] : state[facet]);
+    const [chosen, excluded] = ["", "not_"].map((prefix) => new Set(valuesOf(state, prefix, facet)));
     if (isField) status.busy("Counting; a field takes some seconds …");
     node.classList.add("waiting");
     try {
       const { counts, complete } = known ?? (await ask("/api/counts", facetBody(state, range, facet, top + 1), { signal }));
-      const focused = list.contains(document.activeElement) ? /** @type {HTMLInputElement} */ (document.activeElement).value : null;
+      const focused = list.contains(document.activeElement) ? /** @type {HTMLInputElement} */ (document.activeElement) : null;
       const values = counts.slice(0, top).map((/** @type {any} */ one) => ({ value: one[facet], lines: one.lines }));
-      for (const value of chosen) if (!values.some((/** @type {any} */ one) => one.value === value)) values.push({ value, lines: 0 });
+      for (const value of [...chosen, ...excluded]) if (!values.some((/** @type {any} */ one) => one.value === value)) values.push({ value, lines: 0 });
       const most = Math.max(1, ...values.map((/** @type {any} */ one) => one.lines));
-      clear(list, values.map((/** @type {any} */ one) => valueRow(facet, title, one, most, chosen.has(one.value))));
-      if (focused !== null) [...list.querySelectorAll("input")].find((box) => box.value === focused)?.focus();
+      clear(list, values.map((/** @type {any} */ one) => valueRow(facet, title, one, most, { isChosen: chosen.has(one.value), isExcluded: excluded.has(one.value) })));
+      if (focused !== null) [...list.querySelectorAll(focused.tagName)].map((one) => /** @type {HTMLInputElement} */ (one)).find((one) => one.value === focused.value)?.focus();
       all.hidden = counts.length <= top || top >= ALL;
       status.say(values.length === 0 ? "None." : complete ? "" : "At least; not all lines could be counted in time.");
     } catch (error) {
@@ -99,29 +101,50 @@ function facetBox(facet, title) {
   return { node, load };
 }
 
-/** @param {string} facet @param {string} title @param {{value: string, lines: number}} counted @param {number} most @param {boolean} isChosen */
-function valueRow(facet, title, { value, lines }, most, isChosen) {
+/**
+ * @param {string} facet @param {string} title @param {{value: string, lines: number}} counted @param {number} most
+ * @param {{isChosen: boolean, isExcluded: boolean}} now
+ */
+function valueRow(facet, title, { value, lines }, most, { isChosen, isExcluded }) {
   const text = value === "" ? (facet.startsWith("field:") ? "(without it)" : "(none)") : value;
-  const box = el("input", { type: "checkbox", value, checked: isChosen, onchange: () => choose(facet, value, box.checked) });
+  const box = el("input", { type: "checkbox", value, checked: isChosen, onchange: () => choose(facet, value, box.checked ? "" : null) });
+  // No line has the empty value of a field that counts those without it, so there is nothing to leave out.
+  const not = (value !== "" || !facet.startsWith("field:")) && el("button", { type: "button", class: "small not", value, "aria-pressed": String(isExcluded), "aria-label": `Exclude ${title}: ${text.slice(0, 80)}`, title: isExcluded ? "Left out; press to take it back" : "Leave these lines out", onclick: () => choose(facet, value, isExcluded ? null : "not_") }, "not");
   const level = facet === "level" ? { "data-level": value } : {};
   return el(
     "li",
-    level,
+    { ...level, class: isExcluded && "excluded" },
     el("label", { title: `${title}: ${text.slice(0, 300)}, ${plural(lines, "line")}` }, box, el("bdi", { class: "facet-value" }, visible(text.slice(0, 120))), el("span", { class: "num quiet" }, compact(lines))),
+    not,
     el("span", { class: "bar", "aria-hidden": "true" }, el("span", { style: { width: `${Math.max((lines / most) * 100, lines ? 1 : 0)}%` } })),
   );
 }
 
-/** @param {string} facet @param {string} value @param {boolean} isChosen */
-function choose(facet, value, isChosen) {
+/** The values of a facet that are asked for, or with `not_` left out. @param {any} state @param {string} prefix @param {string} facet @returns {string[]} */
+function valuesOf(state, prefix, facet) {
+  if (!facet.startsWith("field:")) return state[`${prefix}${facet}`];
+  const fields = state[`${prefix}fields`];
+  return Object.hasOwn(fields, facet.slice(6)) ? fields[facet.slice(6)] : [];
+}
+
+/**
+ * Ask for a value, leave it out, or neither.
+ * @param {string} facet @param {string} value @param {"" | "not_" | null} how
+ */
+function choose(facet, value, how) {
   const state = read();
-  const toggled = (/** @type {string[]} */ values) => (isChosen ? [...new Set([...values, value])] : values.filter((one) => one !== value));
-  if (!facet.startsWith("field:")) {
-    go({ [facet]: toggled(state[facet]), k: "" });
-    return;
+  /** @type {Record<string, any>} */
+  const changes = { k: "" };
+  for (const prefix of ["", "not_"]) {
+    const others = valuesOf(state, prefix, facet).filter((one) => one !== value);
+    const values = how === prefix ? [...others, value] : others;
+    if (!facet.startsWith("field:")) changes[`${prefix}${facet}`] = values;
+    else {
+      const field = facet.slice(6);
+      const { [field]: _before, ...rest } = state[`${prefix}fields`];
+      changes[`${prefix}fields`] = values.length > 0 ? { ...rest, [field]: values } : rest;
+      changes.facet = [...new Set([...state.facet, field])];
+    }
   }
-  const field = facet.slice(6);
-  const values = toggled(state.fields[field] ?? []);
-  const { [field]: _before, ...fields } = state.fields;
-  go({ fields: values.length > 0 ? { ...fields, [field]: values } : fields, facet: [...new Set([...state.facet, field])], k: "" });
+  go(changes);
 }

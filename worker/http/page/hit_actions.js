@@ -18,12 +18,12 @@ export function actionsOf(hit, line, context) {
   const { state } = context;
   const isAlone = context.body === null;
   const alike = questionLike(hit);
-  const hidden = [...new Set([...state.not, hit.family])];
+  const excluded = { not_family: [...new Set([...state.not_family, hit.family])], family: state.family.filter((one) => one !== hit.family), k: "" };
   return el(
     "div",
     { class: "row actions", role: "group", "aria-label": "What to do with this line" },
     alike !== "" && el("a", { class: "button small", href: href({ q: alike, mode: "", line: "", family: [], template: [], k: "" }), title: "Search for lines that mean the same" }, "More of this"),
-    hit.family && !isAlone && el("button", { type: "button", class: "small", title: "Hide this family", onclick: () => go({ not: hidden }) }, "Not this"),
+    hit.family && !isAlone && el("button", { type: "button", class: "small", title: "Leave this family out: of hits, counts, export and live lines", onclick: () => go(excluded) }, "Not this"),
     hit.family && el("a", { class: "button small", href: href({ q: "", mode: "", line: "", family: [hit.family], template: [], k: "" }), title: "The newest lines of this family, and nothing else" }, "Only this family"),
     !isAlone && el("a", { class: "button small", href: href({ line: placeOf(line) }) }, "Open the line"),
     copies(line, context),

@@ -45,7 +45,7 @@ export function fieldTable(line, hit) {
 function kept(fields) {
   return fields.map(([name, value]) => {
     const text = typeof value === "string" ? value : JSON.stringify(value);
-    return fieldRow(name, text, text.length <= 256 && name.length <= 256 ? { field: [name, text] } : null);
+    return fieldRow(name, text, text.length <= 256 && name.length <= 256 ? { fields: { [name]: [text] } } : null);
   });
 }
 
@@ -57,13 +57,23 @@ function fieldRow(name, value, changes) {
     {},
     el("th", { scope: "row" }, el("bdi", {}, visible(name))),
     el("td", {}, el("bdi", { class: "log" }, visible(text.slice(0, CUT)), text.length > CUT && ` … ${text.length - CUT} more characters`)),
-    el("td", { class: "field-filter" }, changes && el("button", { type: "button", class: "small", "aria-label": `Filter by ${name} ${text.slice(0, 80)}`, title: `Only lines with this ${name}`, onclick: () => filterBy(changes) }, "Filter")),
+    el("td", { class: "field-filter" }, changes && [
+      el("button", { type: "button", class: "small", "aria-label": `Filter by ${name} ${text.slice(0, 80)}`, title: `Only lines with this ${name}`, onclick: () => filterBy(changes) }, "Filter"),
+      el("button", { type: "button", class: "small", "aria-label": `Exclude ${name} ${text.slice(0, 80)}`, title: `No lines with this ${name}`, onclick: () => exclude(changes) }, "Not"),
+    ]),
   );
 }
 
-/** @param {Record<string, any>} changes */
-function filterBy({ field, ...changes }) {
-  const { fields } = read();
-  const common = { line: "", k: "" };
-  go(field ? { ...common, fields: { ...fields, [field[0]]: [field[1]] } } : { ...common, ...changes });
+/** @param {Record<string, any>} changes one list of the state, or values of one field */
+function filterBy({ fields, ...lists }) {
+  go({ ...lists, ...(fields && { fields: { ...read().fields, ...fields } }), line: "", k: "" });
+}
+
+/** Leave out what `filterBy` would ask for, besides what is left out already. @param {Record<string, any>} changes */
+function exclude({ fields, ...lists }) {
+  const state = read();
+  const together = (/** @type {string[]} */ before, /** @type {string[]} */ more) => [...new Set([...before, ...more])];
+  const excluded = Object.entries(lists).map(([name, values]) => [`not_${name}`, together(state[`not_${name}`], values)]);
+  const ofFields = Object.entries(fields ?? {}).map(([name, values]) => [name, together(Object.hasOwn(state.not_fields, name) ? state.not_fields[name] : [], values)]);
+  go({ ...Object.fromEntries(excluded), not_fields: { ...state.not_fields, ...Object.fromEntries(ofFields) }, line: "", k: "" });
 }

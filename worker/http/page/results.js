@@ -9,7 +9,7 @@ import { sparkBars } from "./spark.js";
 /** @typedef {import("./hit.js").HitRow} HitRow */
 
 /**
- * @returns {{node: HTMLElement, show: (answer: any, context: any, isMore: boolean) => void, redraw: (not: string[]) => number, families: () => string[],
+ * @returns {{node: HTMLElement, show: (answer: any, context: any, isMore: boolean) => void, redraw: () => void, families: () => string[],
  *   setSparks: (answer: any, range: any) => void, setLevels: (answer: any) => void, fieldNames: () => string[], move: (step: number) => void,
  *   current: () => HitRow | null, wait: (isNew: boolean) => void, closeAll: () => boolean, clear: () => void}}
  */
@@ -33,15 +33,12 @@ export function results() {
     list.removeAttribute("aria-busy");
   }
 
-  /** @param {string[]} not families that are hidden @returns {number} how many hits that hides */
-  function redraw(not) {
+  function redraw() {
     const focused = document.activeElement;
     const place = shown.findIndex((row) => row.node.contains(focused));
-    shown = [...rows.values()].filter((row) => !not.includes(row.hit.family));
-    for (const row of rows.values()) if (!shown.includes(row)) row.toggle(false);
+    shown = [...rows.values()];
     clear(list, shown.map((row) => row.node));
     if (place >= 0) (shown.find((row) => row.node.contains(focused)) ? /** @type {HTMLElement} */ (focused) : shown[Math.min(place, shown.length - 1)]?.button)?.focus();
-    return rows.size - shown.length;
   }
 
   /** @param {any} answer counts by time and family @param {any} range */
@@ -110,7 +107,7 @@ export function results() {
 }
 
 /** The names of the kept fields of some lines, the most frequent first. @param {any[]} lines @returns {string[]} */
-export function fieldNamesOf(lines) {
+function fieldNamesOf(lines) {
   /** @type {Map<string, number>} */
   const counts = new Map();
   for (const line of lines) {

@@ -10,14 +10,14 @@ import { countsOfLines, isExact } from "./exact.js";
 import { exportMenu } from "./export_menu.js";
 import { facets as facetPanel } from "./facets.js";
 import { filterChips } from "./chips.js";
-import { fieldNamesOf, results } from "./results.js";
+import { results } from "./results.js";
 import { histogram, levelsOf, seriesOf } from "./histogram.js";
 import { bindKeys } from "./keys.js";
 import { showLine } from "./line_view.js";
 import { allTime, rangeOf, rangePicker } from "./range.js";
 import { searchBar } from "./search_bar.js";
 import { found, nothingFound, offerLastHour } from "./search_words.js";
-import { hitsBody, histogramBody, isListing, levelsBody, MOST_HITS, sparksBody, wanted } from "./search_request.js";
+import { fieldNamesBody, hitsBody, histogramBody, isListing, levelsBody, MOST_HITS, sparksBody, wanted } from "./search_request.js";
 import { go, read } from "./state.js";
 import { statusLine } from "./status.js";
 
@@ -53,6 +53,8 @@ export function open(view, first) {
   let elsewhere = null;
   /** @type {{close: () => void, more: () => void} | null} */
   let lineView = null;
+  /** The question whose field names were asked for. @type {AbortSignal | null} */
+  let named = null;
 
   /** @param {any} state */
   function update(state) {
@@ -68,11 +70,11 @@ export function open(view, first) {
       lineView = showLine(line, state.line, { state, range, words: [], body: null, say: status.say });
       return;
     }
-    const question = JSON.stringify({ ...state, k: "", not: [], facet: [], tab: "" });
+    const question = JSON.stringify({ ...state, k: "", facet: [], tab: "" });
     const isSame = question === shown.question && !force;
     force = false;
     if (isSame && wanted(state) === shown.count) {
-      draw(state);
+      draw();
       facets.load({ ...counted, facet: state.facet }, range, asked.signal);
     } else run(state, question, isSame);
   }
@@ -102,7 +104,7 @@ export function open(view, first) {
       list.show(answer, { state, range, body: hitsBody(state, range), say: status.say }, isMore);
       elsewhere = null;
       summary = found(state, answer, range, isWidened, performance.now() - started);
-      draw(state);
+      draw();
       more.hidden = (answer.hits ?? answer.templates).length < wanted(state) || wanted(state) >= MOST_HITS;
       const isEmpty = (answer.hits ?? answer.templates).length === 0;
       facets.node.hidden = (isEmpty && chips.node.hidden) || isExact(state, answer);
@@ -140,7 +142,7 @@ export function open(view, first) {
       isListing(state) && families.length > 0 ? ask("/api/counts", levelsBody(state, range, families), { signal }).then(list.setLevels, ignore) : null,
     ]);
     if (signal.aborted) return;
-    facets.offer(list.fieldNames());
+    if (named !== signal) facets.offer(list.fieldNames().map((name) => ({ name })));
     if (!isCounted) await facets.load(counted, range, signal, overTime && state.level.length === 0 ? { level: levelsOf(overTime) } : {});
   }
 
@@ -149,7 +151,7 @@ export function open(view, first) {
     chart.draw(seriesOf(answer, range), counted.family.length > 0 ? "of what is shown" : "");
     if (range.automatic && range.since_ms === null && answer.counts.length > 0) {
       elsewhere = offerLastHour(Math.max(...answer.counts.map((/** @type {any} */ one) => one.last)));
-      draw(read());
+      draw();
     }
     return answer;
   }
@@ -159,17 +161,22 @@ export function open(view, first) {
     if (error?.name !== "AbortError") chart.fail(`The histogram could not be counted: ${error.reason ?? error.message}`);
   }
 
-  /** @param {any} state */
-  function draw(state) {
-    const hidden = list.redraw(state.not);
-    if (summary[0] !== "") status.say(summary.join(" "), hidden > 0 ? ` ${hidden} hidden by “not this”.` : "", elsewhere && " ", elsewhere);
+  function draw() {
+    list.redraw();
+    if (summary[0] !== "") status.say(summary.join(" "), elsewhere && " ", elsewhere);
   }
 
+  /** Names of hits are there at once; those of all lines take some seconds, so they are asked for when somebody wants them. */
   async function offerNames() {
-    const families = list.families().slice(0, 20);
-    if (list.fieldNames().length > 0 || families.length === 0) return;
-    const answer = await ask("/api/search", { filters: { family: families }, per_family: 1, k: 10 }, { signal: asked.signal });
-    facets.offer(fieldNamesOf(answer.hits));
+    const { signal } = asked;
+    if (named === signal) return;
+    named = signal;
+    try {
+      const { counts } = await ask("/api/counts", fieldNamesBody(counted, range), { signal });
+      facets.offer(counts.map((/** @type {any} */ one) => ({ name: one.field, lines: one.lines })));
+    } catch {
+      if (named === signal) named = null; // the next look asks again
+    }
   }
 
   async function copyLink() {

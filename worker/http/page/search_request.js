@@ -2,6 +2,7 @@
 // commands ask about the same lines.
 
 import { timeFilters } from "./range.js";
+import { FILTERS } from "./state.js";
 
 /** @typedef {import("./state.js").State} State @typedef {import("./range.js").Range} Range */
 
@@ -10,9 +11,10 @@ export const HITS = 10;
 export const MOST_HITS = 1_000;
 const BUCKETS = 60;
 const SPARK_BUCKETS = 24;
+const FIELD_NAMES = 200;
 
 /**
- * The filters of a state; `without` names one that is left out (a facet counts the values that it does not ask for, too).
+ * The filters of a state; `without` names one that is left out (a facet counts the values that it does not ask for, or excludes, too).
  * @param {State} state
  * @param {Range} range
  * @param {string} [without]
@@ -20,11 +22,14 @@ const SPARK_BUCKETS = 24;
 export function filtersOf(state, range, without = "") {
   /** @type {Record<string, any>} */
   const filters = timeFilters(range);
-  for (const name of ["service", "level", "topic", "family", "template"]) {
-    if (state[name].length > 0 && name !== without) filters[name] = state[name];
+  for (const name of FILTERS.filter((one) => one !== without)) {
+    for (const one of [name, `not_${name}`]) if (state[one].length > 0) filters[one] = state[one];
   }
-  const fields = Object.fromEntries(Object.entries(state.fields).filter(([name]) => `field:${name}` !== without));
-  return Object.keys(fields).length > 0 ? { ...filters, fields } : filters;
+  for (const name of ["fields", "not_fields"]) {
+    const fields = Object.entries(state[name]).filter(([field]) => `field:${field}` !== without);
+    if (fields.length > 0) filters[name] = Object.fromEntries(fields);
+  }
+  return filters;
 }
 
 /** What counts, export and search have in common: the question and how it is meant. @param {State} state */
@@ -78,6 +83,11 @@ export function levelsBody(state, range, families) {
  */
 export function facetBody(state, range, facet, top) {
   return { ...questionOf(state), by: [facet], top, filters: filtersOf(state, range, facet) };
+}
+
+/** Which kept fields there are, and how many lines have each. @param {State} state @param {Range} range */
+export function fieldNamesBody(state, range) {
+  return { ...questionOf(state), by: ["field"], top: FIELD_NAMES, filters: filtersOf(state, range) };
 }
 
 /** The newest lines of one family under the filters. @param {State} state @param {Range} range @param {string} family @param {number} k */

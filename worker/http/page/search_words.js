@@ -5,7 +5,7 @@ import { el } from "./dom.js";
 import { duration, plural, relative, time } from "./format.js";
 import { isExact } from "./exact.js";
 import { filtersOf, isListing, wanted } from "./search_request.js";
-import { go } from "./state.js";
+import { go, NO_FILTERS } from "./state.js";
 
 /**
  * @param {any} state
@@ -94,7 +94,7 @@ export function offerLastHour(last) {
 }
 
 function clearFilters() {
-  return offer("Clear the filters", { service: [], level: [], topic: [], family: [], template: [], fields: {} });
+  return offer("Clear the filters", NO_FILTERS);
 }
 
 /** @param {string} text @param {Record<string, any>} changes */

@@ -1,16 +1,25 @@
 // What is shown is in the address: the query string, as a plain object. Back, forward, reload and a copied link therefore all work.
 //
-// Lists are repeated parameters; `fields` is `field=NAME=VALUE`, as on the command line. Everything else is a text, "" if it is not there.
+// Lists are repeated parameters; `fields` is `field=NAME=VALUE`, as on the command line, and so is `not_fields`. Everything else is a text, ""
+// if it is not there. What begins with `not_` excludes.
 
 /**
  * @typedef {Record<string, any> & {tab: string, q: string, mode: string, since: string, until: string, service: string[], level: string[],
- *   topic: string[], fields: Record<string, string[]>, family: string[], template: string[], not: string[], facet: string[], line: string}} State
+ *   topic: string[], fields: Record<string, string[]>, family: string[], template: string[], facet: string[], line: string, not_service: string[],
+ *   not_level: string[], not_topic: string[], not_family: string[], not_template: string[], not_fields: Record<string, string[]>}} State
  */
 
-const LISTS = ["service", "level", "topic", "family", "template", "not", "facet"];
+/** Lists that filter; each has a counterpart that excludes. */
+export const FILTERS = ["service", "level", "topic", "family", "template"];
+const EXCLUDING = FILTERS.map((name) => `not_${name}`);
+/** Kept fields in the address, by what they are in the state. @type {Record<string, string>} */
+const PAIRS = { fields: "field", not_fields: "not_field" };
+/** The state without a filter. @type {Record<string, any>} */
+export const NO_FILTERS = { ...Object.fromEntries([...FILTERS, ...EXCLUDING].map((name) => [name, []])), fields: {}, not_fields: {} };
+const LISTS = [...FILTERS, ...EXCLUDING, "facet"];
 const TEXTS = ["q", "mode", "since", "until", "line"];
 /** What another tab is asked for too: the rest belongs to one tab. */
-const SHARED = ["q", "mode", "since", "until", "service", "level", "topic", "fields"];
+const SHARED = ["q", "mode", "since", "until", "service", "level", "topic", ...EXCLUDING, ...Object.keys(PAIRS)];
 
 /** @type {Set<(state: State) => void>} */
 const listeners = new Set();
@@ -27,13 +36,15 @@ export function read() {
  */
 export function parse(search) {
   /** @type {any} */
-  const state = { tab: "search", fields: {} };
+  const state = { tab: "search", fields: {}, not_fields: {} };
   for (const name of TEXTS) state[name] = "";
   for (const name of LISTS) state[name] = [];
   for (const [name, value] of new URLSearchParams(search)) {
-    if (name === "field") addField(state.fields, value);
+    const pairs = Object.keys(PAIRS).find((one) => PAIRS[one] === name);
+    if (pairs) addField(state[pairs], value);
     else if (LISTS.includes(name)) state[name].push(value);
-    else if (name !== "fields" && !(name in Object.prototype)) state[name] = value;
+    else if (name === "not") state.not_family.push(value); // as links of earlier versions say it
+    else if (!(name in PAIRS) && !(name in Object.prototype)) state[name] = value;
   }
   return state;
 }
@@ -46,8 +57,8 @@ export function parse(search) {
 export function href(changes, state = read()) {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries({ ...state, ...changes })) {
-    if (name === "fields") {
-      for (const [field, values] of Object.entries(value ?? {})) for (const one of values) parameters.append("field", `${field}=${one}`);
+    if (Object.hasOwn(PAIRS, name)) {
+      for (const [field, values] of Object.entries(value ?? {})) for (const one of values) parameters.append(PAIRS[name], `${field}=${one}`);
     } else if (Array.isArray(value)) {
       for (const one of value) parameters.append(name, one);
     } else if (value !== "" && value !== null && value !== undefined && !(name === "tab" && value === "search")) {

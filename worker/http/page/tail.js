@@ -7,6 +7,7 @@ import { compact, number, plural, wordsOf } from "./format.js";
 import { bindKeys } from "./keys.js";
 import { allTime } from "./range.js";
 import { filtersOf } from "./search_request.js";
+import { NO_FILTERS } from "./state.js";
 import { statusLine } from "./status.js";
 import { tailControls } from "./tail_controls.js";
 import { tailRow } from "./tail_rows.js";
@@ -15,7 +16,7 @@ import { follow } from "./tail_stream.js";
 const MOST_ROWS = 500;
 const NEAR_END_PX = 40;
 const SUMMARY_MS = 30_000;
-const DETERMINES = ["q", "mode", "service", "level", "topic", "fields", "family", "template"];
+const DETERMINES = ["q", "mode", ...Object.keys(NO_FILTERS)];
 
 /** @param {HTMLElement} view @param {import("./state.js").State} state */
 export function open(view, state) {
