@@ -27,6 +27,11 @@ from consumers.source import SourceFatal
 _DAMAGED = ("_BAD_MSG", "_BAD_COMPRESSION", "_NOT_IMPLEMENTED")
 _HARMLESS = ("_MAX_POLL_EXCEEDED",)
 _END = "_PARTITION_EOF"
+_NO_POSITION = "Failed to fetch committed offset"
+"""How the client's reason begins when a broker did not say where the group stands, as after another one became its coordinator.
+
+The client never asks again (librdkafka issue 5586): whichever partition waits for the answer would never be read.
+"""
 
 
 class Intake:
@@ -223,6 +228,8 @@ class Intake:
             self._say(f"topic {message.topic()} does not exist yet; waiting for it (`vectail topics init` creates it)")
         elif name not in _HARMLESS:
             self._say(f"kafka: {error.str()}; waiting")
+            if str(error.str()).startswith(_NO_POSITION):
+                self._start_again(now_s)
 
     def _counts(self, partition: Partition) -> bool:
         """Whether what comes of a partition is ours, and from where we wanted to read."""
@@ -245,6 +252,12 @@ class Intake:
             self._reached.pop(partition, None)
             tries, next_offset = self._fetch_position.schedule_refetch(partition, now_s), self._fetch_position.next_offset(partition)
             self._say(damage_message(partition, next_offset, reason, tries=tries, max_message_bytes=self._most_batch_bytes))
+
+    def _start_again(self, now_s: float) -> None:
+        """Assign the partitions again that may wait for the position of their group: those that nothing has come of."""
+        for partition in self.assigned:
+            if self._counts(partition) and partition not in self._reached and self._position(partition) is None:
+                self._fetch_position.schedule_refetch(partition, now_s)
 
     def _stand(self, partition: Partition, reason: str, now_s: float) -> None:
         """The client has stopped the partition. The offset that it names may be garbage, so ours counts."""

@@ -2,13 +2,13 @@
 
 import pytest
 
-from consumers.kafka.actions import Action, Say
+from consumers.kafka.actions import Action, Move, Say
 from consumers.kafka.epochs import TopicEpochs
 from consumers.kafka.intake import Intake
 from consumers.kafka.poll_budget import BUDGET_BYTES
 from consumers.kafka.runs import runs_of
 from consumers.kafka.settings import KafkaSourceSettings
-from consumers.record import HEADER_BYTES, Record
+from consumers.record import HEADER_BYTES, Partition, Record
 from tests.consumers.kafka.messages import Content, Message, each_of
 from tests.consumers.records import LOGS_0, LOGS_1
 
@@ -96,6 +96,24 @@ def test_an_error_among_the_records_of_a_partition_stops_those_behind_it_and_no_
     assert actions == [Say("logs/0: damaged data received; fetching it again")]
     placed, _ = intake.place(is_paused=False)
     assert {records.source: records.offset.tolist() for records in placed} == {LOGS_0: [0, 1, 2], LOGS_1: [0, 1, 2, 3, 4, 5]}
+
+
+NO_POSITION = 'Failed to fetch committed offsets for 0 partition(s) in group "g": Broker: Not coordinator'
+
+
+def test_partitions_that_wait_for_the_groups_position_in_vain_are_assigned_again(intake: Intake) -> None:
+    take(intake, Message(LOGS_1, 7))
+    lost = Message(Partition("", -1), None, error="NOT_COORDINATOR", reason=NO_POSITION)
+    assert take(intake, lost) == [Say(f"kafka: {NO_POSITION}; waiting")]
+    assert intake.fetch_again(1.0) == [Move(LOGS_0, None)]
+    assert take(intake, Message(LOGS_0, 3)) == []
+    assert intake.moved(LOGS_0, is_done=True) == []
+    assert intake.fetch_again(1.0) == []
+    take(intake, Message(LOGS_0, 5), Message(LOGS_0, 6, error="_PARTITION_EOF"))
+    take(intake, lost)
+    assert intake.fetch_again(60.0) == [], "both are read"
+    take(intake, Message(Partition("", -1), None, error="NOT_COORDINATOR", reason="of another request"))
+    assert [record.offset for record in place(intake)] == [7, 5]
 
 
 def test_an_end_among_the_records_of_a_partition_stops_none(intake: Intake) -> None:

@@ -40,6 +40,13 @@ class TwoLeaders:
         for _ in range(answers):
             self._library.rd_kafka_mock_partition_push_leader_response(self._cluster, *place)
 
+    def fail_positions(self, answers: int) -> None:
+        """Refuse so many questions for committed positions: the broker is not the group's coordinator."""
+        offset_fetch, not_coordinator = 9, 16
+        for _ in range(answers):
+            push = self._library.rd_kafka_mock_push_request_errors
+            push(self._cluster, ctypes.c_int16(offset_fetch), ctypes.c_size_t(1), ctypes.c_int(not_coordinator))
+
     def produce(self, count: int, word: bytes) -> None:
         producer = Producer({"bootstrap.servers": self.bootstrap, "log_level": 0, "batch.num.messages": 10})
         for number in range(count):
