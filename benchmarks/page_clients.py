@@ -54,6 +54,9 @@ class Tally:
 
 def run_page(url: str, requests: Sequence[Sent], period_s: float, start_s: float, ended: threading.Event, tally: Tally) -> None:
     """Be one page until `ended`; the first period begins at `start_s` on the monotonic clock."""
+    if not requests:  # a page that is looked at may ask nothing
+        ended.wait()
+        return
     client = http.client.HTTPConnection(urlsplit(url).netloc, timeout=_TIMEOUT_S)
     period = 0
     while not ended.is_set():
