@@ -79,19 +79,23 @@ class Decoder:
         *,
         part_bytes: int,
     ) -> Iterator[tuple[int, int, Decoded]]:
+        value, rejected = self._without_too_large(value)
         values = Values(value, byte_column(value), kafka_ms, headers)  # type: ignore[arg-type]  # those that are None are not open
-        sizes = text_bytes(values.column)
-        rejected = {
-            row: decode_rejection("too_large", f"{sizes[row]} bytes, {self._rules.max_record_bytes} are allowed")
-            for row in np.flatnonzero(sizes > self._rules.max_record_bytes).tolist()
-        }
-        is_open = sizes > 0
-        is_open[list(rejected)] = False
+        is_open = text_bytes(values.column) > 0
         first = 0
         for end, opened, failed in self._opener.open_all(values, is_open, part_bytes=part_bytes):
             failed |= {row - first: rejected[row] for row in rejected if first <= row < end}
             yield first, end, self._decode_opened(opened, failed)
             first = end
+
+    def _without_too_large(self, value: Sequence[bytes | None]) -> tuple[Sequence[bytes | None], dict[int, Rejection]]:
+        """Return values with None for those that are too large, none of which is copied, and why they are rejected."""
+        most_bytes = self._rules.max_record_bytes
+        if max(map(len, filter(None, value)), default=0) <= most_bytes:
+            return value, {}
+        sizes = {row: len(one) for row, one in enumerate(value) if one is not None and len(one) > most_bytes}
+        kept = [None if row in sizes else one for row, one in enumerate(value)]
+        return kept, {row: decode_rejection("too_large", f"{size} bytes, {most_bytes} are allowed") for row, size in sizes.items()}
 
     def _decode_opened(self, values: Values, rejected: dict[int, Rejection]) -> Decoded:
         """Decode n values that are as their format has them; those in `rejected` are not looked at."""
