@@ -159,8 +159,8 @@ MUTATIONS = (
     Mutation(
         "a record of any size is decoded",
         "consumers/decode/decoder.py",
-        "np.flatnonzero(sizes > self._rules.max_record_bytes)",
-        "np.flatnonzero(sizes > 1 << 40)",
+        "most_bytes = self._rules.max_record_bytes\n",
+        "most_bytes = 1 << 40\n",
         ("tests/worker/indexing/test_prepare.py::test_a_record_above_the_limit_is_one_dead_letter_and_its_neighbours_are_stored",),
     ),
     Mutation(
@@ -213,5 +213,40 @@ MUTATIONS = (
         " or any(poller.given_up for poller in pollers)",
         "",
         ("tests/worker/test_shutdown.py::test_where_a_partition_was_given_up_it_is_not_called_drained",),
+    ),
+    Mutation(
+        "a start whose position the broker does not say waits for ever",
+        "consumers/kafka/intake.py",
+        "                self._start_again(now_s)\n",
+        "                pass\n",
+        ("tests/consumers/kafka/test_intake.py::test_partitions_that_wait_for_the_groups_position_in_vain_are_assigned_again",),
+    ),
+    Mutation(
+        "a query that nobody waits for is searched for to its end",
+        "worker/querying/form_answers.py",
+        "self._clock() >= stop_s or ready.requester.is_gone()",
+        "self._clock() >= stop_s",
+        ("tests/worker/querying/test_answer.py::test_a_query_that_nobody_waits_for_is_not_searched_for",),
+    ),
+    Mutation(
+        "a client that hangs up makes room at once for another query",
+        "worker/http/pending_queries.py",
+        "            pending.leave()\n",
+        "            pending.leave()\n            self._close(pending)\n",
+        ("tests/worker/http/test_search.py::test_a_client_that_hangs_up_disturbs_nobody",),
+    ),
+    Mutation(
+        "templates that are excluded take places among the nearest",
+        "worker/querying/dense.py",
+        "found = [hit for hit in near if hit.template not in unwanted]",
+        "found = near",
+        ("tests/worker/querying/test_exclusions.py::test_the_nearest_templates_but_some_are_those_of_brute_force",),
+    ),
+    Mutation(
+        "lines of excluded templates are shown",
+        "sinks/reading/filters.py",
+        "    if only.not_templates:\n",
+        "    if False:\n",
+        ("tests/worker/querying/test_exclusions.py::test_no_answer_of_any_form_has_what_is_excluded",),
     ),
 )
