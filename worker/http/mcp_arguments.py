@@ -7,7 +7,7 @@ import re
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 MOST_CHARACTERS: Final = 100_000
 _SPAN: Final = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
@@ -15,8 +15,12 @@ _SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _WHERE: Final = re.compile(r"([^/@]+)/(\d{1,9})@(\d{1,18})")
 _TIME: Final = "A span before now (90s, 15m, 1h, 7d) or an ISO 8601 time."
 
-Moment = Annotated[str, Field(min_length=1, max_length=40)]
-Names = Annotated[list[Annotated[str, Field(max_length=256)]], Field(max_length=100)]
+# A model reads every word of a schema: it does not say how long a time or a list may be.
+Moment = Annotated[str, Field(min_length=1, max_length=40), WithJsonSchema({"type": "string"})]
+Names = Annotated[
+    list[Annotated[str, Field(max_length=256)]], Field(max_length=100), WithJsonSchema({"type": "array", "items": {"type": "string"}})
+]
+Values = Annotated[dict[str, str | list[str]], Field(max_length=16), WithJsonSchema({"type": "object"})]
 Question = Annotated[str, Field(min_length=1, max_length=4_096)]
 
 
@@ -53,19 +57,17 @@ class Filtered(Sized):
 
     since: Moment | None = Field(default=None, description=f"Only lines from then on. {_TIME} `all`: from the first line on.")
     until: Moment | None = Field(default=None, description=f"Only lines before then. {_TIME} Default: now.")
-    service: Names = Field(default=[], description="Only lines of one of these services.")
-    level: Names = Field(default=[], description="Only lines of one of these levels: TRACE, DEBUG, INFO, WARN, ERROR, FATAL.")
-    topic: Names = Field(default=[], description="Only lines of one of these Kafka topics.")
-    fields: dict[str, str | list[str]] = Field(
-        default={}, max_length=16, description='Only lines with these values of kept fields, such as {"k8s.pod.name": "web-1"}.'
+    service: Names = Field(default=[], description="Only lines of these services.")
+    level: Names = Field(default=[], description="Only lines of these levels: TRACE, DEBUG, INFO, WARN, ERROR, FATAL.")
+    topic: Names = Field(default=[], description="Only lines of these topics.")
+    fields: Values = Field(
+        default={}, description='Only lines with these values of kept fields (a text, or a list of them): {"k8s.pod.name": "web-1"}.'
     )
     not_service: Names = Field(default=[], description="No lines of these services.")
     not_level: Names = Field(default=[], description="No lines of these levels.")
-    not_topic: Names = Field(default=[], description="No lines of these Kafka topics.")
-    not_family: Names = Field(default=[], description="No lines of these families, named by their ids: leaves out what is known.")
-    not_fields: dict[str, str | list[str]] = Field(
-        default={}, max_length=16, description="No lines with these values of kept fields; lines without a field stay."
-    )
+    not_topic: Names = Field(default=[], description="No lines of these topics.")
+    not_family: Names = Field(default=[], description="No lines of these families, named by their ids.")
+    not_fields: Values = Field(default={}, description="No lines with these values; lines without a field stay.")
 
     def window(self, now_ms: int) -> Window:
         """Return the span of time. Raises BadArgument."""
