@@ -113,7 +113,8 @@ def test_what_a_page_asks_at_first_is_told_from_what_it_asks_while_it_is_open() 
 
 def test_a_page_that_asks_nothing_waits_for_the_end(asked: Asked) -> None:
     ended, tally = threading.Event(), Tally()
-    arguments = (f"http://127.0.0.1:{asked.server_port}", [], 0.05, time.monotonic(), ended, tally)
+    requests: list[Sent] = []
+    arguments = (f"http://127.0.0.1:{asked.server_port}", requests, 0.05, time.monotonic(), ended, tally)
     client = threading.Thread(target=run_page, args=arguments)
     client.start()
     assert client.is_alive()
