@@ -57,16 +57,18 @@ class Exclusions(NamedTuple):
 NO_EXCLUSIONS: Final = Exclusions()
 
 
+_Given = Sequence[str] | None
+
+
 def read_exclusions(
-    *,
-    services: Sequence[str] | None = None,
-    levels: Sequence[str] | None = None,
-    topics: Sequence[str] | None = None,
-    templates: Sequence[str] | None = None,
-    families: Sequence[str] | None = None,
-    fields: Sequence[str] | None = None,
+    services: _Given = None,
+    levels: _Given = None,
+    topics: _Given = None,
+    families: _Given = None,
+    fields: _Given = None,
+    templates: _Given = None,
 ) -> Exclusions:
-    """Read what the options hold. Raises CommandFailed."""
+    """Read what the options hold; None: not given. Raises CommandFailed."""
     return Exclusions(
         tuple(map(as_text, services or ())),
         tuple(map(as_text, levels or ())),

@@ -137,14 +137,7 @@ def search_verb(
         families=read_families(family or ()),
         fields=read_fields([as_text(one) for one in field or ()]),
         trace_id=None if trace_id is None else as_text(trace_id),
-        excluded=read_exclusions(
-            services=not_service,
-            levels=not_level,
-            topics=not_topic,
-            templates=not_template,
-            families=not_family,
-            fields=not_field,
-        ),
+        excluded=read_exclusions(not_service, not_level, not_topic, not_family, not_field, not_template),
     ).checked()
     settings = settings_or_fail(config, kafka_flags(bootstrap_servers))
     answer = search_once(settings.kafka, question, timeout_s=timeout)
@@ -221,7 +214,7 @@ def templates_verb(
         topics=tuple(map(as_text, topic or ())),
         families=read_families(family or ()),
         fields=read_fields([as_text(one) for one in field or ()]),
-        excluded=read_exclusions(services=not_service, levels=not_level, topics=not_topic, families=not_family, fields=not_field),
+        excluded=read_exclusions(not_service, not_level, not_topic, not_family, not_field),
         timeout_s=timeout,
         direct=direct,
     )
@@ -299,14 +292,7 @@ def counts_verb(
         families=read_families(family or ()),
         fields=read_fields([as_text(one) for one in field or ()]),
         trace_id=None if trace_id is None else as_text(trace_id),
-        excluded=read_exclusions(
-            services=not_service,
-            levels=not_level,
-            topics=not_topic,
-            templates=not_template,
-            families=not_family,
-            fields=not_field,
-        ),
+        excluded=read_exclusions(not_service, not_level, not_topic, not_family, not_field, not_template),
     ).checked()
     answer = count_once(settings_or_fail(config, kafka_flags(bootstrap_servers)).kafka, question, timeout_s=timeout)
     if as_json:

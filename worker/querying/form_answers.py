@@ -67,8 +67,8 @@ class FormAnswers:
         return {"hits": [shown_line(line) | shown_group(groups[line.template]) for line in around.lines], "complete": around.complete}
 
     def _hits(self, prepared: PreparedQuery, deadline_passed: OutOfTime, stop_s: float) -> dict[str, Any]:
-        found = search(self._index, prepared, deadline_passed=deadline_passed)
         scope = scope_of(self._index, prepared.query.filters, deadline_passed)
+        found = search(self._index, prepared, deadline_passed=deadline_passed, scope=scope)
         families = self._hit_families.shown(found.hits, scope, stop_s)
         hits = [_shown_hit(hit) | family for hit, family in zip(found.hits, families, strict=True)]
         return {"hits": hits, "complete": found.complete}

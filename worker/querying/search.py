@@ -59,10 +59,13 @@ def mode_of(sought: PreparedQuery) -> Mode:
     return "dense" if sought.query.mode == "dense" else "hybrid"
 
 
-def search(index: Index, sought: PreparedQuery, *, deadline_passed: Callable[[], bool]) -> SearchResult:
-    """Find the `k` best lines, best first; without a text the newest of the filter's templates. Raises SinkBusy."""
-    query = sought.query
-    scope = scope_of(index, query.filters, deadline_passed)
+def search(index: Index, sought: PreparedQuery, *, deadline_passed: Callable[[], bool], scope: Scope | None = None) -> SearchResult:
+    """Find the `k` best lines, best first; without a text the newest of the filter's templates. Raises SinkBusy.
+
+    `scope`: of the query's filters, if it is known already.
+    """
+    if scope is None:
+        scope = scope_of(index, sought.query.filters, deadline_passed)
     found = _find(index, sought, scope, deadline_passed)
     return found._replace(complete=found.complete and scope.complete)
 
