@@ -13,6 +13,7 @@ from typing import Any
 from consumers.text.chunk import Chunker
 from consumers.text.mask import MaskMode
 from producers.lines import FileUnreadable, check_files
+from worker.cli.estimate_sizing import Rate, figures_of, sizing_facts
 from worker.cli.exits import user_error
 from worker.embedding.cache.frame import FrameCodec
 from worker.embedding.cache.memory import ENTRY_BYTES
@@ -24,8 +25,10 @@ from worker.embedding.model.space import Digester, EmbeddingSpace
 from worker.embedding.tokenizer import Tokenizer
 from worker.estimate.engine_measurement import EngineMeasurement, measure_engine
 from worker.estimate.estimate import RESTS_ON, EstimateInputs, SampleScale, estimate_mode
+from worker.estimate.fleet import DEFAULT_HEADROOM, DEFAULT_RETENTION_DAYS, FleetOptions
+from worker.estimate.line_measurement import BATCH_LINES, LineMeasurement, LineTrial
 from worker.estimate.sample_tally import SampleTally
-from worker.estimate.sampling import Sample
+from worker.estimate.sampling import Line, Sample
 from worker.indexing.pieces import new_chunker, new_decoder
 from worker.runtime.logs import configure_logs
 from worker.settings.settings import Settings
@@ -33,7 +36,7 @@ from worker.settings.tables import new_redactor
 from worker.settings.topic_tables import TopicTable
 
 SAMPLE_LINES = 20_000
-RATE_LINES_PER_S = 1_000.0
+RATE = Rate(1_000.0)
 _MODES: tuple[MaskMode, ...] = ("template", "exact")
 
 
@@ -43,9 +46,13 @@ class EstimateOptions:
 
     files: tuple[str, ...]
     sample_lines: int = SAMPLE_LINES
-    rate_lines_per_s: float = RATE_LINES_PER_S
+    rate: Rate = RATE
     trial_s: float = 2.0
-    """How long to try the engine."""
+    """How long to try the engine; then half as long, in processor time, the way of a line to its block."""
+    retention_days: float | None = None
+    """None: that of the settings; 30 if they have none, or 0, which is for ever."""
+    headroom: float = DEFAULT_HEADROOM
+    gpu_tokens_per_s: float | None = None
     topic: str | None = None
     """The topic whose settings hold. None: the first of the settings."""
 
@@ -63,9 +70,13 @@ def estimate_files(settings: Settings, options: EstimateOptions, *, new_engine: 
         tokenizer = Tokenizer(model)
         try:
             tally = new_sample_tally(settings, model, tokenizer, options.topic)
+            lines: list[Line] = []
             for stretches in sample.lists():
                 tally.add_stretches(stretches)
+                lines += [line for stretch in stretches for line in stretch.lines][: BATCH_LINES - len(lines)]
             tally.finish()
+            trial = _new_trial(settings, model, tokenizer, options.topic)
+            line_measurement = trial.measure(lines, clock=time.process_time, least_s=options.trial_s / 2)
         finally:
             tokenizer.close()
         engine = new_engine() if new_engine is not None else load_model(settings).engine
@@ -76,7 +87,8 @@ def estimate_files(settings: Settings, options: EstimateOptions, *, new_engine: 
     finally:
         engine.close()
     space = space_of(model, settings.model.dims)
-    return _document(settings, options, sample, tally, space, measurement) | {"engine": _engine_facts(engine.name, measurement)}
+    facts = _document(settings, options, sample, tally, space, (measurement, line_measurement))
+    return facts | {"engine": _engine_facts(engine.name, measurement)}
 
 
 def new_sample_tally(settings: Settings, model: PreparedModel, tokenizer: Tokenizer, topic: str | None = None) -> SampleTally:
@@ -85,16 +97,27 @@ def new_sample_tally(settings: Settings, model: PreparedModel, tokenizer: Tokeni
     `topic`: whose settings hold; None: the first of the settings.
     """
     prefix, table = model.document_prefix, _table_of(settings, topic)
-
-    def chunker(mode: MaskMode) -> Chunker:
-        return new_chunker((table.mask or settings.mask).model_copy(update={"mode": mode}), settings.decode, model, tokenizer)
-
     return SampleTally(
         decoder=new_decoder(table, settings.decode),
         redactor=new_redactor(settings.redact),
-        chunkers={mode: chunker(mode) for mode in _MODES},
+        chunkers={mode: _new_chunker(settings, table, mode, model, tokenizer) for mode in _MODES},
         encode=lambda texts: tokenizer.encode([prefix + text for text in texts]),
     )
+
+
+def _new_trial(settings: Settings, model: PreparedModel, tokenizer: Tokenizer, topic: str | None) -> LineTrial:
+    """Make what a line goes through in the mode of the settings; it shares nothing with the tally but the tokenizer."""
+    table = _table_of(settings, topic)
+    mode = (table.mask or settings.mask).mode
+    return LineTrial(
+        decoder=new_decoder(table, settings.decode),
+        redactor=new_redactor(settings.redact),
+        chunker=_new_chunker(settings, table, mode, model, tokenizer),
+    )
+
+
+def _new_chunker(settings: Settings, table: TopicTable, mode: MaskMode, model: PreparedModel, tokenizer: Tokenizer) -> Chunker:
+    return new_chunker((table.mask or settings.mask).model_copy(update={"mode": mode}), settings.decode, model, tokenizer)
 
 
 def _table_of(settings: Settings, topic: str | None) -> TopicTable:
@@ -107,7 +130,7 @@ def _document(
     sample: Sample,
     tally: SampleTally,
     space: EmbeddingSpace,
-    measurement: EngineMeasurement,
+    measured: tuple[EngineMeasurement, LineMeasurement],
 ) -> dict[str, Any]:
     table = _table_of(settings, options.topic)
     total_bytes = tally.size_bytes if sample.total_bytes is None else sample.total_bytes
@@ -120,9 +143,11 @@ def _document(
         redis_key_bytes=len(f"vectail:{space.id}:{Digester(space, space.document_prefix).digest('')}"),
         redis_value_bytes=FrameCodec(space.dim).frame_bytes,
         vector_bytes=4 * space.dim + ENTRY_BYTES,
-        rate_lines_per_s=options.rate_lines_per_s,
-        engine_tokens_per_s=measurement.tokens_per_s,
+        rate_lines_per_s=options.rate.lines_per_s(tally.size_bytes / tally.lines if tally.lines else 0.0),
+        engine_tokens_per_s=measured[0].tokens_per_s,
     )
+    mode = settings.mask.mode
+    figures = figures_of(tally, tally.modes[mode], measured[1], inputs)
     modes: dict[str, Any] = {mode: asdict(estimate_mode(found, scale, inputs)) for mode, found in tally.modes.items()}
     return {
         "files": len(options.files),
@@ -141,11 +166,17 @@ def _document(
             "too_large_lines": tally.too_large_lines,
             "not_utf8_lines": tally.not_utf8_lines,
         },
-        "rate_lines_per_s": options.rate_lines_per_s,
-        "mode": settings.mask.mode,
+        "rate_lines_per_s": inputs.rate_lines_per_s,
+        "mode": mode,
         **modes,
+        **sizing_facts(figures, options.rate, _fleet_options(settings, options), measured[1]),
         "rests_on": RESTS_ON,
     }
+
+
+def _fleet_options(settings: Settings, options: EstimateOptions) -> FleetOptions:
+    kept_days = options.retention_days or settings.milvus.retention_days or DEFAULT_RETENTION_DAYS
+    return FleetOptions(retention_days=kept_days, headroom=options.headroom, gpu_tokens_per_s=options.gpu_tokens_per_s)
 
 
 def _engine_facts(name: str, measurement: EngineMeasurement) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import pytest
 from tests.fakes.engine import FakeEngine
 from tests.model_fixture import CACHE
 from worker.cli.estimate import EstimateOptions, estimate_files
+from worker.cli.estimate_sizing import Rate
 from worker.cli.exits import CommandFailed
 from worker.settings.settings import load_settings
 
@@ -40,9 +41,7 @@ def estimate() -> Estimate:
         **tables: Any,  # noqa: ANN401 - as the settings file has them
     ) -> dict[str, Any]:
         settings = load_settings(None, {"model": {"cache": str(CACHE)}, **tables})
-        options = EstimateOptions(
-            files=tuple(map(str, files)), sample_lines=sample_lines, rate_lines_per_s=rate, trial_s=0.01, topic=as_topic
-        )
+        options = EstimateOptions(files=tuple(map(str, files)), sample_lines=sample_lines, rate=Rate(rate), trial_s=0.01, topic=as_topic)
         return estimate_files(settings, options, new_engine=FakeEngine)
 
     return run
@@ -112,7 +111,7 @@ def test_the_keys_are_those_that_are_documented(estimate: Estimate, tmp_path: Pa
 
     assert set(facts) == {
         "files", "topic", "bytes", "basis", "lines", "entries", "sampled", "rate_lines_per_s", "mode", "template", "exact", "rests_on",
-        "engine",
+        "engine", "worker", "per_gb", "fleet", "fleets", "group_ends_at_bytes_per_s", "sized_for", "assumptions",
     }  # fmt: skip
     assert set(facts["template"]) == set(facts["exact"]) == MODE_KEYS
     assert set(facts["engine"]) == {"name", "tokens_per_s", "measured_tokens", "measured_s", "failed_batches"}

@@ -42,6 +42,7 @@ def test_the_sizes_are_those_of_the_block() -> None:
     tally.finish()
     alike = block([line(n, text=f"line {n} of 0", template_text="line 0", time=n) for n in range(3)], masks="")
     assert tally.server_bytes == alike.size_bytes
+    assert tally.resident_bytes == alike.size_bytes - sum(map(len, (alike.places, alike.texts, alike.fields)))
     assert len(alike.places) < tally.folder_bytes < alike.size_bytes
 
 
@@ -63,3 +64,13 @@ def test_a_line_takes_less_than_its_text() -> None:
     tally = BlockTally()
     tally.add_lines(lines(4_096, prefix="connection from 10.0.0.1 port 22 was closed by the other side: "))
     assert tally.server_bytes / 4_096 < 30
+
+
+def test_kept_fields_do_not_stay_in_memory() -> None:
+    tally = BlockTally()
+    kept = [line(n, text="disk full", time=n, fields=f'{{"a":"b{n}"}}') for n in range(3)]
+    tally.add_lines(lines_of(kept))
+    tally.finish()
+    alike = block(kept, masks="")
+    assert alike.fields
+    assert tally.resident_bytes == alike.size_bytes - len(alike.places) - len(alike.texts) - len(alike.fields)
