@@ -12,7 +12,7 @@ FUZZ_S ?= 60
 FORMATS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup vllm vllm-matrix demo test quick faults soak fuzz sabotage check format docs coverage bench bench-deps bench-drain3 up down stack stack-down lock images sbom audit clean
+.PHONY: help setup vllm vllm-matrix demo test quick faults soak fuzz sabotage check format docs coverage bench bench-all bench-guard bench-deps bench-drain3 up down stack stack-down lock images sbom audit clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -81,6 +81,12 @@ bench-drain3: $(READY) ## what benchmarks.templates compares with: Drain3, built
 
 bench: $(READY) ## lines per second through the whole path
 	@$(VENV)/bin/python -m benchmarks.throughput $(ARGS) $(LOGS)
+
+bench-guard: $(READY) ## has this tree become slower? Ratios beside benchmarks/guard.json; ARGS="--against REV" compares in turns
+	@$(VENV)/bin/python -m benchmarks.guard $(ARGS)
+
+bench-all: $(READY) ## all benchmarks, one after another; writes benchmarks/RESULTS.md (more than an hour)
+	@$(VENV)/bin/python -m benchmarks $(ARGS)
 
 up: ## the stack in Docker: Kafka, Milvus, Valkey, a worker, Prometheus and Grafana with our alerts and dashboards
 	@docker compose up --build --detach

@@ -1,4 +1,4 @@
-"""Servers for one benchmark: a Milvus and a Kafka as the tests use them, each started by a separate program.
+"""Servers for one benchmark: a Milvus, a Kafka and a Redis as the tests use them, each started by a separate program.
 
 Each listens on loopback and ends with the benchmark, even a killed one, because its program exits when its standard input closes.
 """
@@ -44,6 +44,13 @@ def own_milvus() -> Iterator[Started]:
 def own_kafka() -> Iterator[Started]:
     """Start a Kafka broker from Maven's jars, yield its address, and stop it afterwards."""
     with _started(_PROGRAM.format(module="local_kafka", server="LocalKafka", address="bootstrap")) as started:
+        yield started
+
+
+@contextmanager
+def own_redis() -> Iterator[Started]:
+    """Start a `redis-server`, yield its address, and stop it afterwards."""
+    with _started(_PROGRAM.format(module="redis", server="LocalRedis", address="url")) as started:
         yield started
 
 

@@ -1,23 +1,19 @@
-"""Latency over time, ours against one lane, as a PNG. The one importer of matplotlib."""
+"""Latency over time, ours against one lane, as a PNG."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import matplotlib as mpl
-from matplotlib import pyplot as plt
-
+from benchmarks.plot_looks import FIFO, IDLE, OURS, new_figure, save
 from benchmarks.query_latency_client import Answered
 from benchmarks.query_latency_figures import percentile
 
-OURS, FIFO, IDLE = "#1b6ca8", "#c8553d", "#5a5a5a"
 _INCHES = (9.0, 4.8)
 _DPI = 150
 
 
 def draw(answered: Mapping[str, Sequence[Answered]], file: Path) -> None:
     """Draw every question as a point at the moment it was asked; `answered` has the sides `ours`, `fifo` and `idle`."""
-    mpl.use("Agg")
-    figure, axes = plt.subplots(figsize=_INCHES, layout="constrained")
+    figure, (axes,) = new_figure(1, _INCHES)
     fifo, ours = answered["fifo"], answered["ours"]
     late = [one for one in fifo if one.outcome == "open"]
     done = [one for one in fifo if one.outcome != "open"]
@@ -33,11 +29,8 @@ def draw(answered: Mapping[str, Sequence[Answered]], file: Path) -> None:
     axes.yaxis.set_major_formatter(lambda seconds, _place: f"{seconds:g} s" if seconds >= 1 else f"{1000 * seconds:g} ms")
     axes.set_ylabel("time to the answer")
     axes.set_title("Search while the log topic is saturated")
-    axes.grid(visible=True, which="major", linewidth=0.4, alpha=0.5)
-    axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside lower center", ncols=2, frameon=False)
-    figure.savefig(file, dpi=_DPI)
-    plt.close(figure)
+    save(figure, file, dots_per_inch=_DPI)
 
 
 def _points(answered: Sequence[Answered]) -> tuple[list[float], list[float]]:

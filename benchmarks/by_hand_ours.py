@@ -1,0 +1,167 @@
+"""vectail's side of `benchmarks.by_hand`: the whole service in this process, with its defaults, a turn at a time.
+
+    python -m benchmarks.by_hand_ours
+
+The model is loaded once; index, group and service are new in every turn. What must be warm is indexed by a service before the timed one, so
+the timed one begins as after a restart: it knows no template yet, and finds their vectors in Redis and in the index.
+"""
+
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks.by_hand_turns import Plan, Turn, keep_vectors, serve
+from benchmarks.own_stage import bare_loop
+from sinks.milvus.settings import MilvusSettings
+from sinks.milvus.sink import MilvusSink
+from sinks.reading.counting import CountQuery
+from sinks.reading.filters import LineFilter
+from sinks.reading.reader import BlockReader
+from worker.cli.run import BackgroundService, load_or_fail, open_service
+from worker.connections import vector_space
+from worker.embedding.engine.engine import Engine
+from worker.embedding.loaded import LoadedModel
+from worker.embedding.model.vectors import TokenIds, Vectors
+from worker.messages import EncodedTemplate
+from worker.service import Service
+from worker.settings.settings import Settings, load_settings
+
+INDEX = "index.db"
+_LOOK_S = 0.002
+_WAIT_S = 900.0
+_PAGE = 16_000
+
+
+class KeptEngine:
+    """An engine that outlives the service that uses it.
+
+    Thread: one at a time.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.name, self.dim = engine.name, engine.dim
+        self.max_tokens, self.batch_tokens = engine.max_tokens, engine.batch_tokens
+
+    def embed(self, batch: Sequence[TokenIds]) -> Vectors:
+        """Embed one batch."""
+        return self._engine.embed(batch)
+
+    def close(self) -> None:
+        """Keep it."""
+
+
+def settings_of(plan: Plan, topic: str) -> Settings:
+    """Return a worker's defaults, with addresses of this turn."""
+    return load_settings(
+        None,
+        {
+            "topic": [{"name": topic}],
+            "kafka": {"bootstrap_servers": plan.bootstrap_servers, "group": f"by-hand-{Path(plan.folder).name}"},
+            "redis": {"url": plan.redis_url},
+            "milvus": {"uri": str(Path(plan.folder) / INDEX)},
+            "mask": {"mode": plan.mask_mode},
+            "http": {"enabled": False},
+        },
+    )
+
+
+def index(model: LoadedModel, plan: Plan) -> Turn:
+    """Index a topic's records; the vectors of its templates are kept."""
+    if plan.warm_topic:
+        run_service(settings_of(plan, plan.warm_topic), model, plan.warm_records)
+    settings = settings_of(plan, plan.topic)
+    seconds, figures = run_service(settings, model, plan.records)
+    milvus = MilvusSettings(uri=settings.milvus.uri)
+    with closing(MilvusSink(milvus, vector_space(model.space), consumer_group=settings.kafka.group)) as sink:
+        sink.open(create=False)
+        counts = BlockReader(sink).count(CountQuery(LineFilter()))
+        texts = dict(sink.all_templates("", _PAGE))
+        vectors = sink.template_vectors(texts)
+    keep_vectors(plan.folder, {texts[template]: vector for template, vector in vectors.items()})
+    bare_s = bare_seconds(model, list(texts.values())) if plan.mask_mode == "exact" else 0.0
+    return Turn(seconds, sum(row.lines for row in counts.rows), figures | {"bare_s": bare_s})
+
+
+def run_service(settings: Settings, model: LoadedModel, records: int) -> tuple[float, dict[str, float]]:
+    """Run a service until all records of a topic are committed, and drain it; return the seconds from the first one, and figures."""
+    service = open_service(settings, model, say=lambda _line: None)
+    background = BackgroundService(service, threading.Event())
+    try:
+        background.wait_opened()
+        began_s, acknowledged_s, looks, until_s = 0.0, 0.0, Looks(service), time.monotonic() + _WAIT_S
+        ledger = service.pipeline.log_ledger
+        while (committed := sum(ledger.committed().values())) < records:
+            began_s = began_s or (time.perf_counter() if ledger.open_records else 0.0)
+            if ledger.tally["indexed"] < records:
+                looks.look()
+            else:
+                acknowledged_s = acknowledged_s or time.perf_counter() - began_s
+            background.check()
+            if time.monotonic() > until_s:
+                raise SystemExit(f"{committed} of {records} records after {_WAIT_S:.0f} s")
+            time.sleep(_LOOK_S)
+        seconds = time.perf_counter() - began_s
+        acknowledged_s = acknowledged_s or seconds
+        figures = looks.figures(acknowledged_s) | {"acknowledged_s": acknowledged_s}
+    finally:
+        background.end()
+    return seconds, figures
+
+
+class Looks:
+    """Looks again and again whether the engine of a service is idle while templates wait for it.
+
+    Thread: main.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self._pipeline = service.pipeline
+        self._waiting = 0
+        self._idle = 0
+
+    def look(self) -> None:
+        """Look once."""
+        pipeline = self._pipeline
+        if len(pipeline.embed_lane) + len(pipeline.embed.batcher):
+            self._waiting += 1
+            self._idle += pipeline.guarded_engine.busy_since_s is None
+
+    def figures(self, seconds: float) -> dict[str, float]:
+        """Return shares of the time: of each stage that it was busy, and of the engine that it was idle while templates waited."""
+        pipeline = self._pipeline
+        busy_s = {name: meter.seconds for name, meter in pipeline.busy.items()} | {"engine": pipeline.embed.tally.seconds}
+        shares = {f"{name}_share": busy / seconds for name, busy in busy_s.items()}
+        return shares | {"overlap_share": max(shares.values()), "engine_idle_share": self._idle / max(self._waiting, 1)}
+
+
+def bare_seconds(model: LoadedModel, texts: Sequence[str]) -> float:
+    """Return how long the engine beneath the adapter takes for these texts, tokenised before."""
+    engine: Any = model.engine
+    with closing(model.new_tokenizer()) as tokenizer:
+        encoded = tokenizer.encode([model.prepared.document_prefix + text for text in texts])
+    chunks = [EncodedTemplate(f"{row:032x}", f"{row:032x}", text, encoded.text(row), "logs") for row, text in enumerate(texts)]
+    run = bare_loop(engine._engine if isinstance(engine, KeptEngine) else engine, chunks)  # noqa: SLF001 - ours
+    # A thread of its own, like the stage's.
+    with ThreadPoolExecutor(1) as thread:
+        began_s = time.perf_counter()
+        thread.submit(run).result()
+        return time.perf_counter() - began_s
+
+
+def main() -> None:
+    """Load the model and index what is asked for."""
+    loaded = load_or_fail(load_settings(None))
+    number_format = str(getattr(loaded.engine, "number_format", "float16 weights"))
+    model = replace(loaded, engine=KeptEngine(loaded.engine))
+    serve({"engine": loaded.engine.name, "number_format": number_format}, partial(index, model))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""How a worker behaves as one thing grows: waiting records, partitions, line length, new templates, workers, the index.
+
+    python -m benchmarks.growth [--axis NAME …] [--quick] [--json] [--plots FOLDER]
+
+Caveats first. A real broker on the same machine (Java 17 and Maven, or `--kafka HOST:PORT` with no topics of these names) shares the cores
+with the workers: with more workers than cores, more workers cannot help. A worker is its own pipeline from Kafka to encoded blocks, in a
+process of its own at every point; a sink that keeps nothing takes the blocks, and a made-up engine gives templates their vectors. So
+`distinct` shows what a new template costs all but the model. Except there, every template is known before anything is measured; of lines
+longer than the model takes, those of their chunks. Time begins when every partition has delivered a record, which waits at a gate (what
+it took from joining the new group until then is `start_s`), and ends when the last record is settled. Lines are synthetic, copied with
+other digits. At `partitions` and `workers`, 50 lines a second follow one by one, and their time runs from their timestamp until their
+block is acknowledged. Points take turns, up and down the axis. Memory is the peak of one worker's process. `index` fills a folder of
+Milvus Lite without a broker and asks it questions, and has one round.
+
+A fall is the share of bytes/s that is lost at a doubling of the axis; a wider step counts as several doublings, and 0 % has none. Goals:
+25 % at most, and for `lag` memory within 10 % of that of the smallest.
+"""
+
+import argparse
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmarks.growth_figures import axis_figures, index_row_of, row_of, table_of
+from benchmarks.growth_index import measure_index
+from benchmarks.growth_plot import draw
+from benchmarks.growth_topics import FilledTopic, Point, TopicFiller
+from benchmarks.growth_turns import Ran, Wrong, measure_point
+from benchmarks.own_servers import Started, own_kafka
+
+AXES = ("lag", "partitions", "line_bytes", "distinct", "workers", "index")
+LAGS, QUICK_LAGS = tuple(1_000_000 >> shift for shift in range(6, -1, -1)), (15_625, 62_500, 250_000, 1_000_000)
+PARTITIONS, QUICK_PARTITIONS = (1, 2, 4, 8, 16, 32, 64), (1, 4, 16, 64)
+LINE_BYTES, QUICK_LINE_BYTES = (20, *(1 << shift for shift in range(5, 16))), (20, 128, 512, 2_048, 8_192, 32_768)
+DISTINCT, QUICK_DISTINCT = (0.0, 6.25, 12.5, 25.0, 50.0, 100.0), (0.0, 25.0, 100.0)
+WORKERS = (1, 2, 4)
+INDEX_LINES, QUICK_INDEX_LINES = (100_000, 1_000_000, 10_000_000), (100_000, 1_000_000)
+LINES, QUICK_LINES = 400_000, 200_000
+"""At a point, unless its axis says otherwise."""
+DISTINCT_LINES, QUICK_DISTINCT_LINES = 100_000, 50_000
+MOST_BYTES, QUICK_MOST_BYTES = 64_000_000, 32_000_000
+"""Of lines of one length."""
+ROUNDS, QUICK_ROUNDS = 3, 2
+TRICKLE_S, QUICK_TRICKLE_S = 10.0, 3.0
+ASKED, QUICK_ASKED = 25, 10
+_WORKERS_PARTITIONS = 16
+
+
+def points_of(axis: str, *, is_quick: bool, lines: int | None = None) -> list[Point]:
+    """Return the points of an axis in ascending order; with `lines`, none has more of them."""
+    trickle_s = QUICK_TRICKLE_S if is_quick else TRICKLE_S
+    each = lines or (QUICK_LINES if is_quick else LINES)
+    if axis == "lag":
+        return [Point(axis, lag, lag) for lag in at_most(QUICK_LAGS if is_quick else LAGS, lines)]
+    if axis == "partitions":
+        counts = QUICK_PARTITIONS if is_quick else PARTITIONS
+        return [Point(axis, count, each, partitions=count, trickle_s=trickle_s) for count in counts]
+    if axis == "line_bytes":
+        most = QUICK_MOST_BYTES if is_quick else MOST_BYTES
+        return [Point(axis, size, min(each, most // size), line_bytes=size) for size in (QUICK_LINE_BYTES if is_quick else LINE_BYTES)]
+    if axis == "distinct":
+        each = min(each, QUICK_DISTINCT_LINES if is_quick else DISTINCT_LINES)
+        return [Point(axis, percent, each, new_share=percent / 100) for percent in (QUICK_DISTINCT if is_quick else DISTINCT)]
+    return [Point(axis, count, lines or 2 * each, _WORKERS_PARTITIONS, workers=count, trickle_s=trickle_s) for count in WORKERS]
+
+
+def at_most(sizes: Sequence[int], most: int | None) -> list[int]:
+    """Return the sizes up to one, or that one if all are larger."""
+    return [size for size in sizes if most is None or size <= most] or [most or 0]
+
+
+def measure(bootstrap_servers: str, points: Sequence[Point], rounds: int) -> dict[Point, list[Ran]]:
+    """Fill the points' topics and read each once a round, in turns. Raises Wrong."""
+    filled = TopicFiller(bootstrap_servers).fill(points)
+    arrived, ran = dict.fromkeys(points, 0), {point: list[Ran]() for point in points}
+    for number in range(rounds):
+        for point in points if number % 2 == 0 else reversed(points):
+            one, arrived[point] = _measure_one(bootstrap_servers, point, filled[point], arrived[point])
+            ran[point].append(one)
+    return ran
+
+
+def _measure_one(bootstrap_servers: str, point: Point, filled: FilledTopic, arrived: int) -> tuple[Ran, int]:
+    try:
+        return measure_point(bootstrap_servers, point, filled, arrived)
+    except Wrong as error:
+        raise Wrong(f"{point.axis} at {point.at:g}: {error}") from None
+
+
+@contextmanager
+def _broker(address: str | None, *, is_needed: bool) -> Iterator[Started]:
+    if address or not is_needed:
+        yield Started(address or "none is needed")
+    else:
+        with own_kafka() as started:
+            yield started
+
+
+def main(show: Callable[[str], None] = print, arguments: Sequence[str] | None = None) -> None:
+    """Measure the axes, and show how much is lost at each doubling."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--axis", nargs="+", choices=AXES, default=AXES, help="only these")
+    parser.add_argument("--quick", action="store_true", help="fewer points, lines and rounds")
+    parser.add_argument("--lines", type=int, help="lines at a point, and at most waiting or in the index")
+    parser.add_argument("--rounds", type=int, help="another number of rounds")
+    parser.add_argument("--plots", type=Path, metavar="FOLDER", help="draw a PNG for each axis")
+    parser.add_argument("--kafka", metavar="HOST:PORT", help="a broker to use, instead of one that is started; topics are created there")
+    parser.add_argument("--json", action="store_true", help="print one object of figures and nothing else")
+    chosen = parser.parse_args(arguments)
+    rounds = chosen.rounds or (QUICK_ROUNDS if chosen.quick else ROUNDS)
+    figures: dict[str, dict[str, Any]] = {}
+    try:
+        with _broker(chosen.kafka, is_needed=set(chosen.axis) != {"index"}) as started:
+            if not started.address:
+                parser.error(f"no broker: {started.reason}")
+            for axis in chosen.axis:
+                rows = _index_rows(chosen) if axis == "index" else _rows(started.address, axis, chosen, rounds)
+                figures[axis] = axis_figures(axis, rows)
+    except Wrong as error:
+        raise SystemExit(str(error)) from None
+    for axis, found in figures.items() if chosen.plots else ():
+        chosen.plots.mkdir(parents=True, exist_ok=True)
+        draw(axis, found, chosen.plots / f"growth-{axis}.png")
+    if chosen.json:
+        show(json.dumps(figures))
+    else:
+        for line in table_of(figures):
+            show(line)
+
+
+def _rows(bootstrap_servers: str, axis: str, chosen: argparse.Namespace, rounds: int) -> list[dict[str, Any]]:
+    points = points_of(axis, is_quick=chosen.quick, lines=chosen.lines)
+    return [row_of(point, ran) for point, ran in measure(bootstrap_servers, points, rounds).items()]
+
+
+def _index_rows(chosen: argparse.Namespace) -> list[dict[str, Any]]:
+    sizes = at_most(QUICK_INDEX_LINES if chosen.quick else INDEX_LINES, chosen.lines)
+    return [index_row_of([measure_index(size, QUICK_ASKED if chosen.quick else ASKED)]) for size in sizes]
+
+
+if __name__ == "__main__":
+    main()

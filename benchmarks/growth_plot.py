@@ -1,0 +1,50 @@
+"""A PNG for each axis of `benchmarks.growth`: bytes/s, processor time, memory and, where there is one, the time until a line is there."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from benchmarks.plot_looks import FIFO, OURS, Axes, new_figure, save
+
+_INCHES_A_PANEL = (3.6, 3.4)
+_DPI = 110
+_NAMES = {
+    "lag": "records waiting",
+    "partitions": "partitions",
+    "line_bytes": "bytes a line",
+    "distinct": "lines with a new template, %",
+    "workers": "workers",
+    "index": "lines in the index",
+}
+
+
+def draw(axis: str, found: Mapping[str, Any], file: Path) -> None:
+    """Draw the points of one axis; markers differ as well as colours."""
+    points = found["points"]
+    at = [point["at"] for point in points]
+    timed = [name for name in ("acknowledged", "question") if f"{name}_p50_s" in points[0]]
+    width, height = _INCHES_A_PANEL
+    figure, panels = new_figure(3 + len(timed), (width * (3 + len(timed)), height))
+    rates = [point["bytes_per_s"] / 1e6 for point in points]
+    least, most = ([point["bytes_per_s_range"][end] / 1e6 for point in points] for end in (0, 1))
+    panels[0].fill_between(at, least, most, color=OURS, alpha=0.2, linewidth=0)
+    _line(panels[0], at, rates, "MB/s, median and range")
+    _line(panels[1], at, [point["cpu_us_per_line"] for point in points], "processor, µs a line")
+    _line(panels[2], at, [point["rss_bytes"] / 1e6 for point in points], "peak memory of a worker, MB")
+    for name, panel in zip(timed, panels[3:], strict=True):
+        words = "until a line is acknowledged" if name == "acknowledged" else "until a question is answered"
+        _line(panel, at, [1e3 * point[f"{name}_p50_s"] for point in points], f"{words}, ms", label="median")
+        panel.plot(at, [1e3 * point[f"{name}_p95_s"] for point in points], color=FIFO, marker="^", linestyle="--", label="p95")
+        panel.legend(frameon=False)
+    for panel in panels:
+        panel.set_xscale("symlog" if min(at) == 0 else "log", base=2)
+        panel.set_xticks(at, [f"{place:g}" if place < 100_000 else f"{place / 1e6:.2g} M" for place in at], rotation=45)  # noqa: PLR2004
+        panel.minorticks_off()
+        panel.set_ylim(bottom=0)
+        panel.set_xlabel(_NAMES[axis])
+    save(figure, file, dots_per_inch=_DPI)
+
+
+def _line(panel: Axes, at: list[float], values: list[float], title: str, label: str = "") -> None:
+    panel.plot(at, values, color=OURS, marker="o", label=label)
+    panel.set_title(title)

@@ -1,0 +1,185 @@
+"""One worker of `benchmarks.growth`: reads a topic through a worker's stages, says how far it is, and prints what that took.
+
+It is started with one JSON object as its argument. It learns the templates of the warm topic, joins the group, and prints a JSON line
+whenever another partition has delivered something or more is settled. It reads one command a line: `go` opens the gate that holds the
+records, `trickle` ends what is measured and begins to note how soon lines are acknowledged, `stop` ends it; its last line is its figures.
+"""
+
+import json
+import select
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.null_sink import NullSink
+from benchmarks.own_pipeline import RunningPipeline, running_pipeline
+from benchmarks.safety_sides import Moment, Watched, made_up_model
+from benchmarks.slow_topics import Acknowledged
+from consumers.kafka.settings import KafkaSourceSettings
+from consumers.kafka.subscription import Subscription
+from consumers.record import Partition, Records
+from sinks.block import Block
+from worker.settings.settings import load_settings
+
+_LOOK_S = 0.01
+_WAIT_S = 120.0
+_GATED_S = 0.02
+
+
+class SidePlan(NamedTuple):
+    """What one worker does; what `json` makes of it is its argument."""
+
+    bootstrap_servers: str
+    warm_topic: str
+    """Holds the known templates; read before anything is measured."""
+    warm_records: int
+    topic: str
+    group: str
+
+
+class GatedSource(Watched):
+    """Joins its group and holds the first records of each partition until its gate is opened, so that time does not begin with a rebalance.
+
+    Thread: one, the poller's; `started` and `gate` from any.
+    """
+
+    def __init__(self, settings: KafkaSourceSettings, subscription: Subscription) -> None:
+        super().__init__(settings, subscription, commits=True)
+        self._assigned: frozenset[Partition] = frozenset()
+        self.gate = threading.Event()
+        self._held: list[Records] = []
+        self._is_resumed = False
+
+    def on_assign(self, partitions: Sequence[Partition]) -> None:
+        """Note what is owned now."""
+        self._assigned |= set(partitions)
+        super().on_assign(partitions)
+
+    def on_revoke(self, partitions: Sequence[Partition]) -> None:
+        """Drop what is held of them: another worker reads it."""
+        self._forget(partitions)
+        super().on_revoke(partitions)
+
+    def on_lost(self, partitions: Sequence[Partition]) -> None:
+        """Drop what is held of them."""
+        self._forget(partitions)
+        super().on_lost(partitions)
+
+    @property
+    def started(self) -> int:
+        """How many partitions of its own have delivered something."""
+        return len({one.source for one in self._held})
+
+    def _forget(self, partitions: Sequence[Partition]) -> None:
+        self._assigned -= set(partitions)
+        self._held = [one for one in self._held if one.source in self._assigned]
+
+    def fetch(self, max_records: int, timeout_s: float) -> list[Records]:
+        """Poll; return nothing before the gate is open."""
+        if not self.gate.is_set():
+            self.pause()
+            self._held += super().fetch(1, min(timeout_s, _GATED_S))
+            return []
+        if not self._is_resumed:
+            self._is_resumed = True
+            self.resume()
+            held, self._held = self._held, []
+            return held
+        return super().fetch(max_records, timeout_s)
+
+
+class AgeSink(NullSink):
+    """Keeps nothing but, once told, how long lines took until their block was acknowledged.
+
+    Thread: any.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.acknowledged = Acknowledged()
+        self.is_noting = False
+
+    def write_blocks(self, blocks: Sequence[Block], *, again: bool = False) -> None:
+        """Acknowledge."""
+        super().write_blocks(blocks, again=again)
+        if self.is_noting:
+            self.acknowledged.note(blocks)
+
+
+def _learn(running: RunningPipeline, plan: SidePlan, commit_interval_s: float) -> None:
+    """Read the warm topic, in a group of its own."""
+    kafka = KafkaSourceSettings(bootstrap_servers=plan.bootstrap_servers, group=f"warm-{uuid.uuid4().hex[:8]}")
+    source = Watched(kafka, Subscription(names=(plan.warm_topic,)), commits=True)
+    ledger, until_s = running.pipeline.log_ledger, time.monotonic() + _WAIT_S
+    with running.polling(source, commit_interval_s=commit_interval_s):
+        while ledger.tally["indexed"] < plan.warm_records:
+            if running.crash.wait(_LOOK_S) or time.monotonic() > until_s:
+                raise SystemExit(f"{ledger.tally['indexed']} of {plan.warm_records} templates are known: {running.errors or 'time is up'}")
+
+
+def _follow(running: RunningPipeline, source: GatedSource, sink: AgeSink) -> dict[str, Any]:
+    """Do what standard input says and tell what is settled; returns the figures of what was waiting."""
+    ledger, tally = running.pipeline.log_ledger, running.pipeline.store.tally
+    known, templates, blocks = ledger.tally["indexed"], tally.templates, tally.blocks
+    busy = {name: meter.seconds for name, meter in running.pipeline.busy.items()}
+    joined_s = started_s = time.monotonic()
+    began, reached, told, found = Moment.now(), Moment.now(), (-1, -1), dict[str, Any]()
+    while True:
+        state = (told[0] if source.gate.is_set() else source.started, ledger.tally["indexed"] - known)
+        if state != told:
+            if state[1] != told[1]:
+                reached = Moment.now()
+            if state[0] != told[0]:
+                started_s = time.monotonic()
+            told = state
+            print(json.dumps({"started": state[0], "indexed": state[1], "at_s": time.monotonic()}), flush=True)
+        if running.crash.is_set():
+            raise SystemExit(f"a stage failed: {running.errors}")
+        if not select.select([sys.stdin], [], [], _LOOK_S)[0]:
+            continue
+        word = sys.stdin.readline().strip()
+        if word == "go":
+            began = Moment.now()
+            source.gate.set()
+            continue
+        found = found or {
+            "start_s": started_s - joined_s,
+            "cpu_s": reached.cpu_s - began.cpu_s,
+            "templates": tally.templates - templates,
+            "blocks": tally.blocks - blocks,
+            "stage_s": {name: running.pipeline.busy[name].seconds - before for name, before in busy.items()},
+            "rss_bytes": peak_rss_bytes(),
+        }
+        if word != "trickle":
+            return found
+        sink.is_noting = True
+
+
+def peak_rss_bytes() -> int:
+    """Return the most memory that this process has had: `VmHWM` of proc(5)."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines()
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
+
+
+def main() -> None:
+    """Measure as told."""
+    plan = SidePlan(**json.loads(sys.argv[1]))
+    settings = load_settings(None, {"kafka": {"bootstrap_servers": plan.bootstrap_servers}})
+    sink = AgeSink()
+    with running_pipeline(settings, made_up_model(settings), sink) as running:
+        _learn(running, plan, settings.kafka.commit_interval_s)
+        source = GatedSource(
+            KafkaSourceSettings(bootstrap_servers=plan.bootstrap_servers, group=plan.group), Subscription(names=(plan.topic,))
+        )
+        with running.polling(source, commit_interval_s=settings.kafka.commit_interval_s):
+            found = _follow(running, source, sink)
+    found |= {"committed": {one.partition: offset for one, offset in source.accepted.items()}, "ages_s": sink.acknowledged.ages_s.tolist()}
+    print(json.dumps(found), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""`python -m benchmarks`: runs the benchmarks one after another, keeps their figures, and writes the report from them."""

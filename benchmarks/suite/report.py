@@ -1,0 +1,136 @@
+"""RESULTS.md from the kept results and the table of goals. Pure: the same results give the same text."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from benchmarks.suite.goals import Figure, Judged, judge
+from benchmarks.suite.results import PLOTS_FOLDER, Entry, Results
+
+_NOTHING_WRITTEN = "not written down yet"
+_METHOD = (
+    "Every comparison runs interleaved: its sides take turns in one run on the same cores. A ratio is taken within a round; the figure is "
+    "the median over the rounds. Vectors and ids are compared row by row, rows are counted, and a benchmark whose sides did different work "
+    "ends without figures. Each benchmark is a program of its own; they run one after another, and end the servers that they start."
+)
+_CAVEATS = (
+    "Figures are of this one machine, with the load that the tables below show. Compare ratios, never absolute figures of two runs. Where "
+    "the range is wide, the machine was disturbed. `--quick` has fewer rounds and lines. Broker, Redis, Milvus and the worker share the "
+    "cores. More caveats stand with each benchmark. A figure that was not measured is not here."
+)
+
+
+def report_text(results: Results, about: Mapping[str, str], figures: Sequence[Figure]) -> str:
+    """Return the report: what it depends on, goals, then each benchmark in the order of `about`."""
+    entries = {name: results["benchmarks"][name] for name in about if name in results["benchmarks"]}
+    judged = {
+        name: [judge(figure, entry["figures"], results["machine"]) for figure in figures if figure.benchmark == name]
+        for name, entry in entries.items()
+    }
+    absent = [name for name in about if name not in entries]
+    parts: list[str] = [
+        "# Results\n\n`python -m benchmarks` writes this file from `results.json`; do not edit it.",
+        "## What the figures depend on",
+        _table(("machine", ""), results["machine"].items()),
+        _table(("version", ""), results["versions"].items()),
+        f"**Method.** {_METHOD}",
+        f"**Caveats.** {_CAVEATS}",
+        "## Runs",
+        _runs(entries),
+    ]
+    if absent:
+        parts.append(f"Not run: {', '.join(absent)}.")
+    parts += ["## Goals", _goals([one for some in judged.values() for one in some])]
+    for name, entry in entries.items():
+        parts += _section(name, about[name], entry, judged[name])
+    return "\n\n".join(parts) + "\n"
+
+
+def shown(value: float) -> str:
+    """Return a figure as it was printed: nothing is rounded here."""
+    return f"{value:,}" if not isinstance(value, bool) else str(int(value))
+
+
+def _runs(entries: Mapping[str, Entry]) -> str:
+    rows = [
+        (
+            name,
+            entry["state"] if entry["state"] == "measured" else f"**{entry['state']}**: {_cell(entry['reason'])}",
+            "quick" if entry["quick"] else "whole",
+            entry["corpus"],
+            f"{entry['seconds']:.0f} s",
+            f"{_load(entry['load_before'])} → {_load(entry['load_after'])}",
+            f"{entry['revision']}, {entry['date']}",
+        )
+        for name, entry in entries.items()
+    ]
+    return _table(
+        ("benchmark", "state", "size", "corpus", "took", "load average before → after (1, 5, 15 minutes)", "revision, date"), rows
+    )
+
+
+def _goals(judged: Sequence[Judged]) -> str:
+    of_goals = [one for one in judged if one.verdict]
+    if not of_goals:
+        return "None of the benchmarks that ran has a goal."
+    counts = {verdict: sum(one.verdict == verdict for one in of_goals) for verdict in ("met", "missed", "not measured", "does not apply")}
+    lines = [", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count) + "."]
+    missed = [one for one in of_goals if one.verdict == "missed"]
+    if missed:
+        rows = [
+            (
+                f"{one.figure.benchmark}: {one.figure.words}",
+                _value(one),
+                _bound(one.figure),
+                one.figure.reason or _NOTHING_WRITTEN,
+                one.figure.next or _NOTHING_WRITTEN,
+            )
+            for one in missed
+        ]
+        lines += ["**Missed:**", _table(("goal", "measured", "wanted", "reason", "next idea"), rows)]
+    return "\n\n".join(lines)
+
+
+def _section(name: str, about: str, entry: Entry, judged: Sequence[Judged]) -> list[str]:
+    parts = [f"## {name}", f"{about[:1].upper()}{about[1:]}. `{entry['command']}`"]
+    if entry["state"] != "measured":
+        return [*parts, f"**{entry['state'].capitalize()}**: {entry['reason']}"]
+    if entry["caveats"]:
+        parts.append(f"Caveats: {entry['caveats']}")
+    rows = [(one.figure.words, _value(one), _range(one), _bound(one.figure), _verdict(one)) for one in judged]
+    parts.append(_table(("figure", "median", "range", "goal", ""), rows))
+    parts += [f"![{name}: {_picture_words(plot)}]({PLOTS_FOLDER}/{plot})" for plot in entry["plots"]]
+    return parts
+
+
+def _picture_words(plot: str) -> str:
+    return plot.removesuffix(".png").replace("_", " ").replace("-", " ")
+
+
+def _value(one: Judged) -> str:
+    return "not measured" if one.value is None else shown(one.value)
+
+
+def _range(one: Judged) -> str:
+    return "" if one.range is None else f"{shown(one.range[0])} to {shown(one.range[1])}"
+
+
+def _bound(figure: Figure) -> str:
+    if figure.at_least is not None:
+        return f"at least {shown(figure.at_least)}"
+    return "" if figure.at_most is None else f"at most {shown(figure.at_most)}"
+
+
+def _verdict(one: Judged) -> str:
+    return f"**{one.verdict}**" if one.verdict == "missed" else one.verdict
+
+
+def _load(averages: Sequence[float]) -> str:
+    return " ".join(map(str, averages))
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

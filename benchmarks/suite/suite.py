@@ -1,0 +1,185 @@
+"""Runs the benchmarks one after another, keeps their figures, and writes the report.
+
+    python -m benchmarks [--only NAME …] [--quick] [--logs DIR] [--out FOLDER] [--report]
+    python -m benchmarks [--quick] --json
+
+Caveats first. All of it takes more than an hour; `--only` runs some, and keeps what is there of the others if machine and versions are the
+same. Figures are kept after each benchmark, so an end on the way loses one. A benchmark that cannot run here is listed with its reason,
+and the others go on; one that fails, because its sides did different work or otherwise, makes the exit code 1. With `--json` only the
+comparison with the workers written by hand runs, its seven figures are printed, and nothing is written.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks.suite.child import Ended, docstring_of, missing, run_program
+from benchmarks.suite.goals import read_table
+from benchmarks.suite.machine import load_average, machine_facts, revision, versions
+from benchmarks.suite.programs import BY_HAND, JSON_KEYS, PROGRAMS, Program
+from benchmarks.suite.report import report_text
+from benchmarks.suite.results import (
+    PLOTS_FOLDER,
+    REPORT_FILE,
+    RESULTS_FILE,
+    AnotherMachine,
+    Entry,
+    Results,
+    add_to,
+    read_results,
+    write_results,
+)
+
+ROOT = Path(__file__).parents[2]
+SYNTHETIC = "synthetic lines, seeded"
+
+
+class Run:
+    """Programs of one tree with one choice of options.
+
+    Thread: main.
+    """
+
+    def __init__(self, root: Path, out: Path, logs: Path | None, *, quick: bool) -> None:
+        self._root = root
+        self._plots = out / PLOTS_FOLDER
+        self._logs = logs
+        self._quick = quick
+
+    def measure(self, program: Program) -> Entry:
+        """Run a program, and draw its picture; a program that cannot be asked at all is absent."""
+        arguments = self._arguments(program)
+        before = load_average()
+        reason = missing(program, self._root, self._logs)
+        ended = Ended("absent", {}, reason, 0.0) if reason else run_program(program, arguments, self._root)
+        _what, caveats = docstring_of(self._root, program.module)
+        return Entry(
+            state=ended.state,
+            reason=ended.reason,
+            figures=ended.figures,
+            command=" ".join(["python -m", program.module, *self._shown(program)]),
+            caveats=caveats,
+            revision=revision(self._root),
+            date=datetime.now(UTC).strftime("%Y-%m-%d"),
+            quick=self._quick,
+            corpus=corpus_of(self._logs) if self._logs and (program.takes_files or program.needs == "logs") else SYNTHETIC,
+            seconds=round(ended.seconds, 1),
+            load_before=before,
+            load_after=load_average(),
+            plots=self._pictures(program, ended),
+        )
+
+    def _arguments(self, program: Program) -> list[str]:
+        arguments = [*program.arguments, "--json", *(["--quick"] if self._quick else [])]
+        if program.plots:
+            self._plots.mkdir(parents=True, exist_ok=True)
+            arguments += [program.plots, str(self._plots / program.pictures[0] if program.plots == "--plot" else self._plots)]
+        if self._logs and program.needs == "logs":
+            arguments += ["--logs", str(self._logs)]
+        if self._logs and program.takes_files:
+            arguments += map(str, logs_in(self._logs))
+        return arguments
+
+    def _shown(self, program: Program) -> list[str]:
+        """Return the arguments as a reader repeats them."""
+        shown = [*program.arguments, *(["--quick"] if self._quick else [])]
+        if self._logs and program.needs == "logs":
+            shown += ["--logs", "DIR"]
+        return [*shown, "DIR/*.log"] if self._logs and program.takes_files else shown
+
+    def _pictures(self, program: Program, ended: Ended) -> list[str]:
+        if ended.state != "measured":
+            return []
+        if program is BY_HAND:
+            from benchmarks.suite.plots import BY_HAND_PICTURE, draw_by_hand  # noqa: PLC0415 - matplotlib takes a second to import
+
+            self._plots.mkdir(parents=True, exist_ok=True)
+            draw_by_hand(ended.figures, self._plots / BY_HAND_PICTURE)
+            return [BY_HAND_PICTURE]
+        if program.plots == "--plots":
+            return sorted(file.name for file in self._plots.glob(f"{program.name}*.png"))
+        return [picture for picture in program.pictures if (self._plots / picture).exists()]
+
+
+def logs_in(folder: Path) -> list[Path]:
+    """Return the log files of a folder, in order."""
+    return sorted(folder.glob("*.log"))
+
+
+def corpus_of(folder: Path) -> str:
+    """Describe the logs of a folder without saying where they are."""
+    contents = [file.read_bytes() for file in logs_in(folder)]
+    lines, size = sum(content.count(b"\n") for content in contents), sum(map(len, contents))
+    names = ", ".join(file.stem for file in logs_in(folder))
+    return f"{len(contents)} logs ({names}), {lines:,} lines, {size:,} bytes"
+
+
+def write_report(results: Results, out: Path) -> None:
+    """Write the report beside the results."""
+    about, figures = read_table()
+    (out / REPORT_FILE).write_text(report_text(results, about, figures), encoding="utf-8")
+
+
+def run_suite(programs: Sequence[Program], run: Run, results: Results, out: Path, show: Callable[[str], None]) -> int:
+    """Run them all; return 1 if one has failed. What is known is written after each."""
+    for number, program in enumerate(programs, 1):
+        show(f"{number}/{len(programs)} {program.name} …")
+        entry = run.measure(program)
+        results["benchmarks"][program.name] = entry
+        write_results(results, out / RESULTS_FILE)
+        write_report(results, out)
+        show(f"  {entry['state']} in {entry['seconds']:g} s" + (f": {entry['reason']}" if entry["reason"] else ""))
+    return int(any(results["benchmarks"][program.name]["state"] == "failed" for program in programs))
+
+
+def _print_keys(program: Program, root: Path, logs: Path | None, show: Callable[[str], None], *, quick: bool) -> int:
+    files = [*map(str, logs_in(logs))] if logs else []
+    ended = run_program(program, ["--json", *(["--quick"] if quick else []), *files], root)
+    lacking = [key for key in JSON_KEYS if key not in ended.figures]
+    if ended.state != "measured" or lacking:
+        sys.stderr.write(f"{program.name}: {ended.reason or 'no ' + ', '.join(lacking)}\n")
+        return 1
+    show(json.dumps({key: ended.figures[key] for key in JSON_KEYS}))
+    return 0
+
+
+def main(
+    show: Callable[[str], None] = print,
+    arguments: Sequence[str] | None = None,
+    *,
+    programs: Sequence[Program] = PROGRAMS,
+    root: Path = ROOT,
+) -> int:
+    """Run the suite on the tree at `root`; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").partition("\n")[0])
+    names = [program.name for program in programs]
+    parser.add_argument("--only", nargs="+", metavar="NAME", choices=names, help=f"some of {', '.join(names)}")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds and lines")
+    parser.add_argument("--logs", type=Path, metavar="DIR", help="labelled logs, NAME.log with NAME.csv; they are the lines of others too")
+    parser.add_argument("--out", type=Path, default=root / "benchmarks", metavar="FOLDER", help="where results, report and plots are kept")
+    parser.add_argument("--report", action="store_true", help="measure nothing: write the report again from the kept results")
+    parser.add_argument("--json", action="store_true", help=f"print {', '.join(JSON_KEYS)} and nothing else")
+    chosen = parser.parse_args(arguments)
+    logs = chosen.logs.resolve() if chosen.logs else None
+    if logs and not logs_in(logs):
+        parser.error(f"there is no .log in {chosen.logs}")
+    if chosen.json:
+        first = next(program for program in programs if program.name == BY_HAND.name)
+        return _print_keys(first, root, logs, show, quick=chosen.quick)
+    out = chosen.out.resolve()
+    kept = read_results(out / RESULTS_FILE)
+    if chosen.report:
+        if kept is None:
+            parser.error(f"there is no {RESULTS_FILE} in {chosen.out}")
+        write_report(kept, out)
+        return 0
+    try:
+        results = add_to(kept if chosen.only else None, machine_facts(), versions(root))
+    except AnotherMachine as error:
+        parser.error(str(error))
+    out.mkdir(parents=True, exist_ok=True)
+    wanted = [program for program in programs if chosen.only is None or program.name in chosen.only]
+    return run_suite(wanted, Run(root, out, logs, quick=chosen.quick), results, out, show)

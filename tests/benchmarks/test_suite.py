@@ -1,0 +1,183 @@
+"""`python -m benchmarks` runs programs, keeps what they print, and goes on when one cannot run. The programs here are small ones."""
+
+import fcntl
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.suite.child import docstring_of, run_program
+from benchmarks.suite.programs import JSON_KEYS, PROGRAMS, Program
+from benchmarks.suite.results import AnotherMachine, add_to, read_results
+from benchmarks.suite.suite import corpus_of, main
+
+GOOD = '''"""Counts beans.
+
+    python -m beans
+
+Caveats first. Beans
+differ.
+
+More.
+"""
+import json, sys
+print("noise")
+print(json.dumps({"beans": 3, "arguments": sys.argv[1:]}))
+'''
+DIFFERENT_WORK = 'import sys\nsys.exit("a line is masked to A here and to B there")\n'
+ABSENT = 'import sys\nsys.exit("redis-server is not installed")\n'
+SILENT = 'print("no figures today")\n'
+SLOW = """import fcntl, subprocess, sys, threading
+lock = open("lock", "w")
+fcntl.flock(lock, fcntl.LOCK_EX)
+source = "import threading; threading.Event().wait(30); open('survived', 'w')"
+subprocess.Popen([sys.executable, "-c", source], pass_fds=[lock.fileno()])
+threading.Event().wait()
+"""
+DRAWS = """import pathlib, sys
+place = pathlib.Path(sys.argv[sys.argv.index("--plots") + 1])
+(place / "draws_one.png").write_bytes(b"")
+(place / "other.png").write_bytes(b"")
+print("{}")
+"""
+
+pytestmark = pytest.mark.process
+
+
+def _tree(root: Path, **sources: str) -> Path:
+    for name, source in sources.items():
+        (root / f"{name}.py").write_text(source)
+    return root
+
+
+def _run(root: Path, out: Path, *arguments: str, programs: list[Program]) -> tuple[int, list[str]]:
+    shown: list[str] = []
+    code = main(shown.append, ["--out", str(out), *arguments], programs=programs, root=root)
+    return code, shown
+
+
+def test_what_a_program_prints_is_kept_with_its_caveats(tmp_path: Path) -> None:
+    programs = [Program("tokenize", "beans", ("--alone",))]
+    code, _ = _run(_tree(tmp_path, beans=GOOD), tmp_path / "out", "--quick", programs=programs)
+    kept = read_results(tmp_path / "out" / "results.json")
+    assert code == 0
+    assert kept is not None
+    entry = kept["benchmarks"]["tokenize"]
+    assert entry["state"] == "measured"
+    assert entry["figures"] == {"beans": 3, "arguments": ["--alone", "--json", "--quick"]}
+    assert (entry["caveats"], entry["quick"], entry["revision"]) == ("Beans differ.", True, "unknown")
+    assert "Caveats: Beans differ." in (tmp_path / "out" / "RESULTS.md").read_text()
+
+
+def test_one_program_that_fails_makes_the_exit_code_1_and_the_others_run(tmp_path: Path) -> None:
+    programs = [Program("masks", "different"), Program("tokenize", "beans")]
+    code, shown = _run(_tree(tmp_path, beans=GOOD, different=DIFFERENT_WORK), tmp_path / "out", programs=programs)
+    report = (tmp_path / "out" / "RESULTS.md").read_text()
+    assert code == 1
+    assert "**failed**: a line is masked to A here and to B there" in report
+    assert any(line.startswith("  measured in") for line in shown)
+
+
+def test_what_cannot_run_here_is_absent_and_no_failure(tmp_path: Path) -> None:
+    programs = [
+        Program("cache", "absent"),
+        Program("growth", "nowhere"),
+        Program("templates", "beans", needs="logs"),
+    ]
+    code, _ = _run(_tree(tmp_path, absent=ABSENT, beans=GOOD), tmp_path / "out", programs=programs)
+    kept = read_results(tmp_path / "out" / "results.json")
+    assert code == 0
+    assert kept is not None
+    assert {name: (entry["state"], entry["reason"]) for name, entry in kept["benchmarks"].items()} == {
+        "cache": ("absent", "redis-server is not installed"),
+        "growth": ("absent", "there is no nowhere"),
+        "templates": ("absent", "no labelled logs: --logs DIR names them"),
+    }
+
+
+def test_a_program_without_figures_has_failed(tmp_path: Path) -> None:
+    ended = run_program(Program("x", "silent"), [], _tree(tmp_path, silent=SILENT))
+    assert (ended.state, ended.reason) == ("failed", "it printed no figures: no figures today")
+
+
+def test_a_program_that_takes_too_long_ends_with_what_it_started(tmp_path: Path) -> None:
+    ended = run_program(Program("x", "slow", limit_s=5.0), [], _tree(tmp_path, slow=SLOW))
+    assert (ended.state, ended.reason) == ("failed", "it was not done after 5 s")
+    with (tmp_path / "lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # free when all that had inherited it are gone
+    assert not (tmp_path / "survived").exists()
+
+
+def test_only_keeps_the_other_figures(tmp_path: Path) -> None:
+    programs = [Program("masks", "beans"), Program("tokenize", "beans")]
+    _tree(tmp_path, beans=GOOD)
+    _run(tmp_path, tmp_path / "out", "--quick", programs=programs)
+    _run(tmp_path, tmp_path / "out", "--only", "masks", programs=programs)
+    kept = read_results(tmp_path / "out" / "results.json")
+    assert kept is not None
+    assert {name: entry["quick"] for name, entry in kept["benchmarks"].items()} == {"masks": False, "tokenize": True}
+
+
+def test_figures_of_another_machine_are_not_mixed_in() -> None:
+    kept = add_to(None, {"processor": "A"}, {"Python": "3.11.7"})
+    assert add_to(kept, {"processor": "A"}, {"Python": "3.11.7"}) is kept
+    with pytest.raises(AnotherMachine, match=r"\(Python, processor\)"):
+        add_to(kept, {"processor": "B"}, {"Python": "3.11.8"})
+
+
+def test_report_is_written_again_without_measuring(tmp_path: Path) -> None:
+    programs = [Program("masks", "beans")]
+    _run(_tree(tmp_path, beans=GOOD), tmp_path / "out", programs=programs)
+    report = tmp_path / "out" / "RESULTS.md"
+    text = report.read_text()
+    report.unlink()
+    (tmp_path / "beans.py").unlink()
+    assert _run(tmp_path, tmp_path / "out", "--report", programs=programs) == (0, [])
+    assert report.read_text() == text
+
+
+def test_json_prints_the_seven_figures_and_writes_nothing(tmp_path: Path) -> None:
+    figures = {key: number for number, key in enumerate(JSON_KEYS)} | {"more": 1}
+    programs = [Program("by_hand", "by_hand"), Program("masks", "different")]
+    _tree(tmp_path, by_hand=f"print('''{json.dumps(figures)}''')\n", different=DIFFERENT_WORK)
+    code, shown = _run(tmp_path, tmp_path / "out", "--quick", "--json", programs=programs)
+    assert code == 0
+    assert [json.loads(line) for line in shown] == [{key: number for number, key in enumerate(JSON_KEYS)}]
+    assert not (tmp_path / "out").exists()
+
+
+def test_json_without_all_seven_figures_prints_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _tree(tmp_path, by_hand="print('{\"vs_naive_mix\": 1}')\n")
+    code, shown = _run(tmp_path, tmp_path / "out", "--json", programs=[Program("by_hand", "by_hand")])
+    assert (code, shown) == (1, [])
+    assert "no vs_naive_distinct, vs_naive_steady" in capsys.readouterr().err
+
+
+def test_logs_reach_the_programs_that_read_files_and_are_described_without_their_place(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "A.log").write_text("one\ntwo\n")
+    programs = [Program("masks", "beans", takes_files=True), Program("templates", "beans", needs="logs"), Program("cache", "beans")]
+    _run(_tree(tmp_path, beans=GOOD), tmp_path / "out", "--logs", str(logs), programs=programs)
+    kept = read_results(tmp_path / "out" / "results.json")
+    assert kept is not None
+    arguments = {name: entry["figures"]["arguments"] for name, entry in kept["benchmarks"].items()}
+    assert arguments == {"masks": ["--json", str(logs / "A.log")], "templates": ["--json", "--logs", str(logs)], "cache": ["--json"]}
+    assert corpus_of(logs) == "1 logs (A), 2 lines, 8 bytes"
+    assert str(logs) not in (tmp_path / "out" / "RESULTS.md").read_text()
+
+
+def test_pictures_of_a_program_are_those_with_its_name(tmp_path: Path) -> None:
+    programs = [Program("draws", "draws", plots="--plots")]
+    _run(_tree(tmp_path, draws=DRAWS), tmp_path / "out", programs=programs)
+    kept = read_results(tmp_path / "out" / "results.json")
+    assert kept is not None
+    assert kept["benchmarks"]["draws"]["plots"] == ["draws_one.png"]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda one: one.name)
+def test_every_program_of_the_suite_is_there_and_says_its_caveats(program: Program) -> None:
+    root = Path(__file__).parents[2]
+    first, caveats = docstring_of(root, program.module)
+    assert first
+    assert caveats or program.name in ("retrieval", "templates", "questions")

@@ -1,0 +1,134 @@
+"""The report says what was measured and nothing else; RESULTS.md is what the kept results give."""
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.suite.child import module_file
+from benchmarks.suite.goals import Figure, judge, read_table, value_at
+from benchmarks.suite.plots import draw_by_hand
+from benchmarks.suite.programs import PROGRAMS
+from benchmarks.suite.report import report_text
+from benchmarks.suite.results import Entry, Results, read_results
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+ABOUT, FIGURES = read_table()
+NATIVE, OTHER = {"instruction sets": "avx2, avx512_bf16"}, {"instruction sets": "avx2"}
+SPEED = Figure("cache", "times.all", "times the loop", worst="worst.times", at_least=10, reason="the disk is slow", next="no disk")
+COST = Figure("cache", "cost", "cost as a share", rounds="rounds", at_most=0.1)
+
+
+def _entry(state: str = "measured", figures: dict[str, Any] | None = None) -> Entry:
+    return Entry(
+        state=state, reason="" if state == "measured" else "no server | here", figures=figures or {}, command="python -m benchmarks.cache",
+        caveats="One machine.", revision="abc", date="2026-01-02", quick=True, corpus="synthetic", seconds=2.0,
+        load_before=[0.5, 0.4, 0.3], load_after=[1.5, 0.5, 0.3], plots=["a.png"] if state == "measured" else [],
+    )  # fmt: skip
+
+
+def _results(**entries: Entry) -> Results:
+    return Results(machine={"processor": "Abacus 3"}, versions={"Python": "3.11.7"}, benchmarks=entries)
+
+
+def test_machine_versions_method_and_caveats_come_before_any_figure() -> None:
+    text = report_text(_results(cache=_entry(figures={"times": {"all": 12.34}})), {"cache": "a cache", "sink": "a sink"}, [SPEED])
+    places = [text.index(words) for words in ("Abacus 3", "3.11.7", "**Method.**", "**Caveats.**", "0.5 0.4 0.3", "12.34")]
+    assert places == sorted(places)
+    assert "Not run: sink." in text
+    assert "![cache: a](plots/a.png)" in text
+
+
+def test_a_missed_goal_is_listed_with_its_reason_and_what_is_tried_next() -> None:
+    figures = {"times": {"all": 9.99}, "worst": {"times": 4}, "cost": 0.05, "rounds": [0.01, 0.2]}
+    text = report_text(_results(cache=_entry(figures=figures)), {"cache": "a cache"}, [SPEED, COST])
+    assert "1 met, 1 missed." in text
+    assert "| cache: times the loop | 9.99 | at least 10 | the disk is slow | no disk |" in text
+    assert "| times the loop | 9.99 | 4 to 9.99 | at least 10 | **missed** |" in text
+    assert "| cost as a share | 0.05 | 0.01 to 0.2 | at most 0.1 | met |" in text
+
+
+def test_a_reason_is_not_shown_while_the_goal_is_met() -> None:
+    text = report_text(_results(cache=_entry(figures={"times": {"all": 10}})), {"cache": "a cache"}, [SPEED])
+    assert "| met |" in text
+    assert "the disk is slow" not in text
+
+
+def test_a_missed_goal_without_a_reason_says_so() -> None:
+    text = report_text(_results(cache=_entry(figures={"cost": 0.3})), {"cache": "a cache"}, [COST])
+    assert "| cache: cost as a share | 0.3 | at most 0.1 | not written down yet | not written down yet |" in text
+
+
+def test_a_benchmark_that_did_not_run_has_no_figures_and_its_goal_is_not_measured() -> None:
+    text = report_text(_results(cache=_entry("absent")), {"cache": "a cache"}, [SPEED])
+    assert "1 not measured." in text
+    assert "**absent**: no server \\| here" in text
+    assert "times the loop" not in text
+
+
+@pytest.mark.parametrize(("value", "verdict"), [(10, "met"), (9.999, "missed"), (None, "not measured"), ("10", "not measured")])
+def test_a_goal_is_met_at_its_bound_and_not_below(value: object, verdict: str) -> None:
+    assert judge(SPEED, {"times": {"all": value}}, OTHER).verdict == verdict
+
+
+def test_a_goal_for_native_bfloat16_is_another_one_elsewhere_or_does_not_apply() -> None:
+    figure = Figure("by_hand", "a", "", at_least=4, native_bfloat16=True)
+    both = figure._replace(at_least_elsewhere=1.7)
+    assert [judge(one, {"a": 2}, machine).verdict for one in (figure, both) for machine in (NATIVE, OTHER)] == [
+        "missed", "does not apply", "missed", "met",
+    ]  # fmt: skip
+
+
+def test_every_figure_belongs_to_a_program_and_every_program_is_described() -> None:
+    names = [program.name for program in PROGRAMS]
+    assert list(ABOUT) == names
+    assert {figure.benchmark for figure in FIGURES} <= set(names)
+    assert len({(figure.benchmark, figure.key) for figure in FIGURES}) == len(FIGURES)
+
+
+@pytest.mark.parametrize("name", sorted({figure.benchmark for figure in FIGURES}))
+def test_the_names_in_a_figures_keys_stand_in_its_benchmark(name: str) -> None:
+    module = next(program.module for program in PROGRAMS if program.name == name)
+    if module_file(FOLDER.parent, module) is None:
+        pytest.skip(f"there is no {module}")
+    texts = [file.read_text(encoding="utf-8") for file in (*FOLDER.glob(f"{name}*.py"), *FOLDER.glob(f"{name}/*.py"))]
+    texts += [(FOLDER / "poll_to_ready_side.py").read_text(encoding="utf-8")]
+    constants = {node.value for text in texts for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant)}
+    words = {word for constant in constants if isinstance(constant, str) for word in constant.split()} | {
+        str(constant) for constant in constants if isinstance(constant, int)
+    }
+    for figure in FIGURES:
+        for key in filter(None, (figure.key, figure.worst, figure.best, figure.rounds)) if figure.benchmark == name else ():
+            last = key.rpartition(".")[2]
+            made = last.startswith("vs_") and any(isinstance(one, str) and one.startswith("vs_") for one in constants)
+            assert made or last in words, key
+
+
+def test_results_md_is_what_the_kept_results_give() -> None:
+    kept = read_results(FOLDER / "results.json")
+    if kept is None:
+        pytest.skip("nothing is kept yet")
+    assert (FOLDER / "RESULTS.md").read_text(encoding="utf-8") == report_text(kept, ABOUT, FIGURES)
+
+
+def test_every_goal_has_a_figure_in_the_kept_results_of_its_benchmark() -> None:
+    kept = read_results(FOLDER / "results.json")
+    if kept is None:
+        pytest.skip("nothing is kept yet")
+    for figure in FIGURES:
+        entry = kept["benchmarks"].get(figure.benchmark)
+        # A run with --quick has fewer numbers of partitions.
+        if entry and entry["state"] == "measured" and not (entry["quick"] and figure.benchmark in ("slow_topics", "growth")):
+            first = figure.key.split(".")[0]
+            assert value_at(entry["figures"], first) is not None, figure.key
+            for picture in entry["plots"]:
+                assert (FOLDER / "plots" / picture).stat().st_size < 120_000
+
+
+def test_the_picture_of_ratios_is_small(tmp_path: Path) -> None:
+    keys = [f"vs_{side}_{corpus}" for side in ("naive", "batched") for corpus in ("distinct", "mix", "steady")]
+    figures = dict.fromkeys(keys, 10.0) | {"worst": dict.fromkeys(keys, 5.0), "best": dict.fromkeys(keys, 20.0)}
+    draw_by_hand(figures, tmp_path / "a.png")
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "a.png").stat().st_size < 120_000
