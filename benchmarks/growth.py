@@ -13,7 +13,7 @@ block is acknowledged. Points take turns, up and down the axis. Memory is the pe
 Milvus Lite without a broker and asks it questions, and has one round.
 
 A fall is the share of bytes/s that is lost at a doubling of the axis; a wider step counts as several doublings, and 0 % has none. Goals:
-25 % at most, and for `lag` memory within 10 % of that of the smallest.
+25 % at most, and for `lag` memory within 10 % of that of the smallest, and at the largest at most two pauses of intake a minute.
 """
 
 import argparse
@@ -25,10 +25,11 @@ from typing import Any
 
 from benchmarks.growth_figures import axis_figures, index_row_of, row_of, table_of
 from benchmarks.growth_index import measure_index
-from benchmarks.growth_plot import draw
+from benchmarks.growth_plot import draw, draw_open
 from benchmarks.growth_topics import FilledTopic, Point, TopicFiller
 from benchmarks.growth_turns import Ran, Wrong, measure_point
 from benchmarks.own_servers import Started, own_kafka
+from worker.settings.settings import load_settings
 
 AXES = ("lag", "partitions", "line_bytes", "distinct", "workers", "index")
 LAGS, QUICK_LAGS = tuple(1_000_000 >> shift for shift in range(6, -1, -1)), (15_625, 62_500, 250_000, 1_000_000)
@@ -123,6 +124,8 @@ def main(show: Callable[[str], None] = print, arguments: Sequence[str] | None = 
     for axis, found in figures.items() if chosen.plots else ():
         chosen.plots.mkdir(parents=True, exist_ok=True)
         draw(axis, found, chosen.plots / f"growth-{axis}.png")
+        if found.get("open_records"):
+            draw_open(found, load_settings(None).limits.max_in_flight_records, chosen.plots / "growth-open.png")
     if chosen.json:
         show(json.dumps(figures))
     else:

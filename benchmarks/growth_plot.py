@@ -1,4 +1,7 @@
-"""A PNG for each axis of `benchmarks.growth`: bytes/s, processor time, memory and, where there is one, the time until a line is there."""
+"""PNGs of `benchmarks.growth`.
+
+For each axis bytes/s, processor time, memory and, where there is one, the time until a line is there; and the open records over time.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -42,6 +45,19 @@ def draw(axis: str, found: Mapping[str, Any], file: Path) -> None:
         panel.minorticks_off()
         panel.set_ylim(bottom=0)
         panel.set_xlabel(_NAMES[axis])
+    save(figure, file, dots_per_inch=_DPI)
+
+
+def draw_open(found: Mapping[str, Any], cap_records: int, file: Path) -> None:
+    """Draw the open records over time, at the largest lag, below the cap at which intake pauses."""
+    figure, (panel,) = new_figure(1, (7.2, 3.0))
+    seconds, records = zip(*found["open_records"], strict=True)
+    panel.plot(seconds, records, color=OURS, linewidth=1)
+    panel.axhline(cap_records, color=FIFO, linestyle="--", label="cap")
+    panel.set_ylim(bottom=0)
+    panel.set_xlabel("seconds")
+    panel.set_title(f"open records; {found['pauses_per_minute']:g} pauses a minute")
+    panel.legend(frameon=False)
     save(figure, file, dots_per_inch=_DPI)
 
 

@@ -28,6 +28,8 @@ from worker.settings.settings import load_settings
 _LOOK_S = 0.01
 _WAIT_S = 120.0
 _GATED_S = 0.02
+_MOST_LOOKS = 300
+"""At the open records: about as many are told."""
 
 
 class SidePlan(NamedTuple):
@@ -51,6 +53,9 @@ class GatedSource(Watched):
         super().__init__(settings, subscription, commits=True)
         self._assigned: frozenset[Partition] = frozenset()
         self.gate = threading.Event()
+        self.pauses = 0
+        """How often intake was paused since the gate was opened."""
+        self._is_waiting = False
         self._held: list[Records] = []
         self._is_resumed = False
 
@@ -77,6 +82,18 @@ class GatedSource(Watched):
     def _forget(self, partitions: Sequence[Partition]) -> None:
         self._assigned -= set(partitions)
         self._held = [one for one in self._held if one.source in self._assigned]
+
+    def pause(self) -> None:
+        """Pause, and count it if the poller asks for it."""
+        if self._is_resumed and not self._is_waiting:
+            self._is_waiting = True
+            self.pauses += 1
+        super().pause()
+
+    def resume(self) -> None:
+        """Go on."""
+        self._is_waiting = False
+        super().resume()
 
     def fetch(self, max_records: int, timeout_s: float) -> list[Records]:
         """Poll; return nothing before the gate is open."""
@@ -128,7 +145,10 @@ def _follow(running: RunningPipeline, source: GatedSource, sink: AgeSink) -> dic
     busy = {name: meter.seconds for name, meter in running.pipeline.busy.items()}
     joined_s = started_s = time.monotonic()
     began, reached, told, found = Moment.now(), Moment.now(), (-1, -1), dict[str, Any]()
+    opened: list[tuple[float, int]] = []
     while True:
+        if source.gate.is_set() and not found:
+            opened.append((round(time.perf_counter() - began.wall_s, 2), ledger.open_records))
         state = (told[0] if source.gate.is_set() else source.started, ledger.tally["indexed"] - known)
         if state != told:
             if state[1] != told[1]:
@@ -153,6 +173,8 @@ def _follow(running: RunningPipeline, source: GatedSource, sink: AgeSink) -> dic
             "blocks": tally.blocks - blocks,
             "stage_s": {name: running.pipeline.busy[name].seconds - before for name, before in busy.items()},
             "rss_bytes": peak_rss_bytes(),
+            "pauses": source.pauses,
+            "open_records": opened[:: max(len(opened) // _MOST_LOOKS, 1)],
         }
         if word != "trickle":
             return found

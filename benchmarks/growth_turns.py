@@ -49,6 +49,10 @@ class Ran(NamedTuple):
     """How many new ones were written."""
     ages_s: Sequence[float]
     """Of the trickle: seconds until a line was acknowledged."""
+    pauses: int
+    """How often the worker that paused most often did so."""
+    open_records: Sequence[tuple[float, int]]
+    """Of the first worker: seconds since the opening, and records that it had taken in and not settled."""
 
 
 class _Workers:
@@ -169,6 +173,8 @@ def measure_point(bootstrap_servers: str, point: Point, filled: FilledTopic, arr
         sum(one["blocks"] for one in figures),
         sum(one["templates"] for one in figures),
         [age_s for one in figures for age_s in one["ages_s"]],
+        max(one["pauses"] for one in figures),
+        figures[0]["open_records"],
     )
     check(ran, point, filled.records + arrived, [one["committed"] for one in figures])
     return ran, arrived

@@ -16,7 +16,19 @@ from tests.model_fixture import CACHE
 from tests.services.kafka import KafkaServer
 
 LARGEST_PLOT_BYTES = 80_000
-RAN = Ran(wall_s=2.0, cpu_s=1.0, start_s=0.5, rss_bytes=300_000_000, records=100, value_bytes=1_000, blocks=1, templates=0, ages_s=[0.1])
+RAN = Ran(
+    wall_s=2.0,
+    cpu_s=1.0,
+    start_s=0.5,
+    rss_bytes=300_000_000,
+    records=100,
+    value_bytes=1_000,
+    blocks=1,
+    templates=0,
+    ages_s=[0.1],
+    pauses=1,
+    open_records=[(0.0, 0), (1.0, 80)],
+)
 
 
 def rates(*rows: tuple[float, float]) -> list[dict[str, Any]]:
@@ -40,10 +52,12 @@ def test_memory_is_held_against_the_smallest_lag() -> None:
 
 
 def test_an_axis_holds_only_if_rates_and_memory_do() -> None:
-    points = rates((1, 100), (2, 76))
+    points = [point | {"pauses_per_minute": 0.0, "open_records": []} for point in rates((1, 100), (2, 76))]
     assert axis_figures("lag", points)["holds"]
     assert not axis_figures("partitions", rates((1, 100), (2, 74)))["holds"]
-    points[1]["rss_bytes"] = 111
+    points[1]["pauses_per_minute"] = 2.1
+    assert not axis_figures("lag", points)["holds"]
+    points[1] |= {"pauses_per_minute": 0.0, "rss_bytes": 111}
     assert not axis_figures("lag", points)["holds"]
     assert axis_figures("partitions", points)["holds"]
 
@@ -52,6 +66,14 @@ def test_a_row_has_the_median_of_its_rounds() -> None:
     row = row_of(Point("lag", 100, 100), [RAN, RAN._replace(wall_s=4.0), RAN._replace(wall_s=5.0, ages_s=[0.3])])
     assert (row["lines_per_s"], row["bytes_per_s"], row["bytes_per_s_range"]) == (25, 250, [200, 500])
     assert (row["cpu_us_per_line"], row["acknowledged_p50_s"]) == (10_000.0, 0.1)
+    assert row["pauses_per_minute"] == 15.0
+
+
+def test_open_records_are_kept_of_the_largest_lag_only() -> None:
+    rows = [row_of(Point("lag", lag, 100), [RAN._replace(open_records=[(0.0, lag)])]) for lag in (100, 200)]
+    found = axis_figures("lag", rows)
+    assert found["open_records"] == [(0.0, 200)]
+    assert not any("open_records" in point for point in found["points"])
 
 
 def test_other_work_than_was_asked_for_is_no_figure() -> None:
@@ -108,7 +130,8 @@ def test_every_axis_settles_each_record_once(kafka: KafkaServer, monkeypatch: py
     assert figures["partitions"]["points"][0]["acknowledged_p95_s"] > 0
     assert figures["index"]["points"][0]["question_p95_s"] > 0
     assert all(0 < file.stat().st_size < LARGEST_PLOT_BYTES for file in tmp_path.iterdir())
-    assert len(list(tmp_path.iterdir())) == len(figures)
+    assert {file.stem for file in tmp_path.iterdir()} == {"growth-open", *(f"growth-{axis}" for axis in figures)}
+    assert figures["lag"]["open_records"]
     assert table_of(figures)[0].startswith("lag")
 
 
