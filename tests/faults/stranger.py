@@ -59,10 +59,10 @@ class Stranger:
             self._consumer.poll(_POLL_S)
 
     def _take(self, _consumer: Consumer, places: list[Any]) -> None:
+        self.turns += 1  # first: whoever sees what is owned sees the turn, too
         self.owned |= {place.partition for place in places}
         self.taken += len(places)
-        self.turns += 1
 
     def _give(self, _consumer: Consumer, places: list[Any]) -> None:
-        self.owned -= {place.partition for place in places}
         self.turns += 1
+        self.owned -= {place.partition for place in places}

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from confluent_kafka import ConsumerGroupState
+from confluent_kafka.admin import AdminClient
 
 from tests.faults.scene import Scene, client_of
 from tests.faults.stranger import Protocol
@@ -17,6 +19,7 @@ FROZEN_S = 8.0
 """Longer than a session (3 s), than the poll interval (6 s) and than a batch may take (6 s)."""
 SMALL = {"limits__max_in_flight_records": "60"}
 LOOK_S = 0.05
+ANSWER_S = 60.0
 
 
 def _await(worker: WorkerProcess, happened: Callable[[], bool], most_s: float = 60.0) -> None:
@@ -24,6 +27,13 @@ def _await(worker: WorkerProcess, happened: Callable[[], bool], most_s: float = 
     while not happened():
         assert time.monotonic() < until_s, worker.lines
         assert worker.stays_alive(LOOK_S), worker.lines
+
+
+def _one_member_owns_all(admin: AdminClient, group: str) -> bool:
+    """Return whether the group is stable, with a single member, which has all partitions."""
+    described = admin.describe_consumer_groups([group], request_timeout=ANSWER_S)[group].result()
+    owned = [len(member.assignment.topic_partitions) for member in described.members]
+    return described.state == ConsumerGroupState.STABLE and owned == [PARTITIONS]
 
 
 @pytest.mark.timeout(900)  # three starts and two workers on a server: minutes on a busy machine
@@ -101,16 +111,23 @@ def test_of_two_with_one_static_id_one_ends_with_exit_code_1_and_the_other_goes_
 
 
 def test_after_a_change_of_protocol_it_says_what_to_wait_for_and_goes_on_where_the_killed_one_stopped(scene: Scene) -> None:
-    """After a rebalance a classic member reports its partitions to the group; the broker then refuses the switch to KIP-848."""
+    """When a classic member that has an assignment rejoins, the broker refuses the switch to KIP-848.
+
+    The member reports that assignment, and the group's leader copies the report into the next one as user data, which the broker cannot
+    convert (`ConsumerGroup.fromClassicGroup`). An assignment without user data is converted: the new worker would join and wait.
+    """
+    admin = AdminClient({"bootstrap.servers": scene.topics.bootstrap, "log_level": 0})
     scene.topics.send(200)
     session_ms = "30000"  # longer than the next worker takes to start on a busy machine
     classic = scene.start(**SMALL, **client_of("classic", session__timeout__ms=session_ms))
+    scene.wait_progress(classic)  # it has an assignment to report when the stranger makes it rejoin
     stranger = scene.topics.stranger()
     stranger.stay()
     try:
         _await(classic, lambda: len(stranger.owned) == PARTITIONS // 2)
     finally:
         stranger.leave()
+    _await(classic, lambda: _one_member_owns_all(admin, scene.topics.group))  # a rebalance cut short would drop the user data
     scene.topics.send(200)
     scene.wait_progress(classic)
     classic.kill()

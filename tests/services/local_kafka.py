@@ -24,7 +24,8 @@ _CACHE = Path(__file__).parents[2] / ".cache"
 _CLUSTER = "dmVjdGFpbC10ZXN0LWthZg"
 _STOP_S = 30.0
 _FETCH_S = 280.0
-_JVM = ("-Xms32m", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+_JVM = ("-Xms32m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+HEAP_MB = 128
 _PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 
 _SETTINGS = {
@@ -61,13 +62,14 @@ class LocalKafka:
     Thread: the test's.
     """
 
-    def __init__(self, *, port: int | None = None, logins: Mapping[str, str] | None = None) -> None:
-        """`port`: a free one by default.
+    def __init__(self, *, port: int | None = None, logins: Mapping[str, str] | None = None, heap_mb: int = HEAP_MB) -> None:
+        """`port`: a free one by default. `heap_mb` is enough for some hundred partitions.
 
         `logins`: passwords by user name; adds a listener at `secured` that requires one of them (SASL, PLAIN).
         """
         self.logins = logins or {}
         """Takes effect at the next start."""
+        self._heap_mb = heap_mb
         self._classpath = f"{kafka_jars()}/*"
         self._folder = Path(tempfile.mkdtemp(prefix="vectail-kafka-"))
         self._process: subprocess.Popen[bytes] | None = None
@@ -90,7 +92,7 @@ class LocalKafka:
             return
         self._write_settings()
         with self._log().open("ab") as log:
-            self._process = self._java("kafka.Kafka", "server.properties", options=_JVM, output=log)
+            self._process = self._java("kafka.Kafka", "server.properties", options=(*_JVM, f"-Xmx{self._heap_mb}m"), output=log)
         await_answer(self.bootstrap, self._check_alive)
 
     def kill(self) -> None:
