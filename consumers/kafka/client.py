@@ -28,7 +28,8 @@ class Client(NamedTuple):
     """What the client can be asked and told; nothing blocks for long."""
 
     ask_topic_ids: Callable[[Sequence[str]], Mapping[str, Future[Any]]]
-    ask_state: Callable[[Partition], PartitionState | None]
+    ask_states: Callable[[Collection[Partition]], Mapping[Partition, PartitionState]]
+    """Asks what n ≥ 1 partitions hold, all at once and for a short time only; omits those without an answer."""
     ask_positions: Callable[[Collection[Partition]], Mapping[Partition, Position] | None]
     """Asks for the group's committed positions, for a short time only; omits partitions without one. None: no answer."""
     end_of: Callable[[Partition], int]

@@ -61,11 +61,14 @@ class Executor:
         return self.intake.sure(next_offsets, came_s)
 
     def _resume_stopped(self, now_s: float) -> None:
-        """Resume stopped partitions; the first one that cannot be resumed now ends it."""
-        for partition in self.intake.stopped_partitions():
-            state = self._client.ask_state(partition)
-            if state is None:
-                return
+        """Resume stopped partitions; the first one that cannot be moved now ends it.
+
+        Their states are asked for together: an answer waits behind what the client fetches, up to half a second, and a new group's first
+        assignment stops every partition.
+        """
+        if not (stopped := self.intake.stopped_partitions()):
+            return
+        for partition, state in self._client.ask_states(stopped).items():
             self._carry_out(self.intake.resume(partition, state), now_s)
             if self.intake.has_stopped(partition):
                 return

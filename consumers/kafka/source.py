@@ -12,7 +12,16 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
-from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    OFFSET_END,
+    OFFSET_INVALID,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient
 
 from consumers.kafka.client import Client
@@ -176,7 +185,7 @@ class KafkaSource:
             self._consumer.unsubscribe()
 
     def _client(self) -> Client:
-        return Client(self._ask_topic_ids, self._ask_partition_state, self._ask_positions, self._end_of, self._move, self._check)
+        return Client(self._ask_topic_ids, self._ask_partition_states, self._ask_positions, self._end_of, self._move, self._check)
 
     def _end_of(self, partition: Partition) -> int:
         _, end = self._consumer.get_watermark_offsets(TopicPartition(*partition), cached=True)
@@ -257,14 +266,31 @@ class KafkaSource:
         if self._probe is None and self._connectivity.needs_probe():
             self._probe = next(iter(self._ask_topic_ids(self._watch.topics[:1] or (_ANY_TOPIC,)).values()))
 
-    def _ask_partition_state(self, partition: Partition) -> PartitionState | None:
+    def _ask_partition_states(self, partitions: Collection[Partition]) -> dict[Partition, PartitionState]:
+        if (committed := self._ask_positions(partitions)) is None:
+            return {}
+        firsts, ends = (self._listed_offsets(partitions, which) for which in (OFFSET_BEGINNING, OFFSET_END))
+        states: dict[Partition, PartitionState] = {}
+        for partition in [one for one in partitions if one in firsts and one in ends]:
+            next_offset, leader_epoch = committed.get(partition, (None, None))
+            states[partition] = PartitionState(next_offset, firsts[partition], ends[partition], leader_epoch)
+        return states
+
+    def _listed_offsets(self, partitions: Collection[Partition], which: int) -> dict[Partition, int]:
+        """Return the first or the end offset of each partition; omits, and says, those that the broker does not tell."""
+        if not partitions:
+            return {}
+        error, found = None, list[TopicPartition]()
         try:
-            next_offset, leader_epoch = self._committed([partition]).get(partition, (None, None))
-            first_offset, end_offset = self._consumer.get_watermark_offsets(TopicPartition(*partition), timeout=_STATE_TIMEOUT_S)
-        except KafkaException as error:
-            self._say(f"kafka does not say what {partition.topic}/{partition.partition} holds ({error.args[0].str()}); trying again")
-            return None
-        return PartitionState(next_offset, first_offset, end_offset, leader_epoch)
+            found = self._consumer.offsets_for_times([TopicPartition(*partition, which) for partition in partitions], _STATE_TIMEOUT_S)
+        except KafkaException as raised:
+            error, untold = raised.args[0], next(iter(partitions))
+        for place in found:
+            if place.error is not None:
+                error, untold = place.error, Partition(place.topic, place.partition)
+        if error is not None:
+            self._say(f"kafka does not say what {untold.topic}/{untold.partition} holds ({error.str()}); trying again")
+        return {Partition(place.topic, place.partition): int(place.offset) for place in found if place.error is None}
 
     def _ask_positions(self, partitions: Collection[Partition]) -> dict[Partition, Position] | None:
         try:

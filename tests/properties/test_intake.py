@@ -71,7 +71,7 @@ class Real:
         self.said: list[str] = []
         client = Client(
             ask_topic_ids=lambda _topics: {},
-            ask_state=lambda _partition: PartitionState(0, 0, 10 * FAR),
+            ask_states=lambda partitions: dict.fromkeys(partitions, PartitionState(0, 0, 10 * FAR)),
             ask_positions=lambda _partitions: self.positions,
             end_of=lambda _partition: end_offset,
             move=lambda partition, position: self._tell("move", partition, position),

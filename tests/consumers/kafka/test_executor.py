@@ -25,7 +25,8 @@ class Broker:
     """
 
     def __init__(self, topic_epoch: str | None = "e") -> None:
-        self.states: dict[Partition, PartitionState | None] = {}
+        self.states: dict[Partition, PartitionState] = {}
+        self.states_asked: list[list[Partition]] = []
         self.positions: dict[Partition, Position] | None = {}
         self.asked: list[set[Partition]] = []
         self.obeys = True
@@ -33,7 +34,7 @@ class Broker:
         self.calls: list[Call] = []
         self.said: list[str] = []
         settings = KafkaSourceSettings(topic_epoch=topic_epoch, on_expired_offset="earliest")
-        client = Client(self._topic_ids, self._state, self._positions, lambda _partition: -1, self._told("move"), self._told("check"))
+        client = Client(self._topic_ids, self._states, self._positions, lambda _partition: -1, self._told("move"), self._told("check"))
         self.executor = Executor(settings, client, say=self.said.append)
         self.executor.subscribe(self)
         self.executor.intake.begin([LOGS_0, LOGS_1], 0.0)
@@ -44,9 +45,9 @@ class Broker:
             answer.set_result(Description(TopicId(self.topic_number << 32)))
         return answers
 
-    def _state(self, partition: Partition) -> PartitionState | None:
-        self.calls.append(("ask", partition, None))
-        return self.states.get(partition)
+    def _states(self, partitions: Collection[Partition]) -> Mapping[Partition, PartitionState]:
+        self.states_asked.append(list(partitions))
+        return {partition: self.states[partition] for partition in partitions if partition in self.states}
 
     def _positions(self, partitions: Collection[Partition]) -> Mapping[Partition, Position] | None:
         self.asked.append(set(partitions))
@@ -74,6 +75,7 @@ class Broker:
     def turn(self, *messages: Message, now_s: float = 0.0) -> list[int]:
         """Return the offsets that leave."""
         self.calls.clear()
+        self.states_asked.clear()
         return [record.offset for record in each_of(self.executor.take_turn(messages, now_s, is_paused=False))]
 
 
@@ -88,22 +90,22 @@ def broker() -> Broker:
 
 def test_without_an_answer_it_waits_for_the_next_turn(broker: Broker) -> None:
     broker.turn(stopped(LOGS_0), stopped(LOGS_1))
-    assert broker.calls == [("ask", LOGS_0, None)], "a broker that does not answer is asked once a turn"
-    broker.states[LOGS_0] = PartitionState(None, 2, 9)
-    broker.turn()
-    assert broker.calls == [("ask", LOGS_0, None), ("move", LOGS_0, 2), ("ask", LOGS_1, None)]
+    assert (broker.states_asked, broker.calls) == ([[LOGS_0, LOGS_1]], []), "all are asked about once a turn"
     broker.states[LOGS_1] = PartitionState(None, 3, 9)
     broker.turn()
-    assert broker.calls == [("ask", LOGS_1, None), ("move", LOGS_1, 3)]
+    assert (broker.states_asked, broker.calls) == ([[LOGS_0, LOGS_1]], [("move", LOGS_1, 3)])
+    broker.states[LOGS_0] = PartitionState(None, 2, 9)
     broker.turn()
-    assert broker.calls == []
+    assert (broker.states_asked, broker.calls) == ([[LOGS_0]], [("move", LOGS_0, 2)])
+    broker.turn()
+    assert (broker.states_asked, broker.calls) == ([], [])
 
 
 def test_a_move_that_is_refused_is_tried_again(broker: Broker) -> None:
     broker.states = {LOGS_0: PartitionState(None, 2, 9), LOGS_1: PartitionState(None, 3, 9)}
     broker.obeys = False
     broker.turn(stopped(LOGS_0), stopped(LOGS_1))
-    assert broker.calls == [("ask", LOGS_0, None), ("move", LOGS_0, 2)]
+    assert broker.calls == [("move", LOGS_0, 2)]
     assert broker.said == ["logs/0 cannot resume at 2 yet; trying again"]
     broker.obeys = True
     broker.turn()
@@ -156,7 +158,7 @@ def test_of_a_topic_that_was_re_created_nothing_that_waited_leaves_and_its_parti
     broker.states = dict.fromkeys([LOGS_0, LOGS_1], PartitionState(1, 0, 9))
     assert broker.turn(Message(LOGS_0, 1), now_s=9.0) == []
     both = (LOGS_0, LOGS_1)
-    assert [what for what, *_ in broker.calls] == ["lost", "lost", "assign", "assign", "ask", "move", "ask", "move"]
+    assert [what for what, *_ in broker.calls] == ["lost", "lost", "assign", "assign", "move", "move"]
     assert sorted(broker.calls[:4], key=repr) == [(what, partition, None) for what in ("assign", "lost") for partition in both]
     assert {(partition, offset) for what, partition, offset in broker.calls if what == "move"} == {(LOGS_0, 0), (LOGS_1, 0)}
     assert len(broker.said) == 1

@@ -33,7 +33,7 @@ class Broker:
         self.said: list[str] = []
         client = Client(
             ask_topic_ids=lambda _topics: {},
-            ask_state=lambda _partition: self.state,
+            ask_states=lambda partitions: dict.fromkeys(partitions, self.state),
             ask_positions=self._ask_positions,
             end_of=lambda _partition: -1,
             move=lambda partition, position: self._tell("move", partition, position),
