@@ -6,6 +6,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Locator, Page, expect
 
+from tests.page.watched import Watched
+
 TABS = ("Search", "Templates", "Live", "Lag", "Dead letters", "Doctor")
 
 
@@ -51,6 +53,15 @@ def status(page: Page) -> Locator:
 def tab(page: Page, name: str) -> None:
     """Go to a tab."""
     page.get_by_role("navigation", name="Views").get_by_role("link", name=name, exact=True).click()
+
+
+def ready(watched: Watched, page: Page, name: str) -> None:
+    """Wait until this tab is the one that is open, and all that it asks for is there."""
+    expect(page.locator("#view").get_by_role("heading", level=1)).to_have_text(name)
+    expect(status(page)).not_to_be_empty()
+    if name == "Live":
+        expect(status(page)).to_contain_text(re.compile("Connected|Live"))
+    watched.settle(page)
 
 
 def parameters(page: Page) -> Mapping[str, list[str]]:

@@ -16,6 +16,8 @@ from worker.querying.counts import width_ms
 _WORD = re.compile(r"\w+")
 _IDENTIFIER = re.compile(r"(?=.*\d)\S{6,}")
 _LEAST_CHANGE = 2.0
+FIRST_TAILED = 3
+"""Lines of a tail's first answer, if all pass."""
 _EXPORTED, _TAILED = 1_000, 200
 """Most lines of a window of export, and of one answer of tail."""
 
@@ -209,7 +211,7 @@ def _export(query: Query, lines: Sequence[Line]) -> dict[str, Any]:
 
 
 def _tail(query: Query, lines: Sequence[Line], now: int) -> dict[str, Any]:
-    seen = max(now - 3, 0) if query.after is None else int(query.after.partition(".")[2])
+    seen = max(now - FIRST_TAILED, 0) if query.after is None else int(query.after.partition(".")[2])
     fresh = passing(query.filters, lines[seen:now])
     if query.text is not None:
         near = _near(query, fresh)

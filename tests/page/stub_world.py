@@ -22,6 +22,7 @@ from worker.querying.documents import bounded_json
 from worker.settings.service_tables import HttpTable
 
 CLOSE_S = 20.0
+HELD_S = 20.0
 DOCUMENTS = {
     "/api/status": stub_documents.status,
     "/api/lag": stub_documents.lag,
@@ -54,6 +55,7 @@ class StubWorld:
         self._away: set[str] = set()
         self._is_held: Callable[[Query], bool] = lambda _query: False
         self._held: list[QueryRequest] = []
+        self._has_held = threading.Event()
         self._random = Random(5)
         table = HttpTable.model_validate({"port": port, "token": token})
         self._server = HttpServer(
@@ -92,7 +94,8 @@ class StubWorld:
 
     @contextmanager
     def holding(self, which: Callable[[Query], bool]) -> Iterator[None]:
-        """Answer such queries only at the end."""
+        """Answer such queries only at the end; `wait_held` waits until there is one."""
+        self._has_held.clear()
         self._is_held = which
         yield
         with self._lock:
@@ -100,6 +103,10 @@ class StubWorld:
             held, self._held = self._held, []
         for request in held:
             self._answer(request)
+
+    def wait_held(self) -> None:
+        """Wait until a query is held."""
+        assert self._has_held.wait(HELD_S), "no such query came"
 
     def write(self, count: int, kind: Kind = KINDS[0], *, text: str = "") -> list[Line]:
         """Add lines that are newer than all others; returns them."""
@@ -130,6 +137,7 @@ class StubWorld:
         with self._lock:
             if self._is_held(query):
                 self._held.append(request)
+                self._has_held.set()
                 return True
         self._answer(request)
         return True

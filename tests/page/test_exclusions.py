@@ -6,21 +6,14 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.page.parts import ask, hit, hits, open_hit, parameters, tab
+from tests.page.parts import ask, hit, hits, open_hit, parameters, ready, status, tab
 from tests.page.stub_lines import DISK, KINDS, PAYMENT, REQUEST
 from tests.page.stub_world import StubWorld
 from tests.page.test_page_modules import call
 from tests.page.watched import Watched
-from worker.query import Query, parse_query
+from worker.query import parse_query
 
 pytestmark = pytest.mark.process
-
-
-def last_asked(world: StubWorld, page: Page, form: str) -> Query:
-    """Return the last query of a form, once there is one."""
-    while not (found := world.asked_for(form)):
-        page.evaluate("() => new Promise((done) => requestAnimationFrame(done))")
-    return found[-1]
 
 
 def facet(page: Page, name: str) -> Locator:
@@ -64,6 +57,7 @@ def test_a_value_of_a_field_is_left_out(world: StubWorld, watched: Watched) -> N
     page = watched.open(f"{world.url}/?since=all&q=connection+refused&facet=k8s.pod.name")
     facet(page, "k8s.pod.name").get_by_role("button", name="Exclude k8s.pod.name: web-2").click()
     expect(page.get_by_role("button", name="Remove not k8s.pod.name web-2")).to_be_visible()
+    watched.settle(page)  # the button is there before the worker is asked
     assert world.asked_for("lines")[-1].filters.not_fields == {"k8s.pod.name": ["web-2"]}
     assert parameters(page)["not_field"] == ["k8s.pod.name=web-2"]
     facet(page, "k8s.pod.name").get_by_role("button", name="Remove the facet k8s.pod.name").click()
@@ -82,11 +76,16 @@ def test_not_this_holds_for_counts_export_live_lines_and_other_tabs(world: StubW
     assert link is not None
     assert DISK.id in link
     ask(page, "disk full")
-    expect(hit(page, "% full")).to_have_count(0)
+    expect(status(page)).to_contain_text("Nothing fits")
+    expect(hits(page)).to_have_count(0)
     for name, form in (("Templates", "templates"), ("Live", "tail")):
+        before = len(world.asked)
         tab(page, name)
+        ready(watched, page, name)
         expect(page.get_by_role("button", name=f"Remove not family {DISK.id[:8]}")).to_be_visible()
-        assert last_asked(world, page, form).filters.not_family == [DISK.id]
+        asked = [query.filters.not_family for query in world.asked[before:] if query.form == form]
+        assert asked
+        assert all(left_out == [DISK.id] for left_out in asked)
 
 
 def test_an_address_of_before_leaves_out_what_it_hid(world: StubWorld, watched: Watched) -> None:
@@ -123,6 +122,7 @@ def test_the_names_of_fields_are_offered_with_how_many_lines_have_each(world: St
     assert [query.filters.not_family for query in asked] == [[REQUEST.id]]
     page.get_by_label("Count by a field").blur()
     page.get_by_label("Count by a field").focus()
+    watched.settle(page)
     assert len([query for query in world.asked_for("counts") if query.by == ["field"]]) == 1, "of one question they are asked for once"
 
 

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.page.hostile import CONTROLS, LONG, MARKS, SCRIPT, make_hostile
-from tests.page.parts import TABS, hit, hits, opener, tab
+from tests.page.parts import TABS, hit, hits, opener, ready, tab
 from tests.page.stub_world import StubWorld
 from tests.page.watched import Watched, sideways
 
@@ -16,17 +16,18 @@ def test_hostile_lines_are_text_wherever_they_are_shown(width: int, world: StubW
     make_hostile(world)
     page = watched.open(f"{world.url}/?since=15m&level=ERROR&k=20", width=width)
     expect(hit(page, SCRIPT[:30])).to_be_visible()
+    watched.settle(page)
     for at in range(hits(page).count()):
         opener(hits(page).nth(at)).click()
         expect(hits(page).nth(at).get_by_role("region", name="Text of the line")).to_be_visible()
         expect(hits(page).nth(at).get_by_role("region", name="Neighbours").get_by_role("listitem").first).to_be_visible()
+        watched.settle(page)
         assert sideways(page) <= 0, f"hit {at} makes the page wider than its window"
-    assert page.locator("#view script, #view img, #view iframe, #view object, #view [onerror], #view [onload]").count() == 0
+    expect(page.locator("#view script, #view img, #view iframe, #view object, #view [onerror], #view [onload]")).to_have_count(0)
     assert set(page.evaluate("[...document.querySelectorAll('a')].map((one) => new URL(one.href).origin)")) == {world.url}
     for name in TABS[1:]:
         tab(page, name)
-        expect(page.locator("#view").get_by_role("status").first).not_to_be_empty()
-        page.wait_for_load_state("networkidle") if name != "Live" else None
+        ready(watched, page, name)
         assert sideways(page) <= 0, f"the tab {name} is wider than its window"
         watched.picture(page, f"hostile-{name}-{width}")
 
@@ -37,6 +38,7 @@ def test_marks_that_turn_text_stay_inside_their_line_and_can_be_seen(world: Stub
     line = hit(page, "user").first.locator(".hit-line bdi").first
     expect(line).to_contain_text("U+202E")
     expect(line).to_have_css("unicode-bidi", "isolate")
+    watched.settle(page)
     assert "\u202e" not in page.locator("#view").inner_text()
     assert "\u202e" in MARKS
 
@@ -53,12 +55,14 @@ def test_sixty_kilobytes_without_a_space_are_cut_and_all_of_it_is_there_when_ope
     page = watched.open(f"{world.url}/?since=15m&level=ERROR&k=20")
     long = hit(page, "A" * 300)
     expect(long).to_contain_text("more characters")
+    watched.settle(page)
     box = long.bounding_box()
     assert box is not None
     assert box["height"] < 400
     opener(long).click()
     text = long.get_by_role("region", name="Text of the line")
     expect(text).to_be_visible()
+    watched.settle(page)
     assert len(text.inner_text()) >= len(LONG)
     opened = text.bounding_box()
     assert opened is not None

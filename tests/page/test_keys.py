@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.page.parts import TABS, hits, parameters, question
+from tests.page.parts import TABS, hits, parameters, question, ready
 from tests.page.stub_world import StubWorld
 from tests.page.watched import Watched
 
@@ -110,7 +110,7 @@ def test_every_tab_is_reached_and_all_that_acts_on_it_can_have_the_focus(name: s
     page.keyboard.press("Enter")
     link = page.get_by_role("navigation", name="Views").get_by_role("link", name=name, exact=True)
     expect(link).to_have_attribute("aria-current", "page")
-    expect(page.locator("#view").get_by_role("status").first).not_to_be_empty()
+    ready(watched, page, name)
     unreachable = page.evaluate(
         """() => [...document.querySelectorAll("#view [onclick], #view button, #view a, #view summary, #view input, #view select")]
             .filter((one) => one.checkVisibility() && !one.disabled && one.tabIndex < 0)

@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.page.stub_answers import FIRST_TAILED
 from tests.page.stub_lines import DISK, PAYMENT, REQUEST
 from tests.page.stub_world import StubWorld
 from tests.page.watched import Watched
@@ -29,18 +30,19 @@ def test_new_lines_appear_by_themselves_and_a_click_opens_the_line(world: StubWo
     expect(live(page)).to_contain_text("and nobody looks")
     live(page).get_by_role("listitem").filter(has_text="and nobody looks").get_by_role("link").first.click()
     expect(page.get_by_role("article").get_by_role("region", name="Text of the line")).to_have_text(line["text"])
-    assert page.url.endswith(f"line={line['topic']}%2F{line['partition']}%40{line['offset']}")
+    expect(page).to_have_url(re.compile(re.escape(f"line={line['topic']}%2F{line['partition']}%40{line['offset']}") + "$"))
 
 
 def test_while_it_is_paused_lines_are_counted_and_shown_when_it_goes_on(world: StubWorld, watched: Watched) -> None:
     page = connected(world, watched)
+    lines = live(page).get_by_role("listitem")
+    expect(lines).to_have_count(FIRST_TAILED)
     page.get_by_role("button", name="Pause").click()
-    shown = live(page).get_by_role("listitem").count()
     world.write(7, REQUEST)
-    expect(page.get_by_role("button", name=re.compile("7 new lines"))).to_be_visible()
-    assert live(page).get_by_role("listitem").count() == shown
-    page.get_by_role("button", name=re.compile("7 new lines")).click()
-    expect(live(page).get_by_role("listitem")).to_have_count(shown + 7)
+    expect(page.get_by_role("button", name=re.compile("^7 new lines"))).to_be_visible()
+    expect(lines).to_have_count(FIRST_TAILED)
+    page.get_by_role("button", name=re.compile("^7 new lines")).click()
+    expect(lines).to_have_count(FIRST_TAILED + 7)
 
 
 def test_a_filter_by_words_lets_only_such_lines_pass(world: StubWorld, watched: Watched) -> None:

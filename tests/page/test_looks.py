@@ -4,7 +4,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped] # it has no types
 from playwright.sync_api import Page, expect
 
-from tests.page.parts import TABS, hits, open_hit, tab
+from tests.page.parts import TABS, hits, open_hit, ready, tab
 from tests.page.stub_world import StubWorld
 from tests.page.watched import Watched, sideways
 
@@ -20,20 +20,11 @@ def violations(page: Page) -> list[str]:
     return [f"{one['id']}: {one['help']}: {[node['html'][:160] for node in one['nodes'][:3]]}" for one in found]
 
 
-def ready(page: Page, name: str) -> None:
-    """Wait until the tab has said something and what it asks for is there."""
-    expect(page.locator("#view").get_by_role("status").first).not_to_be_empty()
-    if name == "Live":
-        expect(page.locator("#view").get_by_role("status").first).not_to_contain_text("onnecting")
-    else:
-        page.wait_for_load_state("networkidle")
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", TABS)
 def test_axe_core_finds_nothing_on(name: str, scheme: str, world: StubWorld, watched: Watched) -> None:
     page = watched.open(f"{world.url}{ADDRESSES[name]}", scheme="dark" if scheme == "dark" else "light")
-    ready(page, name)
+    ready(watched, page, name)
     watched.picture(page, f"{name}-{scheme}", whole=True)
     assert violations(page) == []
 
@@ -43,7 +34,7 @@ def test_axe_core_finds_nothing_on_an_expanded_hit_a_line_and_the_dialogs(scheme
     page = watched.open(f"{world.url}/?since=all&q=connection+refused", scheme="dark" if scheme == "dark" else "light")
     found = open_hit(page, "connection")
     expect(found.get_by_role("region", name="Neighbours").get_by_role("listitem").first).to_be_visible()
-    page.wait_for_load_state("networkidle")
+    watched.settle(page)
     watched.picture(page, f"expanded-{scheme}", whole=True)
     assert violations(page) == []
     page.keyboard.press("?")
@@ -52,6 +43,7 @@ def test_axe_core_finds_nothing_on_an_expanded_hit_a_line_and_the_dialogs(scheme
     page.keyboard.press("Escape")
     page.goto(f"{world.url}/?line=logs/0@20")
     expect(page.get_by_role("article").get_by_role("listitem").first).to_be_visible()
+    watched.settle(page)
     assert violations(page) == []
 
 
@@ -59,13 +51,14 @@ def test_axe_core_finds_nothing_on_the_sign_in_form(world_with_token: StubWorld,
     watched.allow()
     page = watched.open(f"{world_with_token.url}/")
     expect(page.get_by_role("dialog", name="Sign in")).to_be_visible()
+    watched.settle(page)
     assert violations(page) == []
 
 
 @pytest.mark.parametrize("name", TABS)
 def test_at_360_pixels_nothing_scrolls_sideways_on(name: str, world: StubWorld, watched: Watched) -> None:
     page = watched.open(f"{world.url}{ADDRESSES[name]}", width=360, height=740)
-    ready(page, name)
+    ready(watched, page, name)
     watched.picture(page, f"{name}-360", whole=True)
     assert sideways(page) <= 0
     assert violations(page) == []
@@ -75,6 +68,7 @@ def test_an_expanded_hit_fits_360_pixels(world: StubWorld, watched: Watched) -> 
     page = watched.open(f"{world.url}/?since=all&q=connection+refused", width=360, height=740)
     found = open_hit(page, "connection")
     expect(found.get_by_role("region", name="Neighbours").get_by_role("listitem").first).to_be_visible()
+    watched.settle(page)
     watched.picture(page, "expanded-360", whole=True)
     assert sideways(page) <= 0
 
@@ -84,11 +78,13 @@ def test_dark_is_dark_and_the_switch_is_remembered(world: StubWorld, watched: Wa
     expect(hits(page).first).to_be_visible()
     assert brightness(page) < 80
     page.get_by_role("button", name="Light or dark").click()
+    expect(page.locator("html")).to_have_attribute("data-theme", "light")
     assert brightness(page) > 180
     page.reload()
     expect(hits(page).first).to_be_visible()
     assert brightness(page) > 180
     tab(page, "Lag")
+    ready(watched, page, "Lag")
     assert brightness(page) > 180
 
 

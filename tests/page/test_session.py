@@ -83,4 +83,5 @@ def test_a_replay_from_another_site_s_page_is_refused(world_with_token: StubWorl
 def test_a_worker_without_a_token_asks_for_none(world: StubWorld, watched: Watched) -> None:
     page = watched.open(f"{world.url}/?since=all")
     expect(hits(page).first).to_be_visible()
+    watched.settle(page)  # whether a token is needed is asked for, too
     expect(page.get_by_role("button", name=re.compile("Sign"))).to_have_count(0)

@@ -5,12 +5,14 @@ line: hostile texts set `window.pwned`.
 """
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 from pathlib import Path
 from typing import Literal
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Request, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Request, Response, expect, sync_playwright
 
 CHROMIUM = Path("/usr/bin/chromium")
 PICTURES = Path(__file__).parents[2] / ".cache" / "page"
@@ -19,6 +21,9 @@ WAIT_MS = 20_000
 WIDE, HIGH = 1280, 900
 REFUSED = "Failed to load resource"
 """What Chromium itself writes for an answer that is an error."""
+ENDLESS = "/api/tail"
+"""Its answer lasts as long as somebody follows it."""
+TWO_FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 expect.set_options(timeout=WAIT_MS)
 
@@ -53,6 +58,7 @@ class Watched:
         """Parts of console errors that the test provokes."""
         self.requests: list[str] = []
         """Addresses that were asked for, in order, with their methods."""
+        self._unanswered: dict[Page, set[Request]] = {}
 
     def open(
         self,
@@ -71,10 +77,14 @@ class Watched:
         origin = "/".join(address.split("/")[:3])
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.faults.append(f"exception: {error}"))
-        page.on("request", lambda request: self._request(request, origin))
+        page.on("request", lambda request: self._request(page, request, origin))
+        page.on("response", lambda response: self._response(page, response))
+        page.on("requestfinished", lambda request: self._end(page, request))
+        page.on("requestfailed", lambda request: self._end(page, request))
         page.on("dialog", self._dialog)
         page.on("popup", lambda popup: self.faults.append(f"popup: {popup.url[:80]}"))
         self.pages.append(page)
+        self._unanswered[page] = set()
         if goto:
             page.goto(address)
         return page
@@ -94,6 +104,18 @@ class Watched:
     def allow(self, part: str = REFUSED) -> None:
         """Let console errors with this part pass: the test provokes them."""
         self.allowed.append(part)
+
+    def settle(self, page: Page) -> None:
+        """Wait until the page has drawn every answer that it asked for, so that nothing moves and no request is still to come.
+
+        `wait_for_load_state("networkidle")` is no such wait: it holds from the first idle moment on, whatever a click asks for after it.
+        """
+        until_s = time.monotonic() + WAIT_MS / 1000
+        seen = -1
+        while self._unanswered[page] or seen < len(self.requests):
+            assert time.monotonic() < until_s, f"no answer to {[request.url for request in self._unanswered[page]]}"
+            seen = len(self.requests)
+            page.evaluate(TWO_FRAMES)
 
     def picture(self, page: Page, name: str, *, whole: bool = False) -> Path:
         """Keep a screenshot."""
@@ -121,10 +143,21 @@ class Watched:
         if message.type == "error" or "Content Security Policy" in message.text or "Content-Security-Policy" in message.text:
             self.faults.append(f"console: {message.text[:300]}")
 
-    def _request(self, request: Request, origin: str) -> None:
+    def _request(self, page: Page, request: Request, origin: str) -> None:
         self.requests.append(f"{request.method} {request.url}")
+        if request.is_navigation_request():
+            self._unanswered[page].clear()  # what the page before it asked for may end without a word
+        if ENDLESS not in request.url:
+            self._unanswered[page].add(request)
         if not request.url.startswith((f"{origin}/", "blob:")):
             self.faults.append(f"asked another host: {request.url[:200]}")
+
+    def _response(self, page: Page, response: Response) -> None:
+        if response.status == HTTPStatus.UNAUTHORIZED:
+            self._end(page, response.request)  # the page does not read the rest, so this one never finishes
+
+    def _end(self, page: Page, request: Request) -> None:
+        self._unanswered[page].discard(request)
 
 
 def sideways(page: Page) -> int:

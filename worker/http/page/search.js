@@ -143,7 +143,8 @@ export function open(view, first) {
     ]);
     if (signal.aborted) return;
     if (named !== signal) facets.offer(list.fieldNames().map((name) => ({ name })));
-    if (!isCounted) await facets.load(counted, range, signal, overTime && state.level.length === 0 ? { level: levelsOf(overTime) } : {});
+    const { facet } = read(); // one may have been added since
+    if (!isCounted) await facets.load({ ...counted, facet }, range, signal, overTime && state.level.length === 0 ? { level: levelsOf(overTime) } : {});
   }
 
   /** @param {any} answer */
