@@ -1,37 +1,36 @@
-"""The better worker that people write by hand: everything by the list. What `benchmarks.by_hand` compares vectail with.
+"""The better worker that people write by hand: everything in batches. What `benchmarks.by_hand` compares vectail with.
 
-    python -m benchmarks.batched sentence|onnx|llm [NUMBER_FORMAT]
+    python -m benchmarks.batched sentence|onnx|llm TRIAL_FILE [NUMBER_FORMAT]
 
 A list of 256 records is read, looked up in Redis with one MGET, what is missing is embedded as one list, and what was computed is kept with
-one MSET, stored with one upsert, and committed. The engine is one of those of `benchmarks.rivals`.
+one MSET, stored with one upsert, and committed. The engine is one of those of `benchmarks.rivals`. It embeds the lines of the
+trial file when it is loaded: the fastest engine is the one that people would take.
 """
 
 import hashlib
 import os
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 
 from benchmarks.by_hand_turns import Plan, Turn, keep_vectors, serve
-from benchmarks.rivals.clients import COLLECTION, MOST_ROWS, open_cache, open_consumer, open_milvus
+from benchmarks.rivals.clients import COLLECTION, TURN_S, close_milvus, open_cache, open_consumer, open_milvus, read_messages, read_rows
 from benchmarks.rivals.own_process import EmbedTexts
 from worker.embedding.model.folder import default_folder
 
 BATCH = 256
-TRIAL = [f"Failed password for invalid user user{n} from 10.0.{n}.{n % 7} port {40_000 + n} ssh2 after {n} tries" for n in range(128)]
-"""Embedded once, timed, when the model is loaded: the fastest engine is the one that people would take."""
+_TRIALS = 3
 
 
 def index(embed: EmbedTexts, plan: Plan) -> Turn:
     """Index a topic's records."""
     consumer, cache = open_consumer(plan.bootstrap_servers, plan.topic), open_cache(plan.redis_url)
     milvus = open_milvus(plan.folder, 384)
-    began_s, done = 0.0, 0
+    began_s, done, until_s = 0.0, 0, time.monotonic() + TURN_S
     while done < plan.records:
-        messages = consumer.consume(BATCH, timeout=0.1)
-        if not messages:
-            continue
+        messages = read_messages(consumer, BATCH, until_s)
         began_s = began_s or time.perf_counter()
         texts = [(message.value() or b"").decode() for message in messages]
         keys = [hashlib.sha256(text.encode()).hexdigest() for text in texts]
@@ -58,9 +57,9 @@ def index(embed: EmbedTexts, plan: Plan) -> Turn:
         done += len(messages)
     seconds = time.perf_counter() - began_s
     consumer.close()
-    found = milvus.query(COLLECTION, filter="", output_fields=["text", "vector"], limit=MOST_ROWS)
-    milvus.close()
-    keep_vectors(plan.folder, {row["text"]: np.array(row["vector"], np.float32) for row in found})
+    found = read_rows(milvus)
+    close_milvus(milvus, plan.folder)
+    keep_vectors(plan.folder, found)
     return Turn(seconds, len(found), {})
 
 
@@ -80,13 +79,20 @@ def open_engine(name: str, number_format: str) -> EmbedTexts:
     return open_llm(folder, threads, number_format)
 
 
+def seconds_of(embed: EmbedTexts, lines: list[str]) -> float:
+    """Return how long an engine takes for these lines."""
+    began_s = time.perf_counter()
+    embed(lines)
+    return time.perf_counter() - began_s
+
+
 def main() -> None:
     """Load the model and index what is asked for."""
-    embed = open_engine(sys.argv[1], *(sys.argv[2:] or ["float32"]))
-    embed(TRIAL)
-    began_s = time.perf_counter()
-    embed(TRIAL)
-    serve({"trial_s": time.perf_counter() - began_s}, lambda plan: index(embed, plan))
+    name, trial_file, *formats = sys.argv[1:]
+    embed = open_engine(name, *(formats or ["float32"]))
+    lines = Path(trial_file).read_text(encoding="utf-8").split("\n")
+    embed(lines)
+    serve({"trial_s": min(seconds_of(embed, lines) for _ in range(_TRIALS))}, lambda plan: index(embed, plan))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,8 @@ import re
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -19,9 +21,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Vectors = Mapping[str, NDArray[np.float32]]
-"""Text → its stored vector, float32[dim]."""
+Rows = Sequence[tuple[str, NDArray[np.float32]]]
+"""The text and the vector, float32[dim], of each row of an index; a text may have several."""
 _TEXTS, _VECTORS = "texts.json", "vectors.npy"
+_ANSWER_S = 2_000.0
+"""More than the warm and the timed service of a turn take until they give up."""
 _END_S = 20.0
 _ERROR = re.compile(r"[\w.]*(Error|Exception)\b")
 """The last line of a traceback; libraries may say more while they end."""
@@ -48,7 +52,7 @@ class Plan(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """What became of a plan."""
+    """The result of a plan."""
 
     seconds: float
     """From the first record that was read until the last one was stored and committed."""
@@ -58,16 +62,16 @@ class Turn(NamedTuple):
     """Whatever else the side says of itself."""
 
 
-def keep_vectors(folder: str, vectors: Vectors) -> None:
+def keep_vectors(folder: str, rows: Rows) -> None:
     """Write vectors that are to be compared."""
-    (Path(folder) / _TEXTS).write_text(json.dumps(list(vectors)))
-    np.save(Path(folder) / _VECTORS, np.stack(list(vectors.values())))
+    (Path(folder) / _TEXTS).write_text(json.dumps([text for text, _ in rows]))
+    np.save(Path(folder) / _VECTORS, np.array([vector for _, vector in rows], np.float32))
 
 
-def kept_vectors(folder: str) -> Vectors:
+def kept_vectors(folder: str) -> Rows:
     """Read what `keep_vectors` wrote."""
     texts = json.loads((Path(folder) / _TEXTS).read_text())
-    return dict(zip(texts, np.load(Path(folder) / _VECTORS), strict=True))
+    return list(zip(texts, np.load(Path(folder) / _VECTORS), strict=True))
 
 
 def serve(ready: Mapping[str, Any], index: Callable[[Plan], Turn]) -> None:
@@ -138,10 +142,18 @@ class Side:
 
     def _answer(self) -> Any:  # noqa: ANN401 - JSON
         assert self._process.stdout  # noqa: S101 - asked for above
-        # Libraries may print lines of their own.
-        for line in self._process.stdout:
-            if line.startswith(("{", "[")):
-                return json.loads(line)
+        began_s = time.monotonic()
+        late = threading.Timer(_ANSWER_S, os.killpg, (self._process.pid, signal.SIGKILL))
+        late.start()
+        try:
+            for line in self._process.stdout:
+                if line.startswith(("{", "[")):
+                    with contextlib.suppress(json.JSONDecodeError):  # a library's own line
+                        return json.loads(line)
+            if time.monotonic() - began_s >= _ANSWER_S:
+                raise SideFailed(f"{self.name}: no answer within {_ANSWER_S:g} s")
+        finally:
+            late.cancel()
         self._wait_ended()
         said = [line.strip() for line in self._log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
         errors = [line for line in said if _ERROR.match(line)] or said

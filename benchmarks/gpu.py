@@ -8,7 +8,7 @@ before any is measured, each with its share of the memory; n of them then work a
 The share of the peak counts only the layers' multiplications, against the maker's dense bfloat16 figure.
 
 Every process that loads a model runs this file with `--replica`: it reads one JSON object a line and answers with one. A replica that fails
-or takes too long is killed and shown as failed; the others continue. Exit code 2: no NVIDIA GPU.
+or takes too long is killed and shown as failed; the others continue. Exit code 2: no NVIDIA GPU. `gpu_worker` measures the whole worker.
 """
 
 import argparse

@@ -18,21 +18,19 @@ A fall is the share of bytes/s that is lost at a doubling of the axis; a wider s
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.growth_figures import axis_figures, index_row_of, row_of, table_of
 from benchmarks.growth_index import measure_index
-from benchmarks.growth_plot import draw, draw_open
 from benchmarks.growth_topics import FilledTopic, Point, TopicFiller
 from benchmarks.growth_turns import Ran, Wrong, measure_point
-from benchmarks.own_servers import Started, own_kafka
+from benchmarks.own_servers import own_or_given_kafka
 from worker.settings.settings import load_settings
 
 AXES = ("lag", "partitions", "line_bytes", "distinct", "workers", "index")
-LAGS, QUICK_LAGS = tuple(1_000_000 >> shift for shift in range(6, -1, -1)), (15_625, 62_500, 250_000, 1_000_000)
+LAGS, QUICK_LAGS = tuple(1_000_000 >> shift for shift in range(4, -1, -1)), (62_500, 250_000, 1_000_000)
 PARTITIONS, QUICK_PARTITIONS = (1, 2, 4, 8, 16, 32, 64), (1, 4, 16, 64)
 LINE_BYTES, QUICK_LINE_BYTES = (20, *(1 << shift for shift in range(5, 16))), (20, 128, 512, 2_048, 8_192, 32_768)
 DISTINCT, QUICK_DISTINCT = (0.0, 6.25, 12.5, 25.0, 50.0, 100.0), (0.0, 25.0, 100.0)
@@ -90,15 +88,6 @@ def _measure_one(bootstrap_servers: str, point: Point, filled: FilledTopic, arri
         raise Wrong(f"{point.axis} at {point.at:g}: {error}") from None
 
 
-@contextmanager
-def _broker(address: str | None, *, is_needed: bool) -> Iterator[Started]:
-    if address or not is_needed:
-        yield Started(address or "none is needed")
-    else:
-        with own_kafka() as started:
-            yield started
-
-
 def main(show: Callable[[str], None] = print, arguments: Sequence[str] | None = None) -> None:
     """Measure the axes, and show how much is lost at each doubling."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -112,8 +101,9 @@ def main(show: Callable[[str], None] = print, arguments: Sequence[str] | None = 
     chosen = parser.parse_args(arguments)
     rounds = chosen.rounds or (QUICK_ROUNDS if chosen.quick else ROUNDS)
     figures: dict[str, dict[str, Any]] = {}
+    address = "none is needed" if set(chosen.axis) == {"index"} else chosen.kafka
     try:
-        with _broker(chosen.kafka, is_needed=set(chosen.axis) != {"index"}) as started:
+        with own_or_given_kafka(address) as started:
             if not started.address:
                 parser.error(f"no broker: {started.reason}")
             for axis in chosen.axis:
@@ -121,11 +111,8 @@ def main(show: Callable[[str], None] = print, arguments: Sequence[str] | None = 
                 figures[axis] = axis_figures(axis, rows)
     except Wrong as error:
         raise SystemExit(str(error)) from None
-    for axis, found in figures.items() if chosen.plots else ():
-        chosen.plots.mkdir(parents=True, exist_ok=True)
-        draw(axis, found, chosen.plots / f"growth-{axis}.png")
-        if found.get("open_records"):
-            draw_open(found, load_settings(None).limits.max_in_flight_records, chosen.plots / "growth-open.png")
+    if chosen.plots:
+        _draw_all(figures, chosen.plots)
     if chosen.json:
         show(json.dumps(figures))
     else:
@@ -141,6 +128,16 @@ def _rows(bootstrap_servers: str, axis: str, chosen: argparse.Namespace, rounds:
 def _index_rows(chosen: argparse.Namespace) -> list[dict[str, Any]]:
     sizes = at_most(QUICK_INDEX_LINES if chosen.quick else INDEX_LINES, chosen.lines)
     return [index_row_of([measure_index(size, QUICK_ASKED if chosen.quick else ASKED)]) for size in sizes]
+
+
+def _draw_all(figures: Mapping[str, Mapping[str, Any]], folder: Path) -> None:
+    from benchmarks.growth_plot import draw, draw_open  # noqa: PLC0415 - matplotlib need not be installed without --plots
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for axis, found in figures.items():
+        draw(axis, found, folder / f"growth-{axis}.png")
+        if found.get("open_records"):
+            draw_open(found, load_settings(None).limits.max_in_flight_records, folder / "growth-open.png")
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ def axis_figures(axis: str, points: Sequence[Mapping[str, Any]]) -> dict[str, An
 def worst_fall(points: Sequence[Mapping[str, Any]], rate: str) -> tuple[float | None, float | None]:
     """Return the largest share of a rate that is lost at one doubling, and the point from where; negative if it rises everywhere.
 
-    A wider step counts as so many equal doublings. A point at 0 has no doubling. (None, None): there are fewer than two other points.
+    A wider step counts as several equal doublings. A point at 0 has no doubling. (None, None): there are fewer than two other points.
     """
     placed = [point for point in points if point["at"] > 0]
     falls = [

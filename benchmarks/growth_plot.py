@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.plot_looks import FIFO, OURS, Axes, new_figure, save
+from benchmarks.plot_looks import FIRST, SECOND, Axes, new_figure, save
 
 _INCHES_A_PANEL = (3.6, 3.4)
 _DPI = 110
@@ -30,14 +30,14 @@ def draw(axis: str, found: Mapping[str, Any], file: Path) -> None:
     figure, panels = new_figure(3 + len(timed), (width * (3 + len(timed)), height))
     rates = [point["bytes_per_s"] / 1e6 for point in points]
     least, most = ([point["bytes_per_s_range"][end] / 1e6 for point in points] for end in (0, 1))
-    panels[0].fill_between(at, least, most, color=OURS, alpha=0.2, linewidth=0)
+    panels[0].fill_between(at, least, most, color=FIRST, alpha=0.2, linewidth=0)
     _line(panels[0], at, rates, "MB/s, median and range")
     _line(panels[1], at, [point["cpu_us_per_line"] for point in points], "processor, µs a line")
-    _line(panels[2], at, [point["rss_bytes"] / 1e6 for point in points], "peak memory of a worker, MB")
+    _line(panels[2], at, [point["rss_bytes"] / 1e6 for point in points], "peak memory of the process, MB")
     for name, panel in zip(timed, panels[3:], strict=True):
         words = "until a line is acknowledged" if name == "acknowledged" else "until a question is answered"
         _line(panel, at, [1e3 * point[f"{name}_p50_s"] for point in points], f"{words}, ms", label="median")
-        panel.plot(at, [1e3 * point[f"{name}_p95_s"] for point in points], color=FIFO, marker="^", linestyle="--", label="p95")
+        panel.plot(at, [1e3 * point[f"{name}_p95_s"] for point in points], color=SECOND, marker="^", linestyle="--", label="p95")
         panel.legend(frameon=False)
     for panel in panels:
         panel.set_xscale("symlog" if min(at) == 0 else "log", base=2)
@@ -52,8 +52,8 @@ def draw_open(found: Mapping[str, Any], cap_records: int, file: Path) -> None:
     """Draw the open records over time, at the largest lag, below the cap at which intake pauses."""
     figure, (panel,) = new_figure(1, (7.2, 3.0))
     seconds, records = zip(*found["open_records"], strict=True)
-    panel.plot(seconds, records, color=OURS, linewidth=1)
-    panel.axhline(cap_records, color=FIFO, linestyle="--", label="cap")
+    panel.plot(seconds, records, color=FIRST, linewidth=1)
+    panel.axhline(cap_records, color=SECOND, linestyle="--", label="cap")
     panel.set_ylim(bottom=0)
     panel.set_xlabel("seconds")
     panel.set_title(f"open records; {found['pauses_per_minute']:g} pauses a minute")
@@ -62,5 +62,5 @@ def draw_open(found: Mapping[str, Any], cap_records: int, file: Path) -> None:
 
 
 def _line(panel: Axes, at: list[float], values: list[float], title: str, label: str = "") -> None:
-    panel.plot(at, values, color=OURS, marker="o", label=label)
+    panel.plot(at, values, color=FIRST, marker="o", label=label)
     panel.set_title(title)

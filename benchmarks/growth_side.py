@@ -25,9 +25,9 @@ from consumers.record import Partition, Records
 from sinks.block import Block
 from worker.settings.settings import load_settings
 
-_LOOK_S = 0.01
+_LOOK_S = 0.002
 _WAIT_S = 120.0
-_GATED_S = 0.02
+_GATED_S = 0.002
 _MOST_LOOKS = 300
 """At the open records: about as many are told."""
 
@@ -145,10 +145,10 @@ def _follow(running: RunningPipeline, source: GatedSource, sink: AgeSink) -> dic
     busy = {name: meter.seconds for name, meter in running.pipeline.busy.items()}
     joined_s = started_s = time.monotonic()
     began, reached, told, found = Moment.now(), Moment.now(), (-1, -1), dict[str, Any]()
-    opened: list[tuple[float, int]] = []
+    opened: dict[float, int] = {}
     while True:
         if source.gate.is_set() and not found:
-            opened.append((round(time.perf_counter() - began.wall_s, 2), ledger.open_records))
+            opened.setdefault(round(time.perf_counter() - began.wall_s, 2), ledger.open_records)
         state = (told[0] if source.gate.is_set() else source.started, ledger.tally["indexed"] - known)
         if state != told:
             if state[1] != told[1]:
@@ -174,7 +174,7 @@ def _follow(running: RunningPipeline, source: GatedSource, sink: AgeSink) -> dic
             "stage_s": {name: running.pipeline.busy[name].seconds - before for name, before in busy.items()},
             "rss_bytes": peak_rss_bytes(),
             "pauses": source.pauses,
-            "open_records": opened[:: max(len(opened) // _MOST_LOOKS, 1)],
+            "open_records": list(opened.items())[:: max(len(opened) // _MOST_LOOKS, 1)],
         }
         if word != "trickle":
             return found

@@ -10,8 +10,8 @@ from random import Random
 from typing import NamedTuple
 
 from benchmarks.copies import copies, texts_of_files
+from benchmarks.send import send
 from consumers.text.mask import Masker
-from producers.kafka import KafkaProducer
 from worker.runtime.kafka_admin import KafkaAdmin
 
 _TEXTS, _LONG_TEXTS = 8_000, 400
@@ -20,7 +20,6 @@ _LONG_BYTES = 1_000
 _TO_PARTITION = 500
 """Lines in a row that go to one partition, as a producer with a sticky partitioner sends them."""
 _MASKED_AT_ONCE = 4_000
-_SEND_S = 300.0
 _SEED = 7
 _SYLLABLES = tuple(first + second for first in "bdfgklmnprstvz" for second in "aeiou")
 
@@ -111,21 +110,10 @@ class TopicFiller:
 
     def _send(self, topic: str, partitions: int, texts: Sequence[str]) -> int:
         self._admin.create_topic(topic, partitions=partitions, replication_factor=1)
-        producer, failed = KafkaProducer(self._bootstrap_servers, {}, say=lambda _line: None), list[str]()
-        value_bytes, in_a_row = 0, max(min(_TO_PARTITION, len(texts) // partitions), 1)
-        for number, text in enumerate(texts):
-            value = text.encode()
-            value_bytes += len(value)
-            producer.send(
-                topic,
-                value=value,
-                partition=number // in_a_row % partitions,
-                delivered=lambda why: failed.append(why) if why else None,
-            )
-        if producer.flush(_SEND_S) or failed:
-            raise SystemExit(f"the broker did not take the lines: {failed[:1]}")
-        producer.close(1.0)
-        return value_bytes
+        values = [text.encode() for text in texts]
+        in_a_row = max(min(_TO_PARTITION, len(values) // partitions), 1)
+        send(self._bootstrap_servers, topic, values, partitions=partitions, in_a_row=in_a_row)
+        return sum(map(len, values))
 
 
 def _one_of_each_template(lines: Sequence[str]) -> list[str]:

@@ -7,12 +7,13 @@
 Caveats first. Never an absolute time: each figure is a ratio of two sides of one benchmark, or a rate times the seconds of a fixed
 reference loop that runs before and after it (`guard_measures`). That cancels a machine that is slower as a whole, not one with another
 balance of memory, disk and cores: on another machine write figures of its own first (`--write --file FILE`). A measure that has fallen is
-measured once more, and the better run counts. What can be told is a fall beyond the committed range and as much again (`guard_verdicts`),
-so a loss of a few per cent passes; with `--against` both revisions take turns (A B, B A, …), and a fall is one that every round shows.
+measured once more, and the better run counts. The guard detects a fall below the committed range by more than that range's width
+(`guard_verdicts`), so a loss of a few per cent passes; with `--against` both revisions take turns (A B, B A, …), and a fall is one that
+every round shows.
 
 The other revision is unpacked into a temporary folder and runs with the packages that are installed here. If its `requirements.lock` is
 another one, there are no figures unless `--same-packages` says that this is wanted. It runs its own benchmarks: if a revision changed
-what a benchmark does, the ratio says that too. Exit code 1 if anything fell.
+what a benchmark does, the ratio says that too. Exit code 1 if anything fell or a figure of this tree is lacking.
 """
 
 import argparse
@@ -161,7 +162,7 @@ def main(
             show(json.dumps([one._asdict() for one in differences]))
         else:
             show_compared(differences, chosen.against, show)
-        return int(any(one.fell for one in differences))
+        return int(any(one.fell or one.says.startswith("here: ") for one in differences))
     if not chosen.file.exists():
         parser.error(f"there is no {chosen.file.name}: --write makes it")
     committed = json.loads(chosen.file.read_text(encoding="utf-8"))

@@ -4,7 +4,7 @@ The reference runs in the guard's own process, right before and right after each
 in numpy, zlib, a regular expression and a loop in Python, in about equal parts.
 """
 
-import json
+import math
 import re
 import subprocess
 import sys
@@ -17,6 +17,10 @@ from statistics import median
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+
+from benchmarks.suite.child import module_file, run_program
+from benchmarks.suite.goals import value_at
+from benchmarks.suite.programs import Program
 
 _REFERENCE_RUNS = 3
 """Before and after each benchmark."""
@@ -121,20 +125,10 @@ def measure_tree(measures: Sequence[Measure], root: Path, reference: Reference) 
 
 def ask(probe: Probe, root: Path) -> dict[str, Any] | str:
     """Run a benchmark; return what it printed, or in one line why it printed nothing."""
-    if not _file_of(probe.module, root):
+    if module_file(root, probe.module) is None:
         return f"there is no {probe.module}"
-    command = [sys.executable, "-m", probe.module, *probe.arguments, "--json"]
-    try:
-        ended = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=_LIMIT_S, check=False)  # noqa: S603 - ours
-    except subprocess.TimeoutExpired:
-        return f"{probe.module} was not done after {_LIMIT_S:g} s"
-    lines = ended.stdout.splitlines() if ended.returncode == 0 else ended.stderr.strip().splitlines()
-    last = lines[-1] if lines else f"exit code {ended.returncode}"
-    try:
-        printed = json.loads(last) if ended.returncode == 0 else None
-    except json.JSONDecodeError:
-        printed = None
-    return printed if isinstance(printed, dict) else f"{probe.module}: {last[:200]}"
+    ended = run_program(Program(probe.module, probe.module, limit_s=_LIMIT_S), [*probe.arguments, "--json"], root)
+    return ended.figures if ended.state == "measured" else f"{probe.module}: {ended.reason}"
 
 
 def imported_from(module: str, root: Path) -> str:
@@ -144,15 +138,8 @@ def imported_from(module: str, root: Path) -> str:
     return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False).stdout.strip()  # noqa: S603 - ours
 
 
-def _file_of(module: str, root: Path) -> bool:
-    path = root.joinpath(*module.split("."))
-    return path.with_suffix(".py").is_file() or (path / "__main__.py").is_file()
-
-
 def _figure(measure: Measure, printed: dict[str, Any], reference_s: float) -> float | str:
-    found: Any = printed
-    for name in measure.key.split("."):
-        found = found.get(name) if isinstance(found, dict) else None
-    if not isinstance(found, int | float):
-        return f"{measure.probe.module} does not say {measure.key}"
+    found = value_at(printed, measure.key)
+    if not isinstance(found, int | float) or not math.isfinite(found):
+        return f"{measure.probe.module} gives no number for {measure.key}"
     return float(found) * {"ratio": 1.0, "rate": reference_s, "cost": 1 / reference_s}[measure.how]

@@ -2,17 +2,20 @@
 
     python -m benchmarks.naive
 
-It keeps its vectors in Redis under the hash of the text, so that a text is embedded once, and commits each record after it is stored.
+It keeps its vectors in Redis under the hash of the text, so that a text is embedded once, and commits each record after it is stored. It
+inserts, where `batched.py` upserts: a worker that people write first does not think of records that come again.
 """
 
 import hashlib
+import os
 import time
 
 import numpy as np
 from sentence_transformers import SentenceTransformer
 
 from benchmarks.by_hand_turns import Plan, Turn, keep_vectors, serve
-from benchmarks.rivals.clients import COLLECTION, MOST_ROWS, open_cache, open_consumer, open_milvus
+from benchmarks.rivals.clients import COLLECTION, TURN_S, close_milvus, open_cache, open_consumer, open_milvus, read_messages, read_rows
+from benchmarks.rivals.torch_model import set_threads
 from worker.embedding.model.folder import default_folder
 
 
@@ -20,10 +23,9 @@ def index(model: SentenceTransformer, plan: Plan) -> Turn:
     """Index a topic's records."""
     consumer, cache = open_consumer(plan.bootstrap_servers, plan.topic), open_cache(plan.redis_url)
     milvus = open_milvus(plan.folder, 384)
-    began_s = 0.0
+    began_s, until_s = 0.0, time.monotonic() + TURN_S
     for _ in range(plan.records):
-        while (message := consumer.poll(1.0)) is None:
-            pass
+        (message,) = read_messages(consumer, 1, until_s)
         began_s = began_s or time.perf_counter()
         text = (message.value() or b"").decode()
         key = hashlib.sha256(text.encode()).hexdigest()
@@ -32,20 +34,21 @@ def index(model: SentenceTransformer, plan: Plan) -> Turn:
         if cached is None:
             cache.set(key, vector.tobytes())
         topic, partition, offset = message.topic(), message.partition(), message.offset()
-        row = {"id": f"{topic}/{partition}/{offset}", "vector": vector.tolist(), "text": text}
+        row = {"id": f"{topic}/{partition}/{offset}", "vector": vector, "text": text}
         row |= {"topic": topic, "partition": partition, "offset": offset}
         milvus.insert(COLLECTION, [row])
         consumer.commit(message=message, asynchronous=False)
     seconds = time.perf_counter() - began_s
     consumer.close()
-    rows = milvus.query(COLLECTION, filter="", output_fields=["text", "vector"], limit=MOST_ROWS)
-    milvus.close()
-    keep_vectors(plan.folder, {row["text"]: np.array(row["vector"], np.float32) for row in rows})
+    rows = read_rows(milvus)
+    close_milvus(milvus, plan.folder)
+    keep_vectors(plan.folder, rows)
     return Turn(seconds, len(rows), {})
 
 
 def main() -> None:
     """Load the model and index what is asked for."""
+    set_threads(len(os.sched_getaffinity(0)))
     model = SentenceTransformer(str(default_folder()), device="cpu", local_files_only=True)
     model.encode("once, so that the first record does not pay for it", show_progress_bar=False)
     serve({}, lambda plan: index(model, plan))

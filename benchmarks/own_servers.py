@@ -15,14 +15,16 @@ import sys
 from tests.services.missing import ServerMissing
 from tests.services.{module} import {server}
 try:
-    server = {server}()
+    server = {server}({options})
 except ServerMissing as missing:
-    sys.exit(str(missing))
+    sys.exit(" ".join(str(missing).split()))
 print(server.{address}, flush=True)
 sys.stdin.read()
 server.close()
 """
 _STOP_S = 60.0
+_HEAP_MB = 512
+"""Of the broker: the tests' 128 are too few for 1,000 partitions."""
 
 
 class Started(NamedTuple):
@@ -36,21 +38,33 @@ class Started(NamedTuple):
 @contextmanager
 def own_milvus() -> Iterator[Started]:
     """Start a Milvus from PyPI's wheel, yield its address, and stop it afterwards."""
-    with _started(_PROGRAM.format(module="wheel_milvus", server="WheelMilvus", address="uri")) as started:
+    with _started(_PROGRAM.format(module="wheel_milvus", server="WheelMilvus", options="", address="uri")) as started:
         yield started
 
 
 @contextmanager
 def own_kafka() -> Iterator[Started]:
     """Start a Kafka broker from Maven's jars, yield its address, and stop it afterwards."""
-    with _started(_PROGRAM.format(module="local_kafka", server="LocalKafka", address="bootstrap")) as started:
+    with _started(
+        _PROGRAM.format(module="local_kafka", server="LocalKafka", options=f"heap_mb={_HEAP_MB}", address="bootstrap")
+    ) as started:
         yield started
+
+
+@contextmanager
+def own_or_given_kafka(address: str | None) -> Iterator[Started]:
+    """Yield the address of a broker that is there already, or start one."""
+    if address:
+        yield Started(address)
+    else:
+        with own_kafka() as started:
+            yield started
 
 
 @contextmanager
 def own_redis() -> Iterator[Started]:
     """Start a `redis-server`, yield its address, and stop it afterwards."""
-    with _started(_PROGRAM.format(module="redis", server="LocalRedis", address="url")) as started:
+    with _started(_PROGRAM.format(module="redis", server="LocalRedis", options="", address="url")) as started:
         yield started
 
 

@@ -8,8 +8,9 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-__all__ = ["FIFO", "IDLE", "OURS", "Axes", "new_figure", "save"]
-OURS, FIFO, IDLE = "#1b6ca8", "#c8553d", "#5a5a5a"
+__all__ = ["FIFO", "FIRST", "IDLE", "OURS", "SECOND", "Axes", "new_figure", "save"]
+FIRST, SECOND, IDLE = "#1b6ca8", "#c8553d", "#5a5a5a"
+OURS, FIFO = FIRST, SECOND
 
 
 def new_figure(panels: int, inches: tuple[float, float]) -> tuple[Figure, Sequence[Axes]]:

@@ -15,8 +15,7 @@ import argparse
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -24,10 +23,10 @@ from typing import Any
 import orjson
 
 from benchmarks.copies import SYNTHETIC, copies, texts_of_files
-from benchmarks.own_servers import Started, own_kafka
+from benchmarks.own_servers import own_or_given_kafka
 from benchmarks.poll_to_ready_side import Plan
+from benchmarks.send import send
 from consumers.text.mask import Masker
-from producers.kafka import KafkaProducer
 from worker.runtime.kafka_admin import KafkaAdmin
 
 LINES, QUICK_LINES = 1_000_000, 200_000
@@ -36,7 +35,8 @@ PARTITIONS = 4
 KINDS = ("text", "json", "fat_json")
 _SIDES = ("bare", *KINDS, "two")
 """In the order of one round; every other round goes backwards."""
-_SEND_S = 300.0
+_TO_PARTITION = 500
+"""Lines in a row that go to one partition."""
 _MASKED_AT_ONCE = 8_000
 Measured = dict[str, list[dict[str, Any]]]
 """By side, what its process printed in each round; of `two`, the slower one with the processor time of both halves."""
@@ -73,41 +73,19 @@ def fat_json_value(text: str) -> bytes:
 VALUES: dict[str, Callable[[str], bytes]] = {"text": str.encode, "json": json_value, "fat_json": fat_json_value}
 
 
-@contextmanager
-def _broker(address: str | None) -> Iterator[Started]:
-    if address:
-        yield Started(address)
-    else:
-        with own_kafka() as started:
-            yield started
-
-
 def fill(bootstrap_servers: str, texts: Sequence[str], lines: int) -> int:
     """Create and fill the topics: each kind's, and `warm`, which has every template. Returns the records in `warm`."""
-    admin, failed = KafkaAdmin(bootstrap_servers, {}), list[str]()
-    for topic in ("warm", *KINDS, "text_2"):
-        admin.create_topic(topic, partitions=PARTITIONS, replication_factor=1)
-    producer = KafkaProducer(bootstrap_servers, {}, say=lambda _line: None)
-
-    def send(topic: str, number: int, value: bytes) -> None:
-        producer.send(topic, value=value, partition=number // 500 % PARTITIONS, delivered=lambda why: failed.append(why) if why else None)
-
     copied = [text for copy in copies(texts, lines) for text in copy]
     by_template: dict[str, str] = {}
     for part in range(0, lines, _MASKED_AT_ONCE):
         some = copied[part : part + _MASKED_AT_ONCE]
         by_template.update(zip(Masker().mask(some), some, strict=True))
     warm = list(by_template.values())
-    for number, text in enumerate(warm):
-        send("warm", number, text.encode())
-    for kind in KINDS:
-        for number, text in enumerate(copied):
-            send(kind, number, VALUES[kind](text))
-    for number, text in enumerate(copied):
-        send("text_2", number, text.encode())
-    if producer.flush(_SEND_S) or failed:
-        raise SystemExit(f"the broker did not take the lines: {failed[:1]}")
-    producer.close(1.0)
+    admin = KafkaAdmin(bootstrap_servers, {})
+    for topic in ("warm", *KINDS, "text_2"):
+        admin.create_topic(topic, partitions=PARTITIONS, replication_factor=1)
+        values = map(VALUES.get(topic, str.encode), warm if topic == "warm" else copied)
+        send(bootstrap_servers, topic, values, partitions=PARTITIONS, in_a_row=_TO_PARTITION)
     return len(warm)
 
 
@@ -215,7 +193,7 @@ def main(show: Callable[[str], None] = print, arguments: Sequence[str] | None = 
     chosen = parser.parse_args(arguments)
     lines = chosen.lines or (QUICK_LINES if chosen.quick else LINES)
     texts = texts_of_files(chosen.files)
-    with _broker(chosen.kafka) as started:
+    with own_or_given_kafka(chosen.kafka) as started:
         if not started.address:
             parser.error(f"no broker: {started.reason}")
         warm = fill(started.address, texts, lines)

@@ -22,7 +22,8 @@ from typing import Any
 
 from benchmarks.safety_run import Ran, run_once
 from benchmarks.safety_sides import made_up_model
-from producers.kafka import EmbeddedBroker, KafkaProducer
+from benchmarks.send import send
+from producers.kafka import EmbeddedBroker
 from producers.log_feed import synthetic_lines
 from worker.settings.settings import Settings, load_settings
 
@@ -31,7 +32,8 @@ LINES, QUICK_LINES = 24_000, 4_000
 ROUNDS, QUICK_ROUNDS = 7, 3
 _SEED = 7
 _START_MS = 1_700_000_000_000
-_WAIT_S = 60.0
+_PARTITIONS = 4
+"""As the embedded broker has them."""
 _TURNS = (True, False, False, True)
 """Safe or not: a load that grows or falls within a round meets both alike."""
 Round = Mapping[bool, Sequence[Ran]]
@@ -45,14 +47,7 @@ def filled_topic(lines: int) -> Iterator[Settings]:
     try:
         kafka = {"bootstrap_servers": broker.bootstrap_servers, "topic_epoch": "e1", "group_protocol": "consumer"}
         settings = load_settings(None, {"topic": [{"name": "logs"}], "kafka": kafka})
-        producer = KafkaProducer(broker.bootstrap_servers, {}, say=lambda _line: None)
-        partitions = producer.partition_count("logs", timeout_s=_WAIT_S) or 1
-        failed: list[str] = []
-        for number, line in enumerate(synthetic_lines(_SEED, lines, _START_MS)):
-            producer.send("logs", value=line, partition=number % partitions, delivered=lambda why: failed.append(why) if why else None)
-        if producer.flush(_WAIT_S) or failed:
-            raise SystemExit(f"the embedded broker did not take the lines: {failed[:1]}")
-        producer.close(1.0)
+        send(broker.bootstrap_servers, "logs", synthetic_lines(_SEED, lines, _START_MS), partitions=_PARTITIONS)
         yield settings
     finally:
         broker.close()

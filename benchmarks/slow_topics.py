@@ -5,24 +5,24 @@
 Caveats first. A real broker on the same machine, or `--kafka HOST:PORT`. The worker is its own pipeline with Milvus Lite in a new folder,
 for each number of partitions one after the other; above 100 partitions a sink that keeps only the ids of its blocks stands in for Milvus.
 A made-up engine gives the templates their vectors. Lines are synthetic, and each partition gets one at its own moment of the second. Of a
-line, the time runs from the broker's timestamp until its block is acknowledged. Rows are counted 90 s after the last line, those that
-were merged into others and are not deleted yet included.
+line, the time runs from the producer's timestamp (its linger included) until its block is acknowledged. Rows are counted at the last line
+and 90 s later, those that were merged into others and are not deleted yet included. Lines in Milvus are counted too: a lost one, or a
+sender that falls behind, ends the program without figures.
 
-JSON, by number of partitions: `lines`, `acknowledged_p50_s`, `acknowledged_p95_s`, `rows`, `lines_per_row`, `upkeep_share` (merging,
-deleting and looking at earlier runs: seconds of a store thread, over the time that the lines took), `processor_share` (all threads of the
-process over the same time).
+JSON, by number of partitions: `lines`, `acknowledged_p50_s`, `acknowledged_p95_s`, `rows_at_end` (at the last line), `rows` and
+`lines_per_row` (90 s later), `upkeep_share` (merging, deleting and looking at earlier runs: seconds of a store thread, over the time that
+the lines took), `upkeep_after_share` (the same, over the 90 s), `processor_share` (all threads of the process while lines arrived).
 """
 
 import argparse
 import json
 import sys
 import tempfile
-import threading
 import time
 import uuid
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import cycle
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,17 +31,18 @@ from numpy.typing import NDArray
 
 from benchmarks.null_sink import NullSink
 from benchmarks.own_pipeline import RunningPipeline, running_pipeline, say_nothing
-from benchmarks.own_servers import Started, own_kafka
-from benchmarks.safety_sides import made_up_model
+from benchmarks.own_servers import own_or_given_kafka
+from benchmarks.safety_sides import Moment, made_up_model
+from benchmarks.send import at_rate, send
 from consumers.kafka.settings import KafkaSourceSettings
 from consumers.kafka.source import KafkaSource
 from consumers.kafka.subscription import Subscription
-from producers.kafka import KafkaProducer
 from producers.log_feed import synthetic_lines
 from sinks.block import Block, BlockId
 from sinks.codec import decode_places
 from sinks.milvus.settings import MilvusSettings
 from sinks.milvus.sink import MilvusSink
+from sinks.reading.counting import CountQuery
 from worker.connections import vector_space
 from worker.embedding.loaded import LoadedModel
 from worker.runtime.kafka_admin import KafkaAdmin
@@ -53,17 +54,19 @@ AFTER_S = 90.0
 """From the last line until rows are counted: neighbours of a quiet partition are merged after a minute, inner ones deleted 20 s later."""
 LITE_PARTITIONS = 100
 """With more the sink keeps only ids."""
+_MOST_SENDING = 1.05
+"""Of the time that sending should take."""
 _SEED, _START_MS, _POOL = 7, 1_700_000_000_000, 2_000
 _WAIT_S = 60.0
 _LOOK_S = 0.05
 
 
 class Wrong(Exception):
-    """Not every line was indexed once: the figures would be worth nothing."""
+    """Not every line was sent in time and indexed once: the figures would be worth nothing."""
 
 
 class Acknowledged:
-    """How long lines took from the broker until their first block was acknowledged.
+    """How long lines took from the producer's timestamp until their first block was acknowledged.
 
     Thread: any.
     """
@@ -136,10 +139,14 @@ class Measured(NamedTuple):
 
     lines: int
     ages_s: NDArray[np.float64]
+    rows_at_end: int
     rows: int
     upkeep_s: float
+    upkeep_after_s: float
     processor_s: float
     wall_s: float
+    after_s: float
+    """From then until rows were counted again."""
 
 
 def measure(bootstrap_servers: str, partitions: int, *, seconds: int, after_s: float = AFTER_S) -> Measured:
@@ -152,20 +159,31 @@ def measure(bootstrap_servers: str, partitions: int, *, seconds: int, after_s: f
         lite = partitions <= LITE_PARTITIONS
         sink = LiteSink(MilvusSettings(uri=str(Path(name) / "index.db")), model) if lite else IdSink()
         with running_pipeline(settings, model, sink) as running, _reading(running, settings, topic):
-            send(bootstrap_servers, topic, partitions, seconds=2)  # templates, and the assignment
+            tally, lines = running.pipeline.store.tally, (2 + seconds) * partitions
+            send_slowly(bootstrap_servers, topic, partitions, seconds=2)  # templates, and the assignment
             _wait_until(running, 2 * partitions)
-            noted = len(sink.acknowledged.ages_s)
-            upkeep_s, processor_s, began_s = running.pipeline.store.tally.upkeep_seconds, time.process_time(), time.monotonic()
-            send(bootstrap_servers, topic, partitions, seconds=seconds)
-            lines = (2 + seconds) * partitions
+            noted, before_s, began = len(sink.acknowledged.ages_s), tally.upkeep_seconds, Moment.now()
+            send_slowly(bootstrap_servers, topic, partitions, seconds=seconds)
+            sent_s = Moment.now().wall_s - began.wall_s
             _wait_until(running, lines)
-            wall_s, spent_s = time.monotonic() - began_s, time.process_time() - processor_s
-            upkeep_s = running.pipeline.store.tally.upkeep_seconds - upkeep_s
+            ended, upkeep_s, rows_at_end = Moment.now(), tally.upkeep_seconds - before_s, sink.rows
             running.crash.wait(after_s)
             ages_s, rows = sink.acknowledged.ages_s, sink.rows
-    if running.errors or len(ages_s) != lines:
-        raise Wrong(f"{len(ages_s)} lines of {lines} were acknowledged ({running.errors or 'no stage failed'})")
-    return Measured(lines, ages_s[noted:], rows, upkeep_s, spent_s, wall_s)
+            upkeep_after_s, waited_s = tally.upkeep_seconds - before_s - upkeep_s, Moment.now().wall_s - ended.wall_s
+            stored = sum(row.lines for row in running.pipeline.reader.count(CountQuery()).rows) if lite else lines
+    if running.errors:
+        raise Wrong(f"a stage failed: {running.errors}")
+    check(lines, acknowledged=len(ages_s), stored=stored, sent_s=sent_s, seconds=seconds)
+    wall_s, processor_s = ended.wall_s - began.wall_s, ended.cpu_s - began.cpu_s
+    return Measured(lines, ages_s[noted:], rows_at_end, rows, upkeep_s, upkeep_after_s, processor_s, wall_s, waited_s)
+
+
+def check(lines: int, *, acknowledged: int, stored: int, sent_s: float, seconds: int) -> None:
+    """Raise Wrong if lines came late, or not all of them were acknowledged and are stored once."""
+    if sent_s > _MOST_SENDING * seconds:
+        raise Wrong(f"sending took {sent_s:.1f} s instead of {seconds} s")
+    if (acknowledged, stored) != (lines, lines):
+        raise Wrong(f"{acknowledged} lines of {lines} were acknowledged, {stored} are stored")
 
 
 @contextmanager
@@ -183,19 +201,10 @@ def _wait_until(running: RunningPipeline, lines: int) -> None:
             raise Wrong(f"{running.pipeline.store.tally.lines} lines of {lines} were indexed ({running.errors or 'time is up'})")
 
 
-def send(bootstrap_servers: str, topic: str, partitions: int, *, seconds: int) -> None:
-    """Send a line a second to each partition, each at its own moment of the second. Raises SystemExit if the broker takes one not."""
-    texts = cycle(synthetic_lines(_SEED, _POOL, _START_MS))
-    failed: list[str] = []
-    producer = KafkaProducer(bootstrap_servers, {}, say=say_nothing)
-    never, began_s = threading.Event(), time.monotonic()
-    for number in range(seconds * partitions):
-        never.wait(max(began_s + number / partitions - time.monotonic(), 0))
-        delivered: Callable[[str | None], None] = lambda why: failed.append(why) if why else None  # noqa: E731
-        producer.send(topic, value=next(texts), partition=number % partitions, delivered=delivered)
-    if producer.flush(_WAIT_S) or failed:
-        raise SystemExit(f"the broker did not take the lines: {failed[:1]}")
-    producer.close(1.0)
+def send_slowly(bootstrap_servers: str, topic: str, partitions: int, *, seconds: int) -> None:
+    """Send a line a second to each partition, each at its own moment of the second. Raises SystemExit if the broker refuses one."""
+    lines = islice(cycle(synthetic_lines(_SEED, _POOL, _START_MS)), seconds * partitions)
+    send(bootstrap_servers, topic, at_rate(lines, partitions), partitions=partitions)
 
 
 def figures_of(one: Measured) -> dict[str, Any]:
@@ -204,29 +213,24 @@ def figures_of(one: Measured) -> dict[str, Any]:
         "lines": one.lines,
         "acknowledged_p50_s": round(float(np.percentile(one.ages_s, 50)), 3),
         "acknowledged_p95_s": round(float(np.percentile(one.ages_s, 95)), 3),
+        "rows_at_end": one.rows_at_end,
         "rows": one.rows,
         "lines_per_row": round(one.lines / max(one.rows, 1), 1),
         "upkeep_share": round(one.upkeep_s / one.wall_s, 4),
+        "upkeep_after_share": round(one.upkeep_after_s / one.after_s, 4),
         "processor_share": round(one.processor_s / one.wall_s, 4),
     }
 
 
 def show_table(figures: dict[str, dict[str, Any]], show: Callable[[str], None]) -> None:
     """Show the figures as a person reads them."""
-    show(f"{'partitions':<12}{'lines':>10}{'p50, s':>10}{'p95, s':>10}{'rows':>8}{'lines/row':>12}{'upkeep':>10}{'processor':>12}")
+    rows, shares = f"{'rows':>8}{'later':>8}{'lines/row':>12}", f"{'upkeep':>10}{'later':>8}{'processor':>12}"
+    show(f"{'partitions':<12}{'lines':>10}{'p50, s':>10}{'p95, s':>10}{rows}{shares}")
     for partitions, one in figures.items():
         times = f"{one['acknowledged_p50_s']:>10.3f}{one['acknowledged_p95_s']:>10.3f}"
-        shares = f"{one['upkeep_share']:>10.1%}{one['processor_share']:>12.1%}"
-        show(f"{partitions:<12}{one['lines']:>10,}{times}{one['rows']:>8,}{one['lines_per_row']:>12.1f}{shares}")
-
-
-@contextmanager
-def _broker(address: str | None) -> Iterator[Started]:
-    if address:
-        yield Started(address)
-    else:
-        with own_kafka() as started:
-            yield started
+        rows = f"{one['rows_at_end']:>8,}{one['rows']:>8,}{one['lines_per_row']:>12.1f}"
+        shares = f"{one['upkeep_share']:>10.1%}{one['upkeep_after_share']:>8.1%}{one['processor_share']:>12.1%}"
+        show(f"{partitions:<12}{one['lines']:>10,}{times}{rows}{shares}")
 
 
 def main(show: Callable[[str], None] = print, arguments: Sequence[str] | None = None) -> None:
@@ -241,7 +245,7 @@ def main(show: Callable[[str], None] = print, arguments: Sequence[str] | None = 
     chosen = parser.parse_args(arguments)
     seconds = chosen.seconds or (QUICK_SECONDS if chosen.quick else SECONDS)
     figures: dict[str, dict[str, Any]] = {}
-    with _broker(chosen.kafka) as started:
+    with own_or_given_kafka(chosen.kafka) as started:
         if not started.address:
             parser.error(f"no broker: {started.reason}")
         for partitions in chosen.partitions or (QUICK_PARTITIONS if chosen.quick else PARTITIONS):

@@ -1,7 +1,8 @@
 """Runs one benchmark as a child process and says what became of it: figures, absent, or failed with a reason.
 
 Absent is only what a missing program, library, server, card or folder explains. Everything else that ends without figures has failed, a
-benchmark whose sides did different work above all.
+benchmark whose sides did different work above all. On a timeout or an interrupt, what the benchmark started in its session ends with it;
+sides and servers with sessions of their own end with their standard input.
 """
 
 import ast
@@ -21,7 +22,9 @@ from typing import Any, Literal, NamedTuple
 from benchmarks.suite.programs import Program
 
 _ABSENT = re.compile(
-    r"not installed|no broker: |(no|needs an) NVIDIA GPU|No module named|no Docker daemon|could not be fetched|redis-server is missing",
+    r"not installed|(no|needs an) NVIDIA GPU|no Docker daemon|could not (be )?fetch"
+    # A broken import of our own is a failure.
+    r"|No module named '(?!(benchmarks|consumers|producers|sinks|tests|worker)[.'])",
     re.IGNORECASE,
 )
 _REASON_CHARACTERS = 300
@@ -66,7 +69,7 @@ def missing(program: Program, root: Path, logs: Path | None) -> str:
 
 
 def run_program(program: Program, arguments: Sequence[str], root: Path) -> Ended:
-    """Run `python -m MODULE ARGUMENTS` in `root`; processes that it leaves behind end with it."""
+    """Run `python -m MODULE ARGUMENTS` in `root`; if it prints its own name under `absent`, it could not run here."""
     began_s = time.monotonic()
     child = subprocess.Popen(  # noqa: S603 - a module of ours
         [sys.executable, "-m", program.module, *arguments],
@@ -90,6 +93,9 @@ def run_program(program: Program, arguments: Sequence[str], root: Path) -> Ended
     seconds = time.monotonic() - began_s
     figures = _object_in(out)
     if child.returncode == 0 and figures is not None:
+        absent = figures.get("absent")
+        if isinstance(absent, dict) and program.name in absent:
+            return Ended("absent", {}, str(absent[program.name]), seconds)
         return Ended("measured", figures, "", seconds)
     reason = _last_line(err) or _last_line(out) or f"exit code {child.returncode}"
     if child.returncode == 0:

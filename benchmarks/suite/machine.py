@@ -30,7 +30,7 @@ _ASK_S = 20.0
 
 
 def machine_facts() -> dict[str, str]:
-    """Return processor, cores, instruction sets, memory and system, each as it is to be read."""
+    """Return processor, cores, instruction sets, memory and system, each as text for the report."""
     cpu = _fields(Path("/proc/cpuinfo"))
     flags = set(cpu.get("flags", "").split())
     memory_kib = int(_fields(Path("/proc/meminfo")).get("MemTotal", "0 kB").split()[0])

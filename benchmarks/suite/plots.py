@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.plot_looks import FIFO, IDLE, OURS, new_figure, save
+from benchmarks.plot_looks import FIRST, IDLE, SECOND, new_figure, save
 
 BY_HAND_PICTURE = "by_hand.png"
-_SIDES = (("naive", OURS, "o", "times the naive worker"), ("batched", FIFO, "s", "times the batched worker"))
+_SIDES = (("naive", FIRST, "o", "times the naive worker"), ("batched", SECOND, "s", "times the batched worker"))
 _CORPORA = {"distinct": "all lines distinct", "mix": "the mix, from cold", "steady": "the steady state"}
 _INCHES = (8.0, 3.6)
 _DPI = 120
@@ -30,5 +30,9 @@ def draw_by_hand(figures: Mapping[str, Any], file: Path) -> None:
     axes.invert_yaxis()
     axes.set_xlabel("vectail's lines a second over the other's: median and range of the rounds")
     axes.grid(visible=False, axis="y")
+    axes.set_title(
+        f"{figures['engine']} ({figures['number_format']}), batched with {figures['batched_engine']};"
+        f" mix: {figures['lines_per_template_mix']:g} lines per template"
+    )
     figure.legend(loc="outside lower center", ncols=2, frameon=False)
     save(figure, file, dots_per_inch=_DPI)

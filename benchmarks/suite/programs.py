@@ -44,6 +44,7 @@ PROGRAMS: Sequence[Program] = (
     Program("templates", "benchmarks.templates", needs="logs"),
     Program("questions", "benchmarks.questions", needs="logs"),
     Program("gpu", "benchmarks.gpu", needs="gpu"),
+    Program("gpu_worker", "benchmarks.gpu_worker", needs="gpu", takes_files=True),
 )
 JSON_KEYS = (
     "vs_naive_distinct",

@@ -7,9 +7,9 @@ from benchmarks.suite.results import PLOTS_FOLDER, Entry, Results
 
 _NOTHING_WRITTEN = "not written down yet"
 _METHOD = (
-    "Every comparison runs interleaved: its sides take turns in one run on the same cores. A ratio is taken within a round; the figure is "
-    "the median over the rounds. Vectors and ids are compared row by row, rows are counted, and a benchmark whose sides did different work "
-    "ends without figures. Each benchmark is a program of its own; they run one after another, and end the servers that they start."
+    "Where a benchmark compares sides, they take turns in one run on the same cores, and unless its caveats say otherwise a ratio is taken "
+    "within a round and the median shown. search_growth, slow_topics, throughput and growth's index measure one thing after another. What "
+    "each benchmark checks is in its caveats; one that finds a difference ends without figures."
 )
 _CAVEATS = (
     "Figures are of this one machine, with the load that the tables below show. Compare ratios, never absolute figures of two runs. Where "
@@ -96,7 +96,7 @@ def _section(name: str, about: str, entry: Entry, judged: Sequence[Judged]) -> l
     if entry["caveats"]:
         parts.append(f"Caveats: {entry['caveats']}")
     rows = [(one.figure.words, _value(one), _range(one), _bound(one.figure), _verdict(one)) for one in judged]
-    parts.append(_table(("figure", "median", "range", "goal", ""), rows))
+    parts.append(_table(("what", "figure", "range", "goal", ""), rows))
     parts += [f"![{name}: {_picture_words(plot)}]({PLOTS_FOLDER}/{plot})" for plot in entry["plots"]]
     return parts
 

@@ -61,7 +61,7 @@ def add_to(kept: Results | None, machine: dict[str, str], versions: dict[str, st
 
 
 def write_results(results: Results, file: Path) -> None:
-    """Write them as they are read by people too: indented, in the order of the suite."""
+    """Write them, indented, for people to read."""
     file.parent.mkdir(parents=True, exist_ok=True)
     partial = file.with_suffix(".tmp")
     partial.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -3,10 +3,10 @@
     python -m benchmarks [--only NAME …] [--quick] [--logs DIR] [--out FOLDER] [--report]
     python -m benchmarks [--quick] --json
 
-Caveats first. All of it takes more than an hour; `--only` runs some, and keeps what is there of the others if machine and versions are the
-same. Figures are kept after each benchmark, so an end on the way loses one. A benchmark that cannot run here is listed with its reason,
-and the others go on; one that fails, because its sides did different work or otherwise, makes the exit code 1. With `--json` only the
-comparison with the workers written by hand runs, its seven figures are printed, and nothing is written.
+Caveats first. All of it takes more than an hour; `--only` runs some. Figures are written after each benchmark, beside the kept ones of the
+others; if those are of another machine or other versions, a whole run begins from nothing, and `--only` is refused. A benchmark that cannot
+run here is listed with its reason, and the others go on; one that fails, because its sides did different work or otherwise, makes the exit
+code 1. With `--json` only the comparison with the workers written by hand runs, its seven figures are printed, and nothing is written.
 """
 
 import argparse
@@ -52,7 +52,9 @@ class Run:
     def measure(self, program: Program) -> Entry:
         """Run a program, and draw its picture; a program that cannot be asked at all is absent."""
         arguments = self._arguments(program)
-        before = load_average()
+        for picture in self._pictures_of(program):
+            picture.unlink()
+        began_at, before = revision(self._root), load_average()
         reason = missing(program, self._root, self._logs)
         ended = Ended("absent", {}, reason, 0.0) if reason else run_program(program, arguments, self._root)
         _what, caveats = docstring_of(self._root, program.module)
@@ -62,14 +64,14 @@ class Run:
             figures=ended.figures,
             command=" ".join(["python -m", program.module, *self._shown(program)]),
             caveats=caveats,
-            revision=revision(self._root),
+            revision=began_at,
             date=datetime.now(UTC).strftime("%Y-%m-%d"),
             quick=self._quick,
             corpus=corpus_of(self._logs) if self._logs and (program.takes_files or program.needs == "logs") else SYNTHETIC,
             seconds=round(ended.seconds, 1),
             load_before=before,
             load_after=load_average(),
-            plots=self._pictures(program, ended),
+            plots=self._drawn(program, ended),
         )
 
     def _arguments(self, program: Program) -> list[str]:
@@ -90,7 +92,12 @@ class Run:
             shown += ["--logs", "DIR"]
         return [*shown, "DIR/*.log"] if self._logs and program.takes_files else shown
 
-    def _pictures(self, program: Program, ended: Ended) -> list[str]:
+    def _pictures_of(self, program: Program) -> list[Path]:
+        """Return the pictures of a program that are there, of whichever run."""
+        return sorted(self._plots.glob(f"{program.name}*.png" if program.plots == "--plots" else f"{program.name}.png"))
+
+    def _drawn(self, program: Program, ended: Ended) -> list[str]:
+        """Return the names of the pictures of this run."""
         if ended.state != "measured":
             return []
         if program is BY_HAND:
@@ -98,10 +105,7 @@ class Run:
 
             self._plots.mkdir(parents=True, exist_ok=True)
             draw_by_hand(ended.figures, self._plots / BY_HAND_PICTURE)
-            return [BY_HAND_PICTURE]
-        if program.plots == "--plots":
-            return sorted(file.name for file in self._plots.glob(f"{program.name}*.png"))
-        return [picture for picture in program.pictures if (self._plots / picture).exists()]
+        return [picture.name for picture in self._pictures_of(program)]
 
 
 def logs_in(folder: Path) -> list[Path]:
@@ -138,7 +142,7 @@ def run_suite(programs: Sequence[Program], run: Run, results: Results, out: Path
 def _print_keys(program: Program, root: Path, logs: Path | None, show: Callable[[str], None], *, quick: bool) -> int:
     files = [*map(str, logs_in(logs))] if logs else []
     ended = run_program(program, ["--json", *(["--quick"] if quick else []), *files], root)
-    lacking = [key for key in JSON_KEYS if key not in ended.figures]
+    lacking = [key for key in JSON_KEYS if ended.figures.get(key) is None]
     if ended.state != "measured" or lacking:
         sys.stderr.write(f"{program.name}: {ended.reason or 'no ' + ', '.join(lacking)}\n")
         return 1
@@ -176,10 +180,13 @@ def main(
             parser.error(f"there is no {RESULTS_FILE} in {chosen.out}")
         write_report(kept, out)
         return 0
+    machine, installed = machine_facts(), versions(root)
     try:
-        results = add_to(kept if chosen.only else None, machine_facts(), versions(root))
+        results = add_to(kept, machine, installed)
     except AnotherMachine as error:
-        parser.error(str(error))
+        if chosen.only:
+            parser.error(str(error))
+        results = add_to(None, machine, installed)
     out.mkdir(parents=True, exist_ok=True)
     wanted = [program for program in programs if chosen.only is None or program.name in chosen.only]
     return run_suite(wanted, Run(root, out, logs, quick=chosen.quick), results, out, show)

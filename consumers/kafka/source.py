@@ -278,19 +278,19 @@ class KafkaSource:
 
     def _listed_offsets(self, partitions: Collection[Partition], which: int) -> dict[Partition, int]:
         """Return the first or the end offset of each partition; omits, and says, those that the broker does not tell."""
-        if not partitions:
-            return {}
-        error, found = None, list[TopicPartition]()
         try:
             found = self._consumer.offsets_for_times([TopicPartition(*partition, which) for partition in partitions], _STATE_TIMEOUT_S)
-        except KafkaException as raised:
-            error, untold = raised.args[0], next(iter(partitions))
+        except KafkaException as error:
+            self._say_untold(next(iter(partitions)), error.args[0])
+            return {}
         for place in found:
             if place.error is not None:
-                error, untold = place.error, Partition(place.topic, place.partition)
-        if error is not None:
-            self._say(f"kafka does not say what {untold.topic}/{untold.partition} holds ({error.str()}); trying again")
+                self._say_untold(Partition(place.topic, place.partition), place.error)
+                break  # one line is enough
         return {Partition(place.topic, place.partition): int(place.offset) for place in found if place.error is None}
+
+    def _say_untold(self, partition: Partition, error: KafkaError) -> None:
+        self._say(f"kafka does not say what {partition.topic}/{partition.partition} holds ({error.str()}); trying again")
 
     def _ask_positions(self, partitions: Collection[Partition]) -> dict[Partition, Position] | None:
         try:

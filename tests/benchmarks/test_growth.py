@@ -1,6 +1,8 @@
 """`python -m benchmarks.growth` does at each point the work that was asked for, and judges falls by doubling."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +86,22 @@ def test_other_work_than_was_asked_for_is_no_figure() -> None:
     with pytest.raises(Wrong, match="5 templates of 100 lines were new"):
         check(RAN._replace(templates=5), point, 100, [{"0": 100}])
     check(RAN._replace(templates=50), point._replace(new_share=0.5), 100, [{"0": 100}])
+
+
+def test_few_new_templates_are_counted_as_exactly_as_many_are() -> None:
+    point, ran = Point("distinct", 6.25, 10_000, new_share=0.0625), RAN._replace(records=10_000)
+    check(ran._replace(templates=613), point, 10_000, [{"0": 10_000}])
+    with pytest.raises(Wrong, match="612 templates of 10000 lines were new"):
+        check(ran._replace(templates=612), point, 10_000, [{"0": 10_000}])
+    check(ran._replace(templates=10), point._replace(new_share=0.0), 10_000, [{"0": 10_000}])
+    with pytest.raises(Wrong, match="11 templates"):
+        check(ran._replace(templates=11), point._replace(new_share=0.0), 10_000, [{"0": 10_000}])
+
+
+@pytest.mark.process
+def test_nothing_is_drawn_unless_it_is_asked_for() -> None:
+    loaded = "import sys, benchmarks.growth; assert 'matplotlib' not in sys.modules"
+    subprocess.run([sys.executable, "-c", loaded], check=True)
 
 
 def test_new_lines_have_templates_of_their_own() -> None:

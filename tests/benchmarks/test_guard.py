@@ -20,7 +20,7 @@ SPEED = Measure("speed", Probe("tiny.bench"), "speed", "ratio")
 COST = Measure("cost", Probe("tiny.bench"), "deep.us", "cost")
 
 
-def _plant(root: Path, turns: Path, *, name: str, speed: float, us: float = 5.0) -> None:
+def _plant(root: Path, turns: Path, *, name: str, speed: float | str, us: float = 5.0) -> None:
     (root / "tiny").mkdir(exist_ok=True)
     (root / "tiny" / "__init__.py").touch()
     (root / "tiny" / "bench.py").write_text(TINY.format(turns=str(turns), name=name, speed=speed, us=us))
@@ -140,6 +140,21 @@ def test_a_measure_that_the_other_revision_lacks_is_named(root: Path, turns: Pat
     assert code == 0
     assert shown[-1].endswith("there: there is no tiny.later")
     assert turns.exists()
+
+
+@pytest.mark.process
+def test_a_figure_that_this_tree_lacks_fails_beside_another_revision(root: Path) -> None:
+    (root / "tiny" / "bench.py").unlink()
+    code, shown = _guard(root, "--against", "HEAD", "--rounds", "1")
+    assert code == 1
+    assert shown[-1].endswith("here: there is no tiny.bench")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("speed", ["float('nan')", "float('inf')", "None"])
+def test_what_is_no_number_is_no_figure(root: Path, turns: Path, speed: str) -> None:
+    _plant(root, turns, name="here", speed=speed)
+    assert _guard(root, "--write", "--rounds", "1") == (1, ["round 1 of 1 …", "speed is left out: tiny.bench gives no number for speed"])
 
 
 @pytest.mark.process

@@ -2,12 +2,14 @@
 
 import fcntl
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from benchmarks.suite.child import docstring_of, run_program
-from benchmarks.suite.programs import JSON_KEYS, PROGRAMS, Program
+from benchmarks.suite.machine import revision
+from benchmarks.suite.programs import BY_HAND, JSON_KEYS, PROGRAMS, Program
 from benchmarks.suite.results import AnotherMachine, add_to, read_results
 from benchmarks.suite.suite import corpus_of, main
 
@@ -26,6 +28,8 @@ print(json.dumps({"beans": 3, "arguments": sys.argv[1:]}))
 '''
 DIFFERENT_WORK = 'import sys\nsys.exit("a line is masked to A here and to B there")\n'
 ABSENT = 'import sys\nsys.exit("redis-server is not installed")\n'
+BROKEN_IMPORT = "import benchmarks.no_such_module\n"
+OTHERS_IMPORT = "import no_such_library\n"
 SILENT = 'print("no figures today")\n'
 SLOW = """import fcntl, subprocess, sys, threading
 lock = open("lock", "w")
@@ -33,6 +37,10 @@ fcntl.flock(lock, fcntl.LOCK_EX)
 source = "import threading; threading.Event().wait(30); open('survived', 'w')"
 subprocess.Popen([sys.executable, "-c", source], pass_fds=[lock.fileno()])
 threading.Event().wait()
+"""
+CHANGES_THE_TREE = """import pathlib
+pathlib.Path("new").touch()
+print("{}")
 """
 DRAWS = """import pathlib, sys
 place = pathlib.Path(sys.argv[sys.argv.index("--plots") + 1])
@@ -45,6 +53,7 @@ pytestmark = pytest.mark.process
 
 
 def _tree(root: Path, **sources: str) -> Path:
+    root.mkdir(exist_ok=True)
     for name, source in sources.items():
         (root / f"{name}.py").write_text(source)
     return root
@@ -95,6 +104,38 @@ def test_what_cannot_run_here_is_absent_and_no_failure(tmp_path: Path) -> None:
     }
 
 
+def test_a_program_that_prints_its_own_name_as_absent_could_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    figures = dict.fromkeys(JSON_KEYS) | {"absent": {"by_hand": "no Java"}}
+    _tree(tmp_path, by_hand=f"import json\nprint(json.dumps({figures}))\n")
+    assert _run(tmp_path, tmp_path / "out", programs=[BY_HAND._replace(module="by_hand")])[0] == 0
+    kept = read_results(tmp_path / "out" / "results.json")
+    assert kept is not None
+    entry = kept["benchmarks"]["by_hand"]
+    assert (entry["state"], entry["reason"], entry["figures"]) == ("absent", "no Java", {})
+    assert _run(tmp_path, tmp_path / "out", "--json", programs=[BY_HAND._replace(module="by_hand")]) == (1, [])
+    assert "by_hand: no Java" in capsys.readouterr().err
+
+
+def test_a_side_that_is_absent_leaves_the_program_measured(tmp_path: Path) -> None:
+    ended = run_program(Program("x", "x"), [], _tree(tmp_path, x='print(\'{"absent": {"onnx": "not installed"}}\')\n'))
+    assert ended.state == "measured"
+
+
+@pytest.mark.parametrize(("source", "state"), [(BROKEN_IMPORT, "failed"), (OTHERS_IMPORT, "absent")])
+def test_only_a_missing_library_explains_a_broken_import(tmp_path: Path, source: str, state: str) -> None:
+    ended = run_program(Program("x", "imports"), [], _tree(tmp_path, imports=source))
+    assert ended.state == state
+    assert "No module named" in ended.reason
+
+
+@pytest.mark.parametrize(
+    ("reason", "state"), [("no broker: java and mvn not installed", "absent"), ("no broker: Kafka ended with exit code 1", "failed")]
+)
+def test_a_broker_that_is_not_installed_is_absent_and_one_that_crashed_has_failed(tmp_path: Path, reason: str, state: str) -> None:
+    ended = run_program(Program("x", "growth"), [], _tree(tmp_path, growth=f"import sys\nsys.exit({reason!r})\n"))
+    assert (ended.state, ended.reason) == (state, reason)
+
+
 def test_a_program_without_figures_has_failed(tmp_path: Path) -> None:
     ended = run_program(Program("x", "silent"), [], _tree(tmp_path, silent=SILENT))
     assert (ended.state, ended.reason) == ("failed", "it printed no figures: no figures today")
@@ -116,6 +157,47 @@ def test_only_keeps_the_other_figures(tmp_path: Path) -> None:
     kept = read_results(tmp_path / "out" / "results.json")
     assert kept is not None
     assert {name: entry["quick"] for name, entry in kept["benchmarks"].items()} == {"masks": False, "tokenize": True}
+
+
+def test_a_whole_run_that_is_interrupted_keeps_the_other_figures(tmp_path: Path) -> None:
+    programs = [Program("masks", "beans"), Program("tokenize", "beans")]
+    _run(_tree(tmp_path, beans=GOOD), tmp_path / "out", "--quick", programs=programs)
+
+    def interrupt_at_the_second(line: str) -> None:
+        if line.startswith("2/2"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        main(interrupt_at_the_second, ["--out", str(tmp_path / "out")], programs=programs, root=tmp_path)
+    kept = read_results(tmp_path / "out" / "results.json")
+    assert kept is not None
+    assert {name: entry["quick"] for name, entry in kept["benchmarks"].items()} == {"masks": False, "tokenize": True}
+
+
+def test_a_whole_run_on_another_machine_begins_from_nothing_and_only_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    programs, file = [Program("masks", "beans"), Program("tokenize", "beans")], tmp_path / "out" / "results.json"
+    _run(_tree(tmp_path, beans=GOOD), tmp_path / "out", programs=programs)
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"machine": {"processor": "Abacus 3"}}))
+    with pytest.raises(SystemExit):
+        _run(tmp_path, tmp_path / "out", "--only", "masks", programs=programs)
+    assert "choose another --out" in capsys.readouterr().err
+    _run(tmp_path, tmp_path / "out", programs=programs[:1])
+    kept = read_results(file)
+    assert kept is not None
+    assert list(kept["benchmarks"]) == ["masks"]
+    assert kept["machine"] != {"processor": "Abacus 3"}
+
+
+def test_the_revision_is_that_of_the_beginning(tmp_path: Path) -> None:
+    root = _tree(tmp_path / "tree", changes=CHANGES_THE_TREE)
+    who = ["-c", "user.name=A", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"]
+    for command in (["init", "--quiet"], ["add", "."], [*who, "commit", "--quiet", "--message", "First"]):
+        subprocess.run(["git", *command], cwd=root, check=True, capture_output=True)
+    _run(root, tmp_path / "out", programs=[Program("masks", "changes")])
+    kept = read_results(tmp_path / "out" / "results.json")
+    assert kept is not None
+    assert (root / "new").exists()
+    assert kept["benchmarks"]["masks"]["revision"] == revision(root).removesuffix(" with changes")
 
 
 def test_figures_of_another_machine_are_not_mixed_in() -> None:
@@ -147,7 +229,7 @@ def test_json_prints_the_seven_figures_and_writes_nothing(tmp_path: Path) -> Non
 
 
 def test_json_without_all_seven_figures_prints_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _tree(tmp_path, by_hand="print('{\"vs_naive_mix\": 1}')\n")
+    _tree(tmp_path, by_hand='print(\'{"vs_naive_mix": 1, "vs_naive_distinct": null}\')\n')
     code, shown = _run(tmp_path, tmp_path / "out", "--json", programs=[Program("by_hand", "by_hand")])
     assert (code, shown) == (1, [])
     assert "no vs_naive_distinct, vs_naive_steady" in capsys.readouterr().err
@@ -167,8 +249,11 @@ def test_logs_reach_the_programs_that_read_files_and_are_described_without_their
     assert str(logs) not in (tmp_path / "out" / "RESULTS.md").read_text()
 
 
-def test_pictures_of_a_program_are_those_with_its_name(tmp_path: Path) -> None:
+def test_pictures_of_a_program_are_those_of_this_run_with_its_name(tmp_path: Path) -> None:
     programs = [Program("draws", "draws", plots="--plots")]
+    plots = tmp_path / "out" / "plots"
+    plots.mkdir(parents=True)
+    (plots / "draws_of_an_earlier_run.png").touch()
     _run(_tree(tmp_path, draws=DRAWS), tmp_path / "out", programs=programs)
     kept = read_results(tmp_path / "out" / "results.json")
     assert kept is not None
