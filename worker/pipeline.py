@@ -46,6 +46,7 @@ from worker.query import QueryRequest
 from worker.querying.answer import Answer
 from worker.querying.prepare_queries import PrepareQueries, QueryTally
 from worker.querying.query_text import new_query_encoder
+from worker.runtime.fair_lock import FairLock
 from worker.runtime.fair_share import FairQueue
 from worker.runtime.lane import Inlet, Lane
 from worker.runtime.limits import FaultLimit, TopicFaultLimits
@@ -116,6 +117,7 @@ class Pipeline:
         self.resume = self._new_resume(say)
         self.dead_letters_delivered: Counter[tuple[str, str]] = Counter()
         """Dead letters that Kafka has acknowledged, by stage and kind (`worker.indexing.dead_letter_reasons`)."""
+        self._computing = FairLock()
         self.busy = {stage: Meter() for stage in ("prepare", "prepare-queries", "store")}
         self._prepare = self._prepare_step()
         self._prepare_queries = self._query_step(say)
@@ -210,6 +212,7 @@ class Pipeline:
             undecodable=self._undecodable,
             abandoned=self._abandon.is_set,
             schema_wait=None if lookup is None else SchemaWait(lookup, reads=cache(self._may_name_schemas)),
+            computing=self._computing,
             fail_point=self._at,
         )
 
@@ -261,6 +264,7 @@ class Pipeline:
             wall_ms=_wall_ms,
             flush_s=self._settings.index.flush_s,
             most_refused=self._settings.limits.max_consecutive_rejected,
+            computing=self._computing,
             fail_point=self._at,
         )
 

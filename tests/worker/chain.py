@@ -26,6 +26,7 @@ from sinks.row import template_id
 from sinks.sink import Sink
 from tests.fakes.engine import FakeEngine
 from tests.fakes.sink import FakeSink
+from tests.fakes.watched_lock import WatchedLock
 from tests.worker.chain_values import LATE_MS, LOGS, golden_of, record, texts_of
 from tests.worker.letters import Letters as Letters  # noqa: PLC0414 - tests take it from here
 from worker.embedding.batcher import Batcher
@@ -115,6 +116,7 @@ class Chain:
         self.answer_lane: Lane[Answerable] = Lane("answer")
         self._rewrite_found = known_s < math.inf
         self.flights = Flights(keep_s=lambda: known_s, clock=self.clock)
+        self.computing = WatchedLock()
         self.cache = MemoryCache(cache_bytes)
         self.said: list[str] = []
         index = IndexLevel(self.sink.template_vectors, say=self.said.append, clock=self.clock, draw=lambda: 0.0)
@@ -284,6 +286,7 @@ class Chain:
             wall_ms=self.wall_ms,
             flush_s=FLUSH_S,
             most_refused=self._most_refused,
+            computing=self.computing,
             fail_point=lambda point: self.at(point),  # noqa: PLW0108 - a test may replace it later
         )
         store.writes.retry.draw = self._draw.random
@@ -362,6 +365,7 @@ class Chain:
             outlets=Outlets(embed=self.embed_lane, store=self.store_lane),
             undecodable=undecodable,
             abandoned=lambda: self.abandoned,
+            computing=self.computing,
         )
 
     def _query_step(self) -> PrepareQueries:

@@ -6,7 +6,8 @@ once), or its template is *known* (straight to store), *in flight* (parked), *fo
 or, last, sent to the engine. Python works per batch and per distinct template.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -86,10 +87,11 @@ class Prepare:
         outlets: Outlets,
         undecodable: TopicFaultLimits,
         abandoned: Callable[[], bool],
+        computing: AbstractContextManager[object],
         schema_wait: SchemaWait | None = None,
         fail_point: Callable[[str], None] = lambda _point: None,
     ) -> None:
-        """`reader_of` returns the reader of a topic.
+        """`reader_of` returns the reader of a topic. `computing` is held while columns are computed (`worker.runtime.fair_lock`).
 
         `rewrite_found`: rows do not live for ever, so a template found in the index, however old, is written again.
         `abandoned` says that the service is stopping hard. `schema_wait`: where records wait for their schemas; None: none needs any.
@@ -107,6 +109,7 @@ class Prepare:
         self._outlets = outlets
         self._abandoned = abandoned
         self._schema_wait = schema_wait
+        self._computing = computing
         self._fail_point = fail_point
         self._outcomes = RecordOutcomes(undecodable, rule_tally)
         self._open_events = OpenEvents(ledger, rule_tally)
@@ -129,7 +132,7 @@ class Prepare:
             if alive is None:
                 continue
             reader = self._reader_of(alive.topic)
-            for first, end, decoded in reader.decoder.decode_parts(alive.value, alive.time_ms, alive.headers):
+            for first, end, decoded in self._decoded(alive, reader):
                 few = alive if end - first == alive.size else alive.between(first, end)
                 if reader.joiner is not None:
                     few, decoded = self._open_events.join(few, decoded, reader.joiner)  # noqa: PLW2901 - the same with joined events
@@ -137,6 +140,16 @@ class Prepare:
                     if not self._wait_for_room():
                         return
                     self._work(part, decoded_part, reader)
+
+    def _decoded(self, group: Group, reader: TopicReader) -> Iterator[tuple[int, int, Decoded]]:
+        """Decode the values of a group, as `Decoder.decode_parts` does."""
+        parts = reader.decoder.decode_parts(group.value, group.time_ms, group.headers)
+        while True:
+            with self._computing:
+                part = next(parts, None)
+            if part is None:
+                return
+            yield part
 
     def finish(self) -> None:
         """Work what waits for its schemas, until nothing waits or the service stops hard; nothing more is taken. Raises LimitReached."""
@@ -160,6 +173,13 @@ class Prepare:
 
     def _work(self, group: Group, decoded: Decoded, reader: TopicReader) -> None:
         """Send the lines of a group on; what holds none is dropped, refused or rejected."""
+        with self._computing:
+            batches = self._lines_to_send(group, decoded, reader)
+        self._fail_point("decoded")
+        if batches:
+            self._send(batches)
+
+    def _lines_to_send(self, group: Group, decoded: Decoded, reader: TopicReader) -> list[LineBatch]:
         self._outcomes.drop_empty(group, decoded)
         decoded = self._outcomes.drop_by_rule(group, decoded, reader)
         pieces = split_entries(decoded.entries, redactor=self._redactor, chunker=reader.chunker)
@@ -171,9 +191,7 @@ class Prepare:
         let_follow(group, decoded.entries)
         self._expect(group, prepared, decoded.entries.row, too_long)
         self._outcomes.judge(group, decoded, too_long)
-        self._fail_point("decoded")
-        if prepared.batches:
-            self._send(prepared.batches)
+        return prepared.batches
 
     def _sample(self, group: Group, entries: Entries, sampler: Sampler) -> NDArray[np.bool_]:
         """Return which entries lose text and fields, because there are many such ones at their time: bool[n]."""

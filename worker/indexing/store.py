@@ -11,6 +11,7 @@ A row that the sink refuses alone becomes a dead letter; too many of them in a r
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 
 from consumers.ledger import Ledger
@@ -56,11 +57,13 @@ class Store:
         wall_ms: Callable[[], float],
         flush_s: float,
         most_refused: int,
+        computing: AbstractContextManager[object],
         fail_point: Callable[[str], None] = lambda _point: None,
     ) -> None:
         """`masks_of`: version of the masks of a topic. `pause` waits so many seconds; True when the service stops hard.
 
-        `most_refused`: so many lines, or templates, may be refused in a row: among those sent to the sink, in any batches.
+        `most_refused`: so many lines, or templates, may be refused in a row: among those sent to the sink, in any batches. `computing` is
+        held while blocks are built (`worker.runtime.fair_lock`).
         """
         self.tally = StoreTally()
         self.runs = runs
@@ -75,6 +78,7 @@ class Store:
         self._clock = clock
         self._wall_ms = wall_ms
         self._flush_s = flush_s
+        self._computing = computing
         self._fail_point = fail_point
         self._refused_templates = FaultLimit("templates that the sink refuses", most=most_refused)
         self._blocks = BlockWriter(
@@ -141,9 +145,11 @@ class Store:
         self.runs.writes_begin(run.place)  # before the look whether it has ended: see the fifth rule of `worker.indexing.runs`
         sealed: list[Sealed] = []
         if run.assignment.alive:
-            for group in run.take(now_s, flush_s=flush_s, everything=everything):
-                built = build(group.lines, masks=self._masks_of(run.place.topic), written_ms=int(self._wall_ms()), bounds=self.runs.bounds)
-                sealed += run.seal(group.lines, built, group.tags)
+            with self._computing:
+                for group in run.take(now_s, flush_s=flush_s, everything=everything):
+                    masks, written_ms = self._masks_of(run.place.topic), int(self._wall_ms())
+                    built = build(group.lines, masks=masks, written_ms=written_ms, bounds=self.runs.bounds)
+                    sealed += run.seal(group.lines, built, group.tags)
         self.runs.writes_begin(run.place, len(sealed))
         self.runs.writes_end([run.place])
         if sealed:
