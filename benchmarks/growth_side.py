@@ -99,7 +99,8 @@ class GatedSource(Watched):
         """Poll; return nothing before the gate is open."""
         if not self.gate.is_set():
             self.pause()
-            self._held += super().fetch(1, min(timeout_s, _GATED_S))
+            fetched = super().fetch(1, min(timeout_s, _GATED_S))
+            self._held += fetched  # not in one step with the fetch, inside which a revocation may drop some of it
             return []
         if not self._is_resumed:
             self._is_resumed = True
