@@ -174,12 +174,14 @@ class Prepare:
     def _work(self, group: Group, decoded: Decoded, reader: TopicReader) -> None:
         """Send the lines of a group on; what holds none is dropped, refused or rejected."""
         with self._computing:
-            batches = self._lines_to_send(group, decoded, reader)
+            batches, decoded, too_long = self._lines_to_send(group, decoded, reader)
+        self._outcomes.judge(group, decoded, too_long)  # a dead letter may wait for room in its producer
         self._fail_point("decoded")
         if batches:
             self._send(batches)
 
-    def _lines_to_send(self, group: Group, decoded: Decoded, reader: TopicReader) -> list[LineBatch]:
+    def _lines_to_send(self, group: Group, decoded: Decoded, reader: TopicReader) -> tuple[list[LineBatch], Decoded, NDArray[np.int64]]:
+        """Return the lines of a group, what was decoded without what rules drop, and the entries of too many chunks."""
         self._outcomes.drop_empty(group, decoded)
         decoded = self._outcomes.drop_by_rule(group, decoded, reader)
         pieces = split_entries(decoded.entries, redactor=self._redactor, chunker=reader.chunker)
@@ -190,8 +192,7 @@ class Prepare:
         too_long = pieces.cut.too_long
         let_follow(group, decoded.entries)
         self._expect(group, prepared, decoded.entries.row, too_long)
-        self._outcomes.judge(group, decoded, too_long)
-        return prepared.batches
+        return prepared.batches, decoded, too_long
 
     def _sample(self, group: Group, entries: Entries, sampler: Sampler) -> NDArray[np.bool_]:
         """Return which entries lose text and fields, because there are many such ones at their time: bool[n]."""

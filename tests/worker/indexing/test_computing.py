@@ -9,6 +9,7 @@ from consumers.decode.text_reader import TextReader
 from consumers.text.chunk import Chunker
 from sinks.build import build
 from tests.worker.chain import Chain
+from worker.indexing.record_outcomes import RecordOutcomes
 
 
 def test_columns_are_computed_under_the_lock_and_nothing_outside_is_reached_meanwhile(
@@ -24,6 +25,7 @@ def test_columns_are_computed_under_the_lock_and_nothing_outside_is_reached_mean
         return noted
 
     monkeypatch.setattr(TextReader, "read", noting("decode", TextReader.read))
+    monkeypatch.setattr(RecordOutcomes, "judge", noting("dead letters", RecordOutcomes.judge))
     monkeypatch.setattr(Chunker, "split", noting("split", Chunker.split))
     monkeypatch.setattr("worker.indexing.store.build", noting("build", build))
     monkeypatch.setattr(chain.levels, "find", noting("caches and index", chain.levels.find))
@@ -35,6 +37,7 @@ def test_columns_are_computed_under_the_lock_and_nothing_outside_is_reached_mean
         "decode": {True},
         "split": {True},
         "build": {True},
+        "dead letters": {False},
         "caches and index": {False},
         "templates": {False},
         "blocks": {False},
