@@ -9,11 +9,15 @@ punctuation do not count.
 """
 
 import re
+from functools import lru_cache
 from hashlib import blake2b
 
 FAMILIES_VERSION = 1
 
 _ID_BYTES = 8
+_REMEMBERED = 1 << 16
+_LONGEST_REMEMBERED = 64
+"""Of words: how many are remembered, and of how many characters at most; together some 10 MB. Templates share most of their words."""
 _AROUND = "()[]{}<>\"'`,;:.=|!?*-"
 _NAME = re.compile(r"\w(?:[./\\$]|::)\w|^[~.]{0,2}/\w|\\")
 _FAULT = re.compile(r"\b\w*(?:Exception|Error|Failure|Fault)s?\b")
@@ -22,7 +26,7 @@ _STATUS = re.compile(r"(?<![^\W_])([1-5])\d\d(?![^\W_])")
 
 def family_text(template_text: str) -> str:
     """Return what all templates of a family have in common; never empty, and the same for itself."""
-    words = (_common(word) for word in template_text.split())
+    words = (_common(word) if len(word) <= _LONGEST_REMEMBERED else _common.__wrapped__(word) for word in template_text.split())
     return " ".join(word for word in words if word) or template_text
 
 
@@ -31,6 +35,7 @@ def family_of(template_text: str) -> str:
     return blake2b(family_text(template_text).encode("utf-8", "replace"), digest_size=_ID_BYTES).hexdigest()
 
 
+@lru_cache(_REMEMBERED)
 def _common(word: str) -> str:
     """Return what a family keeps of a word; nothing of a name that does not name a fault."""
     word = word.strip(_AROUND)

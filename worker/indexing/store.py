@@ -10,7 +10,7 @@ Theory of operation
 A row that the sink refuses alone becomes a dead letter; too many of them in a row stop the service.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 
@@ -34,6 +34,8 @@ MOST_FLUSH_S = 5.0
 """A line waits no longer, whatever the number of partitions: a revocation waits for open records, too."""
 _BLOCKS_PER_S = 400
 _STEP_LINES = 8_000
+_TURN_RUNS = 16
+"""Small blocks of so many runs, or `_STEP_LINES` lines, are built in one turn of computing: some tens of milliseconds."""
 _WAKE_S = 0.1
 
 
@@ -127,7 +129,7 @@ class Store:
         flush_s = min(max(self._flush_s, len(waiting) / _BLOCKS_PER_S), MOST_FLUSH_S)
         everything = everything or self._is_waited_for(sum(run.waiting_lines for run in waiting), is_idle=is_idle)
         due = waiting if everything else [run for run in waiting if run.is_due(now_s, flush_s)]
-        self._blocks.write(sealed for run in due for sealed in self._close(run, now_s, flush_s=flush_s, everything=everything))
+        self._blocks.write(self._close_all(due, now_s, flush_s=flush_s, everything=everything))
 
     @property
     def waiting_lines(self) -> int:
@@ -140,20 +142,26 @@ class Store:
             return True
         return not self._ledger.has_room() and (is_idle or waiting_lines >= self._ledger.open_records)
 
+    def _close_all(self, due: Sequence[Run], now_s: float, *, flush_s: float, everything: bool) -> Iterator[Sealed]:
+        """Yield the blocks of runs that are full or due, as they are wanted."""
+        for turn in _turns(due):
+            with self._computing:
+                sealed = [one for run in turn for one in self._close(run, now_s, flush_s=flush_s, everything=everything)]
+            if sealed:
+                self._fail_point("closed")
+            yield from sealed
+
     def _close(self, run: Run, now_s: float, *, flush_s: float, everything: bool) -> Sequence[Sealed]:
         """Number and build the blocks of a run that are full or due."""
         self.runs.writes_begin(run.place)  # before the look whether it has ended: see the fifth rule of `worker.indexing.runs`
         sealed: list[Sealed] = []
         if run.assignment.alive:
-            with self._computing:
-                for group in run.take(now_s, flush_s=flush_s, everything=everything):
-                    masks, written_ms = self._masks_of(run.place.topic), int(self._wall_ms())
-                    built = build(group.lines, masks=masks, written_ms=written_ms, bounds=self.runs.bounds)
-                    sealed += run.seal(group.lines, built, group.tags)
+            for group in run.take(now_s, flush_s=flush_s, everything=everything):
+                masks, written_ms = self._masks_of(run.place.topic), int(self._wall_ms())
+                built = build(group.lines, masks=masks, written_ms=written_ms, bounds=self.runs.bounds)
+                sealed += run.seal(group.lines, built, group.tags)
         self.runs.writes_begin(run.place, len(sealed))
         self.runs.writes_end([run.place])
-        if sealed:
-            self._fail_point("closed")
         return sealed
 
     def _store_templates(self, embedded: Sequence[EmbeddedTemplate]) -> list[LineBatch]:
@@ -190,3 +198,17 @@ class Store:
             else:
                 self._refused_templates.good()
         return refused
+
+
+def _turns(runs: Sequence[Run]) -> Iterator[Sequence[Run]]:
+    """Cut runs into lists whose blocks are built in one turn of computing."""
+    turn: list[Run] = []
+    lines = 0
+    for run in runs:
+        turn.append(run)
+        lines += run.waiting_lines
+        if len(turn) >= _TURN_RUNS or lines >= _STEP_LINES:
+            yield turn
+            turn, lines = [], 0
+    if turn:
+        yield turn

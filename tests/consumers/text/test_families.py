@@ -113,3 +113,9 @@ def test_an_id_depends_on_the_text_alone(several: list[str]) -> None:
     ids = [family_of(text) for text in several]
     assert ids[::-1] == [family_of(text) for text in several[::-1]]
     assert all(len(one) == 16 for one in ids)
+
+
+def test_words_too_long_to_be_remembered_are_treated_like_others() -> None:
+    name = "a" * 100
+    assert family_text(f"({name.upper()}) opened /{name}") == f"{name} opened"
+    assert family_text(f"{name}Error: gone") == f"{name}error gone"

@@ -290,12 +290,27 @@ def test_lines_of_many_partitions_in_one_list_go_into_blocks_of_their_own(chain:
 def test_lines_leave_their_run_only_when_they_can_be_sent(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
     """While the sink is busy, what waits is not encoded and held a second time."""
     monkeypatch.setattr("worker.indexing.block_writer._CALL_BYTES", 1)
+    monkeypatch.setattr("worker.indexing.store._TURN_RUNS", 1)
     chain.store_step.step([batch_of(chain, Partition("logs", number), 3) for number in range(1, 6)])
     chain.sink.busy_calls = 10**9
     chain.give_up_after = 3
     with pytest.raises(Abandoned):
         chain.store_step.flush(everything=True)
     assert chain.store_step.waiting_lines >= 3 * 3
+
+
+def test_small_blocks_of_many_partitions_are_built_in_few_turns_and_a_turn_is_bounded(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worker.indexing.store._TURN_RUNS", 4)
+    monkeypatch.setattr("worker.indexing.store._STEP_LINES", 12)
+    sizes = [3] * 6 + [12] + [3] * 3
+    chain.store_step.step([batch_of(chain, Partition("logs", number), size) for number, size in enumerate(sizes, start=1)])
+    before = chain.computing.turns
+    chain.store_step.flush(everything=True)
+    assert chain.store_step.waiting_lines == 0
+    # Four of three lines; two and the one of twelve; the last three.
+    assert chain.computing.turns - before == 3
 
 
 def test_while_a_write_is_under_way_the_partition_has_unanswered_writes(chain: Chain) -> None:
