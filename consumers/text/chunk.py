@@ -6,7 +6,6 @@ that does not fit is looked at by itself (`consumers.text.split_long`).
 """
 
 from collections.abc import Sequence
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -26,12 +25,10 @@ from consumers.columns import (
     used_values,
     utf8_of,
 )
-from consumers.text.split_long import CountTokens, MaskColumn, Piece, Splitter
+from consumers.text.known_counts import CountTokens, KnownCounts
+from consumers.text.split_long import MaskColumn, Piece, Splitter
 
 _LAST_ASCII = 0x7F
-_MOST_REMEMBERED = 4_096
-_LONGEST_REMEMBERED = 1_024
-"""Of masked texts that were counted: how many are remembered, and of how many characters at most; together 4 MB if they are ASCII."""
 
 
 class Cut(NamedTuple):
@@ -91,7 +88,7 @@ class Chunker:
         self._mask = mask
         self._splitter = Splitter(
             mask=mask,
-            count_tokens=count_tokens,
+            count_tokens=KnownCounts(count_tokens).count,
             max_tokens=max_tokens,
             overhead_tokens=overhead_tokens,
             max_text_bytes=max_text_bytes,
@@ -102,8 +99,6 @@ class Chunker:
         self._takes_templates = takes_templates
         self._surely_fits = min(max_tokens - overhead_tokens, max_text_bytes)
         """A token is at least one byte of ASCII text. Other text is counted: a model's normalisation may make it longer."""
-        self._remembered: dict[str, bool] = {}
-        """Whether a masked text fits, for those that were counted."""
 
     def split(self, text: Column, trace: Column | None = None, source: Column | None = None) -> Cut:
         """Split n texts, and their stack traces (null where there is none), into pieces that fit; none holds some of both.
@@ -168,18 +163,9 @@ class Chunker:
         fits &= np.fromiter(map(str.isascii, masked), np.bool_, len(masked))
         unsure = np.flatnonzero(~fits).tolist()
         if unsure:
-            new = [masked[i] for i in unsure if masked[i] not in self._remembered]
-            weights = self._splitter.weigh([Piece("", text) for text in new]) if new else []
-            counted = {text: weight is not None for text, weight in zip(new, weights, strict=True)}
-            fits[unsure] = [counted[masked[i]] if masked[i] in counted else self._remembered[masked[i]] for i in unsure]
-            self._remember(counted)
+            weights = self._splitter.weigh([Piece("", masked[i]) for i in unsure])
+            fits[unsure] = [weight is not None for weight in weights]
         return fits
-
-    def _remember(self, counted: dict[str, bool]) -> None:
-        if len(self._remembered) + len(counted) > _MOST_REMEMBERED:
-            self._remembered.clear()
-        short = ((masked, fits) for masked, fits in counted.items() if len(masked) <= _LONGEST_REMEMBERED)
-        self._remembered.update(islice(short, _MOST_REMEMBERED))
 
     def _split_long(self, text: Column, template: Coded, long: NDArray[np.int64]) -> Cut:
         """Split the texts in the rows `long`, ascending; every other text is one piece and has its template."""

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable, Sequence
 
+from consumers.text.text_key import text_key
+
 NEW = ""
 """Stands for the masked text of a form that is not known; no masked text is empty."""
 
-_MAX_CHARACTERS = 8 * 1024 * 1024
-_MAX_FORM_CHARACTERS = 16 * 1024
+_MAX_CHARACTERS = 16 * 1024 * 1024
+_MAX_FORM_CHARACTERS = 64 * 1024
 _CHARACTERS_EACH = 200
-"""Counted for every form beside its own characters, so that many short ones do not take more memory."""
+"""Counted for every form beside its key and its masked text, so that many short ones do not take more memory."""
 _WASTED_SHARE = 0.4
 """Measured: above, forms cost more than they save."""
 _MOST_BATCHES_WITHOUT = 16
@@ -23,7 +25,7 @@ class KnownForms:
     """
 
     def __init__(self) -> None:
-        self._masked: dict[str, str | None] = {}
+        self._masked: dict[str | bytes, str | None] = {}
         self._characters = 0
         self._pause = 0
         self._batches_left = 0
@@ -43,16 +45,17 @@ class KnownForms:
     def recall(self, forms: Sequence[str]) -> list[str | None]:
         """Return what is known of each of n forms; `NEW` for one that is not known."""
         masked = self._masked
-        return [masked.get(form, NEW) for form in forms]
+        return [masked.get(text_key(form), NEW) for form in forms]
 
     def remember(self, forms: Iterable[tuple[str, str | None]]) -> None:
         """Remember forms and their masked texts, and forget all others if there is no room."""
         for form, masked in forms:
-            size = len(form) + _CHARACTERS_EACH
             if len(form) > _MAX_FORM_CHARACTERS:
                 continue
+            key = text_key(form)
+            size = len(key) + len(masked or "") + _CHARACTERS_EACH
             if self._characters + size > _MAX_CHARACTERS:
                 self._masked.clear()
                 self._characters = 0
-            self._masked[form] = masked
+            self._masked[key] = masked
             self._characters += size

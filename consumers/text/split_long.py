@@ -3,25 +3,41 @@
 `consumers.text.chunk` calls it for the few texts of a column that are too long. Each piece is masked before it is checked, because a mask
 changes the number of tokens. A very long text is split slice by slice from its beginning, and abandoned as soon as it certainly has too
 many pieces.
+
+A long text is thousands of words, so no step takes a Python statement for each of them: parts are bounds within a stretch of text
+(`consumers.text.cut_places`), in arrays, and only distinct parts are masked and counted. What is known not to fit is not masked again: a
+text of one line of one sentence is cut into words at once.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate, pairwise
 from typing import NamedTuple, TypeVar
 
-from consumers.columns import Coded, Column, string_column
+import numpy as np
+from numpy.typing import NDArray
+
+from consumers.columns import Coded, Column, coded, string_column, take
+from consumers.text.cut_places import Stretch
+from consumers.text.known_counts import CountTokens
 
 T = TypeVar("T")
 
 MaskColumn = Callable[[Column], Coded]
-CountTokens = Callable[[Sequence[str]], Sequence[int]]
-"""Counts the tokens of each masked text as the model sees it, with prefix and special tokens."""
 
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 _SENTENCES = re.compile(r".*?[.!?;](?:\s+|$)|.+", re.DOTALL)
 _WORDS = re.compile(r"\S+\s*|\s+")
+_LEVELS = (_LINES, _SENTENCES, _WORDS)
+_UNCUT = -1
+"""The level of a whole text; those after the last pattern are halves."""
+_TOO_LONG = -1
+"""In place of the tokens of a part that does not fit."""
 _SLICE_CHARACTERS = 1 << 16
 """How much of a long text is masked and counted at once: little enough to stop in time, enough to need few calls."""
+_TOGETHER_CHARACTERS = 1 << 18
+"""How much of shorter texts is: the arrays of a stretch take some forty bytes a character."""
 
 
 class Piece(NamedTuple):
@@ -29,6 +45,24 @@ class Piece(NamedTuple):
 
     text: str
     masked: str
+
+
+class _Atoms(NamedTuple):
+    """Parts of a stretch that fit alone, n of them, one after the other."""
+
+    stretch: Stretch
+    bounds: NDArray[np.int64]
+    """int64[n + 1]."""
+    tokens: NDArray[np.int64]
+    """int64[n]: of each, without the overhead."""
+
+    def text(self, first: int, last: int) -> str:
+        """Return atoms joined, from one to before another."""
+        return self.stretch.text[self.bounds[first] : self.bounds[last]]
+
+
+_Group = tuple[int, int]
+"""Neighbours among atoms: from one to before another."""
 
 
 class Splitter:
@@ -49,87 +83,102 @@ class Splitter:
         self._max_chunks = max_chunks
 
     def split_all(self, texts: Sequence[str]) -> list[list[Piece]]:
-        """Split n texts; the pieces of one that has more than `max_chunks` are an empty list.
+        """Split n texts that do not fit; the pieces of one that has more than `max_chunks` are an empty list.
 
         However long a text is, not much more of it than `max_chunks` pieces hold is masked and counted. Shorter ones are masked together,
         because a call costs as much as some hundred lines.
         """
-        short = [i for i, text in enumerate(texts) if len(text) <= _SLICE_CHARACTERS]
-        pieces = dict(zip(short, self._split_together([texts[i] for i in short]), strict=True))
-        return [pieces[i] if i in pieces else self._split(text) for i, text in enumerate(texts)]
+        short = [text for text in texts if len(text) <= _SLICE_CHARACTERS]
+        together = (pieces for some in _slices(short, len, _TOGETHER_CHARACTERS) for pieces in self._split_together(some))
+        return [next(together) if len(text) <= _SLICE_CHARACTERS else self._split(text) for text in texts]
 
-    def _split_together(self, texts: Sequence[str]) -> Iterator[list[Piece]]:
+    def _split_together(self, texts: list[str]) -> list[list[Piece]]:
         """Split texts of at most `_SLICE_CHARACTERS` each."""
-        atoms = self._atoms(texts, level=0)
-        fitted = self._fitted([group for text in texts for group in self._pack(_of_length(atoms, len(text)))])
-        for text in texts:
-            pieces: list[Piece] = []
-            rest = len(text)
-            while rest:
-                pieces.append(next(fitted))
-                rest -= len(pieces[-1].text)
-            yield pieces if len(pieces) <= self._max_chunks else []
+        ends = np.cumsum(list(map(len, texts)))
+        bounds = np.unique(np.append(0, ends))
+        whole = np.full(len(bounds) - 1, _TOO_LONG)
+        atoms = self._cut_until_fitting(Stretch("".join(texts)), bounds, whole, np.full(len(whole), _UNCUT))
+        pieces = self._fit(atoms, self._pack(atoms, np.searchsorted(atoms.bounds, bounds).tolist()))
+        piece_ends = list(accumulate(len(piece.text) for piece in pieces))
+        begins = [bisect_right(piece_ends, end) for end in (0, *ends.tolist())]
+        return [pieces[begin:end] if end - begin <= self._max_chunks else [] for begin, end in pairwise(begins)]
 
     def _split(self, text: str) -> list[Piece]:
         done: list[Piece] = []
-        for groups in _slices(self._pack(self._atoms([text], level=0)), _joined_length):
-            for piece in self._fitted(groups):
-                done.append(piece)
-                if len(done) > self._max_chunks:
-                    return []
-        return done
+        left, left_tokens, left_bounds = "", np.empty(0, np.int64), np.zeros(1, np.int64)
+        for parts in _slices(_rough_parts(text, 0, self._max_text_bytes), lambda part: len(part[0]), _SLICE_CHARACTERS):
+            stretch = Stretch(left + "".join([part for part, _ in parts]))
+            bounds = np.append(left_bounds, len(left) + np.cumsum([len(part) for part, _ in parts]))
+            # What is left of the slice before fits, so its level is never looked at.
+            levels = np.array([_UNCUT] * len(left_tokens) + [level for _, level in parts])
+            new = np.arange(len(left_tokens), len(levels))
+            tokens = np.append(left_tokens, self._weigh_parts(stretch, bounds, new))
+            atoms = self._cut_until_fitting(stretch, bounds, tokens, levels)
+            # The last group may go on in the next slice.
+            *groups, (first, last) = self._pack(atoms, [0, len(atoms.tokens)])
+            done += self._fit(atoms, groups)
+            if len(done) > self._max_chunks:
+                return []
+            left, left_tokens = atoms.text(first, last), atoms.tokens[first:last]
+            left_bounds = atoms.bounds[first : last + 1] - atoms.bounds[first]
+        done += self._fit(_Atoms(Stretch(left), left_bounds, left_tokens), [(0, len(left_tokens))])
+        return done if len(done) <= self._max_chunks else []
 
     def weigh(self, pieces: Sequence[Piece]) -> list[int | None]:
         """Return the tokens of each piece without the overhead; None where it does not fit. Does not count pieces with too many bytes."""
         fits = [self._has_room_for(piece.text) and self._has_room_for(piece.masked) for piece in pieces]
         counted = iter(self._count_tokens([piece.masked for piece, fit in zip(pieces, fits, strict=True) if fit]))
-        weights = [int(next(counted)) - self._overhead_tokens if fit else None for fit in fits]
+        weights = [next(counted) - self._overhead_tokens if fit else None for fit in fits]
         return [weight if weight is not None and weight <= self._budget else None for weight in weights]
 
-    def _fitted(self, groups: Sequence[Sequence[Piece]]) -> Iterator[Piece]:
+    def _fit(self, atoms: _Atoms, groups: list[_Group]) -> list[Piece]:
         """Join each group; halve one whose parts together have too many tokens. A single part fits, as it is an atom."""
-        joined = self._make_pieces(["".join(part.text for part in group) for group in groups if len(group) > 1])
-        weighed = iter(zip(joined, self.weigh(joined), strict=True))
-        for group in groups:
-            piece, weight = next(weighed) if len(group) > 1 else (group[0], 0)
-            if weight is None:
-                middle = len(group) // 2
-                yield from self._fitted([group[:middle], group[middle:]])
-            else:
-                yield piece
+        pieces = self._make_pieces([atoms.text(*group) for group in groups])
+        joined = [i for i, (first, last) in enumerate(groups) if last - first > 1]
+        weights = self.weigh([pieces[i] for i in joined])
+        heavy = [i for i, weight in zip(joined, weights, strict=True) if weight is None]
+        if not heavy:
+            return pieces
+        halved = [(first, first + (last - first) // 2, last) for first, last in (groups[i] for i in heavy)]
+        lighter = self._fit(atoms, [half for one in halved for half in pairwise(one)])
+        ends = list(accumulate(len(piece.text) for piece in lighter))
+        begins = [bisect_right(ends, end) for end in accumulate((len(pieces[i].text) for i in heavy), initial=0)]
+        return _replaced(pieces, heavy, [lighter[begin:end] for begin, end in pairwise(begins)])
 
-    def _atoms(self, texts: Iterable[str], *, level: int) -> Iterator[tuple[Piece, int]]:
-        """Cut texts ever finer (lines, sentences, words, halves) until each part fits alone; yields parts with their tokens."""
-        for parts in _slices((part for text in texts for part in _parts_of(text, level)), len):
-            distinct = self._make_pieces(list(dict.fromkeys(parts)))  # the same words recur
-            weighed = {piece.text: (piece, weight) for piece, weight in zip(distinct, self.weigh(distinct), strict=True)}
-            finer = self._atoms([part for part in parts if weighed[part][1] is None], level=level + 1)
-            for part in parts:
-                piece, weight = weighed[part]
-                if weight is not None:
-                    yield piece, weight
-                    continue
-                rest = len(part)
-                while rest:
-                    atom = next(finer)
-                    rest -= len(atom[0].text)
-                    yield atom
+    def _cut_until_fitting(
+        self, stretch: Stretch, bounds: NDArray[np.int64], tokens: NDArray[np.int64], levels: NDArray[np.int64]
+    ) -> _Atoms:
+        """Cut parts that are `_TOO_LONG` ever finer (lines, sentences, words, halves) until each fits alone."""
+        while len(places := np.flatnonzero(tokens == _TOO_LONG)):
+            finer = [stretch.cut(int(bounds[i]), int(bounds[i + 1]), int(levels[i])) for i in places.tolist()]
+            counts = np.ones(len(tokens), np.int64)
+            counts[places] = [len(begins) + 1 for begins, _ in finer]
+            bounds = np.sort(np.concatenate([bounds, *(begins for begins, _ in finer)]))
+            tokens, levels = np.repeat(tokens, counts), np.repeat(levels, counts)
+            new = np.flatnonzero(tokens == _TOO_LONG)
+            levels[new] = np.repeat([level for _, level in finer], counts[places])
+            tokens[new] = self._weigh_parts(stretch, bounds, new)
+        return _Atoms(stretch, bounds, tokens)
 
-    def _pack(self, atoms: Iterable[tuple[Piece, int]]) -> Iterator[list[Piece]]:
-        """Group neighbours while they fit by tokens and bytes."""
-        group: list[Piece] = []
-        tokens = size_bytes = 0
-        for part, weight in atoms:
-            part_bytes = _utf8_bytes(part.text)
-            if group and (tokens + weight > self._budget or size_bytes + part_bytes > self._max_text_bytes):
-                yield group
-                group = []
-                tokens = size_bytes = 0
-            group.append(part)
-            tokens += weight
-            size_bytes += part_bytes
-        if group:
-            yield group
+    def _weigh_parts(self, stretch: Stretch, bounds: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the tokens of the parts in these rows, or `_TOO_LONG`: int64[rows]."""
+        distinct = coded(take(stretch.column(bounds), rows))  # the same words recur
+        weights = self.weigh(self._make_pieces(distinct.values))
+        return np.array([_TOO_LONG if weight is None else max(weight, 0) for weight in weights], np.int64)[distinct.codes]
+
+    def _pack(self, atoms: _Atoms, bounds: Sequence[int]) -> list[_Group]:
+        """Group neighbours while they fit by tokens and bytes. No group goes beyond a bound: ascending places among the atoms."""
+        tokens = np.append(0, np.cumsum(atoms.tokens))
+        sizes = atoms.stretch.byte_at[atoms.bounds]
+        groups = []
+        for start, last in pairwise(bounds):
+            first = start
+            while first < last:
+                by_tokens = tokens.searchsorted(tokens[first] + self._budget, "right") - 1
+                by_bytes = sizes.searchsorted(sizes[first] + self._max_text_bytes, "right") - 1
+                groups.append((first, max(first + 1, min(int(by_tokens), int(by_bytes), last))))
+                first = groups[-1][1]
+        return groups
 
     def _make_pieces(self, texts: Sequence[str]) -> list[Piece]:
         """Mask texts, except those too long to be a piece however they are masked: a word of 10 MB would take seconds."""
@@ -140,14 +189,14 @@ class Splitter:
         return len(text) <= self._max_text_bytes and _utf8_bytes(text) <= self._max_text_bytes
 
 
-def _slices(parts: Iterable[T], length: Callable[[T], int]) -> Iterator[list[T]]:
-    """Group parts into lists of at least `_SLICE_CHARACTERS`; takes no part before it is asked for."""
+def _slices(parts: Iterable[T], length: Callable[[T], int], least_characters: int) -> Iterator[list[T]]:
+    """Group parts into lists of at least so many characters; takes no part before it is asked for."""
     taken: list[T] = []
     characters = 0
     for part in parts:
         taken.append(part)
         characters += length(part)
-        if characters >= _SLICE_CHARACTERS:
+        if characters >= least_characters:
             yield taken
             taken = []
             characters = 0
@@ -155,26 +204,30 @@ def _slices(parts: Iterable[T], length: Callable[[T], int]) -> Iterator[list[T]]
         yield taken
 
 
-def _of_length(atoms: Iterator[tuple[Piece, int]], characters: int) -> Iterator[tuple[Piece, int]]:
-    """Take atoms until they are that long together; they never go beyond a text's end."""
-    while characters:
-        atom = next(atoms)
-        characters -= len(atom[0].text)
-        yield atom
+def _rough_parts(text: str, level: int, most_characters: int) -> Iterator[tuple[str, int]]:
+    """Cut a text until no part is longer than a piece may be; yields parts with their levels. Cuts nothing before it is asked for."""
+    parts = (match.group() for match in _LEVELS[level].finditer(text)) if level < len(_LEVELS) else iter(_halves(text))
+    for part in parts:
+        if len(part) > most_characters:
+            yield from _rough_parts(part, level + 1, most_characters)
+        else:
+            yield part, level
 
 
-def _joined_length(group: Sequence[Piece]) -> int:
-    return sum(len(part.text) for part in group)
-
-
-def _parts_of(text: str, level: int) -> Iterator[str]:
-    if level < 3:  # noqa: PLR2004 - lines, sentences, words
-        return (match.group() for match in (_LINES, _SENTENCES, _WORDS)[level].finditer(text))
+def _halves(text: str) -> list[str]:
     middle = len(text) // 2
-    if not middle:
-        message = "a single character does not fit the model's limit"
-        raise ValueError(message)
-    return iter((text[:middle], text[middle:]))
+    return [text[:middle], text[middle:]]
+
+
+def _replaced(values: list[T], places: Iterable[int], others: Iterable[list[T]]) -> list[T]:
+    """Return a list with several values in place of each of those at `places`, ascending."""
+    replaced: list[T] = []
+    start = 0
+    for place, other in zip(places, others, strict=True):
+        replaced += values[start:place]
+        replaced += other
+        start = place + 1
+    return replaced + values[start:]
 
 
 def _utf8_bytes(text: str) -> int:

@@ -1,5 +1,7 @@
 """What is left of a list when its values are masked: the mask `list`."""
 
+from operator import eq
+
 _COMPARISONS = "<>~"
 _LEFT = frozenset(("", *_COMPARISONS, "<<", ">>", "<>"))
 _MOST_WORDS = 4
@@ -12,7 +14,7 @@ def tidy_words(text: str) -> str:
     Only what has a word of letters can be a repetition.
     """
     words = text.split(" ")
-    if len(set(words)) == len(words) and _LEFT.isdisjoint(words):
+    if _LEFT.isdisjoint(words) and not (len(set(words)) < len(words) and _recurs_soon(words)):
         return text
     kept: list[str] = []
     for word in words:
@@ -26,6 +28,11 @@ def tidy_words(text: str) -> str:
 def one_space(text: str) -> str:
     """Return a text with single spaces, and none at its ends."""
     return " ".join(word for word in text.split(" ") if word)
+
+
+def _recurs_soon(words: list[str]) -> bool:
+    """Return whether a word is one of the few before it, as it must be where a repetition ends; without a statement for each word."""
+    return any(any(map(eq, words, words[count:])) for count in range(1, _MOST_WORDS + 1))
 
 
 def _drop_repetition(words: list[str]) -> None:

@@ -3,15 +3,18 @@
 import re
 from itertools import pairwise
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from consumers.columns import Coded, Column, as_texts, coded, coded_texts, string_column
+from consumers.text import split_long
 from consumers.text.chunk import Chunker
 from consumers.text.mask import Masker
 from consumers.text.split_long import MaskColumn
 from tests.consumers.counters import COUNTERS, OVERHEAD_TOKENS, Count, bytes_each, count_all
 from tests.consumers.cuts import pieces_of
+from tests.consumers.naive_split import NaiveSplitter
 
 
 def longer(column: Column) -> Coded:
@@ -107,6 +110,25 @@ def test_the_pieces_joined_are_the_text_and_every_piece_fits(
     assert pieces_of(chunker.split(string_column(batch)), len(batch)) == split, "the same texts are split in the same way"
     for text, pieces in zip(batch, split, strict=True):
         assert pieces_of(new_chunker(count, mask, limit, text_bytes, max_chunks).split(string_column([text])), 1) == [pieces]
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    batch=st.lists(texts, min_size=1, max_size=3),
+    count=st.sampled_from(COUNTERS),
+    mask=st.sampled_from(MASKS),
+    limit=limits,
+    text_bytes=limits,
+    slice_characters=st.sampled_from([1, 8, 1 << 16]),
+)
+def test_the_pieces_are_those_of_one_text_after_the_other_split_word_by_word(
+    batch: list[str], count: Count, mask: MaskColumn, limit: int, text_bytes: int, slice_characters: int
+) -> None:
+    naive = NaiveSplitter(count, mask, limit, text_bytes)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(split_long, "_SLICE_CHARACTERS", slice_characters)
+        split = pieces_of(new_chunker(count, mask, limit, text_bytes, 1000).split(string_column(batch)), len(batch))
+    assert split == [naive.split(text) for text in batch]
 
 
 @settings(deadline=None, max_examples=300)

@@ -12,15 +12,22 @@ def test_what_is_remembered_is_recalled_and_all_else_is_new() -> None:
 
 
 def test_memory_is_bounded_by_characters_and_by_number() -> None:
-    for size in (4, 10_000):
+    for size, masked_size in ((4, 1), (250, 1), (4, 10_000), (10_000, 1), (10_000, 10_000)):
         known = KnownForms()
-        forms = [f"{number:0{size}d}" for number in range(10_000_000 // (size + 100))]
-        known.remember((form, "x") for form in forms)
-        recalled = known.recall(forms)
-        kept = [form for form, masked in zip(forms, recalled, strict=True) if masked != NEW]
+        forms = [f"{number:0{size}d}" for number in range(20_000_000 // (min(size, 16) + masked_size + 100))]
+        known.remember((form, "x" * masked_size) for form in forms)
+        kept = [form for form, masked in zip(forms, known.recall(forms), strict=True) if masked != NEW]
         assert kept
         assert forms[-1] in kept
-        assert sum(len(form) + 200 for form in kept) <= 8 * 1024 * 1024
+        assert len(kept) < len(forms)
+        assert sum(min(len(form), 256) + masked_size for form in kept) <= 16 * 1024 * 1024
+
+
+def test_a_long_form_takes_no_more_memory_than_what_is_left_of_it() -> None:
+    known = KnownForms()
+    forms = [f"{number:040000d}" for number in range(1_000)]
+    known.remember((form, form[-6:]) for form in forms)
+    assert known.recall(forms) == [form[-6:] for form in forms]
 
 
 def test_one_endless_form_does_not_push_out_the_others() -> None:
