@@ -3,8 +3,8 @@
 import http.client
 import json
 import time
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -26,7 +26,7 @@ class Readiness(NamedTuple):
 class Pages:
     """The pages of one worker.
 
-    Thread: the test's.
+    Thread: any.
     """
 
     def __init__(self, worker: WorkerProcess) -> None:
@@ -37,9 +37,15 @@ class Pages:
         self._port = int(url.rpartition(":")[2])
 
     def get(self, path: str) -> tuple[int, str]:
+        return self._request("GET", path, None)
+
+    def post(self, path: str, document: Mapping[str, Any]) -> tuple[int, str]:
+        return self._request("POST", path, json.dumps(document))
+
+    def _request(self, method: str, path: str, body: str | None) -> tuple[int, str]:
         client = http.client.HTTPConnection("127.0.0.1", self._port, timeout=WAIT_S)
         try:
-            client.request("GET", path)
+            client.request(method, path, body, {} if body is None else {"Content-Type": "application/json"})
             answer = client.getresponse()
             return answer.status, answer.read().decode()
         finally:
