@@ -7,15 +7,17 @@ Processor time is the measure: of all threads of the worker's process, the clien
 worker is its own pipeline: poller, ledger, decoding, masks, flights, blocks with their words, encoded. A made-up engine gives the templates
 their vectors before anything is measured, and a sink that keeps nothing takes the blocks. Lines are those of the files, or synthetic ones,
 copied with other digits (`benchmarks.copies`), over four partitions. JSON is the same lines as a message of about 200 bytes, and as a
-Kubernetes shipper wraps them (770). The bare loop is a consumer that looks at every field of every record. All sides take turns; a ratio
-is taken within a round, then the median.
+Kubernetes shipper wraps them (770). `five_years` is the same lines behind times of five years, as if five old files were read at once: line
+by line in turn, on one partition; what counts there is how many lines a block has. The bare loop is a consumer that looks at every field of
+every record. All sides take turns; a ratio is taken within a round, then the median.
 """
 
 import argparse
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -33,7 +35,11 @@ LINES, QUICK_LINES = 1_000_000, 200_000
 ROUNDS, QUICK_ROUNDS = 5, 3
 PARTITIONS = 4
 KINDS = ("text", "json", "fat_json")
-_SIDES = ("bare", *KINDS, "two")
+FIVE_YEARS = "five_years"
+YEARS = (2019, 2020, 2021, 2022, 2023)
+_GAP = timedelta(milliseconds=100)
+"""Between two lines of one year."""
+_SIDES = ("bare", *KINDS, FIVE_YEARS, "two")
 """In the order of one round; every other round goes backwards."""
 _TO_PARTITION = 500
 """Lines in a row that go to one partition."""
@@ -70,18 +76,28 @@ def fat_json_value(text: str) -> bytes:
     )
 
 
+def of_five_years(texts: Sequence[str]) -> list[str]:
+    """Return the lines as those of five files, one for each of `YEARS`, in turn: each behind its time."""
+    starts = [datetime(year, 7, 1) for year in YEARS]  # noqa: DTZ001 - written without a zone, as most logs are
+    five = len(YEARS)
+    return [f"{(starts[i % five] + i // five * _GAP).isoformat(' ', 'milliseconds')} {text}" for i, text in enumerate(texts)]
+
+
 VALUES: dict[str, Callable[[str], bytes]] = {"text": str.encode, "json": json_value, "fat_json": fat_json_value}
 
 
 def fill(bootstrap_servers: str, texts: Sequence[str], lines: int) -> int:
     """Create and fill the topics: each kind's, and `warm`, which has every template. Returns the records in `warm`."""
     copied = [text for copy in copies(texts, lines) for text in copy]
+    dated = of_five_years(copied)
     by_template: dict[str, str] = {}
     for part in range(0, lines, _MASKED_AT_ONCE):
-        some = copied[part : part + _MASKED_AT_ONCE]
-        by_template.update(zip(Masker().mask(some), some, strict=True))
+        for some in (copied[part : part + _MASKED_AT_ONCE], dated[part : part + _MASKED_AT_ONCE]):
+            by_template.update(zip(Masker().mask(some), some, strict=True))
     warm = list(by_template.values())
     admin = KafkaAdmin(bootstrap_servers, {})
+    admin.create_topic(FIVE_YEARS, partitions=1, replication_factor=1)
+    send(bootstrap_servers, FIVE_YEARS, map(str.encode, dated), partitions=1)
     for topic in ("warm", *KINDS, "text_2"):
         admin.create_topic(topic, partitions=PARTITIONS, replication_factor=1)
         values = map(VALUES.get(topic, str.encode), warm if topic == "warm" else copied)
@@ -133,7 +149,15 @@ def measure(bootstrap_servers: str, *, warm: int, lines: int, rounds: int) -> Me
                 found[side].append({"wall_s": max(one["wall_s"] for one in both), "cpu_s": sum(one["cpu_s"] for one in both)})
             else:
                 found[side] += run_sides([plan("text" if side == "bare" else side, is_bare=side == "bare")])
+    check_years(found[FIVE_YEARS])
     return found
+
+
+def check_years(ran: Sequence[Mapping[str, Any]]) -> None:
+    """End the program unless each run's blocks were of five years: with another time than the line's, blocks would be easy to fill."""
+    for one in ran:
+        if tuple(one["years"]) != YEARS:
+            raise SystemExit(f"the blocks are of the years {one['years']}: no figure")
 
 
 def figures_of(found: Measured, lines: int) -> dict[str, Any]:
@@ -144,6 +168,9 @@ def figures_of(found: Measured, lines: int) -> dict[str, Any]:
 
     def per_s(side: str) -> int:
         return round(lines / median(float(one["wall_s"]) for one in found[side]))
+
+    def per_block(side: str) -> float:
+        return round(median(lines / int(one["blocks"]) for one in found[side]), 1)
 
     def ratio(one: str, other: str) -> float:
         pairs = zip(found[one], found[other], strict=True)
@@ -163,6 +190,8 @@ def figures_of(found: Measured, lines: int) -> dict[str, Any]:
         "stage_us_per_line": {
             stage: round(1e6 * median(one["stage_s"][stage] for one in found["text"]) / lines, 2) for stage in ("prepare", "store")
         },
+        "lines_per_block": per_block("text"),
+        "five_years_lines_per_block": per_block(FIVE_YEARS),
         "lines": lines,
         "rounds": len(found["text"]),
     }
@@ -176,6 +205,7 @@ def show_table(figures: dict[str, Any], show: Callable[[str], None]) -> None:
         show(f"{name:<22}{figures[f'{side}cpu_us_per_line']:>12.2f}{figures[f'{side}poll_to_ready_per_s']:>12,}")
     show(f"{'bare consume loop':<22}{figures['bare_cpu_us_per_line']:>12.2f}{figures['bare_per_s']:>12,}")
     show(f"{'seconds in a stage':<22}" + ", ".join(f"{stage} {us:.2f} µs a line" for stage, us in figures["stage_us_per_line"].items()))
+    show(f"lines a block: {figures['lines_per_block']}; of five years in turn on one partition: {figures['five_years_lines_per_block']}")
     show(f"two processes do {figures['two_processes']} times one; one does {figures['vs_bare_consume']} of the bare loop's rate")
 
 

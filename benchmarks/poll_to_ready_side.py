@@ -8,6 +8,8 @@ import json
 import sys
 import time
 import uuid
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from benchmarks.null_sink import NullSink
@@ -16,6 +18,7 @@ from benchmarks.safety_sides import Moment, Watched, made_up_model
 from consumers.kafka.settings import KafkaSourceSettings, client_properties
 from consumers.kafka.source import consumer_of
 from consumers.kafka.subscription import Subscription
+from sinks.block import Block
 from worker.settings.settings import load_settings
 
 _POLLED = 2_000
@@ -36,10 +39,26 @@ class Plan(NamedTuple):
     records: int
 
 
+class YearSink(NullSink):
+    """Notes in which years blocks begin and end, by the times of their lines.
+
+    Thread: any.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.years: set[int] = set()
+
+    def write_blocks(self, blocks: Sequence[Block], *, again: bool = False) -> None:
+        """Acknowledge."""
+        super().write_blocks(blocks, again=again)
+        self.years.update(datetime.fromtimestamp(ms / 1000, UTC).year for one in blocks for ms in (one.first_ms, one.last_ms))
+
+
 def measure_ready(plan: Plan) -> dict[str, Any]:
     """Read the topic into blocks; the time ends when the last record is settled."""
     settings = load_settings(None, {"kafka": {"bootstrap_servers": plan.bootstrap_servers}})
-    sink = NullSink()
+    sink = YearSink()
     with running_pipeline(settings, made_up_model(settings), sink) as running:
         ledger = running.pipeline.log_ledger
 
@@ -55,6 +74,8 @@ def measure_ready(plan: Plan) -> dict[str, Any]:
             return source, ended
 
         read(plan.warm_topic, plan.warm_records)
+        warm_blocks = sink.blocks
+        sink.years.clear()
         busy = {name: meter.seconds for name, meter in running.pipeline.busy.items()}
         _await_start()
         source, ended = read(plan.topic, plan.warm_records + plan.records)
@@ -66,7 +87,9 @@ def measure_ready(plan: Plan) -> dict[str, Any]:
         "wall_s": ended.wall_s - source.began.wall_s,
         "cpu_s": ended.cpu_s - source.subscribed.cpu_s,
         "stage_s": stages,
+        "blocks": sink.blocks - warm_blocks,
         "block_bytes": sink.block_bytes,
+        "years": sorted(sink.years),
     }
 
 

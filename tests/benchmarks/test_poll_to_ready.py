@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from benchmarks.copies import copied, copies, texts_of_files
-from benchmarks.poll_to_ready import VALUES, figures_of, main, show_table
+from benchmarks.poll_to_ready import VALUES, YEARS, check_years, figures_of, main, of_five_years, show_table
 from tests.model_fixture import CACHE
 from tests.services.kafka import KafkaServer
 
@@ -42,14 +42,27 @@ def test_every_kind_of_value_holds_the_line() -> None:
     assert orjson.loads(VALUES["fat_json"](text))["log"] == orjson.loads(VALUES["json"](text))["message"] == text
 
 
+def test_files_of_five_years_are_read_line_by_line_in_turn() -> None:
+    lines = of_five_years(["one"] * 11)
+    times = [(int(line[:4]), line[4:24]) for line in lines]
+    assert times[:5] == [(year, "-07-01 00:00:00.000 ") for year in YEARS]
+    assert times[10] == (YEARS[0], "-07-01 00:00:00.200 ")
+    assert {line[24:] for line in lines} == {"one"}
+    check_years([{"years": list(YEARS)}])
+    with pytest.raises(SystemExit, match="2026"):
+        check_years([{"years": list(YEARS)}, {"years": [2026]}])
+
+
 def test_ratios_are_taken_within_a_round() -> None:
-    one: dict[str, Any] = {"wall_s": 2.0, "cpu_s": 1.0, "stage_s": {"prepare": 0.5, "store": 0.2}}
+    one: dict[str, Any] = {"wall_s": 2.0, "cpu_s": 1.0, "stage_s": {"prepare": 0.5, "store": 0.2}, "blocks": 1_000}
     slow, bare = one | {"wall_s": 4.0}, {"wall_s": 1.0, "cpu_s": 0.1}
     found = {"bare": [bare, bare], "text": [one, slow], "json": [one, one], "fat_json": [slow, slow], "two": [one, slow]}
+    found["five_years"] = [one | {"blocks": 2_000}] * 2
     figures = figures_of(found, 1_000_000)
     assert figures["cpu_us_per_line"] == 1.0
     assert figures["poll_to_ready_per_s"] == round(1e6 / 3)
     assert figures["two_processes"] == 2.0
+    assert (figures["lines_per_block"], figures["five_years_lines_per_block"]) == (1_000, 500)
     assert figures["vs_bare_consume"] == 0.38
     assert figures["stage_us_per_line"] == {"prepare": 0.5, "store": 0.2}
     shown: list[str] = []
@@ -74,4 +87,6 @@ def test_the_program_reads_every_record(kafka: KafkaServer, tmp_path: Path, monk
         "two_processes",
         "vs_bare_consume",
     }
+    assert 0 < figures["five_years_lines_per_block"] <= 60
+    assert 0 < figures["lines_per_block"] <= 60
     assert figures["lines"] == 60
