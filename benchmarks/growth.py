@@ -10,7 +10,8 @@ longer than the model takes, those of their chunks. Time begins when every parti
 it took from joining the new group until then is `start_s`), and ends when the last record is settled. Lines are synthetic, copied with
 other digits. At `partitions` and `workers`, 50 lines a second follow one by one, and their time runs from their timestamp until their
 block is acknowledged. Points take turns, up and down the axis. Memory is the peak of one worker's process. `index` fills a folder of
-Milvus Lite without a broker and asks it questions, and has one round.
+Milvus Lite without a broker and asks it questions, and has one round; `index_server` does the same on a Milvus server (`--server URI`, or
+one from PyPI's wheel, which shares the cores). Where none can be started, the axis has no points, and the reason is given.
 
 A fall is the share of bytes/s that is lost at a doubling of the axis; a wider step counts as several doublings, and 0 % has none. Goals:
 25 % at most, and for `lag` memory within 10 % of that of the smallest, and at the largest at most two pauses of intake a minute.
@@ -26,16 +27,18 @@ from benchmarks.growth_figures import axis_figures, index_row_of, row_of, table_
 from benchmarks.growth_index import measure_index
 from benchmarks.growth_topics import FilledTopic, Point, TopicFiller
 from benchmarks.growth_turns import Ran, Wrong, measure_point
-from benchmarks.own_servers import own_or_given_kafka
+from benchmarks.own_servers import own_or_given_kafka, own_or_given_milvus
 from worker.settings.settings import load_settings
 
-AXES = ("lag", "partitions", "line_bytes", "distinct", "workers", "index")
+AXES = ("lag", "partitions", "line_bytes", "distinct", "workers", "index", "index_server")
+_WITHOUT_BROKER = frozenset({"index", "index_server"})
 LAGS, QUICK_LAGS = tuple(1_000_000 >> shift for shift in range(4, -1, -1)), (62_500, 250_000, 1_000_000)
 PARTITIONS, QUICK_PARTITIONS = (1, 2, 4, 8, 16, 32, 64), (1, 4, 16, 64)
 LINE_BYTES, QUICK_LINE_BYTES = (20, *(1 << shift for shift in range(5, 16))), (20, 128, 512, 2_048, 8_192, 32_768)
 DISTINCT, QUICK_DISTINCT = (0.0, 6.25, 12.5, 25.0, 50.0, 100.0), (0.0, 25.0, 100.0)
 WORKERS = (1, 2, 4)
 INDEX_LINES, QUICK_INDEX_LINES = (100_000, 1_000_000, 10_000_000), (100_000, 1_000_000)
+QUICK_SERVER_LINES = QUICK_INDEX_LINES[:1]
 LINES, QUICK_LINES = 400_000, 200_000
 """At a point, unless its axis says otherwise."""
 DISTINCT_LINES, QUICK_DISTINCT_LINES = 100_000, 50_000
@@ -97,16 +100,20 @@ def main(show: Callable[[str], None] = print, arguments: Sequence[str] | None = 
     parser.add_argument("--rounds", type=int, help="another number of rounds")
     parser.add_argument("--plots", type=Path, metavar="FOLDER", help="draw a PNG for each axis")
     parser.add_argument("--kafka", metavar="HOST:PORT", help="a broker to use, instead of one that is started; topics are created there")
+    parser.add_argument("--server", metavar="URI", help="a Milvus server to use for `index_server`, instead of one that is started")
     parser.add_argument("--json", action="store_true", help="print one object of figures and nothing else")
     chosen = parser.parse_args(arguments)
     rounds = chosen.rounds or (QUICK_ROUNDS if chosen.quick else ROUNDS)
     figures: dict[str, dict[str, Any]] = {}
-    address = "none is needed" if set(chosen.axis) == {"index"} else chosen.kafka
+    address = "none is needed" if set(chosen.axis) <= _WITHOUT_BROKER else chosen.kafka
     try:
         with own_or_given_kafka(address) as started:
             if not started.address:
                 parser.error(f"no broker: {started.reason}")
             for axis in chosen.axis:
+                if axis == "index_server":
+                    figures[axis] = _server_figures(chosen)
+                    continue
                 rows = _index_rows(chosen) if axis == "index" else _rows(started.address, axis, chosen, rounds)
                 figures[axis] = axis_figures(axis, rows)
     except Wrong as error:
@@ -125,9 +132,17 @@ def _rows(bootstrap_servers: str, axis: str, chosen: argparse.Namespace, rounds:
     return [row_of(point, ran) for point, ran in measure(bootstrap_servers, points, rounds).items()]
 
 
-def _index_rows(chosen: argparse.Namespace) -> list[dict[str, Any]]:
-    sizes = at_most(QUICK_INDEX_LINES if chosen.quick else INDEX_LINES, chosen.lines)
-    return [index_row_of([measure_index(size, QUICK_ASKED if chosen.quick else ASKED)]) for size in sizes]
+def _index_rows(chosen: argparse.Namespace, server: str = "") -> list[dict[str, Any]]:
+    quick_sizes = QUICK_SERVER_LINES if server else QUICK_INDEX_LINES
+    sizes = at_most(quick_sizes if chosen.quick else INDEX_LINES, chosen.lines)
+    return [index_row_of([measure_index(size, QUICK_ASKED if chosen.quick else ASKED, server)]) for size in sizes]
+
+
+def _server_figures(chosen: argparse.Namespace) -> dict[str, Any]:
+    with own_or_given_milvus(chosen.server) as started:
+        if started.address:
+            return axis_figures("index_server", _index_rows(chosen, started.address))
+    return {"points": [], "no_server": started.reason}
 
 
 def _draw_all(figures: Mapping[str, Mapping[str, Any]], folder: Path) -> None:
@@ -135,6 +150,8 @@ def _draw_all(figures: Mapping[str, Mapping[str, Any]], folder: Path) -> None:
 
     folder.mkdir(parents=True, exist_ok=True)
     for axis, found in figures.items():
+        if not found["points"]:
+            continue
         draw(axis, found, folder / f"growth-{axis}.png")
         if found.get("open_records"):
             draw_open(found, load_settings(None).limits.max_in_flight_records, folder / "growth-open.png")

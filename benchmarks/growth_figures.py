@@ -114,6 +114,9 @@ def table_of(figures: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return the figures as lines that a person reads."""
     shown: list[str] = []
     for axis, found in figures.items():
+        if "no_server" in found:
+            shown.append(f"{axis:<12} no server: {found['no_server']}")
+            continue
         shown.append(f"{axis:<12}" + "".join(f"{name:>{width}}" for name, width in _COLUMNS))
         for point in found["points"]:
             least, most = point["bytes_per_s_range"]

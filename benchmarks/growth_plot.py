@@ -18,6 +18,7 @@ _NAMES = {
     "distinct": "lines with a new template, %",
     "workers": "workers",
     "index": "lines in the index",
+    "index_server": "lines in the index on a server",
 }
 
 

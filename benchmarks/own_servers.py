@@ -62,6 +62,16 @@ def own_or_given_kafka(address: str | None) -> Iterator[Started]:
 
 
 @contextmanager
+def own_or_given_milvus(address: str | None) -> Iterator[Started]:
+    """Yield the address of a Milvus that is there already, or start one."""
+    if address:
+        yield Started(address)
+    else:
+        with own_milvus() as started:
+            yield started
+
+
+@contextmanager
 def own_redis() -> Iterator[Started]:
     """Start a `redis-server`, yield its address, and stop it afterwards."""
     with _started(_PROGRAM.format(module="redis", server="LocalRedis", options="", address="url")) as started:

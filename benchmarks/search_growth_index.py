@@ -1,9 +1,11 @@
-"""An index of many lines in a local folder, filled without a broker and without a model, for `benchmarks.search_growth`.
+"""An index of many lines, filled without a broker and without a model: in a local folder for `benchmarks.search_growth`, or on a server.
 
 The lines are copies of a few ten thousand (`benchmarks.copies`). Vectors are random, those of one service near each other.
 """
 
+import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -21,9 +23,10 @@ from sinks.lines import coded, take_coded
 from sinks.milvus.settings import MilvusSettings, VectorSpace
 from sinks.milvus.sink import MilvusSink
 from sinks.row import TemplateRow, template_id
-from sinks.sink import SinkCounts
+from sinks.sink import SinkBusy, SinkCounts
 
 DIM = 384
+SPACE = "benchmark"
 TOPIC, EPOCH = "logs", "0a0b0c0d"
 PARTITIONS = 4
 START_MS = 1_700_000_000_000
@@ -34,6 +37,8 @@ LEVELS = ("INFO", "INFO", "INFO", "WARN", "ERROR", "")
 _BLOCKS_AT_ONCE = 64
 _TEMPLATES_AT_ONCE = 2_000
 _SAMPLES_A_COPY = 20
+_ATTEMPTS, _BUSY_S = 5, 2.0
+"""At a write, and between two."""
 _SEED = 7
 
 
@@ -74,13 +79,18 @@ class Filled(NamedTuple):
         return self.start_ms + GAP_MS * self.lines
 
 
-def fill(folder: Path, texts: Sequence[str], lines: int, *, space: str = "benchmark", start_ms: int = START_MS) -> Filled:
+def fill(folder: Path, texts: Sequence[str], lines: int, *, space: str = SPACE, start_ms: int = START_MS) -> Filled:
     """Store that many copies of these texts in a new local folder, as blocks as the worker makes them. Close the sink afterwards.
 
     `space` names the embedding space: a worker opens only an index of its own.
     """
+    return fill_index(MilvusSettings(uri=str(folder)), texts, lines, space=space, start_ms=start_ms)
+
+
+def fill_index(settings: MilvusSettings, texts: Sequence[str], lines: int, *, space: str = SPACE, start_ms: int = START_MS) -> Filled:
+    """Do the same in new collections anywhere. A few thousand lines and a copy of the texts are in memory at a time."""
     random, texts = Random(_SEED), texts[:lines]
-    sink = MilvusSink(MilvusSettings(uri=str(folder)), VectorSpace(DIM, space))
+    sink = MilvusSink(settings, VectorSpace(DIM, space))
     sink.open()
     columns = _Columns(texts, start_ms)
     for at in range(0, len(columns.templates), _TEMPLATES_AT_ONCE):
@@ -97,12 +107,22 @@ def fill(folder: Path, texts: Sequence[str], lines: int, *, space: str = "benchm
                 number = next(numbers[partition])
                 waiting.append(built.block._replace(id=BlockId(place, run, number, number)))
         if len(waiting) >= _BLOCKS_AT_ONCE or first + len(copied) == lines:
-            sink.write_blocks(waiting)
+            _write(sink, waiting)
             blocks += len(waiting)
             waiting = []
     if sink.counts() != SinkCounts(blocks, len(columns.templates)):
         raise SystemExit(f"the index has {sink.counts()}, not {blocks} blocks: the figures would be worth nothing")
     return Filled(sink, lines, raw_bytes, samples, columns.templates, start_ms)
+
+
+def _write(sink: MilvusSink, blocks: Sequence[Block]) -> None:
+    """Write, and again while a server is busy. Raises SinkBusy."""
+    for attempt in range(_ATTEMPTS):
+        with suppress(SinkBusy):
+            sink.write_blocks(blocks, again=attempt > 0)
+            return
+        time.sleep(_BUSY_S)
+    sink.write_blocks(blocks, again=True)
 
 
 class _Columns:

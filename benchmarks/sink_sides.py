@@ -127,15 +127,20 @@ class Blocks:
         """Close the sink."""
         self._close_sink()
         if not self._place.local:
-            with_pymilvus = MilvusClient(self._place.uri, timeout=TIMEOUT_S, dedicated=True)
-            for name in (self._collection, templates_name(self._collection, _SPACE)):
-                with_pymilvus.drop_collection(name, timeout=TIMEOUT_S)
-            with_pymilvus.close()
+            drop_index(self._place.uri, self._collection, _SPACE)
 
     def _close_sink(self) -> None:
         if self._is_open:
             self._sink.close()
             self._is_open = False
+
+
+def drop_index(uri: str, collection: str, space: str) -> None:
+    """Drop the collections of an index on a server."""
+    with_pymilvus = MilvusClient(uri, timeout=TIMEOUT_S, dedicated=True)
+    for name in (collection, templates_name(collection, space)):
+        with_pymilvus.drop_collection(name, timeout=TIMEOUT_S)
+    with_pymilvus.close()
 
 
 class _Collection:

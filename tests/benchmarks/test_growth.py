@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.growth import at_most, main, points_of
+from benchmarks.growth import AXES, at_most, main, points_of
 from benchmarks.growth_figures import axis_figures, row_of, rss_spread, table_of, worst_fall
 from benchmarks.growth_plot import draw
 from benchmarks.growth_topics import Point, lines_of, new_line
@@ -16,6 +16,7 @@ from benchmarks.growth_turns import Ran, Wrong, check
 from consumers.text.mask import Masker
 from tests.model_fixture import CACHE
 from tests.services.kafka import KafkaServer
+from tests.services.milvus import MilvusServer, connected
 
 LARGEST_PLOT_BYTES = 80_000
 RAN = Ran(
@@ -134,7 +135,9 @@ def test_every_axis_settles_each_record_once(kafka: KafkaServer, monkeypatch: py
     monkeypatch.setattr("benchmarks.growth.QUICK_TRICKLE_S", 0.1)
     monkeypatch.setattr("benchmarks.growth.WORKERS", (2,))
     printed: list[str] = []
-    main(printed.append, ["--quick", "--rounds", "1", "--lines", "200", "--json", "--kafka", kafka.bootstrap, "--plots", str(tmp_path)])
+    axes = [axis for axis in AXES if axis != "index_server"]
+    few = ["--quick", "--rounds", "1", "--lines", "200", "--json", "--plots", str(tmp_path)]
+    main(printed.append, ["--axis", *axes, *few, "--kafka", kafka.bootstrap])
     figures = json.loads(printed[-1])
     assert {axis: [point["at"] for point in found["points"]] for axis, found in figures.items()} == {
         "lag": [200],
@@ -151,6 +154,30 @@ def test_every_axis_settles_each_record_once(kafka: KafkaServer, monkeypatch: py
     assert {file.stem for file in tmp_path.iterdir()} == {"growth-open", *(f"growth-{axis}" for axis in figures)}
     assert figures["lag"]["open_records"]
     assert table_of(figures)[0].startswith("lag")
+
+
+def test_on_a_server_an_index_is_filled_and_asked_and_gone_afterwards(milvus: MilvusServer, tmp_path: Path) -> None:
+    printed: list[str] = []
+    with connected(milvus.uri) as client:
+        before = sorted(client.list_collections())
+        few = ["--quick", "--lines", "9000", "--json", "--plots", str(tmp_path)]
+        main(printed.append, ["--axis", "index_server", *few, "--server", milvus.uri])
+        assert sorted(client.list_collections()) == before
+    (point,) = json.loads(printed[-1])["index_server"]["points"]
+    assert (point["at"], point["lines"]) == (9_000, 9_000)
+    assert point["lines_per_s"] > 0
+    assert point["question_p95_s"] > 0
+    assert [file.stem for file in tmp_path.iterdir()] == ["growth-index_server"]
+
+
+@pytest.mark.process
+def test_where_no_server_can_be_started_one_line_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    printed: list[str] = []
+    main(printed.append, ["--axis", "index_server", "--quick", "--plots", str(tmp_path)])
+    (line,) = printed
+    assert line.startswith("index_server no server: unshare is not installed")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_plot_of_every_point_is_small(tmp_path: Path) -> None:

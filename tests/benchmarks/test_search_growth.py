@@ -1,6 +1,7 @@
 """`python -m benchmarks.search_growth` runs to its end on few lines, and an answer that cannot be right is found out."""
 
 import json
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -9,8 +10,10 @@ import pytest
 from benchmarks.search_growth import Asker, Figures, Wrong, figures_of, main, p95
 from benchmarks.search_growth_index import PARTITIONS, START_MS, TOPIC, fill
 from producers.log_feed import synthetic_lines
+from sinks.block import Block
+from sinks.milvus.sink import MilvusSink
 from sinks.reading.reader import BlockReader
-from sinks.sink import BlockFilter
+from sinks.sink import BlockFilter, SinkBusy
 
 TEXTS = [line.decode() for line in synthetic_lines(3, 300, START_MS)]
 
@@ -26,6 +29,22 @@ def test_every_line_is_stored_with_its_text_and_no_two_copies_are_the_same(tmp_p
     assert by_number[0].template_text == by_number[300].template_text == by_number[600].template_text
     assert all(by_number[sample.number].text == sample.text for sample in filled.samples)
     assert filled.raw_bytes == sum(len((line.text or "").encode()) for line in by_number.values())
+
+
+def test_a_write_that_finds_the_server_busy_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write, failed = MilvusSink.write_blocks, list[bool]()
+
+    def busy_once(sink: MilvusSink, blocks: Sequence[Block], *, again: bool = False) -> None:
+        write(sink, blocks, again=again)
+        if not failed:
+            failed.append(again)
+            raise SinkBusy("its answer was lost")
+
+    monkeypatch.setattr(MilvusSink, "write_blocks", busy_once)
+    monkeypatch.setattr("benchmarks.search_growth_index._BUSY_S", 0.0)
+    filled = fill(tmp_path / "index", TEXTS, 700)
+    filled.sink.close()
+    assert failed == [False]
 
 
 def test_a_missing_block_is_found_out(tmp_path: Path) -> None:
