@@ -56,7 +56,7 @@ class Backend(NamedTuple):
 
     @property
     def scalar_index(self) -> str | None:
-        """Type of the scalar indexes; None where they do not exist or gain nothing (in a local folder filters run in this process)."""
+        """Type of the scalar indexes; None where they do not exist or gain nothing (in a local folder)."""
         return "INVERTED" if not self.local and self.version >= _INVERTED_SINCE else None
 
     @property

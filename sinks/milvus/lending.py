@@ -87,7 +87,7 @@ class Lending:
                 self._wished_rows[layout.name] = most_rows
 
     def close(self) -> None:
-        """Release the connection and the folder; a folder that a write broke keeps its lock until the process ends."""
+        """Release the connection and the folder."""
         with self._turns.write(), self._turns.flush():
             client, self._client = self._client, None
             local, self.local = self.local, None

@@ -1,27 +1,21 @@
-"""Milvus Lite: a folder on this machine, served inside this process by `milvus_lite`, which only this file imports.
+"""Milvus Lite: a folder on this machine, served by a process that this one starts (`sinks.milvus.lite_server`).
 
-Called by the sink when its URI is a path. Promises: the folder belongs to this process while it is open (an advisory lock of
-Milvus Lite's); index files left half-written by a killed process are gone before anything reads them; and whatever is
-wrong with the folder is said in one line as `SinkMismatch`.
+Called by the sink when its URI is a path. Promises: the folder belongs to that process while it is open (an advisory lock of Milvus
+Lite's), which ends with this one, however this one ends; index files left half-written by a killed process are gone before anything
+reads them; and whatever is wrong with the folder is said in one line as `SinkMismatch`.
 """
 
+import json
 import re
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sinks.sink import SinkMismatch
 
-if TYPE_CHECKING:
-    from milvus_lite import MilvusLite
-
 _HOST_AND_PORT = re.compile(r"[\w.-]+:\d+")
-_DERIVED = (".idx", ".sidx", ".tmp")
-"""Vector indexes, scalar indexes, and files that were about to be renamed: all derived, all built again by `load_collection`."""
-_STOP_S = 2.0
-_MEMORY_BYTES = 16 << 20
-"""What a collection holds in memory before it is written out, inside an insert: of Milvus Lite's own 128 MB for 2 to 6 seconds."""
-_FOLDER_MODE = 0o700
-"""Logs are for whom the worker runs as."""
+_SERVER = Path(__file__).with_name("lite_server.py")
 
 
 def names_server(uri: str) -> bool:
@@ -57,65 +51,46 @@ class LocalMilvus:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Take the folder's lock, repair it, and serve it. Raises SinkMismatch, one line that names the folder."""
-        from milvus_lite import DataDirLockedError  # noqa: PLC0415 - half a second and 60 MB, only where there is no server
-        from milvus_lite.adapter.grpc.server import start_server_in_thread  # noqa: PLC0415 - as above
-        from milvus_lite.engine import collection  # noqa: PLC0415 - as above
-
-        self._folder = folder
+        """Have the folder locked, repaired and served. Raises SinkMismatch, one line that names the folder."""
         if folder.is_file():
             raise SinkMismatch(
                 f"Milvus folder {folder} is a file (Milvus Lite 2 kept its database in one, version 3 cannot read it); move it away"
             )
-        collection.MEMTABLE_MEMORY_LIMIT = _MEMORY_BYTES  # where its environment variable would put it, if read before the import
-        self._database: MilvusLite | None = None
-        try:
-            folder.mkdir(_FOLDER_MODE, parents=True, exist_ok=True)
-            self._server, self._database, self._port = start_server_in_thread(str(folder), host="127.0.0.1", port=0)
-            self.repaired = _remove_derived(folder)
-        except DataDirLockedError as error:
-            if isinstance(error.__cause__, BlockingIOError):
-                raise SinkMismatch(f"Milvus folder {folder} is in use by another process") from None
-            raise SinkMismatch(f"Milvus folder {folder} cannot be locked: {error.__cause__}") from None
-        except OSError as error:
-            self.close()
-            raise SinkMismatch(f"Milvus folder {folder} cannot be written: {error.strerror or error}") from None
+        # Without -P the folder of the program would come first where modules are looked for. In a session of its own, Ctrl-C passes it by.
+        command = [sys.executable, "-P", str(_SERVER), str(folder)]
+        self._process = subprocess.Popen(  # noqa: S603 - our own program
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+        )
+        assert self._process.stdout is not None  # noqa: S101 - asked for above
+        with self._process.stdout as said:
+            told = json.loads(said.read() or "{}")
+        if "port" not in told:
+            self.abandon()
+            raise SinkMismatch(told.get("refused") or f"Milvus folder {folder} cannot be served: the process that should do it has ended")
+        self._port: int = told["port"]
+        self.repaired: int = told["repaired"]
+        """How many derived files were removed."""
 
     @property
     def address(self) -> str:
         """Where the folder is served, on loopback."""
         return f"http://127.0.0.1:{self._port}"
 
+    @property
+    def pid(self) -> int:
+        """Of the process that serves it."""
+        return self._process.pid
+
     def close(self) -> None:
         """Stop serving, write memory out to segments, release the lock; safe to call twice."""
-        if self._database is None:
-            return
-        database, self._database = self._database, None
-        self._server.stop(grace=_STOP_S).wait()
-        database.close()
+        with suppress(BrokenPipeError):  # it is dead
+            self._process.communicate("close\n")
 
     def abandon(self) -> None:
-        """Stop serving and write nothing more; the lock goes with the process.
+        """Stop serving and write nothing more.
 
         After a failed write this is the end that cannot make it worse: a write that timed out may still be running, and writing
         memory out deletes the log from which the next start recovers what was acknowledged.
         """
-        if self._database is None:
-            return
-        self._database = None
-        self._server.stop(grace=None).wait()
-
-
-def _remove_derived(folder: Path) -> int:
-    """Remove every derived file and return how many there were; call it under the lock, before a collection is opened.
-
-    Milvus Lite saves an index by writing straight to its final name and reads whatever it finds there: a process killed in
-    between leaves a file on which `load_collection` fails for ever. Whole ones cannot be told from half ones cheaply.
-    """
-    derived = [path for path in folder.rglob("*") if path.suffix in _DERIVED and path.is_file()]
-    for path in derived:
-        path.unlink()
-    for collection in (folder / "collections").iterdir():
-        if collection.is_dir() and not any(collection.iterdir()):
-            collection.rmdir()  # killed between making the folder and writing the schema: it could be neither opened nor created
-    return len(derived)
+        self._process.kill()
+        self._process.communicate()

@@ -91,6 +91,11 @@ class MilvusSink:
         """How many index files of a local folder `open` removed, to be built again."""
         return 0 if self._lent.local is None else self._lent.local.repaired
 
+    @property
+    def local_pid(self) -> int | None:
+        """Of the process that serves the open local folder; None where there is none."""
+        return None if self._lent.local is None else self._lent.local.pid
+
     def open(self, *, create: bool = True, adopt: bool = False) -> None:
         """Connect, then create or check all collections and load them; without `create`, nothing is created, indexed or altered.
 

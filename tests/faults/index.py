@@ -3,6 +3,7 @@
 Uses no product code, and leaves the verdict to `tests.faults.oracle`. All reads are Strong.
 """
 
+import fcntl
 import json
 import logging
 import shutil
@@ -61,6 +62,7 @@ def read_index(folder: Path, collection: str, ends: Mapping[int, int], spare: Pa
     if not folder.exists():
         return Index([], [], {}, {})
     logging.getLogger("pymilvus").setLevel(logging.CRITICAL + 1)
+    _wait_until_free(folder)
     shutil.copytree(folder, spare)
     try:
         for path in [path for path in spare.rglob("*") if path.suffix in _DERIVED]:
@@ -224,3 +226,16 @@ def _is_whole(client: MilvusClient, collection: str) -> bool:
 def _parts(keys: Collection[K]) -> Iterator[list[K]]:
     ordered = list(keys)
     return (ordered[start : start + _AT_ONCE] for start in range(0, len(ordered), _AT_ONCE))
+
+
+def _wait_until_free(folder: Path) -> None:
+    """Wait for the process that served a dead worker's folder to end, too."""
+    with (folder / "LOCK").open("a") as lock:
+        for attempt in range(_ATTEMPTS):
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                assert attempt < _ATTEMPTS - 1, f"{folder} is still served"
+                time.sleep(_LOOK_AGAIN_S)
+            else:
+                return

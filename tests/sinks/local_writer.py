@@ -42,12 +42,13 @@ def write_until_killed(sink: MilvusSink) -> None:
 
 def write_until_refused(sink: MilvusSink, most_file_bytes: int) -> None:
     """Write until the disk is "full", make room again, and try everything once more."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (most_file_bytes, hard))
+    assert sink.local_pid is not None
+    soft, hard = resource.prlimit(sink.local_pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(sink.local_pid, resource.RLIMIT_FSIZE, (most_file_bytes, hard))
     try:
         write_until_killed(sink)
     except SinkBroken:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        resource.prlimit(sink.local_pid, resource.RLIMIT_FSIZE, (soft, hard))
     for call in (lambda: sink.write_blocks([numbered(0)]), lambda: sink.upsert_templates([template()]), sink.counts, sink.open):
         try:
             call()

@@ -1,20 +1,22 @@
 """A local Milvus folder: what is wrong with it is said in one line, and what a killed process left behind is repaired."""
 
+import os
+import signal
 import stat
 import subprocess
 from pathlib import Path
 
 import pytest
-from milvus_lite.engine import collection
 
 from sinks.milvus.lite import local_folder
 from sinks.milvus.sink import MilvusSettings, MilvusSink
-from sinks.sink import BlockFilter, SinkMismatch
+from sinks.sink import BlockFilter, SinkBroken, SinkMismatch
 from tests.sinks.blocks import SPACE, block, blocks, line, nearest, template, unit
 from tests.sinks.conftest import StartWriter
 from tests.sinks.local_writer import DELETED_EVERY, numbered
 from tests.sinks.settings import strong_sink
 from tests.sinks.test_lite_blocks import Opened
+from tests.worker.running import wait_until
 
 
 def acknowledged(writer: "subprocess.Popen[str]", at_least: int) -> list[int]:
@@ -36,6 +38,11 @@ def stored_numbers(sink: MilvusSink) -> set[int]:
     assert columns.keys() == set(ids)
     assert all(columns[one].texts == numbered(one.first).texts for one in ids)
     return {one.first for one in ids}
+
+
+def children_of(pid: int) -> list[int]:
+    """Return the processes that a process has started and that have not ended."""
+    return [int(one) for tasks in Path(f"/proc/{pid}/task").glob("*/children") for one in tasks.read_text().split()]
 
 
 def one_line(error: pytest.ExceptionInfo[SinkMismatch]) -> str:
@@ -130,10 +137,42 @@ def test_a_closed_folder_can_be_opened_again(settings: MilvusSettings, sink: Mil
     other.close()
 
 
-def test_a_new_folder_is_for_its_owner_only_and_memory_is_written_out_early(folder: Path, sink: MilvusSink) -> None:
+def test_a_new_folder_is_for_its_owner_only(folder: Path, sink: MilvusSink) -> None:
     sink.open()
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert collection.MEMTABLE_MEMORY_LIMIT == 16 << 20
+
+
+@pytest.mark.process
+def test_the_process_that_serves_a_folder_ends_with_the_one_that_opened_it(folder: Path, sink: MilvusSink, start_writer: StartWriter) -> None:
+    writer = start_writer(folder, 0)
+    acknowledged(writer, 1)
+    (server,) = children_of(writer.pid)
+    for harmless in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        os.kill(server, harmless)  # the worker is told, too, and still writes
+    acknowledged(writer, 1)
+    writer.kill()
+    writer.wait()
+    wait_until(lambda: not Path(f"/proc/{server}").exists(), "the server's end")
+    sink.open()
+    assert sink.local_pid is not None
+    assert not children_of(sink.local_pid)
+
+
+@pytest.mark.process
+def test_writes_to_a_folder_whose_process_was_killed_break_the_sink_and_the_next_start_finds_all(
+    settings: MilvusSettings, sink: MilvusSink
+) -> None:
+    sink.open()
+    sink.write_blocks([block([line(1)])])
+    assert sink.local_pid is not None
+    os.kill(sink.local_pid, signal.SIGKILL)
+    with pytest.raises(SinkBroken, match="nothing more is written to this folder"):
+        sink.write_blocks([block([line(2)], first=2)])
+    sink.close()
+    other = strong_sink(settings)
+    other.open()
+    assert other.counts().blocks == 1
+    other.close()
 
 
 def test_the_database_file_of_milvus_lite_2_is_refused(folder: Path, sink: MilvusSink) -> None:
