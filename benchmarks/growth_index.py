@@ -20,7 +20,8 @@ from typing import NamedTuple
 
 from benchmarks.copies import texts_of_files
 from benchmarks.growth_side import peak_rss_bytes
-from benchmarks.search_growth import Asker, p95
+from benchmarks.search_growth import p95
+from benchmarks.search_growth_asker import Asker
 from benchmarks.search_growth_index import SPACE, fill_index
 from benchmarks.sink_sides import TIMEOUT_S, drop_index
 from sinks.milvus.settings import MilvusSettings

@@ -70,6 +70,8 @@ class Filled(NamedTuple):
     """UTF-8 bytes of all texts."""
     samples: Sequence[Sample]
     templates: Sequence[TemplateRow]
+    longest_insert_s: float
+    """Of the calls that stored blocks, 64 at a time."""
     start_ms: int = START_MS
     """The time of the first line."""
 
@@ -97,6 +99,7 @@ def fill_index(settings: MilvusSettings, texts: Sequence[str], lines: int, *, sp
         sink.upsert_templates(columns.templates[at : at + _TEMPLATES_AT_ONCE])
     numbers = [count() for _ in range(PARTITIONS)]
     run, waiting, samples, raw_bytes, blocks = new_run(START_MS, 0), list[Block](), list[Sample](), 0, 0
+    longest_s = 0.0
     for first, copied in _pieces(texts, lines):
         raw_bytes += sum(len(text.encode("utf-8", "replace")) for text in copied)
         samples += [Sample(first + i, copied[i]) for i in random.sample(range(len(copied)), min(_SAMPLES_A_COPY, len(copied)))]
@@ -107,12 +110,19 @@ def fill_index(settings: MilvusSettings, texts: Sequence[str], lines: int, *, sp
                 number = next(numbers[partition])
                 waiting.append(built.block._replace(id=BlockId(place, run, number, number)))
         if len(waiting) >= _BLOCKS_AT_ONCE or first + len(copied) == lines:
+            began_s = time.perf_counter()
             _write(sink, waiting)
+            longest_s = max(longest_s, time.perf_counter() - began_s)
             blocks += len(waiting)
             waiting = []
     if sink.counts() != SinkCounts(blocks, len(columns.templates)):
         raise SystemExit(f"the index has {sink.counts()}, not {blocks} blocks: the figures would be worth nothing")
-    return Filled(sink, lines, raw_bytes, samples, columns.templates, start_ms)
+    return Filled(sink, lines, raw_bytes, samples, columns.templates, longest_s, start_ms)
+
+
+def new_sink(folder: Path, space: str = SPACE) -> MilvusSink:
+    """Return the sink of a local folder, not open yet."""
+    return MilvusSink(MilvusSettings(uri=str(folder)), VectorSpace(DIM, space))
 
 
 def _write(sink: MilvusSink, blocks: Sequence[Block]) -> None:

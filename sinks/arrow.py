@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sinks.block import Coded, Column
+from sinks.zstd_frame import content_bytes
 
 ZSTD_LEVEL = 1
 """Of our texts as small as level 3 (17.4 bytes a line, 17.7), and faster."""
@@ -22,12 +23,15 @@ MOST_UNPACKED_BYTES = 64_000_000
 _CODEC = pa.Codec("zstd", compression_level=ZSTD_LEVEL)
 _OPTIONS = pa.ipc.IpcWriteOptions(use_threads=False)
 _READ_OPTIONS = pa.ipc.IpcReadOptions(use_threads=False)
-_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-_ZSTD_LONGEST_HEADER = 18
 _LINE_FEED = 10
 
 PackedColumn = NDArray[Any] | Coded | Column
 """A column that can be packed: numbers, few distinct strings, or strings."""
+
+
+def give_memory_back() -> None:
+    """Return to the system what Arrow and the C library keep for later: worth it after much was read once."""
+    pa.default_memory_pool().release_unused()
 
 
 def string_column(values: Sequence[str | None]) -> Column:
@@ -175,6 +179,16 @@ def nulls_for_empty(column: Column) -> Column:
     return pc.if_else(pc.equal(pc.binary_length(column), 0), pa.scalar(None, pa.string()), column)
 
 
+def grouped(
+    keys: Sequence[NDArray[np.int64]], sums: NDArray[np.int64], least: NDArray[np.int64], most: NDArray[np.int64]
+) -> list[NDArray[np.int64]]:
+    """Return the distinct keys of n rows, column by column, and of each the sum, the least and the greatest of three columns."""
+    names = [str(number) for number in range(len(keys))]
+    rows = pa.table([*keys, sums, least, most], [*names, "sums", "least", "most"])
+    groups = rows.group_by(names, use_threads=False).aggregate([("sums", "sum"), ("least", "min"), ("most", "max")])
+    return [groups[name].to_numpy() for name in (*names, "sums_sum", "least_min", "most_max")]
+
+
 def pack(columns: Mapping[str, PackedColumn], metadata: Mapping[str, str]) -> str:
     """Return columns of one length, and what the schema says of them, as a text of ASCII characters."""
     arrays = [_array(column) for column in columns.values()]
@@ -190,7 +204,7 @@ def unpack(text: str) -> tuple[dict[str, PackedColumn], dict[str, str]]:
     """Undo `pack`. Numbers, and the one list of a row, come back as numpy arrays. Raises ValueError for what cannot be read."""
     try:
         frame = binascii.a2b_base64(text, strict_mode=True)
-        data = _CODEC.decompress(frame, _content_bytes(frame))
+        data = _CODEC.decompress(frame, content_bytes(frame, MOST_UNPACKED_BYTES))
         with pa.ipc.open_stream(data, options=_READ_OPTIONS) as stream:
             metadata = {key.decode(): value.decode() for key, value in (stream.schema.metadata or {}).items()}
             if not stream.schema.names:
@@ -226,18 +240,3 @@ def _column(array: Column) -> PackedColumn:
     if pa.types.is_string(array.type):
         return array
     return (array.flatten() if pa.types.is_list(array.type) else array).to_numpy(zero_copy_only=True)
-
-
-def _content_bytes(frame: bytes) -> int:
-    """Return how many bytes a zstd frame holds, from its header (RFC 8878, 3.1.1.1). Raises ValueError."""
-    if frame[:4] != _ZSTD_MAGIC:
-        raise ValueError("it is no zstd frame")
-    header = frame.ljust(_ZSTD_LONGEST_HEADER, b"\0")
-    descriptor = header[4]
-    is_single = descriptor >> 5 & 1
-    width = (is_single, 2, 4, 8)[descriptor >> 6]
-    begin = 5 + (1 - is_single) + (0, 1, 2, 4)[descriptor & 3]
-    size = int.from_bytes(header[begin : begin + width], "little") + (256 if descriptor >> 6 == 1 else 0)
-    if not width or size > MOST_UNPACKED_BYTES:
-        raise ValueError("its zstd frame does not say how much it holds, or too much")
-    return size

@@ -22,6 +22,7 @@ because an index on Milvus Lite decodes every head when it is opened.
 import binascii
 import struct
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -100,9 +101,7 @@ def decode_places(text: str) -> Lines:
 
         def number(name: str, dtype: type, default: int) -> NDArray[Any]:
             values = columns.get(name)
-            if values is None:
-                return np.broadcast_to(np.array(default, dtype), size)  # takes no memory
-            return values.astype(dtype)  # type: ignore[union-attr]
+            return _alike(default, dtype, size) if values is None else values.astype(dtype)  # type: ignore[union-attr]
 
         def moment(name: str) -> NDArray[np.int64]:
             values = columns[name].astype(np.int64)  # type: ignore[union-attr]
@@ -135,6 +134,12 @@ def decode_places(text: str) -> Lines:
     if sizes != {size} or not all(isinstance(column, Coded) for column in (lines.service, lines.level, lines.template)):
         raise BlockDamaged(f"its places are of {sorted(sizes)} lines")
     return lines
+
+
+@lru_cache(1 << 10)
+def _alike(value: int, dtype: type, size: int) -> NDArray[Any]:
+    """Return n times the same number, for reading only; takes no memory."""
+    return np.broadcast_to(np.array(value, dtype), size)
 
 
 def decode_texts(text: str) -> Column:

@@ -38,6 +38,8 @@ class Heads(NamedTuple):
 
     def select(self, blocks: NDArray[np.int64]) -> "Heads":
         """Return the blocks at these places, in their order."""
+        if np.array_equal(blocks, np.arange(self.size)):
+            return self
         sizes = np.diff(self.start)[blocks]
         start = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
         rows = np.repeat(self.start[:-1][blocks] - start[:-1], sizes) + np.arange(start[-1])

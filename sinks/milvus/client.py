@@ -119,13 +119,13 @@ class Client:
     def describe(self, collection: str) -> CollectionFound | None:
         """Return what is there under that name, or None."""
         with _faults("describe"):
-            there = self._milvus.has_collection(collection, timeout=self._timeout_s)
+            there = self._milvus.has_collection(collection, timeout=self._write_timeout_s)
         return self.described(collection) if there else None
 
     def described(self, collection: str) -> CollectionFound:
-        """Return what a collection is that must be there."""
+        """Return what a collection is that must be there; Milvus Lite reads all of it when it is first asked."""
         with _faults("describe"):
-            return collection_found(self._milvus.describe_collection(collection, timeout=self._timeout_s))
+            return collection_found(self._milvus.describe_collection(collection, timeout=self._write_timeout_s))
 
     def alter(self, collection: str, properties: Mapping[str, str]) -> None:
         """Set properties of a collection, and leave its others as they are."""

@@ -1,8 +1,8 @@
 """Whose fault is it when Milvus refuses? One table for servers and local folders (design: errors).
 
 A server's refusal is the world's fault unless it is on the short list below, which is for writes only: nobody's row is at fault where
-none was sent. A local folder's storage engine belongs to this process alone: after a failed write it may lose rows that it acknowledges later, so such a
-failure is final.
+none was sent. A local folder's storage engine serves this process alone: after a failed write it may lose rows that it acknowledges
+later, so such a failure is final.
 """
 
 from sinks.sink import SinkBroken, SinkBusy, SinkRejected

@@ -16,6 +16,11 @@ from sinks.sink import SinkMismatch
 
 _HOST_AND_PORT = re.compile(r"[\w.-]+:\d+")
 _SERVER = Path(__file__).with_name("lite_server.py")
+_MEMORY_BYTES = 16 << 20
+"""What a collection holds in memory before it is written out, inside an insert: of Milvus Lite's own 128 MB for 2 to 6 seconds."""
+_JOINED_BYTES = [1_000_000, 10_000_000, 25_000_000]
+"""Four files of one size, between two of these, are joined; larger ones stay as they are. Joining takes four times their memory, and the
+next insert waits for its end: of 120 MB for a second."""
 
 
 def names_server(uri: str) -> bool:
@@ -57,7 +62,7 @@ class LocalMilvus:
                 f"Milvus folder {folder} is a file (Milvus Lite 2 kept its database in one, version 3 cannot read it); move it away"
             )
         # Without -P the folder of the program would come first where modules are looked for. In a session of its own, Ctrl-C passes it by.
-        command = [sys.executable, "-P", str(_SERVER), str(folder)]
+        command = [sys.executable, "-P", str(_SERVER), str(folder), json.dumps([_MEMORY_BYTES, _JOINED_BYTES])]
         self._process = subprocess.Popen(  # noqa: S603 - our own program
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
         )

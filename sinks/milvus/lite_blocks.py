@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sinks.arrow import give_memory_back
 from sinks.block import Block, BlockColumns, BlockId, parse_block_id
 from sinks.codec import BlockDamaged, decode_head, encode_head
 from sinks.heads import HeadRow, head_row
@@ -112,6 +113,7 @@ class LiteBlocks:
             page = self._read_heads(range(first, first + _SLOTS_AT_ONCE))
             first, rows = first + _SLOTS_AT_ONCE, rows - page.rows
             used |= page.used
+        give_memory_back()  # of 10,000,000 lines, 190 MB
         self._next_slot = max(used, default=-1) + 1
         self._free = sorted(set(range(self._next_slot)) - used)
         if len(used) > len(self._index):

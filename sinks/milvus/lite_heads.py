@@ -277,7 +277,7 @@ def _any_template(seen: _Seen, rows: NDArray[np.int64], wanted: NDArray[np.bool_
     if len(rows) == 0 or not wanted.any():
         return np.zeros(len(rows), bool)
     if _SPARSE * len(rows) < rows[-1] - rows[0]:
-        _, at, start = _entries(seen, rows)
+        at, start = _entries(seen, rows)
         hits = np.concatenate([np.zeros(1, np.int64), np.cumsum(wanted[seen.template[at]])])
         return np.asarray(hits[start[1:]] > hits[start[:-1]], bool)
     begin, start = seen.start[rows[0]], seen.start[rows[0] : rows[-1] + 2]
@@ -288,16 +288,19 @@ def _any_template(seen: _Seen, rows: NDArray[np.int64], wanted: NDArray[np.bool_
     return np.asarray(has_any[rows - rows[0]], bool)
 
 
-def _entries(seen: _Seen, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return how many templates each row has, where they are, and where each row's begin among those."""
+def _entries(seen: _Seen, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64] | slice, NDArray[np.int64]]:
+    """Return where the templates of these rows are, and where each row's begin among those; of neighbours nothing is copied."""
     sizes = seen.start[rows + 1] - seen.start[rows]
     start = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-    return sizes, np.repeat(seen.start[rows] - start[:-1], sizes) + np.arange(start[-1]), start
+    if len(rows) and (np.diff(rows) == 1).all():
+        begin = int(seen.start[rows[0]])
+        return slice(begin, begin + int(start[-1])), start
+    return np.repeat(seen.start[rows] - start[:-1], sizes) + np.arange(start[-1]), start
 
 
 def _heads(seen: _Seen, rows: NDArray[np.int64]) -> Heads:
     """Return these rows as the sink's callers get them."""
-    _, at, start = _entries(seen, rows)
+    at, start = _entries(seen, rows)
     first_offset, last_offset, first_ms, last_ms, lines, written_ms = (column[rows] for column in seen.ranges)
     pieces, template_first_ms, template_last_ms = (column[at].astype(np.int64, copy=False) for column in seen.counts)
     ids, sets = seen.ids, seen.sets

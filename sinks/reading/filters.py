@@ -111,12 +111,14 @@ def values_fit(
     values: Sequence[tuple[str, ...]], wanted: Collection[str], unwanted: Collection[str] = ()
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return for the services, or levels, of each block whether all of them are wanted and not `unwanted`, and whether any is."""
+    if not wanted and not unwanted:
+        return np.ones(len(values), np.bool_), np.ones(len(values), np.bool_)
 
     def fits(own: tuple[str, ...]) -> tuple[bool, bool]:
         passing = [(not wanted or one in wanted) and one not in unwanted for one in own]
         return all(passing), any(passing)
 
-    known = {one: fits(one) if wanted or unwanted else (True, True) for one in set(values)}
+    known = {one: fits(one) for one in set(values)}
     both = np.array([known[one] for one in values], np.bool_).reshape(-1, 2)
     return both[:, 0], both[:, 1]
 

@@ -43,12 +43,13 @@ def lines_with(
     limit: int,
     only: LineFilter,
     templates: Collection[str] | None,
+    literals: Collection[str] = (),
 ) -> MatchingLines:
-    """Return the newest `limit` lines that match."""
+    """Return the newest `limit` lines that match; each of their texts holds all `literals`, so blocks without are not looked at."""
     if limit <= 0 or only.wants_nothing or (templates is not None and not templates):
         return MatchingLines([], complete=True)
     wanted = None if templates is None else frozenset(templates)
-    search = _Search(snapshot, Selection(only, wanted, is_match), limit)
+    search = _Search(snapshot, Selection(only, wanted, is_match), limit, literals)
     asked = block_filter(only, keys=keys) if wanted is None else block_filter(only, templates=wanted)
     listing = NewestFirst(snapshot, asked, pace)
     is_done = False
@@ -67,10 +68,11 @@ class _Search:
     Thread: one.
     """
 
-    def __init__(self, snapshot: Snapshot, selection: Selection, limit: int) -> None:
+    def __init__(self, snapshot: Snapshot, selection: Selection, limit: int, literals: Collection[str]) -> None:
         self._snapshot = snapshot
         self._selection = selection
         self._limit = limit
+        self._literals = literals
         self._unpacked: dict[BlockId, Wanted | None] = {}
         """None: nothing in it matches."""
         self._batch = _FIRST_BLOCKS
@@ -92,9 +94,11 @@ class _Search:
             ]
             if not left:
                 return unseen_ms is None or (oldest_ms is not None and oldest_ms > unseen_ms)
-            for unpacked in self._snapshot.unpack_in_batches([listed.ids[at] for at in left[: self._batch]], ALL_COLUMNS):
-                self._unpacked |= {one: self._matching(lines) for one, lines in unpacked.items()}
-            self._unpacked |= dict.fromkeys(self._snapshot.damaged)
+            batch = [listed.ids[at] for at in left[: self._batch]]
+            found: dict[BlockId, Wanted | None] = {}
+            for unpacked in self._snapshot.unpack_in_batches(batch, ALL_COLUMNS, self._literals):
+                found |= {one: self._matching(lines) for one, lines in unpacked.items()}
+            self._unpacked |= dict.fromkeys(batch) | found
             if self._snapshot.is_over():
                 self._pick(listed)
                 return False

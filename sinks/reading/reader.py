@@ -87,13 +87,17 @@ class BlockReader:
         only: LineFilter,
         *,
         templates: Collection[str] | None = None,
+        literals: Collection[str] = (),
         deadline_passed: Callable[[], bool] = never,
     ) -> MatchingLines:
         """Return the newest `limit` lines that pass and whose text matches, out of blocks that may hold all words `keys`.
 
-        With `templates` the words are not asked for: lines of these templates are looked at, wherever they are.
+        With `templates` the words are not asked for: lines of these templates are looked at, wherever they are. `literals` are ASCII
+        texts that every match holds, in small letters or capital ones.
         """
-        return self._read(lambda snapshot: lines_with(snapshot, self._pace, keys, is_match, limit, only, templates), deadline_passed)
+        return self._read(
+            lambda snapshot: lines_with(snapshot, self._pace, keys, is_match, limit, only, templates, literals), deadline_passed
+        )
 
     def newest_templates(
         self, only: LineFilter, *, most_blocks: int = RECENT_BLOCKS, deadline_passed: Callable[[], bool] = never

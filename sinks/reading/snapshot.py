@@ -11,6 +11,7 @@ from typing import TypeVar
 from sinks.block import BlockId, Column, Lines
 from sinks.codec import BlockDamaged, decode_fields, decode_places, decode_texts
 from sinks.reading.cache import BlockCache
+from sinks.reading.literals import may_hold
 from sinks.sink import BlockFilter, ColumnName, FoundBlocks, Sink, SinkBusy
 
 LONGEST_S = 10.0
@@ -85,12 +86,17 @@ class Snapshot:
             unpacked |= self._unpack(part, columns)
         return unpacked
 
-    def unpack_in_batches(self, ids: Collection[BlockId], columns: Sequence[ColumnName] = PLACES) -> Iterator[dict[BlockId, Lines]]:
-        """Yield the lines of listed blocks, a request's worth at a time, in the order of `ids`. Stop early when the read `is_over`."""
+    def unpack_in_batches(
+        self, ids: Collection[BlockId], columns: Sequence[ColumnName] = PLACES, literals: Collection[str] = ()
+    ) -> Iterator[dict[BlockId, Lines]]:
+        """Yield the lines of listed blocks, a request's worth at a time, in the order of `ids`. Stop early when the read `is_over`.
+
+        With texts and `literals` (ASCII), blocks are left out of which no text can hold all of those.
+        """
         for part in self._batches(ids, columns):
             if self.is_over():
                 return
-            yield self._unpack(part, columns)
+            yield self._unpack(part, columns, literals)
 
     def template_id_after(self, template: str) -> str | None:
         """Return the first stored template's id above this one."""
@@ -101,19 +107,27 @@ class Snapshot:
         wanted = list(ids)
         return (wanted[at : at + size] for at in range(0, len(wanted), size))
 
-    def _unpack(self, ids: Sequence[BlockId], columns: Sequence[ColumnName]) -> dict[BlockId, Lines]:
+    def _unpack(self, ids: Sequence[BlockId], columns: Sequence[ColumnName], literals: Collection[str] = ()) -> dict[BlockId, Lines]:
         cached = {one: self._cache.get(one, columns) for one in ids}
         missing = [one for one, found in cached.items() if found is None and one not in self.damaged]
         if missing:
-            self._fetch(missing, columns, cached)
+            self._fetch(missing, columns, literals, cached)
         return {one: _lines(columns, found) for one, found in cached.items() if found is not None}
 
-    def _fetch(self, ids: Sequence[BlockId], columns: Sequence[ColumnName], into: dict[BlockId, list[Lines | Column] | None]) -> None:
+    def _fetch(
+        self,
+        ids: Sequence[BlockId],
+        columns: Sequence[ColumnName],
+        literals: Collection[str],
+        into: dict[BlockId, list[Lines | Column] | None],
+    ) -> None:
         stored = self._sink.read_columns(ids, columns, strong=self._strong)
         if len(stored) < len(ids) and not self._strong:
             # A Bounded answer may be of an earlier moment than the listing.
             stored |= self._sink.read_columns([one for one in ids if one not in stored], columns, strong=True)
         for one in stored:
+            if literals and not may_hold(stored[one].texts, literals):
+                continue
             try:
                 places = decode_places(stored[one].places)
                 decoded: list[Lines | Column] = [places]

@@ -47,17 +47,16 @@ class Union(NamedTuple):
 
 def outer_blocks(ids: Sequence[BlockId]) -> NDArray[np.int64]:
     """Return the places in `ids` (distinct) of the blocks that are not inside another one."""
-    kept = []
-    last_run: tuple[BlockPlace, str] | None = None
-    reach = -1
-    for at in sorted(range(len(ids)), key=lambda at: (ids[at].place, ids[at].run, ids[at].first, -ids[at].last)):
-        one = ids[at]
-        if (one.place, one.run) != last_run:
-            last_run, reach = (one.place, one.run), -1
-        if one.last > reach:
-            kept.append(at)
-            reach = one.last
-    return np.sort(np.array(kept, np.int64))
+    first, last = _numbers(ids)
+    if (first == last).all():
+        return np.arange(len(ids))  # only a merged block has others inside
+    codes: dict[tuple[BlockPlace, str], int] = {}
+    run = np.fromiter((codes.setdefault((one.place, one.run), len(codes)) for one in ids), np.int64, len(ids))
+    order = np.lexsort((-last, first, run))
+    # Run after run, each above whatever the one before it reached.
+    ends = (run * (last.max() + 1) + last)[order]
+    is_outer = np.append(True, ends[1:] > np.maximum.accumulate(ends)[:-1])
+    return np.sort(order[is_outer])
 
 
 def sharing_blocks(heads: Heads, of: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
@@ -148,6 +147,12 @@ def _resolve(parts: Sequence[Part]) -> tuple[NDArray[np.bool_], NDArray[np.bool_
     return holds, doubtful
 
 
+def _numbers(ids: Sequence[BlockId]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the first and the last number of each block."""
+    size = len(ids)
+    return np.fromiter((one.first for one in ids), np.int64, size), np.fromiter((one.last for one in ids), np.int64, size)
+
+
 def _by_place_and_run(ids: Sequence[BlockId]) -> Iterator[list[NDArray[np.int64]]]:
     """Yield of each partition its blocks, run by run."""
     places: dict[BlockPlace, dict[str, list[int]]] = {}
@@ -159,7 +164,11 @@ def _by_place_and_run(ids: Sequence[BlockId]) -> Iterator[list[NDArray[np.int64]
 
 def _mark_numbers(heads: Heads, blocks: NDArray[np.int64], of: NDArray[np.bool_], shared: NDArray[np.bool_]) -> None:
     """Mark the blocks of one run whose numbers intersect those of others: both merged, by two who merged at the same time."""
-    ordered = sorted(blocks.tolist(), key=lambda at: heads.ids[at].first)
+    first, last = _numbers([heads.ids[at] for at in blocks.tolist()])
+    order = np.argsort(first, kind="stable")
+    if (first[order][1:] > np.maximum.accumulate(last[order])[:-1]).all():
+        return
+    ordered = blocks[order].tolist()
     for number, at in enumerate(ordered):
         for other in ordered[number + 1 :]:
             if heads.ids[other].first > heads.ids[at].last:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.search_growth import Asker, Figures, Wrong, figures_of, main, p95
+from benchmarks.search_growth import Figures, figures_of, main, p95, seconds_to_reopen
+from benchmarks.search_growth_asker import Asker, Wrong
 from benchmarks.search_growth_index import PARTITIONS, START_MS, TOPIC, fill
 from producers.log_feed import synthetic_lines
 from sinks.block import Block
@@ -59,9 +60,16 @@ def test_a_missing_block_is_found_out(tmp_path: Path) -> None:
                 Asker(filled).seconds(kind)
 
 
+def test_a_folder_that_lost_lines_is_found_out_when_it_is_opened_again(tmp_path: Path) -> None:
+    fill(tmp_path / "index", TEXTS, 300).sink.close()
+    assert seconds_to_reopen(tmp_path / "index", 300) > 0
+    with pytest.raises(Wrong, match="opened again with 300 lines, not 301"):
+        seconds_to_reopen(tmp_path / "index", 301)
+
+
 def test_figures_are_of_the_larger_index_and_growth_is_between_both() -> None:
-    smaller = Figures(100, 0.5, {"a": [0.01] * 20, "b": [0.02] * 20}, 0, 50, 100)
-    larger = Figures(1_000, 0.7, {"a": [0.03] * 20, "b": [0.05] * 20}, 4, 330, 1_000)
+    smaller = Figures(100, 0.5, {"a": [0.01] * 20, "b": [0.02] * 20}, 0, 50, 100, 200, 150, 100, 0.4, 0.3)
+    larger = Figures(1_000, 0.7, {"a": [0.03] * 20, "b": [0.05] * 20}, 4, 330, 1_000, 900, 600, 300, 0.8, 2.5)
     figures = figures_of(smaller, larger)
     assert figures["smaller"] == {
         "lines": 100,
@@ -70,6 +78,11 @@ def test_figures_are_of_the_larger_index_and_growth_is_between_both() -> None:
         "p95_s": 0.02,
         "incomplete_share": 0.0,
         "index_bytes_per_raw_byte": 0.5,
+        "rss_bytes": 200,
+        "milvus_lite_rss_bytes": 150,
+        "rss_growth_bytes": 100,
+        "longest_insert_s": 0.4,
+        "reopen_s": 0.3,
         "kinds": {"a": {"p50_s": 0.01, "p95_s": 0.01}, "b": {"p50_s": 0.02, "p95_s": 0.02}},
     }
     assert {name: figures[name] for name in ("lines", "p95_s", "incomplete_share", "index_bytes_per_raw_byte", "growth")} == {
@@ -88,6 +101,11 @@ def test_the_program_prints_one_object_or_a_table(tmp_path: Path) -> None:
     printed: list[str] = []
     main(printed.append, [str(file), "--lines", "300", "600", "--quick", "--json"])
     (only,) = printed
-    assert json.loads(only).keys() >= {"lines", "first_query_s", "p50_s", "p95_s", "index_bytes_per_raw_byte", "growth"}
+    figures = json.loads(only)
+    assert figures.keys() >= {"lines", "first_query_s", "p50_s", "p95_s", "index_bytes_per_raw_byte", "growth"}
+    for one in (figures, figures["smaller"]):
+        assert one["rss_bytes"] > one["rss_growth_bytes"] > 1_000_000
+        assert one["longest_insert_s"] > 0
+        assert one["reopen_s"] > 0
     main(printed.append, ["--lines", "300", "600", "--quick"])
     assert printed[-1].startswith("p95 grows ")

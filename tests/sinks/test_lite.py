@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sinks.milvus import lite
 from sinks.milvus.lite import local_folder
 from sinks.milvus.sink import MilvusSettings, MilvusSink
 from sinks.sink import BlockFilter, SinkBroken, SinkMismatch
@@ -143,7 +144,9 @@ def test_a_new_folder_is_for_its_owner_only(folder: Path, sink: MilvusSink) -> N
 
 
 @pytest.mark.process
-def test_the_process_that_serves_a_folder_ends_with_the_one_that_opened_it(folder: Path, sink: MilvusSink, start_writer: StartWriter) -> None:
+def test_the_process_that_serves_a_folder_ends_with_the_one_that_opened_it(
+    folder: Path, sink: MilvusSink, start_writer: StartWriter
+) -> None:
     writer = start_writer(folder, 0)
     acknowledged(writer, 1)
     (server,) = children_of(writer.pid)
@@ -173,6 +176,22 @@ def test_writes_to_a_folder_whose_process_was_killed_break_the_sink_and_the_next
     other.open()
     assert other.counts().blocks == 1
     other.close()
+
+
+def test_small_files_are_joined_and_large_ones_are_left(folder: Path, sink: MilvusSink, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Given a folder that writes a file of about 200 KB for every four blocks, and joins files of up to 400 KB
+    monkeypatch.setattr(lite, "_MEMORY_BYTES", 150_000)
+    monkeypatch.setattr(lite, "_JOINED_BYTES", [1_000, 2_000, 400_000])
+    sink.open()
+    # When so much is written that files which were joined could be joined again
+    for number in range(0, 128, 4):
+        sink.write_blocks([numbered(number + i) for i in range(4)])
+    sink.close()
+    # Then none is larger than four small ones
+    sizes = [file.stat().st_size for file in folder.rglob("*_columns/partitions/*/data/*.parquet")]
+    assert 400_000 < max(sizes) < 4 * 400_000
+    sink.open()
+    assert sink.find_blocks(BlockFilter()).heads.size == 128
 
 
 def test_the_database_file_of_milvus_lite_2_is_refused(folder: Path, sink: MilvusSink) -> None:

@@ -137,6 +137,13 @@ def test_what_is_unseen_is_what_begins_behind_what_was_seen(blocks: list[Block],
     assert set(index.unseen(seen)) == {one for one in ids if one not in removed and is_unseen(one, seen)}
 
 
+def test_neighbours_in_the_order_of_their_time_keep_their_own_templates() -> None:
+    index = HeadIndex()
+    blocks = [block(number, templates=range(number + 1), last=last) for number, last in enumerate((0, 9, 7, 8, 6))]
+    index.add([indexed(one) for one in blocks])
+    assert rows(index.find(BlockFilter(), 4).heads) == {one.id: row(one) for one in blocks[1:]}
+
+
 def test_a_limit_leaves_the_newest() -> None:
     index = HeadIndex()
     index.add([indexed(block(number, last=time)) for number, time in enumerate([5, 9, 1, 7])])

@@ -5,6 +5,7 @@ Where identifiers are all that was asked for, no other line counts.
 """
 
 from collections.abc import Collection, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from sinks.line import Line
@@ -97,15 +98,16 @@ def lines_with_identifiers(index: Index, words: Words, limit: int, bounds: Searc
 
 def _lines_with(index: Index, wanted: Collection[Identifier], holding: Collection[str], limit: int, bounds: SearchBounds) -> FoundLines:
     """Return the newest lines that have all of these identifiers; `holding` are the templates whose text has one of them."""
-    reader, is_match, passed = index.reader, with_all(wanted), bounds.deadline_passed
+    is_match, passed = with_all(wanted), bounds.deadline_passed
+    lines_with = partial(index.reader.lines_with, literals=[identifier.text for identifier in wanted if identifier.text.isascii()])
     if bounds.templates is not None:
-        only_these = reader.lines_with((), is_match, limit, bounds.only, templates=bounds.templates, deadline_passed=passed)
+        only_these = lines_with((), is_match, limit, bounds.only, templates=bounds.templates, deadline_passed=passed)
         return FoundLines(only_these.lines, only_these.complete)
     keys = {key for identifier in wanted for key in identifier.keys}
-    by_words = reader.lines_with(keys, is_match, limit, bounds.only, deadline_passed=passed)
+    by_words = lines_with(keys, is_match, limit, bounds.only, deadline_passed=passed)
     if not holding:
         return FoundLines(by_words.lines, by_words.complete)
-    by_template = reader.lines_with((), is_match, limit, bounds.only, templates=holding, deadline_passed=passed)
+    by_template = lines_with((), is_match, limit, bounds.only, templates=holding, deadline_passed=passed)
     return FoundLines([*by_words.lines, *by_template.lines], by_words.complete and by_template.complete)
 
 

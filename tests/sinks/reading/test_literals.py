@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sinks.arrow import string_column, take
-from sinks.reading.literals import rows_with
+from sinks.arrow import join_texts, string_column, take
+from sinks.codec import encode_texts
+from sinks.reading.literals import may_hold, rows_with
 
 TEXTS = st.lists(st.text("aAbB-é", max_size=6), max_size=12)
 
@@ -31,3 +32,14 @@ def test_a_part_of_a_column_has_its_own_rows() -> None:
 def test_what_is_no_ascii_literal_is_refused(literal: str) -> None:
     with pytest.raises(ValueError, match="no ASCII literal"):
         rows_with(string_column(["a"]), literal)
+
+
+@given(st.lists(st.text("aAbB-é", max_size=6), min_size=1, max_size=12), st.lists(st.text("aAb-", min_size=1, max_size=3), max_size=2))
+def test_a_stored_block_may_hold_what_one_of_its_texts_holds(texts: list[str], literals: list[str]) -> None:
+    stored = encode_texts(join_texts(string_column(texts)))
+    assert may_hold(stored, literals) or any(not any(one.lower() in text.lower() for text in texts) for one in literals)
+    assert not may_hold(stored, [*literals, "c"])
+
+
+def test_what_cannot_be_unpacked_may_hold_anything() -> None:
+    assert may_hold("damaged", ["a"])

@@ -1,7 +1,7 @@
 """Readers against merging: no line is missed and none is seen twice, whatever happens between two calls; every broken rule is found."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from random import Random
 
 import numpy as np
@@ -90,10 +90,12 @@ def test_the_race_finds_that_inner_blocks_are_counted_too(question: Question, mo
 
 
 def test_the_race_finds_that_a_listed_block_is_passed_over_when_it_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    def read_what_is_there(self: Snapshot, ids: Sequence[BlockId], columns: Sequence[ColumnName], into: dict[BlockId, object]) -> None:
+    def read_what_is_there(
+        self: Snapshot, ids: Sequence[BlockId], columns: Sequence[ColumnName], literals: Collection[str], into: dict[BlockId, object]
+    ) -> None:
         there = [one for one in ids if one in self._sink.read_columns(ids, columns)]
         try:
-            fetch(self, there, columns, into)  # type: ignore[arg-type]
+            fetch(self, there, columns, literals, into)  # type: ignore[arg-type]
         except BeginAnew:
             return
 

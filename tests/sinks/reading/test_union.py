@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sinks.block import Block, BlockId, BlockPlace
 from sinks.heads import Heads, head_row, join_heads
@@ -47,6 +49,22 @@ def test_blocks_of_other_runs_and_places_are_inside_none() -> None:
     found = [*ids((0, 3)), *ids((1, 1), run_number=2), elsewhere]
     assert outer_blocks(found).tolist() == [0, 1, 2]
     assert outer_blocks([]).tolist() == []
+
+
+NUMBERS = st.tuples(st.integers(0, 1), st.integers(0, 9), st.integers(0, 4))
+
+
+@given(st.lists(NUMBERS, unique=True, max_size=12))
+def test_outer_blocks_are_those_inside_no_other(runs: list[tuple[int, int, int]]) -> None:
+    found = [one for number, first, longer in runs for one in ids((first, first + longer), run_number=number + 1)]
+    expected = [at for at, one in enumerate(found) if not is_hidden(one, found)]
+    assert outer_blocks(found).tolist() == expected
+
+
+def is_hidden(one: BlockId, among: Sequence[BlockId]) -> bool:
+    """Whether a block is inside another, or inside two that two writers merged so that neither is inside the other."""
+    run_of = sorted((other for other in among if other.run == one.run), key=lambda other: (other.first, -other.last))
+    return one.last <= max((other.last for other in run_of[: run_of.index(one)]), default=-1)
 
 
 def test_blocks_of_two_runs_share_where_their_offsets_overlap() -> None:
