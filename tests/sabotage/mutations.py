@@ -13,6 +13,7 @@ _FLIGHTS = "worker/indexing/flights.py"
 _PREPARE = "worker/indexing/prepare.py"
 _WRITING = "sinks/milvus/writing.py"
 _FRAME = "worker/embedding/cache/frame.py"
+_LITE_SERVER = "sinks/milvus/lite_server.py"
 
 MUTATIONS = (
     *LEDGER_MUTATIONS,
@@ -33,6 +34,13 @@ MUTATIONS = (
         "self._unsent.append(_OpenLetter(letter, envelope(letter, version=self._version, max_bytes=self._max_bytes), lambda: None))\n"
         "        delivered()",
         ("tests/producers/test_dead_letters.py::test_nothing_is_delivered_without_a_broker_and_that_is_said_once",),
+    ),
+    Mutation(
+        "the process that serves a local folder outlives its worker",
+        _LITE_SERVER,
+        'if sys.stdin.readline() != "close\\n":\n        os._exit(1)',
+        'while sys.stdin.readline() != "close\\n":\n        time.sleep(1)',
+        ("tests/sinks/test_lite.py::test_the_process_that_serves_a_folder_ends_with_the_one_that_opened_it",),
     ),
     Mutation(
         "waiting lines are dropped when a flight fails",
