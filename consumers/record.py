@@ -125,11 +125,20 @@ class Records(NamedTuple):
             None if self.headers is None else list(compress(self.headers, chosen)),
         )
 
+    def value_bytes(self) -> NDArray[np.int64]:
+        """Return the bytes of each value, 0 for none: int64[n]."""
+        import numpy as np  # noqa: PLC0415 - as above
+
+        try:
+            return np.fromiter(map(len, self.value), np.int64, self.size)  # type: ignore[arg-type] # nearly always none is None
+        except TypeError:
+            return np.fromiter((len(value or b"") for value in self.value), np.int64, self.size)
+
     def sizes_bytes(self) -> NDArray[np.int64]:
         """Return the bytes of each record that count against the ledger's cap, as `Record.size_bytes`: int64[n]."""
         import numpy as np  # noqa: PLC0415 - as above
 
-        sizes = np.fromiter((0 if value is None else len(value) for value in self.value), np.int64, self.size)
+        sizes = self.value_bytes()
         if self.key is not None:
             sizes += np.fromiter((len(key or b"") for key in self.key), np.int64, self.size)
         if self.headers is not None:

@@ -4,6 +4,7 @@ import os
 import signal
 import stat
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -155,7 +156,11 @@ def test_the_process_that_serves_a_folder_ends_with_the_one_that_opened_it(
     acknowledged(writer, 1)
     writer.kill()
     writer.wait()
-    wait_until(lambda: not Path(f"/proc/{server}").exists(), "the server's end")
+    try:
+        wait_until(lambda: not Path(f"/proc/{server}").exists(), "the server's end")
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(server, signal.SIGKILL)
     sink.open()
     assert sink.local_pid is not None
     assert not children_of(sink.local_pid)

@@ -152,8 +152,8 @@ def _cut(receipts: Sequence[Receipt], most_records: int, most_bytes: int) -> Ite
     group: list[tuple[Receipt, int, int]] = []
     records = size_bytes = 0
     for receipt in receipts:
-        sizes = [len(value or b"") for value in receipt.records.value]
-        first, left_bytes = 0, sum(sizes)
+        sizes = receipt.records.value_bytes()
+        first, left_bytes = 0, int(sizes.sum())
         while first < len(sizes):
             if records + len(sizes) - first <= most_records and size_bytes + left_bytes <= most_bytes:
                 end, taken_bytes = len(sizes), left_bytes
