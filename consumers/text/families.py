@@ -17,7 +17,7 @@ FAMILIES_VERSION = 1
 _ID_BYTES = 8
 _REMEMBERED = 1 << 16
 _LONGEST_REMEMBERED = 64
-"""Of words: how many are remembered, and of how many characters at most; together some 10 MB. Templates share most of their words."""
+"""Of words: how many are remembered, and of how many characters at most; 10 MB, at worst 32. Templates share most of their words."""
 _AROUND = "()[]{}<>\"'`,;:.=|!?*-"
 _NAME = re.compile(r"\w(?:[./\\$]|::)\w|^[~.]{0,2}/\w|\\")
 _FAULT = re.compile(r"\b\w*(?:Exception|Error|Failure|Fault)s?\b")

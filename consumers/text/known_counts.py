@@ -9,7 +9,7 @@ CountTokens = Callable[[Sequence[str]], Sequence[int]]
 """Counts the tokens of each masked text as the model sees it, with prefix and special tokens."""
 
 _MOST_TEXTS = 16_384
-"""Of at most 256 characters each; with them 6 MB."""
+"""Of at most 256 characters each; with them 6 MB, and at worst, beyond ASCII, 18."""
 
 
 class KnownCounts:

@@ -8,6 +8,7 @@ NEW = ""
 """Stands for the masked text of a form that is not known; no masked text is empty."""
 
 _MAX_CHARACTERS = 16 * 1024 * 1024
+"""Of one byte each if they are ASCII, of four at worst."""
 _MAX_FORM_CHARACTERS = 64 * 1024
 _CHARACTERS_EACH = 200
 """Counted for every form beside its key and its masked text, so that many short ones do not take more memory."""

@@ -46,6 +46,8 @@ class Lending:
 
     def check(self) -> Client:
         """Raise SinkBroken or SinkBusy unless there is a connection to use."""
+        if self.local is not None and self.local.has_ended and not self.broken:
+            self.broken = "the process that serves the Milvus folder has ended; nothing more is written to this folder until a new start"
         if self.broken:
             raise SinkBroken(self.broken)
         if self._client is None:

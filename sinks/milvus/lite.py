@@ -6,6 +6,7 @@ reads them; and whatever is wrong with the folder is said in one line as `SinkMi
 """
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -18,9 +19,6 @@ _HOST_AND_PORT = re.compile(r"[\w.-]+:\d+")
 _SERVER = Path(__file__).with_name("lite_server.py")
 _MEMORY_BYTES = 16 << 20
 """What a collection holds in memory before it is written out, inside an insert: of Milvus Lite's own 128 MB for 2 to 6 seconds."""
-_JOINED_BYTES = [1_000_000, 10_000_000, 25_000_000]
-"""Four files of one size, between two of these, are joined; larger ones stay as they are. Joining takes four times their memory, and the
-next insert waits for its end: of 120 MB for a second."""
 
 
 def names_server(uri: str) -> bool:
@@ -62,10 +60,13 @@ class LocalMilvus:
                 f"Milvus folder {folder} is a file (Milvus Lite 2 kept its database in one, version 3 cannot read it); move it away"
             )
         # Without -P the folder of the program would come first where modules are looked for. In a session of its own, Ctrl-C passes it by.
-        command = [sys.executable, "-P", str(_SERVER), str(folder), json.dumps([_MEMORY_BYTES, _JOINED_BYTES])]
-        self._process = subprocess.Popen(  # noqa: S603 - our own program
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
-        )
+        command = [sys.executable, "-P", str(_SERVER), str(folder), str(_MEMORY_BYTES), str(os.getpid())]
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - our own program
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+            )
+        except OSError as error:
+            raise SinkMismatch(f"Milvus folder {folder} cannot be served: {error.strerror or error}") from None
         assert self._process.stdout is not None  # noqa: S101 - asked for above
         with self._process.stdout as said:
             told = json.loads(said.read() or "{}")
@@ -86,10 +87,20 @@ class LocalMilvus:
         """Of the process that serves it."""
         return self._process.pid
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether that process is gone: killed, or closed."""
+        return self._process.poll() is not None
+
     def close(self) -> None:
-        """Stop serving, write memory out to segments, release the lock; safe to call twice."""
-        with suppress(BrokenPipeError):  # it is dead
-            self._process.communicate("close\n")
+        """Stop serving, write memory out to segments, release the lock; safe to call twice, and after `abandon`."""
+        assert self._process.stdin is not None  # noqa: S101 - asked for above
+        # Input stays open: were this process to end meanwhile, the other one would, too.
+        with suppress(BrokenPipeError, ValueError):  # it is dead, or closed already
+            self._process.stdin.write("close\n")
+            self._process.stdin.flush()
+        self._process.wait()
+        self._let_go()
 
     def abandon(self) -> None:
         """Stop serving and write nothing more.
@@ -98,4 +109,10 @@ class LocalMilvus:
         memory out deletes the log from which the next start recovers what was acknowledged.
         """
         self._process.kill()
-        self._process.communicate()
+        self._process.wait()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        assert self._process.stdin is not None  # noqa: S101 - asked for above
+        with suppress(BrokenPipeError):
+            self._process.stdin.close()

@@ -3,30 +3,38 @@
 Milvus Lite is Python. Inside the worker its threads took the interpreter's lock from the engine, which asks for it hundreds of times a
 batch: beside it, a new template cost a sixth more time.
 
-It is started with the folder and the limits of memory and of files that are joined. Standard output gets one JSON object,
-`{"port": …, "repaired": …}` or `{"refused": …}`. Standard input then says how it ends: `close` has it write memory out to segments; the end
-of input, which comes when the process that started it dies, has it end as if it were killed, too.
+It is started with the folder, the bytes that a collection may hold in memory, and the id of the process that starts it. Standard output
+gets one JSON object, `{"port": …, "repaired": …}` or `{"refused": …}`. `close` on standard input has it write memory out to segments and
+end. When the process that started it is gone, even while it closes, it ends at once, as if it were killed, too.
 """
 
 import ctypes
 import json
+import logging
 import os
+import select
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any, NoReturn
 
-import pyarrow as pa
-from milvus_lite import DataDirLockedError
-from milvus_lite.adapter.grpc.server import start_server_in_thread
-from milvus_lite.engine import collection, compaction
+_SAID = os.dup(1)
+os.dup2(2, 1)  # before anything is imported that may print
+
+import pyarrow as pa  # noqa: E402
+from milvus_lite import DataDirLockedError  # noqa: E402
+from milvus_lite.adapter.grpc.server import start_server_in_thread  # noqa: E402
+from milvus_lite.engine import collection  # noqa: E402
 
 _DERIVED = (".idx", ".sidx", ".tmp")
 """Vector indexes, scalar indexes, and files that were about to be renamed: all derived, all built again by `load_collection`."""
 _STOP_S = 2.0
 _LOCK_S, _LOOK_S = 3.0, 0.05
 """How long the folder may be locked: the process of a worker that was killed a moment ago is about to end."""
+_WATCH_S = 1.0
+"""The end of input says at once that the starter is gone, unless a process that it forked still holds the other end."""
 _M_ARENA_MAX, _ARENAS = -8, 2
 """Of glibc's malloc: Milvus Lite answers on ten threads, and each one's heap kept what it once needed."""
 _FOLDER_MODE = 0o700
@@ -35,23 +43,6 @@ _FOLDER_MODE = 0o700
 
 class _Refused(Exception):
     """What is wrong with the folder, in one line."""
-
-
-class _SmallFiles(compaction.CompactionManager):  # type: ignore[misc] # it has no types
-    """Milvus Lite's compaction, which joins the largest files as well, without that."""
-
-    @staticmethod
-    def _select_target(buckets: list[list[tuple[str, int]]], _total_files: int, partition_dir: str) -> list[str] | None:
-        small = buckets[:-1]
-        chosen: list[str] | None = compaction.CompactionManager._select_target(small, sum(map(len, small)), partition_dir)  # noqa: SLF001
-        return chosen
-
-
-def _limit(memory_bytes: int, joined_bytes: list[int]) -> None:
-    """Set how much a collection holds in memory, and up to which sizes files are joined."""
-    collection.MEMTABLE_MEMORY_LIMIT = memory_bytes  # where its environment variable would put it, if read before the import
-    compaction.COMPACTION_BUCKET_BOUNDARIES = joined_bytes
-    collection.CompactionManager = _SmallFiles
 
 
 def _give_memory_back() -> None:
@@ -75,8 +66,6 @@ def _open(folder: Path) -> Any:  # noqa: ANN401 (of a library without types)
             if time.monotonic() > until_s:
                 raise _Refused(f"Milvus folder {folder} is in use by another process") from None
             time.sleep(_LOOK_S)
-        except OSError as error:
-            raise _Refused(f"Milvus folder {folder} cannot be written: {error.strerror or error}") from None
 
 
 def _remove_derived(folder: Path) -> int:
@@ -94,27 +83,38 @@ def _remove_derived(folder: Path) -> int:
     return len(derived)
 
 
+def _watch(starter: int, asked: threading.Event) -> NoReturn:
+    """Set `asked` when input says so, and end the process when its starter is gone."""
+    while True:
+        ready, _, _ = select.select([0], [], [], _WATCH_S)
+        if os.getppid() != starter or (ready and not os.read(0, 64)):
+            os._exit(1)
+        if ready:
+            asked.set()
+
+
 def main() -> NoReturn:
     """Serve the folder that is named until told to end."""
     for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(one, signal.SIG_IGN)  # what stops a whole service stops the worker first, which still writes
-    folder = Path(sys.argv[1])
+    for name in ("milvus_lite", "pymilvus"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # a failed call's reason is in its answer
+    folder, memory_bytes, starter = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    asked = threading.Event()
+    threading.Thread(target=_watch, args=(starter, asked), daemon=True).start()
     _give_memory_back()
-    _limit(*json.loads(sys.argv[2]))
-    with os.fdopen(os.dup(1), "w") as said:
-        os.dup2(2, 1)
+    collection.MEMTABLE_MEMORY_LIMIT = memory_bytes  # where its environment variable would put it, if read before the import
+    with os.fdopen(_SAID, "w") as said:
         try:
             server, database, port = _open(folder)
-            opened = {"port": port, "repaired": _remove_derived(folder)}
+            json.dump({"port": port, "repaired": _remove_derived(folder)}, said)
         except _Refused as refused:
             json.dump({"refused": str(refused)}, said)
             sys.exit(1)
         except OSError as error:
             json.dump({"refused": f"Milvus folder {folder} cannot be written: {error.strerror or error}"}, said)
             sys.exit(1)
-        json.dump(opened, said)
-    if sys.stdin.readline() != "close\n":
-        os._exit(1)
+    asked.wait()
     server.stop(grace=_STOP_S).wait()
     database.close()
     sys.exit(0)

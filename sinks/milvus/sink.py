@@ -228,7 +228,7 @@ class MilvusSink:
             return SinkCounts(blocks=self._there().count(), templates=client.count(self._templates.layout.name))
 
     def close(self) -> None:
-        """Release the connection and the folder; a folder that a write broke keeps its lock until the process ends."""
+        """Release the connection and the folder."""
         self._lent.close()
 
     def _use(self, opened: Opened) -> None:
@@ -241,6 +241,7 @@ class MilvusSink:
         return Templates(layout, index_type, self._lent.calls, local=not names_server(self._settings.uri))
 
     def _there(self) -> ServerBlocks | LiteBlocks:
+        self._lent.check()
         if self._blocks is None:
             raise SinkBusy("the Milvus sink is not open")
         return self._blocks

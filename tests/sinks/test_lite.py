@@ -4,17 +4,17 @@ import os
 import signal
 import stat
 import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from sinks.milvus import lite
-from sinks.milvus.lite import local_folder
+from sinks.milvus.lite import LocalMilvus, local_folder
 from sinks.milvus.sink import MilvusSettings, MilvusSink
 from sinks.sink import BlockFilter, SinkBroken, SinkMismatch
 from tests.sinks.blocks import SPACE, block, blocks, line, nearest, template, unit
-from tests.sinks.conftest import StartWriter
+from tests.sinks.conftest import ROOT, StartWriter
 from tests.sinks.local_writer import DELETED_EVERY, numbered
 from tests.sinks.settings import strong_sink
 from tests.sinks.test_lite_blocks import Opened
@@ -166,37 +166,60 @@ def test_the_process_that_serves_a_folder_ends_with_the_one_that_opened_it(
     assert not children_of(sink.local_pid)
 
 
+FORKS = """
+import os, sys, time
+from pathlib import Path
+from sinks.milvus.lite import LocalMilvus
+served = LocalMilvus(Path(sys.argv[1]))
+forked = os.fork()
+if forked:
+    print(served.pid, forked, flush=True)
+    os._exit(0)
+time.sleep(600)
+"""
+"""Dies while a process that it forked still holds what it held."""
+
+
 @pytest.mark.process
-def test_writes_to_a_folder_whose_process_was_killed_break_the_sink_and_the_next_start_finds_all(
-    settings: MilvusSettings, sink: MilvusSink
-) -> None:
+def test_the_process_that_serves_a_folder_ends_though_a_forked_one_lives(folder: Path, sink: MilvusSink) -> None:
+    with subprocess.Popen([sys.executable, "-c", FORKS, str(folder)], cwd=ROOT, stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout is not None
+        server, forked = map(int, program.stdout.readline().split())
+        try:
+            wait_until(lambda: not Path(f"/proc/{server}").exists(), "the server's end")
+            sink.open()
+        finally:
+            for pid in (server, forked):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
+
+def test_a_folder_can_be_closed_twice_and_after_it_was_abandoned(folder: Path) -> None:
+    for end in (LocalMilvus.close, LocalMilvus.abandon):
+        served = LocalMilvus(folder)
+        assert not served.has_ended
+        end(served)
+        assert served.has_ended
+        served.close()
+        served.abandon()
+
+
+@pytest.mark.process
+def test_a_folder_whose_process_was_killed_breaks_the_sink_and_the_next_start_finds_all(settings: MilvusSettings, sink: MilvusSink) -> None:
     sink.open()
     sink.write_blocks([block([line(1)])])
     assert sink.local_pid is not None
     os.kill(sink.local_pid, signal.SIGKILL)
-    with pytest.raises(SinkBroken, match="nothing more is written to this folder"):
-        sink.write_blocks([block([line(2)], first=2)])
+    calls = (sink.ping, sink.counts, lambda: sink.find_blocks(BlockFilter()), lambda: sink.write_blocks([block([line(2)], first=2)]))
+    wait_until(lambda: Path(f"/proc/{sink.local_pid}/stat").read_text().split()[2] == "Z", "its end")
+    for call in calls:
+        with pytest.raises(SinkBroken, match="has ended; nothing more is written to this folder"):
+            call()
     sink.close()
     other = strong_sink(settings)
     other.open()
     assert other.counts().blocks == 1
     other.close()
-
-
-def test_small_files_are_joined_and_large_ones_are_left(folder: Path, sink: MilvusSink, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Given a folder that writes a file of about 200 KB for every four blocks, and joins files of up to 400 KB
-    monkeypatch.setattr(lite, "_MEMORY_BYTES", 150_000)
-    monkeypatch.setattr(lite, "_JOINED_BYTES", [1_000, 2_000, 400_000])
-    sink.open()
-    # When so much is written that files which were joined could be joined again
-    for number in range(0, 128, 4):
-        sink.write_blocks([numbered(number + i) for i in range(4)])
-    sink.close()
-    # Then none is larger than four small ones
-    sizes = [file.stat().st_size for file in folder.rglob("*_columns/partitions/*/data/*.parquet")]
-    assert 400_000 < max(sizes) < 4 * 400_000
-    sink.open()
-    assert sink.find_blocks(BlockFilter()).heads.size == 128
 
 
 def test_the_database_file_of_milvus_lite_2_is_refused(folder: Path, sink: MilvusSink) -> None:
