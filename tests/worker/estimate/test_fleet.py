@@ -29,19 +29,19 @@ NEW = replace(STREAM, templates_by_stretches={1: 150, 2: 30, 10: 20})
 
 
 def test_a_fleet_is_what_was_computed_by_hand() -> None:
-    # 100 MB/s: 1,000,000 lines/s of 10 us are 10 processors, 20 with half of them free, in workers of 0.9.
+    # 100 MB/s: 1,000,000 lines/s of 10 us are 10 processors, 20 with half of them free, in workers of 1.0.
     fleet = fleet_of(STREAM, 1e8, FleetOptions(retention_days=10, headroom=0.5, gpu_tokens_per_s=100_000))
 
     assert fleet == Fleet(
         bytes_per_s=1e8,
         lines_per_s=1_000_000.0,
-        workers=23,
+        workers=20,
         worker_cores=20.0,
-        workers_bytes_per_s=2.07e8,
+        workers_bytes_per_s=2e8,
         engine_tokens_per_s=0.12,
         engines=1,
         gpus=1,
-        partitions=46,
+        partitions=40,
         brokers=6,
         redis_bytes=200_000,
         milvus_rows_per_s=1_000.0,
