@@ -21,7 +21,7 @@ DAY_S = 86_400
 DEFAULT_RETENTION_DAYS = 30.0
 DEFAULT_HEADROOM = 0.5
 WORKER_CORES = 1.0
-"""Processors that one worker keeps busy. 80,000 lines/s at 12.7 microseconds (benchmarks/RESULTS.md, two shared AVX-512 cores): Python holds
+"""Processors that one worker keeps busy. 80,000 lines/s at 12.7 microseconds (benchmarks/RESULTS.md, two AVX-512 cores): Python holds
 a lock, so a second processor stays idle."""
 PARTITIONS_PER_WORKER = 2
 MERGED_AGAIN = 1.1
