@@ -30,7 +30,7 @@ PackedColumn = NDArray[Any] | Coded | Column
 
 
 def give_memory_back() -> None:
-    """Return to the system what Arrow and the C library keep for later: worth it after much was read once."""
+    """Return to the system what Arrow keeps for later: worth it after much was read once."""
     pa.default_memory_pool().release_unused()
 
 

@@ -113,7 +113,7 @@ class LiteBlocks:
             page = self._read_heads(range(first, first + _SLOTS_AT_ONCE))
             first, rows = first + _SLOTS_AT_ONCE, rows - page.rows
             used |= page.used
-        give_memory_back()  # of 10,000,000 lines, 190 MB
+        give_memory_back()
         self._next_slot = max(used, default=-1) + 1
         self._free = sorted(set(range(self._next_slot)) - used)
         if len(used) > len(self._index):
