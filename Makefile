@@ -2,7 +2,9 @@
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 VENV := .venv
-READY := $(VENV)/.ready
+# What is too slow in Python, in C: each file becomes a library beside it.
+NATIVE := $(patsubst %.c,%.so,$(wildcard consumers/*/*.c sinks/*.c))
+READY := $(VENV)/.ready $(NATIVE)
 SUPPLY := .venv-supply
 LOGS ?=
 ARGS ?=
@@ -12,7 +14,7 @@ FUZZ_S ?= 60
 FORMATS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup vllm vllm-matrix demo test quick faults soak fuzz sabotage check format docs coverage bench bench-all bench-guard bench-deps bench-drain3 up down stack stack-down lock images sbom audit clean
+.PHONY: help setup native vllm vllm-matrix demo test quick faults soak fuzz sabotage check format docs coverage bench bench-all bench-guard bench-deps bench-drain3 up down stack stack-down lock images sbom audit clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -20,9 +22,16 @@ help: ## this list
 setup: $(READY) ## make .venv from requirements.lock (once; about 5 minutes, 4 of them building llama-cpp-python)
 	@:
 
-$(READY): requirements.lock pyproject.toml deploy/setup.sh
+$(VENV)/.ready: requirements.lock pyproject.toml deploy/setup.sh
 	@deploy/setup.sh
 	@touch $@
+
+native: $(NATIVE) ## compile the C files; every other target does so too
+	@:
+
+%.so: %.c
+	@$(CC) -std=c11 -O3 -fPIC -shared -fvisibility=hidden -Wall -Wextra -o $@.new $<
+	@mv $@.new $@
 
 vllm: $(READY) ## add vLLM to .venv: for an NVIDIA GPU if there is one, else for the CPU (VLLM=cpu or gpu); 7 GB, about 2 minutes
 	@deploy/vllm/install.sh
