@@ -17,11 +17,9 @@ what a benchmark does, the ratio says that too. Exit code 1 if anything fell or 
 """
 
 import argparse
-import io
 import json
 import subprocess
 import sys
-import tarfile
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -30,6 +28,7 @@ from pathlib import Path
 
 from benchmarks.guard_measures import MEASURES, Figures, Measure, Reference, imported_from, measure_tree
 from benchmarks.guard_verdicts import Compared, Verdict, compared, verdicts
+from benchmarks.other_revision import unpack
 from benchmarks.suite.machine import machine_facts, revision
 
 ROOT = Path(__file__).parent.parent
@@ -45,15 +44,12 @@ class Refused(Exception):
 @contextmanager
 def tree_of(root: Path, name: str, *, same_packages: bool) -> Iterator[Path]:
     """Unpack a revision into a temporary folder, and remove it afterwards. Raises Refused."""
-    command = ["git", "archive", "--end-of-options", f"{name}^{{commit}}"]
-    try:
-        archive = subprocess.run(command, cwd=root, check=True, capture_output=True).stdout  # noqa: S603 - git, as installed
-    except subprocess.CalledProcessError as error:
-        raise Refused(error.stderr.decode().strip()) from error
     with tempfile.TemporaryDirectory(prefix="vectail-guard-") as folder:
         tree = Path(folder).resolve()
-        with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-            files.extractall(tree, filter="data")
+        try:
+            unpack(root, name, tree)
+        except subprocess.CalledProcessError as error:
+            raise Refused(error.stderr.decode().strip()) from error
         locks = [file.read_bytes() if file.exists() else b"" for file in (root / _LOCK, tree / _LOCK)]
         if locks[0] != locks[1] and not same_packages:
             raise Refused(f"{name} has another {_LOCK}: --same-packages runs it with the packages that are installed here")

@@ -12,12 +12,10 @@ figures, except with `--differing`, which says how many lines are. The other rev
 
 import argparse
 import importlib
-import io
 import json
 import re
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -28,6 +26,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from benchmarks.copies import copies, texts_of_files
+from benchmarks.other_revision import unpack
 from consumers.columns import Column, string_column
 from consumers.text.mask import Masker
 
@@ -56,10 +55,7 @@ def our_side() -> MaskColumn:
 
 def load_side(revision: str, folder: Path) -> Side:
     """Copy a revision's package into the folder under another name and import it from there; raises `CalledProcessError`."""
-    command = ["git", "archive", revision, _PACKAGE]
-    archive = subprocess.run(command, cwd=_ROOT, check=True, capture_output=True).stdout  # noqa: S603 - git, as installed
-    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-        files.extractall(folder, filter="data")
+    unpack(_ROOT, revision, folder, _PACKAGE)
     (folder / _PACKAGE).rename(folder / _THEIRS)
     for file in folder.rglob("*.py"):
         source = file.read_text()

@@ -1,7 +1,9 @@
 """Fixtures for every test: brokers, real and mock, the prepared model, and names that no other test uses."""
 
+import subprocess
 import uuid
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -33,7 +35,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Set up `--quick`."""
+    """Set up `--quick`, and compile C files that have changed."""
+    if not hasattr(config, "workerinput"):  # xdist's workers find them compiled
+        subprocess.run(["make", "--silent", "native"], cwd=Path(__file__).parents[1], check=True)
     if config.getoption("--quick"):
         config.pluginmanager.register(Quick(), "quick")
 
