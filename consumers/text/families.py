@@ -17,7 +17,8 @@ FAMILIES_VERSION = 1
 _ID_BYTES = 8
 _REMEMBERED = 1 << 16
 _LONGEST_REMEMBERED = 64
-"""Of words: how many are remembered, and of how many characters at most; 10 MB, at worst 32. Templates share most of their words."""
+"""Of words: how many are remembered, and of how many characters at most; 10 MB, at worst 32. Templates share most of
+their words; of one with a longer word none is."""
 _AROUND = "()[]{}<>\"'`,;:.=|!?*-"
 _NAME = re.compile(r"\w(?:[./\\$]|::)\w|^[~.]{0,2}/\w|\\")
 _FAULT = re.compile(r"\b\w*(?:Exception|Error|Failure|Fault)s?\b")
@@ -26,8 +27,9 @@ _STATUS = re.compile(r"(?<![^\W_])([1-5])\d\d(?![^\W_])")
 
 def family_text(template_text: str) -> str:
     """Return what all templates of a family have in common; never empty, and the same for itself."""
-    words = (_common(word) if len(word) <= _LONGEST_REMEMBERED else _common.__wrapped__(word) for word in template_text.split())
-    return " ".join(word for word in words if word) or template_text
+    words = template_text.split()
+    common = _common if max(map(len, words), default=0) <= _LONGEST_REMEMBERED else _common.__wrapped__
+    return " ".join(filter(None, map(common, words))) or template_text
 
 
 def family_of(template_text: str) -> str:

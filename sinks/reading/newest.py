@@ -79,6 +79,7 @@ class _Search:
     def __init__(self, snapshot: Snapshot, wanted: list[str], limit: int, only: LineFilter) -> None:
         self._snapshot = snapshot
         self._wanted = wanted
+        self._places = {template: at for at, template in enumerate(wanted)}
         self._keys = template_keys(wanted)
         self._limit = limit
         self._only = only
@@ -169,8 +170,7 @@ class _Search:
         return not self._snapshot.is_over()
 
     def _select(self, lines: Lines) -> _Unpacked:
-        ordinals = {template: at for at, template in enumerate(self._wanted)}
-        template = np.array([ordinals.get(one, -1) for one in template_ids(lines.template.values)], np.int64)[lines.template.codes]
+        template = np.array([self._places.get(one, -1) for one in template_ids(lines.template.values)], np.int64)[lines.template.codes]
         rows = np.flatnonzero((template >= 0) & wanted_rows(lines, self._only))
         if self._only.reads_fields:
             rows = with_fields(lines.fields, rows, self._only)
