@@ -30,7 +30,7 @@ native: $(NATIVE) ## compile the C files; every other target does so too
 	@:
 
 %.so: %.c
-	@$(CC) -std=c11 -O3 -fPIC -shared -fvisibility=hidden -Wall -Wextra -o $@.new $<
+	@$(CC) -std=c11 -O3 -fPIC -shared -fvisibility=hidden -Wall -Wextra $(CFLAGS) -o $@.new $<
 	@mv $@.new $@
 
 vllm: $(READY) ## add vLLM to .venv: for an NVIDIA GPU if there is one, else for the CPU (VLLM=cpu or gpu); 7 GB, about 2 minutes

@@ -9,10 +9,11 @@ import pytest
 from consumers.columns import string_column
 from consumers.decode.found import NO_TIME
 from consumers.decode.from_line import LineHeaders
-from consumers.decode.line_heads import BLOCK_ROWS, READ_BYTES
 
 KAFKA_MS = 1_795_435_200_000
 """2026-11-23 12:00 UTC."""
+HEAD_BYTES = 127
+"""How many bytes of a line are looked at."""
 
 
 def read(*lines: str, headers: LineHeaders | None = None) -> list[tuple[str | None, str, str]]:
@@ -202,7 +203,7 @@ def test_a_service_is_the_tag_of_syslog(line: str, service: str) -> None:
 def test_what_a_line_says_does_not_depend_on_the_lines_beside_it() -> None:
     headers = LineHeaders()
     lines = [line for line, *_ in LINES]
-    many = [*lines, *reversed(lines)] * (BLOCK_ROWS // len(lines))
+    many = [*lines, *reversed(lines)] * 20
 
     together = read(*many, headers=headers)
 
@@ -212,7 +213,7 @@ def test_what_a_line_says_does_not_depend_on_the_lines_beside_it() -> None:
 
 
 def test_a_line_never_takes_anything_from_the_next_one() -> None:
-    lines = ["", "2026-11-23", "2026-11-23T10:00:0", "[", "INF", "Dec 10 06:55:46 web-1 ", "level="]
+    lines = ["", "2026-11-23", "2026-11-23T10:00:0", "[", "INF", "Dec 10 06:55:46 web-1 ", "level=", "2026-11-23 10:00:00 error"]
     for line in lines:
         for other in ("T10:00:00Z x", " 10:00:00", "0Z", "2026-11-23T10:00:00Z x", "O: x", "sshd[1]: x", "error"):
             assert read(line, other)[0] == read(line)[0]
@@ -221,7 +222,7 @@ def test_a_line_never_takes_anything_from_the_next_one() -> None:
 def test_a_head_is_read_to_its_last_byte_and_no_further() -> None:
     for size in range(100, 140):
         line = "[" + "x" * (size - 10) + "] ERROR: broken"
-        assert read(line) == [(None, "ERROR" if size < READ_BYTES + 2 else "", "")], size
+        assert read(line) == [(None, "ERROR" if size < HEAD_BYTES + 2 else "", "")], size
 
 
 def test_zone_and_year_of_the_rules_are_those_of_lines_that_name_none() -> None:
@@ -230,15 +231,6 @@ def test_zone_and_year_of_the_rules_are_those_of_lines_that_name_none() -> None:
     assert read("Dec 10 06:55:46 web-1 sshd[1]: x", headers=headers) == [("2019-12-10T05:55:46", "", "sshd")]
     assert read("2026-07-01 00:00:00,5 INFO x", headers=headers) == [("2026-06-30T22:00:00.500", "INFO", "")]
     assert read("2026-07-01T00:00:00Z INFO x", headers=headers) == [("2026-07-01T00:00:00", "INFO", "")]
-
-
-def test_long_columns_are_read_as_short_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = [line for line, *_ in LINES]
-    expected = read(*lines)
-
-    monkeypatch.setattr("consumers.decode.from_line._MOST_KEPT_ROWS", 1)
-
-    assert read(*lines) == expected
 
 
 def test_no_lines_say_nothing() -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from consumers.columns import string_column
 from consumers.decode.found import NO_TIME
-from consumers.decode.line_heads import BLOCK_ROWS
 from consumers.decode.times import iso_times, parse_times
 
 KAFKA_MS = 1_795_435_200_000
@@ -186,7 +185,7 @@ def test_times_count_from_1970_to_the_last_one_that_nanoseconds_reach() -> None:
     assert parse("9999-12-31T23:59:59Z") is None
 
 
-def test_a_column_of_many_blocks_and_shapes_is_read_as_each_of_its_texts_alone() -> None:
+def test_a_column_of_many_shapes_is_read_as_each_of_its_texts_alone() -> None:
     texts = [
         "2026-11-23T10:00:00Z",
         "Dec 10 06:55:46",
@@ -197,7 +196,7 @@ def test_a_column_of_many_blocks_and_shapes_is_read_as_each_of_its_texts_alone()
         "",
         "23.11.2026 10:00:00",
     ]
-    column = string_column(texts * (BLOCK_ROWS // 4))
+    column = string_column(texts * 100)
     kafka_ms = np.full(len(column), KAFKA_MS)
 
     together = parse_times(column, timezone=BERLIN, year=None, kafka_ms=kafka_ms)
@@ -205,7 +204,7 @@ def test_a_column_of_many_blocks_and_shapes_is_read_as_each_of_its_texts_alone()
         parse_times(string_column([text]), timezone=BERLIN, year=None, kafka_ms=np.array([KAFKA_MS])).item() for text in texts
     ]  # fmt: skip
 
-    assert together.tolist() == alone * (BLOCK_ROWS // 4)
+    assert together.tolist() == alone * 100
 
 
 def test_a_slice_of_a_column_is_read_from_its_own_beginning() -> None:
