@@ -165,8 +165,14 @@ def strip_line_ends(column: Column) -> Column:
 
 def coded(column: Column) -> Coded:
     """Return the distinct texts of a column without nulls, in the order of their first use."""
+    codes, values = distinct_texts(column)
+    return Coded(codes, tuple(as_texts(values)))
+
+
+def distinct_texts(column: Column) -> tuple[NDArray[np.int32], Column]:
+    """Return for a column of n texts without nulls int32[n], places in a column of its distinct texts in the order of their first use."""
     encoded = column.dictionary_encode()
-    return Coded(encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False), tuple(encoded.dictionary.to_pylist()))
+    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False), encoded.dictionary
 
 
 def coded_texts(texts: Iterable[str]) -> Coded:

@@ -8,49 +8,31 @@ form of whose digits one is left says nothing about its texts.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
-from consumers.columns import Column
-from consumers.text import codes, regex
+from consumers.columns import Column, utf8_of
+from consumers.native import BYTES, PLACES, SIZE, c_function
+from consumers.text.codes import find_codes
+from consumers.text.regex import column_of
 
 DIGIT = "8"
-"""Stands for other digits; chosen because it is the rarest digit in codes of HTTP."""
+"""Stands for other digits (in `consumers/text/write_forms.c` too); chosen because it is the rarest digit in codes of HTTP."""
 
-_FLAGS = bytes(codes.flags_of(chr(byte)) for byte in range(256))
-_PADDING = bytes(codes.PADDING_BYTES)
-_ZERO, _X, _DIGIT, _DIGITS = (np.uint8(number) for number in (*b"0x", *DIGIT.encode(), 10))
-_BLOCK_BYTES = 64 * 1024
-"""So that what is computed for each byte stays in the processor's cache."""
+_write_forms = c_function(__file__, "write_forms", "write_forms", BYTES, PLACES, SIZE, BYTES)
 
 
 def forms_of(column: Column, *, keep_codes: bool = False) -> Column:
     """Return the forms of n texts; with `keep_codes`, the digits of codes (`consumers/text/codes.py`) stay."""
-    text, offsets = regex.view_text(column)
-    form = np.empty_like(text)
-    for start in range(0, len(text), _BLOCK_BYTES):
-        block = text[start : start + _BLOCK_BYTES]
-        # all bits of a byte that is a digit, none of another
-        is_digit = np.negative((block - _ZERO < _DIGITS).view(np.uint8))
-        np.bitwise_xor(block, (block ^ _DIGIT) & is_digit, out=form[start : start + _BLOCK_BYTES])
-        after = text[start + 1 : start + _BLOCK_BYTES + 1]
-        form[start + np.flatnonzero((after == _X) & (block[: len(after)] == _ZERO))] = _ZERO
+    data, ends = utf8_of(column)
+    forms = np.empty_like(data)
+    _write_forms(data, ends, len(column), forms)
     if keep_codes:
-        _, kept = _find_codes(column)
-        form[kept] = text[kept]
-    return regex.column_of(form, offsets)
+        kept = find_codes(data, ends)
+        forms[kept] = data[kept]
+    return column_of(forms, ends)
 
 
-def find_with_codes(column: Column) -> regex.Places:
-    """Return the places of the texts that hold codes."""
-    places, _ = _find_codes(column)
-    return np.unique(places)
-
-
-def _find_codes(column: Column) -> tuple[regex.Places, regex.Places]:
-    """Return for every digit of a code the place of its text, and its place in the bytes of the column."""
-    joined, _ = regex.view_text(regex.join_lines(column))
-    padded = b"".join((_PADDING, joined.tobytes(), _PADDING))
-    flags = np.frombuffer(padded.translate(_FLAGS), dtype=np.uint8)
-    found = codes.find_codes(np.frombuffer(padded, dtype=np.uint8), flags) - codes.PADDING_BYTES
-    _, offsets = regex.view_text(column)
-    places = np.searchsorted(offsets + np.arange(len(offsets)), found, side="right") - 1
-    return places, found - places
+def find_with_codes(column: Column) -> NDArray[np.int64]:
+    """Return the places of the texts that hold codes, ascending."""
+    data, ends = utf8_of(column)
+    return np.unique(np.searchsorted(ends, find_codes(data, ends), side="right") - 1)

@@ -30,12 +30,13 @@ from hashlib import blake2b
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from consumers.columns import Coded, Column, as_texts, coded, string_column, take
+from consumers.columns import Coded, Column, as_texts, coded, distinct_texts, string_column, take
 from consumers.text import regex
 from consumers.text.compiled import CompiledMask
 from consumers.text.forms import DIGIT, find_with_codes, forms_of
-from consumers.text.known_forms import NEW, KnownForms
+from consumers.text.known_forms import NEW, UNDECIDED, Known, KnownForms
 from consumers.text.mask_json import json_rows, mask_json_column
 from consumers.text.mask_patterns import NEEDS, PASSES, STARTS, Mask
 from consumers.text.regex import Places
@@ -123,47 +124,48 @@ class Masker:
 
     def _mask_by_forms(self, column: Column) -> Coded:
         """Mask texts to which the first masks have been applied: by their forms, and as they are where a form does not say enough."""
-        forms = coded(forms_of(column))
-        masked = self._known.recall(forms.values)
-        self._known.count_new(masked.count(NEW), len(column))
-        self._rule_out_codes(forms.values, masked)
-        rows = _undecided(forms, masked)
+        masked = self._recall(column)
+        rows = np.flatnonzero(masked.codes == UNDECIDED)
         if len(rows):
-            longer = coded(forms_of(take(column, rows), keep_codes=True))
-            masked += self._known.recall(longer.values)
-            forms = _replaced(forms, rows, longer)
-        self._mask_new_forms(forms.values, masked)
-        rows = _undecided(forms, masked)
+            masked = _replaced(masked, rows, self._known.recall(forms_of(take(column, rows), keep_codes=True)))
+        rows = np.flatnonzero(masked.codes == NEW)
+        if len(rows):  # those that `_recall` left new hold no codes to keep
+            masked = _replaced(masked, rows, self._mask_new_forms(forms_of(take(column, rows), keep_codes=True)))
+        rows = np.flatnonzero(masked.codes == UNDECIDED)
         if len(rows):
-            own = self._mask_distinct(take(column, rows))
-            masked += own.values
-            forms = _replaced(forms, rows, own)
-        return _recode(forms, masked)
+            masked = _replaced(masked, rows, Known(*self._mask_distinct(take(column, rows))))
+        return _recode(masked.codes, masked.values)
 
-    def _rule_out_codes(self, forms: Sequence[str], masked: list[str | None]) -> None:
-        """Set the masked text of new forms to None where digits will be left."""
-        new = [place for place, text in enumerate(masked) if text == NEW]
-        if new:
-            ruled_out = [new[i] for i in find_with_codes(string_column([forms[place] for place in new])).tolist()]
-            for place in ruled_out:
-                masked[place] = None
-            self._known.remember((forms[place], None) for place in ruled_out)
+    def _recall(self, column: Column) -> Known:
+        """Return what is known of texts by their forms; a new form with codes, whose digits will be left, is undecided from now on."""
+        forms = forms_of(column)
+        masked = self._known.recall(forms)
+        rows = np.flatnonzero(masked.codes == NEW)
+        if not len(rows):
+            self._known.count_new(0, len(column))
+            return masked
+        codes, new = distinct_texts(take(forms, rows))
+        self._known.count_new(len(new), len(column))
+        ruled_out = find_with_codes(new)
+        self._known.remember(take(new, ruled_out), [None] * len(ruled_out))
+        masked.codes[rows[np.isin(codes, ruled_out)]] = UNDECIDED
+        return masked
 
-    def _mask_new_forms(self, forms: Sequence[str], masked: list[str | None]) -> None:
-        """Set the masked text of new forms, to None where a digit is left that may be any."""
-        new = [place for place, text in enumerate(masked) if text == NEW]
-        if new:
-            once = coded(self._apply_variables(string_column([forms[place] for place in new])))
-            decided = [text for text in once.values if DIGIT not in text]
-            settled = dict(zip(decided, self._settle(decided), strict=True))
-            for place, code in zip(new, once.codes.tolist(), strict=True):
-                masked[place] = settled.get(once.values[code])
-            self._known.remember((forms[place], masked[place]) for place in new)
+    def _mask_new_forms(self, forms: Column) -> Known:
+        """Mask new forms; those are undecided in which a digit is left that may be any."""
+        rows, distinct = distinct_texts(forms)
+        once = coded(self._apply_variables(distinct))
+        decided = [text for text in once.values if DIGIT not in text]
+        settled = self._settle(decided)
+        place_of = {text: place for place, text in enumerate(decided)}
+        codes = np.array([place_of.get(text, UNDECIDED) for text in once.values], np.int32)[once.codes]
+        self._known.remember(distinct, [settled[code] if code >= 0 else None for code in codes.tolist()])
+        return Known(codes[rows], tuple(settled))
 
     def _mask_distinct(self, column: Column) -> Coded:
         """Mask texts to which the first masks have been applied, without their forms."""
         once = coded(self._apply_variables(column))
-        return _recode(once, self._settle(once.values))
+        return _recode(once.codes, self._settle(once.values))
 
     def _apply_first(self, column: Column) -> Column:
         """Apply the masks that see texts as they are."""
@@ -254,28 +256,23 @@ def _version(mode: MaskMode, disabled: Collection[str], added: Sequence[Mask]) -
     return f"{MASKS_VERSION}+{blake2b(chosen.encode(), digest_size=4).hexdigest()}"
 
 
-def _undecided(forms: Coded, masked: Sequence[str | None]) -> Places:
-    """Return the rows whose form has None for a masked text."""
-    return np.flatnonzero(np.array([text is None for text in masked], dtype=np.bool_)[forms.codes])
-
-
-def _replaced(rows_before: Coded, rows: Places, others: Coded) -> Coded:
+def _replaced(before: Known, rows: Places, others: Known) -> Known:
     """Give some rows other texts; the texts before stay, used or not."""
-    codes = rows_before.codes.copy()
-    codes[rows] = others.codes + len(rows_before.values)
-    return Coded(codes, rows_before.values + others.values)
+    codes = before.codes.copy()
+    codes[rows] = np.where(others.codes < 0, others.codes, others.codes + len(before.values))
+    return Known(codes, before.values + others.values)
 
 
-def _recode(forms: Coded, masked: Sequence[str | None]) -> Coded:
-    """Give the rows the masked texts of their forms, in the order of first use; only forms without rows have None."""
-    codes, values = forms
+def _recode(codes: NDArray[np.int32], values: Sequence[str]) -> Coded:
+    """Return the distinct texts of n rows in the order of their first use; `values` may have some twice, and some that no row has."""
     first = np.full(len(values), len(codes))
     first[codes[::-1]] = np.arange(len(codes))[::-1]
-    order = np.argsort(first, kind="stable")  # forms without rows come last
-    distinct: dict[str | None, int] = {}
+    order = np.argsort(first, kind="stable")
+    order = order[: np.count_nonzero(first < len(codes))]
+    distinct: dict[str, int] = {}
     code_of = np.zeros(len(values), np.int32)
-    code_of[order] = [distinct.setdefault(masked[place], len(distinct)) for place in order.tolist()]
-    return Coded(code_of[codes], tuple(text for text in distinct if text is not None))
+    code_of[order] = [distinct.setdefault(values[place], len(distinct)) for place in order.tolist()]
+    return Coded(code_of[codes], tuple(distinct))
 
 
 def _where(column: Column, name: str) -> regex.Places:

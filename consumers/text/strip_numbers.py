@@ -5,19 +5,25 @@ each byte; whether a byte is removed depends on the bytes beside it. Codes, whic
 (`consumers/text/codes.py`).
 """
 
+import re
+
 import numpy as np
 import numpy.typing as npt
 
 from consumers.columns import Column
-from consumers.text import codes, regex
+from consumers.text import regex
+from consumers.text.codes import find_codes
 from consumers.text.mask_patterns import LETTER_UNITS, UNITS
 
 _Bytes = npt.NDArray[np.uint8]
 _Flags = npt.NDArray[np.bool_]
 
-_LEADS, _JOINS, _UNIT = (codes.FIRST_FREE_FLAG << more for more in range(3))
+_PADDING_BYTES = 16
+"""Added before and after the lines, so that every access to a neighbour stays within the array."""
+_DIGIT, _WORD, _LEADS, _JOINS, _UNIT = (1 << bit for bit in range(5))
 _FLAGS = bytes(
-    codes.flags_of(chr(byte))
+    _DIGIT * (chr(byte) in "0123456789")
+    | _WORD * bool(re.match(r"\w", chr(byte), re.ASCII))
     | _LEADS * (chr(byte) in "-+_#")
     | _JOINS * (chr(byte) in ".,:/")
     | _UNIT * (chr(byte) in {unit[0] for unit in (*UNITS, *LETTER_UNITS)})
@@ -27,7 +33,8 @@ _BLOCK_BYTES = 64 * 1024
 """Bytes of lines at a time, so that what is computed for each byte stays in the processor's cache."""
 _END, _SPACE = b"\n "
 _FIRST_SPACE, _SPACES = ord("\t"), len("\t\n\v\f\r")
-_IS_LETTER_UNIT = codes.flag_table(LETTER_UNITS)
+_IS_LETTER_UNIT = np.zeros(256, dtype=np.bool_)
+_IS_LETTER_UNIT[list(LETTER_UNITS.encode())] = True
 _IS_UNIT = np.zeros(1 << 16, dtype=np.bool_)
 _IS_UNIT[[int.from_bytes(unit.encode(), "big") for unit in UNITS]] = True
 
@@ -40,7 +47,7 @@ def strip_numbers(text: Column, *, numbers: bool = True, units: bool = True) -> 
     lines = regex.as_bytes(text)
     if not lines:
         return regex.split_lines(lines)
-    padding = bytes(codes.PADDING_BYTES)
+    padding = bytes(_PADDING_BYTES)
     padded = bytearray(b"".join((padding, lines, padding)))
     utf8 = np.frombuffer(padded, dtype=np.uint8)
     blocks = _blocks(padded)
@@ -55,7 +62,7 @@ def strip_numbers(text: Column, *, numbers: bool = True, units: bool = True) -> 
 def _blocks(padded: bytearray) -> list[slice]:
     """Divide padded lines into blocks of whole lines."""
     blocks = []
-    start, last = codes.PADDING_BYTES, len(padded) - codes.PADDING_BYTES
+    start, last = _PADDING_BYTES, len(padded) - _PADDING_BYTES
     while start < last:
         end = padded.find(b"\n", min(start + _BLOCK_BYTES, last), last) + 1 or last
         blocks.append(slice(start, end))
@@ -78,8 +85,10 @@ def _one_space(utf8: _Bytes) -> bytes:
 
 def _find_kept(text: _Bytes, flags: _Bytes, blocks: list[slice], *, units: bool) -> _Flags:
     """Flag the bytes to keep: not digits, nor up to two characters that lead a number, nor what joins two digits, nor units."""
-    is_number = (flags & codes.DIGIT).view(np.bool_)
-    is_number[codes.find_codes(text, flags)] = False
+    is_number = (flags & _DIGIT).view(np.bool_)
+    lines = text[_PADDING_BYTES:-_PADDING_BYTES]
+    ends = np.concatenate([[0], np.flatnonzero(lines == _END) + 1]).astype(np.int32)
+    is_number[_PADDING_BYTES + find_codes(lines, ends)] = False
     kept = np.ones(len(text), dtype=np.bool_)
     starts = [np.empty(0, dtype=np.int64)]
     for block in blocks:
@@ -107,7 +116,7 @@ def _where_units_may_begin(text: _Bytes, flags: _Bytes, is_number: _Flags) -> np
 
     Arrays begin two bytes before the first place and end two after the last.
     """
-    word = (flags & codes.WORD) != 0
+    word = (flags & _WORD) != 0
     may_be = ((flags[2:-2] & _UNIT) != 0) & ~(word[3:-1] & word[4:])
     may_be &= is_number[1:-3] | (text[1:-3] == _SPACE) & is_number[:-4]
     return np.flatnonzero(may_be)
@@ -115,8 +124,8 @@ def _where_units_may_begin(text: _Bytes, flags: _Bytes, is_number: _Flags) -> np
 
 def _drop_units(text: _Bytes, flags: _Bytes, is_number: _Flags, start: npt.NDArray[np.int64], kept: _Flags) -> None:
     """Drop units: one letter directly after a number, or two with an optional space before them; a word must end there."""
-    one, two, three = text[start], text[start + 1], flags[start + 2] & codes.WORD
-    kept[start[_IS_LETTER_UNIT[one] & is_number[start - 1] & (flags[start + 1] & codes.WORD == 0)]] = False
+    one, two, three = text[start], text[start + 1], flags[start + 2] & _WORD
+    kept[start[_IS_LETTER_UNIT[one] & is_number[start - 1] & (flags[start + 1] & _WORD == 0)]] = False
     pair = start[_IS_UNIT[(one.astype(np.uint16) << 8) | two] & (three == 0)]
     kept[pair] = False
     kept[pair + 1] = False

@@ -1,5 +1,7 @@
 """Forms: texts that have the same form are masked alike, whatever their digits."""
 
+import re
+
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -104,6 +106,25 @@ def test_digits_become_8_and_nothing_else_changes() -> None:
 def test_a_hexadecimal_number_keeps_its_beginning() -> None:
     assert form_of("0x1f 10x0 7x1 0X2 00x 0") == "0x8f 80x8 8x8 8X8 80x 8"
     assert form_of("x0") == "x8"
+
+
+def test_no_form_depends_on_the_text_beside_it() -> None:
+    for keep_codes in (False, True):
+        assert as_texts(forms_of(string_column(["70", "x0", "", "x1", "HTTP ", "503"]), keep_codes=keep_codes)) == [
+            "88",
+            "x8",
+            "",
+            "x8",
+            "HTTP ",
+            "888",
+        ]
+
+
+def test_forms_of_any_length_have_the_bytes_of_their_texts() -> None:
+    texts = ["0x19é"[: number % 6] * (number // 6) for number in range(300)]
+    expected = [re.sub("[0-9]", "8", text).replace("8x", "0x") for text in texts]
+    assert as_texts(forms_of(string_column(texts))) == expected
+    assert as_texts(forms_of(string_column([]))) == []
 
 
 def test_codes_stay_only_where_they_are_wanted() -> None:

@@ -253,6 +253,14 @@ def test_lines_that_differ_in_digits_alone_keep_their_codes() -> None:
         assert masker.mask(lines) == [f"peer answered HTTP {status}" for status in (200, 208, 404, 888) for _ in range(3)]
 
 
+def test_known_and_new_lines_with_and_without_codes_may_come_together() -> None:
+    masker = Masker()
+    for _ in range(3):
+        assert masker.mask(["took 1ms"]) == ["took"]
+    assert masker.mask(["took 2ms", "HTTP 503 to 17", "a 1"]) == ["took", "HTTP 503 to", "a"]
+    assert masker.mask(["HTTP 404 to 17", "b 2", "a 2", "HTTP 503 to 18", "took 3ms"]) == ["HTTP 404 to", "b", "a", "HTTP 503 to", "took"]
+
+
 def test_a_code_that_only_masking_makes_is_that_of_its_own_line() -> None:
     assert MASKER.mask([f"status a@b.example {number}" for number in (404, 503, 208)]) == ["status 404", "status 503", "status 208"]
 
