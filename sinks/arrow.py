@@ -135,7 +135,7 @@ def join_texts(column: Column) -> JoinedTexts:
     """Copy n texts into one."""
     filled = column.fill_null("") if column.null_count else column
     one = pc.binary_join(pa.ListArray.from_arrays(pa.array([0, len(column)], pa.int32()), filled), "\n")
-    return JoinedTexts(utf8_of(one)[0], utf8_of(column)[1])
+    return JoinedTexts(utf8_of(one)[0], utf8_of(filled)[1])
 
 
 def packed_texts(joined: JoinedTexts) -> dict[str, PackedColumn]:

@@ -10,38 +10,53 @@ The one tokenizer of blocks and questions, so both agree by construction. Letter
 4. A token that stands in the template of its line as well has no words: the template's text finds it.
 
 So if a text holds X as a token, a segment or a part, its words hold all of `word_keys(X)`, unless the token around X is in its template or
-is a time. All of it is numpy, no Python object a line; the words are stored, so a change of any rule or number is a new layout.
+is a time. `tokens.c` reads the bytes, no Python object a line; the words are stored, so a change of any rule or number is a new layout.
 """
 
+from ctypes import c_bool, c_int64
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sinks.arrow import JoinedTexts, join_texts, string_column
 from sinks.block import Coded
-from sinks.field_pairs import FieldPairs, joined_names_and_values
-from sinks.tokens import MIX, HashSet, TextBytes, Tokens, bytes_of, distinct, hashes, is_one_token, tokens_in, words_in
+from sinks.field_pairs import FieldPairs, Spans, joined_names_and_values
 
-_WORD_BITS = 28
 _CACHED_CHARACTERS = 8_000_000
+_RECENT_TOKENS = 1 << 12
+"""As `tokens.c` says."""
+
+_BYTES, _INT32S, _INT64S, _UINT64S = (
+    np.ctypeslib.ndpointer(dtype, ndim=1, flags="C_CONTIGUOUS") for dtype in (np.uint8, np.int32, np.int64, np.uint64)
+)
+_TEXTS = (_BYTES, c_int64, _INT32S)
+_C = np.ctypeslib.load_library("tokens", Path(__file__).parent)
+_C.words_of_texts.argtypes = (*_TEXTS, _INT32S, c_int64, _UINT64S, _INT64S, c_int64, _UINT64S, _INT32S, c_int64)
+_C.words_of_texts.restype = c_int64
+_C.tokens_of_texts.argtypes = (*_TEXTS, c_int64, _UINT64S, _INT64S, c_int64)
+_C.tokens_of_texts.restype = c_bool
+_C.words_of_stretches.argtypes = (_BYTES, c_int64, _INT64S, _INT64S, c_int64, _INT32S)
+_C.words_of_stretches.restype = c_bool
+_C.is_one_run.argtypes = (_BYTES, c_int64)
+_C.is_one_run.restype = c_bool
 
 
 def block_words(texts: JoinedTexts, templates: Coded) -> NDArray[np.int32]:
-    """Return the distinct words of n lines, ascending: int32[w], 28 bits, never 0."""
-    data = bytes_of(texts)
-    tokens = tokens_in(data)
-    hashed = hashes(data, tokens.spans)
-    known = _TEMPLATE_TOKENS.tokens_of(templates.values)
-    if known:
-        of_template = np.array([token for own in known.values() for token in own], np.uint64)
-        likely = HashSet(of_template).has(hashed).nonzero()[0]
-        template = templates.codes[np.searchsorted(data.starts, tokens.spans.start[likely], "right") - 1]
-        pairs = HashSet(_pairs(np.repeat(list(known), [len(own) for own in known.values()]), of_template))
-        rest = np.ones(len(hashed), np.bool_)
-        rest[likely] = ~pairs.has(_pairs(template, hashed[likely]))
-        tokens, hashed = tokens.at(rest), hashed[rest]
-    return _words(data, tokens, hashed)
+    """Return the distinct words of n lines, ascending: int32[w], 28 bits, never 0. Raises ValueError for columns of different lengths."""
+    size, lines = len(texts.data), len(texts.ends) - 1
+    tokens, token_ends = _TEMPLATE_TOKENS.tokens_of(templates.values)
+    recent = np.empty(_RECENT_TOKENS, np.uint64)
+    words = np.empty((size + 1) // 3, np.int32)
+    found = -1
+    if len(templates.codes) == lines:
+        found = _C.words_of_texts(
+            texts.data, size, texts.ends, templates.codes, lines, tokens, token_ends, len(templates.values), recent, words, len(words)
+        )
+    if found < 0:
+        raise ValueError(f"{lines} texts in {size} bytes and {len(templates.codes)} templates do not fit each other")
+    return sorted_words(words[:found])
 
 
 def sorted_words(words: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -56,11 +71,10 @@ def word_keys(text: str) -> tuple[int, ...]:
 
     Of several tokens some may stand in a line's template, so none of their words is sure to be there.
     """
-    data = bytes_of(join_texts(string_column([text])))
-    if not is_one_token(data):
+    texts = join_texts(string_column([text]))
+    if not _C.is_one_run(texts.data, len(texts.data)):
         return ()
-    tokens = tokens_in(data)
-    return tuple(_words(data, tokens, hashes(data, tokens.spans)).tolist())
+    return tuple(block_words(texts, _NO_TEMPLATE).tolist())
 
 
 def is_identifier(word: str) -> bool:
@@ -75,13 +89,14 @@ def field_word(name: str, value: str) -> int:
 
 def field_words(pairs: list[tuple[str, str]]) -> NDArray[np.int32]:
     """Return the words of n names with their values: int32[n]. Letters count as in words: `A` is `a`."""
-    data = bytes_of(join_texts(string_column([f"{name}\0{value}" for name, value in pairs])))
-    return _short(hashes(data, data.whole))
+    texts = join_texts(string_column([f"{name}\0{value}" for name, value in pairs]))
+    places = np.arange(len(pairs))
+    return _words_of_stretches(texts.data, Spans(texts.ends[:-1] + places, texts.ends[1:] + places))
 
 
 def pair_words(pairs: FieldPairs) -> NDArray[np.int32]:
     """Return the words of those pairs that are not odd: int32[n], in their order."""
-    return _short(hashes(*joined_names_and_values(pairs)))
+    return _words_of_stretches(*joined_names_and_values(pairs))
 
 
 class _TemplateTokens:
@@ -91,53 +106,45 @@ class _TemplateTokens:
     """
 
     def __init__(self) -> None:
-        self._tokens: dict[str, tuple[int, ...]] = {}
+        self._tokens: dict[str, bytes] = {}
         self._characters = 0
 
-    def tokens_of(self, templates: tuple[str, ...]) -> dict[int, tuple[int, ...]]:
-        """Return the hashes of the tokens of those templates that have any, by their place."""
+    def tokens_of(self, templates: tuple[str, ...]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """Return the hashes of the tokens of m templates, sorted for each, and int64[m + 1]: where each one's begin and the last end."""
         cached = self._tokens
-        found = list(map(cached.get, templates))
-        if None in found:
-            missing = [place for place, tokens in enumerate(found) if tokens is None]
-            new = [templates[place] for place in missing]
-            read = _tokens_of_each(new)
-            for place, tokens in zip(missing, read, strict=True):
-                found[place] = tokens
+        new = [template for template in templates if template not in cached]
+        if new:
+            read = dict(zip(new, _tokens_of_each(new), strict=True))
             self._characters += sum(map(len, new))
             if self._characters > _CACHED_CHARACTERS:
                 self._tokens, self._characters = {}, 0
+                cached = cached | read
             else:
-                cached.update(zip(new, read, strict=True))
-        return {place: tokens for place, tokens in enumerate(found) if tokens}
+                cached.update(read)
+        found = [cached[template] for template in templates]
+        all_tokens = np.frombuffer(b"".join(found), np.uint64)
+        ends = np.zeros(len(found) + 1, np.int64)
+        np.cumsum(np.fromiter(map(len, found), np.int64, len(found)), out=ends[1:])
+        return all_tokens, ends // all_tokens.itemsize
 
 
 _TEMPLATE_TOKENS = _TemplateTokens()
+_NO_TEMPLATE = Coded(np.zeros(1, np.int32), ("",))
 
 
-def _tokens_of_each(texts: list[str]) -> list[tuple[int, ...]]:
-    """Return for each text the hashes of its tokens that may have words."""
-    data = bytes_of(join_texts(string_column(texts)))
-    tokens = tokens_in(data).spans
-    ends = np.searchsorted(tokens.start, data.starts).tolist()
-    found = hashes(data, tokens).tolist()
-    return [tuple(found[start:end]) for start, end in pairwise((*ends, len(found)))]
+def _tokens_of_each(templates: list[str]) -> list[bytes]:
+    """Return for each template the sorted hashes of its tokens that may have words, as the bytes of uint64."""
+    texts = join_texts(string_column(templates))
+    size = len(texts.data)
+    hashes, ends = np.empty((size + 1) // 4, np.uint64), np.empty(len(templates) + 1, np.int64)
+    if not _C.tokens_of_texts(texts.data, size, texts.ends, len(templates), hashes, ends, len(hashes)):
+        raise ValueError("texts and ends do not fit each other")
+    return [np.sort(hashes[start:end]).tobytes() for start, end in pairwise(ends.tolist())]
 
 
-def _words(data: TextBytes, tokens: Tokens, hashed: NDArray[np.uint64]) -> NDArray[np.int32]:
-    """Return the distinct words of tokens with these hashes, ascending."""
-    # Of lines one after the other, two of three tokens stand in several.
-    rows = distinct(hashed)
-    whole, parts = words_in(data, tokens.at(rows))
-    return sorted_words(_short(np.append(hashed[rows[whole]], hashes(data, parts))))
-
-
-def _pairs(template: NDArray[np.int64] | NDArray[np.int32], token: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return a hash of each template's place and token."""
-    return token ^ template.astype(np.uint64) * MIX
-
-
-def _short(full: NDArray[np.uint64]) -> NDArray[np.int32]:
-    """Return 28 bits of each hash, never 0."""
-    bits: NDArray[np.uint64] = np.maximum(full * MIX >> np.uint64(64 - _WORD_BITS), np.uint64(1))
-    return bits.astype(np.int32)
+def _words_of_stretches(data: NDArray[np.uint8], spans: Spans) -> NDArray[np.int32]:
+    """Return the word of each stretch of bytes: int32[n]."""
+    words = np.empty(len(spans.start), np.int32)
+    if not _C.words_of_stretches(data, len(data), spans.start, spans.end, len(words), words):
+        raise ValueError("a stretch is not within the bytes")
+    return words

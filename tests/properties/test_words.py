@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from sinks.arrow import JoinedTexts, join_texts, string_column
 from sinks.block import Coded
 from sinks.lines import coded
-from sinks.shapes import time_shapes
 from sinks.words import block_words, is_identifier, word_keys
 from tests.sinks.any_lines import TEXTS
+from tests.sinks.time_shapes import time_shapes
 
 TOKEN = re.compile(r"(?:[A-Za-z0-9_.:/@\-]|[^\x00-\xbf\u2000-\u207f\u3000-\u303f\uff00-\uff7f])+")
 MARKS = "_.-:/@"
@@ -84,6 +84,16 @@ def test_the_words_are_those_that_the_rules_name(lines: list[tuple[str, str]]) -
         assert block_words(*columns([(text, template)])).tolist() == sorted(own)
         in_all |= own
     assert block_words(*columns(lines)).tolist() == sorted(in_all)
+
+
+def test_what_differs_from_a_time_in_one_character_has_the_words_that_the_rules_name() -> None:
+    rng = random.Random(1)
+    for shape in rng.sample(sorted(SHAPES), 6_000):
+        at = rng.randrange(len(shape))
+        text = shape[:at] + rng.choice(["", shape[at] * 2, *"0a.-:/_@tz"]) + shape[at + 1 :]
+        expected = {key for token in tokens_of(text) for word in words_of_token(token) for key in word_keys(word)}
+        assert block_words(*columns([(text, "")])).tolist() == sorted(expected), text
+        assert bool(expected) == any(map(words_of_token, tokens_of(text))), text
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=12), st.randoms(use_true_random=False))

@@ -56,6 +56,12 @@ def test_the_memory_of_a_column_is_not_copied_and_begins_at_0() -> None:
     assert text_bytes(column[1:]).tolist() == [6, 0, 4]
 
 
+def test_what_lies_in_memory_under_a_null_is_not_joined() -> None:
+    ends, valid = pa.py_buffer(np.array([0, 1, 4, 5], np.int32)), pa.py_buffer(b"\x05")
+    joined = join_texts(pa.StringArray.from_buffers(3, ends, pa.py_buffer(b"aBBBc"), valid))
+    assert (joined.data.tobytes(), joined.ends.tolist()) == (b"a\n\nc", [0, 1, 1, 2])
+
+
 def test_lengths_are_only_kept_for_texts_with_line_feeds() -> None:
     assert set(packed_texts(join_texts(string_column(["a", "b"])))) == {"text"}
     assert set(packed_texts(join_texts(string_column(["a", "b\n"])))) == {"text", "bytes"}

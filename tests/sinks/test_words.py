@@ -1,12 +1,14 @@
 """Identifiers are words, times and what a template says are not, and stored words never change their numbers."""
 
+import random
+
 import numpy as np
 import pytest
 
-from sinks.arrow import join_texts, string_column
+from sinks.arrow import JoinedTexts, join_texts, string_column
 from sinks.lines import coded
-from sinks.tokens import distinct
 from sinks.words import block_words, field_word, field_words, is_identifier, word_keys
+from tests.sinks.time_shapes import time_shapes
 
 
 def words_of(*lines: tuple[str, str]) -> set[int]:
@@ -114,6 +116,14 @@ def test_endless_punctuation_is_trimmed() -> None:
 def test_stored_words_never_change() -> None:
     assert word_keys("10.250.19.102") == (110_735_351,)
     assert word_keys("blk_-1608999687919862906") == (199_208_940,)
+    assert [word_keys("1.34567890ABCDEF12"[:length])[0] for length in (3, 7, 8, 9, 16, 17)] == [
+        98_236_967,
+        38_418_144,
+        68_049_444,
+        193_443_686,
+        108_700_122,
+        198_756_145,
+    ]
     assert (field_word("a", "b"), field_word("user", "日志")) == (83_743_412, field_words([("user", "日志")])[0])
 
 
@@ -128,11 +138,69 @@ def test_no_lines_have_no_words() -> None:
     assert block_words(join_texts(string_column([])), coded([])).tolist() == []
 
 
-def test_of_equal_hashes_one_is_kept_and_different_ones_in_one_slot_all_are() -> None:
-    hashed = np.array([1, 2, 1, 2**63, 2, 2**63], np.uint64)
-    assert set(hashed[distinct(hashed)].tolist()) == {1, 2, 2**63}
-    assert distinct(np.full(9, 7, np.uint64)).tolist() == [8]
-    assert distinct(hashed[:0]).tolist() == []
+def test_texts_without_bytes_have_no_words() -> None:
+    assert words_of(("", "")) == words_of(("", "node-7"), ("", "")) == set()
+    assert word_keys("") == ()
+
+
+@pytest.mark.parametrize("length", range(3, 40))
+def test_a_word_is_the_same_wherever_it_stands(length: int) -> None:
+    word = "1.34567890abcdef12"[:length].ljust(length, "x")
+    keys = set(word_keys(word))
+    assert len(keys) == 1
+    for around in ("{0}", " {0}", "{0} ", "x {0}", "{0} {0} {0}", "”{0}“", "日 {0}", "_{0}_", "x/{0}/x", "x:{0}:x"):
+        assert words_of((around.format(word), "")) == keys
+    assert words_of((word[:-1], ""), (word, ""), ("", "")) >= keys
+    assert words_of((word[:-1], ""), (word[-1], "")).isdisjoint(keys)
+
+
+def test_many_tokens_are_all_found_and_each_word_once() -> None:
+    names = [f"id-{number}" for number in range(20_000)]
+    expected = sorted({key for name in names for key in word_keys(name)})
+    for lines in (names, [" ".join(names)], names + names[::-1]):
+        assert block_words(join_texts(string_column(lines)), coded([""] * len(lines))).tolist() == expected
+
+
+def test_there_is_room_for_the_words_of_the_densest_texts() -> None:
+    marks = "abcdefghijklmnopqrstuvwxyz"
+    texts = [" ".join(f"{one}.1.{other}" for other in marks) for one in marks]  # two words in six bytes
+    expected = {key for text in texts for token in text.split() for key in word_keys(token)}
+    assert len(expected) == 26 * 26 + 26
+    assert words_of(*((text, "") for text in texts)) == expected
+    assert len(word_keys("a.1.b")) == 2
+
+
+def test_a_slice_of_a_column_has_its_own_words_and_nulls_none() -> None:
+    column = string_column([None if i % 3 == 2 else f"node-{i} 日志" for i in range(10)])
+    for first, size in ((0, 10), (4, 3), (5, 1), (9, 1), (3, 0)):
+        own = [i for i in range(first, first + size) if i % 3 != 2]
+        found = block_words(join_texts(column.slice(first, size)), coded([""] * size))
+        assert set(found.tolist()) == {word_keys(f"node-{i}")[0] for i in own}
+
+
+def test_each_line_is_compared_with_its_own_template_of_several_tokens() -> None:
+    tokens = [f"node-{i}" for i in range(50)]
+    random.Random(1).shuffle(tokens)
+    lines = [(" ".join([*tokens, f"only-{i}"]), " ".join(tokens[:i])) for i in range(50)]
+    for i, line in enumerate(lines):
+        assert words_of(line) == {word_keys(token)[0] for token in [*tokens[i:], f"only-{i}"]}
+    assert words_of(*lines) == {word_keys(token)[0] for token in [*tokens, *(f"only-{i}" for i in range(50))]}
+
+
+@pytest.mark.parametrize(
+    ("ends", "codes"),
+    [([0, 9], [0]), ([-1, 8], [0]), ([5, 3], [0]), ([0, 3, 8], [0, 0]), ([0, 8], [1]), ([0, 8], [-1]), ([0, 8], []), ([0, 8], [0, 0])],
+)
+def test_columns_that_do_not_fit_are_refused(ends: list[int], codes: list[int]) -> None:
+    texts = JoinedTexts(np.frombuffer(b"node-123", np.uint8), np.array(ends, np.int32))
+    with pytest.raises(ValueError, match="do not fit"):
+        block_words(texts, coded(["t"])._replace(codes=np.array(codes, np.int32)))
+
+
+def test_all_shapes_of_times_are_none() -> None:
+    shapes = sorted(time_shapes())
+    assert words_of(*((shape, "") for shape in shapes)) == set()
+    assert words_of(*((shape.upper().replace("0", "7"), "") for shape in shapes)) == set()
 
 
 def test_templates_beyond_the_cache_are_read_every_time() -> None:
