@@ -1,0 +1,55 @@
+"""The C files touch no memory but what they are given, and nothing that they do is undefined: their tests pass with GCC's sanitizers."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.sabotage.planting import ROOT, Copy
+
+SANITIZED = "-g -Werror -fsanitize=address,undefined -fno-sanitize-recover=all"
+TESTS = (
+    "tests/consumers/decode/test_from_line.py",
+    "tests/consumers/decode/test_times.py",
+    "tests/consumers/text/test_forms.py",
+    "tests/consumers/text/test_known_forms.py",
+    "tests/consumers/text/test_mask.py",
+    "tests/properties/test_mask.py",
+    "tests/properties/test_times.py",
+    "tests/properties/test_words.py",
+    "tests/sinks/test_field_pairs.py",
+    "tests/sinks/test_words.py",
+)
+pytestmark = [pytest.mark.process, pytest.mark.timeout(600)]
+
+
+@pytest.fixture(scope="module")
+def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the project whose libraries end the process at the first mistake."""
+    folder = tmp_path_factory.mktemp("sanitized") / "project"
+    Copy(folder)
+    subprocess.run(["make", "--silent", "--always-make", "native", f"CFLAGS={SANITIZED}"], cwd=folder, check=True)
+    return folder
+
+
+def _run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    library = subprocess.run(["cc", "-print-file-name=libasan.so"], check=True, capture_output=True, text=True).stdout.strip()
+    # Memory comes from the allocator that the sanitizer watches, not from a pool of Python's or Arrow's.
+    environment = os.environ | {
+        "LD_PRELOAD": library, "ASAN_OPTIONS": "detect_leaks=0", "PYTHONMALLOC": "malloc", "ARROW_DEFAULT_MEMORY_POOL": "system",
+    }  # fmt: skip
+    return subprocess.run([sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_no_library_hides_a_module() -> None:
+    """Python would import `forms.so` in place of `forms.py`."""
+    sources = [path for room in ("consumers", "sinks") for path in (ROOT / room).glob("**/*.c")]
+    assert sources
+    assert not [path for path in sources if path.with_suffix(".py").exists()]
+
+
+def test_tests_pass_with_sanitizers(sanitized: Path) -> None:
+    ran = _run(sanitized, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *TESTS)
+    assert ran.returncode == 0, (ran.stdout + ran.stderr)[-8_000:]
