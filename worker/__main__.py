@@ -17,7 +17,7 @@ def main() -> None:
     """Run the command line and exit with its code."""
     sys.stderr = non_blocking_stderr()
     if not_compiled := [source for room in ("consumers", "sinks") for source in _ROOT.glob(f"{room}/**/*.c") if not _is_compiled(source)]:
-        sys.stderr.write(f"vectail: {not_compiled[0]} is not compiled: run `make native`\n")
+        sys.stderr.write(f"vectail: {not_compiled[0]} is not compiled, or has changed since: run `make native`\n")
         sys.exit(USER_ERROR)
     exit_code = run_app()
     if exit_code == DRAIN_TIMEOUT or any(isinstance(thread, Stage) for thread in threading.enumerate()):
@@ -26,7 +26,9 @@ def main() -> None:
 
 
 def _is_compiled(source: Path) -> bool:
-    return source.with_suffix(".so").exists()
+    """Whether a C file has a library that is not older. An older one may take other arguments than Python gives it."""
+    library = source.with_suffix(".so")
+    return library.exists() and library.stat().st_mtime >= source.stat().st_mtime
 
 
 if __name__ == "__main__":

@@ -65,8 +65,14 @@ def test_a_tree_whose_c_files_are_not_compiled_says_so(
     with pytest.raises(SystemExit) as ended:
         __main__.main()
     assert ended.value.code == 2
-    assert capfd.readouterr().err == f"vectail: {tmp_path}/sinks/words.c is not compiled: run `make native`\n"
-    (tmp_path / "sinks" / "words.so").touch()
+    assert capfd.readouterr().err == f"vectail: {tmp_path}/sinks/words.c is not compiled, or has changed since: run `make native`\n"
+    library = tmp_path / "sinks" / "words.so"
+    library.touch()
+    os.utime(library, (0, 0))
+    with pytest.raises(SystemExit) as ended:
+        __main__.main()
+    assert ended.value.code == 2
+    library.touch()
     with pytest.raises(SystemExit) as ended:
         __main__.main()
     assert ended.value.code == 0
