@@ -1,14 +1,13 @@
 """Fixtures for every test: brokers, real and mock, the prepared model, and names that no other test uses."""
 
-import subprocess
 import uuid
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import hypothesis
 import pytest
 import structlog
 
+import tests.compiled  # noqa: F401 - before the modules that load the libraries
 from tests.heavy import transformers_installed, vllm_installed
 from tests.model_fixture import close_bindings_files, own, prepared_model, tokenizer
 from tests.quick import Quick
@@ -35,9 +34,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Set up `--quick`, and compile C files that have changed."""
-    if not hasattr(config, "workerinput"):  # xdist's workers find them compiled
-        subprocess.run(["make", "--silent", "native"], cwd=Path(__file__).parents[1], check=True)
+    """Set up `--quick`."""
     if config.getoption("--quick"):
         config.pluginmanager.register(Quick(), "quick")
 

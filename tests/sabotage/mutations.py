@@ -7,6 +7,7 @@ from tests.sabotage.block_mutations import BLOCK_MUTATIONS
 from tests.sabotage.form_mutations import FORM_MUTATIONS
 from tests.sabotage.ledger_mutations import LEDGER_MUTATIONS
 from tests.sabotage.mutation import Mutation
+from tests.sabotage.native_mutations import NATIVE_MUTATIONS
 from tests.sabotage.reading_mutations import READING_MUTATIONS
 
 _FLIGHTS = "worker/indexing/flights.py"
@@ -20,6 +21,7 @@ MUTATIONS = (
     *BLOCK_MUTATIONS,
     *FORM_MUTATIONS,
     *READING_MUTATIONS,
+    *NATIVE_MUTATIONS,
     Mutation(
         "missing expect: a line of several chunks settles with its first chunk",
         _PREPARE,

@@ -1,6 +1,7 @@
 """The mutations match the source, so that they cannot rot; the script tells caught, missed and broken ones apart."""
 
 import ast
+import subprocess
 from functools import cache
 from pathlib import Path
 
@@ -29,10 +30,13 @@ def _functions(file: Path) -> frozenset[str]:
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
-def test_a_mutation_has_its_place_and_is_python_and_its_tests_exist(mutation: Mutation) -> None:
+def test_a_mutation_has_its_place_and_is_valid_and_its_tests_exist(mutation: Mutation) -> None:
     whole = (ROOT / mutation.file).read_text()
     changed = planted(whole, mutation)
-    assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(whole))
+    if mutation.file.endswith(".c"):
+        subprocess.run(["cc", "-std=c11", "-fsyntax-only", "-x", "c", "-"], input=changed, text=True, check=True)
+    else:
+        assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(whole))
     assert mutation.tests
     for test in mutation.tests:
         path, _, name = test.partition("::")

@@ -1,0 +1,35 @@
+"""The mutations of C files, which a run of the tests compiles.
+
+`tests.sabotage.mutations` has the others; `tests.sabotage.planting` plants them one at a time.
+"""
+
+from tests.sabotage.mutation import Mutation
+
+_TOKENS = "sinks/tokens.c"
+_FORM_TABLE = "consumers/text/form_table.c"
+_LINE_TIMES = "consumers/decode/line_times.c"
+
+NATIVE_MUTATIONS = (
+    Mutation(
+        "a block lists the words of its templates with those of its lines",
+        _TOKENS,
+        "if (*recent == hash || has_hash(of_template, hash))",
+        "if (*recent == hash || has_hash((hash_set){0}, hash))",
+        ("tests/sinks/test_words.py::test_a_token_of_the_template_is_no_word_but_a_part_of_one_is",),
+    ),
+    Mutation(
+        "a form is taken for another one of its length",
+        _FORM_TABLE,
+        "return slot->hash == key->hash[0] && slot->form_bytes == key->form_bytes &&\n"
+        "           memcmp(table->keys + slot->key_begin, key->begin, key->bytes) == 0;",
+        "return slot->form_bytes == key->form_bytes;",
+        ("tests/consumers/text/test_known_forms.py",),
+    ),
+    Mutation(
+        "a time in the middle of a message is that of the line",
+        _LINE_TIMES,
+        "return stands_behind_prefix((struct text){text.bytes, begin}, time->kind);",
+        "return true;",
+        ("tests/consumers/decode/test_line_times.py::test_a_time_behind_anything_else_is_part_of_the_message",),
+    ),
+)
