@@ -3,7 +3,7 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 VENV := .venv
 # What is too slow in Python, in C: each file becomes a library beside it.
-NATIVE := $(patsubst %.c,%.so,$(wildcard consumers/*/*.c sinks/*.c))
+NATIVE := $(addsuffix .so,$(shell find consumers sinks -name '*.c' 2>/dev/null))
 READY := $(VENV)/.ready $(NATIVE)
 SUPPLY := .venv-supply
 LOGS ?=
@@ -29,7 +29,7 @@ $(VENV)/.ready: requirements.lock pyproject.toml deploy/setup.sh
 native: $(NATIVE) ## compile the C files; every other target does so too
 	@:
 
-%.so: %.c
+%.c.so: %.c
 	@$(CC) -std=c11 -O3 -fPIC -shared -fvisibility=hidden -Wall -Wextra $(CFLAGS) -o $@.new $<
 	@mv $@.new $@
 

@@ -103,7 +103,7 @@ def replace_rows(column: Column, rows: NDArray[np.int64], texts: Column) -> Colu
 def utf8_of(column: Column) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
     """Return a column's memory, uncopied: all its bytes, and int32[n + 1] where each string begins and the last one ends.
 
-    Row i is `data[ends[i]:ends[i + 1]]`, and `ends[0]` is 0. A null is an empty string.
+    Row i is `data[ends[i]:ends[i + 1]]`, and `ends[0]` is 0. A null is an empty string here, unless Arrow left bytes under it.
     """
     _, offsets, data = column.buffers()
     if not len(column) or offsets is None:

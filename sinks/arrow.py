@@ -96,7 +96,7 @@ def present(column: Column) -> NDArray[np.bool_]:
 def utf8_of(column: Column) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
     """Return a column's memory, uncopied: all its UTF-8 bytes, and int32[n + 1] where each text begins and the last one ends.
 
-    Row i is `data[ends[i]:ends[i + 1]]`, and `ends[0]` is 0. A null is an empty text.
+    Row i is `data[ends[i]:ends[i + 1]]`, and `ends[0]` is 0. A null is an empty text here, unless Arrow left bytes under it.
     """
     _, offsets, data = column.buffers()
     if not len(column) or offsets is None:

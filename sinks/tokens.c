@@ -49,8 +49,10 @@ typedef struct {
     const uint64_t *start, *end;
 } hash_set;
 
-/* Where words go, and which tokens came a moment ago: slot i of `recent` holds the last hash with the highest bits i. */
+/* Where words go, and which tokens came a moment ago: slot i of `recent` holds the last one whose hash has the highest bits i, as its place
+ * in `data` and its bytes, 32 bits each; 0 for none. */
 typedef struct {
+    const uint8_t *data;
     uint64_t *recent;
     int32_t *words;
     int64_t size, capacity;
@@ -384,6 +386,16 @@ static bool next_token(const uint8_t **at, const uint8_t *end, span *token)
     return false;
 }
 
+/* Whether a token is byte for byte that of a slot of `recent`, which it then takes. Hashes alone would not do: one that somebody else made
+ * to have the same hash would hide it. */
+static bool came_before(word_list *found, span token, uint64_t hash)
+{
+    uint64_t *recent = &found->recent[hash >> (64 - RECENT_BITS)];
+    uint64_t bytes = (uint64_t)(token.end - token.start), last = *recent;
+    *recent = (uint64_t)(token.start - found->data) << 32 | bytes;
+    return (last & UINT32_MAX) == bytes && memcmp(found->data + (last >> 32), token.start, bytes) == 0;
+}
+
 /* Adds the words of a text but those of the tokens that its template has. */
 static void add_words(word_list *found, span text, hash_set of_template)
 {
@@ -391,10 +403,8 @@ static void add_words(word_list *found, span text, hash_set of_template)
     span token;
     while (next_token(&at, text.end, &token)) {
         uint64_t hash = hash_of(token);
-        uint64_t *recent = &found->recent[hash >> (64 - RECENT_BITS)];
-        if (*recent == hash || has_hash(of_template, hash))
+        if (has_hash(of_template, hash) || came_before(found, token, hash))
             continue;
-        *recent = hash;
         if (!is_time(token) && !(has_kind(token, COLON | SLASH) && add_parts(found, token))) {
             add_hash(found, hash);
             add_stem(found, token);
@@ -422,9 +432,8 @@ EXPORTED int64_t words_of_texts(const uint8_t *data, int64_t size, const int32_t
                                 const uint64_t *tokens, const int64_t *token_ends, int64_t templates, uint64_t *recent, int32_t *words,
                                 int64_t capacity)
 {
-    word_list found = {recent, words, 0, capacity};
+    word_list found = {data, recent, words, 0, capacity};
     memset(recent, 0, sizeof(*recent) << RECENT_BITS);
-    recent[0] = UINT64_MAX; /* so that the hash 0 does not seem to have come */
     for (int64_t i = 0; i < texts; i++) {
         span text;
         if (!find_text(data, size, ends, i, &text) || codes[i] < 0 || codes[i] >= templates)

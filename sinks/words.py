@@ -32,7 +32,7 @@ _BYTES, _INT32S, _INT64S, _UINT64S = (
     np.ctypeslib.ndpointer(dtype, ndim=1, flags="C_CONTIGUOUS") for dtype in (np.uint8, np.int32, np.int64, np.uint64)
 )
 _TEXTS = (_BYTES, c_int64, _INT32S)
-_C = np.ctypeslib.load_library("tokens", Path(__file__).parent)
+_C = np.ctypeslib.load_library("tokens.c.so", Path(__file__).parent)
 _C.words_of_texts.argtypes = (*_TEXTS, _INT32S, c_int64, _UINT64S, _INT64S, c_int64, _UINT64S, _INT32S, c_int64)
 _C.words_of_texts.restype = c_int64
 _C.tokens_of_texts.argtypes = (*_TEXTS, c_int64, _UINT64S, _INT64S, c_int64)

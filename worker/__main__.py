@@ -27,7 +27,7 @@ def main() -> None:
 
 def _is_compiled(source: Path) -> bool:
     """Whether a C file has a library that is not older. An older one may take other arguments than Python gives it."""
-    library = source.with_suffix(".so")
+    library = source.with_suffix(".c.so")
     return library.exists() and library.stat().st_mtime >= source.stat().st_mtime
 
 

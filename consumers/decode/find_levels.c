@@ -113,7 +113,7 @@ static bool is_blank(uint8_t byte) {
     return byte == ' ' || byte == '\t';
 }
 
-/* Whether a blank, or the end of the head, is there. */
+/* Whether a blank, a NUL or the end of the head is there. */
 static bool ends_word(uint8_t byte) {
     return is_blank(byte) || byte == 0;
 }

@@ -58,7 +58,7 @@ static bool is_of_tag(uint8_t byte) {
     return begins_tag(byte) || is_digit(byte) || byte == '-' || byte == '.';
 }
 
-/* Return where the next blank is, `at + 64` if it is not within 64 bytes. */
+/* Return where the next blank is; `at + 64` if there is none within 64 bytes, also where the head ends before. */
 static uint32_t next_blank(const Head *head, uint32_t at) {
     const uint32_t limit = at + WORD_BYTES;
     while (at < limit && byte_at(head, at) != ' ')
@@ -87,7 +87,7 @@ static uint32_t behind_level(const Head *head, uint32_t at) {
 }
 
 /*
- * Whether a tag ends at `at`: with a colon and white space, or the end. Before the colon may stand, in this order, a module of PAM
+ * Whether a tag ends at `at`: with a colon and white space, or the end of the head. Before the colon may stand, in this order, a module of PAM
  * (`(pam_unix)`), the process (`[24200]`), and what macOS adds: another process (` (svc[2])`), and the level (` <Error>`).
  */
 static bool tag_is_ended(const Head *head, uint32_t at) {

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consumers.columns import Column, utf8_of
-from consumers.native import BYTES, PLACES, SIZE, array_of, c_function
+from consumers.native import BYTES, PLACES, SIZE, c_function, output_of
 
 Levels = NDArray[np.int8]
 Bytes = NDArray[np.uint8]
@@ -26,4 +26,4 @@ def find_levels(text: Column, start: Bytes, end: Bytes, kind: Bytes) -> Levels:
     return levels
 
 
-_FIND_LEVELS = c_function(__file__, "find_levels", "find_levels", BYTES, PLACES, SIZE, BYTES, BYTES, BYTES, array_of(np.int8))
+_FIND_LEVELS = c_function(__file__, "find_levels", "find_levels", BYTES, PLACES, SIZE, BYTES, BYTES, BYTES, output_of(np.int8))

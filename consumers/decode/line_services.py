@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from consumers.columns import Coded, Column, coded, coded_alike, coded_texts, cut_texts, used_values, utf8_of
 from consumers.decode.levels import level_of_name
-from consumers.native import BYTES, PLACES, SIZE, array_of, c_function
+from consumers.native import BYTES, PLACES, SIZE, array_of, c_function, output_of
 
 Bytes = NDArray[np.uint8]
 
@@ -45,5 +45,16 @@ def _is_level(name: str) -> bool:
 
 
 _FIND_SERVICES = c_function(
-    __file__, "find_services", "find_services", BYTES, PLACES, SIZE, BYTES, BYTES, BYTES, array_of(np.int16), BYTES, BYTES
+    __file__,
+    "find_services",
+    "find_services",
+    BYTES,
+    PLACES,
+    SIZE,
+    BYTES,
+    BYTES,
+    BYTES,
+    array_of(np.int16),
+    output_of(np.uint8),
+    output_of(np.uint8),
 )

@@ -383,7 +383,7 @@ static int64_t days_of_shape(const struct shape *shape, const int fields[FIELDS]
 {
     int month = fields[MONTH], day = fields[DAY];
     if (shape->flags & WITHOUT_YEAR)
-        return is_month(month) && day >= 1 ? month * 32 + day : -1;
+        return is_month(month) && day >= 1 && day <= 31 ? month * 32 + day : -1;
     int year = fields[YEAR];
     if (shape->flags & SHORT_YEAR)
         year += year < FIRST_YEAR % 100 ? 2000 : 1900;

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from consumers.columns import Column, utf8_of
 from consumers.decode.line_zones import resolved_times
-from consumers.native import BYTES, PLACES, SIZE, array_of, c_function
+from consumers.native import BYTES, PLACES, SIZE, c_function, output_of
 
 OTHER, SYSLOG, NUMBER, GLOG, ACCESS = range(5)
 """What else the shape of a time says of the line: `SYSLOG` that a host follows, `GLOG` that its first letter is the level. As in C."""
@@ -82,6 +82,6 @@ def _read(read: Any, texts: Column) -> LineTimes:  # noqa: ANN401 - a function o
     return times
 
 
-_COLUMNS = tuple(array_of(kind) for kind in (np.int64, np.int16, np.bool_, np.uint8, np.uint8, np.uint8))
+_COLUMNS = tuple(output_of(kind) for kind in (np.int64, np.int16, np.bool_, np.uint8, np.uint8, np.uint8))
 _READ_WHOLE_TIMES = c_function(__file__, "line_times", "read_whole_times", BYTES, PLACES, SIZE, *_COLUMNS)
 _FIND_LINE_TIMES = c_function(__file__, "line_times", "find_line_times", BYTES, PLACES, SIZE, *_COLUMNS)

@@ -8,9 +8,9 @@ digits after errno, or a number that forms a code with the capitals before it (`
 import numpy as np
 from numpy.typing import NDArray
 
-from consumers.native import BYTES, PLACES, SIZE, array_of, c_function
+from consumers.native import BYTES, PLACES, SIZE, c_function, output_of
 
-_flag_codes = c_function(__file__, "flag_codes", "flag_codes", BYTES, PLACES, SIZE, array_of(np.bool_))
+_flag_codes = c_function(__file__, "flag_codes", "flag_codes", BYTES, PLACES, SIZE, output_of(np.bool_))
 
 
 def find_codes(data: NDArray[np.uint8], ends: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consumers.columns import Column, utf8_of
-from consumers.native import BYTES, PLACES, SIZE, c_function
+from consumers.native import BYTES, PLACES, SIZE, c_function, output_of
 from consumers.text.codes import find_codes
 from consumers.text.regex import column_of
 
 DIGIT = "8"
 """Stands for other digits (in `consumers/text/write_forms.c` too); chosen because it is the rarest digit in codes of HTTP."""
 
-_write_forms = c_function(__file__, "write_forms", "write_forms", BYTES, PLACES, SIZE, BYTES)
+_write_forms = c_function(__file__, "write_forms", "write_forms", BYTES, PLACES, SIZE, output_of(np.uint8))
 
 
 def forms_of(column: Column, *, keep_codes: bool = False) -> Column:

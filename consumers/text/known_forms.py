@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consumers.columns import Column, take, text_bytes, utf8_of
-from consumers.native import BYTES, PLACES, SIZE, array_of, c_function
+from consumers.native import BYTES, PLACES, SIZE, array_of, c_function, output_of
 
 NEW, UNDECIDED = -1, -2
 """In place of the masked text of a form that is not known, and of one that does not say how its texts are masked."""
@@ -33,10 +33,10 @@ _LEAST_TEXTS = 100
 _SECRET_BYTES = 16
 
 _table_bytes = c_function(__file__, "form_table", "table_bytes", returns=SIZE)
-_add_forms = c_function(__file__, "form_table", "add_forms", BYTES, BYTES, PLACES, SIZE, array_of(np.int32))
-_find_forms = c_function(__file__, "form_table", "find_forms", BYTES, BYTES, PLACES, SIZE, array_of(np.int32))
+_add_forms = c_function(__file__, "form_table", "add_forms", output_of(np.uint8), BYTES, PLACES, SIZE, array_of(np.int32))
+_find_forms = c_function(__file__, "form_table", "find_forms", BYTES, BYTES, PLACES, SIZE, output_of(np.int32))
 _code_numbers = c_function(
-    __file__, "form_table", "code_numbers", array_of(np.int32), SIZE, array_of(np.int32), SIZE, array_of(np.int32), returns=SIZE
+    __file__, "form_table", "code_numbers", output_of(np.int32), SIZE, output_of(np.int32), SIZE, output_of(np.int32), returns=SIZE
 )
 
 

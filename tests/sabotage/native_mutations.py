@@ -13,9 +13,16 @@ NATIVE_MUTATIONS = (
     Mutation(
         "a block lists the words of its templates with those of its lines",
         _TOKENS,
-        "if (*recent == hash || has_hash(of_template, hash))",
-        "if (*recent == hash || has_hash((hash_set){0}, hash))",
+        "if (has_hash(of_template, hash) || came_before(found, token, hash))",
+        "if (has_hash((hash_set){0}, hash) || came_before(found, token, hash))",
         ("tests/sinks/test_words.py::test_a_token_of_the_template_is_no_word_but_a_part_of_one_is",),
+    ),
+    Mutation(
+        "a token hides another one that has its hash",
+        _TOKENS,
+        "return (last & UINT32_MAX) == bytes && memcmp(found->data + (last >> 32), token.start, bytes) == 0;",
+        "return (last & UINT32_MAX) == bytes && hash_of((span){found->data + (last >> 32), found->data + (last >> 32) + bytes}) == hash;",
+        ("tests/sinks/test_words.py::test_a_token_with_the_hash_of_another_one_does_not_hide_it",),
     ),
     Mutation(
         "a form is taken for another one of its length",

@@ -100,6 +100,12 @@ def test_a_token_of_the_template_is_no_word_but_a_part_of_one_is() -> None:
     assert words_of(("node-7 up", "node-8 up"), ("node-8 up", "node-7 up")) == {*word_keys("node-7"), *word_keys("node-8")}
 
 
+def test_a_token_with_the_hash_of_another_one_does_not_hide_it() -> None:
+    made_up, hidden = "o3wuekdk3e3knhwm", "order-77/user-12"  # of 16 bytes and with the same 64-bit hash
+    assert word_keys(made_up)[0] not in word_keys(hidden)
+    assert words_of((made_up, ""), (hidden, "")) == words_of((hidden, ""), (made_up, "")) == {*word_keys(made_up), *word_keys(hidden)}
+
+
 def test_several_tokens_have_no_keys() -> None:
     assert word_keys("node-7 node-8") == word_keys("id=node-7,8") == ()
 

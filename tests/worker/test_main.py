@@ -66,7 +66,7 @@ def test_a_tree_whose_c_files_are_not_compiled_says_so(
         __main__.main()
     assert ended.value.code == 2
     assert capfd.readouterr().err == f"vectail: {tmp_path}/sinks/words.c is not compiled, or has changed since: run `make native`\n"
-    library = tmp_path / "sinks" / "words.so"
+    library = tmp_path / "sinks" / "words.c.so"
     library.touch()
     os.utime(library, (0, 0))
     with pytest.raises(SystemExit) as ended:

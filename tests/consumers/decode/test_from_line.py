@@ -225,6 +225,11 @@ def test_a_head_is_read_to_its_last_byte_and_no_further() -> None:
         assert read(line) == [(None, "ERROR" if size < HEAD_BYTES + 2 else "", "")], size
 
 
+@pytest.mark.parametrize("time", ["Jan 33 10:00:00", "Nov 00 10:00:00", "01-45 10:00:00.5", "E0132 10:00:00.123456", "99 Nov 10:00:00"])
+def test_a_day_that_no_month_has_is_no_time(time: str) -> None:
+    assert read(f"{time} up")[0][0] is None
+
+
 def test_zone_and_year_of_the_rules_are_those_of_lines_that_name_none() -> None:
     headers = LineHeaders(timezone=ZoneInfo("Europe/Berlin"), year=2019)
 
