@@ -52,6 +52,11 @@ class LineFilter(NamedTuple):
         return (not self.topics or topic in self.topics) and topic not in self.not_topics
 
     @property
+    def is_on_lines(self) -> bool:
+        """Whether lines of one template may differ in whether they pass."""
+        return self != LineFilter(not_templates=self.not_templates)
+
+    @property
     def reads_fields(self) -> bool:
         """Whether kept fields decide."""
         return bool(self.fields or self.not_fields)

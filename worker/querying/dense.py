@@ -13,6 +13,7 @@ import numpy as np
 
 from sinks.sink import Sink, TemplateHit
 from worker.embedding.model.vectors import Vector
+from worker.querying.families import Group
 from worker.querying.ranking import Index, RankedTemplate, Ranking, SearchBounds, ranked
 
 MOST_TEMPLATES = 64
@@ -111,8 +112,7 @@ def of_open_families(index: Index, hits: Sequence[TemplateHit], full: Collection
     """Return the templates of which more lines may be shown: those of another family than these, and those of a family not known yet."""
     if not full:
         return hits
-    groups = index.templates.known_groups([hit.template for hit in hits])
-    groups |= index.templates.groups_of({hit.template: hit.text for hit in hits if hit.text and hit.template not in groups})
+    groups = _known_groups(index, hits)
     return [hit for hit in hits if (group := groups.get(hit.template)) is None or group.family not in full]
 
 
@@ -140,10 +140,30 @@ def near_among(sink: Sink, vector: Vector, templates: Collection[str]) -> list[T
 
 
 def with_lines(index: Index, hits: Sequence[TemplateHit], bounds: SearchBounds) -> Ranking:
-    """Return those of some templates that have lines under the filters, in their order, each with its newest lines. Raises SinkBusy."""
+    """Return those of some templates that have lines under the filters, in their order, each with its newest lines. Raises SinkBusy.
+
+    If lines are read last, all templates are returned, without lines.
+    """
     if not hits:
         return Ranking([], complete=True)
+    if bounds.reads_lines_last:
+        return Ranking(_without_lines(index, hits), complete=True)
     templates = [hit.template for hit in hits]
     found = index.reader.newest_lines(templates, bounds.per_template, bounds.only, deadline_passed=bounds.deadline_passed)
     shown = [(hit.template, hit.score, found.lines[hit.template]) for hit in hits if found.lines.get(hit.template)]
     return Ranking(ranked(index, shown), found.complete)
+
+
+def _without_lines(index: Index, hits: Sequence[TemplateHit]) -> list[RankedTemplate]:
+    """Return templates with their families, which are read if they are not known; one that has been removed is left out."""
+    groups = _known_groups(index, hits)
+    unknown = [hit.template for hit in hits if hit.template not in groups]
+    if unknown:
+        groups |= index.templates.groups_of(index.sink.template_texts(unknown))
+    return [RankedTemplate(hit.template, hit.score, [], groups[hit.template].family) for hit in hits if hit.template in groups]
+
+
+def _known_groups(index: Index, hits: Sequence[TemplateHit]) -> dict[str, Group]:
+    """Return the groups of those templates that were met before or come with their text; reads nothing."""
+    groups = index.templates.known_groups([hit.template for hit in hits])
+    return groups | index.templates.groups_of({hit.template: hit.text for hit in hits if hit.text and hit.template not in groups})

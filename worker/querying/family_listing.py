@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from sinks.line import Line
 from worker.querying.families import Group
 from worker.querying.family_counts import FamilyCount, count_families
-from worker.querying.ranking import Index, OutOfTime, RankedTemplate, SearchBounds, groups_of_lines
+from worker.querying.ranking import Index, OutOfTime, RankedTemplate, SearchBounds, by_family, groups_of_lines
 from worker.querying.scope import MOST_MEMBERS, Scope, scope_of
-from worker.querying.search import PER_TEMPLATE, PreparedQuery, by_family, rank
+from worker.querying.search import PER_TEMPLATE, PreparedQuery, rank
 from worker.querying.template_index import Members
 
 

@@ -1,6 +1,6 @@
 """What a ranking is: templates, best first, each with the lines that stand for it.
 
-`dense` ranks by meaning, `lexical` by words; `search` fuses the two and takes the hits.
+`dense` ranks by meaning, `lexical` by words, `hybrid` fuses the two; `search` takes the hits.
 """
 
 from collections import Counter
@@ -36,7 +36,7 @@ class RankedTemplate(NamedTuple):
     """Its id."""
     score: float
     lines: list[Line]
-    """At least one, those to be shown first: those with the query's identifiers, then its newest ones."""
+    """Those to be shown first: those with the query's identifiers, then its newest ones. None: not read yet."""
     family: str
     """Id of its group."""
 
@@ -64,6 +64,8 @@ class SearchBounds(NamedTuple):
     """Whether many templates are ranked, however few lines are wanted."""
     per_family: int | None = None
     """Most lines of one family; None: no bound."""
+    reads_lines_last: bool = False
+    """Whether lines are read once templates are ranked: until then each is taken to have one."""
 
     def is_met_by(self, templates: Iterable[RankedTemplate]) -> bool:
         """Whether these are enough."""
@@ -86,11 +88,19 @@ class SearchBounds(NamedTuple):
         return limit + len(self.only.not_templates)
 
     def _lines_of_families(self, templates: Iterable[RankedTemplate]) -> Counter[str]:
-        """Return how many lines may be shown of each family, if there were no bound for it."""
+        """Return how many lines may be shown of each family, if there were no bound for it; a template that is not read yet has one."""
         lines: Counter[str] = Counter()
         for template in templates:
-            lines[template.family] += min(len(template.lines), self.per_template)
+            lines[template.family] += min(len(template.lines) or 1, self.per_template)
         return lines
+
+
+def by_family(templates: Iterable[RankedTemplate]) -> dict[str, list[RankedTemplate]]:
+    """Return ranked templates by the ids of their families: the best family first, and of each its best template first."""
+    families: dict[str, list[RankedTemplate]] = {}
+    for template in templates:
+        families.setdefault(template.family, []).append(template)
+    return families
 
 
 def groups_of_lines(index: Index, lines: Iterable[Line]) -> dict[str, Group]:

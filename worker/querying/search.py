@@ -13,14 +13,13 @@ from sinks.sink import TemplateHit
 from worker.embedding.model.vectors import Vector
 from worker.query import Mode, Query
 from worker.querying.dense import rank_by_meaning
-from worker.querying.lexical import lines_with_identifiers, rank_by_words, score_of, votes_by_words
-from worker.querying.ranking import Index, OutOfTime, RankedTemplate, Ranking, SearchBounds, groups_of_lines
+from worker.querying.hybrid import rank_by_both
+from worker.querying.lexical import lines_with_identifiers, rank_by_words, score_of
+from worker.querying.ranking import Index, OutOfTime, RankedTemplate, Ranking, SearchBounds, by_family, groups_of_lines
 from worker.querying.scope import Scope, scope_of
-from worker.querying.words import Words, words_of
+from worker.querying.words import words_of
 
 PER_TEMPLATE = 1
-LEAST_SHARE = 0.5
-"""In `hybrid`, a template votes only if its text has this share of the query's words, or a line of it an identifier."""
 
 
 class Hit(NamedTuple):
@@ -86,25 +85,12 @@ def _find(index: Index, sought: PreparedQuery, scope: Scope, deadline_passed: Ou
 
 def rank(index: Index, sought: PreparedQuery, bounds: SearchBounds) -> Ranking:
     """Rank templates by the query's mode, enough of them for what is wanted. Raises SinkBusy."""
-    words, passed = words_of(sought.query.text or ""), bounds.deadline_passed
+    words = words_of(sought.query.text or "")
     if sought.vector is None:
         return rank_by_words(index, words, bounds)
     if mode_of(sought) == "dense":
         return rank_by_meaning(index, sought.vector, bounds, sought.near)
-    bounds = bounds._replace(deep=True)
-    by_meaning = rank_by_meaning(index, sought.vector, bounds, sought.near)
-    if passed():
-        return by_meaning._replace(complete=False)
-    by_words = votes_by_words(index, words, bounds, least_share=LEAST_SHARE)
-    return fuse(by_meaning, by_words, words)
-
-
-def by_family(templates: Sequence[RankedTemplate]) -> dict[str, list[RankedTemplate]]:
-    """Return ranked templates by the ids of their families: the best family first, and of each its best template first."""
-    families: dict[str, list[RankedTemplate]] = {}
-    for template in templates:
-        families.setdefault(template.family, []).append(template)
-    return families
+    return rank_by_both(index, sought.vector, words, bounds, sought.near)
 
 
 def _per_family(query: Query) -> int | None:
@@ -144,26 +130,3 @@ def _newest_of_families(index: Index, lines: Sequence[Line], most: int) -> list[
         if shown[family] <= most:
             kept.append(line)
     return kept
-
-
-_RANK_OFFSET = 60
-"""The constant of the paper: how slowly a rank loses weight (Cormack, Clarke and Büttcher 2009)."""
-
-
-def fuse(by_meaning: Ranking, by_words: Ranking, words: Words) -> Ranking:
-    """Return the templates of both. Where the text has identifiers, words decide between equal ones and their lines are shown first."""
-    scores: dict[str, float] = {}
-    families: dict[str, str] = {}
-    lines: dict[str, dict[str, Line]] = {}
-    for ranking in (by_words, by_meaning) if words.identifiers else (by_meaning, by_words):
-        for place, template in enumerate(ranking.templates, start=1):
-            scores[template.template] = scores.get(template.template, 0.0) + 1 / (_RANK_OFFSET + place)
-    for ranking in (by_words, by_meaning):
-        for template in ranking.templates:
-            families[template.template] = template.family
-            shown = lines.setdefault(template.template, {})
-            for line in template.lines:
-                shown.setdefault(line.id, line)
-    best = sorted(scores, key=lambda template: -scores[template])
-    templates = [RankedTemplate(template, scores[template], list(lines[template].values()), families[template]) for template in best]
-    return Ranking(templates, by_meaning.complete and by_words.complete)

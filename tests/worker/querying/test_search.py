@@ -223,9 +223,16 @@ def test_every_line_with_the_identifier_comes_newest_first_where_nothing_else_wa
 
 def test_the_clock_is_looked_at_between_both_rankings() -> None:
     index = index_of(open_sink(VOUCHERS), [of(n, row.text) for n, row in enumerate(VOUCHERS)])
-    needed = next(reads for reads in range(100) if find(index, meaning(), reads=reads).complete)
-    found = find(index, Query(text="voucher refused"), reads=needed)
+    on_lines = Filters(service=["sshd"])
+    needed = next(reads for reads in range(100) if find(index, meaning(filters=on_lines), reads=reads).complete)
+    found = find(index, Query(text="voucher refused", filters=on_lines), reads=needed)
     assert (places(found)[0][0], found.complete) == ("a", False)
+
+
+def test_where_ranking_took_all_the_time_lines_of_what_was_ranked_are_shown() -> None:
+    index = index_of(open_sink(VOUCHERS), [of(n, row.text) for n, row in enumerate(VOUCHERS)])
+    found = find(index, Query(text="voucher refused"), reads=1)
+    assert ([name for name, _ in places(found)], found.complete) == (["a", "b", "voucher refused"], False)
 
 
 def test_only_the_templates_of_the_filter_are_ranked(index: Index) -> None:
