@@ -9,7 +9,7 @@
  *    (a host or a logger). Behind a word with a colon the message begins: its first word is a level, or there is none.
  * 3. Anything else is prose: the search ends there, so "no error found" has no level.
  *
- * Only the head of a line, its first 127 bytes, is looked at. Single bytes are read with `byte_at`, which returns 0 behind the end, and
+ * Only the head of a line, its first 127 bytes, is looked at. Single bytes are read with `byte_at`, which returns 0 past the end, and
  * loops end there: a line never depends on its neighbours. The end of a word or of a bracket is searched for 64 bytes and at most ten
  * words are read, so a line takes bounded time.
  */
@@ -92,42 +92,51 @@ typedef struct {
     bool is_behind_capitals;  /* the last word was in capitals */
 } Search;
 
-/* Return a byte of the head, 0 behind its end. */
-static uint8_t byte_at(const Head *head, uint32_t at) {
+/* Return a byte of the head, 0 past its end. */
+static uint8_t byte_at(const Head *head, uint32_t at)
+{
     return at < head->size ? head->text[at] : 0;
 }
 
-static bool is_letter(uint8_t byte) {
+static bool is_letter(uint8_t byte)
+{
     return (uint8_t)((byte | 0x20) - 'a') < 26;
 }
 
-static bool is_capital(uint8_t byte) {
+static bool is_capital(uint8_t byte)
+{
     return byte >= 'A' && byte <= 'Z';
 }
 
-static bool is_digit(uint8_t byte) {
+static bool is_digit(uint8_t byte)
+{
     return byte >= '0' && byte <= '9';
 }
 
-static bool is_blank(uint8_t byte) {
+static bool is_blank(uint8_t byte)
+{
     return byte == ' ' || byte == '\t';
 }
 
 /* Whether a blank, a NUL or the end of the head is there. */
-static bool ends_word(uint8_t byte) {
+static bool ends_word(uint8_t byte)
+{
     return is_blank(byte) || byte == 0;
 }
 
-static bool is_bar(uint8_t byte) {
+static bool is_bar(uint8_t byte)
+{
     return byte == '-' || byte == '|';
 }
 
-static bool opens_word(uint8_t byte) {
+static bool opens_word(uint8_t byte)
+{
     return byte == '[' || byte == '<' || byte == '(' || byte == '"' || byte == '\'' || byte == '=';
 }
 
 /* Whether this byte may follow a name in capitals. */
-static bool ends_capitals(uint8_t byte) {
+static bool ends_capitals(uint8_t byte)
+{
     switch (byte) {
     case ']': case ')': case '>': case '|': case ':': case ',': case ';': case '"': case '/':
         return true;
@@ -137,7 +146,8 @@ static bool ends_capitals(uint8_t byte) {
 }
 
 /* Whether this byte belongs to the time before it. */
-static bool closes_time(uint8_t byte) {
+static bool closes_time(uint8_t byte)
+{
     switch (byte) {
     case ']': case ')': case '>': case '"': case '\'': case ',': case ':': case ';': case '|':
         return true;
@@ -146,22 +156,26 @@ static bool closes_time(uint8_t byte) {
     }
 }
 
-static bool is_space(uint8_t byte) {
+static bool is_space(uint8_t byte)
+{
     return is_blank(byte) || byte == '\n' || byte == '\r' || byte == '\f';
 }
 
 /* Whether this byte may be part of a tag of Android. */
-static bool is_of_android_tag(uint8_t byte) {
+static bool is_of_android_tag(uint8_t byte)
+{
     return is_letter(byte) || is_digit(byte) || byte == '_' || byte == '.' || byte == '$' || byte == '-';
 }
 
 /* Return what closes this bracket, 0 for another byte. */
-static uint8_t closing_of(uint8_t opening) {
+static uint8_t closing_of(uint8_t opening)
+{
     return opening == '[' ? ']' : opening == '<' ? '>' : opening == '(' ? ')' : 0;
 }
 
 /* Return the level of a single letter. */
-static int8_t level_of_letter(uint8_t letter) {
+static int8_t level_of_letter(uint8_t letter)
+{
     switch (letter) {
     case 'V':
         return TRACE;
@@ -181,12 +195,14 @@ static int8_t level_of_letter(uint8_t letter) {
 }
 
 /* Return where the bytes that are searched from `at` on end. */
-static uint32_t search_limit(const Head *head, uint32_t at) {
+static uint32_t search_limit(const Head *head, uint32_t at)
+{
     return at + WORD_BYTES < head->size ? at + WORD_BYTES : head->size;
 }
 
 /* Return where a word from `at` on ends: at a blank, after 64 bytes, or with the head. */
-static uint32_t word_end(const Head *head, uint32_t at) {
+static uint32_t word_end(const Head *head, uint32_t at)
+{
     const uint32_t limit = search_limit(head, at);
     while (at < limit && !is_blank(head->text[at]))
         at++;
@@ -194,7 +210,8 @@ static uint32_t word_end(const Head *head, uint32_t at) {
 }
 
 /* Return where at most 64 blanks from `at` on end. */
-static uint32_t blanks_end(const Head *head, uint32_t at) {
+static uint32_t blanks_end(const Head *head, uint32_t at)
+{
     const uint32_t limit = search_limit(head, at);
     while (at < limit && is_blank(head->text[at]))
         at++;
@@ -202,21 +219,24 @@ static uint32_t blanks_end(const Head *head, uint32_t at) {
 }
 
 /* Return where white space of any kind from `at` on ends. */
-static uint32_t spaces_end(const Head *head, uint32_t at) {
+static uint32_t spaces_end(const Head *head, uint32_t at)
+{
     while (is_space(byte_at(head, at)))
         at++;
     return at;
 }
 
 /* Return where digits from `at` on end. */
-static uint32_t digits_end(const Head *head, uint32_t at) {
+static uint32_t digits_end(const Head *head, uint32_t at)
+{
     while (is_digit(byte_at(head, at)))
         at++;
     return at;
 }
 
 /* Return the name that a word of letters is. */
-static const Name *name_of(const char folded[COMPARED_LETTERS], uint32_t size) {
+static const Name *name_of(const char folded[COMPARED_LETTERS], uint32_t size)
+{
     if (size == 0)
         return NULL;
     const Name *name = NAMES[folded[0] - 'a'];
@@ -227,7 +247,8 @@ static const Name *name_of(const char folded[COMPARED_LETTERS], uint32_t size) {
 }
 
 /* Read the letters from `place` on; `opening` stands before them if `is_opened`. */
-static Word word_at(const Head *head, uint32_t place, uint8_t opening, bool is_opened) {
+static Word word_at(const Head *head, uint32_t place, uint8_t opening, bool is_opened)
+{
     Word word = {.place = place, .opening = opening, .is_opened = is_opened, .is_capitals = true};
     char folded[COMPARED_LETTERS] = {0};
     uint8_t byte = byte_at(head, place);
@@ -244,20 +265,23 @@ static Word word_at(const Head *head, uint32_t place, uint8_t opening, bool is_o
 }
 
 /* Read the word at `at`. */
-static Word read_word(const Head *head, uint32_t at) {
+static Word read_word(const Head *head, uint32_t at)
+{
     const uint8_t opening = byte_at(head, at);
     const bool is_opened = opens_word(opening);
     return word_at(head, at + is_opened, opening, is_opened);
 }
 
 /* Return where what follows the time begins; 0 without one. */
-static uint32_t behind_time(const Search *search) {
+static uint32_t behind_time(const Search *search)
+{
     const uint32_t end = search->time.end;
     return end + (end > 0 && closes_time(byte_at(&search->head, end)));
 }
 
 /* Return the level that is a letter before the time: `I1123 …`, `I, [2026…`, `[I 2026…`. */
-static int8_t letter_before_time(const Head *head, const Time *time) {
+static int8_t letter_before_time(const Head *head, const Time *time)
+{
     if (time->start == 3 && byte_at(head, 0) == '[' && byte_at(head, 2) == ' ')
         return level_of_letter(byte_at(head, 1));
     if (time->start == 4 && byte_at(head, 1) == ',' && time->end > 0)
@@ -266,7 +290,8 @@ static int8_t letter_before_time(const Head *head, const Time *time) {
 }
 
 /* Begin at the line's first byte, or behind a time that nothing stands before. */
-static void begin(Search *search) {
+static void begin(Search *search)
+{
     const Head *head = &search->head;
     if (search->time.start <= 1)
         search->at = behind_time(search);
@@ -279,14 +304,16 @@ static void begin(Search *search) {
 }
 
 /* Go over blanks, and over the time of a line that has something before it. */
-static void skip_to_word(Search *search) {
+static void skip_to_word(Search *search)
+{
     search->at = blanks_end(&search->head, search->at);
     if (search->time.start > 1 && search->at + 1 >= search->time.start && search->at < search->time.end)
         search->at = blanks_end(&search->head, behind_time(search));
 }
 
 /* Whether a name in lower case counts: between brackets, bars or tabs, in a column, or before a colon where a message begins. */
-static bool is_delimited(const Search *search, const Word *word) {
+static bool is_delimited(const Search *search, const Word *word)
+{
     const uint8_t follows = word->follows, behind = byte_at(&search->head, word->place + word->size + 1);
     const uint8_t closing = closing_of(word->opening);
     const bool is_alone = ends_word(follows);
@@ -302,7 +329,8 @@ static bool is_delimited(const Search *search, const Word *word) {
 }
 
 /* Whether the name of a level counts here. */
-static bool does_name_count(const Search *search, const Word *word) {
+static bool does_name_count(const Search *search, const Word *word)
+{
     if (!(word->is_capitals && ends_capitals(word->follows) && word->opening != '"') && !is_delimited(search, word))
         return false;
     /* `SERVICE ALERT: …` is a kind of message. */
@@ -310,7 +338,8 @@ static bool does_name_count(const Search *search, const Word *word) {
 }
 
 /* Whether the word is the name of a level, written as this name has to be. */
-static bool is_level_name(const Word *word) {
+static bool is_level_name(const Word *word)
+{
     if (!word->name || word->name->how == KEY)
         return false;
     /* What the end of the head cuts may be another word. */
@@ -320,7 +349,8 @@ static bool is_level_name(const Word *word) {
 }
 
 /* Whether a tag of Android and a colon stand at `at`: `ActivityManager( 1234):`. */
-static bool is_android_tag(const Head *head, uint32_t at) {
+static bool is_android_tag(const Head *head, uint32_t at)
+{
     const uint32_t tag = at;
     while (is_of_android_tag(byte_at(head, at)))
         at++;
@@ -338,7 +368,8 @@ static bool is_android_tag(const Head *head, uint32_t at) {
 }
 
 /* Return the level of a letter: `[E]`, Android's behind two numbers or before a slash and a tag, MongoDB's behind the time. */
-static int8_t level_of_lone_letter(const Search *search, const Word *word) {
+static int8_t level_of_lone_letter(const Search *search, const Word *word)
+{
     const Head *head = &search->head;
     const int8_t level = level_of_letter(byte_at(head, word->place));
     if (word->opening == '[')
@@ -357,26 +388,30 @@ static int8_t level_of_lone_letter(const Search *search, const Word *word) {
 }
 
 /* Read a value, perhaps in quotes. */
-static Word read_value(const Head *head, uint32_t at) {
+static Word read_value(const Head *head, uint32_t at)
+{
     const uint8_t opening = byte_at(head, at);
     const bool is_quoted = opening == '"';
     return word_at(head, at + is_quoted, opening, is_quoted);
 }
 
 /* Return the level that a value is the name of. */
-static int8_t level_of_value(const Word *value) {
+static int8_t level_of_value(const Word *value)
+{
     return value->name && value->name->how == ANY_CASE ? value->name->level : NO_LEVEL;
 }
 
 /* Return the level behind `level=`. */
-static int8_t level_of_field(const Head *head, const Word *key) {
+static int8_t level_of_field(const Head *head, const Word *key)
+{
     const Word value = read_value(head, key->place + key->size + 1);
     const bool is_whole = ends_word(value.follows) || value.follows == '"' || value.follows == ',' || value.follows == ';';
     return is_whole ? level_of_value(&value) : NO_LEVEL;
 }
 
 /* Return the level of a bracket with a name and a level, as `[core:error]`. */
-static int8_t level_of_module(const Head *head, uint32_t at) {
+static int8_t level_of_module(const Head *head, uint32_t at)
+{
     const uint32_t limit = search_limit(head, at);
     while (at < limit && head->text[at] != ':' && head->text[at] != ']')
         at++;
@@ -387,7 +422,8 @@ static int8_t level_of_module(const Head *head, uint32_t at) {
 }
 
 /* Return the level that is named at this word. */
-static int8_t level_here(const Search *search, const Word *word) {
+static int8_t level_here(const Search *search, const Word *word)
+{
     if (is_level_name(word))
         return does_name_count(search, word) ? word->name->level : NO_LEVEL;
     if (word->size == 0)
@@ -402,7 +438,8 @@ static int8_t level_here(const Search *search, const Word *word) {
 }
 
 /* Whether a level may follow: not behind the first word of a message, nor behind `level=` or `msg=`. */
-static bool may_go_on(const Search *search, const Word *word) {
+static bool may_go_on(const Search *search, const Word *word)
+{
     if (search->has_begun)
         return false;
     if (word->follows != '=')
@@ -413,7 +450,8 @@ static bool may_go_on(const Search *search, const Word *word) {
 }
 
 /* Return where the bracket at `at` ends, or where it is given up; what is in it may hold blanks. */
-static uint32_t bracket_end(const Head *head, uint32_t at) {
+static uint32_t bracket_end(const Head *head, uint32_t at)
+{
     const uint32_t limit = search_limit(head, at);
     while (at < limit && head->text[at] != ']')
         at++;
@@ -421,7 +459,8 @@ static uint32_t bracket_end(const Head *head, uint32_t at) {
 }
 
 /* Go behind the word, and return whether the search goes on. */
-static bool skip_word(Search *search, const Word *word) {
+static bool skip_word(Search *search, const Word *word)
+{
     const Head *head = &search->head;
     const bool was_behind_bar = search->is_behind_bar;
     uint32_t end = word_end(head, search->at);
@@ -442,7 +481,8 @@ static bool skip_word(Search *search, const Word *word) {
 }
 
 /* Return the level that a line names. */
-static int8_t level_of_line(Head head, Time time) {
+static int8_t level_of_line(Head head, Time time)
+{
     const int8_t letter = letter_before_time(&head, &time);
     if (letter != NO_LEVEL || time.kind == ACCESS)
         return letter;

@@ -5,7 +5,7 @@
  * `Dec 10 06:55:46 web-1 sshd[24200]: …`. Without a host the tag is the first word, which then ends with a colon. What may stand between
  * the tag and its colon (`tag_is_ended`) is no part of it. Python decides whether a tag or a host is the name of a level.
  *
- * Only the head of a line, its first 127 bytes, is looked at. Single bytes are read with `byte_at`, which returns 0 behind the end, and
+ * Only the head of a line, its first 127 bytes, is looked at. Single bytes are read with `byte_at`, which returns 0 past the end, and
  * loops end there: a line never depends on its neighbours. The end of a word is searched for 64 bytes.
  */
 
@@ -33,33 +33,40 @@ typedef struct {
     uint8_t begin, end;
 } Stretch;
 
-/* Return a byte of the head, 0 behind its end. */
-static uint8_t byte_at(const Head *head, uint32_t at) {
+/* Return a byte of the head, 0 past its end. */
+static uint8_t byte_at(const Head *head, uint32_t at)
+{
     return at < head->size ? head->text[at] : 0;
 }
 
-static bool is_space(uint8_t byte) {
+static bool is_space(uint8_t byte)
+{
     return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r' || byte == '\f';
 }
 
-static bool is_digit(uint8_t byte) {
+static bool is_digit(uint8_t byte)
+{
     return byte >= '0' && byte <= '9';
 }
 
-static bool is_letter(uint8_t byte) {
+static bool is_letter(uint8_t byte)
+{
     return (uint8_t)((byte | 0x20) - 'a') < 26;
 }
 
-static bool begins_tag(uint8_t byte) {
+static bool begins_tag(uint8_t byte)
+{
     return is_letter(byte) || byte == '_' || byte == '/';
 }
 
-static bool is_of_tag(uint8_t byte) {
+static bool is_of_tag(uint8_t byte)
+{
     return begins_tag(byte) || is_digit(byte) || byte == '-' || byte == '.';
 }
 
 /* Return where the next blank is; `at + 64` if there is none within 64 bytes, also where the head ends before. */
-static uint32_t next_blank(const Head *head, uint32_t at) {
+static uint32_t next_blank(const Head *head, uint32_t at)
+{
     const uint32_t limit = at + WORD_BYTES;
     while (at < limit && byte_at(head, at) != ' ')
         at++;
@@ -67,7 +74,8 @@ static uint32_t next_blank(const Head *head, uint32_t at) {
 }
 
 /* Return what is behind a group without white space or brackets of its own kind; `at` if there is none. */
-static uint32_t behind_group(const Head *head, uint32_t at, uint8_t opening, uint8_t closing) {
+static uint32_t behind_group(const Head *head, uint32_t at, uint8_t opening, uint8_t closing)
+{
     if (byte_at(head, at) != opening)
         return at;
     uint32_t end = at + 1;
@@ -77,7 +85,8 @@ static uint32_t behind_group(const Head *head, uint32_t at, uint8_t opening, uin
 }
 
 /* Return what is behind ` <Error>`; `at` if it is not there. */
-static uint32_t behind_level(const Head *head, uint32_t at) {
+static uint32_t behind_level(const Head *head, uint32_t at)
+{
     if (byte_at(head, at) != ' ' || byte_at(head, at + 1) != '<')
         return at;
     uint32_t end = at + 2;
@@ -87,10 +96,11 @@ static uint32_t behind_level(const Head *head, uint32_t at) {
 }
 
 /*
- * Whether a tag ends at `at`: with a colon and white space, or the end of the head. Before the colon may stand, in this order, a module of PAM
- * (`(pam_unix)`), the process (`[24200]`), and what macOS adds: another process (` (svc[2])`), and the level (` <Error>`).
+ * Whether a tag ends at `at`: with a colon and white space, or the end of the head. Before the colon may stand, in this order, a module
+ * of PAM (`(pam_unix)`), the process (`[24200]`), and what macOS adds: another process (` (svc[2])`), and the level (` <Error>`).
  */
-static bool tag_is_ended(const Head *head, uint32_t at) {
+static bool tag_is_ended(const Head *head, uint32_t at)
+{
     at = behind_group(head, at, '(', ')');
     at = behind_group(head, at, '[', ']');
     if (byte_at(head, at) == ' ' && byte_at(head, at + 1) == '(')
@@ -100,13 +110,15 @@ static bool tag_is_ended(const Head *head, uint32_t at) {
 }
 
 /* Whether the first word from `tag` on may end a tag: with a colon, or before what macOS adds. Most lines are refused here. */
-static bool may_have_tag(const Head *head, uint32_t tag) {
+static bool may_have_tag(const Head *head, uint32_t tag)
+{
     const uint32_t end = next_blank(head, tag);
     return end == tag + WORD_BYTES || byte_at(head, end - 1) == ':' || byte_at(head, end + 1) == '(' || byte_at(head, end + 1) == '<';
 }
 
 /* Return host, blank and tag behind the time that ends at `time_end`; the tag alone where no host is named. */
-static Stretch host_and_tag(const Head *head, uint32_t time_end) {
+static Stretch host_and_tag(const Head *head, uint32_t time_end)
+{
     static const Stretch none = {0, 0};
     /* RFC 3164's separator is `: ` in Cisco's lines, which name no host and no tag: they are left out. */
     if (byte_at(head, time_end) != ' ')

@@ -3,8 +3,8 @@
  * Called by consumers/decode/times.py with columns of texts in Arrow's memory; its docstring says which times there are.
  *
  * Theory of operation.
- * 1. Of a text only the first 127 bytes are looked at. Bytes are read with byte_at(), which returns 0 behind the last one: no read leaves
- *    the text, and nothing that is read byte by byte goes on behind its end.
+ * 1. Of a text only the first 127 bytes are looked at. Bytes are read with byte_at(), which returns 0 past the last one: no read leaves
+ *    the text, and nothing that is read byte by byte goes on past its end.
  * 2. A time is a shape up to its seconds, as "YYYY-mm-dd HH:MM:SS", and what may follow them: a fraction, AM or PM, a zone, a year. The
  *    number of digits or the name that the text begins with says which few shapes are tried. No text fits two of them.
  * 3. Every byte has to fit and no letter, digit or `_` may follow: half a date is no time. The calendar and the clock are checked.

@@ -6,7 +6,7 @@
       linear probing). Forms are never removed one by one.
    2. Forms come from lines that anybody may write, so the hash is SipHash-1-3 with a secret: nobody can choose forms that meet in one
       slot.
-   3. The key of a form is the form itself, compared byte by byte. Of a form of more than LONGEST_KEY bytes it is the hash of 128 bits, so
+   3. The key of a form is the form itself, compared byte by byte; that of a form longer than LONGEST_KEY bytes is its 128-bit hash, so
       that memory does not grow with its length. Two of them have the same one by chance, once in 2^128 pairs.
    4. A search visits a slot at most once, an addition leaves a quarter of the slots unused, and keys are not written beyond their array:
       a form for which there is no room is not added. */
@@ -169,7 +169,8 @@ EXPORTED void find_forms(const Table *table, const uint8_t *data, const int32_t 
 }
 
 /* Replace the numbers of n rows by codes, which are places in `used`, and write there each number once, in the order of first use.
-   Negative numbers stay. `places` has an element, 0, for each of the numbers, and `used` has one for each row. Returns how many are used. */
+   Negative numbers stay. `places` has an element, 0, for each of the numbers, and `used` has one for each row. Returns how many are
+   used. */
 EXPORTED int64_t code_numbers(int32_t *rows, int64_t size, int32_t *places, int64_t numbers, int32_t *used)
 {
     int32_t count = 0;
