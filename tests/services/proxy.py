@@ -56,6 +56,9 @@ class Proxy(AbstractContextManager["Proxy"]):
         self.passed_bytes: Counter[Way] = Counter()
         self._target, self._rename = port, rename
         self._links: set[_Link] = set()
+        self._served: set[asyncio.Task[None]] = set()
+        self._clients: list[asyncio.StreamWriter] = []
+        """All that have been accepted."""
         self._listener: asyncio.Server | None = None
         self._damage: dict[Way, Damage] = {way: Damage() for way in BOTH}
         self._forget_faults()
@@ -156,6 +159,9 @@ class Proxy(AbstractContextManager["Proxy"]):
 
     async def _stop_listening(self) -> None:
         if self._listener is not None:
+            # asyncio would leave open what it is just accepting: its task fails once the listener is closed.
+            while accepting := {task for task in asyncio.all_tasks() if "_accept_connection2" in repr(task.get_coro())}:
+                await asyncio.wait(accepting)
             self._listener.close()
             self._listener = None
 
@@ -178,13 +184,22 @@ class Proxy(AbstractContextManager["Proxy"]):
             link.client.transport.abort()
             link.server.transport.abort()
         while others := asyncio.all_tasks() - {asyncio.current_task()}:  # a connection that is just being accepted makes one more
-            for task in others:
+            for task in self._served:
                 task.cancel()
-            await asyncio.gather(*others, return_exceptions=True)
-        await asyncio.sleep(0)  # transports close on the loop's next round
+            await asyncio.wait(others)
+        for client in self._clients:
+            client.close()  # a task that was cancelled before it began has not done so
+            with suppress(OSError):
+                await client.wait_closed()
 
-    async def _accept(self, reader: asyncio.StreamReader, client: asyncio.StreamWriter) -> None:
+    def _accept(self, reader: asyncio.StreamReader, client: asyncio.StreamWriter) -> None:
         self.accepted += 1
+        task = self._loop.create_task(self._serve(reader, client))
+        self._served.add(task)
+        task.add_done_callback(self._served.discard)
+        self._clients.append(client)
+
+    async def _serve(self, reader: asyncio.StreamReader, client: asyncio.StreamWriter) -> None:
         try:
             with suppress(OSError, asyncio.CancelledError):  # the server does not listen; the proxy is closed
                 answers, server = await asyncio.open_connection("127.0.0.1", self._target)
