@@ -21,7 +21,7 @@ DAY_S = 86_400
 DEFAULT_RETENTION_DAYS = 30.0
 DEFAULT_HEADROOM = 0.5
 WORKER_CORES = 1.0
-"""Processors that one worker keeps busy. 80,000 lines/s at 12.7 microseconds (benchmarks/RESULTS.md, two AVX-512 cores): Python holds
+"""Processors that one worker keeps busy. 149,000 lines/s at 6.4 microseconds (benchmarks/RESULTS.md, two AVX-512 cores): Python holds
 a lock, so a second processor stays idle."""
 PARTITIONS_PER_WORKER = 2
 MERGED_AGAIN = 1.1
@@ -39,7 +39,7 @@ ASSUMPTIONS = {
     "headroom": "the share of every capacity that is left for working off lag",
     "worker_us_per_line": "measured here on your lines, plus 1.6 for polling, which was measured on two AVX-512 cores; known lines",
     "templates": "extrapolated from the sample; the engine and Redis are sized by the higher estimator, over the first day",
-    "worker_cores": f"a worker keeps {WORKER_CORES} processors busy (measured: 80,000 lines/s at 12.7 microseconds)",
+    "worker_cores": f"a worker keeps {WORKER_CORES} processors busy (measured: 149,000 lines/s at 6.4 microseconds)",
     "partitions": f"{PARTITIONS_PER_WORKER} for each worker, so that workers can be doubled",
     "brokers": f"{BROKER_BYTES_PER_S / 1e6:.0f} MB/s each with {KAFKA_REPLICAS} copies, 3 at least; assumed, not measured",
     "kafka_partitions": f"{BROKER_PARTITIONS:,} a broker, 200,000 a cluster: Kafka's own recommendation (KIP-578)",

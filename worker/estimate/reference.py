@@ -14,7 +14,7 @@ from worker.estimate.fleet import RATES_BYTES_PER_S, Fleet, FleetOptions, fleet_
 REFERENCE = StreamFigures(
     bytes_per_line=161.3,
     lines_per_block=1_000.0,
-    build_us_per_line=11.1,
+    build_us_per_line=4.8,
     block_bytes_per_line=42.72,
     resident_bytes_per_line=7.26,
     folder_bytes_per_line=36.78,
@@ -26,7 +26,7 @@ REFERENCE = StreamFigures(
     stretches=32,
     templates_by_stretches={1: 447, 2: 110, 3: 86, 4: 151},
 )
-"""All but two are counted by `vectail estimate` and do not depend on the machine. `build_us_per_line` is the 12.7 microseconds of a known
+"""All but two are counted by `vectail estimate` and do not depend on the machine. `build_us_per_line` is the 6.4 microseconds of a known
 line, without the 1.6 of its client, on two shared AVX-512 cores (`benchmarks.poll_to_ready`). `engine_tokens_per_s` is 80 templates of 55
 tokens a second in vLLM on two AVX2 cores (`benchmarks.engines`)."""
 _STEPS = ((1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
