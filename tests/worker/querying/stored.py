@@ -1,9 +1,11 @@
 """An index of blocks for tests of queries: lines in a fake sink, and what searches read it through."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import count
 
 from sinks.line import Line
+from sinks.reading.filters import LineFilter, never
+from sinks.reading.newest import NewestLines
 from sinks.reading.reader import BlockReader
 from sinks.row import TemplateRow
 from tests.fakes.sink import FakeSink
@@ -42,3 +44,16 @@ def index_of(sink: FakeSink, lines: Sequence[Line] = ()) -> Index:
 def template_texts(lines: Iterable[Line]) -> list[str]:
     """Return the texts of the lines' templates, in their order."""
     return [line.template_text for line in lines]
+
+
+def counted(index: Index) -> list[int]:
+    """Return a list that gets the number of templates of each reading of newest lines."""
+    asked: list[int] = []
+    whole = index.reader.newest_lines
+
+    def read(templates: Collection[str], limit: int, only: LineFilter, *, deadline_passed: Callable[[], bool] = never) -> NewestLines:
+        asked.append(len(templates))
+        return whole(templates, limit, only, deadline_passed=deadline_passed)
+
+    index.reader.newest_lines = read  # type: ignore[method-assign]
+    return asked

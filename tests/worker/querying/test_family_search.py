@@ -1,17 +1,15 @@
 """Hits are families: ten hits are ten of them, the best template of each stands for it."""
 
-from collections.abc import Callable, Collection
 from typing import Any
 
 import pytest
 
 from consumers.text.families import family_of
 from sinks.reading.filters import LineFilter, never
-from sinks.reading.newest import NewestLines
 from sinks.row import template_id
 from tests.sinks.blocks import line, template, unit
 from tests.worker.querying.families_world import World, best_lines, same_family, world
-from tests.worker.querying.stored import index_of, open_sink, write
+from tests.worker.querying.stored import counted, index_of, open_sink, write
 from worker.query import Filters, Query
 from worker.querying.dense import MOST_NEAR, MOST_TEMPLATES
 from worker.querying.families import TemplateGroups
@@ -80,14 +78,7 @@ def test_a_family_of_many_near_templates_does_not_keep_the_others_out(near: int,
 def test_lines_of_templates_that_are_passed_over_are_not_read() -> None:
     made = near_and_far(3 * MOST_TEMPLATES)
     index = made.opened()
-    asked: list[int] = []
-    whole = index.reader.newest_lines
-
-    def read(templates: Collection[str], limit: int, only: LineFilter, *, deadline_passed: Callable[[], bool] = never) -> NewestLines:
-        asked.append(len(templates))
-        return whole(templates, limit, only, deadline_passed=deadline_passed)
-
-    index.reader.newest_lines = read  # type: ignore[method-assign]
+    asked = counted(index)
     find(index, k=10, mode="dense")
     assert sum(asked) == 10 + 20, "the first page, then the other families"
 

@@ -1,18 +1,17 @@
 """Hybrid search without a filter on lines: lines are read last, and the answer is the one that reading all of them gives."""
 
 import random
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import pytest
 
 from sinks.reading.filters import LineFilter, never
-from sinks.reading.newest import NewestLines
 from sinks.row import template_id
 from tests.fakes.sink import FakeSink
 from tests.sinks.blocks import line, template, unit
 from tests.worker.querying.families_world import STATES, WORDS, World, world
-from tests.worker.querying.stored import index_of, open_sink
+from tests.worker.querying.stored import counted, index_of, open_sink
 from worker.query import Query
 from worker.querying.counts import find_counts
 from worker.querying.family_listing import find_families
@@ -48,19 +47,6 @@ def eagerly(monkeypatch: pytest.MonkeyPatch, index: Index, vector: Any, **reques
     with monkeypatch.context() as patched:
         patched.setattr(LineFilter, "is_on_lines", property(lambda _: True))
         return find(index, vector, **request)
-
-
-def counted(index: Index) -> list[int]:
-    """Return a list that gets the number of templates of each reading of newest lines."""
-    asked: list[int] = []
-    whole = index.reader.newest_lines
-
-    def read(templates: Collection[str], limit: int, only: LineFilter, *, deadline_passed: Callable[[], bool] = never) -> NewestLines:
-        asked.append(len(templates))
-        return whole(templates, limit, only, deadline_passed=deadline_passed)
-
-    index.reader.newest_lines = read  # type: ignore[method-assign]
-    return asked
 
 
 def with_lines(made: World, draw: random.Random, lacking: Collection[str] = ()) -> World:
