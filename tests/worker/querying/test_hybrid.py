@@ -12,7 +12,7 @@ from tests.fakes.sink import FakeSink
 from tests.sinks.blocks import line, template, unit
 from tests.worker.querying.families_world import STATES, WORDS, World, world
 from tests.worker.querying.stored import counted, index_of, open_sink
-from worker.query import Query
+from worker.query import Filters, Query
 from worker.querying.counts import find_counts
 from worker.querying.family_listing import find_families
 from worker.querying.ranking import Index
@@ -42,11 +42,9 @@ def find_within(index: Index, reads: int) -> SearchResult:
     return search(index, sought, deadline_passed=lambda: next(left, None) is None)
 
 
-def eagerly(monkeypatch: pytest.MonkeyPatch, index: Index, vector: Any, **request: Any) -> SearchResult:  # noqa: ANN401 - as find
-    """Return what is found when the lines of all ranked templates are read."""
-    with monkeypatch.context() as patched:
-        patched.setattr(LineFilter, "is_on_lines", property(lambda _: True))
-        return find(index, vector, **request)
+def eagerly(index: Index, vector: Any, **request: Any) -> SearchResult:  # noqa: ANN401 - as find
+    """Return what is found when the lines of all ranked templates are read, because of a filter that all lines pass."""
+    return find(index, vector, **{**request, "filters": {**request.get("filters", {}), "since_ms": 0}})
 
 
 def with_lines(made: World, draw: random.Random, lacking: Collection[str] = ()) -> World:
@@ -70,30 +68,27 @@ def questions(draw: random.Random) -> list[tuple[Any, str]]:
 @pytest.mark.parametrize("has_bm25", [True, False])
 @pytest.mark.parametrize("seed", range(6))
 def test_where_every_template_has_a_line_the_answer_is_that_of_reading_them_all(
-    seed: int, request_: dict[str, Any], monkeypatch: pytest.MonkeyPatch, *, has_bm25: bool
+    seed: int, request_: dict[str, Any], *, has_bm25: bool
 ) -> None:
     draw = random.Random(seed)
     made = with_lines(world(seed, families=draw.choice((3, 12, 40)), most_templates=draw.choice((5, 30, 100)), lines=0), draw)
     index = made.opened(has_bm25=has_bm25)
     for vector, text in questions(draw):
         request = {"text": text, **request_}
-        found, wanted = find(made.opened(has_bm25=has_bm25), vector, **request), eagerly(monkeypatch, index, vector, **request)
+        found, wanted = find(made.opened(has_bm25=has_bm25), vector, **request), eagerly(index, vector, **request)
         assert found == wanted
         assert found.hits or "filters" in request_
         assert find(index, vector, **request) == wanted, "what is known already of templates changes nothing"
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_listings_are_those_of_reading_all_lines(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_listings_are_those_of_reading_all_lines(seed: int) -> None:
     draw = random.Random(seed)
     index = with_lines(world(seed, most_templates=60, lines=0), draw).opened()
     for vector, text in questions(draw):
-        sought = PreparedQuery(Query(text=text, k=10), vector)
         for listing in (find_templates, find_families, find_counts):
-            found = listing(index, sought, never)
-            with monkeypatch.context() as patched:
-                patched.setattr(LineFilter, "is_on_lines", property(lambda _: True))
-                assert found == listing(index, sought, never)
+            lazy, eager = (PreparedQuery(Query(text=text, k=10, filters=filters), vector) for filters in (Filters(), Filters(since_ms=0)))
+            assert listing(index, lazy, never) == listing(index, eager, never)
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
