@@ -12,8 +12,9 @@ leaves slots whose head is empty or missing: they are free. What is older than t
 
 import heapq
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -109,10 +110,13 @@ class LiteBlocks:
                 raise SinkMismatch(f"Milvus collection {layout.name!r} does not exist; nothing has been indexed yet")
         self._index, used = HeadIndex(), set[int]()
         first, rows = 0, self._client.count(self._heads.name)
-        while rows > 0:
-            page = self._read_heads(range(first, first + _SLOTS_AT_ONCE))
-            first, rows = first + _SLOTS_AT_ONCE, rows - page.rows
-            used |= page.used
+        with ThreadPoolExecutor(1) as ahead:  # Milvus Lite has a process of its own: it makes a page ready while we take in the last one
+            asked = ahead.submit(self._read_page, first) if rows else None
+            while asked is not None:
+                page = asked.result()
+                first, rows = first + _SLOTS_AT_ONCE, rows - len(page.heads)
+                asked = ahead.submit(self._read_page, first) if rows > 0 else None
+                used |= self._add_page(page)
         give_memory_back()
         self._next_slot = max(used, default=-1) + 1
         self._free = sorted(set(range(self._next_slot)) - used)
@@ -203,33 +207,34 @@ class LiteBlocks:
         self._client.insert(self._heads, [*keys, *where, [head for _, head, _ in rows], pad])
         self._index.add([IndexedBlock(head_row(block), bloom, slot) for (block, _, bloom), slot in zip(rows, slots, strict=True)])
 
-    def _read_heads(self, slots: Sequence[int]) -> "_Page":
-        """Add heads and filters of some slots to memory. By their list: for a range, Milvus Lite would look at all rows."""
-        expression = _any_slot(slots)
-        rows = self._client.query(self._heads.name, expression, ["slot", *HeadRow._fields])
+    def _read_page(self, first: int) -> "_Page":
+        """Read heads and filters of some slots. By their list: for a range, Milvus Lite would look at all rows."""
+        expression = _any_slot(range(first, first + _SLOTS_AT_ONCE))
+        heads = self._client.query(self._heads.name, expression, ["slot", *HeadRow._fields])
+        return _Page(heads, self._client.query(self._words.name, expression, ["slot", "id", "words"]))
+
+    def _add_page(self, page: "_Page") -> set[int]:
+        """Add what was read to memory; return the slots that are not empty."""
         heads: dict[int, HeadRow] = {}
-        for row in rows:
+        for row in page.heads:
             try:
                 if row["id"]:
                     columns = {name: row[name] for name in HeadRow._fields}
                     heads[row["slot"]] = HeadRow(**columns | {"id": parse_block_id(row["id"]), "head": decode_head(row["head"])})
             except (BlockDamaged, ValueError):
                 continue
-        words = {
-            (row["slot"], row["id"]): row["words"] for row in self._client.query(self._words.name, expression, ["slot", "id", "words"])
-        }
+        words = {(row["slot"], row["id"]): row["words"] for row in page.words}
         # A filter that is not there, or not its block's, may hold any word.
         filters = [decode_filter(words.get((slot, str(head.id)), "")) for slot, head in heads.items()]
         self._index.add([IndexedBlock(head, bloom, slot) for (slot, head), bloom in zip(heads.items(), filters, strict=True)])
-        return _Page(len(rows), {row["slot"] for row in rows if row["id"]})
+        return {row["slot"] for row in page.heads if row["id"]}
 
 
 class _Page(NamedTuple):
-    """Heads that were read."""
+    """Rows of some slots."""
 
-    rows: int
-    used: set[int]
-    """Slots that are not empty."""
+    heads: Sequence[Mapping[str, Any]]
+    words: Sequence[Mapping[str, Any]]
 
 
 def _any_slot(slots: Sequence[int]) -> str:
