@@ -4,10 +4,10 @@
 
 Caveats first. A real broker on the same machine, or `--kafka HOST:PORT`. The worker is its own pipeline with Milvus Lite in a new folder,
 for each number of partitions one after the other; above 100 partitions a sink that keeps only the ids of its blocks stands in for Milvus.
-A made-up engine gives the templates their vectors. Lines are synthetic, and each partition gets one at its own moment of the second. Of a
-line, the time runs from the producer's timestamp (its linger included) until its block is acknowledged. Rows are counted at the last line
-and 90 s later, those that were merged into others and are not deleted yet included. Lines in Milvus are counted too: a lost one, or a
-sender that falls behind, ends the program without figures.
+A made-up engine gives the templates their vectors. Lines are synthetic, sent by a process of its own, and each partition gets one at its
+own moment of the second. Of a line, the time runs from the producer's timestamp (its linger included) until its block is acknowledged.
+Rows are counted at the last line and 90 s later, those that were merged into others and are not deleted yet included. Lines in Milvus are
+counted too: a lost one, or a sender that falls behind, ends the program without figures.
 
 JSON, by number of partitions: `lines`, `acknowledged_p50_s`, `acknowledged_p95_s`, `rows_at_end` (at the last line), `rows` and
 `lines_per_row` (90 s later), `upkeep_share` (merging, deleting and looking at earlier runs: seconds of a store thread, over the time that
@@ -21,8 +21,10 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from itertools import cycle, islice
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -158,13 +160,16 @@ def measure(bootstrap_servers: str, partitions: int, *, seconds: int, after_s: f
     with tempfile.TemporaryDirectory(prefix="vectail-bench-") as name:
         lite = partitions <= LITE_PARTITIONS
         sink = LiteSink(MilvusSettings(uri=str(Path(name) / "index.db")), model) if lite else IdSink()
-        with running_pipeline(settings, model, sink) as running, _reading(running, settings, topic):
+        with (
+            running_pipeline(settings, model, sink) as running,
+            _reading(running, settings, topic),
+            ProcessPoolExecutor(1, get_context("spawn")) as sender,
+        ):
             tally, lines = running.pipeline.store.tally, (2 + seconds) * partitions
-            send_slowly(bootstrap_servers, topic, partitions, seconds=2)  # templates, and the assignment
+            sender.submit(send_slowly, bootstrap_servers, topic, partitions, 2).result()  # templates, and the assignment
             _wait_until(running, 2 * partitions)
             noted, before_s, began = len(sink.acknowledged.ages_s), tally.upkeep_seconds, Moment.now()
-            send_slowly(bootstrap_servers, topic, partitions, seconds=seconds)
-            sent_s = Moment.now().wall_s - began.wall_s
+            sent_s = sender.submit(send_slowly, bootstrap_servers, topic, partitions, seconds).result()
             _wait_until(running, lines)
             ended, upkeep_s, rows_at_end = Moment.now(), tally.upkeep_seconds - before_s, sink.rows
             running.crash.wait(after_s)
@@ -201,10 +206,15 @@ def _wait_until(running: RunningPipeline, lines: int) -> None:
             raise Wrong(f"{running.pipeline.store.tally.lines} lines of {lines} were indexed ({running.errors or 'time is up'})")
 
 
-def send_slowly(bootstrap_servers: str, topic: str, partitions: int, *, seconds: int) -> None:
-    """Send a line a second to each partition, each at its own moment of the second. Raises SystemExit if the broker refuses one."""
+def send_slowly(bootstrap_servers: str, topic: str, partitions: int, seconds: int) -> float:
+    """Send a line a second to each partition, each at its own moment of the second; return the seconds that it took.
+
+    Raises SystemExit if the broker refuses one.
+    """
     lines = islice(cycle(synthetic_lines(_SEED, _POOL, _START_MS)), seconds * partitions)
+    began_s = time.monotonic()
     send(bootstrap_servers, topic, at_rate(lines, partitions), partitions=partitions)
+    return time.monotonic() - began_s
 
 
 def figures_of(one: Measured) -> dict[str, Any]:
