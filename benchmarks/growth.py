@@ -32,7 +32,8 @@ from worker.settings.settings import load_settings
 
 AXES = ("lag", "partitions", "line_bytes", "distinct", "workers", "index", "index_server")
 _WITHOUT_BROKER = frozenset({"index", "index_server"})
-LAGS, QUICK_LAGS = tuple(1_000_000 >> shift for shift in range(4, -1, -1)), (62_500, 250_000, 1_000_000)
+LAGS, QUICK_LAGS = tuple(1_000_000 >> shift for shift in range(3, -1, -1)), (125_000, 500_000, 1_000_000)
+"""All above what a worker may have open: with fewer, memory is what the records themselves take."""
 PARTITIONS, QUICK_PARTITIONS = (1, 2, 4, 8, 16, 32, 64), (1, 4, 16, 64)
 LINE_BYTES, QUICK_LINE_BYTES = (20, *(1 << shift for shift in range(5, 16))), (20, 128, 512, 2_048, 8_192, 32_768)
 DISTINCT, QUICK_DISTINCT = (0.0, 6.25, 12.5, 25.0, 50.0, 100.0), (0.0, 25.0, 100.0)

@@ -3,7 +3,7 @@
     python -m benchmarks.slow_topics [--partitions N …] [--seconds S] [--quick] [--json]
 
 Caveats first. A real broker on the same machine, or `--kafka HOST:PORT`. The worker is its own pipeline with Milvus Lite in a new folder,
-for each number of partitions one after the other; above 100 partitions a sink that keeps only the ids of its blocks stands in for Milvus.
+for each number of partitions one after the other; above 200 partitions a sink that keeps only the ids of its blocks stands in for Milvus.
 A made-up engine gives the templates their vectors. Lines are synthetic, sent by a process of its own, and each partition gets one at its
 own moment of the second. Of a line, the time runs from the producer's timestamp (its linger included) until its block is acknowledged.
 Rows are counted at the last line and 90 s later, those that were merged into others and are not deleted yet included. Lines in Milvus are
@@ -54,7 +54,7 @@ PARTITIONS, QUICK_PARTITIONS = (12, 64, 1_000), (12,)
 SECONDS, QUICK_SECONDS = 600, 60
 AFTER_S = 90.0
 """From the last line until rows are counted: neighbours of a quiet partition are merged after a minute, inner ones deleted 20 s later."""
-LITE_PARTITIONS = 100
+LITE_PARTITIONS = 200
 """With more the sink keeps only ids."""
 _MOST_SENDING = 1.05
 """Of the time that sending should take."""
