@@ -1,10 +1,9 @@
-"""Arrow's part of blocks: columns of strings, and what is packed into one text. The only file of this room that imports pyarrow.
+"""Arrow's part of blocks: columns of strings, and what is packed into one frame. The only file of this room that imports pyarrow.
 
-A packed text is base64 of one zstd frame around an uncompressed Arrow IPC stream, so anyone with pyarrow reads it. Threads are off:
-Arrow's pool makes small blocks twice as slow (measured).
+What is packed is one zstd frame around an uncompressed Arrow IPC stream, so anyone with pyarrow reads it. Threads are off: Arrow's pool
+makes small blocks twice as slow (measured).
 """
 
-import binascii
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -19,7 +18,7 @@ from sinks.zstd_frame import content_bytes
 ZSTD_LEVEL = 1
 """Of our texts as small as level 3 (17.4 bytes a line, 17.7), and faster."""
 MOST_UNPACKED_BYTES = 64_000_000
-"""More than any of our blocks; a text that claims more is damaged."""
+"""More than any of our blocks; a frame that claims more is damaged."""
 _CODEC = pa.Codec("zstd", compression_level=ZSTD_LEVEL)
 _OPTIONS = pa.ipc.IpcWriteOptions(use_threads=False)
 _READ_OPTIONS = pa.ipc.IpcReadOptions(use_threads=False)
@@ -189,21 +188,21 @@ def grouped(
     return [groups[name].to_numpy() for name in (*names, "sums_sum", "least_min", "most_max")]
 
 
-def pack(columns: Mapping[str, PackedColumn], metadata: Mapping[str, str]) -> str:
-    """Return columns of one length, and what the schema says of them, as a text of ASCII characters."""
+def pack(columns: Mapping[str, PackedColumn], metadata: Mapping[str, str]) -> bytes:
+    """Return columns of one length, and what the schema says of them, as a zstd frame."""
     arrays = [_array(column) for column in columns.values()]
     schema = pa.schema([pa.field(name, array.type) for name, array in zip(columns, arrays, strict=True)], metadata=dict(metadata))
     stream = pa.BufferOutputStream()
     with pa.ipc.new_stream(stream, schema, options=_OPTIONS) as writer:
         if arrays:
             writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
-    return binascii.b2a_base64(_CODEC.compress(stream.getvalue()), newline=False).decode("ascii")
+    frame: bytes = _CODEC.compress(stream.getvalue(), asbytes=True)
+    return frame
 
 
-def unpack(text: str) -> tuple[dict[str, PackedColumn], dict[str, str]]:
+def unpack(frame: bytes) -> tuple[dict[str, PackedColumn], dict[str, str]]:
     """Undo `pack`. Numbers, and the one list of a row, come back as numpy arrays. Raises ValueError for what cannot be read."""
     try:
-        frame = binascii.a2b_base64(text, strict_mode=True)
         data = _CODEC.decompress(frame, content_bytes(frame, MOST_UNPACKED_BYTES))
         with pa.ipc.open_stream(data, options=_READ_OPTIONS) as stream:
             metadata = {key.decode(): value.decode() for key, value in (stream.schema.metadata or {}).items()}

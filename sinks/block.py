@@ -73,6 +73,11 @@ def new_run(now_ms: int, random_bits: int, above: str = "") -> str:
     return run if run > above else f"{int(above[:12], 16) + 1:012x}{random_bits & (1 << 32) - 1:08x}"
 
 
+def base64_characters(size_bytes: int) -> int:
+    """Return how many characters so many bytes take as base64, in which a server stores encoded columns."""
+    return 4 * -(-size_bytes // 3)
+
+
 class Coded(NamedTuple):
     """A column with few distinct values.
 
@@ -159,17 +164,18 @@ class Block(NamedTuple):
     head: Head
     words: NDArray[np.int32]
     """int32[w]: distinct, ascending, 28 bits; with `ANY_WORD` it may hold any."""
-    places: str
-    """All columns but text and fields: base64 of one zstd frame around an Arrow IPC stream (`sinks.codec`)."""
-    texts: str
+    places: bytes
+    """All columns but text and fields: one zstd frame around an Arrow IPC stream (`sinks.codec`)."""
+    texts: bytes
     """The texts, encoded alike."""
-    fields: str
+    fields: bytes
     """The fields, encoded alike; empty if no line has any."""
 
     @property
     def size_bytes(self) -> int:
-        """About how many bytes it takes in a request."""
-        return len(self.places) + len(self.texts) + len(self.fields) + 4 * len(self.words) + 40 * len(self.head.templates) + 600
+        """About how many bytes it takes in a request, with its columns as base64."""
+        columns = sum(base64_characters(len(frame)) for frame in (self.places, self.texts, self.fields))
+        return columns + 4 * len(self.words) + 40 * len(self.head.templates) + 600
 
 
 class BlockColumns(NamedTuple):
@@ -178,6 +184,6 @@ class BlockColumns(NamedTuple):
     Thread: any.
     """
 
-    places: str
-    texts: str
-    fields: str
+    places: bytes
+    texts: bytes
+    fields: bytes

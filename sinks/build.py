@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sinks.arrow import all_bytes, join_texts, text_bytes
-from sinks.block import ANY_WORD, Block, BlockId, BlockPlace, Lines
+from sinks.block import ANY_WORD, Block, BlockId, BlockPlace, Lines, base64_characters
 from sinks.codec import encode_fields, encode_head, encode_places, encode_texts
 from sinks.contents import head_of, with_valid_names, words_of
 from sinks.lines import join_lines, lines_between, sorted_rows, take_lines
@@ -37,7 +37,7 @@ class BlockBounds(NamedTuple):
     raw_bytes: int = 1_000_000
     """UTF-8 bytes of texts and fields."""
     characters: int = 60_000
-    """Of each encoded column."""
+    """Of each encoded column, as base64."""
 
 
 DEFAULT_BOUNDS = BlockBounds()
@@ -229,7 +229,7 @@ def _block_within(lines: Lines, masks: str, written_ms: int, bounds: BlockBounds
     places = encode_places(lines, masks=masks)
     texts = encode_texts(joined)
     fields = encode_fields(lines.fields)
-    longest = max(map(len, (places, texts, fields, encode_head(head))))
+    longest = max(len(encode_head(head)), base64_characters(max(map(len, (places, texts, fields)))))
     if longest > bounds.characters:
         if is_one:
             raise ValueError(f"one line takes {longest} characters, {bounds.characters} are allowed")

@@ -1,7 +1,7 @@
 """How a block's content is written into its columns, and read again: `places`, `texts`, `fields` and `head`.
 
-The first three are Arrow tables (`sinks.arrow.pack`) that anyone with pyarrow can read; the schema's metadata says the layout and the
-masks' version. In `places` a column whose every row has the default is left out:
+The first three are bytes: Arrow tables (`sinks.arrow.pack`) that anyone with pyarrow can read; the schema's metadata says the layout and
+the masks' version. In `places` a column whose every row has the default is left out:
 
 | column | left out when | stored as |
 |---|---|---|
@@ -57,7 +57,7 @@ class BlockDamaged(Exception):
     """A stored block that cannot be read; the message says why."""
 
 
-def encode_places(lines: Lines, *, masks: str) -> str:
+def encode_places(lines: Lines, *, masks: str) -> bytes:
     """Return all columns of n ≥ 1 lines but text and fields."""
     columns: dict[str, PackedColumn] = {}
     metadata = {_LAYOUT: LAYOUT, _MASKS: masks, "vectail.lines": str(lines.size)}
@@ -83,19 +83,19 @@ def encode_places(lines: Lines, *, masks: str) -> str:
     return pack(columns, metadata)
 
 
-def encode_texts(texts: JoinedTexts) -> str:
+def encode_texts(texts: JoinedTexts) -> bytes:
     """Return n ≥ 1 texts, nulls as empty ones."""
     return pack(packed_texts(texts), {_LAYOUT: LAYOUT})
 
 
-def encode_fields(column: Column) -> str:
+def encode_fields(column: Column) -> bytes:
     """Return n ≥ 1 JSON objects or nulls; empty if all are null."""
-    return encode_texts(join_texts(column)) if has_values(column) else ""
+    return encode_texts(join_texts(column)) if has_values(column) else b""
 
 
-def decode_places(text: str) -> Lines:
+def decode_places(frame: bytes) -> Lines:
     """Undo `encode_places`; texts and fields are nulls. Raises BlockDamaged."""
-    columns, metadata = _unpack(text)
+    columns, metadata = _unpack(frame)
     try:
         size = int(metadata["vectail.lines"])
 
@@ -142,20 +142,20 @@ def _alike(value: int, dtype: type, size: int) -> NDArray[Any]:
     return np.broadcast_to(np.array(value, dtype), size)
 
 
-def decode_texts(text: str) -> Column:
+def decode_texts(frame: bytes) -> Column:
     """Undo `encode_texts`, with null for each empty text. Raises BlockDamaged."""
-    columns, _ = _unpack(text)
+    columns, _ = _unpack(frame)
     try:
         return nulls_for_empty(cut_texts(columns))
     except (ValueError, KeyError, AttributeError, TypeError) as error:
         raise BlockDamaged(f"its texts cannot be read: {error}") from error
 
 
-def decode_fields(text: str, size: int) -> Column:
+def decode_fields(frame: bytes, size: int) -> Column:
     """Undo `encode_fields` for n lines. Raises BlockDamaged."""
-    if not text:
+    if not frame:
         return null_column(size)
-    fields = decode_texts(text)
+    fields = decode_texts(frame)
     if len(fields) != size:
         raise BlockDamaged(f"it has {size} lines and the fields of {len(fields)}")
     return fields
@@ -174,7 +174,7 @@ def decode_lines(columns: BlockColumns) -> Lines:
     return lines._replace(text=texts)
 
 
-def masks_of(places: str) -> str:
+def masks_of(places: bytes) -> str:
     """Return the version of the masks that these places were written with. Raises BlockDamaged."""
     return _unpack(places)[1].get(_MASKS, "")
 
@@ -239,9 +239,9 @@ def _add_differences(columns: dict[str, PackedColumn], metadata: dict[str, str],
         metadata[f"vectail.{name}"] = str(base)
 
 
-def _unpack(text: str) -> tuple[dict[str, PackedColumn], dict[str, str]]:
+def _unpack(frame: bytes) -> tuple[dict[str, PackedColumn], dict[str, str]]:
     try:
-        columns, metadata = unpack(text)
+        columns, metadata = unpack(frame)
     except ValueError as error:
         raise BlockDamaged(str(error)) from error
     if metadata.get(_LAYOUT) != LAYOUT:

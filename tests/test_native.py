@@ -24,6 +24,7 @@ TESTS = (
     "tests/properties/test_times.py",
     "tests/properties/test_words.py",
     "tests/sinks/test_field_pairs.py",
+    "tests/sinks/test_lite_texts.py",
     "tests/sinks/test_words.py",
 )
 pytestmark = [pytest.mark.process, pytest.mark.timeout(600)]

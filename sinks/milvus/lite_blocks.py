@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sinks.arrow import give_memory_back
-from sinks.block import Block, BlockColumns, BlockId, parse_block_id
+from sinks.block import Block, BlockColumns, BlockId, base64_characters, parse_block_id
 from sinks.codec import BlockDamaged, decode_head, encode_head
 from sinks.heads import HeadRow, head_row
+from sinks.milvus.base64_texts import base64_text, frame_of_base64
 from sinks.milvus.client import Client, type_name
 from sinks.milvus.fields import COLUMN_BYTES, EPOCH_BYTES, ID_BYTES, PAD_DIM, TOPIC_BYTES, CollectionFound, Field, Layout
 from sinks.milvus.lite_bloom import FILTER_CHARACTERS, bloom_filter, decode_filter, encode_filter
@@ -185,9 +186,9 @@ class LiteBlocks:
                     one = missing[row["slot"]]
                     if row["id"] == str(one):  # else it was deleted meanwhile, and another has its slot
                         texts = (unpack_text(row.get(name, "")) for name in ("texts", "fields"))
-                        found[one] = BlockColumns(row.get("places", ""), *texts)
+                        found[one] = BlockColumns(frame_of_base64(row.get("places", "")), *texts)
         lost = [one for one in self._index.slots(ids) if one not in found]
-        return found | dict.fromkeys(lost, BlockColumns("", "", ""))
+        return found | dict.fromkeys(lost, BlockColumns(b"", b"", b""))
 
     def count(self) -> int:
         """Return how many blocks are stored."""
@@ -200,8 +201,9 @@ class LiteBlocks:
         blocks = [block for block, _, _ in rows]
         keys: list[ColumnValues] = [slots, [str(block.id) for block in blocks]]
         pad = np.zeros((len(rows), PAD_DIM), np.float32)
+        places = [base64_text(block.places) for block in blocks]
         texts, fields = [pack_text(block.texts) for block in blocks], [pack_text(block.fields) for block in blocks]
-        self._client.insert(self._columns, [*keys, [block.places for block in blocks], texts, fields, pad])
+        self._client.insert(self._columns, [*keys, places, texts, fields, pad])
         self._client.insert(self._words, [*keys, [encode_filter(bloom) for _, _, bloom in rows], pad])
         where = map(list, zip(*((*block.id.place, *block[1:6]) for block in blocks), strict=True))
         self._client.insert(self._heads, [*keys, *where, [head for _, head, _ in rows], pad])
@@ -252,10 +254,12 @@ def _check_columns(layout: Layout, found: CollectionFound) -> None:
 
 
 def _check_sizes(block: Block, head: str) -> None:
-    """Raise SinkRejected for a column that no Milvus would take; Milvus Lite counts characters, and all of them are ASCII."""
-    for name, text in (("head", head), ("places", block.places), ("texts", block.texts), ("fields", block.fields)):
-        if len(text) > COLUMN_BYTES:
-            raise SinkRejected(f"block {block.id}: its {name} exceed the {COLUMN_BYTES:,} bytes of a column ({len(text):,})")
+    """Raise SinkRejected for a column that no Milvus would take; a server has all of them as base64."""
+    frames = {"places": block.places, "texts": block.texts, "fields": block.fields}
+    sizes_bytes = {"head": len(head)} | {name: base64_characters(len(frame)) for name, frame in frames.items()}
+    for name, size_bytes in sizes_bytes.items():
+        if size_bytes > COLUMN_BYTES:
+            raise SinkRejected(f"block {block.id}: its {name} exceed the {COLUMN_BYTES:,} bytes of a column ({size_bytes:,})")
 
 
 def _parts(rows: Sequence[tuple[Block, str, bytes]]) -> Iterator[Sequence[tuple[Block, str, bytes]]]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sinks.block import Block, BlockColumns, BlockId, parse_block_id
 from sinks.codec import BlockDamaged, decode_head
 from sinks.heads import HeadRow, join_heads
+from sinks.milvus.base64_texts import frame_of_base64
 from sinks.milvus.client import Client
 from sinks.milvus.expressions import MOST_ROWS, after, any_of_each, block_expression, unseen_expressions
 from sinks.milvus.faults import MilvusFault
@@ -71,8 +72,12 @@ class ServerBlocks:
     def columns(self, ids: Collection[BlockId], columns: Collection[ColumnName], consistency: str | None) -> dict[BlockId, BlockColumns]:
         """Return these columns of those of `ids` that are stored."""
         at_once = _PLACES_AT_ONCE if set(columns) <= {"places"} else _TEXTS_AT_ONCE
-        empty = BlockColumns("", "", "")
-        return self._by_id(ids, columns, at_once, consistency, lambda row: empty._replace(**{name: row[name] for name in columns}))
+        empty = BlockColumns(b"", b"", b"")
+
+        def read(row: Mapping[str, Any]) -> BlockColumns:
+            return empty._replace(**{name: frame_of_base64(row[name]) for name in columns})
+
+        return self._by_id(ids, columns, at_once, consistency, read)
 
     def words(self, ids: Collection[BlockId]) -> dict[BlockId, NDArray[np.int32]]:
         """Return the words of those of `ids` that are stored (Strong)."""

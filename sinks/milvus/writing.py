@@ -10,9 +10,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sinks.block import Block
+from sinks.block import Block, base64_characters
 from sinks.codec import encode_head
 from sinks.line import LEVEL_BYTES, SERVICE_BYTES
+from sinks.milvus.base64_texts import base64_text
 from sinks.milvus.faults import MilvusFault
 from sinks.milvus.fields import (
     COLUMN_BYTES,
@@ -60,12 +61,11 @@ def check_block(block: Block) -> None:
         "id": (str(block.id), ID_BYTES),
         "topic": (block.id.place.topic, TOPIC_BYTES),
         "epoch": (block.id.place.epoch, EPOCH_BYTES),
-        "places": (block.places, COLUMN_BYTES),
-        "texts": (block.texts, COLUMN_BYTES),
-        "fields": (block.fields, COLUMN_BYTES),
     }
     for name, (text, most_bytes) in texts.items():
         _check_text(whose, name, text, most_bytes)
+    for name, frame in (("places", block.places), ("texts", block.texts), ("fields", block.fields)):
+        _check_size(whose, name, base64_characters(len(frame)), COLUMN_BYTES)
     for name, items, most, most_bytes in (
         ("services", head.services, MOST_SERVICES, SERVICE_BYTES),
         ("levels", head.levels, MOST_LEVELS, LEVEL_BYTES),
@@ -98,9 +98,9 @@ def block_columns(blocks: Sequence[Block]) -> tuple[ColumnValues, ...]:
         [block.words.tolist() for block in blocks],
         [head.services for head in heads],
         [head.levels for head in heads],
-        [block.places for block in blocks],
-        [block.texts for block in blocks],
-        [block.fields for block in blocks],
+        [base64_text(block.places) for block in blocks],
+        [base64_text(block.texts) for block in blocks],
+        [base64_text(block.fields) for block in blocks],
         np.zeros((len(blocks), PAD_DIM), np.float32),
     )
 
@@ -180,5 +180,9 @@ def _check_text(whose: str, name: str, text: str, most_bytes: int) -> None:
         size_bytes = len(text) if text.isascii() else len(text.encode())
     except UnicodeEncodeError:
         raise SinkRejected(f"{whose}: {name} is no Unicode text (a lone surrogate)") from None
+    _check_size(whose, name, size_bytes, most_bytes)
+
+
+def _check_size(whose: str, name: str, size_bytes: int, most_bytes: int) -> None:
     if size_bytes > most_bytes:
         raise SinkRejected(f"{whose}: {name} has {size_bytes} bytes, its column takes {most_bytes}")

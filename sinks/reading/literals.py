@@ -31,7 +31,7 @@ def rows_with(texts: Column, literal: str) -> NDArray[np.int64]:
     return np.array(found, np.int64)
 
 
-def may_hold(texts: str, literals: Iterable[str]) -> bool:
+def may_hold(texts: bytes, literals: Iterable[str]) -> bool:
     """Say whether a block's stored texts may hold all of these ASCII literals, in small letters or capital ones.
 
     What cannot be unpacked may hold anything: whoever decodes it finds out what is wrong with it.

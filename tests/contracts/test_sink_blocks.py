@@ -15,6 +15,8 @@ from tests.sinks.blocks import block, blocks, line
 
 ALL = BlockFilter()
 COLUMNS: tuple[ColumnName, ...] = ("places", "texts", "fields")
+MOST_BYTES = COLUMN_BYTES // 4 * 3
+"""Of an encoded column: what it takes as base64."""
 
 
 @pytest.fixture(params=EACH_SINK)
@@ -25,9 +27,9 @@ def sink(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sink]:
         sink.close()
 
 
-def many(number: int, **changes: str) -> list[Block]:
+def many(number: int, **changes: bytes) -> list[Block]:
     """Return many blocks, quickly made: alike but for their numbers."""
-    one = block([line(1, fields='{"a": "b"}')])._replace(**changes)  # type: ignore[arg-type] # texts only
+    one = block([line(1, fields='{"a": "b"}')])._replace(**changes)  # type: ignore[arg-type] # columns only
     return [one._replace(id=one.id._replace(first=n, last=n), first_ms=n, last_ms=n) for n in range(number)]
 
 
@@ -67,11 +69,11 @@ def test_a_block_that_is_written_again_or_twice_in_a_call_is_there_once(sink: Si
 
 
 def test_more_than_one_call_takes_is_all_stored(sink: Sink) -> None:
-    stored = many(400, texts="x" * 60_000)
+    stored = many(400, texts=b"x" * 45_000)
     sink.write_blocks(stored)
     assert sink.counts() == SinkCounts(blocks=400, templates=0)
     assert {one: len(columns.texts) for one, columns in sink.read_columns([one.id for one in stored], ["texts"]).items()} == {
-        one.id: 60_000 for one in stored
+        one.id: 45_000 for one in stored
     }
 
 
@@ -80,8 +82,8 @@ def test_only_the_columns_that_were_asked_for_come_and_only_of_blocks_that_are_t
     sink.write_blocks(stored[:2])
     ids = [one.id for one in stored]
     first = stored[0]
-    assert sink.read_columns(ids, ["texts"]) == {one: BlockColumns("", first.texts, "") for one in ids[:2]}
-    assert sink.read_columns(ids, ["places", "fields"]) == {one: BlockColumns(first.places, "", first.fields) for one in ids[:2]}
+    assert sink.read_columns(ids, ["texts"]) == {one: BlockColumns(b"", first.texts, b"") for one in ids[:2]}
+    assert sink.read_columns(ids, ["places", "fields"]) == {one: BlockColumns(first.places, b"", first.fields) for one in ids[:2]}
     assert sink.read_columns([], COLUMNS) == {}
 
 
@@ -122,9 +124,9 @@ def test_a_limit_cuts_and_says_so(sink: Sink) -> None:
 def test_a_block_that_no_column_takes_is_refused_and_the_others_of_its_call_are_not_stored(sink: Sink, column: str) -> None:
     good, bad = many(2)
     with pytest.raises(SinkRejected):
-        sink.write_blocks([good, bad._replace(**{column: "x" * (COLUMN_BYTES + 1)})])  # type: ignore[arg-type] # a text
+        sink.write_blocks([good, bad._replace(**{column: b"x" * (MOST_BYTES + 1)})])  # type: ignore[arg-type] # bytes
     check_stored(sink, [])
-    sink.write_blocks([good, bad._replace(**{column: "x" * COLUMN_BYTES})])  # type: ignore[arg-type] # a text
+    sink.write_blocks([good, bad._replace(**{column: b"x" * MOST_BYTES})])  # type: ignore[arg-type] # bytes
     assert sink.counts().blocks == 2
 
 

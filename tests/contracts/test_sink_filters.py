@@ -37,7 +37,7 @@ def any_block(number: int, draw: np.random.Generator) -> Block:
     place = BlockPlace(("logs", "logs.2", "audit")[number % 3], ("", "e1", "e2")[number % 3 - number % 2], number % 4)
     words = np.array(some(WORDS[number % 4 > 0 :], 5), np.int32)
     (first, last), (first_ms, last_ms) = span(NUMBERS[1:]), span(NUMBERS)
-    return Block(BlockId(place, RUN, number, number), first, last, first_ms, last_ms, 5, head, words, "p", "t", "")
+    return Block(BlockId(place, RUN, number, number), first, last, first_ms, last_ms, 5, head, words, b"p", b"t", b"")
 
 
 BLOCKS = [any_block(number, np.random.default_rng(number)) for number in range(120)]

@@ -164,9 +164,9 @@ class FakeSink:
             found = {one: self.blocks[one] for one in ids if one in self.blocks}
         return {
             one: BlockColumns(
-                block.places if "places" in columns else "",
-                block.texts if "texts" in columns else "",
-                block.fields if "fields" in columns else "",
+                block.places if "places" in columns else b"",
+                block.texts if "texts" in columns else b"",
+                block.fields if "fields" in columns else b"",
             )
             for one, block in found.items()
         }

@@ -160,7 +160,7 @@ def block_seeds() -> tuple[bytes, ...]:
     places, texts = encode_places(lines, masks="m1"), encode_texts(join_texts(lines.text))
     times = np.array([1, 5], np.int64)
     head = encode_head(Head(np.array([-3, 7]), np.array([1, 2]), times, times + 9, ("", "cart"), ("ERROR",), 1_700_000_000_000))
-    packed = [(0, b64decode(places)), (4, b64decode(texts))]
+    packed = [(0, places), (4, texts)]
     plain = [(kind | 9, zstd_content(content)) for kind, content in packed]
     return tuple(bytes([kind]) + content for kind, content in [*packed, *plain, (2, b64decode(head))])
 

@@ -51,20 +51,19 @@ def check_block(given: bytes) -> None:
     kind, content = (given or b"\0")[0], given[1:]
     if kind & 1:
         content = _ZSTD.compress(content, asbytes=True)
-    text = base64.b64encode(content).decode()
     with suppress(BlockDamaged):
         if kind & 2:
-            decode_head(text)
+            decode_head(base64.b64encode(content).decode())
         elif kind & 4:
-            decode_texts(text).to_pylist()
-            decode_fields(text, 2).to_pylist()
+            decode_texts(content).to_pylist()
+            decode_fields(content, 2).to_pylist()
         else:
-            lines = decode_places(text)
+            lines = decode_places(content)
             assert len({lines.size, len(lines.time), len(lines.template.codes)}) == 1
             lines.template.codes.tolist()
     if kind & 8:
         with suppress(BlockDamaged):
-            masks_of(text)
+            masks_of(content)
 
 
 def check_frame(given: bytes) -> None:

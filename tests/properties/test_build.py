@@ -1,6 +1,7 @@
 """Blocks hold every line once and keep every bound, and a builder gives back what it was given, in time."""
 
 import math
+from base64 import b64encode
 
 import numpy as np
 from hypothesis import given, settings
@@ -76,7 +77,8 @@ def assert_block_is_of(block: Block, own: list[Line], words: set[int], bounds: B
     assert len(head.services) <= bounds.services
     assert len(head.levels) <= bounds.levels
     assert len(own) <= bounds.lines
-    assert len(own) == 1 or max(map(len, (block.places, block.texts, block.fields, encode_head(head)))) <= bounds.characters
+    columns = [b64encode(frame) for frame in (block.places, block.texts, block.fields)]
+    assert len(own) == 1 or max(map(len, (*columns, encode_head(head)))) <= bounds.characters
 
 
 class BuilderMachine(RuleBasedStateMachine):

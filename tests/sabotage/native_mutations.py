@@ -8,6 +8,7 @@ from tests.sabotage.mutation import Mutation
 _TOKENS = "sinks/tokens.c"
 _FORM_TABLE = "consumers/text/form_table.c"
 _LINE_TIMES = "consumers/decode/line_times.c"
+_LITE_TEXTS = "sinks/milvus/lite_texts.c"
 
 NATIVE_MUTATIONS = (
     Mutation(
@@ -38,5 +39,19 @@ NATIVE_MUTATIONS = (
         "return stands_behind_prefix((struct text){text.bytes, begin}, time->kind);",
         "return true;",
         ("tests/consumers/decode/test_line_times.py::test_a_time_behind_anything_else_is_part_of_the_message",),
+    ),
+    Mutation(
+        "what the last bytes of a folder's column lack to seven stands before them",
+        _LITE_TEXTS,
+        "memcpy(last, bytes, (size_t)size);",
+        "memcpy(last + GROUP_BYTES - size, bytes, (size_t)size);",
+        ("tests/sinks/test_lite_texts.py::test_what_is_stored_never_changes",),
+    ),
+    Mutation(
+        "a folder's column with a character of eight bits is taken for another one",
+        _LITE_TEXTS,
+        "return any & HIGHEST_BITS ? -1 : size;",
+        "return size;",
+        ("tests/sinks/test_lite_texts.py::test_what_is_damaged_is_seen_when_it_is_decoded",),
     ),
 )

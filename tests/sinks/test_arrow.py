@@ -1,6 +1,5 @@
 """Columns of strings, and what is packed into one text, behave at their edges."""
 
-import base64
 import io
 
 import numpy as np
@@ -102,32 +101,30 @@ def test_more_than_256_values_need_wider_codes() -> None:
 
 
 def test_what_is_packed_is_one_zstd_frame_around_an_arrow_stream() -> None:
-    text = pack({"n": np.arange(3)}, {"key": "value"})
-    table = pa.ipc.open_stream(pa.input_stream(io.BytesIO(base64.b64decode(text)), compression="zstd")).read_all()
+    frame = pack({"n": np.arange(3)}, {"key": "value"})
+    table = pa.ipc.open_stream(pa.input_stream(io.BytesIO(frame), compression="zstd")).read_all()
     assert table.to_pydict() == {"n": [0, 1, 2]}
     assert table.schema.metadata == {b"key": b"value"}
 
 
-def _frame(header: bytes) -> str:
-    return base64.b64encode(b"\x28\xb5\x2f\xfd" + header).decode()
+def _frame(header: bytes) -> bytes:
+    return b"\x28\xb5\x2f\xfd" + header
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("frame", "message"),
     [
-        ("", "no zstd frame"),
-        ("?", "base64"),
-        ("äöü", "ASCII"),
-        (base64.b64encode(b"PK\3\4 something else").decode(), "no zstd frame"),
+        (b"", "no zstd frame"),
+        (b"PK\3\4 something else", "no zstd frame"),
         (_frame(b"\x00\x00"), "how much"),
         (_frame(b"\xe0" + (MOST_UNPACKED_BYTES + 1).to_bytes(8, "little")), "how much"),
         (_frame(b"\xa0" + (100).to_bytes(4, "little") + b"\xff" * 20), "ZSTD"),
-        (base64.b64encode(pa.Codec("zstd").compress(b"no arrow", asbytes=True)).decode(), "unpacked"),
+        (pa.Codec("zstd").compress(b"no arrow", asbytes=True), "unpacked"),
     ],
 )
-def test_what_cannot_be_unpacked_says_why(text: str, message: str) -> None:
+def test_what_cannot_be_unpacked_says_why(frame: bytes, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        unpack(text)
+        unpack(frame)
 
 
 @pytest.mark.parametrize("size", [10, 255, 256, 257, 65_791, 65_792, 1_000_000])
@@ -141,10 +138,10 @@ def test_a_list_that_leads_out_of_its_memory_cannot_be_unpacked() -> None:
     with pa.ipc.new_stream(written, pa.schema([("bytes", pa.list_(pa.int32()))])) as writer:
         writer.write_batch(pa.record_batch({"bytes": pa.array([[1, 2, 3]], pa.list_(pa.int32()))}))
     good = written.getvalue().to_pybytes()
-    columns, _ = unpack(base64.b64encode(pa.Codec("zstd").compress(good, asbytes=True)).decode())
+    columns, _ = unpack(pa.Codec("zstd").compress(good, asbytes=True))
     assert np.asarray(columns["bytes"]).tolist() == [1, 2, 3]
     before, offsets, after = good.rpartition(np.array([0, 3], "<i4").tobytes())
     assert offsets
     bad = before + np.array([1 << 27, 3], "<i4").tobytes() + after
     with pytest.raises(ValueError, match="unpacked"):
-        unpack(base64.b64encode(pa.Codec("zstd").compress(bad, asbytes=True)).decode())
+        unpack(pa.Codec("zstd").compress(bad, asbytes=True))

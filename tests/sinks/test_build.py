@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sinks.block import ANY_WORD, BlockColumns, BlockPlace
+from sinks.block import ANY_WORD, Block, BlockColumns, BlockPlace
 from sinks.build import DEFAULT_BOUNDS, HOUR_MS, BlockBounds, Builder, Group, build
 from sinks.codec import decode_lines, encode_head, masks_of
 from sinks.line import LEVEL_BYTES, PIECE_BYTES, SERVICE_BYTES, Line
@@ -42,6 +42,11 @@ def noise(size: int, seed: object = 0) -> str:
     """Return characters that no compression makes smaller than three quarters."""
     bits = hashlib.shake_256(repr(seed).encode()).digest(size)
     return base64.b64encode(bits).decode()[:size]
+
+
+def longest_of(block: Block) -> int:
+    """Return the characters of the longest encoded column, as base64."""
+    return max(len(encode_head(block.head)), *(len(base64.b64encode(frame)) for frame in (block.places, block.texts, block.fields)))
 
 
 def test_one_line_alone_with_more_words_than_fit_may_hold_any() -> None:
@@ -79,7 +84,7 @@ def test_the_worst_lines_that_pieces_allow_are_within_what_backends_take() -> No
     built = build(lines_of(worst), masks="m1", written_ms=TIME)
     assert sum(len(one.rows) for one in built) == 40
     for _, block in built:
-        assert max(map(len, (block.places, block.texts, block.fields, encode_head(block.head)))) <= DEFAULT_BOUNDS.characters < VARCHAR
+        assert longest_of(block) <= DEFAULT_BOUNDS.characters < VARCHAR
 
 
 def test_many_templates_services_and_times_keep_the_head_within_its_column() -> None:
@@ -90,6 +95,22 @@ def test_many_templates_services_and_times_keep_the_head_within_its_column() -> 
     built = build(lines_of(lines), masks="m1", written_ms=TIME)
     assert len(built) > 1
     assert all(len(encode_head(one.block.head)) <= DEFAULT_BOUNDS.characters for one in built)
+
+
+def test_columns_are_bounded_by_their_characters_as_base64() -> None:
+    lines = lines_of([line(i, text=noise(1_000, i)) for i in range(2)])
+    (whole,) = build(lines, masks="m1", written_ms=TIME)
+    most = longest_of(whole.block)
+    assert most == len(base64.b64encode(whole.block.texts))
+    assert len(build(lines, masks="m1", written_ms=TIME, bounds=BlockBounds(characters=most))) == 1
+    assert len(build(lines, masks="m1", written_ms=TIME, bounds=BlockBounds(characters=most - 1))) == 2
+
+
+def test_a_block_is_as_large_as_a_server_is_sent_it() -> None:
+    (built,) = build(lines_of([line(1, text="id-1", fields="{}")]), masks="m1", written_ms=TIME)
+    columns = (built.block.places, built.block.texts, built.block.fields)
+    assert all(columns)
+    assert built.block.size_bytes == sum(len(base64.b64encode(frame)) for frame in columns) + 4 * len(built.block.words) + 40 + 600
 
 
 def test_a_line_above_all_bounds_is_an_error_of_ours() -> None:

@@ -11,6 +11,7 @@ import pytest
 from sinks.block import Block, BlockColumns, BlockId
 from sinks.codec import BlockDamaged, decode_lines, decode_places
 from sinks.lines import all_lines
+from sinks.milvus.base64_texts import base64_text
 from sinks.milvus.client import Client
 from sinks.milvus.fields import COLUMN_BYTES, PAD_DIM, Field, Layout
 from sinks.milvus.lite import LocalMilvus
@@ -22,6 +23,8 @@ from tests.sinks.blocks import block, blocks, line
 from tests.sinks.test_lite_heads import row, rows
 
 COLUMNS: tuple[ColumnName, ...] = ("places", "texts", "fields")
+MOST_BYTES = COLUMN_BYTES // 4 * 3
+"""Of an encoded column: what it takes as base64."""
 LAYOUTS = (heads_layout("vectail"), words_layout("vectail"), columns_layout("vectail"))
 
 
@@ -93,8 +96,8 @@ def found(stored: LiteBlocks, only: BlockFilter = BlockFilter()) -> set[BlockId]
 
 def large(number: int) -> Block:
     """Return a block as large as one can be, not readable."""
-    text = f"{number:08d}" + "A" * (COLUMN_BYTES - 8)
-    return block([line(number)], first=number)._replace(places=text, texts=text)
+    frame = number.to_bytes(4, "big") + bytes(MOST_BYTES - 4)
+    return block([line(number)], first=number)._replace(places=frame, texts=frame)
 
 
 def test_what_is_written_is_found_and_read_before_and_after_a_reopening(folder: Opened) -> None:
@@ -115,12 +118,22 @@ def test_what_is_written_is_found_and_read_before_and_after_a_reopening(folder: 
     assert folder.said == []
 
 
+def test_columns_are_stored_as_they_always_were(folder: Opened) -> None:
+    places, texts = bytes(range(240, 251)), bytes(range(201, 250))
+    with folder.blocks() as stored:
+        stored.write([block([line(1)])._replace(places=places, texts=texts, fields=b"(\xb5/\xfd")])
+    with folder.client() as client:
+        (row,) = client.query(LAYOUTS[2].name, "slot in [0]", list(COLUMNS))
+    packed = "70drY<f7\x1dOh4:-\x1eS+Vkv\x1b\x1dVo9]o7|\x0e\x0f\x0bGdry\\~G'Ukv;=n\x7fCcry}\x1e_7_qy"
+    assert {name: row[name] for name in COLUMNS} == {"places": "8PHy8/T19vf4+fo=", "texts": packed, "fields": "=KLUv/Q=="}
+
+
 def test_only_the_wanted_columns_are_read(folder: Opened) -> None:
     one = block([line(1)])
     with folder.blocks() as stored:
         stored.write([one])
-        assert stored.columns([one.id], ["places"]) == {one.id: BlockColumns(one.places, "", "")}
-        assert stored.columns([one.id], []) == {one.id: BlockColumns("", "", "")}
+        assert stored.columns([one.id], ["places"]) == {one.id: BlockColumns(one.places, b"", b"")}
+        assert stored.columns([one.id], []) == {one.id: BlockColumns(b"", b"", b"")}
         assert stored.columns([block([line(1)], first=7).id], COLUMNS) == {}
         assert stored.columns([], COLUMNS) == {}
 
@@ -220,10 +233,10 @@ def test_a_slot_with_the_columns_of_another_block_is_damaged(folder: Opened) -> 
         stored.write([one, other])
     with folder.client() as client:
         pad = np.zeros((1, PAD_DIM), np.float32)
-        client.insert(LAYOUTS[2], [[0], [str(other.id)], [other.places], [pack_text(other.texts)], ["="], pad])
+        client.insert(LAYOUTS[2], [[0], [str(other.id)], [base64_text(other.places)], [pack_text(other.texts)], ["="], pad])
         client.insert(LAYOUTS[1], [[0], [str(other.id)], ["AAAAAAAAAAA="], pad])
     with folder.blocks() as stored:
-        assert stored.columns([one.id], COLUMNS) == {one.id: BlockColumns("", "", "")}
+        assert stored.columns([one.id], COLUMNS) == {one.id: BlockColumns(b"", b"", b"")}
         assert found(stored, BlockFilter(words=(12, 34))) >= {one.id}
 
 
@@ -254,8 +267,8 @@ def test_heads_that_cannot_be_read_are_told_and_nothing_is_removed(folder: Opene
 @pytest.mark.parametrize("column", COLUMNS)
 def test_a_block_that_is_too_long_is_refused_before_anything_is_written(folder: Opened, column: str) -> None:
     fits, too_long = blocks([line(1), line(2)], 1)
-    longest: dict[str, Any] = {column: "A" * COLUMN_BYTES}
-    longer: dict[str, Any] = {column: "A" * (COLUMN_BYTES + 1)}
+    longest: dict[str, Any] = {column: bytes(MOST_BYTES)}
+    longer: dict[str, Any] = {column: bytes(MOST_BYTES + 1)}
     with folder.blocks() as stored:
         with pytest.raises(SinkRejected, match=f"its {column} exceed the 65,535 bytes of a column"):
             stored.write([fits, too_long._replace(**longer)])

@@ -26,7 +26,7 @@ def block(
     keys = np.array(sorted(templates), np.int64)
     head = Head(keys, keys + number, keys * 0 + first, keys * 0 + last, ("a",), ("",), number)
     place = BlockPlace("logs", "e", partition)
-    return Block(BlockId(place, RUN, number, number), first, last, first, last, 5, head, np.array(sorted(words), np.int32), "p", "t", "")
+    return Block(BlockId(place, RUN, number, number), first, last, first, last, 5, head, np.array(sorted(words), np.int32), b"p", b"t", b"")
 
 
 @st.composite

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from sinks.block import Block
+from sinks.codec import BlockDamaged, decode_fields, decode_places, decode_texts
+from sinks.milvus.base64_texts import base64_text
 from sinks.milvus.fields import blocks_layout
 from sinks.milvus.sink import MilvusSettings, MilvusSink
 from sinks.milvus.templates import TEXTS_AT_ONCE
@@ -22,9 +24,9 @@ SHORT_S, PATIENT_S = 0.5, 10.0
 ONE = block([line(1)])
 
 
-def many(number: int, **changes: str) -> list[Block]:
+def many(number: int, **changes: bytes) -> list[Block]:
     """Return blocks that are alike but for their numbers."""
-    return [ONE._replace(id=ONE.id._replace(first=n, last=n), **changes) for n in range(number)]  # type: ignore[arg-type] # texts only
+    return [ONE._replace(id=ONE.id._replace(first=n, last=n), **changes) for n in range(number)]  # type: ignore[arg-type] # columns only
 
 
 @pytest.fixture
@@ -122,10 +124,25 @@ def test_rows_that_cannot_be_read_are_left_out_and_said_once(server: StubServer)
     sink.close()
 
 
+def test_columns_that_are_no_base64_are_damaged_when_they_are_decoded(server: StubServer) -> None:
+    sink = strong_sink(MilvusSettings(uri=server.uri))
+    sink.open()
+    columns = list(block_columns([ONE]))
+    assert columns[-4:-1] == [[base64_text(ONE.places)], [base64_text(ONE.texts)], [""]]
+    columns[-4:-1] = [["no base64"]] * 3
+    sink._lent.check().insert(blocks_layout("vectail"), [*columns[:-1], np.zeros((1, 2), np.float32)])  # noqa: SLF001 (as others might)
+    read = sink.read_columns([ONE.id], ["places", "texts", "fields"])[ONE.id]
+    for decode in (decode_places, decode_texts, lambda fields: decode_fields(fields, 1)):
+        for frame in read:
+            with pytest.raises(BlockDamaged):
+                decode(frame)
+    sink.close()
+
+
 def test_a_write_is_cut_by_bytes_and_halved_when_it_is_still_too_large(server: StubServer, settings: MilvusSettings) -> None:
     sink = strong_sink(with_settings(settings, uri=server.uri, batch_bytes=1_000_000))
     sink.open()
-    stored = many(20, texts="x" * 60_000)
+    stored = many(20, texts=b"x" * 45_000)
     server.most_rows = 5
     sink.write_blocks(stored)
     assert sum(server.stored_rows) == sink.counts().blocks == 20
@@ -195,11 +212,11 @@ def test_what_does_not_fit_in_one_answer_is_read_in_smaller_ones(server: StubSer
     for limit in (3, rows):
         for hits in (sink.matching_templates("word", limit), nearest(sink, unit(1.0), limit)):
             assert len({hit.text for hit in hits} & set(texts)) == limit
-    stored = many(300, texts="x" * 60_000)
+    stored = many(300, texts=b"x" * 45_000)
     sink.write_blocks(stored)
     ids = [one.id for one in stored]
     server.most_answer_bytes = 2_000_000
-    assert {one: len(columns.texts) for one, columns in sink.read_columns(ids, ["texts"]).items()} == dict.fromkeys(ids, 60_000)
+    assert {one: len(columns.texts) for one, columns in sink.read_columns(ids, ["texts"]).items()} == dict.fromkeys(ids, 45_000)
     server.most_answer_bytes = 200
     with pytest.raises(SinkBusy, match="larger than max"):
         sink.read_columns(ids[:2], ["texts"])

@@ -16,16 +16,18 @@ from tests.sinks.blocks import DIM, SPACE, block, line, template, unit
 BLOCKS = blocks_layout("vectail")
 TEMPLATES = templates_layout("vectail", SPACE.id, DIM)
 ONE = block([line(1), line(2)])
+MOST_BYTES = bytes(COLUMN_BYTES // 4 * 3)
+"""What a column takes, as base64."""
 
 
-def numbered(number: int, **changes: str) -> Block:
-    return ONE._replace(id=ONE.id._replace(first=number, last=number))._replace(**changes)  # type: ignore[arg-type] # texts only
+def numbered(number: int, **changes: bytes) -> Block:
+    return ONE._replace(id=ONE.id._replace(first=number, last=number))._replace(**changes)  # type: ignore[arg-type] # columns only
 
 
 def test_columns_are_those_of_the_layout_in_its_order() -> None:
     columns = dict(zip(BLOCKS.names, block_columns([ONE, numbered(1)]), strict=True))
     assert list(columns["id"]) == [str(ONE.id), str(numbered(1).id)]
-    for name in ("first_offset", "last_offset", "first_ms", "last_ms", "lines", "places", "texts", "fields"):
+    for name in ("first_offset", "last_offset", "first_ms", "last_ms", "lines"):
         assert list(columns[name]) == [getattr(ONE, name)] * 2
     for name in ("topic", "epoch", "partition"):
         assert list(columns[name]) == [getattr(ONE.id.place, name)] * 2
@@ -33,6 +35,12 @@ def test_columns_are_those_of_the_layout_in_its_order() -> None:
     assert columns["words"] == [ONE.words.tolist()] * 2
     assert columns["templates"] == [ONE.head.templates.tolist()] * 2
     assert np.shape(columns["pad"]) == (2, 2)
+
+
+def test_encoded_columns_are_sent_as_base64() -> None:
+    one = ONE._replace(places=bytes(range(240, 251)), texts=b"(\xb5/\xfd\x24\x05", fields=b"")
+    columns = dict(zip(BLOCKS.names, block_columns([one]), strict=True))
+    assert [columns[name] for name in ("places", "texts", "fields")] == [["8PHy8/T19vf4+fo="], ["KLUv/SQF"], [""]]
 
 
 def test_template_columns_carry_the_vectors_last() -> None:
@@ -43,7 +51,7 @@ def test_template_columns_carry_the_vectors_last() -> None:
 
 
 def test_an_id_stands_once_in_all_batches_together() -> None:
-    batches = list(block_batches([numbered(number % 50, texts="x" * 60_000) for number in range(100)], 1_000_000))
+    batches = list(block_batches([numbered(number % 50, texts=b"x" * 45_000) for number in range(100)], 1_000_000))
     ids = [one.id for batch in batches for one in batch]
     assert len(ids) == len(set(ids)) == 50
     (columns,) = template_batches([template("a", unit(1.0)), template("a", unit(0.0, 1.0))], TEMPLATES)
@@ -51,7 +59,7 @@ def test_an_id_stands_once_in_all_batches_together() -> None:
 
 
 def test_no_batch_of_blocks_has_more_bytes_than_the_bound_but_for_a_single_block() -> None:
-    stored = [numbered(number, texts="x" * 60_000) for number in range(30)]
+    stored = [numbered(number, texts=b"x" * 45_000) for number in range(30)]
     sizes = [sum(one.size_bytes for one in batch) for batch in block_batches(stored, 1_000_000)]
     assert max(sizes) <= 1_000_000
     assert min(sizes[:-1]) > 900_000
@@ -80,9 +88,8 @@ def head(**changes: object) -> Block:
 
 
 BAD = {
-    "texts has 65536 bytes, its column takes 65535": lambda: ONE._replace(texts="secret" * 10_922 + "1234"),
-    "places has 65536 bytes": lambda: ONE._replace(places="é" * 32_768),
-    "fields is no Unicode text": lambda: ONE._replace(fields="\ud800"),
+    "texts has 65536 bytes, its column takes 65535": lambda: ONE._replace(texts=b"secret" * 8_192),
+    "places has 65536 bytes": lambda: ONE._replace(places=MOST_BYTES + b"x"),
     "services is no Unicode text": lambda: head(services=("a", "\ud800")),
     "services has 257 bytes, its column takes 256": lambda: head(services=("s" * 257,)),
     "levels has 33 bytes": lambda: head(levels=("l" * 33,)),
@@ -107,7 +114,7 @@ def test_a_bad_block_is_named_before_any_batch_leaves_and_its_texts_are_not_told
 
 
 def test_what_is_as_large_as_may_be_fits() -> None:
-    full = ONE._replace(places="x" * COLUMN_BYTES, texts="x" * COLUMN_BYTES, fields="é" * (COLUMN_BYTES // 2), last_ms=(1 << 63) - 1)
+    full = ONE._replace(places=MOST_BYTES, texts=MOST_BYTES, fields=MOST_BYTES, last_ms=(1 << 63) - 1)
     full = full._replace(words=np.arange(4_096, dtype=np.int32), first_ms=-(1 << 63))
     assert list(block_batches([full], 10)) == [[full]]
 

@@ -42,4 +42,4 @@ def test_a_stored_block_may_hold_what_one_of_its_texts_holds(texts: list[str], l
 
 
 def test_what_cannot_be_unpacked_may_hold_anything() -> None:
-    assert may_hold("damaged", ["a"])
+    assert may_hold(b"damaged", ["a"])

@@ -135,7 +135,7 @@ def test_a_damaged_block_is_left_out_and_named(sink: SlowSink, reader: BlockRead
 
 def test_a_damaged_block_that_must_be_unpacked_makes_a_count_incomplete(sink: SlowSink, reader: BlockReader) -> None:
     one = next(one for one in sink.blocks if one.first == 1)
-    sink.blocks[one] = sink.blocks[one]._replace(places="damaged")
+    sink.blocks[one] = sink.blocks[one]._replace(places=b"damaged")
     assert reader.count(CountQuery()).complete  # from heads
     cut = reader.count(CountQuery(LineFilter(since_ms=5_000)))
     assert (cut.rows[0].lines, cut.complete, cut.damaged) == (4, False, (one,))

@@ -46,7 +46,7 @@ def test_each_damage_is_found_repaired_and_seen_to_be_repaired(audited: AuditedI
     audited.store(expected[45].lines[0]._replace(chunk=40), lines[9]._replace(offset=48, sub=3), lines[9]._replace(offset=47, sub=4), run=2)
     stale = audited.store(lines[11]._replace(template_text="an older mask"), run=0)
     unreadable, wrong_head = list(audited.sink.blocks)[2:4]
-    audited.sink.blocks[unreadable] = audited.sink.blocks[unreadable]._replace(places="AAAA")
+    audited.sink.blocks[unreadable] = audited.sink.blocks[unreadable]._replace(places=b"AAAA")
     audited.sink.blocks[wrong_head] = audited.sink.blocks[wrong_head]._replace(lines=99)
     lost = [line for line in lines if line.offset in range(18, 26)]
     del audited.sink.templates[lines[-1].template]
@@ -177,7 +177,7 @@ def test_a_block_that_cannot_be_read_stays_where_not_all_of_its_records_are_veri
     lines = lines_of(audited.index_records(*LINES))
     audited.sink.blocks.clear()
     (stored,) = audited.store(*lines, size=45)
-    audited.sink.blocks[stored] = audited.sink.blocks[stored]._replace(texts="AAAA")
+    audited.sink.blocks[stored] = audited.sink.blocks[stored]._replace(texts=b"AAAA")
     part = audited.verify(repair=True, first=10, end=20)
     assert (part.problems, part.left) == ({"gap": 10, "damaged": 1}, {"damaged": 1})
     assert "not all of its records were verified" in part.reported["damaged"][0].finding.detail

@@ -101,7 +101,7 @@ def test_who_stops_leaves_inner_blocks_that_are_removed_the_next_time(sink: Fake
 
 def test_a_block_that_cannot_be_read_is_told_and_left(sink: FakeSink, clock: Clock) -> None:
     damaged = next(one for one in sink.blocks if one.run == run(1))
-    sink.blocks[damaged] = sink.blocks[damaged]._replace(places="AAAA")
+    sink.blocks[damaged] = sink.blocks[damaged]._replace(places=b"AAAA")
     report = compact(sink, clock)
     assert (report.damaged, report.merged) == (1, 2)
     assert damaged in sink.blocks

@@ -96,7 +96,7 @@ def test_a_block_that_does_not_fit_its_lines_is_found_and_written_again(verify: 
         (built,) = build(lines_of([indexed.line(0, 5), indexed.line(0, 6)]), masks="2", written_ms=1)
         run = new_run(round(time.time() * 1000), 0)
         place = BlockPlace(indexed.world.topic, "e1", 0)
-        sink.write_blocks([built.block._replace(id=BlockId(place, run, 0, 0), lines=7, places="AAAA")])
+        sink.write_blocks([built.block._replace(id=BlockId(place, run, 0, 0), lines=7, places=b"AAAA")])
     result = found(verify("--json"))
     assert [(one["kind"], one["partition"], one["offset"]) for one in result["findings"]] == [("damaged", 0, 5)]
     assert "cannot be read" in result["findings"][0]["detail"]

@@ -149,7 +149,7 @@ def test_lines_of_inner_blocks_are_there_once() -> None:
 
 
 def test_a_block_that_cannot_be_read_makes_nothing_of_its_slice_skipped() -> None:
-    rig = resuming(lines_block(5, 6)._replace(places="damaged"), lines_block(6, 7, number=2))
+    rig = resuming(lines_block(5, 6)._replace(places=b"damaged"), lines_block(6, 7, number=2))
     assert rig.skipped(5, 6, 7) == []
 
 

@@ -160,7 +160,7 @@ def test_a_block_that_cannot_be_read_is_said() -> None:
     sink = index.sink
     assert isinstance(sink, FakeSink)
     oldest = min(sink.blocks, key=lambda one: sink.blocks[one].last_ms)
-    sink.blocks[oldest] = sink.blocks[oldest]._replace(places="broken")
+    sink.blocks[oldest] = sink.blocks[oldest]._replace(places=b"broken")
     found = find(index, unit(1.0), text="unknown", k=5)
     assert (offsets(found), found.complete) == (list(range(10, 15)), False)
 
