@@ -23,7 +23,7 @@ import binascii
 import struct
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,7 @@ from sinks.arrow import (
     pack,
     packed_texts,
     unpack,
+    utf8_of,
 )
 from sinks.block import BlockColumns, Coded, Column, Head, Lines
 from sinks.lines import coded_alike
@@ -142,13 +143,36 @@ def _alike(value: int, dtype: type, size: int) -> NDArray[Any]:
     return np.broadcast_to(np.array(value, dtype), size)
 
 
-def decode_texts(frame: bytes) -> Column:
-    """Undo `encode_texts`, with null for each empty text. Raises BlockDamaged."""
+class UnpackedTexts(NamedTuple):
+    """A block's texts, unpacked but not cut yet: whoever looks for something in them may see that it is not there.
+
+    Thread: any.
+    """
+
+    columns: Mapping[str, PackedColumn]
+    data: NDArray[np.uint8]
+    """The bytes of all texts, with a line feed between each two."""
+
+    def cut(self) -> Column:
+        """Return the texts, with null for each empty one. Raises BlockDamaged."""
+        try:
+            return nulls_for_empty(cut_texts(self.columns))
+        except (ValueError, KeyError, AttributeError, TypeError) as error:
+            raise BlockDamaged(f"its texts cannot be read: {error}") from error
+
+
+def unpack_texts(frame: bytes) -> UnpackedTexts:
+    """Do the first half of `decode_texts`. Raises BlockDamaged."""
     columns, _ = _unpack(frame)
     try:
-        return nulls_for_empty(cut_texts(columns))
-    except (ValueError, KeyError, AttributeError, TypeError) as error:
-        raise BlockDamaged(f"its texts cannot be read: {error}") from error
+        return UnpackedTexts(columns, utf8_of(columns["text"])[0])
+    except (ValueError, KeyError, AttributeError) as error:
+        raise BlockDamaged(f"it has no texts: {error}") from error
+
+
+def decode_texts(frame: bytes) -> Column:
+    """Undo `encode_texts`, with null for each empty text. Raises BlockDamaged."""
+    return unpack_texts(frame).cut()
 
 
 def decode_fields(frame: bytes, size: int) -> Column:

@@ -23,6 +23,7 @@ TESTS = (
     "tests/properties/test_mask.py",
     "tests/properties/test_times.py",
     "tests/properties/test_words.py",
+    "tests/sinks/reading/test_literals.py",
     "tests/sinks/test_field_pairs.py",
     "tests/sinks/test_lite_texts.py",
     "tests/sinks/test_words.py",

@@ -8,10 +8,10 @@ the cache, so the second attempt is the shorter one.
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TypeVar
 
-from sinks.block import BlockId, Column, Lines
-from sinks.codec import BlockDamaged, decode_fields, decode_places, decode_texts
+from sinks.block import BlockColumns, BlockId, Column, Lines
+from sinks.codec import BlockDamaged, UnpackedTexts, decode_fields, decode_places, unpack_texts
 from sinks.reading.cache import BlockCache
-from sinks.reading.literals import may_hold
+from sinks.reading.literals import absent_from
 from sinks.sink import BlockFilter, ColumnName, FoundBlocks, Sink, SinkBusy
 
 LONGEST_S = 10.0
@@ -109,7 +109,9 @@ class Snapshot:
 
     def _unpack(self, ids: Sequence[BlockId], columns: Sequence[ColumnName], literals: Collection[str] = ()) -> dict[BlockId, Lines]:
         cached = {one: self._cache.get(one, columns) for one in ids}
-        missing = [one for one, found in cached.items() if found is None and one not in self.damaged]
+        missing = [
+            one for one, found in cached.items() if found is None and one not in self.damaged and not self._cache.lacks(one, literals)
+        ]
         if missing:
             self._fetch(missing, columns, literals, cached)
         return {one: _lines(columns, found) for one, found in cached.items() if found is not None}
@@ -126,15 +128,12 @@ class Snapshot:
             # A Bounded answer may be of an earlier moment than the listing.
             stored |= self._sink.read_columns([one for one in ids if one not in stored], columns, strong=True)
         for one in stored:
-            if literals and not may_hold(stored[one].texts, literals):
-                continue
             try:
-                places = decode_places(stored[one].places)
-                decoded: list[Lines | Column] = [places]
-                if "texts" in columns:
-                    decoded.append(_checked(decode_texts(stored[one].texts), places.size))
-                if "fields" in columns:
-                    decoded.append(_checked(decode_fields(stored[one].fields, places.size), places.size))
+                texts = unpack_texts(stored[one].texts) if "texts" in columns else None
+                if texts is not None and (absent := absent_from(texts.data, literals)):
+                    self._cache.put_absent(one, absent)
+                    continue
+                decoded = _decoded(stored[one], columns, texts)
             except BlockDamaged:
                 self.damaged[one] = None
                 continue
@@ -164,6 +163,17 @@ def consistently(make: Callable[[bool], Snapshot], read: Callable[[Snapshot], An
         except BeginAnew:
             continue
     raise SinkBusy(f"blocks that were listed were gone when they were read, {MOST_ATTEMPTS} times in a row")
+
+
+def _decoded(stored: BlockColumns, columns: Sequence[ColumnName], texts: UnpackedTexts | None) -> list[Lines | Column]:
+    """Return these columns of a block. Raises BlockDamaged."""
+    places = decode_places(stored.places)
+    decoded: list[Lines | Column] = [places]
+    if texts is not None:
+        decoded.append(_checked(texts.cut(), places.size))
+    if "fields" in columns:
+        decoded.append(_checked(decode_fields(stored.fields, places.size), places.size))
+    return decoded
 
 
 def _lines(columns: Sequence[ColumnName], decoded: Sequence[Lines | Column]) -> Lines:

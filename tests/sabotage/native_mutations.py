@@ -6,6 +6,8 @@
 from tests.sabotage.mutation import Mutation
 
 _TOKENS = "sinks/tokens.c"
+_LITERALS = "sinks/reading/literals.c"
+_TEST_LITERALS = "tests/sinks/reading/test_literals.py"
 _FORM_TABLE = "consumers/text/form_table.c"
 _LINE_TIMES = "consumers/decode/line_times.c"
 _LITE_TEXTS = "sinks/milvus/lite_texts.c"
@@ -24,6 +26,27 @@ NATIVE_MUTATIONS = (
         "return (last & UINT32_MAX) == bytes && memcmp(found->data + (last >> 32), token.start, bytes) == 0;",
         "return (last & UINT32_MAX) == bytes && hash_of((span){found->data + (last >> 32), found->data + (last >> 32) + bytes}) == hash;",
         ("tests/sinks/test_words.py::test_a_token_with_the_hash_of_another_one_does_not_hide_it",),
+    ),
+    Mutation(
+        "a literal that begins in one text and ends in the next is in the first one",
+        _LITERALS,
+        "if (end > text_end || found->held[found->row] == WHOLE)",
+        "if (found->held[found->row] == WHOLE)",
+        (f"{_TEST_LITERALS}::test_a_literal_that_begins_in_one_text_and_ends_in_the_next_is_in_neither",),
+    ),
+    Mutation(
+        "every byte that nearly is a long literal is compared again and again",
+        _LITERALS,
+        "if (patience < 0)",
+        "if (false)",
+        (f"{_TEST_LITERALS}::test_texts_that_nearly_hold_a_long_literal_everywhere_cost_no_more_than_others",),
+    ),
+    Mutation(
+        "an identifier inside a longer one is whole",
+        _LITERALS,
+        "? WHOLE : IN_A_WORD;",
+        "? WHOLE : WHOLE;",
+        ("tests/worker/querying/test_words.py::test_an_identifier_is_there_only_as_a_whole_in_whatever_letters",),
     ),
     Mutation(
         "a form is taken for another one of its length",

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sinks.arrow import as_texts, take
 from sinks.block import Column
-from sinks.reading.literals import rows_with
+from sinks.reading.literals import PERHAPS_WHOLE, WHOLE, holds
 from sinks.reading.selecting import IsMatch
 from sinks.words import word_keys
 
@@ -97,15 +97,17 @@ def _whole(word: str) -> re.Pattern[str]:
 
 
 def with_all(identifiers: Collection[Identifier]) -> IsMatch:
-    """Return a test for texts that have all of these."""
+    """Return a test for texts that have all of these. Most are judged by their bytes; only the others become Python strings."""
+    literals = [identifier.text for identifier in identifiers if identifier.text.isascii()]
 
     def is_match(texts: Column) -> NDArray[np.bool_]:
-        rows = np.arange(len(texts))
-        for identifier in identifiers:
-            if identifier.text.isascii():
-                rows = np.intersect1d(rows, rows_with(texts, identifier.text), assume_unique=True)
-        found = np.zeros(len(texts), np.bool_)
-        found[rows] = [all(identifier.is_in(text) for identifier in identifiers) for text in as_texts(take(texts, rows))]
+        held = np.full(len(texts), WHOLE if len(literals) == len(identifiers) else PERHAPS_WHOLE, np.uint8)
+        for literal in literals:
+            held = np.minimum(held, holds(texts, literal))
+        found: NDArray[np.bool_] = held == WHOLE
+        unsure = np.flatnonzero(held == PERHAPS_WHOLE)
+        if len(unsure):
+            found[unsure] = [all(identifier.is_in(text) for identifier in identifiers) for text in as_texts(take(texts, unsure))]
         return found
 
     return is_match

@@ -47,3 +47,22 @@ def test_a_column_that_is_too_large_is_not_kept() -> None:
     cache.put(name(0), "texts", TEXTS)
     assert cache.get(name(0), ["texts"]) is None
     assert cache.size_bytes == 0
+
+
+def test_a_literal_that_a_block_lacks_is_known_for_this_block_and_no_column_of_it() -> None:
+    cache = BlockCache(1_000_000)
+    cache.put_absent(name(0), ["a-1", "texts"])
+    assert cache.lacks(name(0), ["b-2", "a-1"])
+    assert not cache.lacks(name(0), ["b-2", "places"])
+    assert not cache.lacks(name(1), ["a-1"])
+    assert cache.get(name(0), ["texts"]) is None
+
+
+def test_absent_literals_take_room_and_go_when_they_are_not_asked_for() -> None:
+    cache = BlockCache(4_000)
+    cache.put_absent(name(0), ["a-1", "b-2"])
+    for number in range(100):
+        assert cache.lacks(name(0), ["a-1"])
+        cache.put_absent(name(0), [str(number)])
+    assert cache.size_bytes <= 4_000
+    assert not cache.lacks(name(0), ["b-2"])

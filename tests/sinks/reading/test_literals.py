@@ -1,45 +1,92 @@
-"""A literal is found in exactly the texts that hold it, whatever stands beside them."""
+"""A literal is found in exactly the texts that hold it, whatever stands beside them. The oracle searches one text after the other."""
+
+import re
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sinks.arrow import join_texts, string_column, take
-from sinks.codec import encode_texts
-from sinks.reading.literals import may_hold, rows_with
+from sinks.arrow import as_optional_texts, string_column, take, utf8_of
+from sinks.reading.literals import IN_A_WORD, NOT_HELD, PERHAPS_WHOLE, WHOLE, absent_from, holds, rows_with
 
-TEXTS = st.lists(st.text("aAbB-é", max_size=6), max_size=12)
+CHARACTERS = "aAbB1_- \né\u212a\u017f"
+"""With the two characters beyond ASCII that are letters of ASCII where case does not count."""
+TEXTS = st.lists(st.text(CHARACTERS, max_size=6) | st.none(), max_size=12)
+LITERALS = st.text("aAbBkS1_-", min_size=1, max_size=4)
+LONG_TEXTS = st.lists(
+    st.builds(lambda unit, times, end: unit * times + end, st.text("abA-é", min_size=1, max_size=4), st.integers(0, 600), st.text("ab-")),
+    max_size=4,
+)
+LONG_LITERALS = st.builds(lambda unit, times, end: unit * times + end, st.text("ab", min_size=1, max_size=2), st.integers(1, 90), LITERALS)
 
 
-@given(TEXTS, st.text("aAb-", min_size=1, max_size=3))
-def test_the_rows_are_those_of_a_search_text_by_text(texts: list[str], literal: str) -> None:
-    expected = [row for row, text in enumerate(texts) if literal.lower() in text.lower()]
-    assert rows_with(string_column(texts), literal).tolist() == expected
+def holding(texts: Sequence[str | None], literal: str) -> list[int]:
+    wanted = literal.lower().encode()
+    return [row for row, text in enumerate(texts) if text and wanted in text.encode().lower()]
+
+
+def check(texts: Sequence[str | None], literal: str) -> None:
+    column = string_column(texts)
+    assert rows_with(column, literal).tolist() == holding(texts, literal)
+    whole = re.compile(rf"(?<!\w){re.escape(literal)}(?!\w)", re.IGNORECASE)
+    held = holds(column, literal).tolist()
+    for row in holding(texts, literal):
+        text = texts[row] or ""
+        if held[row] == PERHAPS_WHOLE:
+            assert not text.isascii()
+        else:
+            assert held[row] == (WHOLE if whole.search(text) else IN_A_WORD)
+
+
+@example(["ab", "xab-ab", "a b", "éab", "éab ab"], "AB")
+@example(["xk1 \u212a1"], "k1")
+@given(TEXTS, LITERALS)
+def test_the_rows_are_those_of_a_search_text_by_text(texts: list[str | None], literal: str) -> None:
+    check(texts, literal)
+
+
+@example(["a" * 3_000, "", "a" * 99, "a" * 100], "a" * 100)
+@example(["a" * 9_000 + "-" + "a" * 100, "a" * 100 + "b"], "a" * 100)
+@example(["a" * 5_000 + "baa", "a" * 5_000, "A" * 50 + "baa"], "a" * 50 + "baa")
+@given(LONG_TEXTS, LONG_LITERALS)
+def test_so_they_are_in_texts_that_repeat_themselves(texts: list[str], literal: str) -> None:
+    check(texts, literal)
+
+
+@given(TEXTS, LITERALS, st.integers(0, 12), st.integers(0, 12))
+def test_a_slice_of_a_column_has_its_own_rows(texts: list[str | None], literal: str, first: int, size: int) -> None:
+    column = string_column(texts)[first:][:size]
+    assert rows_with(column, literal).tolist() == holding(as_optional_texts(column), literal)
+
+
+def test_rows_taken_out_of_a_column_are_numbered_anew() -> None:
+    texts = string_column(["req-1", "no", "REQ-1 req-1", "", "req-12"])
+    assert rows_with(take(texts, np.array([4, 1])), "req-1").tolist() == [0]
 
 
 def test_a_literal_that_begins_in_one_text_and_ends_in_the_next_is_in_neither() -> None:
     assert rows_with(string_column(["xa", "bx", "ab"]), "ab").tolist() == [2]
 
 
-def test_a_part_of_a_column_has_its_own_rows() -> None:
-    texts = string_column(["req-1", "no", "REQ-1 req-1", "", "req-12"])
-    assert rows_with(texts[1:], "req-1").tolist() == [1, 3]
-    assert rows_with(take(texts, np.array([4, 1])), "req-1").tolist() == [0]
+@pytest.mark.timeout(5)
+def test_texts_that_nearly_hold_a_long_literal_everywhere_cost_no_more_than_others() -> None:
+    literal = "a" * 10_000 + "b" + "a" * 10_000
+    texts = string_column(["a" * 2_000_000, literal + "a", "-" + literal])
+    assert holds(texts, literal).tolist() == [NOT_HELD, IN_A_WORD, WHOLE]
+    assert rows_with(texts, "a" * 10_000).tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize("literal", ["", "é"])
 def test_what_is_no_ascii_literal_is_refused(literal: str) -> None:
     with pytest.raises(ValueError, match="no ASCII literal"):
         rows_with(string_column(["a"]), literal)
+    with pytest.raises(ValueError, match="no ASCII literal"):
+        absent_from(np.empty(0, np.uint8), [literal])
 
 
-@given(st.lists(st.text("aAbB-é", max_size=6), min_size=1, max_size=12), st.lists(st.text("aAb-", min_size=1, max_size=3), max_size=2))
-def test_a_stored_block_may_hold_what_one_of_its_texts_holds(texts: list[str], literals: list[str]) -> None:
-    stored = encode_texts(join_texts(string_column(texts)))
-    assert may_hold(stored, literals) or any(not any(one.lower() in text.lower() for text in texts) for one in literals)
-    assert not may_hold(stored, [*literals, "c"])
-
-
-def test_what_cannot_be_unpacked_may_hold_anything() -> None:
-    assert may_hold(b"damaged", ["a"])
+@given(st.text(CHARACTERS, max_size=60), st.lists(LITERALS, max_size=3))
+def test_a_literal_that_stands_nowhere_in_the_bytes_is_absent(text: str, literals: list[str]) -> None:
+    data, _ = utf8_of(string_column([text]))
+    assert absent_from(data, literals) == [one for one in literals if not holding([text], one)]

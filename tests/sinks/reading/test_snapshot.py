@@ -2,11 +2,14 @@
 
 from collections.abc import Collection
 
+import numpy as np
 import pytest
 
+from sinks.arrow import pack
 from sinks.block import Block, BlockColumns, BlockId
 from sinks.reading.counting import CountQuery
 from sinks.reading.filters import LineFilter
+from sinks.reading.matching import MatchingLines
 from sinks.reading.reader import BlockReader
 from sinks.reading.snapshot import LONGEST_S, MOST_ATTEMPTS
 from sinks.sink import BlockFilter, ColumnName, FoundBlocks, SinkBusy
@@ -131,6 +134,29 @@ def test_a_damaged_block_is_left_out_and_named(sink: SlowSink, reader: BlockRead
     newest = reader.newest_lines([TEMPLATE], 100, ALL)
     assert offsets(newest.lines[TEMPLATE]) == [11, 10, 9, 8, 3, 2, 1, 0]
     assert (newest.complete, newest.damaged) == (False, (one,))
+
+
+def with_literals(reader: BlockReader, *literals: str) -> MatchingLines:
+    return reader.lines_with((), lambda texts: np.ones(len(texts), np.bool_), 100, ALL, literals=literals)
+
+
+def test_a_block_without_a_literal_is_left_out_and_not_read_again_for_it(sink: SlowSink, reader: BlockReader) -> None:
+    assert offsets(with_literals(reader, "line 1", "line 6").lines) == []
+    read = sink.calls.count("read_columns")
+    assert not with_literals(reader, "line 6", "line 1").lines
+    assert with_literals(reader, "line 6", "line 1").complete
+    assert sink.calls.count("read_columns") == read
+    assert offsets(with_literals(reader, "line 1").lines) == [11, 10, 9, 8, 3, 2, 1, 0]  # each lacked the other one
+
+
+@pytest.mark.parametrize("texts", [b"damaged", pack({}, {"vectail.layout": "2"}), pack({"text": np.arange(2)}, {"vectail.layout": "2"})])
+def test_texts_that_cannot_be_read_may_hold_any_literal_so_the_answer_is_incomplete(
+    sink: SlowSink, reader: BlockReader, texts: bytes
+) -> None:
+    one = next(one for one in sink.blocks if one.first == 1)
+    sink.blocks[one] = sink.blocks[one]._replace(texts=texts)
+    found = with_literals(reader, "line 1")
+    assert (offsets(found.lines), found.complete, found.damaged) == ([11, 10, 9, 8, 3, 2, 1, 0], False, (one,))
 
 
 def test_a_damaged_block_that_must_be_unpacked_makes_a_count_incomplete(sink: SlowSink, reader: BlockReader) -> None:

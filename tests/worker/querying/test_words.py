@@ -1,7 +1,7 @@
 """What a search by words sees of a text, and which of its words are identifiers."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sinks.arrow import string_column
@@ -68,6 +68,23 @@ def test_an_identifier_is_there_only_as_a_whole_in_whatever_letters(line: str, i
     words = words_of(identifier)
     assert words.identifiers_in(line) == int(is_whole)
     assert with_all(words.identifiers)(string_column([line, "other"])).tolist() == [is_whole, False]
+
+
+@example(["xK-1 \u212a-1", "K-1\u017f", "k-1 a-2", "·k-1·"], "k-1")
+@given(
+    st.lists(
+        st.lists(st.sampled_from(["k-1", "K-1", "\u212a-1", "a-2", "é-3", "É-3", "x", "é", "·", "\u017f", "_", " ", "."])).map("".join)
+    ),
+    st.sampled_from(["k-1", "a-2", "é-3", "k-1 a-2", "a-2 é-3 k-1"]),
+)
+def test_texts_with_all_identifiers_are_those_in_which_each_is_found(texts: list[str], query: str) -> None:
+    identifiers = words_of(query).identifiers
+    is_there = [all(one.is_in(text) and (not one.text.isascii() or spelt(one.text, text)) for one in identifiers) for text in texts]
+    assert with_all(identifiers)(string_column(texts)).tolist() == is_there
+
+
+def spelt(identifier: str, text: str) -> bool:
+    return identifier.encode() in text.encode().lower()
 
 
 def test_shares_are_of_different_terms() -> None:
