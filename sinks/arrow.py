@@ -131,8 +131,10 @@ def all_bytes(column: Column) -> int:
 
 
 def join_texts(column: Column) -> JoinedTexts:
-    """Copy n texts into one."""
+    """Copy n texts into one; a single one is not copied."""
     filled = column.fill_null("") if column.null_count else column
+    if len(filled) == 1:
+        return JoinedTexts(*utf8_of(filled))
     one = pc.binary_join(pa.ListArray.from_arrays(pa.array([0, len(column)], pa.int32()), filled), "\n")
     return JoinedTexts(utf8_of(one)[0], utf8_of(filled)[1])
 
