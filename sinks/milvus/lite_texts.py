@@ -45,6 +45,6 @@ def unpack_text(stored: str) -> bytes:
     if len(data) > _HEADER_CHARACTERS and "0" <= stored[1] <= "6":
         characters = np.frombuffer(data, np.uint8, offset=_HEADER_CHARACTERS)
         frame = np.empty(max(len(characters) // 8 * 7 - int(stored[1]), 0), np.uint8)
-        if _C.unpack_bytes(characters, len(characters), frame, len(frame)) > 0:
+        if _C.unpack_bytes(characters, len(characters), frame, len(frame)) >= 0:
             return frame.tobytes()
     return data

@@ -39,8 +39,8 @@ def test_columns_are_those_of_the_layout_in_its_order() -> None:
 
 def test_encoded_columns_are_sent_as_base64() -> None:
     one = ONE._replace(places=bytes(range(240, 251)), texts=b"(\xb5/\xfd\x24\x05", fields=b"")
-    columns = dict(zip(BLOCKS.names, block_columns([one]), strict=True))
-    assert [columns[name] for name in ("places", "texts", "fields")] == [["8PHy8/T19vf4+fo="], ["KLUv/SQF"], [""]]
+    columns = dict(zip(BLOCKS.names, block_columns([one, one._replace(fields=b"\0")]), strict=True))
+    assert [columns[name] for name in ("places", "texts", "fields")] == [["8PHy8/T19vf4+fo="] * 2, ["KLUv/SQF"] * 2, ["", "AA=="]]
 
 
 def test_template_columns_carry_the_vectors_last() -> None:
