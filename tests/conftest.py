@@ -10,7 +10,7 @@ import structlog
 import tests.compiled  # noqa: F401 - before the modules that load the libraries
 from tests.heavy import transformers_installed, vllm_installed
 from tests.model_fixture import close_bindings_files, own, prepared_model, tokenizer
-from tests.quick import Quick
+from tests.quick import NoProcesses, Quick
 from tests.services.docker_kafka import DockerKafka
 from tests.services.docker_milvus import DockerMilvus
 from tests.services.kafka import KafkaServer, open_kafka
@@ -34,7 +34,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Set up `--quick`."""
+    """Refuse processes where no mark announces them, and set up `--quick`."""
+    config.pluginmanager.register(NoProcesses(), "no_processes")
     if config.getoption("--quick"):
         config.pluginmanager.register(Quick(), "quick")
 

@@ -1,7 +1,7 @@
 """What `make quick` runs: every test that needs no server, no model and no process of its own.
 
 A test's fixtures say which servers and models it needs; the mark `process` says it where no fixture does. The marks stay complete
-because a test that starts a process fails under `--quick`.
+because a test without any of these that starts a process fails, in every run.
 """
 
 import multiprocessing.util
@@ -26,14 +26,37 @@ class ProcessStarted(BaseException):
     """A test that counts as quick has started a process; no test catches this by accident."""
 
 
-class Quick:
-    """Plugin that leaves out what is not quick, and refuses processes during each test."""
+class NoProcesses:
+    """Plugin that refuses processes during each quick test."""
 
     def __init__(self) -> None:
-        self._running = False
+        self._refuses = False
         self._spawn = multiprocessing.util.spawnv_passfds
         multiprocessing.util.spawnv_passfds = self._audited_spawn
         sys.addaudithook(self._audit)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        """Refuse processes in the test and in the set-up and the end of its fixtures."""
+        self._refuses = is_quick(item)
+        try:
+            return (yield)
+        finally:
+            self._refuses = False
+
+    def _audited_spawn(self, path: bytes, args: Sequence[Any], passfds: Sequence[int]) -> int:
+        sys.audit(_SPAWN, path, args)
+        return self._spawn(path, args, passfds)
+
+    def _audit(self, event: str, _: tuple[object, ...]) -> None:
+        if self._refuses and event in _STARTS:
+            raise ProcessStarted(f"{event}: a quick test starts no process; mark it `process`")
+
+
+class Quick:
+    """Plugin that leaves out what is not quick, and draws few examples of properties."""
+
+    def __init__(self) -> None:
         usual = hypothesis.settings.get_profile(hypothesis.settings.get_current_profile_name())
         hypothesis.settings.register_profile("quick", usual, max_examples=EXAMPLES)
         hypothesis.settings.load_profile("quick")
@@ -43,23 +66,6 @@ class Quick:
         left_out = [item for item in items if not is_quick(item)]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if is_quick(item)]
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self) -> Iterator[None]:
-        """Refuse processes in the test and in the set-up and the end of its fixtures."""
-        self._running = True
-        try:
-            return (yield)
-        finally:
-            self._running = False
-
-    def _audited_spawn(self, path: bytes, args: Sequence[Any], passfds: Sequence[int]) -> int:
-        sys.audit(_SPAWN, path, args)
-        return self._spawn(path, args, passfds)
-
-    def _audit(self, event: str, _: tuple[object, ...]) -> None:
-        if self._running and event in _STARTS:
-            raise ProcessStarted(f"{event}: a quick test starts no process; mark it `process`")
 
 
 def is_quick(item: pytest.Item) -> bool:

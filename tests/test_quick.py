@@ -1,4 +1,4 @@
-"""`--quick`: a test that starts a process fails, and tests that need servers, models or processes are left out."""
+"""A test that starts a process unannounced fails; with `--quick`, those that need servers, models or processes are left out."""
 
 import re
 import subprocess
@@ -10,12 +10,18 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PLUGIN = """import pytest
 
-from tests.quick import Quick
+from tests.quick import NoProcesses, Quick
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "process: starts a process")
-    config.pluginmanager.register(Quick(), "quick")
+    config.pluginmanager.register(NoProcesses())
+    if config.getoption("--quick"):
+        config.pluginmanager.register(Quick())
 
 
 @pytest.fixture
@@ -41,12 +47,13 @@ STARTS = {
 }
 
 
-def ran(folder: Path, tests: str) -> dict[str, str]:
-    """Run tests under the plugin in their own process; return what became of each that was not left out."""
+def ran(folder: Path, tests: str, *options: str) -> dict[str, str]:
+    """Run tests under the plugins in their own process; return what became of each that was not left out."""
     (folder / "conftest.py").write_text(PLUGIN)
     (folder / "pytest.ini").write_text("[pytest]\n")
     (folder / "test_planted.py").write_text(tests)
-    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", str(folder), str(folder)]
+    arguments = ["-v", "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", str(folder), *options, str(folder)]
+    command = [sys.executable, "-m", "pytest", *arguments]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode in {0, 1}, done.stdout + done.stderr
     return dict(re.findall(r"::(\w+) (PASSED|FAILED|ERROR)", done.stdout))
@@ -74,4 +81,12 @@ def test_what_needs_a_server_a_model_or_a_process_is_left_out(tmp_path: Path) ->
         "def test_model(prepared_model):\n    assert True\n",
         "@pytest.mark.process\ndef test_marked():\n    assert True\n",
     ]
-    assert ran(tmp_path, "import pytest\n\n\n" + "\n\n".join(tests)) == {"test_quick": "PASSED"}
+    assert ran(tmp_path, "import pytest\n\n\n" + "\n\n".join(tests), "--quick") == {"test_quick": "PASSED"}
+
+
+@pytest.mark.process
+def test_what_announces_its_processes_may_start_them(tmp_path: Path) -> None:
+    start = "    subprocess.run(['true'], check=True)\n"
+    tests = f"@pytest.mark.process\ndef test_marked():\n{start}\n\ndef test_server(topic):\n{start}\n\ndef test_without():\n{start}"
+    outcomes = ran(tmp_path, f"import subprocess\nimport pytest\n\n\n{tests}")
+    assert outcomes == {"test_marked": "PASSED", "test_server": "PASSED", "test_without": "FAILED"}

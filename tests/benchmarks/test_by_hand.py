@@ -291,6 +291,7 @@ def test_a_consumers_error_is_no_record() -> None:
         read_messages(cast("Consumer", consumer), 1, until_s=0.0)
 
 
+@pytest.mark.process
 def test_every_row_is_read_and_no_server_stays_behind(tmp_path: Path) -> None:
     milvus = open_milvus(str(tmp_path), 2)
     where = {"topic": "logs", "partition": 0, "text": "a"}

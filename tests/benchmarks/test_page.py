@@ -77,6 +77,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
         threading.Event().wait(0.01)
 
 
+@pytest.mark.process
 def test_the_index_ends_now_and_rare_templates_are_as_many_as_asked_for(tmp_path: Path) -> None:
     masked = Masker().mask(list(rare(500)))
     assert len(set(masked)) == 500

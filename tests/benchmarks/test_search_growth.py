@@ -19,6 +19,7 @@ from sinks.sink import BlockFilter, SinkBusy
 TEXTS = [line.decode() for line in synthetic_lines(3, 300, START_MS)]
 
 
+@pytest.mark.process
 def test_every_line_is_stored_with_its_text_and_no_two_copies_are_the_same(tmp_path: Path) -> None:
     filled = fill(tmp_path / "index", TEXTS, 700)
     with closing(filled.sink):
@@ -32,6 +33,7 @@ def test_every_line_is_stored_with_its_text_and_no_two_copies_are_the_same(tmp_p
     assert filled.raw_bytes == sum(len((line.text or "").encode()) for line in by_number.values())
 
 
+@pytest.mark.process
 def test_a_write_that_finds_the_server_busy_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write, failed = MilvusSink.write_blocks, list[bool]()
 
@@ -48,6 +50,7 @@ def test_a_write_that_finds_the_server_busy_is_tried_again(tmp_path: Path, monke
     assert failed == [False]
 
 
+@pytest.mark.process
 def test_a_missing_block_is_found_out(tmp_path: Path) -> None:
     filled = fill(tmp_path / "index", TEXTS, 600)
     with closing(filled.sink):
@@ -60,6 +63,7 @@ def test_a_missing_block_is_found_out(tmp_path: Path) -> None:
                 Asker(filled).seconds(kind)
 
 
+@pytest.mark.process
 def test_a_folder_that_lost_lines_is_found_out_when_it_is_opened_again(tmp_path: Path) -> None:
     fill(tmp_path / "index", TEXTS, 300).sink.close()
     assert seconds_to_reopen(tmp_path / "index", 300) > 0
@@ -95,6 +99,7 @@ def test_figures_are_of_the_larger_index_and_growth_is_between_both() -> None:
     assert p95([1.0]) == 1.0
 
 
+@pytest.mark.process
 def test_the_program_prints_one_object_or_a_table(tmp_path: Path) -> None:
     file = tmp_path / "some.log"
     file.write_text("\n".join(text.replace("\n", " ") for text in TEXTS))

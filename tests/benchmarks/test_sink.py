@@ -37,6 +37,7 @@ class Loser:
         pass
 
 
+@pytest.mark.process
 def test_on_milvus_lite_all_sides_store_all_lines() -> None:
     with lite_sides(dim=8) as sides:
         rates = measure(sides, lines=60, rounds=2, dim=8, pool_lines=100)

@@ -53,7 +53,13 @@ def _milvus_server(folder: Path, server: Server) -> Iterator[Sink]:
 
 SINKS: dict[str, Maker] = {"fake": _fake, "milvus-lite": _milvus_lite, "milvus-server": _milvus_server}
 
-EACH_SINK = [pytest.param(name, marks=[pytest.mark.process] if name != "fake" else []) for name in SINKS]
+
+def _marks(name: str) -> list[pytest.MarkDecorator]:
+    """Return the mark of a sink that starts a process."""
+    return [] if name == "fake" else [pytest.mark.process]
+
+
+EACH_SINK = [pytest.param(name, marks=_marks(name)) for name in SINKS]
 
 
 @contextmanager
@@ -70,6 +76,8 @@ def _milvus_lite_with_words(folder: Path, server: Server) -> Iterator[Sink]:
 
 SINKS_WITH_WORDS: dict[str, Maker] = {"fake": _fake_with_words, "milvus-lite": _milvus_lite_with_words}
 """Those that rank templates by their words; the server that tests start is too old for it."""
+
+EACH_SINK_WITH_WORDS = [pytest.param(name, marks=_marks(name)) for name in SINKS_WITH_WORDS]
 
 
 def told(heads: Heads) -> dict[BlockId, tuple[object, ...]]:

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from sinks.row import template_id
 from sinks.sink import Sink, SinkBusy, TemplateHit
-from tests.contracts.sinks import EACH_SINK, SINKS, SINKS_WITH_WORDS
+from tests.contracts.sinks import EACH_SINK, EACH_SINK_WITH_WORDS, SINKS, SINKS_WITH_WORDS
 from tests.sinks.blocks import template
 
 
-@pytest.fixture(params=SINKS_WITH_WORDS)
+@pytest.fixture(params=EACH_SINK_WITH_WORDS)
 def sink(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sink]:
     with SINKS_WITH_WORDS[request.param](tmp_path, lambda: request.getfixturevalue("milvus")) as sink:
         sink.open()

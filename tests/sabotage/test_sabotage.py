@@ -29,6 +29,7 @@ def _functions(file: Path) -> frozenset[str]:
     return frozenset(node.name for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.FunctionDef))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
 def test_a_mutation_has_its_place_and_is_valid_and_its_tests_exist(mutation: Mutation) -> None:
     whole = (ROOT / mutation.file).read_text()

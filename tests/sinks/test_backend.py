@@ -59,6 +59,7 @@ def test_a_wish_beyond_it_is_refused_by_its_name(capable: Backend, wishes: dict[
     assert str(refused.value).startswith(reason.removesuffix("…"))
 
 
+@pytest.mark.process
 def test_a_refused_wish_creates_nothing(settings: MilvusSettings, folder: Path) -> None:
     for wish in ({"index": "DISKANN"}, {"vector_type": "INT8"}):
         with pytest.raises(SinkMismatch, match="Milvus Lite has"):

@@ -24,6 +24,7 @@ def opened(settings: MilvusSettings, bm25: Wish) -> MilvusSink:
     return sink
 
 
+@pytest.mark.process
 def test_templates_with_bm25_are_found_by_their_words_and_by_their_vectors(settings: MilvusSettings) -> None:
     sink = opened(settings, "on")
     assert sink.has_bm25
@@ -37,6 +38,7 @@ def test_templates_with_bm25_are_found_by_their_words_and_by_their_vectors(setti
     sink.close()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("made", ["on", "off"])
 def test_auto_takes_what_is_there(settings: MilvusSettings, made: Wish) -> None:
     opened(settings, made).close()
@@ -47,12 +49,14 @@ def test_auto_takes_what_is_there(settings: MilvusSettings, made: Wish) -> None:
         sink.close()
 
 
+@pytest.mark.process
 def test_a_local_folder_gets_none_by_itself(settings: MilvusSettings) -> None:
     sink = opened(settings, "auto")
     assert not sink.has_bm25
     sink.close()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("made", "wish", "difference"),
     [
@@ -76,6 +80,7 @@ def test_a_function_that_is_missing_is_refused_and_one_that_is_not_asked_for_is_
     assert str(refused.value) == f"Milvus collection '{NAME}', {difference}"
 
 
+@pytest.mark.process
 def test_a_sparse_column_that_nothing_computes_is_refused(folder: Path, settings: MilvusSettings) -> None:
     layout = templates_layout("vectail", SPACE.id, DIM, bm25=True)
     plain = Layout(layout.name, (*layout.fields[:-1], layout.fields[-1]._replace(computed_from="", metric="IP")))

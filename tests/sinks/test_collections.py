@@ -79,6 +79,7 @@ TEMPLATES_OF_OTHERS = {
 }
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("layout", "difference"), TEMPLATES_OF_OTHERS.values(), ids=TEMPLATES_OF_OTHERS)
 def test_templates_of_others_are_refused_by_field(folder: Path, sink: MilvusSink, layout: Layout, difference: str) -> None:
     prepare(folder, layout)
@@ -127,6 +128,7 @@ FIRST_LINES = Layout(
 )
 
 
+@pytest.mark.process
 def test_an_index_of_the_first_layout_is_refused_with_what_to_do_and_left_as_it_is(folder: Path, sink: MilvusSink) -> None:
     prepare(folder, FIRST_LINES, None, kept={})
     with pytest.raises(SinkMismatch) as error:
@@ -138,6 +140,7 @@ def test_an_index_of_the_first_layout_is_refused_with_what_to_do_and_left_as_it_
     assert [path.name for path in (folder / "collections").iterdir()] == ["vectail"]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("kept", "layout"), [({}, "unknown"), ({LAYOUT_PROPERTY: "3"}, "3")])
 def test_another_layout_is_refused(folder: Path, sink: MilvusSink, kept: Mapping[str, str], layout: str) -> None:
     prepare(folder, changed(FIRST_LINES, "time", None), None, kept=kept)
@@ -147,6 +150,7 @@ def test_another_layout_is_refused(folder: Path, sink: MilvusSink, kept: Mapping
         sink.open()
 
 
+@pytest.mark.process
 def test_another_consumer_group_is_refused_unless_it_takes_the_index_over(settings: MilvusSettings, sink: MilvusSink) -> None:
     sink.open()
     sink.write_blocks([block([line(1)])])
@@ -183,6 +187,7 @@ def test_a_space_is_in_the_name_of_the_templates_collection_as_far_as_a_name_can
     assert templates_name("logs", "space-1") == "logs_templates_space_1"
 
 
+@pytest.mark.process
 def test_what_tells_two_spaces_apart_is_named(settings: MilvusSettings) -> None:
     parts = {"pooling": "mean", "document_prefix": "", "query_prefix": "query: "}
     first = strong_sink(settings, VectorSpace(DIM, "space-1", parts))
@@ -204,6 +209,7 @@ def test_a_collection_that_does_not_remember_what_its_space_was_is_refused_all_t
         check_space(found, VectorSpace(DIM, "space-1", {"pooling": "mean"}))
 
 
+@pytest.mark.process
 def test_the_space_of_our_own_collections_outlives_a_restart(settings: MilvusSettings, sink: MilvusSink) -> None:
     sink.open()
     sink.close()
@@ -214,6 +220,7 @@ def test_the_space_of_our_own_collections_outlives_a_restart(settings: MilvusSet
         other.open()
 
 
+@pytest.mark.process
 def test_a_refused_folder_is_let_go(folder: Path, sink: MilvusSink, settings: MilvusSettings) -> None:
     prepare(folder, changed(TEMPLATES, "text", None))
     with pytest.raises(SinkMismatch):
@@ -229,6 +236,7 @@ def test_auto_id_is_refused() -> None:
         check_collection(TEMPLATES, CollectionFound(fields, auto_id=True, properties={}))
 
 
+@pytest.mark.process
 def test_an_auto_id_collection_is_refused_where_it_lies(folder: Path, sink: MilvusSink) -> None:
     local = LocalMilvus(folder)
     client = MilvusClient(local.address, dedicated=True)
@@ -253,6 +261,7 @@ def test_a_field_that_rows_may_leave_out_is_no_difference() -> None:
     check_collection(TEMPLATES, CollectionFound(fields, auto_id=False, properties={}))
 
 
+@pytest.mark.process
 def test_an_empty_collection_without_an_index_is_finished(folder: Path, sink: MilvusSink) -> None:
     prepare(folder, TEMPLATES, index=False)
     sink.open()
@@ -261,6 +270,7 @@ def test_an_empty_collection_without_an_index_is_finished(folder: Path, sink: Mi
     assert sink.counts() == (1, 1)
 
 
+@pytest.mark.process
 def test_a_filled_collection_without_an_index_is_refused(folder: Path, sink: MilvusSink) -> None:
     prepare(folder, TEMPLATES, index=False, rows=3)
     with pytest.raises(SinkMismatch, match="'vectail_templates_space_1', field 'vector': index is none, expected metric COSINE"):
@@ -273,6 +283,7 @@ def test_a_name_that_no_milvus_takes_is_refused(name: str) -> None:
         check_name(name)
 
 
+@pytest.mark.process
 def test_two_collections_of_different_names_live_in_one_folder(sink: MilvusSink, settings: MilvusSettings) -> None:
     sink.open()
     sink.write_blocks([block([line(1)])])

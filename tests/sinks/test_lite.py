@@ -98,6 +98,7 @@ def test_a_failed_write_is_the_last_and_nothing_acknowledged_is_lost(folder: Pat
     assert stored_numbers(sink) >= set(range(stored))
 
 
+@pytest.mark.process
 def test_half_written_index_files_are_repaired_at_open(folder: Path, sink: MilvusSink) -> None:
     sink.open()
     rows = [template("a", unit(1.0)), template("b", unit(0.0, 1.0))]
@@ -117,6 +118,7 @@ def test_half_written_index_files_are_repaired_at_open(folder: Path, sink: Milvu
     assert [hit.template for hit in nearest(sink, unit(1.0), 2)] == [row.template for row in rows]
 
 
+@pytest.mark.process
 def test_a_collection_whose_creation_was_cut_short_is_created_again(folder: Path, sink: MilvusSink) -> None:
     (folder / "collections" / "vectail").mkdir(parents=True)
     (folder / "collections" / "vectail_columns").mkdir()
@@ -138,6 +140,7 @@ def test_a_folder_of_another_process_is_refused(folder: Path, sink: MilvusSink, 
     sink.open()
 
 
+@pytest.mark.process
 def test_a_closed_folder_can_be_opened_again(settings: MilvusSettings, sink: MilvusSink) -> None:
     sink.open()
     sink.write_blocks([block([line(1)])])
@@ -148,6 +151,7 @@ def test_a_closed_folder_can_be_opened_again(settings: MilvusSettings, sink: Mil
     other.close()
 
 
+@pytest.mark.process
 def test_a_new_folder_is_for_its_owner_only(folder: Path, sink: MilvusSink) -> None:
     sink.open()
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -203,6 +207,7 @@ def test_the_process_that_serves_a_folder_ends_though_a_forked_one_lives(folder:
                     os.kill(pid, signal.SIGKILL)
 
 
+@pytest.mark.process
 def test_a_folder_can_be_closed_twice_and_after_it_was_abandoned(folder: Path) -> None:
     for end in (LocalMilvus.close, LocalMilvus.abandon):
         served = LocalMilvus(folder)
@@ -239,6 +244,7 @@ def test_the_database_file_of_milvus_lite_2_is_refused(folder: Path, sink: Milvu
     assert folder.read_bytes() == b"SQLite format 3\x00"
 
 
+@pytest.mark.process
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     sink = MilvusSink(MilvusSettings(uri=str(tmp_path / "file" / "milvus")), SPACE)
@@ -247,6 +253,7 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     assert one_line(error) == f"Milvus folder {tmp_path / 'file' / 'milvus'} cannot be written: Not a directory"
 
 
+@pytest.mark.process
 def test_a_folder_that_cannot_be_read_is_refused_and_let_go(folder: Path, settings: MilvusSettings, sink: MilvusSink) -> None:
     sink.open()
     sink.close()

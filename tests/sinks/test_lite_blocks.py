@@ -100,6 +100,7 @@ def large(number: int) -> Block:
     return block([line(number)], first=number)._replace(places=frame, texts=frame)
 
 
+@pytest.mark.process
 def test_what_is_written_is_found_and_read_before_and_after_a_reopening(folder: Opened) -> None:
     lines = [line(offset, text=f"session sess-{offset:05x}e1 begins", fields='{"a":"1"}' if offset % 2 else None) for offset in range(40)]
     written = blocks(lines, 10)
@@ -118,6 +119,7 @@ def test_what_is_written_is_found_and_read_before_and_after_a_reopening(folder: 
     assert folder.said == []
 
 
+@pytest.mark.process
 def test_columns_are_stored_as_they_always_were(folder: Opened) -> None:
     places, texts = bytes(range(240, 251)), bytes(range(201, 250))
     with folder.blocks() as stored:
@@ -128,6 +130,7 @@ def test_columns_are_stored_as_they_always_were(folder: Opened) -> None:
     assert {name: row[name] for name in COLUMNS} == {"places": "8PHy8/T19vf4+fo=", "texts": packed, "fields": "=KLUv/Q=="}
 
 
+@pytest.mark.process
 def test_only_the_wanted_columns_are_read(folder: Opened) -> None:
     one = block([line(1)])
     with folder.blocks() as stored:
@@ -138,6 +141,7 @@ def test_only_the_wanted_columns_are_read(folder: Opened) -> None:
         assert stored.columns([], COLUMNS) == {}
 
 
+@pytest.mark.process
 def test_what_is_written_again_is_there_once(folder: Opened) -> None:
     one, other = blocks([line(1), line(2)], 1)
     with folder.blocks() as stored:
@@ -149,6 +153,7 @@ def test_what_is_written_again_is_there_once(folder: Opened) -> None:
         assert found(stored) == {one.id, other.id}
 
 
+@pytest.mark.process
 def test_what_is_deleted_stays_deleted_and_its_slot_is_taken_by_another(folder: Opened) -> None:
     one, other, never, later, last = blocks([line(number) for number in range(1, 6)], 1)
     with folder.blocks() as stored:
@@ -173,6 +178,7 @@ def test_what_is_deleted_stays_deleted_and_its_slot_is_taken_by_another(folder: 
         assert found(stored, BlockFilter(words=tuple(one.words.tolist()))) == {one.id} or not len(one.words)
 
 
+@pytest.mark.process
 def test_what_is_older_than_the_retention_leaves_no_text_behind_and_its_slots_are_free(folder: Opened) -> None:
     written = blocks([line(number, text=f"a line of session {number:06d}") for number in range(6)], 1)
     aged = [one._replace(head=one.head._replace(written_ms=1_000 + number)) for number, one in enumerate(written[:5])]
@@ -192,6 +198,7 @@ def test_what_is_older_than_the_retention_leaves_no_text_behind_and_its_slots_ar
     assert folder.slots() == [5, 5, 5]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("writes", [1, 2])
 def test_what_was_written_without_a_head_is_not_there_and_its_slot_is_free(folder: Opened, writes: int) -> None:
     torn, whole, later = blocks([line(1), line(2), line(3)], 1)
@@ -213,6 +220,7 @@ def test_what_was_written_without_a_head_is_not_there_and_its_slot_is_free(folde
     assert folder.said == []
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("columns", [["places"], ["places", "texts"]])
 def test_a_block_whose_columns_are_lost_is_damaged(folder: Opened, columns: list[ColumnName]) -> None:
     lost, other = blocks([line(1), line(2)], 1)
@@ -227,6 +235,7 @@ def test_a_block_whose_columns_are_lost_is_damaged(folder: Opened, columns: list
             decode_places(read[lost.id].places)
 
 
+@pytest.mark.process
 def test_a_slot_with_the_columns_of_another_block_is_damaged(folder: Opened) -> None:
     one, other = blocks([line(1), line(2)], 1)
     with folder.blocks() as stored:
@@ -240,6 +249,7 @@ def test_a_slot_with_the_columns_of_another_block_is_damaged(folder: Opened) -> 
         assert found(stored, BlockFilter(words=(12, 34))) >= {one.id}
 
 
+@pytest.mark.process
 def test_a_block_without_a_filter_may_hold_any_word(folder: Opened) -> None:
     one = block([line(1)])
     with folder.blocks() as stored:
@@ -250,6 +260,7 @@ def test_a_block_without_a_filter_may_hold_any_word(folder: Opened) -> None:
         assert found(stored, BlockFilter(words=(12, 34))) == {one.id}
 
 
+@pytest.mark.process
 def test_heads_that_cannot_be_read_are_told_and_nothing_is_removed(folder: Opened) -> None:
     good, damaged = blocks([line(1), line(2)], 1)
     with folder.blocks() as stored:
@@ -264,6 +275,7 @@ def test_heads_that_cannot_be_read_are_told_and_nothing_is_removed(folder: Opene
     assert folder.said == ["Milvus collection 'vectail': 1 rows are no heads of blocks; their lines are left out"]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("column", COLUMNS)
 def test_a_block_that_is_too_long_is_refused_before_anything_is_written(folder: Opened, column: str) -> None:
     fits, too_long = blocks([line(1), line(2)], 1)
@@ -278,6 +290,7 @@ def test_a_block_that_is_too_long_is_refused_before_anything_is_written(folder: 
     assert folder.slots() == [2, 2, 2]
 
 
+@pytest.mark.process
 def test_more_than_one_call_takes_is_written_in_several(folder: Opened) -> None:
     written = [large(number) for number in range(CALL_BYTES // COLUMN_BYTES + 2)]
     assert sum(one.size_bytes for one in written) > 2 * CALL_BYTES
@@ -288,6 +301,7 @@ def test_more_than_one_call_takes_is_written_in_several(folder: Opened) -> None:
         assert {name: one.texts for name, one in columns.items()} == {one.id: one.texts for one in written}
 
 
+@pytest.mark.process
 def test_more_heads_than_a_page_are_all_read_at_opening(folder: Opened) -> None:
     pattern = block([line(1)])
     written = [pattern._replace(id=pattern.id._replace(first=number, last=number)) for number in range(9_000)]
@@ -297,6 +311,7 @@ def test_more_heads_than_a_page_are_all_read_at_opening(folder: Opened) -> None:
         assert stored.count() == len(found(stored)) == 9_000
 
 
+@pytest.mark.process
 def test_nothing_that_is_stored_is_missed_while_memory_is_written_out(folder: Opened) -> None:
     written = blocks([line(1), line(2), line(3)], 1)
     with folder.client() as client:
@@ -308,6 +323,7 @@ def test_nothing_that_is_stored_is_missed_while_memory_is_written_out(folder: Op
         assert {name: one.texts for name, one in read.items()} == {one.id: one.texts for one in written}
 
 
+@pytest.mark.process
 def test_a_folder_that_is_about_full_is_told_at_opening(folder: Opened) -> None:
     one, other = (block([line(number)], first=number)._replace(lines=25_000_000) for number in (1, 2))
     with folder.blocks() as stored:
@@ -320,6 +336,7 @@ def test_a_folder_that_is_about_full_is_told_at_opening(folder: Opened) -> None:
     assert folder.said == ["Milvus folder: it has 50,000,000 lines, and beyond about 60,000,000 it fails; go on in another, or on a server"]
 
 
+@pytest.mark.process
 def test_who_only_reads_creates_nothing(folder: Opened) -> None:
     with pytest.raises(SinkMismatch, match="'vectail_columns' does not exist; nothing has been indexed yet"), folder.blocks(create=False):
         pass
@@ -327,6 +344,7 @@ def test_who_only_reads_creates_nothing(folder: Opened) -> None:
         assert client.describe("vectail") is None
 
 
+@pytest.mark.process
 def test_a_collection_with_other_columns_is_refused(folder: Opened) -> None:
     heads = LAYOUTS[0]
     other = Layout("vectail", tuple(Field(field.name, "int64") if field.name == "head" else field for field in heads.fields))
@@ -336,6 +354,7 @@ def test_a_collection_with_other_columns_is_refused(folder: Opened) -> None:
         pass
 
 
+@pytest.mark.process
 def test_a_new_collection_has_its_properties(folder: Opened) -> None:
     with folder.client() as client:
         LiteBlocks(client, "vectail").open(properties={"vectail.layout": "2", "vectail.group": "g"})

@@ -4,6 +4,8 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from sinks.block import Block
 from sinks.milvus.settings import MilvusSettings
 from sinks.milvus.sink import MilvusSink
@@ -20,6 +22,7 @@ def numbered(thread: int, number: int) -> Block:
     return ONE._replace(id=ONE.id._replace(run=f"{thread:020x}", first=number, last=number))
 
 
+@pytest.mark.process
 def test_what_many_threads_store_is_all_there_after_a_restart(sink: MilvusSink) -> None:
     sink.open()
 
@@ -36,6 +39,7 @@ def test_what_many_threads_store_is_all_there_after_a_restart(sink: MilvusSink) 
     assert sink.counts() == (400, 40)
 
 
+@pytest.mark.process
 def test_stored_templates_are_seen_while_memory_is_written_out(sink: MilvusSink) -> None:
     sink.open()
     sink.upsert_templates([template(f"{number}", unit(1.0, number)) for number in range(1_500)])
@@ -57,6 +61,7 @@ def test_stored_templates_are_seen_while_memory_is_written_out(sink: MilvusSink)
     assert [reader.result() for reader in readers] == [{1_500}, {1_500}]
 
 
+@pytest.mark.process
 def test_a_query_waits_for_no_writer_and_has_it_write_memory_out(folder: Path, sink: MilvusSink) -> None:
     sink.open()
     sink.write_blocks([ONE])
@@ -84,6 +89,7 @@ def test_a_query_waits_for_no_writer_and_has_it_write_memory_out(folder: Path, s
     assert sink.counts().templates == 1_101
 
 
+@pytest.mark.process
 def test_a_large_write_of_templates_goes_to_a_segment_before_milvus_lite_does_it_by_itself(folder: Path, sink: MilvusSink) -> None:
     sink.open()
     sink.upsert_templates([template(f"{number} " + "x" * 60_000) for number in range(90)])
@@ -94,6 +100,7 @@ def test_a_large_write_of_templates_goes_to_a_segment_before_milvus_lite_does_it
     assert sink.counts().templates == 180
 
 
+@pytest.mark.process
 def test_templates_in_memory_and_in_segments_are_found_together(sink: MilvusSink) -> None:
     sink.open()
     sink.upsert_templates([template(f"{number}", unit(1.0, number)) for number in range(1_500)])
@@ -104,6 +111,7 @@ def test_templates_in_memory_and_in_segments_are_found_together(sink: MilvusSink
     assert sink.counts().templates == 1_501
 
 
+@pytest.mark.process
 def test_closing_while_others_write_loses_nothing_that_was_acknowledged(sink: MilvusSink) -> None:
     sink.open()
 
@@ -124,6 +132,7 @@ def test_closing_while_others_write_loses_nothing_that_was_acknowledged(sink: Mi
     assert sink.counts().blocks == sum(future.result() for future in stored)
 
 
+@pytest.mark.process
 def test_a_local_folder_drops_what_is_older_than_the_retention_of_its_settings(settings: MilvusSettings) -> None:
     day_ms = 86_400_000
     old, new = numbered(0, 0), numbered(0, 1)
@@ -144,6 +153,7 @@ def test_a_local_folder_drops_what_is_older_than_the_retention_of_its_settings(s
     for_ever.close()
 
 
+@pytest.mark.process
 def test_a_local_folder_orders_blocks(sink: MilvusSink) -> None:
     sink.open()
     assert sink.orders_blocks

@@ -20,6 +20,7 @@ from tests.sinks.settings import strong_sink, with_settings
 from tests.sinks.stub_server import StubServer
 
 
+@pytest.mark.process
 def test_a_stored_vector_that_is_not_finite_counts_as_missing(folder: Path, sink: MilvusSink) -> None:
     sink.open()
     sink.upsert_templates([template("good"), template("bad")])
@@ -56,6 +57,7 @@ def test_long_vectors_are_asked_for_in_bounded_pieces(folder: Path) -> None:
     assert server.queries == 2  # 32 vectors are 4 MiB
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("most_rows", [10**9, 40], ids=["one answer", "small answers"])
 def test_a_folders_templates_are_read_with_few_questions(sink: MilvusSink, monkeypatch: pytest.MonkeyPatch, most_rows: int) -> None:
     sink.open()
@@ -89,6 +91,7 @@ def test_reading_makes_no_index(folder: Path, sink: MilvusSink, *, there: bool) 
     assert not there or list(folder.iterdir()) == []
 
 
+@pytest.mark.process
 def test_reading_makes_no_collection_beside_others(settings: MilvusSettings, sink: MilvusSink, folder: Path) -> None:
     sink.open()
     sink.close()

@@ -35,6 +35,7 @@ def check_answers(settings: MilvusSettings, near: float = 1e-3) -> None:
     sink.close()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("index", ["auto", "HNSW", "HNSW_SQ", "FLAT"])
 def test_a_local_folder_answers_with_cosines(settings: MilvusSettings, index: Any) -> None:  # noqa: ANN401 (a literal)
     check_answers(with_settings(settings, index=index), near=5e-3)
@@ -64,6 +65,7 @@ def test_what_a_server_cannot_do_is_refused_before_anything_is_created(remote: M
         assert not client.has_collection(templates_name(remote.collection, SPACE.id))
 
 
+@pytest.mark.process
 def test_another_index_than_the_one_that_is_there_is_refused_by_field(settings: MilvusSettings) -> None:
     sink = strong_sink(with_settings(settings, index="FLAT"))
     sink.open()

@@ -148,6 +148,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "index"
 
 
+@pytest.mark.process
 def test_a_folder_that_nobody_uses_is_opened_and_found_well(folder: Path) -> None:
     checks = looked(in_folder(folder))
     assert [one for one in checks.values() if one.state != "ok"] == []
@@ -155,12 +156,14 @@ def test_a_folder_that_nobody_uses_is_opened_and_found_well(folder: Path) -> Non
     says(checks["size"], "size", "ok", "0 lines in 0 blocks")
 
 
+@pytest.mark.process
 def test_a_folder_of_another_model_or_group_is_a_problem(folder: Path) -> None:
     says(looked(in_folder(folder), lambda: SPACE._replace(id="0" * 16))["space"], "space", "problem", SPACE.id)
     other = in_folder(folder).model_copy(update={"kafka": KafkaTable(group="others")})
     says(looked(other)["owner"], "owner", "problem", "'vectail'", "'others'")
 
 
+@pytest.mark.process
 def test_a_folder_in_use_is_not_opened_and_its_holder_is_asked(folder: Path) -> None:
     with (folder / "LOCK").open("rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -169,6 +172,7 @@ def test_a_folder_in_use_is_not_opened_and_its_holder_is_asked(folder: Path) -> 
         says(looked(in_folder(folder, is_served=False))["index"], "index", "ok", "in use by another process")
 
 
+@pytest.mark.process
 def test_the_worker_that_holds_a_folder_looks_through_its_own_sink(folder: Path) -> None:
     settings = in_folder(folder)
     sink = MilvusSink(settings.milvus, SPACE)
@@ -183,6 +187,7 @@ def test_the_worker_that_holds_a_folder_looks_through_its_own_sink(folder: Path)
     says(checks["index"], "index", "ok", "open in this worker")
 
 
+@pytest.mark.process
 def test_no_folder_is_a_warning_and_a_model_that_cannot_be_read_leaves_the_folder_alone(tmp_path: Path, folder: Path) -> None:
     says(looked(in_folder(tmp_path / "nothing"))["index"], "index", "warning", "holds no index yet", "vectail run")
     assert not (tmp_path / "nothing").exists()

@@ -86,12 +86,14 @@ def server() -> Iterator[LocalRedis]:
     started.close()
 
 
+@pytest.mark.process
 def test_a_real_server_set_up_as_a_cache_has_nothing_to_mend(server: LocalRedis) -> None:
     checks = list(look_at_redis(RedisTable(url=server.url, read_budget_s=5.0)))
     assert [one for one in checks if one.state != "ok"] == []
     assert len(checks) == 8
 
 
+@pytest.mark.process
 def test_a_real_server_with_a_wrong_policy_is_a_warning(server: LocalRedis) -> None:
     server.admin().config_set("maxmemory-policy", "noeviction")
     found = {one.name: one for one in look_at_redis(RedisTable(url=server.url))}
@@ -104,6 +106,7 @@ def test_a_real_server_that_does_not_answer_is_one_problem() -> None:
     assert "hidden" not in check.found
 
 
+@pytest.mark.process
 def test_a_user_who_may_not_ask_what_the_server_is_still_learns_that_it_answers(server: LocalRedis) -> None:
     server.admin().acl_setuser("reader", enabled=True, passwords=["+p"], commands=["+mget", "+set"], keys=["*"])
     checks = list(look_at_redis(RedisTable(url=server.url, user="reader", password=SecretStr("p"))))

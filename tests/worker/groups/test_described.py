@@ -39,12 +39,14 @@ def test_a_process_of_its_own_says_the_same(kafka: KafkaServer, unique: Callable
     assert (unknown.state, unknown.members) == ("dead", [])
 
 
+@pytest.mark.process
 def test_a_broker_that_is_away_is_said_as_such() -> None:
     found = describe_apart(GroupsQuestion(f"127.0.0.1:{free_port()}", {}, ["a-group"], 0.5))["a-group"]
     assert isinstance(found, Undescribed)
     assert found.is_away
 
 
+@pytest.mark.process
 def test_a_process_that_ends_without_an_answer_costs_the_answer_only() -> None:
     with pytest.raises(BrokerAway, match="while the groups were asked for"):
         describe_apart(GroupsQuestion("127.0.0.1:9", {"security.protocol": "nothing"}, ["a-group"], 0.5))
