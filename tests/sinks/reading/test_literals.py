@@ -70,11 +70,11 @@ def test_a_literal_that_begins_in_one_text_and_ends_in_the_next_is_in_neither() 
     assert rows_with(string_column(["xa", "bx", "ab"]), "ab").tolist() == [2]
 
 
-@pytest.mark.timeout(60)  # of 20 ms; if all were compared at every place, it would be minutes
+@pytest.mark.timeout(60)  # of 20 ms; if all were compared at every place, it would be 90 s and more
 def test_texts_that_nearly_hold_a_long_literal_everywhere_cost_no_more_than_others() -> None:
-    half = "a" * 50_000
+    half = "a" * 20_000
     literal = f"{half}b{half}"
-    texts = string_column(["a" * 5_000_000, literal + "a", "-" + literal])
+    texts = string_column(["a" * 4_000_000, literal + "a", "-" + literal])
     assert holds(texts, literal).tolist() == [NOT_HELD, IN_A_WORD, WHOLE]
     assert rows_with(texts, half).tolist() == [0, 1, 2]
 
