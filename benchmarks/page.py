@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from benchmarks.page_browser import NoBrowser, OpenBrowser, chromium, first_paint_s, requests_of, seen_s
-from benchmarks.page_clients import Sent
+from benchmarks.page_clients import READY, TIMEOUT_S, Sent
 from benchmarks.page_index import fill_for_page, synthetic
 from benchmarks.page_worker import Running, fed, opened
 from producers.log_feed import EXAMPLE_QUERIES
@@ -43,7 +43,7 @@ _TEMPLATE_ADDRESSES = ("?tab=templates", "?tab=templates&since=15m", "?tab=templ
 _FED = 32_000
 """Different lines that are fed, again and again with other digits."""
 _FLOW_S, _LOOK_S = 120.0, 0.1
-_STOP_S = 60.0
+_STOP_S = TIMEOUT_S + 10
 
 
 class Wrong(Exception):
@@ -173,6 +173,8 @@ def _clients(url: str, pages: Sequence[Sequence[Sent]], period_s: float) -> Iter
     plan = {"url": url, "pages": pages, "period_s": period_s, "stream": STREAM}
     command = [sys.executable, "-m", "benchmarks.page_clients", json.dumps(plan)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - ours
+        if (process.stdout is None) or process.stdout.readline().strip() != READY:
+            raise Wrong("the clients did not start")
         yield told
         printed, _ = process.communicate(timeout=_STOP_S)
     told |= json.loads(printed)

@@ -7,7 +7,7 @@ The only file here that knows Playwright.
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,8 @@ from benchmarks.page_clients import Sent
 CHROMIUM = Path("/usr/bin/chromium")
 __all__ = ["NoBrowser", "OpenBrowser", "chromium", "first_paint_s", "requests_of", "seen_s"]
 _WAIT_MS = 30_000
+_FIRST_S, _LOOK_S = 60.0, 0.1
+"""How long all pages together may take to ask their first."""
 _PAINTED = """new Promise((resolve) => new PerformanceObserver((list) => {
   for (const entry of list.getEntriesByName("first-contentful-paint")) resolve(entry.startTime);
 }).observe({type: "paint", buffered: true}))"""
@@ -65,22 +67,28 @@ def seen_s(browser: OpenBrowser, address: str, selector: str) -> float:
 
 
 def requests_of(browser: OpenBrowser, addresses: Sequence[str], seconds: float) -> list[list[Sent]]:
-    """Open these pages, one at least, all at once; return for each what it asks of the API within so many seconds."""
+    """Open these pages, one at least, all at once; return for each what it asks of the API, until so many seconds after all have asked."""
     found: list[list[Sent]] = [[] for _ in addresses]
+    began_s: dict[int, float] = {}
     with ExitStack() as stack:
         pages = [stack.enter_context(_new_page(browser)) for _ in addresses]
-        for page, address, asked in zip(pages, addresses, found, strict=True):
-            page.on("request", partial(_note, asked, time.monotonic()))
+        for number, (page, address) in enumerate(zip(pages, addresses, strict=True)):
+            page.on("request", partial(_note, found[number], partial(began_s.setdefault, number)))
             page.goto(address, wait_until="commit")
+        until_s = time.monotonic() + _FIRST_S
+        while len(began_s) < len(pages) and time.monotonic() < until_s:
+            pages[-1].wait_for_timeout(_LOOK_S * 1000)
         pages[-1].wait_for_timeout(seconds * 1000)
     return found
 
 
-def _note(found: list[Sent], began_s: float, request: Request) -> None:
+def _note(found: list[Sent], first_s: Callable[[float], float], request: Request) -> None:
+    """Note a request with its time after the page's first one; `first_s` takes the time now and returns that of the first."""
     parts = urlsplit(request.url)
     if parts.path.startswith("/api/"):
         path = parts.path + (f"?{parts.query}" if parts.query else "")
-        found.append(Sent(round(time.monotonic() - began_s, 3), request.method, path, request.post_data or ""))
+        now_s = time.monotonic()
+        found.append(Sent(round(now_s - first_s(now_s), 3), request.method, path, request.post_data or ""))
 
 
 @contextmanager

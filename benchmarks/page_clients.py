@@ -1,7 +1,8 @@
 """Clients that ask what open pages ask, in a process of their own: `python -m benchmarks.page_clients`, as `benchmarks.page` starts it.
 
 Each page is a list of requests with the seconds at which a real page sent them; its client sends them at these seconds, again in every
-period. A stream is opened once and read. Nothing is parsed: a browser's work is not the worker's.
+period. A stream is opened once and read. Nothing is parsed: a browser's work is not the worker's. What is asked when the end comes is
+waited for and counted: the slowest answers are the ones that an end would cut off.
 """
 
 import http.client
@@ -14,7 +15,8 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 STREAM = "text/event-stream"
-_TIMEOUT_S = 70.0
+READY = "asking"
+TIMEOUT_S = 70.0
 _CHUNK_BYTES = 65_536
 
 
@@ -22,7 +24,7 @@ class Sent(NamedTuple):
     """A request of a page."""
 
     at_s: float
-    """After the page was opened."""
+    """After the page's first one."""
     method: str
     path: str
     """With its parameters."""
@@ -57,7 +59,7 @@ def run_page(url: str, requests: Sequence[Sent], period_s: float, start_s: float
     if not requests:  # a page that is looked at may ask nothing
         ended.wait()
         return
-    client = http.client.HTTPConnection(urlsplit(url).netloc, timeout=_TIMEOUT_S)
+    client = http.client.HTTPConnection(urlsplit(url).netloc, timeout=TIMEOUT_S)
     period = 0
     while not ended.is_set():
         for request in requests:
@@ -75,7 +77,7 @@ def run_page(url: str, requests: Sequence[Sent], period_s: float, start_s: float
 
 def read_stream(url: str, request: Sent, ended: threading.Event, tally: Tally) -> None:
     """Read a stream until `ended`, or until the worker ends it."""
-    client = http.client.HTTPConnection(urlsplit(url).netloc, timeout=_TIMEOUT_S)
+    client = http.client.HTTPConnection(urlsplit(url).netloc, timeout=TIMEOUT_S)
     began_s = time.monotonic()
     client.request(request.method, request.path, headers={"Accept": STREAM})
     response = client.getresponse()
@@ -86,25 +88,29 @@ def read_stream(url: str, request: Sent, ended: threading.Event, tally: Tally) -
 
 
 def main() -> None:
-    """Be the pages of the plan, JSON on the command line, until standard input is closed; print what became of the requests."""
+    """Be the pages of the plan, JSON on the command line, from the line `READY` until standard input is closed; print what became of it."""
     plan = json.loads(sys.argv[1])
-    ended, tally, threads = threading.Event(), Tally(), list[threading.Thread]()
+    ended, tally, askers, readers = threading.Event(), Tally(), list[threading.Thread](), list[threading.Thread]()
     start_s, pages = time.monotonic(), plan["pages"]
     for number, page in enumerate(pages):
         requests = [Sent(*request) for request in page]
         asked = [request for request in requests if not request.path.startswith(plan["stream"])]
         begins_s = start_s + plan["period_s"] * number / len(pages)  # so that they do not all ask at once
         arguments = (plan["url"], asked, plan["period_s"], begins_s, ended, tally)
-        threads.append(threading.Thread(target=run_page, args=arguments, daemon=True))
-        threads += [
+        askers.append(threading.Thread(target=run_page, args=arguments, daemon=True))
+        readers += [
             threading.Thread(target=read_stream, args=(plan["url"], request, ended, tally), daemon=True)
             for request in requests
             if request.path.startswith(plan["stream"])
         ][:1]
-    for thread in threads:
+    for thread in (*askers, *readers):
         thread.start()
+    sys.stdout.write(f"{READY}\n")
+    sys.stdout.flush()
     sys.stdin.read()
     ended.set()
+    for thread in askers:
+        thread.join()  # as long as an answer takes, `TIMEOUT_S` at most
     sys.stdout.write(f"{json.dumps(tally.facts())}\n")
 
 

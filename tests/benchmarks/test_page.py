@@ -1,6 +1,8 @@
 """`python -m benchmarks.page` runs to its end on few lines, and its figures are those of what was seen."""
 
 import json
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,7 +13,7 @@ import pytest
 
 from benchmarks.page import Plan, Wrong, _parts, main, measure, summed
 from benchmarks.page_browser import NoBrowser
-from benchmarks.page_clients import Sent, Tally, read_stream, run_page
+from benchmarks.page_clients import READY, Sent, Tally, read_stream, run_page
 from benchmarks.page_index import fill_for_page, rare
 from consumers.text.mask import Masker
 from sinks.reading.counting import CountQuery
@@ -28,6 +30,8 @@ class Asked(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Answers)
         self.requests: list[tuple[str, str, str]] = []
+        self.answers = threading.Event()
+        self.answers.set()
         self.ended = threading.Event()
 
 
@@ -43,6 +47,7 @@ class _Answers(BaseHTTPRequestHandler):
 
     def _answer(self, body: str) -> None:
         self.server.requests.append((self.command, self.path, body))
+        self.server.answers.wait(WAIT_S)
         self.send_response(503 if "refused" in self.path else 200)
         if self.path == "/stream":
             self.end_headers()
@@ -135,6 +140,26 @@ def test_a_stream_is_read_until_the_end(asked: Asked) -> None:
     ended.set()
     reader.join(WAIT_S)
     assert not reader.is_alive()
+
+
+@pytest.mark.process
+def test_what_is_asked_when_the_end_comes_is_waited_for(asked: Asked) -> None:
+    asked.answers.clear()
+    plan = {
+        "url": f"http://127.0.0.1:{asked.server_port}",
+        "pages": [[Sent(0.0, "GET", "/api/lag")]],
+        "period_s": 60.0,
+        "stream": "/stream",
+    }
+    command = [sys.executable, "-m", "benchmarks.page_clients", json.dumps(plan)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin
+        assert process.stdout
+        assert process.stdout.readline().strip() == READY
+        wait_until(lambda: len(asked.requests) == 1)
+        process.stdin.close()
+        threading.Timer(0.3, asked.answers.set).start()
+        assert json.loads(process.stdout.read())["answered"] == 1
 
 
 def test_figures_of_clients_that_were_mostly_refused_are_worth_nothing() -> None:
