@@ -101,29 +101,12 @@ class LiteBlocks:
         Without `create`, nothing is created. No collection gets an index: nothing is searched by vector here, and one without
         is always loaded. Raises SinkMismatch or MilvusFault.
         """
-        for layout in (self._columns, self._words, self._heads):
-            found = self._client.describe(layout.name)
-            if found is not None:
-                _check_columns(layout, found)
-            elif create:
-                self._client.create(layout, properties if layout is self._heads else {})
-            else:
-                raise SinkMismatch(f"Milvus collection {layout.name!r} does not exist; nothing has been indexed yet")
-        self._index, used = HeadIndex(), set[int]()
-        first, rows = 0, self._client.count(self._heads.name)
-        with ThreadPoolExecutor(1) as ahead:  # Milvus Lite has a process of its own: it makes a page ready while we take in the last one
-            asked = ahead.submit(self._read_page, first) if rows else None
-            while asked is not None:
-                page = asked.result()
-                first, rows = first + _SLOTS_AT_ONCE, rows - len(page.heads)
-                asked = ahead.submit(self._read_page, first) if rows > 0 else None
-                used |= self._add_page(page)
-        give_memory_back()
-        self._next_slot = max(used, default=-1) + 1
-        self._free = sorted(set(range(self._next_slot)) - used)
-        if len(used) > len(self._index):
-            unreadable = len(used) - len(self._index)
-            self._say(f"Milvus collection {self._heads.name!r}: {unreadable:,} rows are no heads of blocks; their lines are left out")
+        with ThreadPoolExecutor(1) as beside:  # Milvus Lite reads all files of what is described first
+            columns = beside.submit(self._ensure, self._columns, create=create)
+            self._ensure(self._heads, create=create, properties=properties)
+            self._ensure(self._words, create=create)
+            self._read_heads()
+            columns.result()
         if (lines := self._index.lines()) >= _MANY_LINES:
             self._say(f"Milvus folder: it has {lines:,} lines, and beyond about {_MOST_LINES:,} it fails; go on in another, or on a server")
 
@@ -208,6 +191,34 @@ class LiteBlocks:
         where = map(list, zip(*((*block.id.place, *block[1:6]) for block in blocks), strict=True))
         self._client.insert(self._heads, [*keys, *where, [head for _, head, _ in rows], pad])
         self._index.add([IndexedBlock(head_row(block), bloom, slot) for (block, _, bloom), slot in zip(rows, slots, strict=True)])
+
+    def _ensure(self, layout: Layout, *, create: bool, properties: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Check a collection, or create it. Raises SinkMismatch or MilvusFault."""
+        found = self._client.describe(layout.name)
+        if found is not None:
+            _check_columns(layout, found)
+        elif create:
+            self._client.create(layout, properties)
+        else:
+            raise SinkMismatch(f"Milvus collection {layout.name!r} does not exist; nothing has been indexed yet")
+
+    def _read_heads(self) -> None:
+        """Read what is kept in memory."""
+        self._index, used = HeadIndex(), set[int]()
+        first, rows = 0, self._client.count(self._heads.name)
+        with ThreadPoolExecutor(1) as ahead:  # Milvus Lite has a process of its own: it makes a page ready while we take in the last one
+            asked = ahead.submit(self._read_page, first) if rows else None
+            while asked is not None:
+                page = asked.result()
+                first, rows = first + _SLOTS_AT_ONCE, rows - len(page.heads)
+                asked = ahead.submit(self._read_page, first) if rows > 0 else None
+                used |= self._add_page(page)
+        give_memory_back()
+        self._next_slot = max(used, default=-1) + 1
+        self._free = sorted(set(range(self._next_slot)) - used)
+        if len(used) > len(self._index):
+            unreadable = len(used) - len(self._index)
+            self._say(f"Milvus collection {self._heads.name!r}: {unreadable:,} rows are no heads of blocks; their lines are left out")
 
     def _read_page(self, first: int) -> "_Page":
         """Read heads and filters of some slots. By their list: for a range, Milvus Lite would look at all rows."""

@@ -338,7 +338,7 @@ def test_a_folder_that_is_about_full_is_told_at_opening(folder: Opened) -> None:
 
 @pytest.mark.process
 def test_who_only_reads_creates_nothing(folder: Opened) -> None:
-    with pytest.raises(SinkMismatch, match="'vectail_columns' does not exist; nothing has been indexed yet"), folder.blocks(create=False):
+    with pytest.raises(SinkMismatch, match="'vectail' does not exist; nothing has been indexed yet"), folder.blocks(create=False):
         pass
     with folder.client() as client:
         assert client.describe("vectail") is None

@@ -2,14 +2,16 @@
 
 Theory of operation
 1. A template is written at once. When it is acknowledged its flight lands, and the lines that waited for it are written like known ones.
-2. Lines wait in the builder of their run until a block is full or the oldest of them has waited for `index.flush_s`. With many active
-   partitions they wait longer, so that a worker never writes more than about `_BLOCKS_PER_S` small blocks a second.
+2. Lines wait in the builder of their run until a block is full or the oldest of them has waited for `index.flush_s`. What is not full
+   waits longer once such blocks were written, for as long as that took: lines of very many partitions take half of a thread's time at
+   most, in larger blocks, however fast machine and sink are.
 3. Nothing waits that the intake waits for: when the ledger has no room and nothing else is on its way here, every builder is emptied.
 4. Lines of an assignment that has ended are dropped when they are taken and when they wait; to settle them moves no offset.
 
 A row that the sink refuses alone becomes a dead letter; too many of them in a row stop the service.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
@@ -30,9 +32,8 @@ from worker.runtime.lane import Lane
 from worker.runtime.limits import FaultLimit
 from worker.runtime.stage import Meter
 
-MOST_FLUSH_S = 5.0
-"""A line waits no longer, whatever the number of partitions: a revocation waits for open records, too."""
-_BLOCKS_PER_S = 400
+_MOST_REST_S = 2.5
+"""No block that is due waits longer for its turn: a revocation waits for open records, too."""
 _STEP_LINES = 8_000
 _TURN_RUNS = 16
 """Small blocks of so many runs, or `_STEP_LINES` lines, are built in one turn of computing: some tens of milliseconds."""
@@ -80,6 +81,8 @@ class Store:
         self._clock = clock
         self._wall_ms = wall_ms
         self._flush_s = flush_s
+        self._rests_until_s = -math.inf
+        """Until then only full blocks are written."""
         self._computing = computing
         self._fail_point = fail_point
         self._refused_templates = FaultLimit("templates that the sink refuses", most=most_refused)
@@ -126,10 +129,13 @@ class Store:
         if not waiting:
             return
         now_s = self._clock()
-        flush_s = min(max(self._flush_s, len(waiting) / _BLOCKS_PER_S), MOST_FLUSH_S)
         everything = everything or self._is_waited_for(sum(run.waiting_lines for run in waiting), is_idle=is_idle)
+        flush_s = self._flush_s if now_s >= self._rests_until_s else math.inf
         due = waiting if everything else [run for run in waiting if run.is_due(now_s, flush_s)]
         self._blocks.write(self._close_all(due, now_s, flush_s=flush_s, everything=everything))
+        if flush_s < math.inf:
+            ended_s = self._clock()
+            self._rests_until_s = ended_s + min(ended_s - now_s, _MOST_REST_S)
 
     @property
     def waiting_lines(self) -> int:

@@ -8,6 +8,7 @@ import pytest
 
 from consumers.record import Partition, records_of
 from sinks.block import Block, BlockPlace
+from sinks.build import DEFAULT_BOUNDS
 from sinks.line import LEVEL_BYTES, SERVICE_BYTES
 from sinks.lines import lines_of
 from sinks.row import TemplateRow
@@ -311,6 +312,51 @@ def test_small_blocks_of_many_partitions_are_built_in_few_turns_and_a_turn_is_bo
     assert chain.store_step.waiting_lines == 0
     # Four of three lines; two and the one of twelve; the last three.
     assert chain.computing.turns - before == 3
+
+
+def let_writes_take(chain: Chain, seconds: float) -> None:
+    def write(_rows: object) -> None:
+        chain.now_s += seconds
+
+    chain.sink.on_write = write
+
+
+def test_after_small_blocks_the_next_ones_wait_as_long_as_those_took_and_full_ones_do_not(chain: Chain) -> None:
+    """Else lines of very many partitions, a block each, take all of the thread's time."""
+    slow = [Partition("logs", number) for number in range(1, 4)]
+    chain.store_step.step([batch_of(chain, partition, 2) for partition in slow])
+    chain.now_s += FLUSH_S
+    let_writes_take(chain, 2.0)
+    chain.store_step.flush()
+    assert chain.store_step.waiting_lines == 0
+    let_writes_take(chain, 0.0)
+
+    begun_s = chain.now_s
+    full = DEFAULT_BOUNDS.lines
+    chain.store_step.step([batch_of(chain, Partition("logs", 4), 2), batch_of(chain, Partition("logs", 5), full)])
+    chain.now_s = begun_s + 1.9
+    chain.store_step.flush()
+    assert [one.lines for one in chain.sink.blocks.values()] == [2, 2, 2, full]
+    assert chain.store_step.waiting_lines == 2
+    chain.now_s = begun_s + 2.0
+    chain.store_step.flush()
+    assert chain.store_step.waiting_lines == 0
+
+
+def test_blocks_that_are_due_do_not_wait_long_for_their_turn_however_long_a_write_took(chain: Chain) -> None:
+    chain.store_step.step([batch_of(chain, Partition("logs", 1), 2)])
+    chain.now_s += FLUSH_S
+    let_writes_take(chain, 120.0)
+    chain.store_step.flush()
+    let_writes_take(chain, 0.0)
+    begun_s = chain.now_s
+    chain.store_step.step([batch_of(chain, Partition("logs", 2), 2)])
+    chain.now_s = begun_s + 2.4
+    chain.store_step.flush()
+    assert chain.store_step.waiting_lines == 2
+    chain.now_s = begun_s + 2.5
+    chain.store_step.flush()
+    assert chain.store_step.waiting_lines == 0
 
 
 def test_while_a_write_is_under_way_the_partition_has_unanswered_writes(chain: Chain) -> None:
