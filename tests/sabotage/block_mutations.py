@@ -72,7 +72,7 @@ BLOCK_MUTATIONS = (
         "self._next_number += len(built)",
         "self._next_number += 0",
         (
-            "tests/worker/indexing/test_store.py::test_a_full_block_does_not_wait",
+            "tests/worker/indexing/test_closing.py::test_a_full_block_does_not_wait",
             "tests/properties/test_blocks_machine.py",
         ),
     ),

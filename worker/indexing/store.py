@@ -5,7 +5,8 @@ Theory of operation
 2. Lines wait in the builder of their run until a block is full or the oldest of them has waited for `index.flush_s`. What is not full
    waits longer once such blocks were written, for as long as that took: lines of very many partitions take half of a thread's time at
    most, in larger blocks, however fast machine and sink are.
-3. Nothing waits that the intake waits for: when the ledger has no room and nothing else is on its way here, every builder is emptied.
+3. Nothing waits in vain: when nothing came for a moment and nothing else is on its way here, every builder is emptied, and so it is
+   when the intake waits for room in the ledger.
 4. Lines of an assignment that has ended are dropped when they are taken and when they wait; to settle them moves no offset.
 
 A row that the sink refuses alone becomes a dead letter; too many of them in a row stop the service.
@@ -81,6 +82,8 @@ class Store:
         self._clock = clock
         self._wall_ms = wall_ms
         self._flush_s = flush_s
+        self._taken_s = -math.inf
+        """When something was taken from the lane."""
         self._rests_until_s = -math.inf
         """Until then only full blocks are written."""
         self._computing = computing
@@ -102,8 +105,9 @@ class Store:
         while (taken := lane.take(_STEP_LINES, timeout_s=wake_s)) is not None:
             started_s = self._clock()
             if taken:
+                self._taken_s = started_s
                 self.step(taken)
-            self.flush(is_idle=not taken)
+            self.flush(is_idle=started_s - self._taken_s >= wake_s)
             self.upkeep.turn()
             meter.add(self._clock() - started_s)
         if not lane.is_abandoned:
@@ -129,8 +133,8 @@ class Store:
         if not waiting:
             return
         now_s = self._clock()
-        everything = everything or self._is_waited_for(sum(run.waiting_lines for run in waiting), is_idle=is_idle)
         flush_s = self._flush_s if now_s >= self._rests_until_s else math.inf
+        everything = everything or self._is_in_vain(sum(run.waiting_lines for run in waiting), is_idle=is_idle, rests=flush_s == math.inf)
         due = waiting if everything else [run for run in waiting if run.is_due(now_s, flush_s)]
         self._blocks.write(self._close_all(due, now_s, flush_s=flush_s, everything=everything))
         if flush_s < math.inf:
@@ -142,11 +146,14 @@ class Store:
         """How many lines wait for their block."""
         return sum(run.waiting_lines for run in self.runs.all())
 
-    def _is_waited_for(self, waiting_lines: int, *, is_idle: bool) -> bool:
-        """Whether the intake can only go on when what waits here is written."""
+    def _is_in_vain(self, waiting_lines: int, *, is_idle: bool, rests: bool) -> bool:
+        """Whether lines would wait for no others: none are on their way, or none can come before these are written."""
         if not self._ledger.has_decoded_room():
             return True
-        return not self._ledger.has_room() and (is_idle or waiting_lines >= self._ledger.open_records)
+        are_all = waiting_lines >= self._ledger.open_records
+        if self._ledger.has_room():
+            return is_idle and are_all and not rests
+        return is_idle or are_all
 
     def _close_all(self, due: Sequence[Run], now_s: float, *, flush_s: float, everything: bool) -> Iterator[Sealed]:
         """Yield the blocks of runs that are full or due, as they are wanted."""

@@ -169,8 +169,8 @@ class IndexTable(Table):
     """How lines are put together into the blocks that the index stores."""
 
     flush_s: float = Field(default=0.5, ge=0.01, le=5)
-    """Seconds that a line waits for others of its partition before its block is written; longer where small blocks of very
-    many partitions would take more than half of a thread's time. Small blocks are merged later."""
+    """Seconds that a line waits for others of its partition before its block is written; a tenth of one when nothing else is on its way,
+    longer where small blocks of very many partitions would take more than half of a thread's time. Small blocks are merged later."""
     block_lines: int = Field(default=1024, ge=16, le=1024)
     """Most lines in one block."""
 

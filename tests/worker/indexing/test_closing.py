@@ -1,0 +1,200 @@
+"""When the store step closes blocks: lines wait for others, not long and not in vain, and small blocks do not take all of its time."""
+
+import numpy as np
+import pytest
+
+from consumers.record import Partition, records_of
+from sinks.block import BlockPlace
+from sinks.build import DEFAULT_BOUNDS
+from sinks.lines import lines_of
+from tests.sinks.blocks import line
+from tests.worker.chain import FLUSH_S, Chain
+from tests.worker.chain_values import record
+from tests.worker.conftest import NewChain
+from worker.messages import LineBatch
+from worker.runtime.stage import Abandoned
+
+
+def test_lines_wait_for_others_but_not_longer_than_the_flush_time(chain: Chain) -> None:
+    chain.feed("disk full")
+    chain.embed()
+    chain.take_to_store()
+    chain.store_step.flush()
+    chain.now_s += FLUSH_S - 0.01
+    chain.feed("disk full")
+    chain.take_to_store()
+    chain.store_step.flush()
+    assert (len(chain.sink.blocks), chain.store_step.waiting_lines, chain.committable()) == (0, 2, None)
+    chain.now_s += 0.02
+    chain.store_step.flush()
+    assert [block.lines for block in chain.sink.blocks.values()] == [2]
+    assert (chain.store_step.waiting_lines, chain.committable()) == (0, 2)
+
+
+def test_a_full_block_does_not_wait(chain: Chain) -> None:
+    chain.feed("disk full")
+    chain.run()
+    chain.feed(*["disk full"] * 1500)
+    chain.take_to_store()
+    chain.store_step.flush()
+    assert [block.lines for block in chain.sink.blocks.values()] == [1, 1024]
+    assert (chain.committable(), chain.store_step.waiting_lines) == (1025, 476)
+
+
+def test_nothing_waits_that_the_intake_waits_for(new_chain: NewChain) -> None:
+    chain = new_chain(cap_records=10)
+    chain.feed("disk full", "disk full", "disk full", "disk full")
+    chain.embed()
+    chain.take_to_store()
+    chain.store_step.flush()
+    assert len(chain.sink.blocks) == 0, "there is room for more"
+    waiting = chain.admit("disk full", "disk full")
+    chain.store_step.flush()
+    assert len(chain.sink.blocks) == 0, "more is on its way"
+    chain.prepare.step(waiting)
+    chain.take_to_store()
+    chain.store_step.flush()
+    assert chain.committable() == 6, "there is no room, and all that is open waits here"
+
+
+def test_without_room_an_idle_store_writes_what_it_has(new_chain: NewChain) -> None:
+    chain = new_chain(cap_records=4)
+    chain.feed("disk full", "disk full")
+    chain.embed()
+    chain.take_to_store()
+    chain.admit("disk full")
+    chain.store_step.flush()
+    assert len(chain.sink.blocks) == 0
+    chain.store_step.flush(is_idle=True)
+    assert chain.committable() == 2
+
+
+def test_lines_wait_for_no_others_when_none_are_on_their_way(chain: Chain) -> None:
+    chain.feed("disk full", "disk full")
+    chain.embed()
+    chain.take_to_store()
+    on_its_way = chain.admit("disk full")
+    chain.store_step.flush(is_idle=True)
+    assert len(chain.sink.blocks) == 0
+    chain.prepare.step(on_its_way)
+    chain.take_to_store()
+    chain.store_step.flush()
+    assert len(chain.sink.blocks) == 0, "more may come at once"
+    chain.store_step.flush(is_idle=True)
+    assert chain.committable() == 3
+
+
+def test_lines_that_are_alone_wait_while_small_blocks_rest(chain: Chain) -> None:
+    chain.store_step.step([batch_of(chain, Partition("logs", 1), 2)])
+    let_writes_take(chain, 2.0)
+    chain.store_step.flush(is_idle=True)
+    chain.store_step.step([batch_of(chain, Partition("logs", 2), 2)])
+    chain.store_step.flush(is_idle=True)
+    assert chain.store_step.waiting_lines == 2
+    chain.now_s += 2.0
+    chain.store_step.flush(is_idle=True)
+    assert chain.store_step.waiting_lines == 0
+
+
+def test_when_decoded_bytes_reach_their_cap_nothing_waits(new_chain: NewChain) -> None:
+    chain = new_chain(cap_bytes=4096)
+    chain.feed("disk full", "disk full")
+    chain.embed()
+    chain.admit("disk full")
+    chain.take_to_store()
+    assert not chain.ledger.has_decoded_room()
+    chain.store_step.flush()
+    assert chain.committable() == 2
+
+
+def batch_of(chain: Chain, partition: Partition, size: int) -> LineBatch:
+    """Take records of another partition in, and return their lines, of known templates, as prepare hands them on."""
+    chain.ledger.assign([partition])
+    receipt = chain.ledger.admit(records_of([record(offset, b"x", partition=partition) for offset in range(size)]))
+    assert receipt is not None
+    receipt.expect(np.arange(size), np.ones(size, np.int64), np.full(size, 10))
+    chain.runs.begin(receipt.assignment, BlockPlace(*partition[:1], "e1", *partition[1:]), "")
+    return LineBatch(receipt.assignment, receipt.arrival, lines_of([line(offset) for offset in range(size)]))
+
+
+def test_lines_of_many_partitions_in_one_list_go_into_blocks_of_their_own(chain: Chain) -> None:
+    partitions = [Partition("logs", number) for number in range(1, 6)]
+    batches = [batch_of(chain, partition, 4) for partition in partitions]
+    halves = [batch.take(rows) for rows in (np.arange(2), np.arange(2, 4)) for batch in batches]
+    chain.ledger.revoke(partitions[:1])
+    chain.store_step.step(halves)
+    chain.store_step.flush(everything=True)
+    assert sorted((one.id.place.partition, one.lines) for one in chain.sink.blocks.values()) == [(number, 4) for number in range(2, 6)]
+    assert chain.ledger.committable() == dict.fromkeys(partitions[1:], 4)
+    assert (chain.ledger.open_bytes, chain.ledger.decoded_bytes) == (0, 0)
+
+
+def test_lines_leave_their_run_only_when_they_can_be_sent(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the sink is busy, what waits is not encoded and held a second time."""
+    monkeypatch.setattr("worker.indexing.block_writer._CALL_BYTES", 1)
+    monkeypatch.setattr("worker.indexing.store._TURN_RUNS", 1)
+    chain.store_step.step([batch_of(chain, Partition("logs", number), 3) for number in range(1, 6)])
+    chain.sink.busy_calls = 10**9
+    chain.give_up_after = 3
+    with pytest.raises(Abandoned):
+        chain.store_step.flush(everything=True)
+    assert chain.store_step.waiting_lines >= 3 * 3
+
+
+def test_small_blocks_of_many_partitions_are_built_in_few_turns_and_a_turn_is_bounded(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worker.indexing.store._TURN_RUNS", 4)
+    monkeypatch.setattr("worker.indexing.store._STEP_LINES", 12)
+    sizes = [3] * 6 + [12] + [3] * 3
+    chain.store_step.step([batch_of(chain, Partition("logs", number), size) for number, size in enumerate(sizes, start=1)])
+    before = chain.computing.turns
+    chain.store_step.flush(everything=True)
+    assert chain.store_step.waiting_lines == 0
+    # Four of three lines; two and the one of twelve; the last three.
+    assert chain.computing.turns - before == 3
+
+
+def let_writes_take(chain: Chain, seconds: float) -> None:
+    def write(_rows: object) -> None:
+        chain.now_s += seconds
+
+    chain.sink.on_write = write
+
+
+def test_after_small_blocks_the_next_ones_wait_as_long_as_those_took_and_full_ones_do_not(chain: Chain) -> None:
+    """Else lines of very many partitions, a block each, take all of the thread's time."""
+    slow = [Partition("logs", number) for number in range(1, 4)]
+    chain.store_step.step([batch_of(chain, partition, 2) for partition in slow])
+    chain.now_s += FLUSH_S
+    let_writes_take(chain, 2.0)
+    chain.store_step.flush()
+    assert chain.store_step.waiting_lines == 0
+    let_writes_take(chain, 0.0)
+
+    begun_s = chain.now_s
+    full = DEFAULT_BOUNDS.lines
+    chain.store_step.step([batch_of(chain, Partition("logs", 4), 2), batch_of(chain, Partition("logs", 5), full)])
+    chain.now_s = begun_s + 1.9
+    chain.store_step.flush()
+    assert [one.lines for one in chain.sink.blocks.values()] == [2, 2, 2, full]
+    assert chain.store_step.waiting_lines == 2
+    chain.now_s = begun_s + 2.0
+    chain.store_step.flush()
+    assert chain.store_step.waiting_lines == 0
+
+
+def test_blocks_that_are_due_do_not_wait_long_for_their_turn_however_long_a_write_took(chain: Chain) -> None:
+    chain.store_step.step([batch_of(chain, Partition("logs", 1), 2)])
+    chain.now_s += FLUSH_S
+    let_writes_take(chain, 120.0)
+    chain.store_step.flush()
+    let_writes_take(chain, 0.0)
+    begun_s = chain.now_s
+    chain.store_step.step([batch_of(chain, Partition("logs", 2), 2)])
+    chain.now_s = begun_s + 2.4
+    chain.store_step.flush()
+    assert chain.store_step.waiting_lines == 2
+    chain.now_s = begun_s + 2.5
+    chain.store_step.flush()
+    assert chain.store_step.waiting_lines == 0
