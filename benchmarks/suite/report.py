@@ -12,7 +12,7 @@ _METHOD = (
     "each benchmark checks is in its caveats; one that finds a difference ends without figures."
 )
 _CAVEATS = (
-    "Figures are of this one machine, with the load that the tables below show. Compare ratios, never absolute figures of two runs. Where "
+    "Figures are of the machine that the run names, with the load that it shows. Compare ratios, never absolute figures of two runs. Where "
     "the range is wide, the machine was disturbed. `--quick` has fewer rounds and lines. Broker, Redis, Milvus and the worker share the "
     "cores. More caveats stand with each benchmark. A figure that was not measured is not here."
 )
@@ -21,27 +21,36 @@ _CAVEATS = (
 def report_text(results: Results, about: Mapping[str, str], figures: Sequence[Figure]) -> str:
     """Return the report: what it depends on, goals, then each benchmark in the order of `about`."""
     entries = {name: results["benchmarks"][name] for name in about if name in results["benchmarks"]}
+    facts = [machine["facts"] for machine in results["machines"]]
     judged = {
-        name: [judge(figure, entry["figures"], results["machine"]) for figure in figures if figure.benchmark == name]
+        name: [judge(figure, entry["figures"], facts[entry["machine"]]) for figure in figures if figure.benchmark == name]
         for name, entry in entries.items()
     }
+    on = {name: f", on machine {entry['machine'] + 1}" if len(facts) > 1 else "" for name, entry in entries.items()}
     absent = [name for name in about if name not in entries]
     parts: list[str] = [
         "# Results\n\n`python -m benchmarks` writes this file from `results.json`; do not edit it.",
         "## What the figures depend on",
-        _table(("machine", ""), results["machine"].items()),
-        _table(("version", ""), results["versions"].items()),
+        _side_by_side("machine", facts),
+        _side_by_side("version", [machine["versions"] for machine in results["machines"]]),
         f"**Method.** {_METHOD}",
         f"**Caveats.** {_CAVEATS}",
         "## Runs",
-        _runs(entries),
+        _runs(entries, on),
     ]
     if absent:
         parts.append(f"Not run: {', '.join(absent)}.")
     parts += ["## Goals", _goals([one for some in judged.values() for one in some])]
     for name, entry in entries.items():
-        parts += _section(name, about[name], entry, judged[name])
+        parts += _section(name, f"{about[name]}. `{entry['command']}`{on[name]}", entry, judged[name])
     return "\n\n".join(parts) + "\n"
+
+
+def _side_by_side(what: str, machines: Sequence[Mapping[str, str]]) -> str:
+    """Return facts as a table with a column for each machine."""
+    names = dict.fromkeys(name for machine in machines for name in machine)
+    head = [""] if len(machines) == 1 else [f"machine {number}" for number in range(1, len(machines) + 1)]
+    return _table((what, *head), [(name, *(machine.get(name, "") for machine in machines)) for name in names])
 
 
 def shown(value: float) -> str:
@@ -49,10 +58,10 @@ def shown(value: float) -> str:
     return f"{value:,}" if not isinstance(value, bool) else str(int(value))
 
 
-def _runs(entries: Mapping[str, Entry]) -> str:
+def _runs(entries: Mapping[str, Entry], on: Mapping[str, str]) -> str:
     rows = [
         (
-            name,
+            f"{name}{on[name]}",
             entry["state"] if entry["state"] == "measured" else f"**{entry['state']}**: {_cell(entry['reason'])}",
             "quick" if entry["quick"] else "whole",
             entry["corpus"],
@@ -90,7 +99,7 @@ def _goals(judged: Sequence[Judged]) -> str:
 
 
 def _section(name: str, about: str, entry: Entry, judged: Sequence[Judged]) -> list[str]:
-    parts = [f"## {name}", f"{about[:1].upper()}{about[1:]}. `{entry['command']}`"]
+    parts = [f"## {name}", f"{about[:1].upper()}{about[1:]}"]
     if entry["state"] != "measured":
         return [*parts, f"**{entry['state'].capitalize()}**: {entry['reason']}"]
     if entry["caveats"]:

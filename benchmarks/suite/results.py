@@ -7,9 +7,18 @@ from typing import Any, TypedDict
 RESULTS_FILE, REPORT_FILE, PLOTS_FOLDER = "results.json", "RESULTS.md", "plots"
 
 
+class Machine(TypedDict):
+    """What the figures of a run depend on."""
+
+    facts: dict[str, str]
+    versions: dict[str, str]
+
+
 class Entry(TypedDict):
     """One benchmark's last run."""
 
+    machine: int
+    """Its place in `Results.machines`."""
     state: str
     """As in `child.Ended`."""
     reason: str
@@ -30,34 +39,25 @@ class Entry(TypedDict):
 class Results(TypedDict):
     """All of it."""
 
-    machine: dict[str, str]
-    versions: dict[str, str]
+    machines: list[Machine]
+    """Those of the entries: a benchmark compares its sides in one run, so each may have been run on another one."""
     benchmarks: dict[str, Entry]
 
 
-class AnotherMachine(Exception):
-    """The kept results are of another machine or of other versions; one line for the user."""
-
-
-def read_results(file: Path) -> Results | None:
-    """Return what is kept; None if there is nothing yet."""
+def read_results(file: Path) -> Results:
+    """Return what is kept; there may be nothing yet."""
     if not file.exists():
-        return None
+        return Results(machines=[], benchmarks={})
     kept: Results = json.loads(file.read_text(encoding="utf-8"))
     return kept
 
 
-def add_to(kept: Results | None, machine: dict[str, str], versions: dict[str, str]) -> Results:
-    """Return results that new entries of this machine can be added to. Raises AnotherMachine."""
-    if kept is None:
-        return Results(machine=machine, versions=versions, benchmarks={})
-    mine, theirs = {**machine, **versions}, {**kept["machine"], **kept["versions"]}
-    differing = [name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name)]
-    if differing:
-        raise AnotherMachine(
-            f"the kept results are of another machine or other versions ({', '.join(sorted(differing))}): choose another --out"
-        )
-    return kept
+def with_entry(kept: Results, name: str, entry: Entry, machine: Machine) -> Results:
+    """Return the results with a benchmark's run on that machine, and without the machines that no run is of any more."""
+    benchmarks, machines = kept["benchmarks"] | {name: entry}, [*kept["machines"], machine]
+    machine_of = {one: machine if one == name else machines[benchmarks[one]["machine"]] for one in benchmarks}
+    used = [one for place, one in enumerate(machines) if one in machine_of.values() and one not in machines[:place]]
+    return Results(machines=used, benchmarks={one: {**run, "machine": used.index(machine_of[one])} for one, run in benchmarks.items()})
 
 
 def write_results(results: Results, file: Path) -> None:

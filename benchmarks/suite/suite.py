@@ -4,9 +4,9 @@
     python -m benchmarks [--quick] --json
 
 Caveats first. All of it takes more than an hour; `--only` runs some. Figures are written after each benchmark, beside the kept ones of the
-others; if those are of another machine or other versions, a whole run begins from nothing, and `--only` is refused. A benchmark that cannot
-run here is listed with its reason, and the others go on; one that fails, because its sides did different work or otherwise, makes the exit
-code 1. With `--json` only the comparison with the workers written by hand runs, its seven figures are printed, and nothing is written.
+others, which may be of another machine or of other versions: the report says which. A benchmark that cannot run here is listed with its
+reason, and the others go on; one that fails, because its sides did different work or otherwise, makes the exit code 1. With `--json` only
+the comparison with the workers written by hand runs, its seven figures are printed, and nothing is written.
 """
 
 import argparse
@@ -25,11 +25,11 @@ from benchmarks.suite.results import (
     PLOTS_FOLDER,
     REPORT_FILE,
     RESULTS_FILE,
-    AnotherMachine,
     Entry,
+    Machine,
     Results,
-    add_to,
     read_results,
+    with_entry,
     write_results,
 )
 
@@ -59,6 +59,7 @@ class Run:
         ended = Ended("absent", {}, reason, 0.0) if reason else run_program(program, arguments, self._root)
         _what, caveats = docstring_of(self._root, program.module)
         return Entry(
+            machine=0,  # until it is kept
             state=ended.state,
             reason=ended.reason,
             figures=ended.figures,
@@ -127,12 +128,13 @@ def write_report(results: Results, out: Path) -> None:
     (out / REPORT_FILE).write_text(report_text(results, about, figures), encoding="utf-8")
 
 
-def run_suite(programs: Sequence[Program], run: Run, results: Results, out: Path, show: Callable[[str], None]) -> int:
-    """Run them all; return 1 if one has failed. What is known is written after each."""
+def run_suite(programs: Sequence[Program], run: Run, machine: Machine, out: Path, show: Callable[[str], None]) -> int:
+    """Run them all on this machine; return 1 if one has failed. What is known is written after each."""
+    results = read_results(out / RESULTS_FILE)
     for number, program in enumerate(programs, 1):
         show(f"{number}/{len(programs)} {program.name} …")
         entry = run.measure(program)
-        results["benchmarks"][program.name] = entry
+        results = with_entry(results, program.name, entry, machine)
         write_results(results, out / RESULTS_FILE)
         write_report(results, out)
         show(f"  {entry['state']} in {entry['seconds']:g} s" + (f": {entry['reason']}" if entry["reason"] else ""))
@@ -174,19 +176,12 @@ def main(
         first = next(program for program in programs if program.name == BY_HAND.name)
         return _print_keys(first, root, logs, show, quick=chosen.quick)
     out = chosen.out.resolve()
-    kept = read_results(out / RESULTS_FILE)
     if chosen.report:
-        if kept is None:
+        kept = read_results(out / RESULTS_FILE)
+        if not kept["benchmarks"]:
             parser.error(f"there is no {RESULTS_FILE} in {chosen.out}")
         write_report(kept, out)
         return 0
-    machine, installed = machine_facts(), versions(root)
-    try:
-        results = add_to(kept, machine, installed)
-    except AnotherMachine as error:
-        if chosen.only:
-            parser.error(str(error))
-        results = add_to(None, machine, installed)
     out.mkdir(parents=True, exist_ok=True)
     wanted = [program for program in programs if chosen.only is None or program.name in chosen.only]
-    return run_suite(wanted, Run(root, out, logs, quick=chosen.quick), results, out, show)
+    return run_suite(wanted, Run(root, out, logs, quick=chosen.quick), Machine(facts=machine_facts(), versions=versions(root)), out, show)

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.suite.child import docstring_of, run_program
 from benchmarks.suite.machine import revision
 from benchmarks.suite.programs import BY_HAND, JSON_KEYS, PROGRAMS, Program
-from benchmarks.suite.results import AnotherMachine, add_to, read_results
+from benchmarks.suite.results import Machine, read_results
 from benchmarks.suite.suite import corpus_of, main
 
 GOOD = '''"""Counts beans.
@@ -70,7 +70,6 @@ def test_what_a_program_prints_is_kept_with_its_caveats(tmp_path: Path) -> None:
     code, _ = _run(_tree(tmp_path, beans=GOOD), tmp_path / "out", "--quick", programs=programs)
     kept = read_results(tmp_path / "out" / "results.json")
     assert code == 0
-    assert kept is not None
     entry = kept["benchmarks"]["tokenize"]
     assert entry["state"] == "measured"
     assert entry["figures"] == {"beans": 3, "arguments": ["--alone", "--json", "--quick"]}
@@ -96,7 +95,6 @@ def test_what_cannot_run_here_is_absent_and_no_failure(tmp_path: Path) -> None:
     code, _ = _run(_tree(tmp_path, absent=ABSENT, beans=GOOD), tmp_path / "out", programs=programs)
     kept = read_results(tmp_path / "out" / "results.json")
     assert code == 0
-    assert kept is not None
     assert {name: (entry["state"], entry["reason"]) for name, entry in kept["benchmarks"].items()} == {
         "cache": ("absent", "redis-server is not installed"),
         "growth": ("absent", "there is no nowhere"),
@@ -109,7 +107,6 @@ def test_a_program_that_prints_its_own_name_as_absent_could_not_run(tmp_path: Pa
     _tree(tmp_path, by_hand=f"import json\nprint(json.dumps({figures}))\n")
     assert _run(tmp_path, tmp_path / "out", programs=[BY_HAND._replace(module="by_hand")])[0] == 0
     kept = read_results(tmp_path / "out" / "results.json")
-    assert kept is not None
     entry = kept["benchmarks"]["by_hand"]
     assert (entry["state"], entry["reason"], entry["figures"]) == ("absent", "no Java", {})
     assert _run(tmp_path, tmp_path / "out", "--json", programs=[BY_HAND._replace(module="by_hand")]) == (1, [])
@@ -155,7 +152,6 @@ def test_only_keeps_the_other_figures(tmp_path: Path) -> None:
     _run(tmp_path, tmp_path / "out", "--quick", programs=programs)
     _run(tmp_path, tmp_path / "out", "--only", "masks", programs=programs)
     kept = read_results(tmp_path / "out" / "results.json")
-    assert kept is not None
     assert {name: entry["quick"] for name, entry in kept["benchmarks"].items()} == {"masks": False, "tokenize": True}
 
 
@@ -170,22 +166,23 @@ def test_a_whole_run_that_is_interrupted_keeps_the_other_figures(tmp_path: Path)
     with pytest.raises(KeyboardInterrupt):
         main(interrupt_at_the_second, ["--out", str(tmp_path / "out")], programs=programs, root=tmp_path)
     kept = read_results(tmp_path / "out" / "results.json")
-    assert kept is not None
     assert {name: entry["quick"] for name, entry in kept["benchmarks"].items()} == {"masks": False, "tokenize": True}
 
 
-def test_a_whole_run_on_another_machine_begins_from_nothing_and_only_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_on_another_machine_stands_beside_the_kept_ones_with_its_own_facts(tmp_path: Path) -> None:
     programs, file = [Program("masks", "beans"), Program("tokenize", "beans")], tmp_path / "out" / "results.json"
     _run(_tree(tmp_path, beans=GOOD), tmp_path / "out", programs=programs)
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"machine": {"processor": "Abacus 3"}}))
-    with pytest.raises(SystemExit):
-        _run(tmp_path, tmp_path / "out", "--only", "masks", programs=programs)
-    assert "choose another --out" in capsys.readouterr().err
-    _run(tmp_path, tmp_path / "out", programs=programs[:1])
     kept = read_results(file)
-    assert kept is not None
-    assert list(kept["benchmarks"]) == ["masks"]
-    assert kept["machine"] != {"processor": "Abacus 3"}
+    abacus = Machine(facts={"processor": "Abacus 3"}, versions={})
+    file.write_text(json.dumps(kept | {"machines": [abacus]}))
+    _run(tmp_path, tmp_path / "out", "--only", "masks", programs=programs)
+    mixed = read_results(file)
+    machine_of = {name: mixed["machines"][entry["machine"]] for name, entry in mixed["benchmarks"].items()}
+    assert machine_of == {"masks": kept["machines"][0], "tokenize": abacus}
+    report = (tmp_path / "out" / "RESULTS.md").read_text()
+    assert f"tokenize, on machine {mixed['benchmarks']['tokenize']['machine'] + 1} |" in report
+    _run(tmp_path, tmp_path / "out", programs=programs)
+    assert read_results(file)["machines"] == kept["machines"], "nothing is of the other one any more"
 
 
 def test_the_revision_is_that_of_the_beginning(tmp_path: Path) -> None:
@@ -195,16 +192,8 @@ def test_the_revision_is_that_of_the_beginning(tmp_path: Path) -> None:
         subprocess.run(["git", *command], cwd=root, check=True, capture_output=True)
     _run(root, tmp_path / "out", programs=[Program("masks", "changes")])
     kept = read_results(tmp_path / "out" / "results.json")
-    assert kept is not None
     assert (root / "new").exists()
     assert kept["benchmarks"]["masks"]["revision"] == revision(root).removesuffix(" with changes")
-
-
-def test_figures_of_another_machine_are_not_mixed_in() -> None:
-    kept = add_to(None, {"processor": "A"}, {"Python": "3.11.7"})
-    assert add_to(kept, {"processor": "A"}, {"Python": "3.11.7"}) is kept
-    with pytest.raises(AnotherMachine, match=r"\(Python, processor\)"):
-        add_to(kept, {"processor": "B"}, {"Python": "3.11.8"})
 
 
 def test_report_is_written_again_without_measuring(tmp_path: Path) -> None:
@@ -242,7 +231,6 @@ def test_logs_reach_the_programs_that_read_files_and_are_described_without_their
     programs = [Program("masks", "beans", takes_files=True), Program("templates", "beans", needs="logs"), Program("cache", "beans")]
     _run(_tree(tmp_path, beans=GOOD), tmp_path / "out", "--logs", str(logs), programs=programs)
     kept = read_results(tmp_path / "out" / "results.json")
-    assert kept is not None
     arguments = {name: entry["figures"]["arguments"] for name, entry in kept["benchmarks"].items()}
     assert arguments == {"masks": ["--json", str(logs / "A.log")], "templates": ["--json", "--logs", str(logs)], "cache": ["--json"]}
     assert corpus_of(logs) == "1 logs (A), 2 lines, 8 bytes"
@@ -256,7 +244,6 @@ def test_pictures_of_a_program_are_those_of_this_run_with_its_name(tmp_path: Pat
     (plots / "draws_of_an_earlier_run.png").touch()
     _run(_tree(tmp_path, draws=DRAWS), tmp_path / "out", programs=programs)
     kept = read_results(tmp_path / "out" / "results.json")
-    assert kept is not None
     assert kept["benchmarks"]["draws"]["plots"] == ["draws_one.png"]
 
 
