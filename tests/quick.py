@@ -1,7 +1,7 @@
-"""What `make quick` runs: every test that needs no server, no model and no process of its own.
+"""What `make quick` runs: every test that needs no server, no model and no process of its own, and does not take minutes.
 
-A test's fixtures say which servers and models it needs; the mark `process` says it where no fixture does. The marks stay complete
-because a test without any of these that starts a process fails, in every run.
+A test's fixtures say which servers and models it needs; the mark `process` says it where no fixture does, and so does `long`. The marks stay
+complete because a test without any of these that starts a process fails, in every run.
 """
 
 import multiprocessing.util
@@ -69,6 +69,7 @@ class Quick:
 
 
 def is_quick(item: pytest.Item) -> bool:
-    """Return whether a test needs neither a server nor a model nor a process."""
+    """Return whether a test needs neither a server nor a model nor a process nor minutes."""
     fixtures: list[str] = getattr(item, "fixturenames", [])
-    return item.get_closest_marker("process") is None and not (SERVERS | MODELS) & set(fixtures)
+    is_marked = any(item.get_closest_marker(name) for name in ("process", "long"))
+    return not is_marked and not (SERVERS | MODELS) & set(fixtures)

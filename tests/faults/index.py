@@ -95,7 +95,7 @@ def read_span(uri: str, collection: str, since: Mapping[int, int], until: Mappin
             places = [f"(partition == {p} && last_offset >= {since[p]} && first_offset < {end})" for p, end in wanted.items()]
             blocks = _blocks(client, collection, " || ".join(places))
         lines, copies = resolve(blocks)
-        kept = [line for line in lines if since[line.partition] <= line.offset < until[line.partition]]
+        kept, copies = ([one for one in some if since[one.partition] <= one.offset < until[one.partition]] for some in (lines, copies))
         rows: list[dict[str, Any]] = []
         for templates in _parts(sorted({line.template for line in kept})):
             rows += _query(client, _templates_name(client, collection), f"template in {json.dumps(templates)}", _OF_A_TEMPLATE)

@@ -55,7 +55,8 @@ def judge(sent: Sequence[Sent], topic: str, index: Index, letters: Sequence[Lett
     for line in index.lines:
         lines[_place(line, topic)].append(line)
     copied = {_place(line, topic) for line in index.copies}
-    assert sorted(p for p in lines.keys() | copied if p not in by_place or by_place[p].content.fate != "rows") == [], "invented"
+    invented = sorted(p for p in lines.keys() | copied if p not in by_place or by_place[p].content.fate != "rows")
+    assert invented == [], f"invented: {invented}"
     stored = {place for place, pieces in lines.items() if _is_complete(by_place[place], pieces)}
     lettered = {_check_letter(letter, by_place) for letter in letters}
 

@@ -2,9 +2,8 @@
 
 Theory of operation
 1. A template is written at once. When it is acknowledged its flight lands, and the lines that waited for it are written like known ones.
-2. Lines wait in the builder of their run until a block is full or the oldest of them has waited for `index.flush_s`. What is not full
-   waits longer once such blocks were written, for as long as that took: lines of very many partitions take half of a thread's time at
-   most, in larger blocks, however fast machine and sink are.
+2. Lines wait in the builder of their run until a block is full or the oldest of them has waited for `index.flush_s`. With very many
+   partitions a turn takes longer than that, and the next one takes what came meanwhile, in larger blocks: none waits for a turn of its own.
 3. Nothing waits in vain: when nothing came for a moment and nothing else is on its way here, every builder is emptied, and so it is
    when the intake waits for room in the ledger.
 4. Lines of an assignment that has ended are dropped when they are taken and when they wait; to settle them moves no offset.
@@ -33,8 +32,6 @@ from worker.runtime.lane import Lane
 from worker.runtime.limits import FaultLimit
 from worker.runtime.stage import Meter
 
-_MOST_REST_S = 2.5
-"""No block that is due waits longer for its turn: a revocation waits for open records, too."""
 _STEP_LINES = 8_000
 _TURN_RUNS = 16
 """Small blocks of so many runs, or `_STEP_LINES` lines, are built in one turn of computing: some tens of milliseconds."""
@@ -84,8 +81,6 @@ class Store:
         self._flush_s = flush_s
         self._taken_s = -math.inf
         """When something was taken from the lane."""
-        self._rests_until_s = -math.inf
-        """Until then only full blocks are written."""
         self._computing = computing
         self._fail_point = fail_point
         self._refused_templates = FaultLimit("templates that the sink refuses", most=most_refused)
@@ -133,43 +128,37 @@ class Store:
         if not waiting:
             return
         now_s = self._clock()
-        flush_s = self._flush_s if now_s >= self._rests_until_s else math.inf
-        everything = everything or self._is_in_vain(sum(run.waiting_lines for run in waiting), is_idle=is_idle, rests=flush_s == math.inf)
-        due = waiting if everything else [run for run in waiting if run.is_due(now_s, flush_s)]
-        self._blocks.write(self._close_all(due, now_s, flush_s=flush_s, everything=everything))
-        if flush_s < math.inf:
-            ended_s = self._clock()
-            self._rests_until_s = ended_s + min(ended_s - now_s, _MOST_REST_S)
+        everything = everything or self._is_in_vain(sum(run.waiting_lines for run in waiting), is_idle=is_idle)
+        due = waiting if everything else [run for run in waiting if run.is_due(now_s, self._flush_s)]
+        self._blocks.write(self._close_all(due, now_s, everything=everything))
 
     @property
     def waiting_lines(self) -> int:
         """How many lines wait for their block."""
         return sum(run.waiting_lines for run in self.runs.all())
 
-    def _is_in_vain(self, waiting_lines: int, *, is_idle: bool, rests: bool) -> bool:
+    def _is_in_vain(self, waiting_lines: int, *, is_idle: bool) -> bool:
         """Whether lines would wait for no others: none are on their way, or none can come before these are written."""
         if not self._ledger.has_decoded_room():
             return True
         are_all = waiting_lines >= self._ledger.open_records
-        if self._ledger.has_room():
-            return is_idle and are_all and not rests
-        return is_idle or are_all
+        return (is_idle and are_all) if self._ledger.has_room() else (is_idle or are_all)
 
-    def _close_all(self, due: Sequence[Run], now_s: float, *, flush_s: float, everything: bool) -> Iterator[Sealed]:
+    def _close_all(self, due: Sequence[Run], now_s: float, *, everything: bool) -> Iterator[Sealed]:
         """Yield the blocks of runs that are full or due, as they are wanted."""
         for turn in _turns(due):
             with self._computing:
-                sealed = [one for run in turn for one in self._close(run, now_s, flush_s=flush_s, everything=everything)]
+                sealed = [one for run in turn for one in self._close(run, now_s, everything=everything)]
             if sealed:
                 self._fail_point("closed")
             yield from sealed
 
-    def _close(self, run: Run, now_s: float, *, flush_s: float, everything: bool) -> Sequence[Sealed]:
+    def _close(self, run: Run, now_s: float, *, everything: bool) -> Sequence[Sealed]:
         """Number and build the blocks of a run that are full or due."""
         self.runs.writes_begin(run.place)  # before the look whether it has ended: see the fifth rule of `worker.indexing.runs`
         sealed: list[Sealed] = []
         if run.assignment.alive:
-            for group in run.take(now_s, flush_s=flush_s, everything=everything):
+            for group in run.take(now_s, flush_s=self._flush_s, everything=everything):
                 masks, written_ms = self._masks_of(run.place.topic), int(self._wall_ms())
                 built = build(group.lines, masks=masks, written_ms=written_ms, bounds=self.runs.bounds)
                 sealed += run.seal(group.lines, built, group.tags)

@@ -170,7 +170,7 @@ class IndexTable(Table):
 
     flush_s: float = Field(default=0.5, ge=0.01, le=5)
     """Seconds that a line waits for others of its partition before its block is written; a tenth of one when nothing else is on its way,
-    longer where small blocks of very many partitions would take more than half of a thread's time. Small blocks are merged later."""
+    longer where a worker has more small blocks to write than it can: they grow. Small blocks are merged later."""
     block_lines: int = Field(default=1024, ge=16, le=1024)
     """Most lines in one block."""
 

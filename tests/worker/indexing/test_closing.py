@@ -1,11 +1,10 @@
-"""When the store step closes blocks: lines wait for others, not long and not in vain, and small blocks do not take all of its time."""
+"""When the store step closes blocks: lines wait for others, not long and not in vain, and are built in turns."""
 
 import numpy as np
 import pytest
 
 from consumers.record import Partition, records_of
 from sinks.block import BlockPlace
-from sinks.build import DEFAULT_BOUNDS
 from sinks.lines import lines_of
 from tests.sinks.blocks import line
 from tests.worker.chain import FLUSH_S, Chain
@@ -84,18 +83,6 @@ def test_lines_wait_for_no_others_when_none_are_on_their_way(chain: Chain) -> No
     assert chain.committable() == 3
 
 
-def test_lines_that_are_alone_wait_while_small_blocks_rest(chain: Chain) -> None:
-    chain.store_step.step([batch_of(chain, Partition("logs", 1), 2)])
-    let_writes_take(chain, 2.0)
-    chain.store_step.flush(is_idle=True)
-    chain.store_step.step([batch_of(chain, Partition("logs", 2), 2)])
-    chain.store_step.flush(is_idle=True)
-    assert chain.store_step.waiting_lines == 2
-    chain.now_s += 2.0
-    chain.store_step.flush(is_idle=True)
-    assert chain.store_step.waiting_lines == 0
-
-
 def test_when_decoded_bytes_reach_their_cap_nothing_waits(new_chain: NewChain) -> None:
     chain = new_chain(cap_bytes=4096)
     chain.feed("disk full", "disk full")
@@ -153,48 +140,3 @@ def test_small_blocks_of_many_partitions_are_built_in_few_turns_and_a_turn_is_bo
     assert chain.store_step.waiting_lines == 0
     # Four of three lines; two and the one of twelve; the last three.
     assert chain.computing.turns - before == 3
-
-
-def let_writes_take(chain: Chain, seconds: float) -> None:
-    def write(_rows: object) -> None:
-        chain.now_s += seconds
-
-    chain.sink.on_write = write
-
-
-def test_after_small_blocks_the_next_ones_wait_as_long_as_those_took_and_full_ones_do_not(chain: Chain) -> None:
-    """Else lines of very many partitions, a block each, take all of the thread's time."""
-    slow = [Partition("logs", number) for number in range(1, 4)]
-    chain.store_step.step([batch_of(chain, partition, 2) for partition in slow])
-    chain.now_s += FLUSH_S
-    let_writes_take(chain, 2.0)
-    chain.store_step.flush()
-    assert chain.store_step.waiting_lines == 0
-    let_writes_take(chain, 0.0)
-
-    begun_s = chain.now_s
-    full = DEFAULT_BOUNDS.lines
-    chain.store_step.step([batch_of(chain, Partition("logs", 4), 2), batch_of(chain, Partition("logs", 5), full)])
-    chain.now_s = begun_s + 1.9
-    chain.store_step.flush()
-    assert [one.lines for one in chain.sink.blocks.values()] == [2, 2, 2, full]
-    assert chain.store_step.waiting_lines == 2
-    chain.now_s = begun_s + 2.0
-    chain.store_step.flush()
-    assert chain.store_step.waiting_lines == 0
-
-
-def test_blocks_that_are_due_do_not_wait_long_for_their_turn_however_long_a_write_took(chain: Chain) -> None:
-    chain.store_step.step([batch_of(chain, Partition("logs", 1), 2)])
-    chain.now_s += FLUSH_S
-    let_writes_take(chain, 120.0)
-    chain.store_step.flush()
-    let_writes_take(chain, 0.0)
-    begun_s = chain.now_s
-    chain.store_step.step([batch_of(chain, Partition("logs", 2), 2)])
-    chain.now_s = begun_s + 2.4
-    chain.store_step.flush()
-    assert chain.store_step.waiting_lines == 2
-    chain.now_s = begun_s + 2.5
-    chain.store_step.flush()
-    assert chain.store_step.waiting_lines == 0
