@@ -172,10 +172,15 @@ class Block(NamedTuple):
     """The fields, encoded alike; empty if no line has any."""
 
     @property
+    def characters(self) -> dict[str, int]:
+        """How many characters each encoded column has as base64, as servers store it."""
+        frames = {"places": self.places, "texts": self.texts, "fields": self.fields}
+        return {name: base64_characters(len(frame)) for name, frame in frames.items()}
+
+    @property
     def size_bytes(self) -> int:
-        """About how many bytes it takes in a request, with its columns as base64."""
-        columns = sum(base64_characters(len(frame)) for frame in (self.places, self.texts, self.fields))
-        return columns + 4 * len(self.words) + 40 * len(self.head.templates) + 600
+        """About how many bytes it takes in a request to a server."""
+        return sum(self.characters.values()) + 4 * len(self.words) + 40 * len(self.head.templates) + 600
 
 
 class BlockColumns(NamedTuple):

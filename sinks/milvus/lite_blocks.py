@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sinks.arrow import give_memory_back
-from sinks.block import Block, BlockColumns, BlockId, base64_characters, parse_block_id
+from sinks.block import Block, BlockColumns, BlockId, parse_block_id
 from sinks.codec import BlockDamaged, decode_head, encode_head
 from sinks.heads import HeadRow, head_row
 from sinks.milvus.base64_texts import base64_text, frame_of_base64
@@ -266,9 +266,7 @@ def _check_columns(layout: Layout, found: CollectionFound) -> None:
 
 def _check_sizes(block: Block, head: str) -> None:
     """Raise SinkRejected for a column that no Milvus would take; a server has all of them as base64."""
-    frames = {"places": block.places, "texts": block.texts, "fields": block.fields}
-    sizes_bytes = {"head": len(head)} | {name: base64_characters(len(frame)) for name, frame in frames.items()}
-    for name, size_bytes in sizes_bytes.items():
+    for name, size_bytes in {"head": len(head), **block.characters}.items():
         if size_bytes > COLUMN_BYTES:
             raise SinkRejected(f"block {block.id}: its {name} exceed the {COLUMN_BYTES:,} bytes of a column ({size_bytes:,})")
 

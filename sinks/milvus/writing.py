@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sinks.block import Block, base64_characters
+from sinks.block import Block
 from sinks.codec import encode_head
 from sinks.line import LEVEL_BYTES, SERVICE_BYTES
 from sinks.milvus.base64_texts import base64_text
@@ -64,8 +64,8 @@ def check_block(block: Block) -> None:
     }
     for name, (text, most_bytes) in texts.items():
         _check_text(whose, name, text, most_bytes)
-    for name, frame in (("places", block.places), ("texts", block.texts), ("fields", block.fields)):
-        _check_size(whose, name, base64_characters(len(frame)), COLUMN_BYTES)
+    for name, characters in block.characters.items():
+        _check_size(whose, name, characters, COLUMN_BYTES)
     for name, items, most, most_bytes in (
         ("services", head.services, MOST_SERVICES, SERVICE_BYTES),
         ("levels", head.levels, MOST_LEVELS, LEVEL_BYTES),

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import pytest
 
-from sinks.block import Block, BlockId, base64_characters
+from sinks.block import Block, BlockId
 from sinks.heads import Heads
 from sinks.milvus.fields import COLUMN_BYTES, templates_name
 from sinks.milvus.sink import MilvusSettings, MilvusSink
@@ -99,4 +99,4 @@ def told(heads: Heads) -> dict[BlockId, tuple[object, ...]]:
 
 
 def _is_too_long(block: Block) -> bool:
-    return base64_characters(max(map(len, (block.places, block.texts, block.fields)))) > COLUMN_BYTES
+    return max(block.characters.values()) > COLUMN_BYTES

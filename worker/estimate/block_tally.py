@@ -6,7 +6,7 @@ different, and take a little more, than real neighbours.
 
 import numpy as np
 
-from sinks.block import Block, Lines, base64_characters
+from sinks.block import Block, Lines
 from sinks.build import BlockBounds, build
 from sinks.lines import join_lines, take_lines
 from sinks.milvus.lite_bloom import bloom_filter, encode_filter
@@ -54,16 +54,11 @@ class BlockTally:
         for one in build(lines, masks="", written_ms=0):
             self.blocks += 1
             self.server_bytes += one.block.size_bytes
-            self.resident_bytes += one.block.size_bytes - sum(_columns_characters(one.block))
+            self.resident_bytes += one.block.size_bytes - sum(one.block.characters.values())
             self.folder_bytes += _folder_bytes(one.block)
 
 
-def _columns_characters(block: Block) -> tuple[int, int, int]:
-    """Return what its places, texts and fields take as base64."""
-    return base64_characters(len(block.places)), base64_characters(len(block.texts)), base64_characters(len(block.fields))
-
-
 def _folder_bytes(block: Block) -> float:
-    places, *packed = _columns_characters(block)
+    places, *packed = block.characters.values()
     head = _HEAD_BYTES + _HEAD_TEMPLATE_BYTES * 4 / 3 * len(block.head.templates)
     return places + _SEVEN_BITS * sum(packed) + len(encode_filter(bloom_filter(block.words))) + head
