@@ -4,7 +4,7 @@
 
 Caveats first. Feed, broker and worker share one process and its interpreter lock, so rates are floors. The broker keeps 5 MB a partition:
 the feed waits for commits, as in `vectail demo`. The sink costs nothing. A turn lasts from the first record read until every line is
-acknowledged or only waits for its block to fill; that last wait (`index.flush_s`) ends no stream that goes on. The bare engine gets the
+acknowledged or only waits for its block to fill; that last wait ends no stream that goes on. The bare engine gets the
 ids of the same lines, tokenised before. Ratios are taken within a round; every second round runs its turns in reverse. The mix has few
 templates: a fast card has embedded them after a few looks, so its shares are rough. Known lines are copies with other digits whose
 templates an earlier worker has stored; their processor time is that of the worker's own threads, without feed, broker and Kafka's client.

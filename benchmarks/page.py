@@ -28,7 +28,7 @@ from statistics import median, quantiles
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from benchmarks.page_browser import NoBrowser, OpenBrowser, chromium, first_paint_s, requests_of, seen_s
+from benchmarks.page_browser import NoBrowser, OpenBrowser, Silent, chromium, first_paint_s, requests_of, seen_s
 from benchmarks.page_clients import READY, TIMEOUT_S, Sent
 from benchmarks.page_index import fill_for_page, synthetic
 from benchmarks.page_worker import Running, fed, opened
@@ -65,7 +65,7 @@ QUICK = Plan(visits=9, turns=4, interval_s=8.0)
 
 
 def measure(plan: Plan, say: Callable[[str], None]) -> dict[str, Any]:
-    """Fill an index, look at it, and return the figures. Raises NoBrowser, Wrong."""
+    """Fill an index, look at it, and return the figures. Raises NoBrowser, Silent, Wrong."""
     with tempfile.TemporaryDirectory(prefix="vectail-bench-") as name:
         say(f"filling an index of {plan.lines:,} lines and {plan.templates:,} templates")
         with opened(Path(name), partial(_fill, plan)) as running, chromium() as browser:
@@ -90,7 +90,7 @@ def _parts(page: Sequence[Sent], seconds: float) -> tuple[list[Sent], list[Sent]
     """Return what a page asked in its first seconds, and what it asked in as many after them; a stream is part of both."""
     streams = [one for one in page if one.path.startswith(STREAM)]
     first = [one for one in page if one.at_s < seconds]
-    later = [one._replace(at_s=one.at_s - seconds) for one in page if one.at_s >= seconds and one not in streams]
+    later = [one._replace(at_s=one.at_s - seconds) for one in page if seconds <= one.at_s < 2 * seconds and one not in streams]
     return first, [*(one._replace(at_s=0.0) for one in streams[:1]), *later]
 
 
@@ -192,7 +192,7 @@ def main(show: Callable[[str], None] = print, arguments: Sequence[str] | None = 
     plan = plan._replace(lines=chosen.lines or plan.lines, templates=chosen.templates or plan.templates)
     try:
         figures = measure(plan, (lambda _line: None) if chosen.json else show)
-    except (NoBrowser, Wrong) as error:
+    except (NoBrowser, Silent, Wrong) as error:
         parser.error(str(error))
     if chosen.json:
         show(json.dumps(figures))

@@ -19,7 +19,7 @@ from playwright.sync_api import Page, Request, sync_playwright
 from benchmarks.page_clients import Sent
 
 CHROMIUM = Path("/usr/bin/chromium")
-__all__ = ["NoBrowser", "OpenBrowser", "chromium", "first_paint_s", "requests_of", "seen_s"]
+__all__ = ["NoBrowser", "OpenBrowser", "Silent", "chromium", "first_paint_s", "requests_of", "seen_s"]
 _WAIT_MS = 30_000
 _FIRST_S, _LOOK_S = 60.0, 0.1
 """How long all pages together may take to ask their first."""
@@ -34,6 +34,10 @@ _SEEN = """window.seen = new Promise((resolve) => new MutationObserver(() => {
 
 class NoBrowser(Exception):
     """There is no Chromium here."""
+
+
+class Silent(Exception):
+    """A page asks nothing of the API."""
 
 
 @contextmanager
@@ -67,7 +71,10 @@ def seen_s(browser: OpenBrowser, address: str, selector: str) -> float:
 
 
 def requests_of(browser: OpenBrowser, addresses: Sequence[str], seconds: float) -> list[list[Sent]]:
-    """Open these pages, one at least, all at once; return for each what it asks of the API, until so many seconds after all have asked."""
+    """Open these pages, one at least, all at once; return what each asks of the API, until so many seconds after all have asked.
+
+    Raises Silent if one asks nothing.
+    """
     found: list[list[Sent]] = [[] for _ in addresses]
     began_s: dict[int, float] = {}
     with ExitStack() as stack:
@@ -78,6 +85,8 @@ def requests_of(browser: OpenBrowser, addresses: Sequence[str], seconds: float) 
         until_s = time.monotonic() + _FIRST_S
         while len(began_s) < len(pages) and time.monotonic() < until_s:
             pages[-1].wait_for_timeout(_LOOK_S * 1000)
+        if silent := [address for number, address in enumerate(addresses) if number not in began_s]:
+            raise Silent(f"these pages asked nothing for {_FIRST_S:.0f} s: {', '.join(silent)}")
         pages[-1].wait_for_timeout(seconds * 1000)
     return found
 

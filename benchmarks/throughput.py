@@ -5,7 +5,7 @@
 Caveats first. One process on one machine: feed, broker, worker and index share its cores, so the figure is a floor and not what a cluster
 gives. From a cold cache nearly all the time goes into embedding new templates; the second figure is of lines whose templates are all known:
 those of the files, or synthetic ones, copied with other digits (`benchmarks.copies`). It includes the wait for the last block and its
-commit, half a second and more. Absolute figures depend on the machine: compare only runs made side by side.
+commit, up to a second. Absolute figures depend on the machine: compare only runs made side by side.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """What `make quick` runs: every test that needs no server, no model and no process of its own, and does not take minutes.
 
-A test's fixtures say which servers and models it needs; the marks `process` and `long` say it where no fixture does. They stay complete
-because a test without any of these that starts a process fails, in every run.
+A test's fixtures say which servers and models it needs; the mark `process` says that it starts a process where no fixture does, `long` that
+it takes minutes. A test without any of these that starts a process fails, in every run, so that `process` stays complete.
 """
 
 import multiprocessing.util

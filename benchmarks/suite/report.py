@@ -12,9 +12,9 @@ _METHOD = (
     "each benchmark checks is in its caveats; one that finds a difference ends without figures."
 )
 _CAVEATS = (
-    "Figures are of the machine that the run names, with the load that it shows. Compare ratios, never absolute figures of two runs. Where "
-    "the range is wide, the machine was disturbed. `--quick` has fewer rounds and lines. Broker, Redis, Milvus and the worker share the "
-    "cores. More caveats stand with each benchmark. A figure that was not measured is not here."
+    "Figures are of the machine above, or of that which the run names, with the load shown there. Compare ratios, never absolute figures "
+    "of two runs. Where the range is wide, the machine was disturbed. `--quick` has fewer rounds and lines. Broker, Redis, Milvus and the "
+    "worker share the cores. More caveats stand with each benchmark. A figure that was not measured is not here."
 )
 
 
@@ -40,7 +40,7 @@ def report_text(results: Results, about: Mapping[str, str], figures: Sequence[Fi
     ]
     if absent:
         parts.append(f"Not run: {', '.join(absent)}.")
-    parts += ["## Goals", _goals([one for some in judged.values() for one in some])]
+    parts += ["## Goals", _goals([one for some in judged.values() for one in some], on)]
     for name, entry in entries.items():
         parts += _section(name, f"{about[name]}. `{entry['command']}`{on[name]}", entry, judged[name])
     return "\n\n".join(parts) + "\n"
@@ -76,7 +76,7 @@ def _runs(entries: Mapping[str, Entry], on: Mapping[str, str]) -> str:
     )
 
 
-def _goals(judged: Sequence[Judged]) -> str:
+def _goals(judged: Sequence[Judged], on: Mapping[str, str]) -> str:
     of_goals = [one for one in judged if one.verdict]
     if not of_goals:
         return "None of the benchmarks that ran has a goal."
@@ -86,7 +86,7 @@ def _goals(judged: Sequence[Judged]) -> str:
     if missed:
         rows = [
             (
-                f"{one.figure.benchmark}: {one.figure.words}",
+                f"{one.figure.benchmark}: {one.figure.words}{on[one.figure.benchmark]}",
                 _value(one),
                 _bound(one.figure),
                 one.figure.reason or _NOTHING_WRITTEN,

@@ -40,20 +40,26 @@ class Results(TypedDict):
     """All of it."""
 
     machines: list[Machine]
-    """Those of the entries: a benchmark compares its sides in one run, so each may have been run on another one."""
+    """Those of the entries: a benchmark compares its sides in one run, so each may have run on a different one."""
     benchmarks: dict[str, Entry]
 
 
+class NotResults(Exception):
+    """A file that this suite has not written; one line for the user."""
+
+
 def read_results(file: Path) -> Results:
-    """Return what is kept; there may be nothing yet."""
+    """Return what is kept; there may be nothing yet. Raises NotResults."""
     if not file.exists():
         return Results(machines=[], benchmarks={})
     kept: Results = json.loads(file.read_text(encoding="utf-8"))
+    if kept.keys() != Results.__annotations__.keys():
+        raise NotResults(f"{file} was not written by this version: move it away, or choose another --out")
     return kept
 
 
 def with_entry(kept: Results, name: str, entry: Entry, machine: Machine) -> Results:
-    """Return the results with a benchmark's run on that machine, and without the machines that no run is of any more."""
+    """Return the results with a benchmark's run on that machine, and without machines that no entry refers to any longer."""
     benchmarks, machines = kept["benchmarks"] | {name: entry}, [*kept["machines"], machine]
     machine_of = {one: machine if one == name else machines[benchmarks[one]["machine"]] for one in benchmarks}
     used = [one for place, one in enumerate(machines) if one in machine_of.values() and one not in machines[:place]]

@@ -27,6 +27,7 @@ from benchmarks.suite.results import (
     RESULTS_FILE,
     Entry,
     Machine,
+    NotResults,
     Results,
     read_results,
     with_entry,
@@ -128,9 +129,9 @@ def write_report(results: Results, out: Path) -> None:
     (out / REPORT_FILE).write_text(report_text(results, about, figures), encoding="utf-8")
 
 
-def run_suite(programs: Sequence[Program], run: Run, machine: Machine, out: Path, show: Callable[[str], None]) -> int:
+def run_suite(programs: Sequence[Program], run: Run, kept: Results, machine: Machine, out: Path, show: Callable[[str], None]) -> int:
     """Run them all on this machine; return 1 if one has failed. What is known is written after each."""
-    results = read_results(out / RESULTS_FILE)
+    results = kept
     for number, program in enumerate(programs, 1):
         show(f"{number}/{len(programs)} {program.name} …")
         entry = run.measure(program)
@@ -176,12 +177,16 @@ def main(
         first = next(program for program in programs if program.name == BY_HAND.name)
         return _print_keys(first, root, logs, show, quick=chosen.quick)
     out = chosen.out.resolve()
-    if chosen.report:
+    try:
         kept = read_results(out / RESULTS_FILE)
+    except NotResults as error:
+        parser.error(str(error))
+    if chosen.report:
         if not kept["benchmarks"]:
             parser.error(f"there is no {RESULTS_FILE} in {chosen.out}")
         write_report(kept, out)
         return 0
     out.mkdir(parents=True, exist_ok=True)
     wanted = [program for program in programs if chosen.only is None or program.name in chosen.only]
-    return run_suite(wanted, Run(root, out, logs, quick=chosen.quick), Machine(facts=machine_facts(), versions=versions(root)), out, show)
+    machine = Machine(facts=machine_facts(), versions=versions(root))
+    return run_suite(wanted, Run(root, out, logs, quick=chosen.quick), kept, machine, out, show)

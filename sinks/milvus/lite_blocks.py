@@ -101,7 +101,7 @@ class LiteBlocks:
         Without `create`, nothing is created. No collection gets an index: nothing is searched by vector here, and one without
         is always loaded. Raises SinkMismatch or MilvusFault.
         """
-        with ThreadPoolExecutor(1) as beside:  # Milvus Lite reads all files of what is described first
+        with ThreadPoolExecutor(1) as beside:  # Milvus Lite reads a collection's files when it is first described; these are most
             columns = beside.submit(self._ensure, self._columns, create=create)
             self._ensure(self._heads, create=create, properties=properties)
             self._ensure(self._words, create=create)
@@ -203,7 +203,7 @@ class LiteBlocks:
             raise SinkMismatch(f"Milvus collection {layout.name!r} does not exist; nothing has been indexed yet")
 
     def _read_heads(self) -> None:
-        """Read what is kept in memory."""
+        """Read all heads and word filters into memory."""
         self._index, used = HeadIndex(), set[int]()
         first, rows = 0, self._client.count(self._heads.name)
         with ThreadPoolExecutor(1) as ahead:  # Milvus Lite has a process of its own: it makes a page ready while we take in the last one

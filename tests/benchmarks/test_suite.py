@@ -196,6 +196,16 @@ def test_the_revision_is_that_of_the_beginning(tmp_path: Path) -> None:
     assert kept["benchmarks"]["masks"]["revision"] == revision(root).removesuffix(" with changes")
 
 
+def test_results_of_another_shape_are_refused_before_anything_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "out" / "results.json"
+    file.parent.mkdir()
+    file.write_text(json.dumps({"machine": {}, "versions": {}, "benchmarks": {}}))
+    with pytest.raises(SystemExit, match="2"):
+        _run(_tree(tmp_path, beans=GOOD), tmp_path / "out", programs=[Program("masks", "beans")])
+    assert "was not written by this version" in capsys.readouterr().err
+    assert "machines" not in json.loads(file.read_text())
+
+
 def test_report_is_written_again_without_measuring(tmp_path: Path) -> None:
     programs = [Program("masks", "beans")]
     _run(_tree(tmp_path, beans=GOOD), tmp_path / "out", programs=programs)

@@ -341,16 +341,27 @@ def test_who_only_reads_creates_nothing(folder: Opened) -> None:
     with pytest.raises(SinkMismatch, match="'vectail' does not exist; nothing has been indexed yet"), folder.blocks(create=False):
         pass
     with folder.client() as client:
-        assert client.describe("vectail") is None
+        assert [client.describe(layout.name) for layout in LAYOUTS] == [None] * 3
 
 
 @pytest.mark.process
-def test_a_collection_with_other_columns_is_refused(folder: Opened) -> None:
-    heads = LAYOUTS[0]
-    other = Layout("vectail", tuple(Field(field.name, "int64") if field.name == "head" else field for field in heads.fields))
+def test_who_only_reads_misses_what_is_not_there_beside_the_heads(folder: Opened) -> None:
+    with folder.client() as client:
+        for layout in LAYOUTS[:2]:
+            client.create(layout, {})
+    with pytest.raises(SinkMismatch, match="'vectail_columns' does not exist"), folder.blocks(create=False):
+        pass
+    with folder.client() as client:
+        assert client.describe("vectail_columns") is None
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(("layout", "name"), zip(LAYOUTS, ("head", "words", "places"), strict=True))
+def test_a_collection_with_other_columns_is_refused(folder: Opened, layout: Layout, name: str) -> None:
+    other = Layout(layout.name, tuple(Field(field.name, "int64") if field.name == name else field for field in layout.fields))
     with folder.client() as client:
         client.create(other, {})
-    with pytest.raises(SinkMismatch, match="field 'head': it is INT64 of 0, expected VARCHAR of 65535"), folder.blocks():
+    with pytest.raises(SinkMismatch, match=f"field '{name}': it is INT64 of 0, expected VARCHAR of"), folder.blocks():
         pass
 
 

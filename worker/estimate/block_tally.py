@@ -59,6 +59,7 @@ class BlockTally:
 
 
 def _folder_bytes(block: Block) -> float:
-    places, *packed = block.characters.values()
+    characters = block.characters
+    packed = characters["texts"] + characters["fields"]
     head = _HEAD_BYTES + _HEAD_TEMPLATE_BYTES * 4 / 3 * len(block.head.templates)
-    return places + _SEVEN_BITS * sum(packed) + len(encode_filter(bloom_filter(block.words))) + head
+    return characters["places"] + _SEVEN_BITS * packed + len(encode_filter(bloom_filter(block.words))) + head

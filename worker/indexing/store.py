@@ -3,9 +3,9 @@
 Theory of operation
 1. A template is written at once. When it is acknowledged its flight lands, and the lines that waited for it are written like known ones.
 2. Lines wait in the builder of their run until a block is full or the oldest of them has waited for `index.flush_s`. With very many
-   partitions a turn takes longer than that, and the next one takes what came meanwhile, in larger blocks: none waits for a turn of its own.
-3. Nothing waits in vain: when nothing came for a moment and nothing else is on its way here, every builder is emptied, and so it is
-   when the intake waits for room in the ledger.
+   partitions a pass over them takes longer than that; lines that arrive during it are written together in the next one.
+3. Lines are not kept waiting where little can join them. When nothing has come for a moment, nothing else is on its way and few runs wait,
+   or when the intake waits for room in the ledger, every builder is emptied.
 4. Lines of an assignment that has ended are dropped when they are taken and when they wait; to settle them moves no offset.
 
 A row that the sink refuses alone becomes a dead letter; too many of them in a row stop the service.
@@ -35,6 +35,8 @@ from worker.runtime.stage import Meter
 _STEP_LINES = 8_000
 _TURN_RUNS = 16
 """Small blocks of so many runs, or `_STEP_LINES` lines, are built in one turn of computing: some tens of milliseconds."""
+_FEW_RUNS = 16
+"""Not more are written early: of a producer that sends to many partitions in bursts, each burst would be as many small blocks."""
 _WAKE_S = 0.1
 
 
@@ -80,7 +82,7 @@ class Store:
         self._wall_ms = wall_ms
         self._flush_s = flush_s
         self._taken_s = -math.inf
-        """When something was taken from the lane."""
+        """When something was last taken from the lane, by any store thread."""
         self._computing = computing
         self._fail_point = fail_point
         self._refused_templates = FaultLimit("templates that the sink refuses", most=most_refused)
@@ -128,7 +130,7 @@ class Store:
         if not waiting:
             return
         now_s = self._clock()
-        everything = everything or self._is_in_vain(sum(run.waiting_lines for run in waiting), is_idle=is_idle)
+        everything = everything or self._waiting_gains_little(waiting, is_idle=is_idle)
         due = waiting if everything else [run for run in waiting if run.is_due(now_s, self._flush_s)]
         self._blocks.write(self._close_all(due, now_s, everything=everything))
 
@@ -137,12 +139,17 @@ class Store:
         """How many lines wait for their block."""
         return sum(run.waiting_lines for run in self.runs.all())
 
-    def _is_in_vain(self, waiting_lines: int, *, is_idle: bool) -> bool:
-        """Whether lines would wait for no others: none are on their way, or none can come before these are written."""
+    def _waiting_gains_little(self, waiting: Sequence[Run], *, is_idle: bool) -> bool:
+        """Whether hardly any line can join those that wait: none is on its way, or the intake waits for these to be written.
+
+        None is on its way if as many lines wait as records are open; of records with several lines, some may still be.
+        """
         if not self._ledger.has_decoded_room():
             return True
-        are_all = waiting_lines >= self._ledger.open_records
-        return (is_idle and are_all) if self._ledger.has_room() else (is_idle or are_all)
+        are_all = sum(run.waiting_lines for run in waiting) >= self._ledger.open_records
+        if not self._ledger.has_room():
+            return is_idle or are_all
+        return is_idle and are_all and len(waiting) <= _FEW_RUNS
 
     def _close_all(self, due: Sequence[Run], now_s: float, *, everything: bool) -> Iterator[Sealed]:
         """Yield the blocks of runs that are full or due, as they are wanted."""

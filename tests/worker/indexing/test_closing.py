@@ -1,5 +1,7 @@
 """When the store step closes blocks: lines wait for others, not long and not in vain, and are built in turns."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
 
@@ -10,8 +12,9 @@ from tests.sinks.blocks import line
 from tests.worker.chain import FLUSH_S, Chain
 from tests.worker.chain_values import record
 from tests.worker.conftest import NewChain
-from worker.messages import LineBatch
-from worker.runtime.stage import Abandoned
+from worker.messages import LineBatch, StoreItem
+from worker.runtime.lane import Lane
+from worker.runtime.stage import Abandoned, Meter
 
 
 def test_lines_wait_for_others_but_not_longer_than_the_flush_time(chain: Chain) -> None:
@@ -81,6 +84,64 @@ def test_lines_wait_for_no_others_when_none_are_on_their_way(chain: Chain) -> No
     assert len(chain.sink.blocks) == 0, "more may come at once"
     chain.store_step.flush(is_idle=True)
     assert chain.committable() == 3
+
+
+class LaneInTime(Lane[StoreItem]):
+    """Gives what it is told at its time, and nothing when nothing comes for `timeout_s` and a millisecond, in a chain's time.
+
+    Thread: the test's.
+    """
+
+    def __init__(self, chain: Chain, arrivals: Mapping[float, LineBatch | None]) -> None:
+        super().__init__("store")
+        self._chain = chain
+        self._arrivals = dict(sorted(arrivals.items()))
+
+    def take(self, most: int, *, wait: bool = True, timeout_s: float | None = None) -> list[StoreItem] | None:
+        assert most
+        assert wait
+        assert timeout_s
+        if not self._arrivals:
+            return None
+        at_s = next(iter(self._arrivals))
+        until_s = min(at_s, self._chain.now_s + timeout_s + 0.001)
+        self._chain.now_s = until_s
+        given = self._arrivals.pop(at_s) if until_s == at_s else None
+        return [] if given is None else [given]
+
+
+def closed_at(chain: Chain, arrivals: Mapping[float, LineBatch | None]) -> list[tuple[float, int]]:
+    """Run the store step's loop; return when each write of blocks began, and how many lines it had. None: a wait is over just then."""
+    written: list[tuple[float, int]] = []
+    chain.sink.on_write = lambda rows: written.append((round(chain.now_s, 6), sum(getattr(one, "lines", 0) for one in rows)))
+    lane = LaneInTime(chain, arrivals)
+    lane.abandon()  # what waits at the end is not written
+    chain.store_step.body(lane, Meter())
+    return written
+
+
+def test_a_line_that_comes_alone_is_written_after_a_tenth_of_a_second(chain: Chain) -> None:
+    one = batch_of(chain, Partition("logs", 1), 1)
+    assert closed_at(chain, {100.0: one, 101.0: one.take(np.arange(0))}) == [(100.101, 1)]
+
+
+def test_a_thread_whose_wait_is_over_just_after_another_took_a_line_does_not_write_it_yet(chain: Chain) -> None:
+    one = batch_of(chain, Partition("logs", 1), 1)
+    assert closed_at(chain, {100.0: one, 100.02: None, 101.0: one.take(np.arange(0))}) == [(100.121, 1)]
+
+
+def test_lines_that_come_every_twentieth_of_a_second_wait_for_each_other(chain: Chain) -> None:
+    batch = batch_of(chain, Partition("logs", 1), 8)
+    arrivals = {100.0 + number / 20: batch.take(np.array([number])) for number in range(8)}
+    assert closed_at(chain, arrivals | {102.0: batch.take(np.arange(0))}) == [(100.451, 8)]
+
+
+def test_lines_of_many_partitions_are_not_written_early(chain: Chain) -> None:
+    batches = [batch_of(chain, Partition("logs", number), 1) for number in range(1, 18)]
+    arrivals = {100.0 + number / 1000: batch for number, batch in enumerate(batches)}
+    written = closed_at(chain, arrivals | {102.0: batches[0].take(np.arange(0))})
+    assert (written[0][0] - 100.0) == pytest.approx(FLUSH_S, abs=0.11)
+    assert sum(lines for _, lines in written) == 17
 
 
 def test_when_decoded_bytes_reach_their_cap_nothing_waits(new_chain: NewChain) -> None:
