@@ -173,7 +173,7 @@ def _clients(url: str, pages: Sequence[Sequence[Sent]], period_s: float) -> Iter
     plan = {"url": url, "pages": pages, "period_s": period_s, "stream": STREAM}
     command = [sys.executable, "-m", "benchmarks.page_clients", json.dumps(plan)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - ours
-        if (process.stdout is None) or process.stdout.readline().strip() != READY:
+        if process.stdout is None or process.stdout.readline().strip() != READY:
             raise Wrong("the clients did not start")
         yield told
         printed, _ = process.communicate(timeout=_STOP_S)

@@ -129,9 +129,8 @@ def write_report(results: Results, out: Path) -> None:
     (out / REPORT_FILE).write_text(report_text(results, about, figures), encoding="utf-8")
 
 
-def run_suite(programs: Sequence[Program], run: Run, kept: Results, machine: Machine, out: Path, show: Callable[[str], None]) -> int:
+def run_suite(programs: Sequence[Program], run: Run, results: Results, machine: Machine, out: Path, show: Callable[[str], None]) -> int:
     """Run them all on this machine; return 1 if one has failed. What is known is written after each."""
-    results = kept
     for number, program in enumerate(programs, 1):
         show(f"{number}/{len(programs)} {program.name} …")
         entry = run.measure(program)
@@ -188,5 +187,6 @@ def main(
         return 0
     out.mkdir(parents=True, exist_ok=True)
     wanted = [program for program in programs if chosen.only is None or program.name in chosen.only]
+    kept["benchmarks"] = {name: entry for name, entry in kept["benchmarks"].items() if name in names}  # others are gone or renamed
     machine = Machine(facts=machine_facts(), versions=versions(root))
     return run_suite(wanted, Run(root, out, logs, quick=chosen.quick), kept, machine, out, show)

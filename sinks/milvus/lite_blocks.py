@@ -101,7 +101,7 @@ class LiteBlocks:
         Without `create`, nothing is created. No collection gets an index: nothing is searched by vector here, and one without
         is always loaded. Raises SinkMismatch or MilvusFault.
         """
-        with ThreadPoolExecutor(1) as beside:  # Milvus Lite reads a collection's files when it is first described; these are most
+        with ThreadPoolExecutor(1) as beside:  # Milvus Lite reads a collection's files when it is first described; these are the largest
             columns = beside.submit(self._ensure, self._columns, create=create)
             self._ensure(self._heads, create=create, properties=properties)
             self._ensure(self._words, create=create)

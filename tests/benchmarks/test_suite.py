@@ -174,7 +174,8 @@ def test_a_run_on_another_machine_stands_beside_the_kept_ones_with_its_own_facts
     _run(_tree(tmp_path, beans=GOOD), tmp_path / "out", programs=programs)
     kept = read_results(file)
     abacus = Machine(facts={"processor": "Abacus 3"}, versions={})
-    file.write_text(json.dumps(kept | {"machines": [abacus]}))
+    gone = {"gone": kept["benchmarks"]["masks"]}
+    file.write_text(json.dumps(kept | {"machines": [abacus], "benchmarks": kept["benchmarks"] | gone}))
     _run(tmp_path, tmp_path / "out", "--only", "masks", programs=programs)
     mixed = read_results(file)
     machine_of = {name: mixed["machines"][entry["machine"]] for name, entry in mixed["benchmarks"].items()}

@@ -2,8 +2,8 @@
 
 Theory of operation
 1. A template is written at once. When it is acknowledged its flight lands, and the lines that waited for it are written like known ones.
-2. Lines wait in the builder of their run until a block is full or the oldest of them has waited for `index.flush_s`. With very many
-   partitions a pass over them takes longer than that; lines that arrive during it are written together in the next one.
+2. Lines wait in the builder of their run until a block is full or the oldest of them has waited for `index.flush_s`. With many active
+   partitions they wait longer, so that a worker never writes more than about `_BLOCKS_PER_S` small blocks a second.
 3. Lines are not kept waiting where little can join them. When nothing has come for a moment, nothing else is on its way and few runs wait,
    or when the intake waits for room in the ledger, every builder is emptied.
 4. Lines of an assignment that has ended are dropped when they are taken and when they wait; to settle them moves no offset.
@@ -32,6 +32,9 @@ from worker.runtime.lane import Lane
 from worker.runtime.limits import FaultLimit
 from worker.runtime.stage import Meter
 
+MOST_FLUSH_S = 5.0
+"""A line waits no longer, whatever the number of partitions: a revocation waits for open records, too."""
+_BLOCKS_PER_S = 400
 _STEP_LINES = 8_000
 _TURN_RUNS = 16
 """Small blocks of so many runs, or `_STEP_LINES` lines, are built in one turn of computing: some tens of milliseconds."""
@@ -130,9 +133,10 @@ class Store:
         if not waiting:
             return
         now_s = self._clock()
+        flush_s = min(max(self._flush_s, len(waiting) / _BLOCKS_PER_S), MOST_FLUSH_S)
         everything = everything or self._waiting_gains_little(waiting, is_idle=is_idle)
-        due = waiting if everything else [run for run in waiting if run.is_due(now_s, self._flush_s)]
-        self._blocks.write(self._close_all(due, now_s, everything=everything))
+        due = waiting if everything else [run for run in waiting if run.is_due(now_s, flush_s)]
+        self._blocks.write(self._close_all(due, now_s, flush_s=flush_s, everything=everything))
 
     @property
     def waiting_lines(self) -> int:
@@ -151,21 +155,21 @@ class Store:
             return is_idle or are_all
         return is_idle and are_all and len(waiting) <= _FEW_RUNS
 
-    def _close_all(self, due: Sequence[Run], now_s: float, *, everything: bool) -> Iterator[Sealed]:
+    def _close_all(self, due: Sequence[Run], now_s: float, *, flush_s: float, everything: bool) -> Iterator[Sealed]:
         """Yield the blocks of runs that are full or due, as they are wanted."""
         for turn in _turns(due):
             with self._computing:
-                sealed = [one for run in turn for one in self._close(run, now_s, everything=everything)]
+                sealed = [one for run in turn for one in self._close(run, now_s, flush_s=flush_s, everything=everything)]
             if sealed:
                 self._fail_point("closed")
             yield from sealed
 
-    def _close(self, run: Run, now_s: float, *, everything: bool) -> Sequence[Sealed]:
+    def _close(self, run: Run, now_s: float, *, flush_s: float, everything: bool) -> Sequence[Sealed]:
         """Number and build the blocks of a run that are full or due."""
         self.runs.writes_begin(run.place)  # before the look whether it has ended: see the fifth rule of `worker.indexing.runs`
         sealed: list[Sealed] = []
         if run.assignment.alive:
-            for group in run.take(now_s, flush_s=self._flush_s, everything=everything):
+            for group in run.take(now_s, flush_s=flush_s, everything=everything):
                 masks, written_ms = self._masks_of(run.place.topic), int(self._wall_ms())
                 built = build(group.lines, masks=masks, written_ms=written_ms, bounds=self.runs.bounds)
                 sealed += run.seal(group.lines, built, group.tags)

@@ -33,6 +33,30 @@ def test_lines_wait_for_others_but_not_longer_than_the_flush_time(chain: Chain) 
     assert (chain.store_step.waiting_lines, chain.committable()) == (0, 2)
 
 
+def test_lines_of_very_many_partitions_wait_longer_so_that_not_too_many_small_blocks_are_written(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worker.indexing.store._BLOCKS_PER_S", 4)
+    chain.store_step.step([batch_of(chain, Partition("logs", number), 1) for number in range(1, 9)])
+    chain.now_s += 1.99
+    chain.store_step.flush()
+    assert chain.store_step.waiting_lines == 8
+    chain.now_s += 0.02
+    chain.store_step.flush()
+    assert chain.store_step.waiting_lines == 0
+
+
+def test_no_line_waits_longer_than_five_seconds_however_many_partitions_there_are(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("worker.indexing.store._BLOCKS_PER_S", 0.01)
+    chain.store_step.step([batch_of(chain, Partition("logs", 1), 1)])
+    chain.now_s += 4.99
+    chain.store_step.flush()
+    assert chain.store_step.waiting_lines == 1
+    chain.now_s += 0.02
+    chain.store_step.flush()
+    assert chain.store_step.waiting_lines == 0
+
+
 def test_a_full_block_does_not_wait(chain: Chain) -> None:
     chain.feed("disk full")
     chain.run()
