@@ -356,7 +356,7 @@ def test_who_only_reads_misses_what_is_not_there_beside_the_heads(folder: Opened
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(("layout", "name"), zip(LAYOUTS, ("head", "words", "places"), strict=True))
+@pytest.mark.parametrize(("layout", "name"), list(zip(LAYOUTS, ("head", "words", "places"), strict=True)))
 def test_a_collection_with_other_columns_is_refused(folder: Opened, layout: Layout, name: str) -> None:
     other = Layout(layout.name, tuple(Field(field.name, "int64") if field.name == name else field for field in layout.fields))
     with folder.client() as client:
