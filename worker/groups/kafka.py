@@ -22,8 +22,13 @@ from worker.settings.tables import KafkaTable
 
 ANSWER_S: Final = 5.0
 """How long Kafka may take for one answer."""
-_FETCH_LITTLE: Final = {"queued.min.messages": "1", "max.partition.fetch.bytes": "16384", "fetch.queue.backoff.ms": "20"}
-"""For a reader that needs only the first record of each partition."""
+_FETCH_LITTLE: Final = {
+    "queued.min.messages": "1",
+    "queued.max.messages.kbytes": "1024",
+    "max.partition.fetch.bytes": "16384",
+    "fetch.queue.backoff.ms": "20",
+}
+"""For a reader that needs only the first record of each partition. It may hold one batch that is larger, twice."""
 
 
 class GroupActive(KafkaRefused):
