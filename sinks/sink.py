@@ -54,6 +54,18 @@ class OffsetSpan(NamedTuple):
     end_offset: int
 
 
+class RunSpan(NamedTuple):
+    """Blocks of a partition that overlap `first_offset` ≤ offset < `end_offset`, but for those of one run.
+
+    Thread: any.
+    """
+
+    place: BlockPlace
+    run: str
+    first_offset: int
+    end_offset: int
+
+
 class BlockFilter(NamedTuple):
     """Which blocks are wanted: those that may hold a wanted line. Every part that is set must hold.
 
@@ -79,6 +91,8 @@ class BlockFilter(NamedTuple):
     """Blocks with any of these."""
     spans: tuple[OffsetSpan, ...] | None = None
     """Blocks of any of these; None: wherever they are, empty: no block."""
+    besides: tuple[RunSpan, ...] | None = None
+    """Blocks of any of these, which may hold other copies of their lines; None: of any run, empty: no block."""
     not_topics: tuple[str, ...] = ()
     """Of none of these."""
     not_services: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ Pure functions, called by what reads. No text of a user's ever stands in an expr
 from collections.abc import Collection, Iterable, Iterator
 
 from sinks.block import ANY_WORD, NUMBER_DIGITS, BlockPlace
-from sinks.sink import BlockFilter, OffsetSpan, SeenRun
+from sinks.sink import BlockFilter, OffsetSpan, RunSpan, SeenRun
 
 MOST_ROWS = 16_384
 """Milvus returns no more rows to one query."""
@@ -95,6 +95,7 @@ def block_expression(only: BlockFilter) -> str | None:
         _contains_any("services", _literals(only.services)) if only.services else "",
         _contains_any("levels", _literals(only.levels)) if only.levels else "",
         "" if only.spans is None else _any_span(only.spans),
+        "" if only.besides is None else _any_other_run(only.besides),
         _none_of("topic", only.not_topics),
         _has_another("services", only.not_services),
         _has_another("levels", only.not_levels),
@@ -106,7 +107,25 @@ def _any_span(spans: Iterable[OffsetSpan]) -> str | None:
     bounds = [
         (f"partition == {partition}", _at_least("last_offset", first), _below("first_offset", end)) for partition, first, end in spans
     ]
-    possible = [f"({found})" for one in bounds if (found := _all_of(one)) is not None]
+    return _any_of(map(_all_of, bounds))
+
+
+def _any_other_run(spans: Iterable[RunSpan]) -> str | None:
+    return _any_of(map(_other_run, spans))
+
+
+def _other_run(span: RunSpan) -> str | None:
+    """Return the expression for blocks of one span: by their ids, which are ordered by partition, run and number."""
+    prefix = _prefix(span.place)
+    runs = f"{prefix}{span.run}/"
+    before = f"(id > {literal(prefix)} and id < {literal(runs)})"
+    behind = f"(id > {literal(runs + _BEHIND_ALL)} and id < {literal(prefix + _BEHIND_ALL)})"
+    return _all_of([f"({before} or {behind})", _at_least("last_offset", span.first_offset), _below("first_offset", span.end_offset)])
+
+
+def _any_of(expressions: Iterable[str | None]) -> str | None:
+    """Return what matches any of these; those that nothing matches are left out."""
+    possible = [f"({one})" for one in expressions if one is not _NOTHING]
     return f"({' or '.join(possible)})" if possible else _NOTHING
 
 

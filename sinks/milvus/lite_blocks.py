@@ -29,7 +29,7 @@ from sinks.milvus.lite_bloom import FILTER_CHARACTERS, bloom_filter, decode_filt
 from sinks.milvus.lite_heads import HeadIndex, IndexedBlock
 from sinks.milvus.lite_texts import LONGER_CHARACTERS, pack_text, unpack_text
 from sinks.milvus.packing import ColumnValues
-from sinks.sink import BlockFilter, ColumnName, FoundBlocks, SeenRun, SinkMismatch, SinkRejected
+from sinks.sink import BlockFilter, ColumnName, FoundBlocks, SeenRun, SinkMismatch
 
 CALL_BYTES = 8_000_000
 """About so much goes in one call; larger ones gain nothing and hold up others (measured)."""
@@ -111,13 +111,11 @@ class LiteBlocks:
             self._say(f"Milvus folder: it has {lines:,} lines, and beyond about {_MOST_LINES:,} it fails; go on in another, or on a server")
 
     def write(self, blocks: Sequence[Block], *, again: bool = False) -> None:
-        """Store all blocks, or raise MilvusFault, or SinkRejected before anything is stored; one that is there stays as it is."""
+        """Store all blocks, which `writing.check_block` has checked, or raise MilvusFault; one that is there stays as it is."""
         del again  # what is there is known
         stored = self._index.slots([block.id for block in blocks])
         new = {block.id: block for block in blocks if block.id not in stored}
         rows = [(block, encode_head(block.head), bloom_filter(block.words)) for block in new.values()]
-        for block, head, _ in rows:
-            _check_sizes(block, head)
         for part in _parts(rows):
             self._write_part(part)
 
@@ -262,13 +260,6 @@ def _check_columns(layout: Layout, found: CollectionFound) -> None:
             is_there = "missing" if there is None else f"{there.type} of {there.limit}"
             expected = f"{type_name(field.kind)} of {field.limit}" + ", the key" * field.key
             raise SinkMismatch(f"Milvus collection {layout.name!r}, field {field.name!r}: it is {is_there}, expected {expected}")
-
-
-def _check_sizes(block: Block, head: str) -> None:
-    """Raise SinkRejected for a column that no Milvus would take; a server has all of them as base64."""
-    for name, size_bytes in {"head": len(head), **block.characters}.items():
-        if size_bytes > COLUMN_BYTES:
-            raise SinkRejected(f"block {block.id}: its {name} exceed the {COLUMN_BYTES:,} bytes of a column ({size_bytes:,})")
 
 
 def _parts(rows: Sequence[tuple[Block, str, bytes]]) -> Iterator[Sequence[tuple[Block, str, bytes]]]:

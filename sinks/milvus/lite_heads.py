@@ -16,7 +16,7 @@ from sinks.block import BlockId, BlockPlace
 from sinks.heads import HeadRow, Heads, join_heads
 from sinks.milvus.lite_bloom import Filters, SeenFilters
 from sinks.milvus.lite_growing import Growing
-from sinks.sink import BlockFilter, FoundBlocks, SeenRun
+from sinks.sink import BlockFilter, FoundBlocks, OffsetSpan, RunSpan, SeenRun
 
 _T = TypeVar("_T")
 _LEAST_DEAD = 1_000
@@ -72,6 +72,7 @@ class _Seen(NamedTuple):
     size: int
     live: NDArray[np.bool_]
     place: NDArray[np.int32]
+    run: NDArray[np.int32]
     ranges: tuple[NDArray[np.int64], ...]
     services: NDArray[np.int32]
     levels: NDArray[np.int32]
@@ -84,6 +85,8 @@ class _Seen(NamedTuple):
     places: Sequence[BlockPlace]
     wanted: NDArray[np.bool_] | None
     """Of the codes of templates, those that the filter names; None without such a filter."""
+    besides: Sequence[int]
+    """The codes of the runs that the filter names, -1 for one that has no block."""
 
 
 class HeadIndex:
@@ -178,6 +181,7 @@ class HeadIndex:
             size=len(columns.ids),
             live=columns.live.seen().copy(),
             place=columns.place.seen(),
+            run=columns.run.seen(),
             ranges=tuple(one.seen() for one in columns.ranges),
             services=columns.services.seen(),
             levels=columns.levels.seen(),
@@ -189,6 +193,7 @@ class HeadIndex:
             sets=self._sets,
             places=self._places,
             wanted=wanted,
+            besides=[self._run_codes.get((one.place, one.run), -1) for one in only.besides or ()],
         )
 
     def _add(self, heads: Heads, filters: Sequence[bytes], slots: NDArray[np.int64]) -> None:
@@ -262,9 +267,21 @@ def _passing_by_offset(seen: _Seen, only: BlockFilter) -> NDArray[np.bool_]:
         passing &= first_offset < only.end_offset
     if only.spans is not None:
         partition = np.array([place.partition for place in list(seen.places)], np.int64)[seen.place]
-        inside = [(partition == one.partition) & (last_offset >= one.first_offset) & (first_offset < one.end_offset) for one in only.spans]
-        passing &= np.logical_or.reduce([np.zeros(seen.size, bool), *inside])
+        passing &= _any_of(seen, [(partition == span.partition) & _overlap(seen, span) for span in only.spans])
+    if only.besides is not None:
+        codes = {place: code for code, place in enumerate(list(seen.places))}
+        runs = zip(only.besides, seen.besides, strict=True)
+        passing &= _any_of(seen, [(seen.place == codes.get(one.place, -1)) & (seen.run != run) & _overlap(seen, one) for one, run in runs])
     return passing
+
+
+def _overlap(seen: _Seen, span: OffsetSpan | RunSpan) -> NDArray[np.bool_]:
+    first_offset, last_offset = seen.ranges[:2]
+    return (last_offset >= span.first_offset) & (first_offset < span.end_offset)
+
+
+def _any_of(seen: _Seen, each: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_]:
+    return np.asarray(np.logical_or.reduce([np.zeros(seen.size, bool), *each]), bool)
 
 
 def _is_place(place: BlockPlace, only: BlockFilter) -> bool:

@@ -1,8 +1,11 @@
 """Which pieces of some unpacked blocks hold, when only the blocks that a question asks for were listed.
 
 Other blocks may hold copies of the same entries. Those that were listed are unpacked too. An entry in chunks whose copies differ is
-looked up exactly: its other chunks have other templates, so the blocks that they are in may not have been listed at all. What stays
-unseen is a copy of a line under another template, or with other words or another service, than what is asked for (design: reading).
+looked up exactly: its other chunks have other templates, so the blocks that they are in may not have been listed at all.
+
+Copies differ where settings were changed between two runs: in time, service, words or template. The copy that holds may then be in a
+block that the question did not ask for. Who counts or exports lists such blocks `with_other_runs`. A search does not, for it would cost
+every one a query more: until a repair it may show a line as it was before the change.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -13,12 +16,43 @@ from numpy.typing import NDArray
 
 from sinks.block import BlockId, BlockPlace, Lines
 from sinks.heads import Heads
+from sinks.reading.listing import join_distinct
 from sinks.reading.snapshot import Snapshot
 from sinks.reading.union import Part, outer_blocks, sharing_blocks, unite
-from sinks.sink import BlockFilter
+from sinks.sink import BlockFilter, RunSpan
 
 _SINGLE_LOOKUPS = 8
 """Of more entries of one partition the blocks are listed as one range."""
+_SPANS_AT_ONCE = 256
+"""Of other runs, in one query."""
+
+
+def with_other_runs(snapshot: Snapshot, listed: Heads) -> Heads:
+    """Return listed blocks (inner ones left out), and behind them the blocks of other runs that may hold copies of their lines.
+
+    One query, which finds nothing where no two runs of a partition overlap: as long as no offsets are read again.
+    """
+    firsts, ends = _reach_of_runs(listed)
+    spans = [RunSpan(place, run, first, ends[place, run]) for (place, run), first in firsts.items()]
+    parts = [tuple(spans[at : at + _SPANS_AT_ONCE]) for at in range(0, len(spans), _SPANS_AT_ONCE)]
+    every = join_distinct([listed, *(snapshot.find(BlockFilter(besides=part)).heads for part in parts)])
+    if every.size == listed.size:
+        return listed
+    outer = outer_blocks(every.ids[listed.size :])
+    every = every.select(np.concatenate([np.arange(listed.size), listed.size + outer]))
+    is_listed = np.arange(every.size) < listed.size
+    return every.select(np.flatnonzero(is_listed | sharing_blocks(every, is_listed)))
+
+
+def _reach_of_runs(listed: Heads) -> tuple[dict[tuple[BlockPlace, str], int], dict[tuple[BlockPlace, str], int]]:
+    """Return the first offset of each run's blocks, and where the offsets of all of them end."""
+    firsts: dict[tuple[BlockPlace, str], int] = {}
+    ends: dict[tuple[BlockPlace, str], int] = {}
+    for one, first, last in zip(listed.ids, listed.first_offset.tolist(), listed.last_offset.tolist(), strict=True):
+        run = one.place, one.run
+        firsts[run] = min(first, firsts.get(run, first))
+        ends[run] = max(last + 1, ends.get(run, last + 1))
+    return firsts, ends
 
 
 class Wanted(NamedTuple):

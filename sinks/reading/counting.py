@@ -19,12 +19,14 @@ from sinks.arrow import take
 from sinks.block import BlockId, Column, Lines
 from sinks.field_pairs import field_names, field_values
 from sinks.heads import Heads
+from sinks.reading.copies import with_other_runs
 from sinks.reading.filters import LineFilter, block_filter, rows_of, values_fit, wanted_rows, with_fields
 from sinks.reading.names import TemplateNames, template_ids
 from sinks.reading.snapshot import MOST_PLACES, PLACES, PLACES_AND_FIELDS, Snapshot
 from sinks.reading.tally import FIELD, FIELD_NAMES, GroupBy, Groups, Tally, top
 from sinks.reading.union import Part, clusters, outer_blocks, sharing_blocks, unite
 from sinks.row import template_key, template_keys
+from sinks.sink import BlockFilter
 
 MOST_VALUES = 100_000
 """Of the fields that are counted by, together; each takes memory until the count is done."""
@@ -110,7 +112,7 @@ def count_templates(snapshot: Snapshot, only: LineFilter, templates: tuple[str, 
 
 def template_ids_of(snapshot: Snapshot, names: TemplateNames, only: LineFilter, keys: NDArray[np.int64]) -> dict[int, str]:
     """Return the ids of templates that were counted under a filter, by key; one that cannot be named is left out."""
-    return names.find(snapshot, keys, _heads(snapshot, CountQuery(only)))
+    return names.find(snapshot, keys, _listed(snapshot, CountQuery(only)))
 
 
 def count(snapshot: Snapshot, names: TemplateNames, query: CountQuery) -> Counts:
@@ -126,17 +128,18 @@ def count(snapshot: Snapshot, names: TemplateNames, query: CountQuery) -> Counts
     return Counts([row for row in rows if row is not None], complete=is_all and not damaged, damaged=damaged)
 
 
-def _heads(snapshot: Snapshot, query: CountQuery) -> Heads:
-    """Return the outer blocks that may hold what is counted."""
-    # Another copy of a line may have another service or level: its block is needed to see which one holds.
-    asked = query.only._replace(services=(), levels=(), not_services=(), not_levels=())
-    heads = snapshot.find(block_filter(asked, templates=query.templates)).heads
-    return heads.select(outer_blocks(heads.ids))
+def _listed(snapshot: Snapshot, query: CountQuery) -> Heads:
+    """Return the outer blocks that may hold what is counted, and those that may hold copies of it."""
+    asked = block_filter(query.only, templates=query.templates)
+    heads = snapshot.find(asked).heads
+    heads = heads.select(outer_blocks(heads.ids))
+    has_all = asked._replace(topics=(), not_topics=()) == BlockFilter()
+    return heads if has_all else with_other_runs(snapshot, heads)
 
 
 def _counted(snapshot: Snapshot, query: CountQuery) -> tuple["_Counting", bool]:
     """Count; returns whether neither the deadline nor a bound cut it."""
-    counting = _Counting(snapshot, _heads(snapshot, query), query)
+    counting = _Counting(snapshot, _listed(snapshot, query), query)
     counting.add_whole_blocks()
     return counting, counting.add_unpacked_blocks() and counting.has_all_values
 
@@ -221,6 +224,8 @@ class _Counting:
         wanted = held & wanted_rows(lines, only)
         if self._templates is not None:
             wanted &= rows_of(lines.template, self._templates)
+        if self._by_row and not self._by_template:
+            wanted &= lines.chunk == 0  # the others may be of another template than their line's first one
         rows = np.flatnonzero(wanted)
         if only.reads_fields:
             rows = with_fields(lines.fields, rows, only)

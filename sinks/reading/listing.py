@@ -158,3 +158,13 @@ def join_columns(pages: Sequence[Heads]) -> Heads:
             *(np.concatenate(column) for column in columns[10:]),
         ]
     )
+
+
+def join_distinct(pages: Sequence[Heads]) -> Heads:
+    """Return the blocks of several listings as one, each where it comes first."""
+    kept: list[Heads] = []
+    known = set[BlockId]()
+    for page in pages:
+        kept.append(page.select(np.array([at for at, one in enumerate(page.ids) if one not in known], np.int64)))
+        known.update(page.ids)
+    return join_columns(kept)

@@ -10,12 +10,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sinks.block import ANY_WORD, Block, BlockId, BlockPlace, Head
-from sinks.sink import BlockFilter, OffsetSpan, Sink
+from sinks.sink import BlockFilter, OffsetSpan, RunSpan, Sink
 from tests.contracts.sinks import EACH_SINK, SINKS
 from tests.fakes.sink import passes
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
-RUN = "0" * 20
+RUNS = ("0" * 20, "7" * 20, "f" * 20)
 NAMES = ("", "sshd", 'a"b', "a\\b", "\\", '"', "\x00", "a\nb\r\t", "'", "é\U0001f701", "{x} $[y] %s", '" or 1 == 1 or topic == "', "*")
 KEYS = (LEAST + 1, -7, -1, 0, 1, 2, 3, 4, MOST)
 WORDS = (ANY_WORD, 1, 2, 3, 4, (1 << 28) - 1)
@@ -37,10 +37,11 @@ def any_block(number: int, draw: np.random.Generator) -> Block:
     place = BlockPlace(("logs", "logs.2", "audit")[number % 3], ("", "e1", "e2")[number % 3 - number % 2], number % 4)
     words = np.array(some(WORDS[number % 4 > 0 :], 5), np.int32)
     (first, last), (first_ms, last_ms) = span(NUMBERS[1:]), span(NUMBERS)
-    return Block(BlockId(place, RUN, number, number), first, last, first_ms, last_ms, 5, head, words, b"p", b"t", b"")
+    return Block(BlockId(place, RUNS[number // 2 % 3], number, number), first, last, first_ms, last_ms, 5, head, words, b"p", b"t", b"")
 
 
 BLOCKS = [any_block(number, np.random.default_rng(number)) for number in range(120)]
+PLACES = sorted({one.id.place for one in BLOCKS})
 
 
 def tuples(values: tuple[str, ...], most: int) -> st.SearchStrategy[tuple[str, ...]]:
@@ -63,6 +64,17 @@ FILTERS = st.builds(
     services=tuples((*NAMES, "nobody", "\ud800"), 3),
     levels=tuples((*NAMES, "nobody", "\ud800"), 3),
     spans=st.none() | st.lists(st.builds(OffsetSpan, st.integers(0, 4), BOUND_SET, BOUND_SET), max_size=4).map(tuple),
+    besides=st.none()
+    | st.lists(
+        st.builds(
+            RunSpan,
+            st.sampled_from([*PLACES, BlockPlace("none", "e1", 1)]),
+            st.sampled_from([*RUNS, "5" * 20]),
+            BOUND_SET,
+            BOUND_SET,
+        ),
+        max_size=4,
+    ).map(tuple),
     not_topics=tuples(("logs", "logs.2", "none", "\ud800", 'x"'), 2),
     not_services=tuples((*NAMES, "nobody", "\ud800"), 3),
     not_levels=tuples((*NAMES, "nobody", "\ud800"), 3),
@@ -101,6 +113,8 @@ def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 @example(only=BlockFilter(first_offset=LEAST, end_offset=LEAST))
 @example(only=BlockFilter(epoch="\ud800"))
 @example(only=BlockFilter(spans=()))
+@example(only=BlockFilter(besides=()))
+@example(only=BlockFilter(besides=tuple(RunSpan(place, RUNS[1], 0, 9) for place in PLACES)))
 @example(only=BlockFilter(not_topics=("logs", "none"), services=("sshd",)))
 @example(only=BlockFilter(not_services=NAMES[:4], not_levels=("",)))
 @example(only=BlockFilter(not_services=("\ud800",), not_topics=("\ud800",)))

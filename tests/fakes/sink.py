@@ -21,6 +21,7 @@ from sinks.sink import (
     ColumnName,
     FoundBlocks,
     OffsetSpan,
+    RunSpan,
     SeenRun,
     SinkBroken,
     SinkBusy,
@@ -280,6 +281,7 @@ def passes(block: Block, only: BlockFilter) -> bool:
         and (not only.services or not set(only.services).isdisjoint(block.head.services))
         and (not only.levels or not set(only.levels).isdisjoint(block.head.levels))
         and (only.spans is None or any(_is_in(block, span) for span in only.spans))
+        and (only.besides is None or any(_is_beside(block, span) for span in only.besides))
         and block.id.place.topic not in only.not_topics
         and (not only.not_services or not set(block.head.services) <= set(only.not_services))
         and (not only.not_levels or not set(block.head.levels) <= set(only.not_levels))
@@ -295,6 +297,11 @@ def is_unseen(one: BlockId, seen: Collection[SeenRun]) -> bool:
 def _is_in(block: Block, span: OffsetSpan) -> bool:
     is_over = block.last_offset >= span.first_offset and block.first_offset < span.end_offset
     return is_over and block.id.place.partition == span.partition
+
+
+def _is_beside(block: Block, span: RunSpan) -> bool:
+    is_over = block.last_offset >= span.first_offset and block.first_offset < span.end_offset
+    return is_over and block.id.place == span.place and block.id.run != span.run
 
 
 def _content(block: Block) -> tuple[object, ...]:

@@ -15,7 +15,7 @@ from tests.fakes.sink import FakeSink
 from tests.properties.test_reading import ANYTHING, line_filter
 from tests.sinks.blocks import DIM, block, line, run
 from tests.sinks.reading import oracle
-from tests.sinks.reading.histories import History, Settings, history
+from tests.sinks.reading.histories import History, history
 
 
 def in_order(lines: list[Line]) -> list[Line]:
@@ -46,7 +46,7 @@ def merge_some(random: Random, sink: FakeSink, stored: History) -> None:
 def test_every_line_comes_once_and_in_order_while_blocks_are_merged(seed: int) -> None:
     random = Random(seed)  # drawn from the strategy itself, each number takes a hundred times as long
     is_narrow = random.random() < 0.5
-    stored = history(random, Settings(chunk_templates=False) if is_narrow else ANYTHING)
+    stored = history(random, ANYTHING._replace(chunk_templates=not is_narrow))
     sink = FakeSink(DIM, orders_blocks=random.random() < 0.5)
     sink.open()
     sink.write_blocks(stored.blocks)
@@ -54,7 +54,6 @@ def test_every_line_comes_once_and_in_order_while_blocks_are_merged(seed: int) -
     lines = oracle.union(stored.stored)
     ids = sorted({one.template for one in lines})
     only = line_filter(random, ids if is_narrow else ())
-    only = only if is_narrow else only._replace(services=(), levels=(), not_services=(), not_levels=())
     templates = frozenset(random.sample(ids, random.randint(0, len(ids)))) if is_narrow and random.random() < 0.5 else None
     wanted = [one for one in lines if oracle.passes(one, only) and (templates is None or one.template in templates)]
     selection = Selection(only, templates)

@@ -19,7 +19,7 @@ from tests.sinks.blocks import DIM
 from tests.sinks.reading import oracle
 from tests.sinks.reading.histories import History, Settings, history
 
-ANYTHING = Settings(cut_logs=True, masks=True, services=True)
+ANYTHING = Settings(cut_logs=True, masks=True, services=True, times=True)
 randoms = st.randoms(use_true_random=False)
 BY: list[tuple[GroupBy, ...]] = [
     (),
@@ -100,7 +100,7 @@ def test_counts_are_those_of_the_lines_one_by_one(random: Random) -> None:
 @given(randoms)
 @settings(max_examples=60, deadline=None)
 def test_counts_of_some_templates_are_those_of_the_lines_one_by_one(random: Random) -> None:
-    stored = history(random, Settings(chunk_templates=False))
+    stored = history(random, ANYTHING._replace(chunk_templates=False))
     reader = reader_of(random, stored)
     lines = oracle.union(stored.stored)
     templates = sorted({line.template for line in lines} | {"0" * 32})

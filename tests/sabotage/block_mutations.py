@@ -196,6 +196,13 @@ BLOCK_MUTATIONS = (
         ("tests/sinks/test_build.py::test_one_line_alone_with_more_words_than_fit_may_hold_any",),
     ),
     Mutation(
+        "a block is closed early although lines are on their way",
+        _STORE,
+        "return is_idle and are_all and len(waiting) <= _FEW_RUNS",
+        "return is_idle and len(waiting) <= _FEW_RUNS",
+        ("tests/worker/indexing/test_closing.py::test_lines_wait_for_no_others_when_none_are_on_their_way",),
+    ),
+    Mutation(
         "a short count passes as an acknowledgement",
         _WRITING,
         "if counted != rows:",

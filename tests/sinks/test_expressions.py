@@ -4,7 +4,7 @@ import pytest
 
 from sinks.block import BlockPlace
 from sinks.milvus.expressions import after, any_of, any_of_each, block_expression, literal, unseen_expressions
-from sinks.sink import BlockFilter, OffsetSpan, SeenRun
+from sinks.sink import BlockFilter, OffsetSpan, RunSpan, SeenRun
 
 
 def test_texts_are_quoted_so_that_they_end_where_they_end() -> None:
@@ -45,6 +45,14 @@ def test_texts_are_quoted_so_that_they_end_where_they_end() -> None:
             'topic in ["b"] and ((partition == 3 and last_offset >= 5 and first_offset < 9) or (partition == 4 and first_offset < 7))',
         ),
         (BlockFilter(spans=()), None),
+        (BlockFilter(besides=()), None),
+        (
+            BlockFilter(besides=(RunSpan(BlockPlace("b", "e", 3), "a" * 20, 5, 9),)),
+            (
+                f'((((id > "b@e/3/" and id < "b@e/3/{"a" * 20}/") or (id > "b@e/3/{"a" * 20}/~" and id < "b@e/3/~")) '
+                "and last_offset >= 5 and first_offset < 9))"
+            ),
+        ),
         (BlockFilter(("b",), not_topics=("a", '"')), 'topic in ["b"] and topic not in ["a", "\\""]'),
         (
             BlockFilter(not_services=("a", "b"), not_levels=("",)),

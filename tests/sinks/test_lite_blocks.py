@@ -18,7 +18,7 @@ from sinks.milvus.lite import LocalMilvus
 from sinks.milvus.lite_blocks import CALL_BYTES, LiteBlocks, columns_layout, heads_layout, words_layout
 from sinks.milvus.lite_texts import pack_text
 from sinks.milvus.packing import ColumnValues
-from sinks.sink import BlockFilter, ColumnName, SinkMismatch, SinkRejected
+from sinks.sink import BlockFilter, ColumnName, SinkMismatch
 from tests.sinks.blocks import block, blocks, line
 from tests.sinks.test_lite_heads import row, rows
 
@@ -273,21 +273,6 @@ def test_heads_that_cannot_be_read_are_told_and_nothing_is_removed(folder: Opene
         stored.write([block([line(3)], first=2)])  # does not take the slot
     assert folder.slots() == [3, 3, 3]
     assert folder.said == ["Milvus collection 'vectail': 1 rows are no heads of blocks; their lines are left out"]
-
-
-@pytest.mark.process
-@pytest.mark.parametrize("column", COLUMNS)
-def test_a_block_that_is_too_long_is_refused_before_anything_is_written(folder: Opened, column: str) -> None:
-    fits, too_long = blocks([line(1), line(2)], 1)
-    longest: dict[str, Any] = {column: bytes(MOST_BYTES)}
-    longer: dict[str, Any] = {column: bytes(MOST_BYTES + 1)}
-    with folder.blocks() as stored:
-        with pytest.raises(SinkRejected, match=f"its {column} exceed the 65,535 bytes of a column"):
-            stored.write([fits, too_long._replace(**longer)])
-        assert stored.count() == 0
-        stored.write([fits, too_long._replace(**longest)])
-        assert stored.count() == 2
-    assert folder.slots() == [2, 2, 2]
 
 
 @pytest.mark.process

@@ -11,10 +11,11 @@ from sinks.block import ANY_WORD, Block, BlockId, BlockPlace, Head
 from sinks.heads import Heads, head_row
 from sinks.milvus.lite_bloom import bloom_filter
 from sinks.milvus.lite_heads import HeadIndex, IndexedBlock
-from sinks.sink import BlockFilter, OffsetSpan, SeenRun
+from sinks.sink import BlockFilter, OffsetSpan, RunSpan, SeenRun
 from tests.fakes.sink import is_unseen, passes
 
 RUN = "0" * 20
+RUNS = st.sampled_from([RUN, "5" * 20])
 NUMBER = st.integers(0, 12)
 FEW = st.sampled_from([(), ("a",), ("b",), ("a", "b"), ("c",)])
 
@@ -37,7 +38,7 @@ def any_block(draw: st.DrawFn) -> Block:
     offsets, times = sorted(draw(st.tuples(NUMBER, NUMBER))), sorted(draw(st.tuples(NUMBER, NUMBER)))
     head = one.head._replace(services=draw(FEW), levels=draw(FEW))
     return one._replace(
-        id=one.id._replace(place=place),
+        id=one.id._replace(place=place, run=draw(RUNS)),
         first_offset=offsets[0],
         last_offset=offsets[1],
         first_ms=times[0],
@@ -46,6 +47,7 @@ def any_block(draw: st.DrawFn) -> Block:
     )
 
 
+PLACES = st.builds(BlockPlace, st.sampled_from(["logs", "other", "none"]), st.sampled_from(["e", "f"]), st.integers(0, 2))
 FILTERS = st.builds(
     BlockFilter,
     topics=st.sampled_from([(), ("logs",), ("other", "logs"), ("none",)]),
@@ -60,6 +62,7 @@ FILTERS = st.builds(
     services=FEW,
     levels=FEW,
     spans=st.none() | st.lists(st.builds(OffsetSpan, st.integers(0, 2), NUMBER, NUMBER), max_size=3).map(tuple),
+    besides=st.none() | st.lists(st.builds(RunSpan, PLACES, RUNS | st.just("7" * 20), NUMBER, NUMBER), max_size=3).map(tuple),
 )
 
 
@@ -118,6 +121,23 @@ def test_spans_find_the_blocks_of_each_partition_that_overlap_its_own() -> None:
     found = index.find(BlockFilter(spans=(OffsetSpan(0, 4, 6), OffsetSpan(2, 15, 99), OffsetSpan(1, 20, 30))), None)
     assert sorted(one.first for one in found.heads.ids) == [0, 1, 23]
     assert index.find(BlockFilter(spans=()), None).heads.size == 0
+
+
+def test_blocks_of_other_runs_are_found_where_they_overlap_those_of_one() -> None:
+    index = HeadIndex()
+    other = "5" * 20
+    ours = [block(number, first=5 * number, last=5 * number + 4) for number in range(4)]
+    copies = [one._replace(id=one.id._replace(run=other)) for one in ours[1:]]
+    elsewhere = block(7, partition=1, first=0, last=99)
+    index.add([indexed(one) for one in (*ours, *copies, elsewhere)])
+    place = ours[0].id.place
+    assert index.find(BlockFilter(besides=(RunSpan(place, RUN, 4, 11),)), None).heads.ids == [one.id for one in copies[:2]]
+    assert index.find(BlockFilter(besides=(RunSpan(place, other, 0, 5), RunSpan(place, other, 15, 16))), None).heads.ids == [
+        ours[0].id,
+        ours[3].id,
+    ]
+    assert index.find(BlockFilter(besides=(RunSpan(place, "7" * 20, 0, 1),)), None).heads.ids == [ours[0].id]
+    assert index.find(BlockFilter(besides=()), None).heads.size == 0
 
 
 SEEN = st.builds(

@@ -27,6 +27,8 @@ class Settings(NamedTuple):
     """The same text may have another template."""
     services: bool = False
     """The same line may have another service or level."""
+    times: bool = False
+    """The same line may have another time."""
     chunk_templates: bool = True
     """The first chunk of a long line has another template than the others."""
 
@@ -52,6 +54,7 @@ def _entries(random: Random, settings: Settings, topic: str, partition: int, off
     version = random.randint(0, 1) if settings.cut_logs else 0
     masks = random.randint(0, 1) if settings.masks else 0
     service = random.randint(0, 1) if settings.services else 0
+    later_ms = random.choice([0, 5_000]) if settings.times else 0
     limit = random.choice(list(CHUNK_TEXTS))
     pieces: list[Line] = []
     for offset in offsets:
@@ -72,7 +75,7 @@ def _entries(random: Random, settings: Settings, topic: str, partition: int, off
                         chunks=chunks,
                         text=text,
                         template_text=template,
-                        time=1_000 * (offset // 2) + 7 * partition,
+                        time=1_000 * (offset // 2) + 7 * partition + later_ms,
                         kafka_time=5,
                         service=f"s{(offset + service) % 3}",
                         level="ERROR" if (offset + service) % 4 == 0 else "INFO",

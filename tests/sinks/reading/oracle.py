@@ -79,8 +79,10 @@ def in_order(lines: Iterable[Line]) -> list[Line]:
 def counts(lines: Iterable[Line], query: CountQuery) -> list[CountRow]:
     """Return the groups in order; without `top`."""
     groups: dict[tuple[int | str, ...], list[Line]] = defaultdict(list)
+    names_templates = query.templates is not None or query.only.not_templates
     for line in lines:
-        if passes(line, query.only) and (query.templates is None or line.template in query.templates):
+        is_first = line.chunk == 0 or "template" in query.by
+        if (is_first or not names_templates) and passes(line, query.only) and (query.templates is None or line.template in query.templates):
             groups[tuple(_part(line, name, query.bucket_ms) for name in query.by)].append(line)
     rows = []
     for key, found in groups.items():

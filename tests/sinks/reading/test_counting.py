@@ -75,6 +75,38 @@ def test_a_line_whose_copy_that_holds_is_excluded_does_not_count(sink: FakeSink,
     assert ours.rows == [CountRow(("canary",), 10, 10_000, 19_000)]
 
 
+def test_a_line_counts_at_the_time_of_the_copy_that_holds_whatever_window_is_asked_for(sink: FakeSink, reader: BlockReader) -> None:
+    copies = [one._replace(time=one.time - 3_600_000) for one in LINES[10:20]]
+    sink.write_blocks([block(copies, run(2))])
+    assert reader.count(CountQuery(LineFilter(since_ms=0))).rows == [CountRow((), 50, 0, 59_000)]
+    assert reader.count(CountQuery(LineFilter(since_ms=10_000, until_ms=20_000))).rows == []
+    assert reader.count(CountQuery(LineFilter(until_ms=0))).rows == [CountRow((), 10, -3_590_000, -3_581_000)]
+
+
+def test_a_line_counts_with_the_fields_and_the_template_of_the_copy_that_holds(sink: FakeSink, reader: BlockReader) -> None:
+    before = [one._replace(fields='{"pod":"a"}', template_text="before") for one in LINES[10:20]]
+    sink.write_blocks([block(before, run(2)), block(LINES[10:20], run(3))])
+    assert reader.count(CountQuery(LineFilter(fields=(("pod", "a"),)))).rows == []
+    assert reader.count(CountQuery(templates=(template_id("before"),))).rows == []
+
+
+def test_other_runs_are_looked_for_once_however_many_blocks_there_are(sink: FakeSink, reader: BlockReader) -> None:
+    sink.calls.clear()
+    reader.count(CountQuery(LineFilter(since_ms=0)))
+    assert sink.calls.count("find_blocks") == 2
+    sink.calls.clear()
+    reader.count(CountQuery(LineFilter(topics=("logs",))))
+    assert sink.calls.count("find_blocks") == 1, "all blocks are listed already"
+
+
+def test_the_last_chunk_of_a_long_line_does_not_count_among_its_templates_lines(sink: FakeSink, reader: BlockReader) -> None:
+    texts = ["often", "long", "often"]
+    cut = [line(100, chunk=at, chunks=3, cut=9, template_text=text, time=100_000 + at) for at, text in enumerate(texts)]
+    sink.write_blocks([block(cut, run(2))])
+    only, service = (template_id("often"),), LineFilter(services=("sshd",))
+    assert reader.count(CountQuery(service, templates=only)).rows == [CountRow((), 1, 100_000, 100_000)]
+
+
 def test_templates_are_named_by_blocks_and_only_once(sink: FakeSink, reader: BlockReader) -> None:
     query = CountQuery(by=("template",))
     expected = [CountRow((template_id("often"),), 45, 1_000, 59_000), CountRow((template_id("seldom"),), 15, 0, 56_000)]

@@ -48,3 +48,10 @@ def test_windows_grow_again_where_few_blocks_begin_however_many_reach_over_them(
     sink.calls.clear()
     assert len(times(reader, 2_000_000, 1_000)) == 79
     assert sink.calls.count("find_blocks") < 200
+
+
+def test_a_line_comes_at_the_time_of_the_copy_that_holds_and_at_no_other() -> None:
+    sink, reader = reader_of([line(offset, time=1_000_000 + offset) for offset in range(10)], page_blocks=1)
+    sink.write_blocks([block([line(offset, time=offset) for offset in range(10)], run(2))])
+    assert times(reader, 2_000_000, 3) == list(range(10))
+    assert reader.lines_in_order(Selection(), Reach(500_000), 2_000_000, 1_000).lines == []
