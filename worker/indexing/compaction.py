@@ -9,6 +9,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from sinks.block import Block, BlockId, BlockPlace
@@ -57,6 +58,12 @@ class Deletions:
         with self._lock:
             for one in ids:
                 self._due.pop(one, None)
+
+    def give_up(self, *, most: int) -> None:
+        """Keep the latest `most` only. Each of the others stays an inner block, until whoever compacts its partition next finds it."""
+        with self._lock:
+            for one in list(islice(self._due, max(len(self._due) - most, 0))):
+                del self._due[one]
 
     def next_due_s(self) -> float | None:
         """Return when the next block may be deleted; None without any."""
