@@ -51,7 +51,8 @@ from worker.runtime.kafka_admin import KafkaAdmin
 from worker.settings.settings import Settings, load_settings
 
 PARTITIONS, QUICK_PARTITIONS = (12, 64, 1_000), (12,)
-SECONDS, QUICK_SECONDS = 600, 60
+SECONDS, QUICK_SECONDS = 600, 150
+"""A partition has a line a second, and the goal is 100 lines a row."""
 AFTER_S = 90.0
 """From the last line until rows are counted: neighbours of a quiet partition are merged after a minute, inner ones deleted 20 s later."""
 LITE_PARTITIONS = 200

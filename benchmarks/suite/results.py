@@ -14,11 +14,9 @@ class Machine(TypedDict):
     versions: dict[str, str]
 
 
-class Entry(TypedDict):
-    """One benchmark's last run."""
+class Ran(TypedDict):
+    """One run of a benchmark."""
 
-    machine: int
-    """Its place in `Results.machines`."""
     state: str
     """As in `child.Ended`."""
     reason: str
@@ -34,6 +32,13 @@ class Entry(TypedDict):
     load_after: list[float]
     plots: list[str]
     """Files in PLOTS_FOLDER."""
+
+
+class Entry(Ran):
+    """One benchmark's kept run."""
+
+    machine: int
+    """Its place in `Results.machines`."""
 
 
 class Results(TypedDict):
@@ -52,16 +57,26 @@ def read_results(file: Path) -> Results:
     """Return what is kept; there may be nothing yet. Raises NotResults."""
     if not file.exists():
         return Results(machines=[], benchmarks={})
-    kept: Results = json.loads(file.read_text(encoding="utf-8"))
-    if kept.keys() != Results.__annotations__.keys():
+    try:
+        kept = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:
+        kept = None
+    if not isinstance(kept, dict) or kept.keys() != Results.__annotations__.keys():
         raise NotResults(f"{file} was not written by this version: move it away, or choose another --out")
-    return kept
+    return Results(machines=kept["machines"], benchmarks=kept["benchmarks"])
 
 
-def with_entry(kept: Results, name: str, entry: Entry, machine: Machine) -> Results:
+def stays(kept: Results, name: str, ran: Ran) -> bool:
+    """Whether a benchmark's kept figures outlive a run: those of another machine do, if the benchmark cannot run on this one."""
+    entry = kept["benchmarks"].get(name)
+    return entry is not None and entry["state"] == "measured" and ran["state"] == "absent"
+
+
+def with_entry(kept: Results, name: str, ran: Ran, machine: Machine) -> Results:
     """Return the results with a benchmark's run on that machine, and without machines that no entry refers to any longer."""
-    benchmarks, machines = kept["benchmarks"] | {name: entry}, [*kept["machines"], machine]
-    machine_of = {one: machine if one == name else machines[benchmarks[one]["machine"]] for one in benchmarks}
+    entry, machines = Entry(machine=len(kept["machines"]), **ran), [*kept["machines"], machine]
+    benchmarks = kept["benchmarks"] | {name: entry}
+    machine_of = {one: machines[run["machine"]] for one, run in benchmarks.items()}
     used = [one for place, one in enumerate(machines) if one in machine_of.values() and one not in machines[:place]]
     return Results(machines=used, benchmarks={one: {**run, "machine": used.index(machine_of[one])} for one, run in benchmarks.items()})
 

@@ -5,13 +5,15 @@
 
 Caveats first. All of it takes more than an hour; `--only` runs some. Figures are written after each benchmark, beside the kept ones of the
 others, which may be of another machine or of other versions: the report says which. A benchmark that cannot run here is listed with its
-reason, and the others go on; one that fails, because its sides did different work or otherwise, makes the exit code 1. With `--json` only
-the comparison with the workers written by hand runs, its seven figures are printed, and nothing is written.
+reason, unless figures of it are kept, and the others go on; one that fails, because its sides did different work or otherwise, makes the
+exit code 1. With `--json` only the comparison with the workers written by hand runs, its seven figures are printed, and nothing is written.
 """
 
 import argparse
 import json
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,11 +27,12 @@ from benchmarks.suite.results import (
     PLOTS_FOLDER,
     REPORT_FILE,
     RESULTS_FILE,
-    Entry,
     Machine,
     NotResults,
+    Ran,
     Results,
     read_results,
+    stays,
     with_entry,
     write_results,
 )
@@ -44,23 +47,19 @@ class Run:
     Thread: main.
     """
 
-    def __init__(self, root: Path, out: Path, logs: Path | None, *, quick: bool) -> None:
+    def __init__(self, root: Path, logs: Path | None, *, quick: bool) -> None:
         self._root = root
-        self._plots = out / PLOTS_FOLDER
         self._logs = logs
         self._quick = quick
 
-    def measure(self, program: Program) -> Entry:
-        """Run a program, and draw its picture; a program that cannot be asked at all is absent."""
-        arguments = self._arguments(program)
-        for picture in self._pictures_of(program):
-            picture.unlink()
+    def measure(self, program: Program, plots: Path) -> Ran:
+        """Run a program, and draw its pictures into an empty folder; a program that cannot be asked at all is absent."""
+        arguments = self._arguments(program, plots)
         began_at, before = revision(self._root), load_average()
         reason = missing(program, self._root, self._logs)
         ended = Ended("absent", {}, reason, 0.0) if reason else run_program(program, arguments, self._root)
         _what, caveats = docstring_of(self._root, program.module)
-        return Entry(
-            machine=0,  # until it is kept
+        return Ran(
             state=ended.state,
             reason=ended.reason,
             figures=ended.figures,
@@ -73,14 +72,13 @@ class Run:
             seconds=round(ended.seconds, 1),
             load_before=before,
             load_after=load_average(),
-            plots=self._drawn(program, ended),
+            plots=_drawn(program, ended, plots),
         )
 
-    def _arguments(self, program: Program) -> list[str]:
+    def _arguments(self, program: Program, plots: Path) -> list[str]:
         arguments = [*program.arguments, "--json", *(["--quick"] if self._quick else [])]
         if program.plots:
-            self._plots.mkdir(parents=True, exist_ok=True)
-            arguments += [program.plots, str(self._plots / program.pictures[0] if program.plots == "--plot" else self._plots)]
+            arguments += [program.plots, str(plots / program.pictures[0] if program.plots == "--plot" else plots)]
         if self._logs and program.needs == "logs":
             arguments += ["--logs", str(self._logs)]
         if self._logs and program.takes_files:
@@ -94,20 +92,21 @@ class Run:
             shown += ["--logs", "DIR"]
         return [*shown, "DIR/*.log"] if self._logs and program.takes_files else shown
 
-    def _pictures_of(self, program: Program) -> list[Path]:
-        """Return the pictures of a program that are there, of whichever run."""
-        return sorted(self._plots.glob(f"{program.name}*.png" if program.plots == "--plots" else f"{program.name}.png"))
 
-    def _drawn(self, program: Program, ended: Ended) -> list[str]:
-        """Return the names of the pictures of this run."""
-        if ended.state != "measured":
-            return []
-        if program is BY_HAND:
-            from benchmarks.suite.plots import BY_HAND_PICTURE, draw_by_hand  # noqa: PLC0415 - matplotlib takes a second to import
+def _drawn(program: Program, ended: Ended, plots: Path) -> list[str]:
+    """Return the names of the pictures of a run, all of which are in `plots`."""
+    if ended.state != "measured":
+        return []
+    if program is BY_HAND:
+        from benchmarks.suite.plots import BY_HAND_PICTURE, draw_by_hand  # noqa: PLC0415 - matplotlib takes a second to import
 
-            self._plots.mkdir(parents=True, exist_ok=True)
-            draw_by_hand(ended.figures, self._plots / BY_HAND_PICTURE)
-        return [picture.name for picture in self._pictures_of(program)]
+        draw_by_hand(ended.figures, plots / BY_HAND_PICTURE)
+    return [picture.name for picture in pictures_of(program, plots)]
+
+
+def pictures_of(program: Program, plots: Path) -> list[Path]:
+    """Return the pictures of a program in a folder, of whichever run."""
+    return sorted(plots.glob(f"{program.name}*.png" if program.plots == "--plots" else f"{program.name}.png"))
 
 
 def logs_in(folder: Path) -> list[Path]:
@@ -129,15 +128,32 @@ def write_report(results: Results, out: Path) -> None:
     (out / REPORT_FILE).write_text(report_text(results, about, figures), encoding="utf-8")
 
 
+def keep(results: Results, program: Program, drawn: Path, out: Path) -> None:
+    """Write results and report with the program's pictures, which are in `drawn`; earlier ones go last, so that no link ever breaks."""
+    plots, names = out / PLOTS_FOLDER, results["benchmarks"][program.name]["plots"]
+    if names:
+        plots.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        shutil.copyfile(drawn / name, plots / name)
+    write_results(results, out / RESULTS_FILE)
+    write_report(results, out)
+    for picture in pictures_of(program, plots):
+        if picture.name not in names:
+            picture.unlink()
+
+
 def run_suite(programs: Sequence[Program], run: Run, results: Results, machine: Machine, out: Path, show: Callable[[str], None]) -> int:
     """Run them all on this machine; return 1 if one has failed. What is known is written after each."""
     for number, program in enumerate(programs, 1):
         show(f"{number}/{len(programs)} {program.name} …")
-        entry = run.measure(program)
-        results = with_entry(results, program.name, entry, machine)
-        write_results(results, out / RESULTS_FILE)
-        write_report(results, out)
-        show(f"  {entry['state']} in {entry['seconds']:g} s" + (f": {entry['reason']}" if entry["reason"] else ""))
+        with tempfile.TemporaryDirectory(prefix="vectail-bench-") as drawn:
+            ran = run.measure(program, Path(drawn))
+            stayed = stays(results, program.name, ran)
+            if not stayed:
+                results = with_entry(results, program.name, ran, machine)
+                keep(results, program, Path(drawn), out)
+        reason = (f": {ran['reason']}" if ran["reason"] else "") + ("; the kept figures stay" if stayed else "")
+        show(f"  {ran['state']} in {ran['seconds']:g} s{reason}")
     return int(any(results["benchmarks"][program.name]["state"] == "failed" for program in programs))
 
 
@@ -189,4 +205,4 @@ def main(
     wanted = [program for program in programs if chosen.only is None or program.name in chosen.only]
     kept["benchmarks"] = {name: entry for name, entry in kept["benchmarks"].items() if name in names}  # others are gone or renamed
     machine = Machine(facts=machine_facts(), versions=versions(root))
-    return run_suite(wanted, Run(root, out, logs, quick=chosen.quick), kept, machine, out, show)
+    return run_suite(wanted, Run(root, logs, quick=chosen.quick), kept, machine, out, show)

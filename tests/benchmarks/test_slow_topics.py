@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from benchmarks import slow_topics
-from benchmarks.slow_topics import Acknowledged, IdSink, Measured, Wrong, check, figures_of, main, show_table
+from benchmarks.slow_topics import QUICK_SECONDS, Acknowledged, IdSink, Measured, Wrong, check, figures_of, main, show_table
+from benchmarks.suite.goals import read_table
 from sinks.block import Block
 from tests.model_fixture import CACHE
 from tests.services.kafka import KafkaServer
@@ -49,6 +50,13 @@ def test_figures_are_shares_of_the_time_that_the_lines_took() -> None:
     shown: list[str] = []
     show_table({"12": figures}, shown.append)
     assert shown[1].split() == ["12", "200", "0.500", "0.950", "9", "4", "50.0", "5.0%", "20.0%", "25.0%"]
+
+
+def test_a_quick_run_has_lines_enough_for_the_goal_of_lines_a_row() -> None:
+    _, figures = read_table()
+    goals = [one.at_least for one in figures if one.benchmark == "slow_topics" and one.key.endswith(".lines_per_row")]
+    assert goals
+    assert all(goal is not None and goal < QUICK_SECONDS for goal in goals)
 
 
 def test_late_or_lost_lines_are_no_figures() -> None:

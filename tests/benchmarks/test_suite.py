@@ -3,14 +3,17 @@
 import fcntl
 import json
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
+from benchmarks.suite import suite
 from benchmarks.suite.child import docstring_of, run_program
 from benchmarks.suite.machine import revision
 from benchmarks.suite.programs import BY_HAND, JSON_KEYS, PROGRAMS, Program
-from benchmarks.suite.results import Machine, read_results
+from benchmarks.suite.results import Machine, NotResults, read_results
 from benchmarks.suite.suite import corpus_of, main
 
 GOOD = '''"""Counts beans.
@@ -44,7 +47,7 @@ print("{}")
 """
 DRAWS = """import pathlib, sys
 place = pathlib.Path(sys.argv[sys.argv.index("--plots") + 1])
-(place / "draws_one.png").write_bytes(b"")
+(place / "growth-one.png").write_bytes(b"")
 (place / "other.png").write_bytes(b"")
 print("{}")
 """
@@ -186,6 +189,28 @@ def test_a_run_on_another_machine_stands_beside_the_kept_ones_with_its_own_facts
     assert read_results(file)["machines"] == kept["machines"], "nothing is of the other one any more"
 
 
+def test_figures_of_another_machine_outlive_a_run_where_the_program_is_absent(tmp_path: Path) -> None:
+    programs, out = [Program("growth", "draws", plots="--plots")], tmp_path / "out"
+    _run(_tree(tmp_path, draws=DRAWS), out, programs=programs)
+    file = out / "results.json"
+    file.write_text(json.dumps(read_results(file) | {"machines": [Machine(facts={"GPU": "Abacus 3"}, versions={})]}))
+    kept = read_results(file)
+    (tmp_path / "draws.py").unlink()
+    code, shown = _run(tmp_path, out, programs=programs)
+    assert (code, shown[1:]) == (0, ["  absent in 0 s: there is no draws; the kept figures stay"])
+    assert read_results(file) == kept
+    assert (out / "plots" / "growth-one.png").exists()
+
+
+def test_a_run_replaces_one_without_figures_and_a_failed_run_replaces_any(tmp_path: Path) -> None:
+    programs, out = [Program("masks", "beans")], tmp_path / "out"
+    states = []
+    for source in (DIFFERENT_WORK, ABSENT, GOOD, DIFFERENT_WORK):
+        _run(_tree(tmp_path, beans=source), out, programs=programs)
+        states.append(read_results(out / "results.json")["benchmarks"]["masks"]["state"])
+    assert states == ["failed", "absent", "measured", "failed"]
+
+
 def test_the_revision_is_that_of_the_beginning(tmp_path: Path) -> None:
     root = _tree(tmp_path / "tree", changes=CHANGES_THE_TREE)
     who = ["-c", "user.name=A", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"]
@@ -205,6 +230,14 @@ def test_results_of_another_shape_are_refused_before_anything_is_measured(tmp_pa
         _run(_tree(tmp_path, beans=GOOD), tmp_path / "out", programs=[Program("masks", "beans")])
     assert "was not written by this version" in capsys.readouterr().err
     assert "machines" not in json.loads(file.read_text())
+
+
+@pytest.mark.parametrize("content", [b'{"machines": [', b"[]", b"7", b"\xff"])
+def test_a_file_that_is_no_object_of_results_is_refused(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "results.json"
+    file.write_bytes(content)
+    with pytest.raises(NotResults, match="was not written by this version"):
+        read_results(file)
 
 
 def test_report_is_written_again_without_measuring(tmp_path: Path) -> None:
@@ -249,13 +282,31 @@ def test_logs_reach_the_programs_that_read_files_and_are_described_without_their
 
 
 def test_pictures_of_a_program_are_those_of_this_run_with_its_name(tmp_path: Path) -> None:
-    programs = [Program("draws", "draws", plots="--plots")]
+    programs = [Program("growth", "draws", plots="--plots")]
     plots = tmp_path / "out" / "plots"
     plots.mkdir(parents=True)
-    (plots / "draws_of_an_earlier_run.png").touch()
+    (plots / "growth-of_an_earlier_run.png").touch()
     _run(_tree(tmp_path, draws=DRAWS), tmp_path / "out", programs=programs)
     kept = read_results(tmp_path / "out" / "results.json")
-    assert kept["benchmarks"]["draws"]["plots"] == ["draws_one.png"]
+    assert kept["benchmarks"]["growth"]["plots"] == ["growth-one.png"]
+    assert [file.name for file in plots.iterdir()] == ["growth-one.png"]
+
+
+def test_an_interrupted_run_leaves_the_pictures_that_the_report_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    programs, picture = [Program("growth", "draws", plots="--plots")], tmp_path / "out" / "plots" / "growth-one.png"
+    _run(_tree(tmp_path, draws=DRAWS), tmp_path / "out", programs=programs)
+    report = (tmp_path / "out" / "RESULTS.md").read_text()
+
+    def draw_half(_program: Program, arguments: Sequence[str], _root: Path) -> NoReturn:
+        (Path(arguments[-1]) / picture.name).write_bytes(b"half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(suite, "run_program", draw_half)
+    with pytest.raises(KeyboardInterrupt):
+        _run(tmp_path, tmp_path / "out", programs=programs)
+    assert (tmp_path / "out" / "RESULTS.md").read_text() == report
+    assert "(plots/growth-one.png)" in report
+    assert picture.read_bytes() == b""
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda one: one.name)

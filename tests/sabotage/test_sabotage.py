@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sabotage.__main__ import read_arguments
 from tests.sabotage.mutation import Mutation
 from tests.sabotage.mutations import MUTATIONS
 from tests.sabotage.planting import ROOT, Copy, Outcome, planted, table_of, written
@@ -96,3 +97,11 @@ def test_the_table_says_what_was_missed_and_takes_the_place_of_the_last_one() ->
     assert written(readme, "new\n") == readme.replace("old", "new")
     with pytest.raises(ValueError, match="no marks"):
         written("nothing", "new\n")
+
+
+def test_the_table_is_not_written_from_a_few_mutations(capsys: pytest.CaptureFixture[str]) -> None:
+    assert read_arguments(["--write"]).write
+    assert read_arguments(["ledger"]).parts == ["ledger"]
+    with pytest.raises(SystemExit, match="2"):
+        read_arguments(["--write", "ledger"])
+    assert "--write is for a run of all mutations: leave out PART" in capsys.readouterr().err
