@@ -5,11 +5,11 @@
 Caveats first. vectail embeds one vector per template and finds lines through their template; the hand-written workers (`naive.py`,
 `batched.py`) embed and store one vector per line. That is a different index, and most of the gain in `mix` and `steady`. The ratio in `mix`
 grows with lines per template (printed). `distinct` compares equal work. One machine runs the broker, Redis and the side that is measured;
-the others wait. All sides have the same model, lines, cores and Milvus Lite, which runs in their process. The hand-written workers are
-slow, so they index a sample; rates are compared. vectail is the whole service with its defaults (unless VECTAIL_… variables are set),
-without HTTP. The time runs from the first record that is read until the last one is stored and committed; model and connections are there
-by then. vectail commits once a second, which is a part of its time; shares of the engine and of the stages are of the time until the last
-one is stored.
+the others wait. All sides have the same model, lines and cores, and Milvus Lite: vectail's runs in a process of its own, as in a worker;
+that of the hand-written workers in theirs, as pymilvus starts it. The hand-written workers are slow, so they index a sample; rates are
+compared. vectail is the whole service with its defaults (unless VECTAIL_… variables are set), without HTTP. The time runs from the first
+record that is read until the last one is stored and committed; model and connections are there by then. vectail commits once a second,
+which is a part of its time; shares of the engine and of the stages are of the time until the last one is stored.
 
 Corpora (`by_hand_corpora`): lines that are all distinct, not masked (`mask.mode = "exact"`), where the engine decides; the files as a
 topic has them, from cold; and a stream in its steady state, whose templates are known. There the hand-written workers find in Redis what

@@ -2,16 +2,16 @@
 
     python -m benchmarks.sink [--quick] [--json] [--server URI | --lite]
 
-Caveats first. Milvus runs on the same machine and shares its processors with the client: Milvus Lite in this very process, then a server,
-which is the one of PyPI's wheel (2.3.5) unless `--server` names another. Time runs from columns (blocks) or rows (the others) to Milvus's
-acknowledgement, in one thread; blocks are built and encoded in it. `rows` is what pymilvus documents, upserts of lists of dicts;
-`ready_made` are the same rows in requests that our own client makes ready, `flat` those with a vector in every row. Making dicts and rows
-of lines is not timed, making requests of them is. All sides get lines of the same stream, made up by
-`producers.log_feed` with other digits in every copy; blocks get 20 times as many of them, because they take so little. The sides take turns
-within a round, and a ratio of lines a second is taken within a round. Figures are medians over the rounds; beside them the worst
-round, and all rounds together: a local folder writes rows from memory to disk every few ten thousand rows, which few rounds meet.
-Templates are written by none: a stream's lines are of known ones but for a few. Bytes a line are those of the folder on Milvus Lite, and
-those of the requests on a server.
+Caveats first. Milvus runs on the same machine and shares its processors with the client: Milvus Lite in a process of its own, as in a
+worker, then a server, which is the one of PyPI's wheel (2.3.5) unless `--server` names another. Time runs from columns (blocks) or rows
+(the others) to Milvus's acknowledgement, in one thread; blocks are built and encoded in it. `rows` is what pymilvus documents, upserts of
+lists of dicts; `ready_made` are the same rows in requests that our own client makes ready, `flat` those with a vector in every row. Making
+dicts and rows of lines is not timed, making requests of them is. All sides get lines of the same stream, made up by `producers.log_feed`
+with other digits in every copy; blocks get 20 times as many of them, because they take so little. The sides take turns within a round, and
+a ratio of lines a second is taken within a round. Figures are medians over the rounds; beside them the worst round, and all rounds
+together: a local folder writes rows from memory to disk every few ten thousand rows, which few rounds meet. Templates are written by none:
+a stream's lines are of known ones but for a few. Bytes a line are those of the folder on Milvus Lite, and those of the requests on a
+server.
 """
 
 import argparse

@@ -1,7 +1,8 @@
 """`vectail run --workers N`: N workers of one consumer group on this machine, started, watched and ended together.
 
 Each is a process of its own (`vectail run --part K/N`) with its share of the cores and of the GPU's memory; Kafka divides the
-partitions among them. Several workers on one GPU are faster because Python, not the GPU, limits what one worker can embed.
+partitions among them. Several workers on one GPU should be faster, because we expect Python, not the GPU, to limit what one worker can
+embed; no GPU has been measured.
 """
 
 import signal

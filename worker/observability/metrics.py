@@ -169,7 +169,7 @@ SINK_ROWS_TOTAL = Metric(
     ("op",),
 )
 SINK_BYTES_TOTAL = Metric("vectail_sink_bytes_total", "counter", "Bytes of new blocks that the index acknowledged, encoded.")
-WAITING_LINES = Metric("vectail_waiting_lines", "gauge", "Lines that wait for others to be written with in one block.")
+WAITING_LINES = Metric("vectail_waiting_lines", "gauge", "Lines that wait to share a block with others.")
 UPKEEP_TOTAL = Metric(
     "vectail_upkeep_seconds_total",
     "counter",

@@ -17,7 +17,7 @@ from consumers.text.regex import find_matching
 from worker.settings.template_tables import TemplateTable
 
 MOST_REMEMBERED = 1_000_000
-"""Templates whose group is remembered: 24 bytes each, 24 MB in all."""
+"""Templates whose group is remembered: 32 bytes each, 32 MB in all."""
 _NAMED = b"name\x00"
 """Before a name, so that no template's text has the same id."""
 _ID_BYTES = 8

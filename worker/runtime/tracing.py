@@ -65,7 +65,8 @@ def open_tracing(rules: TraceRules, *, say: Callable[[str], None], exporter: "Sp
         from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
         from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased  # noqa: PLC0415
     except ImportError as error:
-        raise TracingMissing(f"tracing.enabled needs OpenTelemetry ({error}): pip install 'vectail[traces]'") from None
+        needed = "opentelemetry-sdk opentelemetry-exporter-otlp-proto-http"
+        raise TracingMissing(f"tracing.enabled needs OpenTelemetry ({error}): pip install {needed}") from None
     _say_what_it_logs(say)
     facts = {"service.name": "vectail", "service.version": rules.version, "service.instance.id": f"{os.uname().nodename}:{os.getpid()}"}
     provider = TracerProvider(

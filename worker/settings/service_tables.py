@@ -142,8 +142,8 @@ class LimitTable(Table):
     """Most log records that are admitted and not settled. Together with `max_in_flight_bytes` it bounds the worker's memory. With
     fewer than arrive in a second, blocks are closed before they are full."""
     max_in_flight_bytes: int = Field(default=256 * 1024 * 1024, ge=1024)
-    """Most bytes of these records as Kafka delivered them, and, counted apart, as they are decoded. What reads the lag may hold the
-    oldest unread batch of a partition besides, twice."""
+    """Most bytes of these records as Kafka delivered them, and, counted apart, as they are decoded. The client that reads the lag may also
+    hold two copies of a partition's oldest unread batch."""
     max_consecutive_undecodable: int = Field(default=1_000, ge=1)
     """Records in a row of one topic that may be undecodable: not in the `topic.format` that is set for it, or not UTF-8 where
     `decode.errors` is `strict`. One more ends the worker. Records that are too large or have too many entries or chunks do not count."""

@@ -169,9 +169,10 @@ class IndexTable(Table):
     """How lines are put together into the blocks that the index stores."""
 
     flush_s: float = Field(default=0.5, ge=0.01, le=5)
-    """Seconds that a line waits at most for others of its partition before its block is written. With more than 200 active partitions it is
-    their number divided by 400, at most 5. With nothing else on its way a line waits 0.1 s, or a fifth of this if less. Small blocks
-    are merged later."""
+    """Seconds that a line waits at most for others of its partition before its block is written; while n partitions have lines that wait,
+    n / 400 s if that is more, at most 5. With nothing else on its way, and lines waiting in at most 16 partitions, a line waits 0.1 s, or a
+    fifth of this if less, but at least 5 ms. A topic with `topic.multiline` keeps its last record open, so lines then wait for the whole
+    time. Small blocks are merged later."""
     block_lines: int = Field(default=1024, ge=16, le=1024)
     """Most lines in one block."""
 

@@ -85,7 +85,8 @@ class TopicTable(Table):
     exclude: tuple[Pattern, ...] = ()
     """Patterns of topics that this table is not about, although `pattern` fits them."""
     format: Format = "auto"
-    """Format of the records. `auto` decides for each by its headers, its first bytes, JSON, then text; it never guesses `otlp_proto`."""
+    """Format of the records. `auto` decides for each by its headers, its first bytes, JSON, syslog, then text; it never guesses
+    `otlp_proto`, `msgpack` or `logfmt`."""
     fields: FieldsTable = FieldsTable()
     """Where structured records have their message, time, level and service, and what else to keep."""
     mask: MaskTable | None = None

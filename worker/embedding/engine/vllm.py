@@ -6,8 +6,8 @@ the token ids in vLLM's answer are compared with those sent.
 
 Measured on two AVX2 cores (AMD Zen 3), vLLM 0.32, lines of 30 to 60 tokens: 119 lines/s in batches of 512 tokens, 122 at 1,024, 133 at
 2,048, 122 at 4,096, 108 at 8,192, all in float32 (16 in bfloat16, which AVX2 has to emulate). 1,024 tokens take 0.2 s, so a query does
-not wait long for a bulk batch. A separate process for the engine starts in 25 s instead of 4 and gains nothing: 0.39 to 0.60 ms per
-text outside the model, against 0.34 in process.
+not wait long for a bulk batch. Once vLLM is imported (15 s), the engine starts in 4 s in process and in 25 s in a process of its own, which
+gains nothing: 0.39 to 0.60 ms per text outside the model, against 0.34 in process.
 """
 
 import contextlib
