@@ -112,7 +112,7 @@ def count_templates(snapshot: Snapshot, only: LineFilter, templates: tuple[str, 
 
 def template_ids_of(snapshot: Snapshot, names: TemplateNames, only: LineFilter, keys: NDArray[np.int64]) -> dict[int, str]:
     """Return the ids of templates that were counted under a filter, by key; one that cannot be named is left out."""
-    return names.find(snapshot, keys, _listed(snapshot, CountQuery(only)))
+    return names.find(snapshot, keys, _listed(snapshot, block_filter(only)))
 
 
 def count(snapshot: Snapshot, names: TemplateNames, query: CountQuery) -> Counts:
@@ -128,18 +128,19 @@ def count(snapshot: Snapshot, names: TemplateNames, query: CountQuery) -> Counts
     return Counts([row for row in rows if row is not None], complete=is_all and not damaged, damaged=damaged)
 
 
-def _listed(snapshot: Snapshot, query: CountQuery) -> Heads:
-    """Return the outer blocks that may hold what is counted, and those that may hold copies of it."""
-    asked = block_filter(query.only, templates=query.templates)
+def _listed(snapshot: Snapshot, asked: BlockFilter) -> Heads:
+    """Return the outer blocks that may hold what is counted."""
     heads = snapshot.find(asked).heads
-    heads = heads.select(outer_blocks(heads.ids))
-    has_all = asked._replace(topics=(), not_topics=()) == BlockFilter()
-    return heads if has_all else with_other_runs(snapshot, heads)
+    return heads.select(outer_blocks(heads.ids))
 
 
 def _counted(snapshot: Snapshot, query: CountQuery) -> tuple["_Counting", bool]:
     """Count; returns whether neither the deadline nor a bound cut it."""
-    counting = _Counting(snapshot, _listed(snapshot, query), query)
+    asked = block_filter(query.only, templates=query.templates)
+    heads = _listed(snapshot, asked)
+    if asked._replace(topics=(), not_topics=()) != BlockFilter():
+        heads = with_other_runs(snapshot, heads)  # a copy that does not pass the filter may hold
+    counting = _Counting(snapshot, heads, query)
     counting.add_whole_blocks()
     return counting, counting.add_unpacked_blocks() and counting.has_all_values
 

@@ -76,6 +76,14 @@ def said_of(chain: Chain, chore: str) -> list[str]:
     return [line for line in chain.said if line.startswith(chore)]
 
 
+def assert_vanished_templates_are_noticed(chain: Chain) -> None:
+    """Let all templates vanish; the look of the next minute must see it."""
+    chain.sink.templates.clear()
+    turn(chain, 61.0)
+    turn(chain)
+    assert said_of(chain, "template ")
+
+
 def tails_bytes(chain: Chain) -> int:
     return sum(run.tail.size_bytes for run in chain.runs.all())
 
@@ -138,10 +146,7 @@ def test_while_merged_blocks_are_refused_all_else_is_done(chain: Chain) -> None:
     turn(chain, GRACE_S + 1)
     turn(chain)
     assert len(chain.sink.deleted) == 8
-    chain.sink.templates.clear()
-    turn(chain, 61.0)
-    turn(chain)
-    assert said_of(chain, "template ")
+    assert_vanished_templates_are_noticed(chain)
     turn(chain, EARLIER_RUNS_S)
     turn(chain)
     assert all(run.is_compacted for run in chain.runs.all())
@@ -157,10 +162,7 @@ def test_while_deletes_are_refused_all_else_is_done(chain: Chain, monkeypatch: p
     turn(chain)
     assert chain.flights.sample_known(10) == []
     store_singly(chain, 8)
-    chain.sink.templates.clear()
-    turn(chain, 61.0)
-    turn(chain)
-    assert said_of(chain, "template ")
+    assert_vanished_templates_are_noticed(chain)
     turn(chain, EARLIER_RUNS_S)
     turn(chain)
     assert all(run.is_compacted for run in chain.runs.all())
@@ -190,10 +192,7 @@ def test_templates_are_looked_up_while_nothing_that_expired_can_be_dropped(chain
 
     monkeypatch.setattr(chain.sink, "drop_expired", drop)
     store_singly(chain, 1)
-    chain.sink.templates.clear()
-    turn(chain, 61.0)
-    turn(chain)
-    assert said_of(chain, "template ")
+    assert_vanished_templates_are_noticed(chain)
 
 
 def test_a_partition_whose_blocks_cannot_be_listed_holds_up_no_other_and_is_tried_again(
@@ -205,10 +204,7 @@ def test_a_partition_whose_blocks_cannot_be_listed_holds_up_no_other_and_is_trie
     for _ in range(4):
         turn(chain, BUSY_S)
     assert asked == [0, 1, 2, 0, 0]
-    chain.sink.templates.clear()
-    turn(chain, 61.0)
-    turn(chain)
-    assert said_of(chain, "template ")
+    assert_vanished_templates_are_noticed(chain)
     assert len(said_of(chain, "blocks of earlier runs cannot be merged (timed out)")) == 1, "others work, and it still fails"
     monkeypatch.undo()
     turn(chain, BUSY_S)
