@@ -140,6 +140,10 @@ class Watched:
         self.commit_s = time.perf_counter() - began_s
         return begun
 
+    def begin_again(self, next_offsets: Mapping[Partition, int]) -> dict[Partition, int]:
+        """Pass it on."""
+        return self._source.begin_again(next_offsets)
+
     def reached(self) -> dict[Partition, int]:
         """Pass it on."""
         return self._source.reached()

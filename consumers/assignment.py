@@ -27,15 +27,36 @@ class PartitionLedger:
     Thread: any; what it calls is under its Ledger's lock.
     """
 
-    __slots__ = ("_arrivals", "_cap", "_dead_letter", "_held", "_originals", "_rejects", "_tally", "alive", "committed", "partition")
+    __slots__ = (
+        "_arrivals",
+        "_asked_before",
+        "_cap",
+        "_dead_letter",
+        "_held",
+        "_originals",
+        "_rejects",
+        "_tally",
+        "alive",
+        "begin_again_at",
+        "committed",
+        "partition",
+    )
 
-    def __init__(self, partition: Partition, *, cap: Cap, dead_letter: DeadLetterBox, tally: Counter[str]) -> None:
-        """`tally` counts the records of its topic by outcome, over all assignments."""
+    def __init__(
+        self, partition: Partition, *, cap: Cap, dead_letter: DeadLetterBox, tally: Counter[str], asked_before: int | None = None
+    ) -> None:
+        """`tally` counts the records of its topic by outcome, over all assignments.
+
+        `asked_before`: `begin_again_at` of the assignment in whose place this one has begun.
+        """
         self.partition = partition
         self.alive = True
-        """Whether this assignment is still ours."""
+        """Whether this assignment is still ours, and goes on."""
+        self.begin_again_at: int | None = None
+        """Where it was asked to begin again; None: it was not. Only `begin_again` sets it."""
         self.committed: int | None = None
         """What the broker has accepted."""
+        self._asked_before = asked_before
         self._cap = cap
         self._dead_letter = dead_letter
         self._tally = tally
@@ -63,14 +84,28 @@ class PartitionLedger:
 
     @property
     def has_open(self) -> bool:
-        """Whether a record is not popped yet, other than those that wait for the next one of the partition."""
-        oldest = self._arrivals.oldest_open
+        """Whether a record of a living assignment is not popped, other than those that wait for the next one of the partition."""
+        oldest = self._arrivals.oldest_open if self.alive else None
         return oldest is not None and (self._held is None or oldest < self._held[0] or self._held[1] < self._arrivals.end)
 
     @property
     def oldest_open_s(self) -> float:
         """When the oldest open record came, on the ledger's clock; only while alive, and if one is open."""
         return self._originals.came_s(self._arrivals.oldest_open or 0)
+
+    def begin_again(self, offset: int) -> bool:
+        """Ask for another assignment in place of this one, which begins at an offset before it; this one has ended when it returns True.
+
+        Nothing of it is committed any more. False: it had ended, or was begun again after no later offset was asked for: Kafka may not hold
+        that one any more, and the partition would begin again for ever.
+        """
+        with self._cap.lock:
+            if not self.alive or (self._asked_before is not None and offset >= self._asked_before):
+                return False
+            self.begin_again_at = offset
+            self.end()
+            self._cap.notify()
+            return True
 
     def hold(self, first: int, records: int) -> None:
         """Say that these records, the last to have arrived, wait for the next one of the partition; none: no record does.
@@ -133,7 +168,8 @@ class PartitionLedger:
         """Take records in; only the Ledger calls this, and holds the lock."""
         first = self._arrivals.arrive(records.offset, sizes_bytes)
         size_bytes = int(sizes_bytes.sum())
-        self._originals.keep(records, first, size_bytes=size_bytes, came_s=now_s)
+        if self.alive:  # else no dead letter comes of them
+            self._originals.keep(records, first, size_bytes=size_bytes, came_s=now_s)
         self._cap.open_records += records.size
         self._cap.open_bytes += size_bytes
         self._tally["admitted"] += records.size

@@ -6,7 +6,8 @@ Theory of operation
 2. A partition's open records stand in *arrival order*. Settling pops the settled prefix; what may be committed is the next
    offset of the last one popped. Offsets are never counted through: compaction and transaction markers leave gaps.
 3. Each assignment gets a fresh PartitionLedger. A receipt keeps the one that it came from, so a late settle after a
-   revocation moves nothing but its own bytes.
+   revocation moves nothing but its own bytes. An assignment may ask to *begin again* at an earlier offset: it has ended then, though its
+   partition is still ours, and the poller begins another one in its place as soon as its source has moved back.
 4. The cap is the only bound of the system. A record counts until it is popped; its bytes count until its last piece is done.
 5. A record with rejected pieces yields one dead letter and is settled when that is delivered, not before.
 6. Records that are lines of one event end together: the first settles for those that *follow* it. Records at the end of a partition that
@@ -98,6 +99,16 @@ class Ledger:
                 self._forget(partition)
             self._cap.notify()
 
+    def asked_to_begin_again(self) -> dict[Partition, int]:
+        """Return where partitions shall be read again: those whose assignment has asked for it."""
+        with self._lock:
+            return {p: one.begin_again_at for p, one in self._owned.items() if one.begin_again_at is not None}
+
+    def begin_again(self, partition: Partition) -> None:
+        """Begin another assignment in place of one that has asked for it."""
+        with self._lock:
+            self._owned[partition] = self._new_assignment(partition, self._owned[partition].begin_again_at)
+
     def owned(self) -> list[Partition]:
         """Return the partitions assigned now."""
         with self._lock:
@@ -128,9 +139,10 @@ class Ledger:
         return self._cap.has_room()
 
     def committable(self) -> dict[Partition, int]:
-        """Return the next offset of each partition owned now that has advanced since it was last committed."""
+        """Return the next offset of each partition owned now that has advanced since it was last committed; none of one that has ended."""
         with self._lock:
-            return {p: due for p, one in self._owned.items() if (due := one.next_offset) is not None and due != one.committed}
+            living = [(partition, one) for partition, one in self._owned.items() if one.alive]
+            return {p: due for p, one in living if (due := one.next_offset) is not None and due != one.committed}
 
     def mark_committed(self, partition: Partition, next_offset: int) -> None:
         """Note what the broker has accepted, of a partition owned now."""
@@ -171,8 +183,9 @@ class Ledger:
         """Whether the decoded bytes downstream are under the cap."""
         return self._cap.has_decoded_room()
 
-    def _new_assignment(self, partition: Partition) -> PartitionLedger:
-        return PartitionLedger(partition, cap=self._cap, dead_letter=self.dead_letter, tally=self._outcomes.of(partition.topic))
+    def _new_assignment(self, partition: Partition, asked_before: int | None = None) -> PartitionLedger:
+        tally = self._outcomes.of(partition.topic)
+        return PartitionLedger(partition, cap=self._cap, dead_letter=self.dead_letter, tally=tally, asked_before=asked_before)
 
     def _forget(self, partition: Partition) -> None:
         assignment = self._owned.pop(partition, None)

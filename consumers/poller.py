@@ -176,6 +176,7 @@ class Poller:
         return sum(max(end - positions.get(partition, end), 0) for partition, end in ends.items())
 
     def _turn(self) -> None:
+        self._begin_again()
         self._match_pause()
         self._held.add(self._fetch())
         self.last_poll_s = time.monotonic()
@@ -192,6 +193,21 @@ class Poller:
             self._note_ends()
             self._commit()
             self.end_offsets = self._source.end_offsets()
+
+    def _begin_again(self) -> None:
+        """Have partitions read again where their assignments have asked for it; a drain leaves that to the next worker.
+
+        Not while a commit of one is under way: if the broker took it late, it would undo that of the new position.
+        """
+        if self._intake_stopped.is_set():
+            return
+        asked = {p: offset for p, offset in self._ledger.asked_to_begin_again().items() if p not in self._under_way}
+        for partition, offset in (self._source.begin_again(asked) if asked else {}).items():
+            self._held.drop([partition])
+            self._ledger.begin_again(partition)
+            which = "" if offset == asked[partition] else f" that kafka still holds (it began at {asked[partition]})"
+            what = f"the first record of an event that is stored{which}"
+            self._say(f"{partition.topic}/{partition.partition}: reading begins again at {offset}, {what}")
 
     def _fetch(self) -> list[Records]:
         room = max(self._settings.max_fetch_records - self._held.size, 1)

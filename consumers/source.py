@@ -64,6 +64,13 @@ class Source(Protocol):
     def commit(self, next_offsets: Mapping[Partition, int], *, is_last: bool = False) -> dict[Partition, int]:
         """Begin to commit, before any later rebalance; return what was begun. `rebalance.on_committed` reports the outcome."""
 
+    def begin_again(self, next_offsets: Mapping[Partition, int]) -> Mapping[Partition, int]:
+        """Read partitions again from these offsets, or from the first that Kafka holds; return where each begins.
+
+        Leaves out those for which that cannot be done now. What was fetched of the others and not returned is dropped. Their new position
+        is committed before a record of them is returned: a restart never begins behind it.
+        """
+
     def end_offsets(self) -> dict[Partition, int]:
         """Return the end offset of each assigned partition, as last seen."""
 

@@ -55,6 +55,15 @@ class Executor:
         self._carry_out(actions, now_s)
         return placed
 
+    def begin_again(self, next_offsets: Mapping[Partition, int], now_s: float) -> dict[Partition, int]:
+        """Read partitions again from these offsets, or the first that Kafka holds; return where each begins, as far as that is known."""
+        readable = [partition for partition in next_offsets if not self.intake.has_stopped(partition)]
+        begins: dict[Partition, int] = {}
+        for partition, state in self._client.ask_states(readable).items() if readable else ():
+            begins[partition] = max(next_offsets[partition], state.first_offset)
+            self.intake.begin_again(partition, begins[partition], now_s)
+        return begins
+
     def sure(self, next_offsets: Mapping[Partition, int], came_s: float, now_s: float) -> dict[Partition, int]:
         """Keep the offsets whose topic is known not to have been re-created by `came_s`; unassigned partitions pass unchecked."""
         self._epochs.refresh_epochs(dict.fromkeys({partition.topic for partition in next_offsets}, came_s), now_s, is_quiet=True)

@@ -145,6 +145,13 @@ class Intake:
         """Fetch damaged data again where it is time."""
         return [self._move(partition, self._position(partition)) for partition in self._fetch_position.due_refetches(now_s)]
 
+    def begin_again(self, partition: Partition, offset: int, now_s: float) -> None:
+        """Fetch an assigned partition again from this offset; nothing of it leaves before that is committed."""
+        self._drop({partition})
+        self._fetch_position.start_at(partition, offset)
+        self._fetch_position.schedule_refetch(partition, now_s)
+        self.start_commits.add_start(partition, offset, comes_first=True)
+
     def stopped_partitions(self) -> list[Partition]:
         """Return the partitions that the client has stopped and that may resume."""
         return [partition for partition in self._offset_reset.pending_partitions() if not self._is_in_doubt(partition)]
@@ -170,7 +177,7 @@ class Intake:
 
     def place(self, *, is_paused: bool) -> tuple[list[Records], list[Action]]:
         """Return records whose epoch is known, at most a budget of them; while it `is_paused`, what the last budget has left."""
-        records, unreadable = self._waiting.release(self._epochs.epoch, is_paused=is_paused)
+        records, unreadable = self._waiting.release(self._epoch_to_leave, is_paused=is_paused)
         for partition in unreadable.elements():
             self.records_without_headers += 1
             self._say(f"{partition.topic}/{partition.partition}: the name of a header is not UTF-8; the record goes on without its headers")
@@ -199,6 +206,9 @@ class Intake:
     def _move(self, partition: Partition, position: Position | None) -> Move:
         self.started.discard(partition)  # what has no position yet cannot be paused
         return Move(partition, position)
+
+    def _epoch_to_leave(self, partition: Partition, came_s: float) -> str | None:
+        return None if self.start_commits.comes_first(partition) else self._epochs.epoch(partition, came_s)
 
     def _take_records(self, partition: Partition, messages: Sequence[ClientMessage], end_offset: int, now_s: float) -> None:
         offset = np.fromiter([message.offset() or 0 for message in messages], np.int64, len(messages))

@@ -84,17 +84,25 @@ class PendingStartCommits:
     def __init__(self) -> None:
         self._starts: dict[Partition, int] = {}
         self._sent: dict[Partition, int] = {}
+        self._first: set[Partition] = set()
 
-    def add_start(self, partition: Partition, offset: int) -> None:
-        """Commit that the partition starts there."""
+    def add_start(self, partition: Partition, offset: int, *, comes_first: bool = False) -> None:
+        """Commit that the partition starts there; `comes_first`: before any record of it leaves."""
         self._starts[partition] = offset
         self._sent.pop(partition, None)
+        if comes_first:
+            self._first.add(partition)
+
+    def comes_first(self, partition: Partition) -> bool:
+        """Whether the records of this partition wait for the commit of its start."""
+        return partition in self._first
 
     def drop_starts(self, partitions: Iterable[Partition]) -> None:
         """Drop partitions that are no longer assigned, or that a later commit covers."""
         for partition in partitions:
             self._starts.pop(partition, None)
             self._sent.pop(partition, None)
+            self._first.discard(partition)
 
     def take_unsent(self) -> dict[Partition, int]:
         """Return the starts to send now, and note them as sent."""
@@ -108,5 +116,5 @@ class PendingStartCommits:
             return False
         del self._sent[partition]
         if is_accepted:
-            self._starts.pop(partition, None)
+            self.drop_starts([partition])
         return True

@@ -143,6 +143,13 @@ class KafkaSource:
         self._send_commit(sure)
         return sure
 
+    def begin_again(self, next_offsets: Mapping[Partition, int]) -> dict[Partition, int]:
+        """Read partitions again from these offsets, or from the first that Kafka holds; return where each begins.
+
+        Leaves out those of which Kafka does not say what they hold, and those that the client has stopped: try again after a `fetch`.
+        """
+        return self._executor.begin_again(next_offsets, time.monotonic())
+
     def end_offsets(self) -> dict[Partition, int]:
         """Return the end offset of each assigned partition as the client last saw it; omits partitions it has not seen yet."""
         ends = {partition: self._end_of(partition) for partition in self._intake.assigned}
@@ -240,6 +247,8 @@ class KafkaSource:
         for place in places:
             partition, reason = Partition(place.topic, place.partition), place.error or whole
             if self._intake.start_commits.on_outcome(partition, place.offset, is_accepted=reason is None):
+                if reason is not None and self._intake.start_commits.comes_first(partition):
+                    self._say(f"{place.topic}/{place.partition} cannot commit where it begins ({reason.str()}); trying again")
                 continue
             if reason is None:
                 accepted[partition] = place.offset

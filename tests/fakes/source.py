@@ -37,6 +37,7 @@ class FakeBroker:
         self.members: list[FakeSource] = []
         self._logs: dict[Partition, list[Record]] = {partition: [] for partition in self.partitions}
         self._ends = dict.fromkeys(self.partitions, 0)
+        self._firsts = dict.fromkeys(self.partitions, 0)
 
     def produce(
         self,
@@ -86,6 +87,17 @@ class FakeBroker:
         """Return the log's end."""
         return self._ends[partition]
 
+    def expire(self, number: int, first_offset: int) -> None:
+        """Drop the records of a partition before an offset, as retention does."""
+        partition = self.partitions[number]
+        with self.changed:
+            self._firsts[partition] = first_offset
+            self._logs[partition] = self.read(partition, first_offset, len(self._logs[partition]))
+
+    def first_of(self, partition: Partition) -> int:
+        """Return the first offset that the log holds."""
+        return self._firsts[partition]
+
     def read(self, partition: Partition, position: int, most: int) -> list[Record]:
         """Return records from a position on."""
         return [record for record in self._logs[partition] if record.offset >= position][:most]
@@ -120,7 +132,7 @@ class FakeSource:
         self._reached: dict[Partition, int] = {}
         self._stopped = False
         self.silent = False
-        """Outcomes of commits are kept back."""
+        """Nothing is answered: outcomes of commits are kept back."""
         self._outcomes: deque[tuple[dict[Partition, int], dict[Partition, tuple[int, str]]]] = deque()
 
     @property
@@ -170,6 +182,20 @@ class FakeSource:
             self._broker.commits.append(accepted)
         self._outcomes.append((accepted, {partition: (next_offsets[partition], reason) for partition, reason in refused.items()}))
         return dict(next_offsets)
+
+    def begin_again(self, next_offsets: Mapping[Partition, int]) -> dict[Partition, int]:
+        self._note("begin_again")
+        if self.silent:
+            return {}
+        with self._broker.changed:
+            begins = {partition: max(offset, self._broker.first_of(partition)) for partition, offset in next_offsets.items()}
+            self._broker.committed |= begins
+        self._broker.commits.append(begins)
+        self._positions |= begins
+        self._started -= begins.keys()
+        for partition in begins:
+            self._reached.pop(partition, None)
+        return begins
 
     def end_offsets(self) -> dict[Partition, int]:
         self._note("end_offsets")

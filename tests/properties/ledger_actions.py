@@ -59,9 +59,28 @@ class LedgerActions(RuleBasedStateMachine):
         self.ledger.revoke(gone)
         self._end(gone)
 
+    @rule(partition=partitions, offset=st.integers(0, 12))
+    def ask_to_begin_again(self, partition: Partition, offset: int) -> None:
+        assignment = self._present().get(partition)
+        if assignment is not None and assignment.ledger is not None:
+            is_earlier = assignment.asked_before is None or offset < assignment.asked_before
+            assert assignment.ledger.begin_again(offset) == is_earlier
+            if is_earlier:
+                assignment.is_over, assignment.begin_again_at = True, offset
+                assert not assignment.ledger.begin_again(max(offset - 1, 0)), "the first request stays"
+
+    @rule(partition=partitions)
+    def begin_again(self, partition: Partition) -> None:
+        assignment = self._owned().get(partition)
+        if assignment is not None and assignment.begin_again_at is not None:
+            self.ledger.begin_again(partition)
+            self._end([partition])
+            self.group[partition] = assignment.begin_again_at
+            self.story.append(Assignment(partition, asked_before=assignment.begin_again_at))
+
     @rule(partition=partitions, arrived=st.lists(arrivals, min_size=1, max_size=8), tries=st.integers(1, 2))
     def arrive(self, partition: Partition, arrived: list[dict[str, int]], tries: int) -> None:
-        assignment = self._present().get(partition)
+        assignment = self._owned().get(partition)
         if assignment is not None:
             for _ in range(tries):
                 if arrived:
@@ -69,7 +88,7 @@ class LedgerActions(RuleBasedStateMachine):
 
     @rule(partition=partitions, markers=st.integers(0, 3))
     def reach(self, partition: Partition, markers: int) -> None:
-        assignment = self._present().get(partition)
+        assignment = self._owned().get(partition)
         if assignment is not None:
             assignment.ends.append(max(assignment.ends[-1], self._arrived_up_to(assignment)) + markers)
             self.ledger.reach(partition, assignment.ends[-1])
@@ -233,6 +252,9 @@ class LedgerActions(RuleBasedStateMachine):
     def _present(self) -> dict[Partition, Assignment]:
         return {assignment.partition: assignment for assignment in self.story if not assignment.is_over}
 
+    def _owned(self) -> dict[Partition, Assignment]:
+        return {assignment.partition: assignment for assignment in self.story if assignment.is_owned}
+
     def _all(self) -> list[Told]:
         return [told for assignment in self.story for told in assignment.records]
 
@@ -254,7 +276,7 @@ class LedgerActions(RuleBasedStateMachine):
     def _end(self, gone: list[Partition]) -> None:
         for assignment in self.story:
             if assignment.partition in gone:
-                assignment.is_over = True
+                assignment.is_over, assignment.is_owned = True, False
         for partition in gone:
             self.accepted.pop(partition, None)
 

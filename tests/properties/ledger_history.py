@@ -77,6 +77,11 @@ class Assignment:
     ledger: PartitionLedger | None = None
     batches: list[list[Told]] = field(default_factory=list)
     is_over: bool = False
+    is_owned: bool = True
+    """Whether the partition is still ours; one that is to begin again is over before."""
+    asked_before: int | None = None
+    """Where the one in whose place it began was to begin again."""
+    begin_again_at: int | None = None
     ends: list[int] = field(default_factory=lambda: [0])
     """Offsets that were reached: every record before them has arrived."""
     held: "list[Told]" = field(default_factory=list)

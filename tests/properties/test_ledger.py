@@ -27,7 +27,7 @@ class LedgerStory(LedgerActions):
     @invariant()
     def nothing_committable_passes_an_open_record_or_an_offset_not_reached(self) -> None:
         present = self._present()
-        assert set(self.ledger.owned()) == set(present)
+        assert set(self.ledger.owned()) == set(self._owned())
         for partition, next_offset in self.ledger.committable().items():
             records = present[partition].records
             assert all(next_offset <= told.offset for told in records if told.outcome is None)
@@ -58,7 +58,7 @@ class LedgerStory(LedgerActions):
 
     @invariant()
     def a_partition_stands_where_it_was_committed_or_where_it_began(self) -> None:
-        first = {partition: assignment.records[0].offset for partition, assignment in self._present().items() if assignment.records}
+        first = {partition: assignment.records[0].offset for partition, assignment in self._owned().items() if assignment.records}
         assert self.ledger.positions() == first | self.accepted
         assert self.ledger.oldest_open_s().keys() == {p for p, assignment in self._present().items() if assignment.has_open()}
 
@@ -66,6 +66,9 @@ class LedgerStory(LedgerActions):
     def assignments_know_whether_they_are_over(self) -> None:
         for assignment in self.story:
             assert assignment.ledger is None or assignment.ledger.alive != assignment.is_over
+            assert assignment.ledger is None or assignment.ledger.begin_again_at == assignment.begin_again_at
+        asked = {partition: one.begin_again_at for partition, one in self._owned().items() if one.begin_again_at is not None}
+        assert self.ledger.asked_to_begin_again() == asked
 
     @invariant()
     def at_most_twice_the_open_values_of_a_batch_can_be_reached_and_all_open_ones(self) -> None:

@@ -21,6 +21,7 @@ turns = st.one_of(
     st.tuples(st.just("settle_all"), st.just(())),
     st.tuples(st.just("own"), st.sets(partitions).map(tuple)),
     st.tuples(st.just("lose"), st.just(())),
+    st.tuples(st.just("ask_to_begin_again"), st.tuples(partitions, st.integers(0, 3))),
     st.tuples(st.just("refuse"), st.sets(partitions).map(tuple)),
     st.tuples(st.just("another_member_works"), st.tuples(partitions)),
 )
@@ -53,8 +54,8 @@ class Play:
 
     def _act(self, name: str, numbers: tuple[int, ...]) -> None:
         scene = self._scene
-        if name == "produce":
-            self._produce(*numbers)
+        if name in ("produce", "ask_to_begin_again"):
+            (self._produce if name == "produce" else self._ask_to_begin_again)(*numbers)
         elif name == "mark":
             scene.broker.mark(numbers[0])
         elif name == "settle":
@@ -76,6 +77,11 @@ class Play:
         for _ in range(records):
             self._scene.broker.produce(partition, b"x", gap=gap)
 
+    def _ask_to_begin_again(self, partition: int, back: int) -> None:
+        claims = [claim for claim in self._scene.delivered if claim.record.partition == partition and claim.is_alive]
+        if claims:
+            claims[0].assignment.begin_again(max((claims[0].assignment.first_offset or 0) - back, 0))
+
     def _let_another_member_work(self, partition: Partition) -> None:
         """Let another owner settle and commit everything."""
         log = self._scene.broker.read(partition, self._scene.broker.committed.get(partition, 0), 10_000)
@@ -87,6 +93,7 @@ class Play:
         done = self._settled() | self._by_others
         for partition, next_offset in next_offsets.items():
             assert partition in member.assigned, "a commit for a partition of another member"
+            assert partition not in self._scene.ledger.asked_to_begin_again(), "a commit of an assignment that is to begin again"
             assert next_offset <= self._scene.broker.end_of(partition), "a position beyond the end"
             assert next_offset >= self._scene.broker.committed.get(partition, 0), "a position was moved back"
             passed = [record.offset for record in self._scene.broker.read(partition, 0, 10_000) if record.offset < next_offset]

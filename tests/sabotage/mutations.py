@@ -3,6 +3,7 @@
 Each is a known bug of similar programs, or a plausible one here. `tests.sabotage.planting` plants them one at a time.
 """
 
+from tests.sabotage.begin_again_mutations import BEGIN_AGAIN_MUTATIONS
 from tests.sabotage.block_mutations import BLOCK_MUTATIONS
 from tests.sabotage.form_mutations import FORM_MUTATIONS
 from tests.sabotage.ledger_mutations import LEDGER_MUTATIONS
@@ -18,6 +19,7 @@ _LITE_SERVER = "sinks/milvus/lite_server.py"
 
 MUTATIONS = (
     *LEDGER_MUTATIONS,
+    *BEGIN_AGAIN_MUTATIONS,
     *BLOCK_MUTATIONS,
     *FORM_MUTATIONS,
     *READING_MUTATIONS,

@@ -10,6 +10,7 @@ from consumers.kafka.resume_point import ExpiredPolicy, StartPolicy
 from consumers.kafka.settings import GroupProtocol, KafkaSourceSettings
 from consumers.kafka.source import KafkaSource
 from consumers.kafka.subscription import Subscription
+from consumers.record import Partition
 from consumers.source import SourceExpired
 from tests.contracts.groups import WAIT_S, Member, poll_until
 from tests.services.kafka import KafkaServer
@@ -136,6 +137,20 @@ def test_latest_goes_on_with_what_comes_and_a_restart_skips_no_more(topic: Topic
     poll_until(lambda: len(again.records) >= 2, again)
     assert again.offsets(0) == [10, 11]
     assert len(topic.said) == 1
+
+
+def test_a_partition_that_begins_again_where_nothing_is_held_any_more_begins_with_the_first_that_is(topic: Topic) -> None:
+    topic.produce(10)
+    member = topic.join()
+    poll_until(lambda: len(member.records) == 10, member)
+    topic.delete_before(6)
+    place = Partition(topic.name, 0)
+    begun: dict[Partition, int] = {}
+    poll_until(lambda: bool(begun) or bool(begun.update(member.source.begin_again({place: 4}))), member)
+    poll_until(lambda: len(member.records) >= 14, member)
+    assert begun == {place: 6}
+    assert member.offsets(0)[10:] == [6, 7, 8, 9]
+    assert (topic.said, topic.committed()) == ([], 6)
 
 
 def test_a_committed_offset_beyond_the_end_stops(topic: Topic) -> None:
