@@ -19,7 +19,6 @@ from worker.embedding.guarded_engine import GuardedEngine
 from worker.embedding.handoff import BatchHandoff
 from worker.embedding.loaded import LoadedModel
 from worker.embedding.model.vectors import TokenIds, Vectors
-from worker.indexing.flights import Flights
 from worker.messages import Answerable, EmbeddedTemplate, EncodedQuery, EncodedTemplate, StoreItem
 from worker.runtime.lane import Lane
 from worker.runtime.limits import FaultLimit
@@ -55,7 +54,7 @@ class EmbedStage:
             batcher=new_batcher(engine),
             handoff=handoff,
             cache=MemoryCache(settings.cache.memory_bytes),
-            fail_flight=Flights(most_known=settings.cache.max_known_templates).fail,
+            fail_flight=lambda *_: None,
             rejected=FaultLimit("texts that the engine rejects", most=settings.limits.max_consecutive_rejected),
             store=self._out,
             answer=answer,

@@ -167,6 +167,7 @@ class _Columns:
             chunks=ones,
             cut=np.zeros(len(rows), np.uint64),
             records=ones,
+            entries=ones,
             time=time_ms,
             kafka_time=time_ms,
             service=one(self._service),

@@ -104,10 +104,13 @@ class Lines(NamedTuple):
     sub: NDArray[np.int32]
     chunk: NDArray[np.int32]
     chunks: NDArray[np.int32]
+    """Of how many its entry was cut; 0: the entry is *hollow*, it says that its record holds nothing there, and is no line."""
     cut: NDArray[np.uint64]
     """0 where `chunks` is 1."""
     records: NDArray[np.int32]
     """How many offsets the entry spans: 1, more for joined ones."""
+    entries: NDArray[np.int32]
+    """How many entries its record has, as its run wrote it; 0 where a block does not say. A record of which some are missing is torn."""
     time: NDArray[np.int64]
     """When it was logged, milliseconds since 1970."""
     kafka_time: NDArray[np.int64]

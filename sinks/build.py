@@ -14,7 +14,7 @@ from sinks.arrow import all_bytes, join_texts, text_bytes
 from sinks.block import ANY_WORD, Block, BlockId, BlockPlace, Lines, base64_characters
 from sinks.codec import encode_fields, encode_head, encode_places, encode_texts
 from sinks.contents import head_of, with_valid_names, words_of
-from sinks.lines import join_lines, lines_between, sorted_rows, take_lines
+from sinks.lines import join_lines, last_offset_of, lines_between, sorted_rows, take_lines
 
 NO_ID = BlockId(BlockPlace("", "", 0), "", 0, 0)
 """Of a block that has no number yet."""
@@ -237,10 +237,10 @@ def _block_within(lines: Lines, masks: str, written_ms: int, bounds: BlockBounds
     return Block(
         id=NO_ID,
         first_offset=int(lines.offset.min()),
-        last_offset=int((lines.offset + lines.records - 1).max()),
+        last_offset=last_offset_of(lines),
         first_ms=int(lines.time.min()),
         last_ms=int(lines.time.max()),
-        lines=int(np.count_nonzero(lines.chunk == 0)),
+        lines=int(np.count_nonzero((lines.chunk == 0) & (lines.chunks > 0))),
         head=head,
         words=words,
         places=places,

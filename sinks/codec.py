@@ -8,6 +8,7 @@ the masks' version. In `places` a column whose every row has the default is left
 | `offset` | each is one more than the one before it | difference from `vectail.offset` |
 | `sub`, `chunk` | all 0 | the smallest unsigned type that fits |
 | `chunks`, `records` | all 1 | the same |
+| `entries` | all 1, and `sub` is left out; a block with `sub` and without it is of an earlier version, which did not say | the same |
 | `cut` | all 0 | uint64 |
 | `time` | never | difference from `vectail.time`, milliseconds since 1970 |
 | `kafka_time` | all equal `time` | difference from `vectail.kafka_time` |
@@ -70,6 +71,8 @@ def encode_places(lines: Lines, *, masks: str) -> bytes:
         values = getattr(lines, name)
         if (values != default).any():
             columns[name] = values.astype(np.min_scalar_type(int(values.max())))
+    if lines.sub.any() or (lines.entries != 1).any():
+        columns["entries"] = lines.entries.astype(np.min_scalar_type(int(lines.entries.max())))
     if lines.cut.any():
         columns["cut"] = lines.cut
     _add_differences(columns, metadata, "time", lines.time)
@@ -121,6 +124,7 @@ def decode_places(frame: bytes) -> Lines:
             chunks=number("chunks", np.int32, 1),
             cut=number("cut", np.uint64, 0),
             records=number("records", np.int32, 1),
+            entries=number("entries", np.int32, 0 if "sub" in columns else 1),
             time=time,
             kafka_time=moment("kafka_time") if "kafka_time" in columns else time,
             service=few("service"),
@@ -205,8 +209,8 @@ def masks_of(places: bytes) -> str:
 
 def encode_head(head: Head) -> str:
     """Return a head as text: `_HEAD`, then keys, pieces, first times, the last times where there is more than one piece, then the names."""
-    base = int(head.first_ms.min())
-    spread = int(head.last_ms.max()) - base
+    base, last_ms = (int(head.first_ms.min()), int(head.last_ms.max())) if len(head.templates) else (0, 0)  # none: all are hollow
+    spread = last_ms - base
     width = 8 if spread >> 32 else 4 if spread >> 16 else 2
     names = [name.encode("utf-8", "replace") for name in (*head.services, *head.levels)]
     parts = [

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sinks.arrow import JoinedTexts, as_optional_texts, distinct_texts, has_values, valid_text
 from sinks.block import Coded, Head, Lines
 from sinks.field_pairs import find_pairs, parsed_pairs
+from sinks.lines import take_lines
 from sinks.row import template_id, template_key
 from sinks.words import block_words, field_words, pair_words, sorted_words
 
@@ -19,11 +20,14 @@ _EARLIEST, _LATEST = np.int64(-(1 << 63)), np.int64((1 << 63) - 1)
 
 
 def head_of(lines: Lines, written_ms: int) -> Head:
-    """Return what is in n ≥ 1 lines."""
+    """Return what is in n ≥ 1 lines; hollow ones are none."""
+    if (lines.chunks == 0).any():
+        lines = take_lines(lines, np.flatnonzero(lines.chunks))
     keys = np.array(list(map(_key_of, lines.template.values)), np.int64)
     order = np.argsort(keys)
     keys = keys[order]
-    is_first = np.append(True, keys[1:] != keys[:-1])
+    is_first = np.ones(len(keys), np.bool_)
+    is_first[1:] = keys[1:] != keys[:-1]
     place = np.empty(len(keys), np.int64)
     place[order] = np.cumsum(is_first) - 1
     keys = keys[is_first]

@@ -41,6 +41,8 @@ class Line(NamedTuple):
     """How the line was cut: 8 bytes of BLAKE2b over its chunks' texts, as an unsigned number; 0 where `chunks` is 1."""
     records: int = 1
     """How many offsets the line's entry spans, from `offset` on."""
+    entries: int = 1
+    """How many entries its record has, as its run wrote it; 0: not known."""
 
     @property
     def id(self) -> str:

@@ -10,7 +10,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from sinks.arrow import as_optional_texts, concat, string_column, take, text_at
+from sinks.arrow import as_optional_texts, concat, null_column, string_column, take, text_at
 from sinks.block import BlockPlace, Coded, Lines
 from sinks.line import Line
 
@@ -55,6 +55,7 @@ def lines_of(lines: Sequence[Line]) -> Lines:
         chunks=np.fromiter((line.chunks for line in lines), np.int32, size),
         cut=np.fromiter((line.cut for line in lines), np.uint64, size),
         records=np.fromiter((line.records for line in lines), np.int32, size),
+        entries=np.fromiter((line.entries for line in lines), np.int32, size),
         time=np.fromiter((line.time for line in lines), np.int64, size),
         kafka_time=np.fromiter((line.kafka_time for line in lines), np.int64, size),
         service=coded([line.service for line in lines]),
@@ -71,8 +72,8 @@ NO_LINES = lines_of(())
 def all_lines(place: BlockPlace, lines: Lines) -> list[Line]:
     """Return columns as lines, in their order."""
     return [
-        Line(*place, offset, sub, chunk, chunks, text, template, time, kafka_time, service, level, fields, cut, records)
-        for offset, sub, chunk, chunks, text, template, time, kafka_time, service, level, fields, cut, records in zip(
+        Line(*place, offset, sub, chunk, chunks, text, template, time, kafka_time, service, level, fields, cut, records, entries)
+        for offset, sub, chunk, chunks, text, template, time, kafka_time, service, level, fields, cut, records, entries in zip(
             lines.offset.tolist(),
             lines.sub.tolist(),
             lines.chunk.tolist(),
@@ -86,6 +87,7 @@ def all_lines(place: BlockPlace, lines: Lines) -> list[Line]:
             as_optional_texts(lines.fields),
             lines.cut.tolist(),
             lines.records.tolist(),
+            lines.entries.tolist(),
             strict=True,
         )
     ]
@@ -108,6 +110,7 @@ def line_at(place: BlockPlace, lines: Lines, i: int) -> Line:
         fields=text_at(lines.fields, i),
         cut=int(lines.cut[i]),
         records=int(lines.records[i]),
+        entries=int(lines.entries[i]),
     )
 
 
@@ -146,6 +149,27 @@ def sorted_rows(lines: Lines) -> NDArray[np.int64]:
         return np.arange(lines.size)
     rows: NDArray[np.int64] = np.lexsort((lines.chunk, lines.sub, lines.offset))
     return rows
+
+
+def hollow_lines(
+    offset: NDArray[np.int64], sub: NDArray[np.int32], records: NDArray[np.int32], entries: NDArray[np.int32], time: NDArray[np.int64]
+) -> Lines:
+    """Return n hollow entries: readers get nothing of them, nor of what earlier runs have in their place."""
+    size = len(offset)
+    nothing, no_text = coded_alike("", size), null_column(size)
+    zeros = np.zeros(size, np.int32)
+    cut = zeros.astype(np.uint64)
+    return Lines(offset, sub, zeros, zeros, cut, records, entries, time, time, nothing, nothing, nothing, no_text, no_text)
+
+
+def hollowed(lines: Lines) -> Lines:
+    """Return the hollow entries that stand for n entries, given by one piece of each: their records are whole with them."""
+    return hollow_lines(lines.offset, lines.sub, lines.records, lines.entries, lines.time)
+
+
+def last_offset_of(lines: Lines) -> int:
+    """Return the last offset that an entry of n ≥ 1 lines spans."""
+    return int((lines.offset + lines.records - 1).max())
 
 
 def cut_of(texts: Sequence[str]) -> int:

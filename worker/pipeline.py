@@ -119,13 +119,13 @@ class Pipeline:
         """Dead letters that Kafka has acknowledged, by stage and kind (`worker.indexing.dead_letter_reasons`)."""
         self._computing = FairLock()
         self.busy = {stage: Meter() for stage in ("prepare", "prepare-queries", "store")}
+        self.store = self._store_step(say)
         self._prepare = self._prepare_step()
         self._prepare_queries = self._query_step(say)
         self.guarded_engine = GuardedEngine(model.engine, model.golden, new_engine=model.new_engine, say=say, clock=time.monotonic)
         self._handoff: BatchHandoff[EmbedBatch, Computed] = BatchHandoff(self.embed_lane.wake)
         self._compute = Compute(handoff=self._handoff, engine=self.guarded_engine, clock=time.monotonic, fail_point=at)
         self.embed = self._embed_step()
-        self.store = self._store_step(say)
         self.answer = Answer(sink=sink, reader=self.reader, clock=time.monotonic, pause=abandon.wait, named=settings.template)
         self.query_tally: QueryTally = self._prepare_queries.tally
 
@@ -208,6 +208,8 @@ class Pipeline:
             flights=self.flights,
             levels=self.levels,
             rewrite_found=lambda: self._connections.sink.retention_s is not None,
+            hide=self.store.hide,
+            reject=self.store.reject,
             outlets=Outlets(embed=self.embed_lane, store=self.store_lane),
             undecodable=self._undecodable,
             abandoned=self._abandon.is_set,
@@ -285,7 +287,7 @@ class Pipeline:
             ),
             handoff=self._handoff,
             cache=self.levels,
-            fail_flight=self.flights.fail,
+            fail_flight=self.store.fail_flight,
             rejected=FaultLimit("texts that the engine rejects", most=self._settings.limits.max_consecutive_rejected),
             store=self.store_lane,
             answer=self.answer_lane,

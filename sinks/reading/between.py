@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sinks.block import BlockId
+from sinks.block import BlockId, BlockPlace
 from sinks.heads import Heads
 from sinks.line import Line
 from sinks.lines import all_lines, take_lines
@@ -52,6 +52,23 @@ def lines_between(snapshot: Snapshot, only: BlockFilter, most_lines: int | None)
     return StoredLines(lines, copies, complete=is_all and not damaged, damaged=damaged)
 
 
+def event_start(snapshot: Snapshot, place: BlockPlace, offset: int) -> int:
+    """Return where the entry begins that spans both `offset - 1` and `offset` and that readers get; `offset` if there is none."""
+    topic, epoch, partition = place
+    heads = snapshot.find(BlockFilter((topic,), epoch, partition, offset - 1, offset + 1)).heads
+    near = heads.select(np.flatnonzero((heads.first_offset < offset) & (heads.last_offset >= offset)))
+    ends = {offset}
+    begins = {offset}
+    for lines in snapshot.unpack(near.ids).values():
+        across = (lines.offset < offset) & (lines.offset + lines.records > offset)
+        begins.update(lines.offset[across].tolist())
+        ends.update((lines.offset + lines.records)[across].tolist())
+    if len(begins) == 1:
+        return offset
+    stored = lines_between(snapshot, BlockFilter((topic,), epoch, partition, min(begins), max(ends)), None)
+    return min([offset, *(line.offset for line in stored.lines if line.offset < offset < line.offset + line.records)])
+
+
 def _batches(heads: Heads, groups: list[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
     """Join clusters, by epoch and offset, as long as one request can read them."""
     groups.sort(key=lambda group: (heads.ids[group[0]].place, int(heads.first_offset[group[0]])))
@@ -70,8 +87,8 @@ def _resolved(parts: list[Part], only: BlockFilter) -> tuple[list[Line], int]:
     """Return the lines of blocks that share none with others, and how many pieces were left out."""
     found: list[Line] = []
     copies = 0
-    for part, held in zip(parts, unite(parts).held, strict=True):
-        inside = np.ones(part.lines.size, np.bool_)
+    for part, held in zip(parts, unite(parts), strict=True):
+        inside = part.lines.chunks > 0
         if only.first_offset is not None:
             inside &= part.lines.offset >= only.first_offset
         if only.end_offset is not None:

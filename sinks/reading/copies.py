@@ -1,15 +1,12 @@
 """Which pieces of some unpacked blocks hold, when only the blocks that a question asks for were listed.
 
-Other blocks may hold copies of the same entries. Those that were listed are unpacked too. An entry in chunks whose copies differ is
-looked up exactly: its other chunks have other templates, so the blocks that they are in may not have been listed at all.
-
-Copies differ where settings were changed between two runs: in time, service, words or template. The copy that holds may then be in a
-block that the question did not ask for. Who counts or exports lists such blocks `with_other_runs`. A search does not, for it would cost
-every one a query more: until a repair it may show a line as it was before the change.
+Blocks of other runs over the same offsets may hold copies, in another template, time, service or number, so that the question did not list
+them; and the rest of a record may be in blocks that it did not list either. Where runs overlap, every block is listed.
 """
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,30 +15,57 @@ from sinks.block import BlockId, BlockPlace, Lines
 from sinks.heads import Heads
 from sinks.reading.listing import join_distinct
 from sinks.reading.snapshot import Snapshot
-from sinks.reading.union import Part, outer_blocks, sharing_blocks, unite
-from sinks.sink import BlockFilter, RunSpan
+from sinks.reading.union import Part, clusters, outer_blocks, sharing_blocks, unite
+from sinks.sink import BlockFilter, OffsetSpan, RunSpan
 
-_SINGLE_LOOKUPS = 8
-"""Of more entries of one partition the blocks are listed as one range."""
 _SPANS_AT_ONCE = 256
-"""Of other runs, in one query."""
+"""Of runs, or of offsets, in one query."""
+Span = TypeVar("Span", RunSpan, OffsetSpan)
 
 
 def with_other_runs(snapshot: Snapshot, listed: Heads) -> Heads:
-    """Return listed blocks (inner ones left out), and behind them the blocks of other runs that may hold copies of their lines.
+    """Return listed blocks (inner ones left out), and behind them all others that may decide which of their lines hold.
 
     One query, which finds nothing where no two runs of a partition overlap: as long as no offsets are read again.
     """
     firsts, ends = _reach_of_runs(listed)
     spans = [RunSpan(place, run, first, ends[place, run]) for (place, run), first in firsts.items()]
-    parts = [tuple(spans[at : at + _SPANS_AT_ONCE]) for at in range(0, len(spans), _SPANS_AT_ONCE)]
-    every = join_distinct([listed, *(snapshot.find(BlockFilter(besides=part)).heads for part in parts)])
-    if every.size == listed.size:
+    every = _joined(listed, [snapshot.find(BlockFilter(besides=part)).heads for part in _cut(spans)])
+    is_near = _sharing(every, listed.size)
+    if every.size == listed.size or not is_near.any():
         return listed
-    outer = outer_blocks(every.ids[listed.size :])
-    every = every.select(np.concatenate([np.arange(listed.size), listed.size + outer]))
-    is_listed = np.arange(every.size) < listed.size
-    return every.select(np.flatnonzero(is_listed | sharing_blocks(every, is_listed)))
+    every = _joined(listed, [snapshot.find(only).heads for only in _over_the_offsets(every, np.flatnonzero(is_near))])
+    return every.select(np.flatnonzero(sharing_blocks(every) | (np.arange(every.size) < listed.size)))
+
+
+def _joined(listed: Heads, found: Sequence[Heads]) -> Heads:
+    """Return listed blocks, and behind them the others that were found, inner ones left out."""
+    every = join_distinct([listed, *found])
+    others = listed.size + outer_blocks(every.ids[listed.size :]) if every.size > listed.size else np.empty(0, np.int64)
+    return every.select(np.concatenate([np.arange(listed.size), others]))
+
+
+def _sharing(every: Heads, listed: int) -> NDArray[np.bool_]:
+    """Return which blocks may share lines with one of the first `listed`, and which of those are shared."""
+    is_listed = np.arange(every.size) < listed
+    return sharing_blocks(every, is_listed) | (sharing_blocks(every, ~is_listed) & is_listed)
+
+
+def _over_the_offsets(heads: Heads, rows: NDArray[np.int64]) -> list[BlockFilter]:
+    """Return filters for all blocks of the offsets that some blocks span."""
+    filters: list[BlockFilter] = []
+    groups = sorted(clusters(heads, rows), key=lambda group: heads.ids[group[0]].place)
+    for (topic, epoch), some in groupby(groups, key=lambda group: heads.ids[group[0]].place[:2]):
+        spans = [
+            OffsetSpan(heads.ids[group[0]].place.partition, int(heads.first_offset[group].min()), int(heads.last_offset[group].max()) + 1)
+            for group in some
+        ]
+        filters += [BlockFilter((topic,), epoch, spans=part) for part in _cut(spans)]
+    return filters
+
+
+def _cut(spans: Sequence[Span]) -> list[tuple[Span, ...]]:
+    return [tuple(spans[at : at + _SPANS_AT_ONCE]) for at in range(0, len(spans), _SPANS_AT_ONCE)]
 
 
 def _reach_of_runs(listed: Heads) -> tuple[dict[tuple[BlockPlace, str], int], dict[tuple[BlockPlace, str], int]]:
@@ -76,7 +100,7 @@ class Copies:
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._others: dict[BlockId, Lines] = {}
-        self._looked_up: set[tuple[BlockPlace, int]] = set()
+        self._looked_up: set[BlockId] = set()
         self.are_exact = True
         """False: the read was over before every copy was looked up."""
 
@@ -85,40 +109,14 @@ class Copies:
 
         `listed` are all blocks that the question found, inner ones left out; `blocks` are among them.
         """
-        is_ours = np.fromiter((one in blocks for one in listed.ids), np.bool_, listed.size)
-        others = np.flatnonzero(sharing_blocks(listed, is_ours) & ~is_ours)
-        self._unpack(listed.ids[at] for at in others.tolist())
-        while True:
-            parts = [Part(one, block.lines) for one, block in blocks.items()]
-            parts += [Part(one, lines) for one, lines in self._others.items() if one not in blocks]
-            # One of ours may be inside another: merged since, or not listed yet. Of equal pieces the first one holds: ours.
-            union = unite(parts)
-            unsure = self._unsure(blocks, union.doubtful)
-            self.are_exact &= not (unsure and self._snapshot.is_over())
-            if not unsure or not self.are_exact:
-                return [held[block.rows] for block, held in zip(blocks.values(), union.held, strict=False)]
-            for place, offsets in unsure.items():
-                self._look_up(place, offsets, blocks)
-
-    def _unsure(self, blocks: Mapping[BlockId, Wanted], doubtful: list[NDArray[np.bool_]]) -> dict[BlockPlace, NDArray[np.int64]]:
-        """Return the offsets of the wanted pieces that are doubtful and were not looked up yet."""
-        unsure: dict[BlockPlace, set[int]] = {}
-        for (one, block), is_doubtful in zip(blocks.items(), doubtful, strict=False):
-            for offset in np.unique(block.lines.offset[block.rows[is_doubtful[block.rows]]]).tolist():
-                if (one.place, offset) not in self._looked_up:
-                    self._looked_up.add((one.place, offset))
-                    unsure.setdefault(one.place, set()).add(offset)
-        return {place: np.array(sorted(offsets), np.int64) for place, offsets in unsure.items()}
-
-    def _look_up(self, place: BlockPlace, offsets: NDArray[np.int64], blocks: Collection[BlockId]) -> None:
-        """Unpack every block of the partition that covers one of these offsets."""
-        ranges = [(offsets[0], offsets[-1])] if len(offsets) > _SINGLE_LOOKUPS else [(offset, offset) for offset in offsets]
-        for first, last in ranges:
-            only = BlockFilter((place.topic,), place.epoch, place.partition, first_offset=int(first), end_offset=int(last) + 1)
-            heads = self._snapshot.find(only).heads
-            heads = heads.select(outer_blocks(heads.ids))
-            covers = np.searchsorted(offsets, heads.first_offset) < np.searchsorted(offsets, heads.last_offset, side="right")
-            self._unpack(one for one, is_near in zip(heads.ids, covers.tolist(), strict=True) if is_near and one not in blocks)
-
-    def _unpack(self, ids: Iterable[BlockId]) -> None:
-        self._others |= self._snapshot.unpack([one for one in ids if one not in self._others])
+        new = [at for at, one in enumerate(listed.ids) if one in blocks and one not in self._looked_up]
+        if new and self._snapshot.is_over():
+            self.are_exact = False
+        elif new:
+            every = with_other_runs(self._snapshot, listed.select(np.array(new, np.int64)))
+            self._others |= self._snapshot.unpack([one for one in every.ids[len(new) :] if one not in self._others])
+            self._looked_up.update(every.ids[: len(new)])
+        parts = [Part(one, block.lines) for one, block in blocks.items()]
+        parts += [Part(one, lines) for one, lines in self._others.items() if one not in blocks]
+        # One of ours may be inside another: merged since, or not listed yet. Of equal pieces the first one holds: ours.
+        return [held[block.rows] for block, held in zip(blocks.values(), unite(parts), strict=False)]

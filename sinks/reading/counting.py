@@ -216,7 +216,7 @@ class _Counting:
                 return False
             unpacked = self._snapshot.unpack([heads.ids[at] for at in batch.tolist()], columns)
             parts = [Part(one, lines) for one, lines in unpacked.items()]
-            for part, held in zip(parts, unite(parts).held, strict=True):
+            for part, held in zip(parts, unite(parts), strict=True):
                 self._add_rows(part, held)
         return True
 

@@ -85,7 +85,7 @@ def block_filter(only: LineFilter, *, templates: Collection[str] | None = None, 
 
 def wanted_rows(lines: Lines, only: LineFilter) -> NDArray[np.bool_]:
     """Return which rows pass: bool[n]. Topics are the block's and `fields` have a column of their own: neither is looked at."""
-    wanted = np.ones(lines.size, np.bool_)
+    wanted = lines.chunks > 0  # a hollow entry is no line
     if only.since_ms is not None:
         wanted &= lines.time >= only.since_ms
     if only.until_ms is not None:

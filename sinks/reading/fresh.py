@@ -1,7 +1,7 @@
 """The lines of blocks that arrived: those that pass and were not in the index before, the newest of them.
 
-Newest is what came to Kafka last. A block that was merged away meanwhile is read where its lines are now. A line of which another run
-has stored a copy before is not new: a worker that takes over writes some lines a second time.
+Newest is what came to Kafka last. A block that was merged away meanwhile is read where its lines are now. A line is not new if another
+run has stored its record before: a worker that takes over writes some records a second time, and may join or split them otherwise.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sinks.block import BlockId, BlockPlace, Lines
+from sinks.block import BlockId, BlockPlace
 from sinks.line import Line
-from sinks.lines import NO_LINES
+from sinks.lines import NO_LINES, last_offset_of, take_lines
 from sinks.reading.arrivals import Arrival
 from sinks.reading.picks import picked_lines, picks
 from sinks.reading.selecting import Selection
@@ -23,6 +23,8 @@ from sinks.sink import BlockFilter, OffsetSpan
 
 MOST_BLOCKS = 1_000
 """The last ones; of others it is assumed that they have as many lines that pass."""
+_BEFORE = "~"
+"""Behind every hexadecimal digit."""
 
 
 class FreshLines(NamedTuple):
@@ -94,22 +96,17 @@ def _new_pieces(
     ours: frozenset[BlockId],
     has_seen: Callable[[BlockId], bool],
 ) -> list[NDArray[np.int64]]:
-    """Return of each block's rows those of which no older block of another run has a copy, and one of each among these blocks."""
-    copies = _older_copies(snapshot, parts, ours, has_seen)
-    new = []
-    for part, wanted, held in zip(parts, rows, unite(parts).held, strict=True):
-        kept = wanted[held[wanted]]
-        for run, lines in copies.get(part.id.place, ()):
-            if run != part.id.run and len(kept):
-                kept = kept[~_are_among(part.lines, kept, lines)]
-        new.append(kept)
-    return new
+    """Return of each block's rows those of which no older block of another run has a copy, and one of each among these blocks.
+
+    What was there before counts as the later copy: so a record that was there is not new, whatever it holds now.
+    """
+    before = _older_copies(snapshot, parts, ours, has_seen)
+    held = unite([*parts, *before])
+    return [wanted[of_block[wanted]] for wanted, of_block in zip(rows, held, strict=False)]
 
 
-def _older_copies(
-    snapshot: Snapshot, parts: Sequence[Part], ours: frozenset[BlockId], has_seen: Callable[[BlockId], bool]
-) -> dict[BlockPlace, list[tuple[str, Lines]]]:
-    """Return blocks of other runs that reach into the offsets of ours and were there before: by partition their runs and lines."""
+def _older_copies(snapshot: Snapshot, parts: Sequence[Part], ours: frozenset[BlockId], has_seen: Callable[[BlockId], bool]) -> list[Part]:
+    """Return blocks of other runs that reach into the offsets of ours and were there before, under runs later than all of ours."""
     of_run: dict[tuple[BlockPlace, str], list[BlockId]] = {}
     for block in ours:
         of_run.setdefault((block.place, block.run), []).append(block)
@@ -118,24 +115,17 @@ def _older_copies(
         runs.setdefault(part.id.place, set()).add(part.id.run)
     wanted: list[BlockId] = []
     for (topic, epoch), some in groupby(sorted(parts, key=lambda part: part.id.place), key=lambda part: part.id.place[:2]):
-        spans = [OffsetSpan(part.id.place.partition, int(part.lines.offset.min()), int(part.lines.offset.max()) + 1) for part in some]
+        spans = [OffsetSpan(part.id.place.partition, int(part.lines.offset.min()), last_offset_of(part.lines) + 1) for part in some]
         for one in snapshot.find(BlockFilter((topic,), epoch, spans=tuple(spans))).heads.ids:
             if runs[one.place] == {one.run} or not has_seen(one):
                 continue
             near = of_run.get((one.place, one.run), ())
             if not any(one == block or one.is_inside(block) or block.is_inside(one) for block in near):
                 wanted.append(one)
-    copies: dict[BlockPlace, list[tuple[str, Lines]]] = {}
-    for one, lines in snapshot.unpack(wanted).items():
-        copies.setdefault(one.place, []).append((one.run, lines))
-    return copies
-
-
-def _are_among(lines: Lines, rows: NDArray[np.int64], others: Lines) -> NDArray[np.bool_]:
-    """Return which rows are pieces that the other lines have too, whatever their content."""
-    there = set(zip(others.offset.tolist(), others.sub.tolist(), others.chunk.tolist(), strict=True))
-    ours = zip(lines.offset[rows].tolist(), lines.sub[rows].tolist(), lines.chunk[rows].tolist(), strict=True)
-    return np.fromiter((one in there for one in ours), np.bool_, len(rows))
+    return [
+        Part(one._replace(run=_BEFORE + one.run), take_lines(lines, np.flatnonzero(lines.chunks > 0)))
+        for one, lines in snapshot.unpack(wanted).items()
+    ]
 
 
 def _joined(parts: Sequence[Part], rows: Sequence[NDArray[np.int64]], name: str) -> NDArray[np.int64]:

@@ -20,7 +20,7 @@ from sinks.block import BlockId
 from sinks.heads import Heads, join_heads
 from sinks.line import Line
 from sinks.lines import NO_LINES
-from sinks.reading.copies import Copies, Wanted, with_other_runs
+from sinks.reading.copies import Copies, Wanted
 from sinks.reading.listing import join_distinct
 from sinks.reading.picks import Picks, picked_lines, picks
 from sinks.reading.places import LinePlace, end_before
@@ -110,10 +110,7 @@ def lines_in_order(snapshot: Snapshot, stride: Stride, selection: Selection, sta
 
 
 def _next_window(snapshot: Snapshot, stride: Stride, selection: Selection, since_ms: int, until_ms: int) -> tuple[Heads, int]:
-    """Return the blocks of a window that begins at `since_ms`, inner ones left out, and where it ends: before too many of them.
-
-    Those that may hold copies of its lines are among them, wherever these are in time.
-    """
+    """Return the blocks of a window that begins at `since_ms`, inner ones left out, and where it ends: before too many of them."""
     width_ms = stride.width_ms or until_ms - since_ms
     limit: int | None = stride.page_blocks + stride.blocks_before
     has_learnt = False
@@ -129,7 +126,7 @@ def _next_window(snapshot: Snapshot, stride: Stride, selection: Selection, since
     begun = int(np.count_nonzero(heads.first_ms >= since_ms))
     stride.blocks_before = heads.size - begun
     stride.width_ms = width_ms * _GROWTH if begun < max(stride.page_blocks // _GROWTH, 1) else width_ms
-    return with_other_runs(snapshot, heads.select(outer_blocks(heads.ids))), end_ms
+    return heads.select(outer_blocks(heads.ids)), end_ms
 
 
 def _find(snapshot: Snapshot, selection: Selection, limit: int | None) -> tuple[Heads, bool]:

@@ -13,9 +13,9 @@ from collections.abc import Callable, Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sinks.block import BlockId
+from sinks.block import BlockId, BlockPlace
 from sinks.reading.arrivals import Arrival
-from sinks.reading.between import StoredLines, lines_between
+from sinks.reading.between import StoredLines, event_start, lines_between
 from sinks.reading.cache import BlockCache
 from sinks.reading.counting import NO_TEMPLATE_COUNTS, CountQuery, Counts, TemplateCounts, count, count_templates, template_ids_of
 from sinks.reading.filters import LineFilter, never
@@ -78,6 +78,10 @@ class BlockReader:
         """Return all lines with `first_offset` ≤ offset < `end_offset`, by epoch, offset, sub and chunk; the first `most_lines` of them."""
         only = BlockFilter((topic,), epoch, partition, first_offset, end_offset)
         return self._read(lambda snapshot: lines_between(snapshot, only, most_lines), deadline_passed, strong=strong)
+
+    def event_start(self, place: BlockPlace, offset: int, *, deadline_passed: Callable[[], bool] = never) -> int:
+        """Return where the stored entry begins that spans both `offset - 1` and `offset`; `offset` if no line of one is there."""
+        return self._read(lambda snapshot: event_start(snapshot, place, offset), deadline_passed, strong=True)
 
     def lines_with(
         self,

@@ -2,10 +2,7 @@
 
 1. An inner block (inside another of its run) is ignored: the outer one holds exactly the same lines.
 2. Two of the others can share lines only if their numbers intersect (same run) or their offsets do (different runs).
-3. Copies are compared by entry (partition, offset, sub). Pieces combine only if they are of one text cut in one way (`chunks`, `cut`);
-   of whole copies that of the latest run holds, of torn ones too if none is whole.
-
-By piece instead of by entry, a reader would join one run's first chunk with another's second (design: union).
+3. Of the copies of a record those of its latest whole version hold (`sinks.reading.versions`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,6 +13,8 @@ from numpy.typing import NDArray
 
 from sinks.block import BlockId, BlockPlace, Lines
 from sinks.heads import Heads
+from sinks.lines import last_offset_of
+from sinks.reading.versions import Copies, holding
 
 
 class Part(NamedTuple):
@@ -26,23 +25,6 @@ class Part(NamedTuple):
 
     id: BlockId
     lines: Lines
-
-
-class Union(NamedTuple):
-    """Which pieces of some blocks a reader gets.
-
-    Thread: any.
-    """
-
-    held: list[NDArray[np.bool_]]
-    """Of each block, bool[n]: the piece is not hidden by another copy."""
-    doubtful: list[NDArray[np.bool_]]
-    """Of each block, bool[n]: the piece is of an entry with several copies, not all alike, one in chunks; its other chunks may decide."""
-
-    @property
-    def copies(self) -> int:
-        """How many pieces were left out because another copy holds."""
-        return sum(len(one) - int(one.sum()) for one in self.held)
 
 
 def outer_blocks(ids: Sequence[BlockId]) -> NDArray[np.int64]:
@@ -85,19 +67,21 @@ def clusters(heads: Heads, blocks: NDArray[np.int64]) -> list[NDArray[np.int64]]
     return [np.array(group, np.int64) for group in groups]
 
 
-def unite(parts: Sequence[Part]) -> Union:
-    """Resolve the copies among some blocks; of equal pieces of one run, that of the first block holds."""
-    held = [np.ones(part.lines.size, np.bool_) for part in parts]
-    doubtful = [np.zeros(part.lines.size, np.bool_) for part in parts]
+def unite(parts: Sequence[Part]) -> list[NDArray[np.bool_]]:
+    """Return of each block, bool[n], which pieces a reader gets: those of lines that no other copy hides.
+
+    Of equal pieces of one run, that of the first block holds.
+    """
+    held = [part.lines.chunks > 0 for part in parts]
     mixed = [number for number, part in enumerate(parts) if part.lines.size]
     if len(mixed) > 1:
         mixed = _sharing_parts(parts, mixed)
     if len(mixed) > 1:
-        holds, is_doubtful = _resolve([parts[number] for number in mixed])
+        holds = _holding([parts[number] for number in mixed])
         ends = np.cumsum([parts[number].lines.size for number in mixed])[:-1]
-        for number, one, other in zip(mixed, np.split(holds, ends), np.split(is_doubtful, ends), strict=True):
-            held[number], doubtful[number] = one, other
-    return Union(held, doubtful)
+        for number, one in zip(mixed, np.split(holds, ends), strict=True):
+            held[number] = one
+    return held
 
 
 def _sharing_parts(parts: Sequence[Part], mixed: list[int]) -> list[int]:
@@ -106,7 +90,7 @@ def _sharing_parts(parts: Sequence[Part], mixed: list[int]) -> list[int]:
     heads = Heads(
         ids=[parts[number].id for number in mixed],
         first_offset=np.array([parts[number].lines.offset.min() for number in mixed], np.int64),
-        last_offset=np.array([parts[number].lines.offset.max() for number in mixed], np.int64),
+        last_offset=np.array([last_offset_of(parts[number].lines) for number in mixed], np.int64),
         first_ms=numbers,
         last_ms=numbers,
         lines=numbers,
@@ -122,29 +106,12 @@ def _sharing_parts(parts: Sequence[Part], mixed: list[int]) -> list[int]:
     return [number for number, shares in zip(mixed, sharing_blocks(heads), strict=True) if shares]
 
 
-def _resolve(parts: Sequence[Part]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return of all rows, joined, which hold and which are doubtful."""
+def _holding(parts: Sequence[Part]) -> NDArray[np.bool_]:
+    """Return of all rows, joined, which hold."""
     places, runs = _codes([part.id.place for part in parts]), _codes([part.id.run for part in parts])
     sizes = [part.lines.size for part in parts]
-    place, run = np.repeat(places, sizes), np.repeat(runs, sizes)
-    offset, sub, chunk, chunks, cut = (np.concatenate([part.lines[column] for part in parts]) for column in range(5))
-    order = np.lexsort((-run, chunk, cut, chunks, sub, offset, place))
-    is_entry = _changes(place[order], offset[order], sub[order])
-    is_shape = is_entry | _changes(chunks[order], cut[order])
-    is_piece = is_shape | _changes(chunk[order])  # the first of equal pieces is that of the latest run
-    shape_of, starts = np.cumsum(is_shape) - 1, np.flatnonzero(is_shape)
-    entry_of = (np.cumsum(is_entry) - 1)[starts]
-    wanted, latest = chunks[order][starts], np.maximum.reduceat(run[order], starts)
-    is_whole = np.add.reduceat(is_piece.astype(np.int64), starts) >= wanted
-    ranked = np.lexsort((cut[order][starts], wanted, latest, is_whole, entry_of))
-    best = ranked[np.append(entry_of[ranked][1:] != entry_of[ranked][:-1], [True])]
-    chosen = np.zeros(len(starts), np.bool_)
-    chosen[best] = True
-    is_unsure = (np.bincount(entry_of) > 1) & (np.maximum.reduceat(wanted, np.flatnonzero(is_entry[starts])) > 1)
-    holds, doubtful = np.empty(len(order), np.bool_), np.empty(len(order), np.bool_)
-    holds[order] = is_piece & chosen[shape_of]
-    doubtful[order] = is_unsure[entry_of][shape_of]
-    return holds, doubtful
+    columns = (np.concatenate([getattr(part.lines, name) for part in parts]) for name in Copies._fields[2:])
+    return holding(Copies(np.repeat(places, sizes), np.repeat(runs, sizes), *columns))
 
 
 def _numbers(ids: Sequence[BlockId]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -201,12 +168,3 @@ def _mark_offsets(heads: Heads, ours: NDArray[np.int64], theirs: NDArray[np.int6
 def _codes(values: Sequence[BlockPlace] | Sequence[str]) -> NDArray[np.int64]:
     ranks = {value: rank for rank, value in enumerate(sorted(set(values)))}  # type: ignore[type-var]
     return np.array([ranks[value] for value in values], np.int64)
-
-
-def _changes(*columns: NDArray[np.generic]) -> NDArray[np.bool_]:
-    """Return where a row differs from the one before it; the first one does."""
-    changed = np.zeros(len(columns[0]), np.bool_)
-    changed[:1] = True
-    for column in columns:
-        changed[1:] |= column[1:] != column[:-1]
-    return changed

@@ -10,6 +10,7 @@ _BLOCK_WRITER = "worker/indexing/block_writer.py"
 _RUNS = "worker/indexing/runs.py"
 _RESUME = "worker/indexing/resume.py"
 _UPKEEP = "worker/indexing/upkeep.py"
+_VERSIONS = "sinks/reading/versions.py"
 _UNION = "sinks/reading/union.py"
 _COUNTING = "sinks/reading/counting.py"
 _WRITING = "sinks/milvus/writing.py"
@@ -176,16 +177,16 @@ BLOCK_MUTATIONS = (
     ),
     Mutation(
         "copies combine by piece, whatever text they are of",
-        _UNION,
-        "is_shape = is_entry | _changes(chunks[order], cut[order])",
+        _VERSIONS,
+        "is_shape = is_entry | _changes(chunks, cut)",
         "is_shape = is_entry",
         ("tests/sinks/reading/test_union.py::test_pieces_of_other_cuts_never_combine",),
     ),
     Mutation(
         "of whole copies that of the first run holds",
-        _UNION,
-        "np.lexsort((-run, chunk, cut, chunks, sub, offset, place))",
-        "np.lexsort((run, chunk, cut, chunks, sub, offset, place))",
+        _VERSIONS,
+        "np.lexsort((-run, chunk, cut, chunks, sub, entries, records, offset, place))",
+        "np.lexsort((run, chunk, cut, chunks, sub, entries, records, offset, place))",
         ("tests/sinks/reading/test_union.py::test_of_two_copies_that_of_the_later_run_holds",),
     ),
     Mutation(

@@ -52,8 +52,8 @@ FORM_MUTATIONS = (
     Mutation(
         "a line that another worker stores a second time is new",
         _FRESH,
-        "if run != part.id.run and len(kept):",
-        "if run != part.id.run and not len(kept):",
+        "    held = unite([*parts, *before])\n",
+        "    held = unite(parts)\n",
         (f"{_TEST_TAIL}::test_a_line_that_another_run_stored_before_is_not_new",),
     ),
     Mutation(

@@ -10,6 +10,7 @@ from tests.sabotage.ledger_mutations import LEDGER_MUTATIONS
 from tests.sabotage.mutation import Mutation
 from tests.sabotage.native_mutations import NATIVE_MUTATIONS
 from tests.sabotage.reading_mutations import READING_MUTATIONS
+from tests.sabotage.record_mutations import RECORD_MUTATIONS
 
 _FLIGHTS = "worker/indexing/flights.py"
 _PREPARE = "worker/indexing/prepare.py"
@@ -23,6 +24,7 @@ MUTATIONS = (
     *BLOCK_MUTATIONS,
     *FORM_MUTATIONS,
     *READING_MUTATIONS,
+    *RECORD_MUTATIONS,
     *NATIVE_MUTATIONS,
     Mutation(
         "missing expect: a line of several chunks settles with its first chunk",

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from sinks.block import ANY_WORD, Block, BlockColumns, BlockPlace
 from sinks.build import DEFAULT_BOUNDS, HOUR_MS, BlockBounds, Builder, Group, build
-from sinks.codec import decode_lines, encode_head, masks_of
+from sinks.codec import decode_head, decode_lines, encode_head, masks_of
 from sinks.line import LEVEL_BYTES, PIECE_BYTES, SERVICE_BYTES, Line
-from sinks.lines import all_lines, lines_of
+from sinks.lines import all_lines, hollowed, join_lines, lines_of
 from sinks.words import field_word, word_keys
 from tests.sinks.any_lines import FIELDS
 
@@ -266,3 +266,16 @@ def test_lines_that_wait_do_not_hold_the_memory_of_those_that_left() -> None:
     assert (full.lines.size, rest.lines.size) == (1_024, 6)
     assert rest.lines.text.buffers()[2].size < 100
     assert not np.shares_memory(rest.lines.offset, lines.offset)
+
+
+def test_hollow_entries_are_in_no_head_and_come_back_hollow() -> None:
+    hollow = hollowed(lines_of([line(7, service="gone", template_text="gone"), line(9, records=3, entries=2)]))
+    (alone,) = build(hollow, masks="", written_ms=5)
+    assert (alone.block.lines, alone.block.first_offset, alone.block.last_offset) == (0, 7, 11)
+    assert [len(column) for column in alone.block.head[:6]] == [0] * 6
+    assert decode_head(encode_head(alone.block.head)).written_ms == 5
+    (mixed,) = build(join_lines([lines_of([line(6), line(8, service="sshd")]), hollow]), masks="", written_ms=5)
+    assert (mixed.block.lines, mixed.block.head.pieces.tolist(), mixed.block.head.services) == (2, [2], ("", "sshd"))
+    decoded = decode_lines(BlockColumns(mixed.block.places, mixed.block.texts, mixed.block.fields))
+    assert decoded.chunks.tolist() == [1, 0, 1, 0]
+    assert (decoded.records.tolist(), decoded.entries.tolist()) == ([1, 1, 1, 3], [1, 1, 1, 2])

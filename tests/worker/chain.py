@@ -155,6 +155,8 @@ class Chain:
             "sampler": Sampler(sample, self.rule_tally.sampled) if sample else None,
             "joiner": EventJoiner(multiline),
         }
+        self._most_refused = most_refused
+        self.store_step = self.store_onto(self.sink)
         self.prepare = self._prepare_step(
             prefix, max_chunks, max_tokens, strict=strict, undecodable=TopicFaultLimits("undecodable records", most=most_undecodable)
         )
@@ -171,14 +173,12 @@ class Chain:
             batcher=Batcher(budget_tokens=512, log_floor_tokens=64),
             handoff=self.handoff,
             cache=self.levels,
-            fail_flight=self.flights.fail,
+            fail_flight=self.store_step.fail_flight,
             rejected=FaultLimit("texts that the engine rejects", most=most_rejected),
             store=self.store_lane,
             answer=self.answer_lane,
             clock=self.clock,
         )
-        self._most_refused = most_refused
-        self.store_step = self.store_onto(self.sink)
         self.answer_step = Answer(sink=self.sink, reader=self.reader, clock=self.clock, pause=self.pause)
 
     def clock(self) -> float:
@@ -362,6 +362,8 @@ class Chain:
             flights=self.flights,
             levels=self.levels,
             rewrite_found=lambda: self._rewrite_found,
+            hide=self.store_step.hide,
+            reject=self.store_step.reject,
             outlets=Outlets(embed=self.embed_lane, store=self.store_lane),
             undecodable=undecodable,
             abandoned=lambda: self.abandoned,

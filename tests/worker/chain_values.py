@@ -25,5 +25,5 @@ def golden_of(engine: FakeEngine, words: Tokenizer) -> Golden:
 
 
 def texts_of(block: Block) -> list[str]:
-    """Return the texts of a block, in its order."""
-    return as_texts(decode_texts(block.texts))
+    """Return the texts of a block, in its order; empty ones of lines without."""
+    return [text or "" for text in as_texts(decode_texts(block.texts))]

@@ -14,10 +14,9 @@
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, fields
-from itertools import groupby
 from typing import Literal, NamedTuple
 
 from sinks.block import BlockId, BlockPlace
@@ -43,7 +42,7 @@ class Finding(NamedTuple):
     """Of the line, or of the block; empty for a whole record."""
     detail: str
     write: tuple[Line, ...] = ()
-    """Whole entries to be stored."""
+    """A whole record to be stored, without what its dead letter has: readers decide by record."""
     templates: tuple[Line, ...] = ()
     """Lines whose templates are to be stored."""
     is_surplus: bool = False
@@ -162,9 +161,10 @@ class WindowComparer:
         excused = self.dead_letters.get((expected.record.partition, expected.record.offset))
         lost = [line for line in missing if excused is None or not excused.excuses(line.sub, line.chunk)]
         compared.counts.dead_lettered_pieces += len(missing) - len(lost)
-        entries = _entries(expected, without={(line.sub, line.chunk) for line in missing} - {(line.sub, line.chunk) for line in lost})
-        compared.findings += (_changed(one, line, entries[one.sub]) for one, line in changed)
-        self._compare_dead_letters(expected, lost, entries, excused, compared)
+        with_letter = {(line.sub, line.chunk) for line in missing} - {(line.sub, line.chunk) for line in lost}
+        whole = tuple(line for line in expected.lines if (line.sub, line.chunk) not in with_letter)
+        compared.findings += (_changed(one, line, whole) for one, line in changed)
+        self._compare_dead_letters(expected, lost, whole, excused, compared)
 
     def _compare_dropped(
         self, expected: Expected, lines: dict[tuple[str, int, int, int], Line], compared: ComparedWindow
@@ -179,11 +179,11 @@ class WindowComparer:
         self,
         expected: Expected,
         lost: list[Line],
-        entries: Mapping[int, tuple[Line, ...]],
+        whole: tuple[Line, ...],
         excused: Excused | None,
         compared: ComparedWindow,
     ) -> None:
-        """Report what is neither stored nor among the dead letters; `lost` are the lines that are not."""
+        """Report what is neither stored nor among the dead letters: `lost`, of the record's `whole` lines without a letter."""
         record = expected.record
         if expected.refusal is not None:
             if excused is None:
@@ -205,7 +205,7 @@ class WindowComparer:
             compared.findings.append(Finding("gap", record.offset, None, None, "", detail, tuple(lost), dead_letter=dead_letter))
             return
         detail = f"the line is {self._missing}"
-        compared.findings += (_of_line("missing", line, detail, write=entries[line.sub]) for line in lost)
+        compared.findings += (_of_line("missing", line, detail, write=whole) for line in lost)
         if dead_letter is not None:
             sub, chunk, rejection = without_letter[0]
             detail = f"no dead letter ({rejection.reason})"
@@ -236,21 +236,20 @@ class WindowComparer:
 
 
 def _as_expected(line: Line, expected: Line) -> Line:
-    """Return a stored line with what may differ: the template, which other masks made; text and fields of one that was sampled."""
+    """Return a stored line with what may differ: the template, which other masks made; text and fields of one that was sampled.
+
+    So may `entries`, which says nothing of the line: a block of an earlier version does not have it, and a rule may have dropped some.
+    """
     if not line.text and line.fields is None:
         line = line._replace(text=expected.text, fields=expected.fields)
-    return line._replace(template_text=expected.template_text)
+    return line._replace(template_text=expected.template_text, entries=expected.entries)
 
 
-def _entries(expected: Expected, *, without: AbstractSet[tuple[int, int]]) -> dict[int, tuple[Line, ...]]:
-    """Return the lines of each entry by `sub`, without those that a dead letter has."""
-    lines = (line for line in expected.lines if (line.sub, line.chunk) not in without)
-    return {sub: tuple(group) for sub, group in groupby(lines, key=lambda line: line.sub)}
-
-
-def _changed(expected: Line, line: Line, entry: tuple[Line, ...]) -> Finding:
-    columns = [name for name, one, other in zip(Line._fields, expected, line, strict=True) if one != other]
-    return _of_line("changed", expected, f"differs in {', '.join(columns)}", write=entry)
+def _changed(expected: Line, line: Line, whole: tuple[Line, ...]) -> Finding:
+    columns = [
+        name for name, one, other in zip(Line._fields, expected, line._replace(entries=expected.entries), strict=True) if one != other
+    ]
+    return _of_line("changed", expected, f"differs in {', '.join(columns)}", write=whole)
 
 
 def _of_line(

@@ -26,7 +26,7 @@ from worker.embedding.tokenizer import Tokenizer
 from worker.indexing.dead_letter_reasons import TOO_MANY_CHUNKS
 from worker.indexing.entry_rules import NO_RULE
 from worker.indexing.events import EventJoiner
-from worker.indexing.pieces import lines_of_pieces, split_entries
+from worker.indexing.pieces import entries_of_records, lines_of_pieces, split_entries
 from worker.indexing.record_columns import RecordColumns
 from worker.indexing.record_pieces import MOST_PIECES
 from worker.indexing.schema_fetch import SchemaFetch
@@ -140,7 +140,10 @@ class ExpectedLines:
         entry_row = pieces.entries.row
         stored = lines_of_pieces(pieces, columns.offset, columns.time_ms)
         line_row, line_dropped = entry_row[pieces.cut.row], is_dropped[pieces.cut.row]
-        lines = _lines_by_record(records, line_row, stored, np.flatnonzero(~line_dropped))
+        kept = np.flatnonzero(~line_dropped)
+        if len(kept) < stored.size:
+            stored.entries[kept] = entries_of_records(line_row[kept], stored.sub[kept])
+        lines = _lines_by_record(records, line_row, stored, kept)
         dropped = _lines_by_record(records, line_row, stored, np.flatnonzero(line_dropped))
         rejects: list[list[RejectedPiece]] = [[] for _ in records]
         too_long = pieces.cut.too_long[~is_dropped[pieces.cut.too_long]]

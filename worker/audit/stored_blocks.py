@@ -19,7 +19,7 @@ from sinks.build import build
 from sinks.codec import BlockDamaged, decode_lines, masks_of
 from sinks.heads import Heads
 from sinks.line import Line
-from sinks.lines import all_lines
+from sinks.lines import all_lines, last_offset_of, take_lines
 from sinks.reading.union import Part, outer_blocks, unite
 from sinks.row import template_id, template_keys
 from sinks.sink import BlockFilter, ColumnName, Sink, SinkBusy
@@ -121,17 +121,18 @@ def _decode(columns: BlockColumns) -> Lines:
 
 
 def _stored_blocks(heads: Heads, decoded: dict[BlockId, Lines], masks: dict[BlockId, str], faults: dict[BlockId, str]) -> list[StoredBlock]:
-    held = dict(zip(decoded, unite([Part(one, lines) for one, lines in decoded.items()]).held, strict=True))
+    held = dict(zip(decoded, unite([Part(one, lines) for one, lines in decoded.items()]), strict=True))
     blocks = []
     keys: dict[tuple[object, ...], BlockId] = {}
     for i, one in enumerate(heads.ids):
-        lines = tuple(all_lines(one.place, decoded[one])) if one in decoded else ()
+        is_line = decoded[one].chunks > 0 if one in decoded else np.empty(0, np.bool_)  # hollow entries are none
+        lines = tuple(all_lines(one.place, take_lines(decoded[one], np.flatnonzero(is_line)))) if is_line.any() else ()
         for line in lines:
             first = keys.setdefault((one.place, one.run, line.offset, line.sub, line.chunk), one)
             if first != one:
                 faults[one] = faults[one] or f"holds lines that {first} holds too"
                 faults[first] = faults[first] or f"holds lines that {one} holds too"
-        holds = tuple(held[one].tolist()) if lines else ()
+        holds = tuple(held[one][is_line].tolist()) if lines else ()
         first_offset, last_offset, written_ms = int(heads.first_offset[i]), int(heads.last_offset[i]), int(heads.written_ms[i])
         blocks.append(StoredBlock(one, first_offset, last_offset, written_ms, masks.get(one, ""), lines, holds, "", one in decoded))
     return [block._replace(fault=faults[block.id]) for block in blocks]
@@ -141,18 +142,19 @@ def _fault_of(heads: Heads, i: int, lines: Lines, words: NDArray[np.int32] | Non
     """Return what a block says of itself that does not fit its lines; empty if all does."""
     if len(np.unique(np.stack([lines.offset, lines.sub, lines.chunk]), axis=1).T) < lines.size:
         return "holds a line twice"
+    said_lines = lines if (lines.chunks > 0).all() else take_lines(lines, np.flatnonzero(lines.chunks))
     rows = slice(int(heads.start[i]), int(heads.start[i + 1]))
     said = {
         "first_offset": heads.first_offset[i] == lines.offset.min(),
-        "last_offset": heads.last_offset[i] == (lines.offset + lines.records - 1).max(),
+        "last_offset": heads.last_offset[i] == last_offset_of(lines),
         "first_ms": heads.first_ms[i] == lines.time.min(),
         "last_ms": heads.last_ms[i] == lines.time.max(),
-        "lines": heads.lines[i] == np.count_nonzero(lines.chunk == 0),
-        "services": set(heads.services[i]) == set(lines.service.values),
-        "levels": set(heads.levels[i]) == set(lines.level.values),
+        "lines": heads.lines[i] == np.count_nonzero(said_lines.chunk == 0),
+        "services": set(heads.services[i]) == set(said_lines.service.values),
+        "levels": set(heads.levels[i]) == set(said_lines.level.values),
         "templates": np.array_equal(
             np.stack([heads.templates[rows], heads.pieces[rows], heads.template_first_ms[rows], heads.template_last_ms[rows]]),
-            _template_columns(lines),
+            _template_columns(said_lines),
         ),
         "words": words is None or _has_all_words(lines, words),
     }

@@ -39,7 +39,8 @@ class Staying:
 
     def is_right(self, line: Line) -> bool:
         """Whether a stored line, of whichever copy, is as it should be."""
-        return self.entries.get(entry_of(line), {}).get(line.chunk) == line
+        staying = self.entries.get(entry_of(line), {}).get(line.chunk)
+        return staying is not None and staying._replace(entries=line.entries) == line
 
 
 def staying_entries(window: StoredWindow, findings: Iterable[Finding]) -> Staying:

@@ -21,7 +21,6 @@ from worker.messages import (
     EncodedQuery,
     EncodedTemplate,
     FailedQuery,
-    LineBatch,
     ReadyQuery,
     StoreItem,
     late_query,
@@ -68,13 +67,13 @@ class Embed:
         batcher: Batcher[EncodedQuery, EncodedTemplate],
         handoff: BatchHandoff[EmbedBatch, Computed],
         cache: VectorCache,
-        fail_flight: Callable[[str, Rejection], Sequence[LineBatch]],
+        fail_flight: Callable[[str, Rejection], None],
         rejected: FaultLimit,
         store: Lane[StoreItem],
         answer: Lane[Answerable],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`fail_flight` remembers a template as rejected, with the reason, and returns the lines that waited for it."""
+        """`fail_flight` remembers a template as rejected, with the reason, and rejects the lines that waited for it."""
         self.inlet = inlet
         self.batcher = batcher
         self.handoff = handoff
@@ -153,8 +152,7 @@ class Embed:
         for one, outcome in zip(encoded, outcomes, strict=True):
             if isinstance(outcome, EmbeddingFailed):
                 rejection = rejected_text(outcome)
-                for parked in self._fail_flight(one.template, rejection):
-                    parked.reject(rejection)
+                self._fail_flight(one.template, rejection)
                 self._rejected.fault()
                 continue
             self._rejected.good()

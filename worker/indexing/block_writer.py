@@ -11,11 +11,12 @@ from itertools import count
 import numpy as np
 
 from consumers.rejection import Rejection
+from sinks.block import Lines
 from sinks.build import build
-from sinks.lines import take_lines
+from sinks.lines import hollowed, take_lines
 from sinks.sink import Sink, SinkBusy, SinkRejected
 from worker.indexing.dead_letter_reasons import refused_by_sink
-from worker.indexing.runs import Runs, Sealed
+from worker.indexing.runs import Run, Runs, Sealed
 from worker.indexing.store_tally import StoreTally, WriteKind
 from worker.messages import LineBatch
 from worker.runtime.limits import FaultLimit
@@ -24,6 +25,7 @@ from worker.runtime.stage import Abandoned
 
 _CALL_BYTES = 4 * 1024 * 1024
 _CALL_BLOCKS = 512
+_MOST_HOLLOW_TRIES = 5
 
 
 class PatientWrites:
@@ -100,6 +102,23 @@ class BlockWriter:
             self._write_call(part)
             self._runs.writes_end([one.run.place for one in part])
 
+    def write_hollow(self, run: Run, lines: Lines) -> None:
+        """Write hollow entries, which settle nothing. Raises Abandoned, SinkBroken, SinkRejected."""
+        self._runs.writes_begin(run.place)
+        try:
+            for attempt in count(1):
+                built = build(lines, masks="", written_ms=int(self._wall_ms()), bounds=self._runs.bounds)
+                try:
+                    self._send(run.seal(lines, built, np.zeros(lines.size, np.int64)), was_sent=False)
+                except SinkRejected:  # nothing in them can be refused: an earlier answer was lost
+                    if attempt == _MOST_HOLLOW_TRIES:
+                        raise
+                    self._runs.renew(run)
+                else:
+                    return
+        finally:
+            self._runs.writes_end([run.place])
+
     def _write_call(self, part: Sequence[Sealed]) -> None:
         stored: list[Sealed] = []
         rejected: list[tuple[Sealed, Rejection]] = []
@@ -122,6 +141,8 @@ class BlockWriter:
                 stored += blocks
         self._settle(stored)
         for one, rejection in rejected:
+            self._runs.renew(one.run)  # the refused block may still be stored
+            self.write_hollow(one.run, hollowed(take_lines(one.lines, one.rows[:1])))
             LineBatch(one.run.assignment, one.arrival, take_lines(one.lines, one.rows)).reject(rejection)
 
     def _send(self, blocks: Sequence[Sealed], *, was_sent: bool) -> None:

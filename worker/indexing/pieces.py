@@ -98,6 +98,7 @@ def lines_of_pieces(pieces: Pieces, offset: NDArray[np.int64], kafka_time: NDArr
         chunks=cut.chunks,
         cut=pieces.cut_id,
         records=np.ones(len(cut.row), np.int32) if entries.records is None else entries.records[cut.row],
+        entries=entries_of_records(value, cut.row),
         time=entries.time_ms[cut.row],
         kafka_time=kafka_time[value],
         service=take_coded(block.Coded(*entries.service), cut.row),
@@ -106,6 +107,18 @@ def lines_of_pieces(pieces: Pieces, offset: NDArray[np.int64], kafka_time: NDArr
         text=cut.text,
         fields=entries.fields if cut.text is entries.text else take(entries.fields, cut.row),
     )
+
+
+def entries_of_records(record: NDArray[np.int64], entry: NDArray[np.generic]) -> NDArray[np.int32]:
+    """Return for each of n pieces how many entries its record has: int32[n]. Pieces of one record, and of one entry, are neighbours."""
+    is_entry = np.ones(len(record), np.bool_)
+    is_entry[1:] = (record[1:] != record[:-1]) | (entry[1:] != entry[:-1])
+    begins = np.flatnonzero(is_entry)
+    if (record[begins[1:]] != record[begins[:-1]]).all():
+        return np.ones(len(record), np.int32)
+    _, of_record, entries = np.unique(record[begins], return_inverse=True, return_counts=True)
+    counted: NDArray[np.int32] = entries.astype(np.int32)[of_record][np.cumsum(is_entry) - 1]
+    return counted
 
 
 def _cut_ids(cut: Cut) -> NDArray[np.uint64]:

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from consumers.assignment import PartitionLedger, Receipt
 from consumers.decode.entries import Decoded, Entries
 from consumers.ledger import Ledger
+from consumers.rejection import Rejection
 from consumers.text.redact import Redactor
 from sinks.block import Lines
-from sinks.lines import lines_between, take_lines
+from sinks.lines import hollow_lines, lines_between, take_lines
 from worker.embedding.cache.levels import Levels
 from worker.embedding.model.space import Digester
 from worker.embedding.tokenizer import Tokenizer
@@ -28,7 +29,7 @@ from worker.indexing.line_memory import held_bytes
 from worker.indexing.open_events import OpenEvents
 from worker.indexing.pieces import lines_of_pieces, split_entries
 from worker.indexing.record_groups import Group, groups_of, parts_of
-from worker.indexing.record_outcomes import RecordOutcomes, let_follow, rows_by_assignment
+from worker.indexing.record_outcomes import RecordOutcomes, emptied_records, let_follow, overlong_records, rows_by_assignment
 from worker.indexing.resume import Resume
 from worker.indexing.sampling import SampledSeconds, Sampler, without_texts
 from worker.indexing.schema_wait import SchemaWait
@@ -84,6 +85,8 @@ class Prepare:
         flights: Flights,
         levels: Levels,
         rewrite_found: Callable[[], bool],
+        hide: Callable[[PartitionLedger, Lines], None],
+        reject: Callable[[LineBatch, Rejection], None],
         outlets: Outlets,
         undecodable: TopicFaultLimits,
         abandoned: Callable[[], bool],
@@ -94,6 +97,7 @@ class Prepare:
         """`reader_of` returns the reader of a topic. `computing` is held while columns are computed (`worker.runtime.fair_lock`).
 
         `rewrite_found`: rows do not live for ever, so a template found in the index, however old, is written again.
+        `hide` writes hollow entries and returns when they are acknowledged; `reject` does so for the lines that it rejects.
         `abandoned` says that the service is stopping hard. `schema_wait`: where records wait for their schemas; None: none needs any.
         """
         self._ledger = ledger
@@ -106,6 +110,8 @@ class Prepare:
         self._flights = flights
         self._levels = levels
         self._rewrite_found = rewrite_found
+        self._hide = hide
+        self._reject = reject
         self._outlets = outlets
         self._abandoned = abandoned
         self._schema_wait = schema_wait
@@ -173,12 +179,29 @@ class Prepare:
 
     def _work(self, group: Group, decoded: Decoded, reader: TopicReader) -> None:
         """Send the lines of a group on; what holds none is dropped, refused or rejected."""
+        resumes = any(self._resume.has_windows(own.assignment) for own in group.assignments)
+        if resumes:
+            self._hide_stored(group, emptied_records(group, decoded, reader))
         with self._computing:
             batches, decoded, too_long = self._lines_to_send(group, decoded, reader)
+        if resumes and len(too_long):
+            self._hide_stored(group, overlong_records(group, decoded.entries, too_long))
         self._outcomes.judge(group, decoded, too_long)  # a dead letter may wait for room in its producer
         self._fail_point("decoded")
         if batches:
             self._send(batches)
+
+    def _hide_stored(self, group: Group, emptied: NDArray[np.int32]) -> None:
+        """Hide what earlier runs have stored of records that hold nothing now, before those settle.
+
+        `emptied` is of each such record how many records in a row hold nothing with it, 0 of the others.
+        """
+        for assignment, begin, end in group.assignments:
+            rows = begin + np.flatnonzero(emptied[begin:end])
+            rows = rows[self._resume.covers(assignment, group.offset[rows], group.offset[rows] + emptied[rows])]
+            if len(rows):
+                sub, entries = np.zeros(len(rows), np.int32), np.ones(len(rows), np.int32)
+                self._hide(assignment, hollow_lines(group.offset[rows], sub, emptied[rows], entries, group.time_ms[rows]))
 
     def _lines_to_send(self, group: Group, decoded: Decoded, reader: TopicReader) -> tuple[list[LineBatch], Decoded, NDArray[np.int64]]:
         """Return the lines of a group, what was decoded without what rules drop, and the entries of too many chunks."""
@@ -209,7 +232,7 @@ class Prepare:
         return chosen
 
     def _without_stored(self, group: Group, prepared: _Prepared, loses_text: NDArray[np.bool_] | None) -> _Prepared:
-        """Pass over the lines whose entries an earlier run has stored, with their texts or without; others may lose theirs now."""
+        """Pass over the lines whose records an earlier run has stored, with their texts or without; others may lose theirs now."""
         resumed = [self._resume.has_windows(batch.assignment) for batch in prepared.batches]
         stored = self._find_stored(prepared, resumed) if any(resumed) else np.zeros(prepared.lines.size, np.bool_)
         lines = prepared.lines
@@ -254,7 +277,7 @@ class Prepare:
     def _send(self, batches: Sequence[LineBatch]) -> None:
         joined = self._flights.join(batches)
         for batch, rejection in joined.rejected:
-            batch.reject(rejection)
+            self._reject(batch, rejection)
         self._outlets.store.put(joined.known)
         first, size = 0, _FIRST_TEMPLATES
         while first < len(joined.mine):

@@ -1,4 +1,4 @@
-"""Resume: which log entries an earlier run has stored already, so that a restart writes only what is missing.
+"""Resume: which records an earlier run has stored already, so that a restart writes only what is missing.
 
 Theory of operation
 1. Before the first record of an assignment goes on, prepare reads back what is stored at and above it, in windows of offsets as long as
@@ -6,11 +6,16 @@ Theory of operation
    is the whole partition, window by window, ahead of the lines.
 2. First it waits until this process's own writes to the partition are answered, then it reads at Strong. So what it does not see was
    not written, but for a write of another worker that arrives late; that one is a copy, which readers resolve.
-3. An entry is skipped only if what a reader gets for it is exactly what this run would write, or that without its texts, and the rows of
-   its stored templates are there. Offset and sub alone prove nothing: a log may have been cut and grown again, or settings changed. Else
-   all of the entry is written again, never a part of it: chunks of two cuts make no line.
-4. A run begins above every run that was seen (`Runs.begin`), so that of two copies the new one holds.
-5. While the sink is busy, it is asked again for ever: to go on without an answer would write a second copy of everything.
+3. A record is skipped only if what a reader gets of its offset is exactly what this run would write, or that without its texts, and the
+   rows of its stored templates are there. Offset and sub alone prove nothing: a log may have been cut and grown again, or settings changed.
+   Else all of the record is written again, never a part of it: readers decide by record (`sinks.reading.versions`). Where a record of
+   which something is stored holds nothing now, prepare has a hollow entry written (`covers`).
+4. An entry of several records is always written again. A write of a killed worker that arrives late may join the same records otherwise,
+   and hide it in part; what this run writes itself is above all those.
+5. Where the first record of an assignment is inside a stored entry of several records, the assignment begins again at the first of them.
+   From the middle on they would be joined otherwise, and hide the whole of it.
+6. A run begins above every run that was seen (`Runs.begin`), so that of two copies the new one holds.
+7. While the sink is busy, it is asked again for ever: to go on without an answer would write a second copy of everything.
 
 Not taken: comparing ids (commits lines that were not written after a cut log), one read of the whole partition (no bound), a mark of what
 is stored outside of the index (it may be older or newer than the index, after a restore of either).
@@ -153,12 +158,24 @@ class Resume:
         return assigned is not None and bool(assigned.read)
 
     def stored(self, batch: LineBatch) -> NDArray[np.bool_]:
-        """Return which lines are of an entry that is stored exactly so: bool[n]. All lines of an entry are in the batch, as neighbours."""
+        """Return which lines are of a record that is stored exactly so: bool[n]. All lines of a record are in the batch, as neighbours."""
         assigned = self._assigned.get(batch.assignment)
         stored = np.zeros(batch.size, np.bool_)
-        for read in assigned.read if assigned is not None else ():
+        windows = assigned.read if assigned is not None else ()
+        for read in windows:
             stored |= read.holds(batch.lines)
+        if len(windows) > 1 and stored.any():  # an entry of one window may reach into the next
+            offset = batch.lines.offset
+            stored &= np.sum([read.touch(offset, offset + 1) for read in windows], axis=0) == 1
         return stored
+
+    def covers(self, assignment: PartitionLedger, first_offset: NDArray[np.int64], end_offset: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return of which ranges of offsets anything is stored: bool[n]."""
+        assigned = self._assigned.get(assignment)
+        covered = np.zeros(len(first_offset), np.bool_)
+        for read in assigned.read if assigned is not None else ():
+            covered |= read.touch(first_offset, end_offset)
+        return covered
 
     def _forget_windows(self, receipts: Sequence[Receipt], waiting: Mapping[PartitionLedger, int]) -> None:
         """Forget the windows before these records: records come in the order of their offsets."""
@@ -166,7 +183,7 @@ class Resume:
         for assignment, first_offset in {**begins, **waiting}.items():
             assigned = self._assigned.get(assignment)
             if assigned is not None and assigned.read:
-                assigned.read = [read for read in assigned.read if read.end_offset > first_offset]
+                assigned.read = [read for read in assigned.read if read.reach > first_offset]
 
     def _due(self, receipts: Sequence[Receipt]) -> list[_Window]:
         """Return the next window of each assignment whose records are not all read back."""
@@ -204,11 +221,24 @@ class Resume:
         self._template_texts.clear()
         with ThreadPoolExecutor(_QUERIES_AT_ONCE, "resume") as pool:
             mapped = pool.map if len(windows) > 1 else map
-            listed = [found for several in mapped(self._list_blocks, _listed_together(windows)) for found in several]
+            found = [one for several in mapped(self._list_blocks, _listed_together(windows)) for one in several]
+            listed = [
+                one for one, is_inside in zip(found, mapped(self._is_inside_entry, *zip(*found, strict=True)), strict=True) if not is_inside
+            ]
+            if not listed:
+                return True
             for (window, heads), read in zip(listed, mapped(self._read_entries, *zip(*listed, strict=True)), strict=True):
                 self._fail_point("resume_read")
                 self._note_read(window, heads, read)
         return True
+
+    def _is_inside_entry(self, window: _Window, heads: Heads) -> bool:
+        """Whether an assignment begins inside a stored entry; then it begins again at the first record of that. Thread: any."""
+        reaches_in = (heads.first_offset < window.first_offset) & (heads.last_offset >= window.first_offset)
+        if window.assignment in self._assigned or not reaches_in.any():
+            return False
+        start = self._reader.event_start(window.place, window.first_offset)
+        return start < window.first_offset and window.assignment.begin_again(start)
 
     def _note_read(self, window: _Window, heads: Heads, read: StoredEntries | None) -> None:
         """Note what a window holds; None: nothing. Begins the assignment's run, or another one if a later run came in sight."""

@@ -16,9 +16,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 
+import numpy as np
+
+from consumers.assignment import PartitionLedger
 from consumers.ledger import Ledger
 from consumers.rejection import Rejection
+from sinks.block import Lines
 from sinks.build import build
+from sinks.lines import hollowed, take_lines
 from sinks.row import TemplateRow
 from sinks.sink import Sink, SinkRejected
 from worker.indexing.block_writer import BlockWriter, PatientWrites
@@ -138,6 +143,24 @@ class Store:
         due = waiting if everything else [run for run in waiting if run.is_due(now_s, flush_s)]
         self._blocks.write(self._close_all(due, now_s, flush_s=flush_s, everything=everything))
 
+    def hide(self, assignment: PartitionLedger, lines: Lines) -> None:
+        """Write hollow entries at once, for records that hold nothing now and of which something is stored. Raises as `step` does."""
+        run = self.runs.of(assignment) if assignment.alive else None
+        if run is not None:
+            self._blocks.write_hollow(run, lines)
+
+    def reject(self, batch: LineBatch, rejection: Rejection) -> None:
+        """Reject lines, behind hollow entries: nothing that was stored before is shown in their place. Raises as `step` does."""
+        rows = np.flatnonzero(batch.lines.chunks == 1)  # of other entries the rest may be stored
+        if len(rows):
+            self.hide(batch.assignment, hollowed(take_lines(batch.lines, rows)))
+        batch.reject(rejection)
+
+    def fail_flight(self, template: str, rejection: Rejection) -> None:
+        """Remember a template as rejected, and reject the lines that waited for it. Raises as `step` does."""
+        for parked in self._flights.fail(template, rejection):
+            self.reject(parked, rejection)
+
     @property
     def waiting_lines(self) -> int:
         """How many lines wait for their block."""
@@ -184,8 +207,7 @@ class Store:
         self._fail_point("after_templates")
         self.tally.add(templates=len(rows) - len(refused))
         for template, rejection in refused.items():
-            for parked in self._flights.fail(template, rejection):
-                parked.reject(rejection)
+            self.fail_flight(template, rejection)
         freed = self._flights.land([Completed(one.template, one.tokens, one.source) for one in embedded if one.template not in refused])
         self._fail_point("landed")
         return freed

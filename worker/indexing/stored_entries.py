@@ -1,9 +1,9 @@
 """Which log entries a stretch of offsets of one partition holds, and what is stored of them: 16 bytes for each entry.
 
-`worker.indexing.resume` fills it from the index and asks it for the lines that it is about to write. An entry is held only with everything
-that is stored of it: two entries with the same hash are equal in all their chunks, texts, times, labels and fields. Templates do not
-count: the same line has another template under other masks. An entry that was stored without texts (`worker.indexing.sampling`) is equal
-to every one that was cut alike and has its templates, times and labels.
+`worker.indexing.resume` fills it from the index and asks it for the lines that it is about to write. A record is held only with everything
+that is stored of it, and nothing else: two entries with the same hash are equal in all their chunks, texts, times, labels and fields.
+Templates do not count: the same line has another template under other masks. An entry that was stored without texts
+(`worker.indexing.sampling`) is equal to every one that was cut alike and has its templates, times and labels.
 """
 
 import hashlib
@@ -36,10 +36,14 @@ class EntryHashes(NamedTuple):
     hashed: NDArray[np.uint64]
     is_thin: NDArray[np.bool_]
     """Whether it is without texts; then templates were hashed in their place."""
+    records: NDArray[np.int32]
+    """How many offsets it spans."""
+    is_known: NDArray[np.bool_]
+    """Whether the rows of all its templates are there."""
 
 
 class StoredEntries:
-    """Knows the entries of first_offset ≤ offset < end_offset.
+    """Knows the entries that begin at first_offset ≤ offset < end_offset.
 
     Thread: one.
     """
@@ -48,29 +52,48 @@ class StoredEntries:
         """`parts` hold each entry once, in any order."""
         self.first_offset = first_offset
         self.end_offset = end_offset
-        offset, sub, hashed, is_thin = map(np.concatenate, zip(_NOTHING, *parts, strict=True))
-        keys = self._keys_of(offset, sub)
-        order = np.argsort(keys, kind="stable")[np.count_nonzero(keys < 0) :]
-        self._keys, self._hashes, self._is_thin = keys[order], hashed[order], is_thin[order]
+        offset, sub, self._hashes, self._is_thin, records, self._is_known = map(np.concatenate, zip(_NOTHING, *parts, strict=True))
+        self._keys = self._keys_of(offset, sub)
+        order = np.argsort(self._keys, kind="stable")[np.count_nonzero(self._keys < 0) :]
+        self._keys, self._hashes, self._is_thin = self._keys[order], self._hashes[order], self._is_thin[order]
+        self._is_known, self._begins, ends = self._is_known[order], offset[order], (offset + records)[order]
+        self._ends = np.maximum.accumulate(ends) if len(ends) else ends
+        self.reach = max([end_offset, *self._ends[-1:].tolist()])
+        """Where the offsets end that its entries span."""
 
     def __len__(self) -> int:
         return len(self._keys)
 
     def holds(self, lines: Lines) -> NDArray[np.bool_]:
-        """Return which lines are of an entry that is stored exactly so, or without texts: bool[n].
+        """Return which lines are of a record of which these entries are stored exactly so, or without texts, and no others: bool[n].
 
-        The lines of an entry are neighbours, in the order of their chunks.
+        The lines of a record are neighbours, in the order of their entries and chunks. An entry of several records is never held: another
+        worker's late write may still hide it, with other borders.
         """
         begins = entry_begins(lines)
-        keys = self._keys_of(lines.offset[begins], lines.sub[begins])
+        offset = lines.offset[begins]
+        keys = self._keys_of(offset, lines.sub[begins])
         places = np.searchsorted(self._keys, keys)
-        held: NDArray[np.bool_] = (keys >= 0) & (places < len(self._keys))
-        held[held] = self._keys[places[held]] == keys[held]
+        held: NDArray[np.bool_] = (keys >= 0) & (places < len(self._keys)) & (lines.records[begins] == 1)
+        held[held] = (self._keys[places[held]] == keys[held]) & self._is_known[places[held]]
         sizes = np.diff(begins, append=lines.size)
         if held.any():
             asked = take_lines(lines, np.flatnonzero(np.repeat(held, sizes)))
             held[held] = hash_entries(asked, self._is_thin[places[held]]).hashed == self._hashes[places[held]]
+        if held.any():
+            firsts = np.flatnonzero(np.append(True, offset[1:] != offset[:-1]))
+            entries = np.diff(firsts, append=len(begins))
+            is_whole = np.add.reduceat(held.astype(np.int64), firsts) == entries
+            held = np.repeat(is_whole & (self._touching(offset[firsts], offset[firsts] + 1) == entries), entries)
         return np.repeat(held, sizes)
+
+    def touch(self, first_offset: NDArray[np.int64], end_offset: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return for each range of offsets whether an entry spans one of them: bool[n]."""
+        return self._touching(first_offset, end_offset) > 0
+
+    def _touching(self, first_offset: NDArray[np.int64], end_offset: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return for each range of offsets how many entries span one of them; of those that span several records, no two overlap."""
+        return np.searchsorted(self._begins, end_offset) - np.searchsorted(self._ends, first_offset, side="right")
 
     def _keys_of(self, offset: NDArray[np.int64], sub: NDArray[np.int32]) -> NDArray[np.int64]:
         """Return one number for each offset and sub; -1 for those that are not held here."""
@@ -114,22 +137,30 @@ def hash_entries(lines: Lines, is_thin: NDArray[np.bool_] | None = None) -> Entr
     ]
     ends = [*begins[1:].tolist(), lines.size]
     hashed = [_hash(packed[begin:end]) for begin, end in zip(begins.tolist(), ends, strict=True)] if len(begins) else []
-    return EntryHashes(lines.offset[begins], lines.sub[begins], np.array(hashed, np.uint64), is_thin)
+    every = np.ones(len(begins), np.bool_)
+    return EntryHashes(lines.offset[begins], lines.sub[begins], np.array(hashed, np.uint64), is_thin, lines.records[begins], every)
 
 
 def hash_stored(stored: Sequence[Line], template_texts: Collection[str]) -> EntryHashes:
-    """Return the hashes of those entries all of whose templates are among `template_texts`.
+    """Return the hashes of entries; `template_texts` are those whose rows are there.
 
     `stored` are in the order of offset, sub and chunk.
     """
     lines = lines_of(stored)
     known = np.fromiter((text in template_texts for text in lines.template.values), np.bool_, len(lines.template.values))
     begins = entry_begins(lines)
-    is_whole = np.logical_and.reduceat(known[lines.template.codes], begins) if len(begins) else np.empty(0, np.bool_)
-    return EntryHashes._make(column[is_whole] for column in hash_entries(lines))
+    is_known = np.logical_and.reduceat(known[lines.template.codes], begins) if len(begins) else np.empty(0, np.bool_)
+    return hash_entries(lines)._replace(is_known=is_known)
 
 
-_NOTHING = EntryHashes(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.uint64), np.empty(0, np.bool_))
+_NOTHING = EntryHashes(
+    np.empty(0, np.int64),
+    np.empty(0, np.int32),
+    np.empty(0, np.uint64),
+    np.empty(0, np.bool_),
+    np.empty(0, np.int32),
+    np.empty(0, np.bool_),
+)
 
 
 def _texts_or_templates(lines: Lines, is_thin: NDArray[np.bool_]) -> list[bytes]:

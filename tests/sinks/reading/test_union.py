@@ -35,7 +35,7 @@ def chunks(offset: int, *texts: str) -> list[Line]:
 
 def held(*parts: Part) -> list[list[Line]]:
     """Return the lines that hold, block by block."""
-    masks = unite(parts).held
+    masks = unite(parts)
     return [all_lines(one.id.place, take_lines(one.lines, np.flatnonzero(mask))) for one, mask in zip(parts, masks, strict=True)]
 
 
@@ -108,7 +108,6 @@ def test_clusters_keep_what_overlaps_together() -> None:
 def test_of_two_copies_that_of_the_later_run_holds() -> None:
     old, new = line(1, text="old"), line(1, text="new")
     assert held(part([old, line(2)], 1), part([new], 2)) == [[line(2)], [new]]
-    assert unite([part([old, line(2)], 1), part([new], 2)]).copies == 1
 
 
 def test_a_whole_copy_holds_against_a_later_torn_one() -> None:
@@ -134,13 +133,6 @@ def test_pieces_of_other_cuts_never_combine() -> None:
     assert held(part(whole, 1), part(second, 2)) == [whole, []]
 
 
-def test_only_entries_whose_copies_differ_and_that_are_in_chunks_are_doubtful() -> None:
-    one, other = [*chunks(1, "a", "b"), line(2, text="old")], [*chunks(1, "x", "y", "z"), line(2, text="new")]
-    found = unite([part(one, 1), part(other, 2)])
-    assert [mask.tolist() for mask in found.doubtful] == [[True, True, False], [True, True, True, False]]
-    assert not any(mask.any() for mask in unite([part(one, 1), part(one, 2)]).doubtful)
-
-
 def test_several_entries_of_one_record_are_no_copies_of_each_other() -> None:
-    lines = [line(1, sub=sub) for sub in range(3)]
+    lines = [line(1, sub=sub, entries=3) for sub in range(3)]
     assert held(part(lines[:2], 1), part(lines[1:], 2)) == [lines[:1], lines[1:]]

@@ -92,12 +92,22 @@ def test_windows_that_are_left_behind_are_forgotten() -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"text": "other"}, {"level": "WARN"}, {"service": ""}, {"time": 0}, {"kafka_time": 0}, {"fields": "{}"}, {"records": 2}],
+    [{"text": "other"}, {"level": "WARN"}, {"service": ""}, {"time": 0}, {"kafka_time": 0}, {"fields": "{}"}],
     ids=str,
 )
 def test_an_entry_that_would_be_written_otherwise_now_is_written_again(changes: dict[str, object]) -> None:
     """The log was cut and has grown again, or settings have changed."""
     rig = resuming(block([line(5, **changes), line(6)]))
+    assert rig.skipped(5, 6) == [6]
+
+
+def test_records_of_a_stored_event_are_written_again() -> None:
+    rig = resuming(block([line(5, records=2), line(7)]))
+    assert rig.skipped(5, 6, 7) == [7]
+
+
+def test_a_record_with_more_entries_than_now_is_written_again() -> None:
+    rig = resuming(block([line(5, entries=2), line(5, sub=1, entries=2), line(6)]))
     assert rig.skipped(5, 6) == [6]
 
 

@@ -2,6 +2,7 @@
 
 import struct
 
+import numpy as np
 import pytest
 
 from sinks.line import Line
@@ -43,11 +44,11 @@ def test_an_entry_that_is_stored_is_held() -> None:
     assert held(entries, line(7, sub=2), line(8)) == [False, False]
 
 
-def test_of_many_lines_each_is_held_or_not_by_itself() -> None:
+def test_of_many_records_each_is_held_or_not_by_itself() -> None:
     lines = [line(offset, sub=sub) for offset in range(40) for sub in (0, 1)]
-    entries = stored(*lines[::3])
-    asked = [one._replace(level="WARN") if one.offset % 5 == 0 else one for one in lines]
-    assert held(entries, *asked) == [number % 3 == 0 and one.offset % 5 != 0 for number, one in enumerate(lines)]
+    entries = stored(*(one for one in lines if one.offset % 3 == 0))
+    asked = [one._replace(level="WARN") if one.offset % 5 == 0 and one.sub else one for one in lines]
+    assert held(entries, *asked) == [one.offset % 3 == 0 and one.offset % 5 != 0 for one in lines]
     assert held(entries) == []
     assert held(stored(), *lines) == [False] * 80
 
@@ -95,10 +96,29 @@ def test_fields_that_look_like_the_next_chunk_make_another_entry() -> None:
     assert held(stored(first, second), first._replace(fields="{}" + looks_like_second.decode())) == [False]
 
 
-def test_an_entry_without_the_row_of_one_of_its_templates_is_left_out() -> None:
+def test_a_record_is_held_with_all_its_entries_and_no_others_only() -> None:
+    two = [line(7), line(7, sub=1)]
+    assert held(stored(*two), *two) == [True, True]
+    assert held(stored(*two), two[0]) == held(stored(*two), two[1]) == [False]
+    assert held(stored(two[0]), *two) == [False, False]
+    assert held(stored(*two), two[0], two[1]._replace(text="other")) == [False, False]
+
+
+def test_an_entry_of_several_records_is_never_held_and_nor_is_what_lies_inside_it() -> None:
+    event = line(5, records=3)
+    assert held(stored(event), event, line(8)) == [False, False]
+    entries = stored(line(4), event, line(8))
+    assert held(entries, *(line(offset) for offset in range(4, 9))) == [True, False, False, False, True]
+    first, end = np.array([3, 4, 6, 7, 8, 9]), np.array([4, 5, 7, 8, 9, 12])
+    assert entries.touch(first, end).tolist() == [False, True, True, True, True, False]
+    assert stored(line(8, records=9), end_offset=10).reach == 17
+
+
+def test_an_entry_without_the_row_of_one_of_its_templates_is_not_held() -> None:
     first, second = chunks("one ", "two")
     entry = [first, second._replace(template_text="lost")]
-    assert [len(column) for column in hash_stored(entry, {TEMPLATE_TEXT})] == [0, 0, 0, 0]
+    assert hash_stored(entry, {TEMPLATE_TEXT}).is_known.tolist() == [False]
+    assert held(stored(*entry), *entry) == [False, False]
     found, wanted = hash_stored([*entry, line(8)], {TEMPLATE_TEXT, "lost"}), hash_entries(lines_of([*entry, line(8)]))
     assert [column.tolist() for column in found] == [column.tolist() for column in wanted]
     assert (found.offset.tolist(), found.sub.tolist()) == ([7, 8], [0, 0])

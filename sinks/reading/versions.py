@@ -1,0 +1,182 @@
+"""Which of several copies of records hold: decided by record before it is decided by entry. Pure functions over columns.
+
+1. Pieces combine to an entry only if they are of one text cut in one way (`chunks`, `cut`); of equal pieces that of the latest run counts.
+2. Entries combine to a *version* of their record: those at one offset that span as many offsets and say that they are as many
+   (`entries`). A version is made of what its latest run has, and of what the runs before that one have for as long as entries are
+   missing. It is *whole* once none is, and then it is of the run that completed it.
+3. From the latest whole version to the earliest: one holds unless one that holds shares an offset with it. So a record that was read
+   again holds what it holds now, and an event of n records hides whatever earlier runs have of any of them.
+4. The entries of torn versions hold where no whole version does: each in its latest whole copy, else in its latest torn one.
+5. Hollow entries (`chunks` = 0) say that there is nothing: they count in all of this, and never hold.
+
+By piece instead of by entry, a reader would join one run's first chunk with another's second; by entry instead of by record, entries that
+a record does not have any more would stay (design: union).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+_SUB_BITS = 32
+_TORN = -1
+
+
+class Copies(NamedTuple):
+    """n pieces of any runs and partitions as columns, each of length n.
+
+    Thread: any.
+    """
+
+    place: NDArray[np.int64]
+    """A number for each partition."""
+    run: NDArray[np.int64]
+    """A number for each run, 0 or more; of two, the later one is greater."""
+    offset: NDArray[np.int64]
+    sub: NDArray[np.int32]
+    chunk: NDArray[np.int32]
+    chunks: NDArray[np.int32]
+    cut: NDArray[np.uint64]
+    records: NDArray[np.int32]
+    entries: NDArray[np.int32]
+
+
+class _Entries(NamedTuple):
+    """The best copy of each entry of each version, by version and sub."""
+
+    shape: NDArray[np.int64]
+    version: NDArray[np.int64]
+    sub: NDArray[np.int32]
+    run: NDArray[np.int64]
+    """The latest that has a piece of it."""
+    is_whole: NDArray[np.bool_]
+
+
+class _Spans(NamedTuple):
+    """The offsets of versions or entries: `start` to before `end` in a partition."""
+
+    place: NDArray[np.int64]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+
+    def take(self, rows: NDArray[Any]) -> "_Spans":
+        return _Spans(self.place[rows], self.start[rows], self.end[rows])
+
+
+def holding(copies: Copies) -> NDArray[np.bool_]:
+    """Return which pieces hold: bool[n]."""
+    place, run, offset, sub, chunk, chunks, cut, records, entries = copies
+    order = np.lexsort((-run, chunk, cut, chunks, sub, entries, records, offset, place))
+    place, run, offset, sub, chunk, chunks, cut, records, entries = (column[order] for column in copies)
+    is_version = _changes(place, offset, records, entries)
+    is_entry = is_version | _changes(sub)
+    is_shape = is_entry | _changes(chunks, cut)
+    is_piece = is_shape | _changes(chunk)  # the first of equal pieces is that of the latest run
+    starts, begins = np.flatnonzero(is_shape), np.flatnonzero(is_version)
+    latest = np.maximum.reduceat(run, starts)
+    is_whole = np.add.reduceat(is_piece.astype(np.int64), starts) >= chunks[starts]
+    best = _last_of_each(np.cumsum(is_entry, dtype=np.int64)[starts], is_whole, latest, chunks[starts], cut[starts])
+    of = _Entries(best, (np.cumsum(is_version) - 1)[starts[best]], sub[starts[best]], latest[best], is_whole[best])
+    rank, is_used = _complete(of, entries[begins])
+    spans = _Spans(place[begins], offset[begins], offset[begins].astype(np.int64) + records[begins])
+    holds_whole = _latest_apart(spans, rank)
+    is_held = is_used & holds_whole[of.version]
+    torn = np.flatnonzero(rank[of.version] == _TORN)
+    if len(torn):
+        own = spans.take(of.version[torn])
+        is_free = ~_overlap(own, spans.take(holds_whole))
+        torn = torn[is_free]
+        key = _numbered(own.place[is_free], own.start[is_free], of.sub[torn])
+        is_held[torn[_last_of_each(key, of.is_whole[torn], of.run[torn], of.shape[torn])]] = True
+    is_chosen = np.zeros(len(starts), np.bool_)
+    is_chosen[of.shape[is_held]] = True
+    holds = np.empty(len(order), np.bool_)
+    holds[order] = is_piece & is_chosen[np.cumsum(is_shape) - 1] & (chunks > 0)
+    return holds
+
+
+def _complete(of: _Entries, entries: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return of each version the run that completed it, `_TORN` if none did; and which entries whole versions are made of.
+
+    `entries` is of each version how many it needs; 0: its block does not say, then those up to the last that is there.
+    """
+    rank, is_used = np.full(len(entries), _TORN), np.zeros(len(of.shape), np.bool_)
+    whole = np.flatnonzero(of.is_whole)
+    rows = whole[np.lexsort((of.sub[whole], -of.run[whole], of.version[whole]))]
+    version, run = of.version[rows], of.run[rows]
+    is_first = _changes(version)
+    begins = np.flatnonzero(is_first)
+    group = np.cumsum(is_first) - 1
+    there = np.arange(len(rows)) - begins[group] + 1
+    up_to = np.maximum.accumulate((group << _SUB_BITS) + of.sub[rows]) - (group << _SUB_BITS) + 1
+    needed = np.where(entries[version] > 0, entries[version], up_to)
+    is_run_end = np.append(_changes(version, run)[1:], np.ones(min(len(rows), 1), np.bool_))
+    done = np.flatnonzero(is_run_end & (there >= needed))
+    done = done[_changes(version[done])]
+    rank[version[done]] = run[done]
+    ends = np.full(len(entries), _TORN)
+    ends[version[done]] = done
+    is_used[rows] = np.arange(len(rows)) <= ends[version]
+    return rank, is_used
+
+
+def _latest_apart(spans: _Spans, rank: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which versions hold, of those with a rank: the latest first, each that shares no offset with one that holds."""
+    holds = np.zeros(len(rank), np.bool_)
+    ranked = np.flatnonzero(rank != _TORN)
+    own = spans.take(ranked)
+    if (own.end - own.start == 1).all():
+        holds[ranked[_last_of_each(_numbered(own.place, own.start), rank[ranked])]] = True
+        return holds
+    for one in np.unique(rank[ranked])[::-1].tolist():
+        rows = ranked[rank[ranked] == one]
+        rows = rows[~_overlap(spans.take(rows), spans.take(holds))]
+        holds[rows[_first_apart(spans.take(rows))]] = True
+    return holds
+
+
+def _first_apart(spans: _Spans) -> NDArray[np.int64]:
+    """Return which spans to keep so that none shares an offset with another: all of them, unless one run has an offset in two ways."""
+    order = np.lexsort((spans.end, spans.start, spans.place))
+    kept: list[int] = []
+    reached = (_TORN, 0)
+    for at, place, start, end in zip(order.tolist(), *(column[order].tolist() for column in spans), strict=True):
+        if reached <= (place, start):
+            kept.append(at)
+            reached = (place, end)
+    return np.array(kept, np.int64)
+
+
+def _overlap(spans: _Spans, others: _Spans) -> NDArray[np.bool_]:
+    """Return which spans share an offset with one of `others`, which share none with each other."""
+    found = np.zeros(len(spans.place), np.bool_)
+    for place in np.unique(others.place).tolist():
+        own, near = np.flatnonzero(spans.place == place), others.take(others.place == place)
+        order = np.argsort(near.start)
+        before = np.searchsorted(near.start[order], spans.end[own])
+        found[own] = (before > 0) & (near.end[order][np.maximum(before, 1) - 1] > spans.start[own])
+    return found
+
+
+def _last_of_each(group: NDArray[np.int64], *ranks: NDArray[Any]) -> NDArray[np.int64]:
+    """Return for each group, ascending, the row that the ranks, the most important first, put last."""
+    ranked = np.lexsort((*ranks[::-1], group))
+    last: NDArray[np.int64] = ranked[np.append(_changes(group[ranked])[1:], np.ones(min(len(ranked), 1), np.bool_))]
+    return last
+
+
+def _numbered(*columns: NDArray[Any]) -> NDArray[np.int64]:
+    """Return a number for each row, equal where all columns are."""
+    order = np.lexsort(columns[::-1])
+    number = np.empty(len(order), np.int64)
+    number[order] = np.cumsum(_changes(*(column[order] for column in columns)))
+    return number
+
+
+def _changes(*columns: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return where a row differs from the one before it; the first one does."""
+    changed = np.zeros(len(columns[0]), np.bool_)
+    changed[:1] = True
+    for column in columns:
+        changed[1:] |= column[1:] != column[:-1]
+    return changed

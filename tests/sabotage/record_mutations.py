@@ -1,0 +1,106 @@
+"""The mutations of records that are read again and then hold other entries: in readers, in resume and in prepare.
+
+`tests.sabotage.mutations` has the others; `tests.sabotage.planting` plants them one at a time.
+"""
+
+from tests.sabotage.mutation import Mutation
+
+_VERSIONS = "sinks/reading/versions.py"
+_STORED = "worker/indexing/stored_entries.py"
+_TEST_VERSIONS = "tests/sinks/reading/test_versions.py"
+_TEST_STORED = "tests/worker/indexing/test_stored_entries.py"
+_TEST_AGAIN = "tests/worker/indexing/test_read_again.py"
+
+RECORD_MUTATIONS = (
+    Mutation(
+        "copies are resolved by entry before they are by record",
+        _VERSIONS,
+        "        holds[ranked[_last_of_each(_numbered(own.place, own.start), rank[ranked])]] = True\n",
+        "        holds[ranked] = True\n",
+        (f"{_TEST_VERSIONS}::test_a_record_that_was_read_again_holds_what_it_holds_now",),
+    ),
+    Mutation(
+        "a record of which a run wrote some entries hides a whole one",
+        _VERSIONS,
+        "    done = np.flatnonzero(is_run_end & (there >= needed))\n",
+        "    done = np.flatnonzero(is_run_end)\n",
+        (f"{_TEST_VERSIONS}::test_a_record_of_which_a_run_wrote_only_a_part_hides_no_whole_one",),
+    ),
+    Mutation(
+        "an event hides only what begins where it begins",
+        _VERSIONS,
+        "    spans = _Spans(place[begins], offset[begins], offset[begins].astype(np.int64) + records[begins])\n",
+        "    spans = _Spans(place[begins], offset[begins], offset[begins].astype(np.int64) + 1)\n",
+        (f"{_TEST_VERSIONS}::test_an_event_hides_whatever_earlier_runs_have_of_its_records",),
+    ),
+    Mutation(
+        "what is hidden itself still hides",
+        _VERSIONS,
+        "rows = rows[~_overlap(spans.take(rows), spans.take(holds))]",
+        "rows = rows[~_overlap(spans.take(rows), spans.take(np.flatnonzero(rank > one)))]",
+        (f"{_TEST_VERSIONS}::test_what_is_hidden_itself_hides_nothing",),
+    ),
+    Mutation(
+        "a hollow entry is shown",
+        _VERSIONS,
+        " & (chunks > 0)\n    return holds",
+        "\n    return holds",
+        (f"{_TEST_VERSIONS}::test_a_hollow_entry_hides_and_is_not_shown",),
+    ),
+    Mutation(
+        "a hollow entry is counted",
+        "sinks/contents.py",
+        "        lines = take_lines(lines, np.flatnonzero(lines.chunks))\n",
+        "        pass\n",
+        ("tests/sinks/test_build.py::test_hollow_entries_are_in_no_head_and_come_back_hollow",),
+    ),
+    Mutation(
+        "entries that a record does not have any more are left as they are",
+        _STORED,
+        "held = np.repeat(is_whole & (self._touching(offset[firsts], offset[firsts] + 1) == entries), entries)",
+        "held = np.repeat(is_whole, entries)",
+        (f"{_TEST_STORED}::test_a_record_is_held_with_all_its_entries_and_no_others_only",),
+    ),
+    Mutation(
+        "only what is missing of a record is written",
+        _STORED,
+        "is_whole = np.add.reduceat(held.astype(np.int64), firsts) == entries",
+        "is_whole = np.add.reduceat(held.astype(np.int64), firsts) > 0",
+        (f"{_TEST_STORED}::test_a_record_is_held_with_all_its_entries_and_no_others_only",),
+    ),
+    Mutation(
+        "an event that is stored is not written again",
+        _STORED,
+        " & (lines.records[begins] == 1)\n",
+        "\n",
+        (f"{_TEST_AGAIN}::test_an_event_is_written_again_though_it_is_stored_exactly_so",),
+    ),
+    Mutation(
+        "an assignment begins inside a stored event",
+        "worker/indexing/resume.py",
+        "return start < window.first_offset and window.assignment.begin_again(start)",
+        "return False",
+        (f"{_TEST_AGAIN}::test_an_assignment_does_not_begin_inside_a_stored_event",),
+    ),
+    Mutation(
+        "a record that holds nothing any more shows what it held",
+        "worker/indexing/prepare.py",
+        "            self._hide_stored(group, emptied_records(group, decoded, reader))\n",
+        "            pass\n",
+        (f"{_TEST_AGAIN}::test_a_record_that_holds_nothing_any_more_shows_nothing",),
+    ),
+    Mutation(
+        "what the sink refuses is shown as it was before",
+        "worker/indexing/store.py",
+        "            self.hide(batch.assignment, hollowed(take_lines(batch.lines, rows)))\n",
+        "            pass\n",
+        (f"{_TEST_AGAIN}::test_what_the_sink_refuses_now_is_not_shown_as_it_was_before",),
+    ),
+    Mutation(
+        "a search asks no other runs",
+        "sinks/reading/copies.py",
+        "            every = with_other_runs(self._snapshot, listed.select(np.array(new, np.int64)))\n",
+        "            every = listed.select(np.array(new, np.int64))\n",
+        ("tests/sinks/reading/test_copies.py::test_a_search_does_not_find_a_line_as_it_was_before_it_was_read_again",),
+    ),
+)

@@ -1,0 +1,157 @@
+"""Records that are read again and then hold other entries than are stored of them: readers get what they hold now, once."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from consumers.record import records_of
+from sinks.reading.counting import CountQuery
+from sinks.reading.filters import LineFilter
+from tests.fakes.sink import FakeSink
+from tests.worker.chain import Chain
+from tests.worker.chain_values import LOGS, record
+from tests.worker.conftest import NewChain
+from worker.settings.rule_tables import DropTable
+from worker.settings.topic_tables import MultilineTable
+
+JAVA = MultilineTable(start="java")
+EVENT = ("ERROR request failed", "java.lang.IllegalStateException: broken", "\tat a.b.C.d(C.java:1)", "\tat a.b.E.f(E.java:2)")
+AFTER = ("INFO all is well again", "INFO and again")
+JOINED = (0, 4, "\n".join(EVENT))
+PIECE = "2026-11-27T10:00:00.000000000Z stdout "
+
+
+def take(chain: Chain, values: Sequence[str], first: int = 0) -> None:
+    """Read records from an offset on, all in one batch, and index what they hold; lone surrogates stand for bytes that are not UTF-8."""
+    encoded = [value.encode(errors="surrogateescape") for value in values]
+    receipt = chain.ledger.admit(records_of([record(offset, value) for offset, value in enumerate(encoded, start=first)]))
+    assert receipt is not None
+    chain.prepare.step([receipt])
+    chain.run()
+
+
+def entries(chain: Chain) -> list[tuple[int, int, str]]:
+    """Return offset, number of records and whole text of each entry that readers get; they count as many lines."""
+    texts: dict[tuple[int, int, int], str] = {}
+    for line in chain.lines():
+        key = line.offset, line.sub, line.records
+        texts[key] = texts.get(key, "") + (line.text or "")
+    counts = chain.reader.count(CountQuery(LineFilter()))
+    assert sum(row.lines for row in counts.rows) == len(texts)
+    return [(offset, records, text) for (offset, _, records), text in texts.items()]
+
+
+@pytest.fixture
+def sink() -> FakeSink:
+    return FakeSink()
+
+
+def test_an_event_that_was_closed_early_before_a_kill_is_one_entry_after_it(new_chain: NewChain, sink: FakeSink) -> None:
+    killed = new_chain(sink=sink, multiline=JAVA, cap_records=8)
+    take(killed, EVENT[:3])
+    take(killed, [*EVENT[3:], *AFTER], first=3)
+    assert killed.rule_tally.closed_early
+    again = new_chain(sink=sink, multiline=JAVA, cap_records=8)
+    take(again, [*EVENT, *AFTER])
+    assert entries(again)[:2] == [JOINED, (4, 1, AFTER[0])]
+
+
+def test_a_line_whose_pieces_were_torn_before_a_kill_is_one_line_after_it(new_chain: NewChain, sink: FakeSink) -> None:
+    pieces = [f"{PIECE}P aaa", f"{PIECE}P bbb", f"{PIECE}P ccc", f"{PIECE}F ddd", f"{PIECE}F the next line"]
+    killed = new_chain(sink=sink, cap_records=8)
+    take(killed, pieces[:3])
+    take(killed, pieces[3:], first=3)
+    assert killed.rule_tally.closed_early
+    again = new_chain(sink=sink, cap_records=8)
+    take(again, pieces)
+    assert entries(again) == [(0, 4, "aaabbbcccddd"), (4, 1, "the next line")]
+
+
+def test_lines_that_are_joined_now_are_not_there_apart(new_chain: NewChain, sink: FakeSink) -> None:
+    take(new_chain(sink=sink), [*EVENT, *AFTER])
+    joining = new_chain(sink=sink, multiline=JAVA)
+    take(joining, [*EVENT, *AFTER])
+    assert entries(joining) == [JOINED, (4, 1, AFTER[0]), (5, 1, AFTER[1])]  # the last one waits, and is stored from before
+
+
+def test_lines_that_are_apart_now_are_not_there_joined(new_chain: NewChain, sink: FakeSink) -> None:
+    take(new_chain(sink=sink, multiline=JAVA), [*EVENT, *AFTER])
+    apart = new_chain(sink=sink)
+    take(apart, [*EVENT, *AFTER])
+    assert entries(apart) == [(offset, 1, text) for offset, text in enumerate([*EVENT, *AFTER])]
+
+
+def test_an_assignment_does_not_begin_inside_a_stored_event(new_chain: NewChain, sink: FakeSink) -> None:
+    take(new_chain(sink=sink, multiline=JAVA), [*EVENT, *AFTER])
+    moved = new_chain(sink=sink, multiline=JAVA)
+    take(moved, [*EVENT, *AFTER][2:], first=2)
+    assert moved.ledger.asked_to_begin_again() == {LOGS: 0}
+    assert entries(moved) == [JOINED, (4, 1, AFTER[0])]
+    assert moved.committable() is None
+
+
+def test_an_assignment_may_begin_where_a_stored_event_ends(new_chain: NewChain, sink: FakeSink) -> None:
+    take(new_chain(sink=sink, multiline=JAVA), [*EVENT, *AFTER])
+    moved = new_chain(sink=sink, multiline=JAVA)
+    take(moved, AFTER, first=4)
+    assert not moved.ledger.asked_to_begin_again()
+
+
+@pytest.mark.parametrize("now", [["another one"], ["one", "two"], ["two", "three", "four", "five"]])
+def test_a_record_with_another_number_of_entries_has_only_those(new_chain: NewChain, sink: FakeSink, now: list[str]) -> None:
+    def array(texts: Sequence[str]) -> str:
+        return "[" + ", ".join(f'{{"message": "{text}"}}' for text in texts) + "]"
+
+    take(new_chain(sink=sink), [array(["one", "two", "three"]), "after"])
+    again = new_chain(sink=sink)
+    take(again, [array(now), "after"])
+    assert entries(again) == [*((0, 1, text) for text in now), (1, 1, "after")]
+
+
+def test_a_record_that_is_stored_exactly_so_is_not_written_again(new_chain: NewChain, sink: FakeSink) -> None:
+    values = ['[{"message": "one"}, {"message": "two"}]', "after"]
+    take(new_chain(sink=sink), values)
+    again = new_chain(sink=sink)
+    take(again, values)
+    assert again.resume.tally.skipped_lines == 3
+    assert again.store_step.tally.blocks == 0
+
+
+def test_an_event_is_written_again_though_it_is_stored_exactly_so(new_chain: NewChain, sink: FakeSink) -> None:
+    """A write of a killed worker that arrives later may hide what is not above it."""
+    take(new_chain(sink=sink, multiline=JAVA), [*EVENT, *AFTER])
+    again = new_chain(sink=sink, multiline=JAVA)
+    take(again, [*EVENT, *AFTER])
+    assert again.resume.tally.skipped_lines == 1
+    assert entries(again) == [JOINED, (4, 1, AFTER[0])]
+
+
+@pytest.mark.parametrize("value", ["", "[]", "not UTF-8: \udcff"])
+def test_a_record_that_holds_nothing_any_more_shows_nothing(new_chain: NewChain, sink: FakeSink, value: str) -> None:
+    take(new_chain(sink=sink), ["before", "stored and gone", "after"])
+    again = new_chain(sink=sink, strict=True)
+    take(again, ["before", value, "after"])
+    assert entries(again) == [(0, 1, "before"), (2, 1, "after")]
+    assert again.committable() == 3
+
+
+def test_a_record_that_a_rule_drops_now_shows_nothing(new_chain: NewChain, sink: FakeSink) -> None:
+    take(new_chain(sink=sink, multiline=JAVA), [*EVENT, *AFTER])
+    again = new_chain(sink=sink, multiline=JAVA, drop=[DropTable(name="errors", pattern="request failed")])
+    take(again, [*EVENT, *AFTER])
+    assert entries(again) == [(4, 1, AFTER[0])]
+
+
+def test_nothing_is_written_for_records_that_hold_nothing_and_held_nothing(new_chain: NewChain, sink: FakeSink) -> None:
+    take(new_chain(sink=sink), ["before", "", "after"])
+    again = new_chain(sink=sink)
+    take(again, ["before", "", "after"])
+    assert again.store_step.tally.blocks == 0
+
+
+def test_what_the_sink_refuses_now_is_not_shown_as_it_was_before(new_chain: NewChain, sink: FakeSink) -> None:
+    take(new_chain(sink=sink), ["before", "an old line", "after"])
+    again = new_chain(sink=sink)
+    again.refuse("a line that is refused")
+    take(again, ["before", "a line that is refused", "after"])
+    assert entries(again) == [(0, 1, "before"), (2, 1, "after")]
