@@ -13,13 +13,13 @@ So if a text holds X as a token, a segment or a part, its words hold all of `wor
 is a time. `tokens.c` reads the bytes, no Python object a line; the words are stored, so a change of any rule or number is a new layout.
 """
 
-from ctypes import c_bool, c_int64
+from ctypes import c_bool
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from consumers.native import BYTES, PLACES, SIZE, array_of, c_function, output_of
 from sinks.arrow import JoinedTexts, join_texts, string_column
 from sinks.block import Coded
 from sinks.field_pairs import FieldPairs, Spans, joined_names_and_values
@@ -28,19 +28,17 @@ _CACHED_CHARACTERS = 8_000_000
 _RECENT_TOKENS = 1 << 12
 """As `tokens.c` says."""
 
-_BYTES, _INT32S, _INT64S, _UINT64S = (
-    np.ctypeslib.ndpointer(dtype, ndim=1, flags="C_CONTIGUOUS") for dtype in (np.uint8, np.int32, np.int64, np.uint64)
+_HASHES, _LONG_PLACES = array_of(np.uint64), array_of(np.int64)
+_NEW_HASHES, _NEW_LONG_PLACES, _NEW_WORDS = output_of(np.uint64), output_of(np.int64), output_of(np.int32)
+_TEXTS, _TEMPLATES = (BYTES, SIZE, PLACES), (_HASHES, _LONG_PLACES, SIZE)
+_c_words_of_texts = c_function(
+    __file__, "tokens", "words_of_texts", *_TEXTS, PLACES, SIZE, *_TEMPLATES, _NEW_HASHES, _NEW_WORDS, SIZE, returns=SIZE
 )
-_TEXTS = (_BYTES, c_int64, _INT32S)
-_C = np.ctypeslib.load_library("tokens.c.so", Path(__file__).parent)
-_C.words_of_texts.argtypes = (*_TEXTS, _INT32S, c_int64, _UINT64S, _INT64S, c_int64, _UINT64S, _INT32S, c_int64)
-_C.words_of_texts.restype = c_int64
-_C.tokens_of_texts.argtypes = (*_TEXTS, c_int64, _UINT64S, _INT64S, c_int64)
-_C.tokens_of_texts.restype = c_bool
-_C.words_of_stretches.argtypes = (_BYTES, c_int64, _INT64S, _INT64S, c_int64, _INT32S)
-_C.words_of_stretches.restype = c_bool
-_C.is_one_run.argtypes = (_BYTES, c_int64)
-_C.is_one_run.restype = c_bool
+_c_tokens_of_texts = c_function(__file__, "tokens", "tokens_of_texts", *_TEXTS, SIZE, _NEW_HASHES, _NEW_LONG_PLACES, SIZE, returns=c_bool)
+_c_words_of_stretches = c_function(
+    __file__, "tokens", "words_of_stretches", BYTES, SIZE, _LONG_PLACES, _LONG_PLACES, SIZE, _NEW_WORDS, returns=c_bool
+)
+_c_is_one_run = c_function(__file__, "tokens", "is_one_run", BYTES, SIZE, returns=c_bool)
 
 
 def block_words(texts: JoinedTexts, templates: Coded) -> NDArray[np.int32]:
@@ -51,7 +49,7 @@ def block_words(texts: JoinedTexts, templates: Coded) -> NDArray[np.int32]:
     words = np.empty((size + 1) // 3, np.int32)
     found = -1
     if len(templates.codes) == lines:
-        found = _C.words_of_texts(
+        found = _c_words_of_texts(
             texts.data, size, texts.ends, templates.codes, lines, tokens, token_ends, len(templates.values), recent, words, len(words)
         )
     if found < 0:
@@ -72,7 +70,7 @@ def word_keys(text: str) -> tuple[int, ...]:
     Of several tokens some may stand in a line's template, so none of their words is sure to be there.
     """
     texts = join_texts(string_column([text]))
-    if not _C.is_one_run(texts.data, len(texts.data)):
+    if not _c_is_one_run(texts.data, len(texts.data)):
         return ()
     return tuple(block_words(texts, _NO_TEMPLATE).tolist())
 
@@ -137,7 +135,7 @@ def _tokens_of_each(templates: list[str]) -> list[bytes]:
     texts = join_texts(string_column(templates))
     size = len(texts.data)
     hashes, ends = np.empty((size + 1) // 4, np.uint64), np.empty(len(templates) + 1, np.int64)
-    if not _C.tokens_of_texts(texts.data, size, texts.ends, len(templates), hashes, ends, len(hashes)):
+    if not _c_tokens_of_texts(texts.data, size, texts.ends, len(templates), hashes, ends, len(hashes)):
         raise ValueError("texts and ends do not fit each other")
     return [np.sort(hashes[start:end]).tobytes() for start, end in pairwise(ends.tolist())]
 
@@ -145,6 +143,6 @@ def _tokens_of_each(templates: list[str]) -> list[bytes]:
 def _words_of_stretches(data: NDArray[np.uint8], spans: Spans) -> NDArray[np.int32]:
     """Return the word of each stretch of bytes: int32[n]."""
     words = np.empty(len(spans.start), np.int32)
-    if not _C.words_of_stretches(data, len(data), spans.start, spans.end, len(words), words):
+    if not _c_words_of_stretches(data, len(data), spans.start, spans.end, len(words), words):
         raise ValueError("a stretch is not within the bytes")
     return words

@@ -22,6 +22,11 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     "benchmarks": frozenset(SOURCE_PACKAGES),
     "tests": frozenset(PACKAGES),
 }
+LOADER = "consumers.native"
+"""Loads C files. It is to the leaves what a library is: it imports nothing of ours, every leaf may import it, and it stands on no floor.
+
+A room of its own would need a package at the top, and a copy in each leaf would be checked in one and forgotten in the other.
+"""
 SHARED = frozenset({"numpy", "pydantic", "typer"})
 """Libraries that provide types rather than access to a service: any file may import them."""
 ENVIRONMENT_FILES = frozenset(
@@ -81,12 +86,16 @@ def read_sources(root: Path) -> tuple[Source, ...]:
 
 
 def star(sources: Sequence[Source]) -> list[str]:
-    """A leaf imports no other package, worker imports the leaves, and only tests import tests; benchmarks import all but tests."""
+    """A leaf imports no other package, worker imports the leaves, and only tests import tests; benchmarks import all but tests.
+
+    Everybody may import LOADER, which imports nothing of ours.
+    """
     return [
         f"{source.path} imports {module}"
         for source in sources
         for module in sorted(_imported(source))
-        if (package := module.split(".", 1)[0]) in PACKAGES and package not in MAY_IMPORT[source.package()]
+        if (package := module.split(".", 1)[0]) in PACKAGES
+        and (source.module() == LOADER or (package not in MAY_IMPORT[source.package()] and not f"{module}.".startswith(f"{LOADER}.")))
     ]
 
 
@@ -261,7 +270,8 @@ def _imported(source: Source) -> frozenset[str]:
 
 def _room_imports(sources: Sequence[Source]) -> dict[str, set[str]]:
     """Return the rooms of the product, each with the others that it imports. A package's `__init__.py` holds no code and makes no room."""
-    files = [source for source in sources if source.package() in PRODUCT_PACKAGES and not source.path.endswith("/__init__.py")]
+    product = [source for source in sources if source.package() in PRODUCT_PACKAGES and source.module() != LOADER]
+    files = [source for source in product if not source.path.endswith("/__init__.py")]
     room_of = {source.module(): source.room() for source in files}
     imports: dict[str, set[str]] = {source.room(): set() for source in files}
     for source in files:

@@ -87,6 +87,8 @@ CLEAN = {
     "consumers/__init__.py": '"""A room."""\n',
     "consumers/record.py": "import numpy\nimport confluent_kafka\nfrom consumers import ledger\n",
     "consumers/ledger.py": "import queue\n",
+    "consumers/native.py": "import numpy\n",
+    "sinks/words.py": "from consumers.native import c_function\n",
     "consumers/formats/kafka.py": "import confluent_kafka\n",
     "worker/settings/settings.py": "import os\nprint(os.environ['HOME'])\n",
     "worker/runtime/stage.py": "try:\n    pass\nexcept Exception:\n    pass\n",
@@ -101,6 +103,8 @@ PLANTED: list[tuple[str, dict[str, str], list[str]]] = [
     ("star", {"consumers/a.py": "import worker.runtime.stage\n"}, ["consumers/a.py imports worker.runtime.stage"]),
     ("star", {"sinks/a.py": "def f():\n    from producers import b\n"}, ["sinks/a.py imports producers", "sinks/a.py imports producers.b"]),
     ("star", {"producers/a.py": "from consumers.record import Record\n"}, ["producers/a.py imports consumers.record", "…Record"]),
+    ("star", {"sinks/a.py": "import consumers.native_arrays\n"}, ["sinks/a.py imports consumers.native_arrays"]),
+    ("star", {"consumers/native.py": "import consumers.record\n"}, ["consumers/native.py imports consumers.record"]),
     ("star", {"worker/a.py": "import tests.fakes\n"}, ["worker/a.py imports tests.fakes"]),
     ("star", {"worker/a.py": "import benchmarks.throughput\n"}, ["worker/a.py imports benchmarks.throughput"]),
     (

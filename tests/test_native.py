@@ -43,7 +43,7 @@ def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Path:
         whole, uncopied = (folder / name).read_text(), f"return {texts}[ends[0] : ends[-1]], "
         assert whole.count(uncopied) == 1
         (folder / name).write_text(whole.replace(uncopied, f"return {texts}[ends[0] : ends[-1]].copy(), "))
-    subprocess.run(["make", "--silent", "--always-make", "native", f"CFLAGS={SANITIZED}"], cwd=folder, check=True)
+    subprocess.run(["make", "--silent", "clean", "native", f"CFLAGS={SANITIZED}"], cwd=folder, check=True)
     return folder
 
 

@@ -4,11 +4,9 @@ Milvus Lite stores strings as UTF-8, of which a character below 128 is one byte;
 Pure functions, called by `lite_blocks`; a short column is kept as base64. `lite_texts.c` does the packing.
 """
 
-from ctypes import c_int64
-from pathlib import Path
-
 import numpy as np
 
+from consumers.native import BYTES, SIZE, c_function, output_of
 from sinks.block import base64_characters
 from sinks.milvus.base64_texts import base64_text, frame_of_base64
 
@@ -21,10 +19,10 @@ _LEAST_CHARACTERS = 64
 LONGER_CHARACTERS = 1
 """So much longer than base64 may the stored form be."""
 
-_BYTES = np.ctypeslib.ndpointer(np.uint8, ndim=1, flags="C_CONTIGUOUS")
-_C = np.ctypeslib.load_library("lite_texts.c.so", Path(__file__).parent)
-_C.pack_bytes.argtypes = _C.unpack_bytes.argtypes = (_BYTES, c_int64, _BYTES, c_int64)
-_C.pack_bytes.restype = _C.unpack_bytes.restype = c_int64
+_pack_bytes, _unpack_bytes = (
+    c_function(__file__, "lite_texts", name, BYTES, SIZE, output_of(np.uint8), SIZE, returns=SIZE)
+    for name in ("pack_bytes", "unpack_bytes")
+)
 
 
 def pack_text(frame: bytes) -> str:
@@ -33,7 +31,7 @@ def pack_text(frame: bytes) -> str:
         return _PLAIN + base64_text(frame)
     groups = -(-len(frame) // 7)
     characters = np.empty(8 * groups, np.uint8)
-    count = _C.pack_bytes(np.frombuffer(frame, np.uint8), len(frame), characters, len(characters))
+    count = _pack_bytes(np.frombuffer(frame, np.uint8), len(frame), characters, len(characters))
     return f"{_PACKED}{7 * groups - len(frame)}{str(characters[:count].data, 'ascii')}"
 
 
@@ -45,6 +43,6 @@ def unpack_text(stored: str) -> bytes:
     if len(data) > _HEADER_CHARACTERS and "0" <= stored[1] <= "6":
         characters = np.frombuffer(data, np.uint8, offset=_HEADER_CHARACTERS)
         frame = np.empty(max(len(characters) // 8 * 7 - int(stored[1]), 0), np.uint8)
-        if _C.unpack_bytes(characters, len(characters), frame, len(frame)) >= 0:
+        if _unpack_bytes(characters, len(characters), frame, len(frame)) >= 0:
             return frame.tobytes()
     return data

@@ -5,24 +5,21 @@ whatever they hold (`literals.c` says how). Letters count alike, small or capita
 """
 
 from collections.abc import Iterable
-from ctypes import c_bool, c_char_p, c_int64
-from pathlib import Path
+from ctypes import c_bool, c_char_p
 
 import numpy as np
 from numpy.typing import NDArray
 
+from consumers.native import BYTES, PLACES, SIZE, c_function, output_of
 from sinks.arrow import utf8_of
 from sinks.block import Column
 
 NOT_HELD, IN_A_WORD, PERHAPS_WHOLE, WHOLE = range(4)
 """How a text holds a literal, as `literals.c` says."""
 
-_BYTES, _INT32S = (np.ctypeslib.ndpointer(dtype, ndim=1, flags="C_CONTIGUOUS") for dtype in (np.uint8, np.int32))
-_C = np.ctypeslib.load_library("literals.c.so", Path(__file__).parent)
-_C.hold_literal.argtypes = (_BYTES, c_int64, _INT32S, c_int64, c_char_p, c_int64, _INT32S, _BYTES)
-_C.hold_literal.restype = c_bool
-_C.has_literal.argtypes = (_BYTES, c_int64, c_char_p, c_int64, _INT32S)
-_C.has_literal.restype = c_bool
+_LITERAL = (c_char_p, SIZE, output_of(np.int32))
+_hold_literal = c_function(__file__, "literals", "hold_literal", BYTES, SIZE, PLACES, SIZE, *_LITERAL, output_of(np.uint8), returns=c_bool)
+_has_literal = c_function(__file__, "literals", "has_literal", BYTES, SIZE, *_LITERAL, returns=c_bool)
 
 
 def rows_with(texts: Column, literal: str) -> NDArray[np.int64]:
@@ -39,7 +36,7 @@ def holds(texts: Column, literal: str) -> NDArray[np.uint8]:
     wanted, borders = _lowered(literal)
     data, ends = utf8_of(texts)
     held = np.empty(len(texts), np.uint8)
-    if not _C.hold_literal(data, len(data), ends, len(texts), wanted, len(wanted), borders, held):
+    if not _hold_literal(data, len(data), ends, len(texts), wanted, len(wanted), borders, held):
         raise ValueError("texts and ends do not fit each other")
     return held
 
@@ -51,7 +48,7 @@ def absent_from(data: NDArray[np.uint8], literals: Iterable[str]) -> list[str]:
 
 def _has(data: NDArray[np.uint8], literal: str) -> bool:
     wanted, borders = _lowered(literal)
-    found: bool = _C.has_literal(data, len(data), wanted, len(wanted), borders)
+    found: bool = _has_literal(data, len(data), wanted, len(wanted), borders)
     return found
 
 

@@ -5,6 +5,7 @@ Each is a known bug of similar programs, or a plausible one here. `tests.sabotag
 
 from tests.sabotage.begin_again_mutations import BEGIN_AGAIN_MUTATIONS
 from tests.sabotage.block_mutations import BLOCK_MUTATIONS
+from tests.sabotage.compiled_mutations import COMPILED_MUTATIONS
 from tests.sabotage.form_mutations import FORM_MUTATIONS
 from tests.sabotage.ledger_mutations import LEDGER_MUTATIONS
 from tests.sabotage.mutation import Mutation
@@ -26,6 +27,7 @@ MUTATIONS = (
     *READING_MUTATIONS,
     *RECORD_MUTATIONS,
     *NATIVE_MUTATIONS,
+    *COMPILED_MUTATIONS,
     Mutation(
         "missing expect: a line of several chunks settles with its first chunk",
         _PREPARE,

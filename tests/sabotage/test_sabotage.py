@@ -37,8 +37,9 @@ def test_a_mutation_has_its_place_and_is_valid_and_its_tests_exist(mutation: Mut
     changed = planted(whole, mutation)
     if mutation.file.endswith(".c"):
         subprocess.run(["cc", "-std=c11", "-fsyntax-only", "-x", "c", "-"], input=changed, text=True, check=True)
-    else:
+    elif mutation.file.endswith(".py"):
         assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(whole))
+    assert changed != whole
     assert mutation.tests
     for test in mutation.tests:
         path, _, name = test.partition("::")

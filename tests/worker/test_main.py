@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from worker import __main__
-
 pytestmark = pytest.mark.process
 
 STUCK = """
@@ -52,30 +50,6 @@ def test_a_stage_that_hangs_does_not_hold_the_exit(tmp_path: Path) -> None:
     assert process.returncode == 2, err
     assert "nonsense" in err
     assert not _is_alive(int(out))
-
-
-def test_a_tree_whose_c_files_are_not_compiled_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "sinks").mkdir()
-    (tmp_path / "sinks" / "words.c").touch()
-    monkeypatch.setattr(__main__, "_ROOT", tmp_path)
-    monkeypatch.setattr(sys, "argv", ["vectail", "--help"])
-    monkeypatch.setattr(sys, "stderr", sys.stderr)  # `main` puts another one in its place
-    with pytest.raises(SystemExit) as ended:
-        __main__.main()
-    assert ended.value.code == 2
-    assert capfd.readouterr().err == f"vectail: {tmp_path}/sinks/words.c is not compiled, or has changed since: run `make native`\n"
-    library = tmp_path / "sinks" / "words.c.so"
-    library.touch()
-    os.utime(library, (0, 0))
-    with pytest.raises(SystemExit) as ended:
-        __main__.main()
-    assert ended.value.code == 2
-    library.touch()
-    with pytest.raises(SystemExit) as ended:
-        __main__.main()
-    assert ended.value.code == 0
 
 
 def _is_alive(pid: int) -> bool:

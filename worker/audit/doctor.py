@@ -32,7 +32,7 @@ CHECKS: Final[Mapping[Group, tuple[str, ...]]] = MappingProxyType(
         "redis": ("redis", "version", "eviction", "memory", "latency", "writes", "persistence", "signature"),
         "milvus": ("index", "version", "schema", "space", "owner", "loaded", "consistency", "retention", "size", "folder", "disk"),
         "model": ("engine", "files", "tokenizer", "vectors", "speed"),
-        "versions": ("python", "libraries", "required"),
+        "versions": ("python", "libraries", "required", "compiled"),
         "machine": ("memory", "open-files", "processors", "instructions", "disk", "port", "clock"),
         "settings": ("http", "transport", "client-properties", "work", "limits"),
     }

@@ -1,21 +1,24 @@
-"""The doctor's checks of what is installed: Python, versions that are known to be slow or unsafe, and those that vectail asks for.
+"""The doctor's checks of what is installed: Python, versions that are known to be slow or unsafe, those that vectail asks for, and C files.
 
 `KNOWN` is the list, each entry with its reason and where that was seen. The judgements are pure.
 """
 
 import platform
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
 from typing import Final, NamedTuple
 
+from consumers.native import library_fault
 from worker.audit.doctor import Check, State
 from worker.audit.doctor_words import listed
 from worker.runtime.kafka_admin import librdkafka_version
 
 _PYTHON: Final = ((3, 11), (3, 15))
 """The first that works, and the first that was not tried."""
+_ROOT: Final = Path(__file__).parents[2]
 _CONDITION: Final = re.compile(r"(==|>=|<=|<|>|!=|~=)\s*([0-9][0-9A-Za-z.]*)")
 
 _check = partial(Check, "versions")
@@ -56,6 +59,7 @@ def look_at_versions() -> Iterator[Check]:
     yield judge_python(tuple(int(part) for part in platform.python_version_tuple()[:2] if part.isdecimal()))
     yield judge_known(_known_version)
     yield judge_required(requires_of("vectail"), _installed)
+    yield judge_compiled(sorted(source for leaf in ("consumers", "sinks") for source in (_ROOT / leaf).rglob("*.c")))
 
 
 def judge_python(numbers: tuple[int, ...]) -> Check:
@@ -92,6 +96,14 @@ def judge_required(required: Mapping[str, str], version_of: Callable[[str], str 
     if wrong:
         return _check("required", "problem", listed(wrong), "install what requirements.lock says")
     return _check("required", "ok", f"all {len(required)} libraries are of versions that vectail asks for")
+
+
+def judge_compiled(sources: Iterable[Path]) -> Check:
+    """Judge whether each C file has the library that was compiled from it; without it no worker and no tool starts."""
+    faults = [library_fault(source) for source in sources]
+    if any(faults):
+        return _check("compiled", "problem", listed(filter(None, faults)), "run `make native`, then start the worker again")
+    return _check("compiled", "ok", f"{len(faults)} libraries, each compiled from the C file beside it")
 
 
 def fits(there: str, condition: str) -> bool:

@@ -45,7 +45,7 @@ app = typer.Typer(
     Begin with `vectail demo FILE`: it needs no Kafka and no Milvus.
 
     Exit codes: 0 done; 1 something failed or did not answer; 2 something must be changed first (an option, a setting, a file, a
-    topic, the model, the index); 3 `run` did not drain in time; 130 ended by Ctrl-C.
+    topic, the model, the index, the installation); 3 `run` did not drain in time; 130 ended by Ctrl-C.
     """,
     **TYPER_SETTINGS,
 )
@@ -283,11 +283,11 @@ def run_app(application: Callable[..., object] = app) -> int:
     replace_unencodable()
     try:
         exit_code = application(prog_name="vectail", standalone_mode=False)
-    except CommandFailed as failed:
+    except (CommandFailed, ImportError) as failed:
         from worker.runtime.logs import printable
 
         typer.echo(f"vectail: {printable(str(failed))}", err=True)
-        return failed.exit_code
+        return failed.exit_code if isinstance(failed, CommandFailed) else USER_ERROR  # a part is not installed, or not compiled
     except TyperException as error:
         typer.echo(usage_error(error), err=True)
         return USER_ERROR

@@ -1,7 +1,9 @@
 """The doctor's judgements of the machine, the installed versions and the settings, on planted facts and on a planted root."""
 
+import re
 import resource
 import socket
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,16 @@ from worker.audit.doctor_machine import (
     memory_limit,
 )
 from worker.audit.doctor_settings import look_at_settings
-from worker.audit.doctor_versions import KNOWN, fits, judge_known, judge_python, judge_required, look_at_versions, requires_of
+from worker.audit.doctor_versions import (
+    KNOWN,
+    fits,
+    judge_compiled,
+    judge_known,
+    judge_python,
+    judge_required,
+    look_at_versions,
+    requires_of,
+)
 from worker.settings.service_tables import HttpTable
 from worker.settings.settings import Settings
 
@@ -163,8 +174,19 @@ def test_a_library_that_is_missing_or_of_another_version_is_a_problem() -> None:
     says(judge_required({}, lambda _library: None), "required", "ok", "not installed as a package")
 
 
+def test_a_library_of_another_c_file_is_a_problem(tmp_path: Path) -> None:
+    sources = [tmp_path / name for name in ("one.c", "other.c")]
+    for source in sources:
+        source.touch()
+        source.with_suffix(".c.so").write_text(f"compiled from {sha256(b'').hexdigest()}")
+    says(judge_compiled(sources), "compiled", "ok", "2 libraries")
+    sources[1].write_text("changed")
+    says(judge_compiled(sources), "compiled", "problem", f"{sources[1]}.so was compiled from another other.c →", "make native")
+
+
 def test_what_is_installed_here_is_well() -> None:
     checks = list(look_at_versions())
+    assert re.search(r"^[1-9]\d* libraries", {one.name: one.found for one in checks}["compiled"])
     assert [one for one in checks if one.state != "ok"] == []
     assert {"pymilvus", "redis", "llama-cpp-python"} <= set(requires_of("vectail")) or not requires_of("vectail")
 

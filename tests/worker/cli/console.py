@@ -33,11 +33,11 @@ def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
     return inherited | own | dict(more or {})
 
 
-def vectail(*words: str, given: bytes = b"", env: Mapping[str, str] | None = None) -> EndedVerb:
+def vectail(*words: str, given: bytes = b"", env: Mapping[str, str] | None = None, cwd: Path = ROOT) -> EndedVerb:
     """Run a verb to its end."""
     ended = subprocess.run(
         [sys.executable, "-m", "worker", *words],
-        cwd=ROOT,
+        cwd=cwd,
         env=environment(env),
         input=given,
         capture_output=True,
