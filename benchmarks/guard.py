@@ -33,7 +33,7 @@ from benchmarks.suite.machine import machine_facts, revision
 
 ROOT = Path(__file__).parent.parent
 ROUNDS, ROUNDS_AGAINST = 3, 5
-_LOCK = "requirements.lock"
+_LOCK, _CACHE = "requirements.lock", ".cache"
 Show = Callable[[str], None]
 
 
@@ -53,6 +53,8 @@ def tree_of(root: Path, name: str, *, same_packages: bool) -> Iterator[Path]:
         locks = [file.read_bytes() if file.exists() else b"" for file in (root / _LOCK, tree / _LOCK)]
         if locks[0] != locks[1] and not same_packages:
             raise Refused(f"{name} has another {_LOCK}: --same-packages runs it with the packages that are installed here")
+        (root / _CACHE).mkdir(exist_ok=True)
+        (tree / _CACHE).symlink_to(root / _CACHE)  # downloaded servers
         yield tree
 
 

@@ -4,7 +4,7 @@ A ratio may leave its range by as much as the range is wide, relative to its med
 within minutes differ less than runs of two days.
 
 Two revisions differ if every round of one is better than every round of the other. Without any change, chance separates them downwards once
-in 70 comparisons of 4 rounds, once in 252 of 5; with 11 measures that is about one run of 5 rounds in 23, less what SURE rejects.
+in 70 comparisons of 4 rounds, once in 252 of 5; with 19 measures that is about one run of 5 rounds in 13, less what SURE rejects.
 """
 
 from collections.abc import Mapping, Sequence

@@ -10,6 +10,7 @@ from benchmarks import decode
 from benchmarks.decode import main, sides_of
 from consumers.decode.decoder import Decoder
 from consumers.decode.rules import DecodeRules
+from tests.benchmarks.guarded import lacking
 
 KEYS = {"text_per_s", "json_per_s", "fat_json_per_s", "otlp_per_s", "syslog_per_s", "iso_times_per_s", "other_times_per_s"}
 
@@ -30,6 +31,7 @@ def test_every_kind_has_a_rate_and_a_ratio() -> None:
     assert set(figures) == {*KEYS, "vs_library"}
     assert set(figures["vs_library"]) == KEYS
     assert all(figures[name] > 0 < figures["vs_library"][name] for name in KEYS)
+    assert lacking("benchmarks.decode", figures) == []
 
 
 @pytest.mark.usefixtures("short")

@@ -133,6 +133,17 @@ def test_another_revision_runs_its_own_code_in_turns(root: Path, turns: Path) ->
 
 
 @pytest.mark.process
+def test_another_revision_finds_what_was_downloaded_here(root: Path, turns: Path) -> None:
+    _plant(root, turns, name="there", speed="float(pathlib.Path('.cache/downloaded').read_text())")
+    _commit(root)
+    (root / ".cache").mkdir()
+    (root / ".cache" / "downloaded").write_text("10")
+    code, shown = _guard(root, "--against", "HEAD", "--rounds", "1", "--json")
+    assert (code, json.loads(shown[-1])[0]["median"]) == (0, 1.0)
+    assert (root / ".cache" / "downloaded").exists()
+
+
+@pytest.mark.process
 def test_a_measure_that_the_other_revision_lacks_is_named(root: Path, turns: Path) -> None:
     (root / "tiny" / "later.py").write_text((root / "tiny" / "bench.py").read_text())
     later = SPEED._replace(name="later", probe=Probe("tiny.later"))

@@ -30,6 +30,7 @@ from benchmarks.query_latency_sides import BatchTime, await_that, fed, opened
 from benchmarks.query_latency_texts import dictionary, distinct_lines, distinct_questions, poisson_times, words_of
 from benchmarks.safety_sides import MadeUpEngine, made_up_model
 from consumers.text.mask import Masker
+from tests.benchmarks.guarded import lacking
 from tests.model_fixture import CACHE
 from worker.embedding.model.vectors import TokenIds, Vectors
 from worker.settings.settings import load_settings
@@ -113,6 +114,7 @@ def test_the_figures_of_the_goals_come_first_and_the_report_says_what_is_a_bound
 
     shown: list[str] = []
     figures = json.loads(json.dumps(loaded | {"engine": "made up", "batch_target_ms": 100.0, "closed_loop": closed}))
+    assert lacking("benchmarks.query_latency", figures) == []
     show_table(figures, shown.append)
     assert any("1 were still open" in line for line in shown)
 

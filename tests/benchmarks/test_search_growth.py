@@ -15,6 +15,7 @@ from sinks.block import Block
 from sinks.milvus.sink import MilvusSink
 from sinks.reading.reader import BlockReader
 from sinks.sink import BlockFilter, SinkBusy
+from tests.benchmarks.guarded import lacking
 
 TEXTS = [line.decode() for line in synthetic_lines(3, 300, START_MS)]
 
@@ -108,6 +109,7 @@ def test_the_program_prints_one_object_or_a_table(tmp_path: Path) -> None:
     (only,) = printed
     figures = json.loads(only)
     assert figures.keys() >= {"lines", "first_query_s", "p50_s", "p95_s", "index_bytes_per_raw_byte", "growth"}
+    assert lacking("benchmarks.search_growth", figures) == []
     for one in (figures, figures["smaller"]):
         assert one["rss_bytes"] > one["rss_growth_bytes"] > 1_000_000
         assert one["longest_insert_s"] > 0
