@@ -166,7 +166,7 @@ class Sink(Protocol):
         """
 
     def ping(self) -> None:
-        """Return when it answers. Raises SinkBusy, SinkBroken."""
+        """Return when it answers a read, or raise SinkBusy or SinkBroken after a few seconds; waits for no write."""
 
     def upsert_templates(self, rows: Sequence[TemplateRow]) -> None:
         """Store all rows, or raise; a template may come twice (last wins). Returns only when acknowledged."""

@@ -6,6 +6,7 @@ is JSON over both, and is sent once.
 """
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Final, Literal, NamedTuple, Protocol
@@ -40,6 +41,7 @@ TemplateId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 FamilyId = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
 TimeMs = Annotated[int, Field(ge=-_MOST_MS, le=_MOST_MS)]
 """Milliseconds since 1970, far inside 64 bits."""
+DeadlineMs = Annotated[int, Field(ge=1, le=MAX_DEADLINE_MS)]
 
 
 def _as_texts(value: object) -> object:
@@ -184,7 +186,7 @@ class Query(BaseModel):
     """What the window of the filters is compared with."""
     after: str | None = Field(default=None, min_length=1, max_length=MAX_AFTER_CHARACTERS)
     """Where an export or a tail goes on: as its last answer said."""
-    deadline_ms: int | None = Field(default=None, ge=1, le=MAX_DEADLINE_MS)
+    deadline_ms: DeadlineMs | None = None
     """How long the sender waits: milliseconds after the record's Kafka timestamp, or after the arrival of an HTTP request."""
 
     @property
@@ -335,6 +337,23 @@ def monotonic_deadline_s(query: Query, *, sent_ms: int, now_s: float, wall_ms: f
         return None
     age_ms = max(wall_ms - sent_ms, 0.0) if sent_ms > 0 else 0.0
     return now_s + (query.deadline_ms - age_ms) / 1000
+
+
+class _Deadline(BaseModel):
+    """What a query says of its deadline, whatever else it says."""
+
+    model_config = ConfigDict(frozen=True, strict=True)
+
+    deadline_ms: DeadlineMs | None = None
+
+
+def patience_s(value: bytes) -> float:
+    """Return for how many seconds the sender of a request waits; infinity if it does not say, or is no valid query."""
+    try:
+        deadline_ms = _Deadline.model_validate_json(value).deadline_ms
+    except ValidationError:
+        return math.inf
+    return math.inf if deadline_ms is None else deadline_ms / 1000
 
 
 def is_late(requester: Requester, now_s: float) -> bool:

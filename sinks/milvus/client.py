@@ -225,10 +225,12 @@ class Client:
         limit: int | None = None,
         consistency: str | None = None,
         in_key_order: bool = False,
+        timeout_s: float | None = None,
     ) -> list[dict[str, Any]]:
         """Return rows that match, in no particular order; without a limit the expression itself must bound them.
 
         `in_key_order`: those with the lowest keys; perhaps fewer than the limit, but none only if there are no more. Not in a local folder.
+        `timeout_s`: not the client's.
         """
         bound = ({} if limit is None else {"limit": limit}) | (_IN_KEY_ORDER if in_key_order else {})
         with _faults("query"):
@@ -237,7 +239,7 @@ class Client:
                 filter=expression,
                 output_fields=list(columns),
                 consistency_level=consistency or self._consistency,
-                timeout=self._timeout_s,
+                timeout=timeout_s or self._timeout_s,
                 retry_on_rate_limit=False,
                 **bound,
             )

@@ -60,6 +60,12 @@ class Lending:
         with self._turns.write() if write else self._turns.read(), self._refusals(write=write):
             yield self.check()
 
+    @contextmanager
+    def call_at_once(self) -> Iterator[Client]:
+        """Lend the client out for a read that waits for no flush, and may miss rows because of it."""
+        with self._refusals(write=False):
+            yield self.check()
+
     def upsert(self, layout: Layout, batches: Iterable[Sequence[ColumnValues]]) -> None:
         """Store batch by batch, and write memory out when it is large, or larger than a reader wished."""
         for columns in batches:

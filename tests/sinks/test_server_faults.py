@@ -55,6 +55,17 @@ def test_a_server_stores_and_answers(remote: MilvusSink) -> None:
     assert not remote.orders_blocks
 
 
+@pytest.mark.timeout(100)
+def test_a_silent_server_does_not_answer_a_ping_however_long_a_read_may_take(server: StubServer) -> None:
+    sink = MilvusSink(MilvusSettings(uri=server.uri, timeout_s=600), SPACE)
+    sink.open()
+    server.tell.clear()
+    with pytest.raises(SinkBusy, match="Milvus query failed"):
+        sink.ping()
+    server.tell.set()
+    sink.close()
+
+
 def test_a_first_write_inserts_and_another_of_the_same_blocks_upserts(server: StubServer, remote: MilvusSink) -> None:
     remote.write_blocks(many(3))
     assert (server.inserts, server.upserts) == (1, 0)

@@ -1,6 +1,7 @@
 """What a request may say, and until when its sender waits."""
 
 import json
+import math
 
 import pytest
 
@@ -16,6 +17,7 @@ from worker.query import (
     is_late,
     monotonic_deadline_s,
     parse_query,
+    patience_s,
 )
 
 BAD: dict[str, tuple[bytes, str]] = {
@@ -244,6 +246,26 @@ def test_how_many_lines_come_depends_on_the_form_if_the_query_does_not_say() -> 
 def test_a_deadline_counts_from_when_the_request_was_sent(deadline_ms: int | None, sent_ms: int, expected_s: float | None) -> None:
     query = Query(text="a", deadline_ms=deadline_ms)
     assert monotonic_deadline_s(query, sent_ms=sent_ms, now_s=50.0, wall_ms=10_000.0) == pytest.approx(expected_s)
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        (b'{"text": "disk", "deadline_ms": 1500}', 1.5),
+        (b'{"around": {"topic": "logs"}, "deadline_ms": 60000, "unknown": [1]}', 60.0),
+        (b'{"text": "disk"}', math.inf),
+        (b'{"deadline_ms": null}', math.inf),
+        (b'{"deadline_ms": 0}', math.inf),
+        (b'{"deadline_ms": 60001}', math.inf),
+        (b'{"deadline_ms": "20"}', math.inf),
+        (b'{"deadline_ms": 20', math.inf),
+        (b"[" * 100_000, math.inf),
+        (b"\xff", math.inf),
+        (b"", math.inf),
+    ],
+)
+def test_a_sender_waits_as_long_as_its_request_says_however_wrong_the_rest_is(value: bytes, seconds: float) -> None:
+    assert patience_s(value) == seconds
 
 
 def test_the_moment_of_the_deadline_is_late() -> None:

@@ -12,12 +12,14 @@ from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
 from typing import Any, TypeVar
 
 from worker.http.responses import BUSY_RETRY_S, OUTAGE_RETRY_S, HttpError, retry_after
-from worker.query import Form, QueryReply, QueryRequest, Requester, error_reply
+from worker.query import Form, QueryReply, QueryRequest, Requester, error_reply, patience_s
 
 TakeRequest = Callable[[QueryRequest], bool]
 """Puts a request into the query lane, never blocks; False if it cannot be taken now."""
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 _Answer = TypeVar("_Answer")
+_LATE_S = 0.5
+"""How long past its deadline a query waits for the step that finds it late: that one says why it is."""
 
 
 class ClientGone(Exception):
@@ -53,7 +55,7 @@ class _PendingReply:
 
 
 class PendingQueries:
-    """At most `max_open` requests wait for a reply, each at most `timeout_s`; one that is not accepted never enters the lane.
+    """At most `max_open` requests are open, each until its deadline or `timeout_s`; one that is not accepted never enters the lane.
 
     Thread: `reply_to` on the event loop, the rest from any.
     """
@@ -72,10 +74,10 @@ class PendingQueries:
         """Put a request (its body) into the lane and return its reply; `form` is what `as` must be, if the path says it.
 
         A query that nobody waits for any more, because of the timeout or because this call is cancelled, is dropped by the step whose turn
-        it is. One that was cancelled counts as open until then, so that clients that hang up at once cannot fill the lane. Raises
-        HttpError: too many open, not accepting, or timed out.
+        it is. One that was cancelled, or whose deadline has passed, counts as open until then, so that clients that do not wait cannot
+        fill the lane. Raises HttpError: too many open, not accepting, or not answered in time.
         """
-        pending = _PendingReply()
+        pending, most_s = _PendingReply(), patience_s(value) + _LATE_S
         request = QueryRequest(value, Requester(pending.resolve, time.monotonic(), is_gone=pending.is_gone), form=form)
         with self._lock:
             if self._is_stopped:
@@ -88,13 +90,17 @@ class PendingQueries:
             self._open.add(pending)
         pending.future.add_done_callback(lambda _reply: self._close(pending))
         try:
-            await asyncio.wait({pending.future}, timeout=self._timeout_s)
-        finally:
+            await asyncio.wait({pending.future}, timeout=min(most_s, self._timeout_s))
+        except asyncio.CancelledError:
             pending.leave()
-        if not pending.future.done():
-            self._close(pending)
-            raise HttpError(504, "expired", f"not answered within {self._timeout_s:g} s (http.timeout_s)")
-        return pending.future.result()
+            raise
+        if pending.future.done():
+            return pending.future.result()
+        if most_s < self._timeout_s:
+            raise HttpError(504, "expired", "the deadline has passed, and the worker is not done with it", field="deadline_ms")
+        pending.leave()
+        self._close(pending)
+        raise HttpError(504, "expired", f"not answered within {self._timeout_s:g} s (http.timeout_s)")
 
     def _close(self, pending: _PendingReply) -> None:
         with self._lock:

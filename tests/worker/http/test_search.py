@@ -109,6 +109,18 @@ def test_a_query_that_nobody_answers_is_given_up_and_its_place_is_free_again(ser
     assert serving.said == []
 
 
+def test_a_query_without_a_reply_at_its_deadline_is_given_up_then_and_counts_as_open_until_a_step_replies(serve: Serve) -> None:
+    serving = serve(max_open_queries=1)
+    answer = receive(serving.send(b'{"text": "disk full", "deadline_ms": 1}'))
+    assert (answer.status, answer.error["code"], answer.error["field"]) == (504, "expired", "deadline_ms")
+    late = serving.taken()
+    assert not late.requester.is_gone(), "the step that finds it late says so"
+    assert serving.refused().status == 429, "it is still in the lane"
+    reply_to(late, b"too late")
+    client = serving.send(b"2")
+    assert (serving.answer().value, receive(client).status) == (b"2", 200)
+
+
 def test_a_worker_that_takes_no_queries_yet_says_when_to_ask_again(serve: Serve) -> None:
     serving = serve(takes=False, max_open_queries=1)
     for _ in range(3):  # what is not taken holds no place
