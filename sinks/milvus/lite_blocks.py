@@ -4,10 +4,11 @@ Called by the sink, one write at a time; reads come beside it. A block is its he
 columns in `NAME_columns`: Milvus Lite materialises whole rows, and who reads heads must not pay for texts. Failures are `MilvusFault`; the
 sink says what they mean (after a failed write nothing more is written).
 
-The three rows of a block have one key, its *slot*, a small number. They are written in the order columns, words, head: a block is there
-when the head in its slot bears its id. Deleting it empties the head, and the next block takes the slot: so nothing is ever deleted from
-Milvus Lite, which keeps each delete in memory, and copies all of them for every query, until its oldest file is gone. A killed process
-leaves slots whose head is empty or missing: they are free. What is older than the retention is emptied with its columns.
+The three rows of a block have one key, its *slot*, a small number. They are written in the order words, columns, head, and emptied in
+the opposite one: a block is there when the head in its slot bears its id, and texts are in a slot only while its words bear an id. A
+killed process leaves slots that have words and no head, and `open` empties what is left there. Rows are overwritten and slots taken
+again, nothing is ever deleted from Milvus Lite: it keeps each delete in memory, and copies all of them for every query, until its oldest
+file is gone.
 """
 
 import heapq
@@ -98,15 +99,17 @@ class LiteBlocks:
     def open(self, *, create: bool = True, properties: Mapping[str, str] = MappingProxyType({})) -> None:
         """Create what is missing, check what is there, and read what is kept in memory; `properties` are for a new `NAME`.
 
-        Without `create`, nothing is created. No collection gets an index: nothing is searched by vector here, and one without
+        Without `create`, nothing is created or emptied. No collection gets an index: nothing is searched by vector here, and one without
         is always loaded. Raises SinkMismatch or MilvusFault.
         """
         with ThreadPoolExecutor(1) as beside:  # Milvus Lite reads a collection's files when it is first described; these are the largest
             columns = beside.submit(self._ensure, self._columns, create=create)
             self._ensure(self._heads, create=create, properties=properties)
             self._ensure(self._words, create=create)
-            self._read_heads()
+            left = self._read_heads()
             columns.result()
+        for at in range(0, len(left) if create else 0, _SLOTS_AT_ONCE):
+            self._empty(left[at : at + _SLOTS_AT_ONCE], self._columns, self._words)
         if (lines := self._index.lines()) >= _MANY_LINES:
             self._say(f"Milvus folder: it has {lines:,} lines, and beyond about {_MOST_LINES:,} it fails; go on in another, or on a server")
 
@@ -120,28 +123,20 @@ class LiteBlocks:
             self._write_part(part)
 
     def delete(self, ids: Collection[BlockId]) -> None:
-        """Remove these blocks; one that is not there is no error."""
+        """Remove these blocks and their texts; one that is not there is no error."""
         slots = list(self._index.slots(ids).values())
         self._index.remove(ids)
         for at in range(0, len(slots), _SLOTS_AT_ONCE):
             part = slots[at : at + _SLOTS_AT_ONCE]
-            text, number, pad = [""] * len(part), [0] * len(part), np.zeros((len(part), PAD_DIM), np.float32)
-            self._client.insert(self._heads, [part, text, text, text, *[number] * 6, text, pad])
+            self._empty(part, self._heads, self._columns, self._words)
             for slot in part:
                 heapq.heappush(self._free, slot)
 
     def drop_written_before(self, written_ms: int) -> int:
-        """Remove the blocks that were written before a moment, their texts too; return how many there were."""
+        """Remove the blocks that were written before a moment; return how many there were."""
         expired = self._index.written_before(written_ms)
-        slots = list(self._index.slots(expired).values())
-        pad, empty = np.zeros((1, PAD_DIM), np.float32), [""]
-        for at in range(0, len(slots), _SLOTS_AT_ONCE):
-            part = slots[at : at + _SLOTS_AT_ONCE]
-            self.delete(expired[at : at + _SLOTS_AT_ONCE])
-            rows = np.repeat(pad, len(part), axis=0)
-            self._client.insert(self._words, [part, empty * len(part), empty * len(part), rows])
-            self._client.insert(self._columns, [part, *[empty * len(part)] * (1 + len(BlockColumns._fields)), rows])
-        return len(slots)
+        self.delete(expired)
+        return len(expired)
 
     def find(self, only: BlockFilter, limit: int | None = None) -> FoundBlocks:
         """Return the blocks that pass a filter; with a limit, those with the latest `last_ms`. Only words may let too many pass."""
@@ -184,11 +179,16 @@ class LiteBlocks:
         pad = np.zeros((len(rows), PAD_DIM), np.float32)
         places = [base64_text(block.places) for block in blocks]
         texts, fields = [pack_text(block.texts) for block in blocks], [pack_text(block.fields) for block in blocks]
-        self._client.insert(self._columns, [*keys, places, texts, fields, pad])
         self._client.insert(self._words, [*keys, [encode_filter(bloom) for _, _, bloom in rows], pad])
+        self._client.insert(self._columns, [*keys, places, texts, fields, pad])
         where = map(list, zip(*((*block.id.place, *block[1:6]) for block in blocks), strict=True))
         self._client.insert(self._heads, [*keys, *where, [head for _, head, _ in rows], pad])
         self._index.add([IndexedBlock(head_row(block), bloom, slot) for (block, _, bloom), slot in zip(rows, slots, strict=True)])
+
+    def _empty(self, slots: Sequence[int], *layouts: Layout) -> None:
+        """Leave nothing in these rows of one collection after the other."""
+        for layout in layouts:
+            self._client.insert(layout, [_emptied(field, slots) for field in layout.fields])
 
     def _ensure(self, layout: Layout, *, create: bool, properties: Mapping[str, str] = MappingProxyType({})) -> None:
         """Check a collection, or create it. Raises SinkMismatch or MilvusFault."""
@@ -200,23 +200,25 @@ class LiteBlocks:
         else:
             raise SinkMismatch(f"Milvus collection {layout.name!r} does not exist; nothing has been indexed yet")
 
-    def _read_heads(self) -> None:
-        """Read all heads and word filters into memory."""
-        self._index, used = HeadIndex(), set[int]()
-        first, rows = 0, self._client.count(self._heads.name)
+    def _read_heads(self) -> list[int]:
+        """Read all heads and word filters into memory; return the slots that have words and no head."""
+        self._index, used, worded = HeadIndex(), set[int](), set[int]()
+        first, rows = 0, self._client.count(self._heads.name) + self._client.count(self._words.name)
         with ThreadPoolExecutor(1) as ahead:  # Milvus Lite has a process of its own: it makes a page ready while we take in the last one
             asked = ahead.submit(self._read_page, first) if rows else None
             while asked is not None:
                 page = asked.result()
-                first, rows = first + _SLOTS_AT_ONCE, rows - len(page.heads)
+                first, rows = first + _SLOTS_AT_ONCE, rows - len(page.heads) - len(page.words)
                 asked = ahead.submit(self._read_page, first) if rows > 0 else None
                 used |= self._add_page(page)
+                worded |= {row["slot"] for row in page.words if row["id"]}
         give_memory_back()
         self._next_slot = max(used, default=-1) + 1
         self._free = sorted(set(range(self._next_slot)) - used)
         if len(used) > len(self._index):
             unreadable = len(used) - len(self._index)
             self._say(f"Milvus collection {self._heads.name!r}: {unreadable:,} rows are no heads of blocks; their lines are left out")
+        return sorted(worded - used)
 
     def _read_page(self, first: int) -> "_Page":
         """Read heads and filters of some slots. By their list: for a range, Milvus Lite would look at all rows."""
@@ -250,6 +252,15 @@ class _Page(NamedTuple):
 
 def _any_slot(slots: Sequence[int]) -> str:
     return f"slot in {list(slots)}"
+
+
+def _emptied(field: Field, slots: Sequence[int]) -> ColumnValues:
+    """Return the values of one column in rows that are empty."""
+    if field.key:
+        return slots
+    if field.kind == "vector":
+        return np.zeros((len(slots), field.limit), np.float32)
+    return [""] * len(slots) if field.kind == "varchar" else [0] * len(slots)
 
 
 def _check_columns(layout: Layout, found: CollectionFound) -> None:

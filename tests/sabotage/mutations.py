@@ -8,6 +8,7 @@ from tests.sabotage.block_mutations import BLOCK_MUTATIONS
 from tests.sabotage.compiled_mutations import COMPILED_MUTATIONS
 from tests.sabotage.form_mutations import FORM_MUTATIONS
 from tests.sabotage.ledger_mutations import LEDGER_MUTATIONS
+from tests.sabotage.lite_mutations import LITE_MUTATIONS
 from tests.sabotage.mutation import Mutation
 from tests.sabotage.native_mutations import NATIVE_MUTATIONS
 from tests.sabotage.reading_mutations import READING_MUTATIONS
@@ -28,6 +29,7 @@ MUTATIONS = (
     *RECORD_MUTATIONS,
     *NATIVE_MUTATIONS,
     *COMPILED_MUTATIONS,
+    *LITE_MUTATIONS,
     Mutation(
         "missing expect: a line of several chunks settles with its first chunk",
         _PREPARE,

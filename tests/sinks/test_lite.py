@@ -12,12 +12,12 @@ import pytest
 
 from sinks.milvus.lite import LocalMilvus, local_folder
 from sinks.milvus.sink import MilvusSettings, MilvusSink
-from sinks.sink import BlockFilter, SinkBroken, SinkMismatch
+from sinks.sink import BlockFilter, SinkBroken, SinkBusy, SinkMismatch
 from tests.sinks.blocks import SPACE, block, blocks, line, nearest, template, unit
 from tests.sinks.conftest import ROOT, StartWriter
+from tests.sinks.lite_folder import Opened
 from tests.sinks.local_writer import DELETED_EVERY, numbered
-from tests.sinks.settings import strong_sink
-from tests.sinks.test_lite_blocks import Opened
+from tests.sinks.settings import strong_sink, with_settings
 from tests.worker.running import wait_until
 
 
@@ -53,6 +53,17 @@ def is_served(sink: MilvusSink) -> bool:
         sink.ping()
     except SinkBroken:
         return False
+    except SinkBusy:
+        return True  # its process does not answer, and has not ended yet
+    return True
+
+
+def answers(sink: MilvusSink) -> bool:
+    """Say whether a ping is answered; on a busy machine one may not be."""
+    try:
+        sink.ping()
+    except SinkBusy:
+        return False
     return True
 
 
@@ -80,7 +91,7 @@ def test_what_was_acknowledged_is_there_after_kill_9(folder: Path, sink: MilvusS
     assert {number for number in found if number < done} <= kept
     sink.close()
     heads, filters, columns = Opened(folder).slots()
-    assert len(found) <= heads <= filters <= columns <= heads + 4  # one call's blocks were on their way; slots are used again
+    assert len(found) <= heads <= columns <= filters <= heads + 4  # one call's blocks were on their way; slots are used again
     assert heads < stored or stored < 2 * DELETED_EVERY
 
 
@@ -234,6 +245,45 @@ def test_a_folder_whose_process_was_killed_breaks_the_sink_and_the_next_start_fi
     other.open()
     assert other.counts().blocks == 1
     other.close()
+
+
+@pytest.mark.process
+@pytest.mark.timeout(100)
+def test_a_folder_whose_process_hangs_does_not_answer_a_ping_until_it_goes_on(settings: MilvusSettings) -> None:
+    sink = strong_sink(with_settings(settings, timeout_s=600))
+    sink.open()
+    wait_until(lambda: answers(sink), "a first answer")
+    sink.write_blocks([block([line(1)])])
+    assert sink.local_pid is not None
+    os.kill(sink.local_pid, signal.SIGSTOP)
+    try:
+        with pytest.raises(SinkBusy, match="Milvus query failed"):
+            sink.ping()
+    finally:
+        os.kill(sink.local_pid, signal.SIGCONT)
+    wait_until(lambda: answers(sink), "an answer")
+    sink.write_blocks([block([line(2)], first=2)])
+    assert sink.counts().blocks == 2
+    sink.close()
+
+
+@pytest.mark.process
+@pytest.mark.timeout(100)
+def test_a_ping_waits_for_no_write_and_for_no_flush(sink: MilvusSink) -> None:
+    sink.open()
+    turns = sink._lent._turns  # noqa: SLF001 (of the folder)
+    with turns.write(), turns.flush():
+        wait_until(lambda: answers(sink), "an answer")
+
+
+@pytest.mark.process
+def test_a_folder_answers_no_ping_before_it_is_open_and_after_it_is_closed(sink: MilvusSink) -> None:
+    for _ in range(2):
+        with pytest.raises(SinkBusy, match="is not open"):
+            sink.ping()
+        sink.open()
+        wait_until(lambda: answers(sink), "an answer")
+        sink.close()
 
 
 def test_the_database_file_of_milvus_lite_2_is_refused(folder: Path, sink: MilvusSink) -> None:

@@ -1,97 +1,31 @@
-"""Blocks in a local folder: what is acknowledged is found, also after a reopening, and what a killed process left half done is removed."""
+"""Blocks in a local folder: what is acknowledged is found, also after a reopening, and what is damaged is told."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from sinks.block import Block, BlockColumns, BlockId
+from sinks.block import Block, BlockColumns
 from sinks.codec import BlockDamaged, decode_lines, decode_places
 from sinks.lines import all_lines
 from sinks.milvus.base64_texts import base64_text
-from sinks.milvus.client import Client
 from sinks.milvus.fields import COLUMN_BYTES, PAD_DIM, Field, Layout
-from sinks.milvus.lite import LocalMilvus
-from sinks.milvus.lite_blocks import CALL_BYTES, LiteBlocks, columns_layout, heads_layout, words_layout
+from sinks.milvus.lite_blocks import CALL_BYTES, LiteBlocks
 from sinks.milvus.lite_texts import pack_text
 from sinks.milvus.packing import ColumnValues
 from sinks.sink import BlockFilter, ColumnName, SinkMismatch
 from tests.sinks.blocks import block, blocks, line
+from tests.sinks.lite_folder import LAYOUTS, Opened, found
 from tests.sinks.test_lite_heads import row, rows
 
 COLUMNS: tuple[ColumnName, ...] = ("places", "texts", "fields")
 MOST_BYTES = COLUMN_BYTES // 4 * 3
 """Of an encoded column: what it takes as base64."""
-LAYOUTS = (heads_layout("vectail"), words_layout("vectail"), columns_layout("vectail"))
-
-
-class Killed(Exception):
-    """As when the process ends at this place."""
-
-
-class Faulty(Client):
-    """Can answer as Milvus Lite does at the moment in which it writes its memory out: some rows are in neither place. And can be killed."""
-
-    short_answers = 0
-    writes_left = 1_000_000
-
-    def query(self, collection: str, expression: str, columns: Sequence[str], **options: Any) -> list[dict[str, Any]]:  # noqa: ANN401
-        """Leave out a row of the next few answers."""
-        rows = super().query(collection, expression, columns, **options)
-        self.short_answers -= 1
-        return rows[1:] if self.short_answers >= 0 else rows
-
-    def insert(self, layout: Layout, columns: Sequence[ColumnValues]) -> int:
-        """Do so for a while."""
-        self.writes_left -= 1
-        if self.writes_left < 0:
-            raise Killed
-        return super().insert(layout, columns)
-
-
-class Opened:
-    """A local folder, opened again and again; only one at a time."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.said: list[str] = []
-
-    @contextmanager
-    def client(self) -> Iterator[Faulty]:
-        """Serve the folder for a while."""
-        local = LocalMilvus(self.folder)
-        client = Faulty(local.address, token="", db="", timeout_s=30, write_timeout_s=60, consistency="Strong", pings=False)
-        try:
-            yield client
-        finally:
-            client.close()
-            local.close()
-
-    @contextmanager
-    def blocks(self, *, create: bool = True) -> Iterator[LiteBlocks]:
-        """Open the blocks in it for a while."""
-        with self.client() as client:
-            stored = LiteBlocks(client, "vectail", self.said.append)
-            stored.open(create=create)
-            yield stored
-
-    def slots(self) -> list[int]:
-        """Return how many heads (empty ones included), filters and columns are stored."""
-        with self.client() as client:
-            return [client.count(layout.name) for layout in LAYOUTS]
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Opened:
     return Opened(tmp_path / "milvus")
-
-
-def found(stored: LiteBlocks, only: BlockFilter = BlockFilter()) -> set[BlockId]:  # noqa: B008 (immutable)
-    """Return the ids of the blocks that pass."""
-    return set(stored.find(only).heads.ids)
 
 
 def large(number: int) -> Block:
@@ -176,48 +110,6 @@ def test_what_is_deleted_stays_deleted_and_its_slot_is_taken_by_another(folder: 
     with folder.blocks() as stored:
         assert found(stored) == {one.id, last.id}
         assert found(stored, BlockFilter(words=tuple(one.words.tolist()))) == {one.id} or not len(one.words)
-
-
-@pytest.mark.process
-def test_what_is_older_than_the_retention_leaves_no_text_behind_and_its_slots_are_free(folder: Opened) -> None:
-    written = blocks([line(number, text=f"a line of session {number:06d}") for number in range(6)], 1)
-    aged = [one._replace(head=one.head._replace(written_ms=1_000 + number)) for number, one in enumerate(written[:5])]
-    with folder.blocks() as stored:
-        stored.write(aged)
-        assert stored.drop_written_before(1_000) == 0
-        assert stored.drop_written_before(1_003) == 3
-        assert found(stored) == {one.id for one in aged[3:]}
-    with folder.client() as client:
-        for layout, column in ((LAYOUTS[1], "words"), (LAYOUTS[2], "texts"), (LAYOUTS[2], "places"), (LAYOUTS[0], "head")):
-            rows_found = {row["slot"]: row[column] for row in client.query(layout.name, "slot >= 0", ["slot", column])}
-            assert [bool(rows_found[slot]) for slot in range(5)] == [False] * 3 + [True] * 2
-    with folder.blocks() as stored:
-        assert found(stored) == {one.id for one in aged[3:]}
-        stored.write([written[5]])
-        assert stored.columns([written[5].id], ["texts"])[written[5].id].texts == written[5].texts
-    assert folder.slots() == [5, 5, 5]
-
-
-@pytest.mark.process
-@pytest.mark.parametrize("writes", [1, 2])
-def test_what_was_written_without_a_head_is_not_there_and_its_slot_is_free(folder: Opened, writes: int) -> None:
-    torn, whole, later = blocks([line(1), line(2), line(3)], 1)
-    with folder.client() as client:
-        stored = LiteBlocks(client, "vectail")
-        stored.open()
-        stored.write([whole])
-        client.writes_left = writes
-        with pytest.raises(Killed):
-            stored.write([torn])
-    for create in (False, True):
-        with folder.blocks(create=create) as stored:
-            assert found(stored) == {whole.id}
-    with folder.blocks() as stored:
-        stored.write([later])
-        assert stored.columns([later.id, torn.id], ["texts"])[later.id].texts == later.texts
-        assert found(stored) == {whole.id, later.id}
-    assert folder.slots() == [2, 2, 2]
-    assert folder.said == []
 
 
 @pytest.mark.process
