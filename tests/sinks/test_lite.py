@@ -248,7 +248,7 @@ def test_a_folder_whose_process_was_killed_breaks_the_sink_and_the_next_start_fi
 
 
 @pytest.mark.process
-@pytest.mark.timeout(100)
+@pytest.mark.timeout(50)
 def test_a_folder_whose_process_hangs_does_not_answer_a_ping_until_it_goes_on(settings: MilvusSettings) -> None:
     sink = strong_sink(with_settings(settings, timeout_s=600))
     sink.open()
@@ -268,7 +268,7 @@ def test_a_folder_whose_process_hangs_does_not_answer_a_ping_until_it_goes_on(se
 
 
 @pytest.mark.process
-@pytest.mark.timeout(100)
+@pytest.mark.timeout(50)
 def test_a_ping_waits_for_no_write_and_for_no_flush(sink: MilvusSink) -> None:
     sink.open()
     turns = sink._lent._turns  # noqa: SLF001 (of the folder)

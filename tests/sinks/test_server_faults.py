@@ -55,7 +55,7 @@ def test_a_server_stores_and_answers(remote: MilvusSink) -> None:
     assert not remote.orders_blocks
 
 
-@pytest.mark.timeout(100)
+@pytest.mark.timeout(50)
 def test_a_silent_server_does_not_answer_a_ping_however_long_a_read_may_take(server: StubServer) -> None:
     sink = MilvusSink(MilvusSettings(uri=server.uri, timeout_s=600), SPACE)
     sink.open()
