@@ -44,7 +44,11 @@ class NullSink:
     def delete_blocks(self, ids: Collection[BlockId]) -> None:
         """Acknowledge."""
 
-    def drop_expired(self, now_ms: int) -> int:
+    def date_ms(self) -> int:
+        """Return 0."""
+        return 0
+
+    def drop_expired(self) -> int:
         """Return 0."""
         return 0
 

@@ -181,10 +181,16 @@ class Sink(Protocol):
     def delete_blocks(self, ids: Collection[BlockId]) -> None:
         """Remove these blocks; one that is not there is no error. Returns only when acknowledged."""
 
-    def drop_expired(self, now_ms: int) -> int:
+    def date_ms(self) -> int:
+        """Return what a block that is written now bears as `written_ms`: milliseconds since 1970, unless the clock was wrong.
+
+        Where the store does not let blocks expire by itself, no step of a clock makes a block older.
+        """
+
+    def drop_expired(self) -> int:
         """Remove the blocks that are older than `retention_s` where the store does not do it by itself; return how many those were.
 
-        Returns only when acknowledged; `now_ms` is milliseconds since 1970.
+        Called once a minute. Returns only when acknowledged.
         """
 
     def find_blocks(self, only: BlockFilter, *, limit: int | None = None, strong: bool = False) -> FoundBlocks:

@@ -264,6 +264,7 @@ class Pipeline:
             pause=self._abandon.wait,
             clock=time.monotonic,
             wall_ms=_wall_ms,
+            date_ms=self._connections.sink.date_ms,
             flush_s=self._settings.index.flush_s,
             most_refused=self._settings.limits.max_consecutive_rejected,
             computing=self._computing,

@@ -31,6 +31,8 @@ SPACE_PARTS_PROPERTY = "vectail.space_parts"
 GROUP_PROPERTY = "vectail.group"
 TTL_SINCE_PROPERTY = "vectail.ttl_since"
 """When the lifetime of blocks was last changed while templates lived longer than they should: seconds since 1970."""
+CLOCK_PROPERTY = "vectail.clock"
+"""Of a local folder: the last mark of `sinks.milvus.index_time`."""
 TTL_PROPERTY = "collection.ttl.seconds"
 """Milvus's own name; counted from a row's last write, 0 or absent is never."""
 

@@ -26,6 +26,7 @@ from sinks.heads import HeadRow, head_row
 from sinks.milvus.base64_texts import base64_text, frame_of_base64
 from sinks.milvus.client import Client, type_name
 from sinks.milvus.fields import COLUMN_BYTES, EPOCH_BYTES, ID_BYTES, PAD_DIM, TOPIC_BYTES, CollectionFound, Field, Layout
+from sinks.milvus.index_time import Dates
 from sinks.milvus.lite_bloom import FILTER_CHARACTERS, bloom_filter, decode_filter, encode_filter
 from sinks.milvus.lite_heads import HeadIndex, IndexedBlock
 from sinks.milvus.lite_texts import LONGER_CHARACTERS, pack_text, unpack_text
@@ -165,6 +166,10 @@ class LiteBlocks:
                         found[one] = BlockColumns(frame_of_base64(row.get("places", "")), *texts)
         lost = [one for one in self._index.slots(ids) if one not in found]
         return found | dict.fromkeys(lost, BlockColumns(b"", b"", b""))
+
+    def dates(self) -> Dates | None:
+        """Return when the oldest and the newest block were written; None without blocks."""
+        return self._index.dates()
 
     def count(self) -> int:
         """Return how many blocks are stored."""

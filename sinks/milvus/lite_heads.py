@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from sinks.block import BlockId, BlockPlace
 from sinks.heads import HeadRow, Heads, join_heads
+from sinks.milvus.index_time import Dates
 from sinks.milvus.lite_bloom import Filters, SeenFilters
 from sinks.milvus.lite_growing import Growing
 from sinks.sink import BlockFilter, FoundBlocks, OffsetSpan, RunSpan, SeenRun
@@ -114,6 +115,12 @@ class HeadIndex:
         """Return how many lines the blocks have; copies count."""
         with self._lock:
             return int(self._columns.ranges[4].seen()[self._columns.live.seen()].sum())
+
+    def dates(self) -> Dates | None:
+        """Return when the oldest and the newest block were written; None without blocks."""
+        with self._lock:
+            written_ms = self._columns.ranges[5].seen()[self._columns.live.seen()]
+            return Dates(int(written_ms.min()), int(written_ms.max())) if len(written_ms) else None
 
     def written_before(self, written_ms: int) -> list[BlockId]:
         """Return the blocks that were first written before a moment."""

@@ -10,6 +10,7 @@ from sinks.milvus.backend import Backend, backend, choose, has_bm25
 from sinks.milvus.client import Client
 from sinks.milvus.collections import check_owner, check_space, ensure, properties
 from sinks.milvus.fields import (
+    CLOCK_PROPERTY,
     GROUP_PROPERTY,
     TTL_PROPERTY,
     TTL_SINCE_PROPERTY,
@@ -57,6 +58,8 @@ class Opened(NamedTuple):
     ids: tuple[int, int]
     """Of the collections: templates, blocks."""
     retention_s: float | None
+    mark: str
+    """Of the last process, for `sinks.milvus.index_time`; "" without one."""
 
 
 def open_collections(client: Client, wishes: Wishes) -> Opened:
@@ -81,7 +84,9 @@ def open_collections(client: Client, wishes: Wishes) -> Opened:
     if wishes.create and not wishes.local:
         is_new = None in before
         blocks, found = set_lifetimes(client, blocks, found, settings.retention_s, wishes.now_s, None if is_new else wishes.say)
-    return Opened(store, templates, found.index_type, (found.id, blocks.id), blocks.ttl_s or None)
+    return Opened(
+        store, templates, found.index_type, (found.id, blocks.id), blocks.ttl_s or None, blocks.properties.get(CLOCK_PROPERTY, "")
+    )
 
 
 def _open_blocks(

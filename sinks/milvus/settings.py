@@ -82,8 +82,9 @@ class MilvusSettings(BaseModel):
     batch_bytes: int = Field(default=8_000_000, ge=1_000_000, le=48_000_000)
     """Most bytes of blocks in one write."""
     retention_days: float | None = Field(default=None, ge=0, le=36_500)
-    """Days after which lines are removed (a tenth later, those that were merged). 0: never. Not set: what a server's collections have
-    now, in a local folder never. On a server templates go after three times that; in a local folder they stay."""
+    """Days after which lines are removed (up to a tenth later). 0: never. Not set: what a server's collections have now, in a local folder
+    never. On a server templates go after three times that; in a local folder they stay, and a pause of the worker that is longer than a
+    tenth, or than a day, does not count."""
 
     @property
     def retention_s(self) -> float | None:

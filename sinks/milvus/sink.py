@@ -16,7 +16,9 @@ from sinks.block import Block, BlockColumns, BlockId
 from sinks.milvus.access import connect
 from sinks.milvus.collections import check_name
 from sinks.milvus.faults import MilvusFault, refusal
-from sinks.milvus.fields import CollectionFound, Layout, templates_layout
+from sinks.milvus.fields import CLOCK_PROPERTY, CollectionFound, Layout, templates_layout
+from sinks.milvus.index_clock import IndexClock
+from sinks.milvus.index_time import expired_before_ms
 from sinks.milvus.lending import Lending
 from sinks.milvus.lite import LocalMilvus, check_folder, local_folder, names_server
 from sinks.milvus.lite_blocks import LiteBlocks
@@ -53,10 +55,12 @@ class MilvusSink:
         consumer_group: str = "vectail",
         consistency: Consistency | None = None,
         say: Callable[[str], None] = lambda _line: None,
+        clock: Callable[[], float] = time.monotonic,
+        wall_ms: Callable[[], float] = lambda: time.time() * 1000,
     ) -> None:
         """`consistency`: of reads that are not Strong anyway; by default the settings'.
 
-        `say` takes one line about what `open` changes in existing collections.
+        `say` takes one line about what `open` changes in existing collections, and about a clock that was set.
         """
         self._settings = settings
         self._space = space
@@ -64,6 +68,7 @@ class MilvusSink:
         self._consistency = consistency or settings.consistency
         self._say = say
         self._lent = Lending()
+        self._index_clock = IndexClock(monotonic_s=clock, wall_ms=wall_ms, say=say)
         self._retention_s = settings.retention_s or None
         self._ids: tuple[int, ...] = ()
         self._blocks: ServerBlocks | LiteBlocks | None = None
@@ -143,13 +148,26 @@ class MilvusSink:
         with self._lent.calls(write=True):
             self._there().delete(ids)
 
-    def drop_expired(self, now_ms: int) -> int:
-        """Remove the blocks of a local folder that are older than `retention_s`, and return how many; a server does it by itself."""
-        if self._retention_s is None or self._lent.local is None:
+    def date_ms(self) -> int:
+        """Return the date of a block that is written now: index time of a local folder (`sinks.milvus.index_time`), else the wall clock."""
+        return round(self._index_clock.look().index_ms)
+
+    def drop_expired(self) -> int:
+        """Remove the blocks of a local folder that have expired, and return how many; a server does it by itself.
+
+        Stores for the next process what time it is: call it once a minute.
+        """
+        if self._lent.local is None:
+            return 0
+        moment = self._index_clock.look()
+        with self._lent.calls() as client:  # no rows are on their way: after a failure the folder is as good as before
+            client.alter(self._settings.collection, {CLOCK_PROPERTY: moment.mark})
+        if self._retention_s is None:
             return 0
         with self._lent.calls(write=True):
             blocks = self._there()
-            return blocks.drop_written_before(now_ms - round(1000 * self._retention_s)) if isinstance(blocks, LiteBlocks) else 0
+            expired_ms = expired_before_ms(moment.index_ms, self._retention_s)
+            return blocks.drop_written_before(expired_ms) if isinstance(blocks, LiteBlocks) else 0
 
     def find_blocks(self, only: BlockFilter, *, limit: int | None = None, strong: bool = False) -> FoundBlocks:
         """Return the blocks that pass a filter, at most `limit` of them: in a local folder the latest, on a server any."""
@@ -236,7 +254,9 @@ class MilvusSink:
 
     def _use(self, opened: Opened) -> None:
         self._blocks, self._ids = opened.blocks, opened.ids
-        if isinstance(opened.blocks, ServerBlocks):
+        if isinstance(opened.blocks, LiteBlocks):
+            self._index_clock.begin(opened.mark, opened.blocks.dates(), self._retention_s)
+        else:
             self._retention_s = opened.retention_s
         self._templates = self._reader(opened.templates, opened.index_type)
 

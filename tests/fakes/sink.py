@@ -7,6 +7,7 @@ switches are plain attributes, set between calls or from another thread.
 import math
 import re
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 
@@ -58,6 +59,8 @@ class FakeSink:
         self.is_open = False
         self.exists = False
         """Whether the collections exist; the first `open` with `create` creates them."""
+        self.wall_ms: Callable[[], float] = lambda: time.time() * 1000
+        """What dates blocks."""
         self.lifetime_s: float | None = None
         """The value of `retention_s`; only `drop_expired` removes anything."""
         self.mismatch = ""
@@ -132,8 +135,12 @@ class FakeSink:
                 self.deleted.append(one)
         self._acknowledge()
 
-    def drop_expired(self, now_ms: int) -> int:
+    def date_ms(self) -> int:
+        return int(self.wall_ms())
+
+    def drop_expired(self) -> int:
         self._begin("drop_expired")
+        now_ms = self.date_ms()
         lifetime_s = self.lifetime_s
         with self._lock:
             expired = [one for one, block in self.blocks.items() if lifetime_s and block.head.written_ms < now_ms - 1000 * lifetime_s]

@@ -250,7 +250,7 @@ class World:
             self.cut()
         elif fault == "tool" and not self.busy:
             self.sink.interrupt()
-            tool = Compactor(self.sink, clock=lambda: self.now_s, wall_ms=self.owner.wall_ms, bounds=BOUNDS)
+            tool = Compactor(self.sink, clock=lambda: self.now_s, date_ms=self.owner.wall_ms, bounds=BOUNDS)
             try:
                 done = tool.compact(LOGS_PLACE)
                 self.counts["tool merges"] += done.merged

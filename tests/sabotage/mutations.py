@@ -5,6 +5,7 @@ Each is a known bug of similar programs, or a plausible one here. `tests.sabotag
 
 from tests.sabotage.begin_again_mutations import BEGIN_AGAIN_MUTATIONS
 from tests.sabotage.block_mutations import BLOCK_MUTATIONS
+from tests.sabotage.clock_mutations import CLOCK_MUTATIONS
 from tests.sabotage.compiled_mutations import COMPILED_MUTATIONS
 from tests.sabotage.form_mutations import FORM_MUTATIONS
 from tests.sabotage.ledger_mutations import LEDGER_MUTATIONS
@@ -24,6 +25,7 @@ MUTATIONS = (
     *LEDGER_MUTATIONS,
     *BEGIN_AGAIN_MUTATIONS,
     *BLOCK_MUTATIONS,
+    *CLOCK_MUTATIONS,
     *FORM_MUTATIONS,
     *READING_MUTATIONS,
     *RECORD_MUTATIONS,

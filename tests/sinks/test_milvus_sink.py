@@ -10,8 +10,8 @@ from sinks.block import Block
 from sinks.milvus.settings import MilvusSettings
 from sinks.milvus.sink import MilvusSink
 from sinks.sink import BlockFilter, SinkBusy
-from tests.sinks.blocks import block, line, nearest, template, unit
-from tests.sinks.settings import strong_sink, with_settings
+from tests.sinks.blocks import SPACE, block, line, nearest, template, unit
+from tests.sinks.settings import with_settings
 
 ALL = BlockFilter()
 ONE = block([line(1)])
@@ -137,19 +137,27 @@ def test_a_local_folder_drops_what_is_older_than_the_retention_of_its_settings(s
     day_ms = 86_400_000
     old, new = numbered(0, 0), numbered(0, 1)
     new = new._replace(head=new.head._replace(written_ms=old.head.written_ms + day_ms))
-    sink = strong_sink(with_settings(settings, retention_days=1))
+    now_ms = [old.head.written_ms]
+
+    def at_that_time(settings: MilvusSettings) -> MilvusSink:
+        return MilvusSink(settings, SPACE, clock=lambda: now_ms[0] / 1000, wall_ms=lambda: now_ms[0])
+
+    sink = at_that_time(with_settings(settings, retention_days=1))
     sink.open()
     sink.write_blocks([old, new])
     assert sink.retention_s == day_ms / 1000
-    assert sink.drop_expired(old.head.written_ms + day_ms) == 0, "just as old as may be"
-    assert sink.drop_expired(old.head.written_ms + day_ms + 1) == 1
+    now_ms[0] += day_ms * 11 // 10
+    assert sink.drop_expired() == 0, "just as old as may be: a day and a tenth"
+    now_ms[0] += 1
+    assert (sink.date_ms(), sink.drop_expired()) == (now_ms[0], 1)
     sink.close()
 
-    for_ever = strong_sink(settings)
+    for_ever = at_that_time(settings)
     for_ever.open()
     assert for_ever.retention_s is None
     assert for_ever.find_blocks(BlockFilter()).heads.ids == [new.id]
-    assert for_ever.drop_expired(old.head.written_ms + 1_000 * day_ms) == 0
+    now_ms[0] += 1_000 * day_ms
+    assert for_ever.drop_expired() == 0
     for_ever.close()
 
 

@@ -138,6 +138,7 @@ class Chain:
         self._digester = Digester(SPACE, prefix)
         self.at: Callable[[str], None] = lambda _point: None
         self._draw = draw or random.Random()
+        self.sink.wall_ms = self.wall_ms
         self.runs = Runs(clock=self.clock, wall_ms=self.wall_ms, bounds=bounds, draw_bits=self._draw.getrandbits)
         self.rule_tally = RuleTally()
         self.reader = BlockReader(self.sink, clock=self.clock)
@@ -284,6 +285,7 @@ class Chain:
             pause=self._pause,
             clock=self.clock,
             wall_ms=self.wall_ms,
+            date_ms=self.wall_ms,
             flush_s=FLUSH_S,
             most_refused=self._most_refused,
             computing=self.computing,

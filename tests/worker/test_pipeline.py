@@ -148,6 +148,13 @@ def test_where_rows_do_not_live_for_ever_a_template_that_was_found_is_written_ag
     assert world.fake_sink.calls.count("upsert_templates") == 2
 
 
+def test_blocks_bear_the_date_that_the_sink_gives_them(wired: Wired, world: World) -> None:
+    world.fake_sink.wall_ms = lambda: 12_345.0
+    wired.lines("disk full")
+    wired.end(groups=3)
+    assert [block.head.written_ms for block in world.fake_sink.blocks.values()] == [12_345]
+
+
 def test_topics_share_prepare_and_the_engine_by_the_weights_of_the_settings(world: World, connections: Connections) -> None:
     tables = (TopicTable(name="heavy", weight=3.0), TopicTable(pattern="fl.*d"))
     wired = Wired(world.settings(topic=tables), connections)

@@ -39,7 +39,7 @@ def open_replayer(
     return Replayer(
         expected_lines=expected_lines,
         repairer=repairer,
-        origin=lambda: Origin(masks_version(settings.mask), wall_ms()),
+        origin=lambda: Origin(masks_version(settings.mask), sink.date_ms()),
         mark=ReplayMarker(producer, limit_s=busy_retry.limit_s).mark_letters,
         show=show,
     )

@@ -79,7 +79,6 @@ class WindowRepairer:
     repairer: Repairer
     masks_of: Callable[[str], str]
     """Version of the masks of a topic, as they are now."""
-    wall_ms: Callable[[], int]
     write_dead_letters: Callable[[Sequence[Expected]], None]
     """Writes dead letters and waits until they are delivered; the comparer of the window must see them afterwards."""
 
@@ -97,7 +96,7 @@ class WindowRepairer:
         changed = bool(wrong or staying.written)
 
         written = [line for entry in sorted(staying.written) for line in staying.entries[entry].values()]
-        rejected = self.repairer.repair_lines(written, Origin(self.masks_of(place.topic), self.wall_ms())).rejected
+        rejected = self.repairer.repair_lines(written, Origin(self.masks_of(place.topic), self.sink.date_ms())).rejected
         spared = self._write_kept(place, offsets, wrong, staying)
         templates = [line for finding in findings for line in finding.templates]
         changed |= self.repairer.repair_templates(templates).templates > 0 if templates else False

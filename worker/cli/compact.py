@@ -61,7 +61,8 @@ def compact_index(settings: Settings, screen: Screen, *, patience_s: float) -> d
             busy_retry.call(lambda: sink.open(create=False))
             before = busy_retry.call(sink.counts).blocks
             with screen.progress() as show:
-                report = compact_partitions(sink, Compactor(sink), busy_retry, lambda now: show({"partitions": now.partitions}))
+                compactor = Compactor(sink, date_ms=sink.date_ms)
+                report = compact_partitions(sink, compactor, busy_retry, lambda now: show({"partitions": now.partitions}))
             after = busy_retry.call(sink.counts).blocks
     except (SinkMismatch, ModelError) as error:
         raise user_error(error) from error

@@ -183,7 +183,6 @@ def _window_repairer(
         busy_retry=busy_retry,
         repairer=repairer,
         masks_of=partial(topic_masks_version, settings),
-        wall_ms=wall_ms,
         write_dead_letters=writer.write_dead_letters,
     )
 

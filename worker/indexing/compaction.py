@@ -94,15 +94,16 @@ class Compactor:
         self,
         sink: Sink,
         *,
+        date_ms: Callable[[], float],
         clock: Callable[[], float] = time.monotonic,
-        wall_ms: Callable[[], float] = lambda: time.time() * 1000,
         bounds: BlockBounds = DEFAULT_BOUNDS,
         fail_point: Callable[[str], None] = lambda _point: None,
     ) -> None:
+        """`date_ms`: the sink's."""
         self.deletions = Deletions()
         self._sink = sink
         self._clock = clock
-        self._wall_ms = wall_ms
+        self._date_ms = date_ms
         self._bounds = bounds
         self._fail_point = fail_point
 
@@ -114,7 +115,7 @@ class Compactor:
         topic, epoch, partition = place
         only = BlockFilter(topics=(topic,), epoch=epoch, partition=partition, first_offset=first_offset)
         heads = self._sink.find_blocks(only, strong=True).heads
-        rules = merge_rules(self._wall_ms(), self._sink.retention_s, self._bounds)
+        rules = merge_rules(self._date_ms(), self._sink.retention_s, self._bounds)
         sources = merged = inner = damaged = 0
         for run in _by_run(heads, without).values():
             inside = _inside([one.id for one in run])

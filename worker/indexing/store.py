@@ -66,6 +66,7 @@ class Store:
         pause: Callable[[float], bool],
         clock: Callable[[], float],
         wall_ms: Callable[[], float],
+        date_ms: Callable[[], float],
         flush_s: float,
         most_refused: int,
         computing: AbstractContextManager[object],
@@ -74,20 +75,20 @@ class Store:
         """`masks_of`: version of the masks of a topic. `pause` waits so many seconds; True when the service stops hard.
 
         `most_refused`: so many lines, or templates, may be refused in a row: among those sent to the sink, in any batches. `computing` is
-        held while blocks are built (`worker.runtime.fair_lock`).
+        held while blocks are built (`worker.runtime.fair_lock`). `date_ms`: the sink's.
         """
         self.tally = StoreTally()
         self.runs = runs
         self.writes = PatientWrites(say=say, pause=pause, clock=clock, tally=self.tally)
         self.upkeep = Upkeep(
-            sink=sink, flights=flights, runs=runs, writes=self.writes, masks_of=masks_of, wall_ms=wall_ms, say=say, fail_point=fail_point
+            sink=sink, flights=flights, runs=runs, writes=self.writes, masks_of=masks_of, date_ms=date_ms, say=say, fail_point=fail_point
         )
         self._sink = sink
         self._flights = flights
         self._ledger = ledger
         self._masks_of = masks_of
         self._clock = clock
-        self._wall_ms = wall_ms
+        self._date_ms = date_ms
         self._flush_s = flush_s
         self._taken_s = -math.inf
         """When something was last taken from the lane, by any store thread."""
@@ -193,7 +194,7 @@ class Store:
         sealed: list[Sealed] = []
         if run.assignment.alive:
             for group in run.take(now_s, flush_s=flush_s, everything=everything):
-                masks, written_ms = self._masks_of(run.place.topic), int(self._wall_ms())
+                masks, written_ms = self._masks_of(run.place.topic), int(self._date_ms())
                 built = build(group.lines, masks=masks, written_ms=written_ms, bounds=self.runs.bounds)
                 sealed += run.seal(group.lines, built, group.tags)
         self.runs.writes_begin(run.place, len(sealed))

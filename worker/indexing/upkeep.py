@@ -36,6 +36,7 @@ DELETIONS_KEPT = 100_000
 _MERGES_AT_ONCE = 64
 _MERGE_BYTES = 4 * 1024 * 1024
 _MINUTE_S = 60.0
+_HOUR_S = 3_600.0
 _KNOWN_LOOKED_UP = 8
 
 
@@ -91,19 +92,19 @@ class Upkeep:
         runs: Runs,
         writes: PatientWrites,
         masks_of: Callable[[str], str],
-        wall_ms: Callable[[], float],
+        date_ms: Callable[[], float],
         say: Callable[[str], None],
         fail_point: Callable[[str], None],
     ) -> None:
-        """`masks_of`: version of the masks that the templates of a topic's lines are made with."""
-        self.compactor = Compactor(sink, clock=writes.clock, wall_ms=wall_ms, bounds=runs.bounds, fail_point=fail_point)
+        """`masks_of`: version of the masks that the templates of a topic's lines are made with; `date_ms`: the sink's."""
+        self.compactor = Compactor(sink, clock=writes.clock, date_ms=date_ms, bounds=runs.bounds, fail_point=fail_point)
         self._sink = sink
         self._flights = flights
         self._runs = runs
         self._writes = writes
         self._masks_of = masks_of
         self._tally = writes.tally
-        self._wall_ms = wall_ms
+        self._date_ms = date_ms
         self._say = say
         self._merges: deque[_Merge] = deque()
         """Built, and not acknowledged yet."""
@@ -113,6 +114,9 @@ class Upkeep:
         self._bound_s = 0.0
         """When the memory is looked at next."""
         self._retention_s = sink.retention_s
+        self._dropped = 0
+        """Blocks, since it was last said."""
+        self._dropped_said_s = -math.inf
         self._chores = self._all_chores(writes.clock() + _MINUTE_S)
         self._lock = threading.Lock()
 
@@ -182,7 +186,7 @@ class Upkeep:
     def _merge(self, now_s: float) -> bool:
         self._merges = deque(merge for merge in self._merges if merge.run.assignment.alive)
         runs = [run for run in self._runs.all() if run.assignment.alive]
-        rules = merge_rules(self._wall_ms(), self._sink.retention_s, self._runs.bounds)
+        rules = merge_rules(self._date_ms(), self._sink.retention_s, self._runs.bounds)
         merging = {merge.run for merge in self._merges}
         for run in runs:
             if len(self._merges) >= _MERGES_AT_ONCE:
@@ -287,8 +291,11 @@ class Upkeep:
             self._retention_s = self._sink.retention_s
             self._flights.forget_all()
 
-    def _drop_expired(self, _now_s: float) -> bool:
-        self._sink.drop_expired(int(self._wall_ms()))
+    def _drop_expired(self, now_s: float) -> bool:
+        self._dropped += self._sink.drop_expired()
+        if self._dropped and now_s >= self._dropped_said_s + _HOUR_S:
+            self._say(f"dropped blocks that are older than milvus.retention_days: {self._dropped:,}")
+            self._dropped, self._dropped_said_s = 0, now_s
         return True
 
     def _check_templates(self, _now_s: float) -> bool:

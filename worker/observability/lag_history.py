@@ -13,6 +13,8 @@ from consumers.record import Partition
 MOST_POINTS: Final = 120
 _LEAST_APART_MS: Final = 1_500
 """Of two points that are nearer than this the first one stays."""
+_SET_BACK_MS: Final = 60_000
+"""No look at a group takes so long that its point comes so late."""
 
 
 class LagHistory:
@@ -26,9 +28,14 @@ class LagHistory:
         self._points: dict[tuple[str, Partition], deque[tuple[int, int]]] = {}
 
     def add_point(self, group: str, partition: Partition, at_ms: int, records: int) -> None:
-        """Note the lag of a partition in records; one that is not later than the last one is left out."""
+        """Note the lag of a partition in records; one that is not later than the last one is left out.
+
+        If it is much earlier, the clock was set back, and the points that are later go.
+        """
         with self._lock:
             points = self._points.setdefault((group, partition), deque(maxlen=MOST_POINTS))
+            while points and points[-1][0] - at_ms > _SET_BACK_MS:
+                points.pop()
             if not points or at_ms - points[-1][0] >= _LEAST_APART_MS:
                 points.append((at_ms, records))
 

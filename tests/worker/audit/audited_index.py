@@ -78,6 +78,7 @@ class AuditedIndex:
         self._model = model
         self.words = words
         self.sink = FakeSink()
+        self.sink.wall_ms = self.wall_ms
         self.sink.open()
         self.engine = FakeEngine()
         self.loads = 0
@@ -218,7 +219,6 @@ class AuditedIndex:
             busy_retry=self.busy_retry,
             repairer=self.repairer,
             masks_of=lambda _topic: MASKS,
-            wall_ms=self.wall_ms,
             write_dead_letters=self.write_dead_letters,
         )
 

@@ -67,7 +67,7 @@ def sink() -> FakeSink:
 
 def compact(sink: FakeSink, clock: Clock) -> CompactReport:
     retry = BusyRetry(limit_s=5.0, say=lambda _line: None, pause=clock.pause, clock=lambda: clock.now_s)
-    compactor = Compactor(sink, clock=lambda: clock.now_s, wall_ms=lambda: 0.0)
+    compactor = Compactor(sink, clock=lambda: clock.now_s, date_ms=lambda: 0.0)
     return compact_partitions(sink, compactor, retry, lambda _report: None)
 
 

@@ -11,7 +11,7 @@ PLACE = BlockPlace("logs", "0a0b0c0d", 0)
 def compact(sink: FakeSink) -> None:
     """Compact twice, with the grace between, so that what may go has gone."""
     now_s = [0.0]
-    compactor = Compactor(sink, clock=lambda: now_s[0], wall_ms=lambda: 0.0)
+    compactor = Compactor(sink, clock=lambda: now_s[0], date_ms=lambda: 0.0)
     for _ in range(2):
         compactor.compact(PLACE)
         now_s[0] += GRACE_S + 1

@@ -187,7 +187,7 @@ def test_blocks_that_may_not_be_deleted_are_given_up_beyond_a_bound_and_readers_
 
 
 def test_templates_are_looked_up_while_nothing_that_expired_can_be_dropped(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
-    def drop(_now_ms: int) -> int:
+    def drop() -> int:
         raise SinkBusy("may not delete")
 
     monkeypatch.setattr(chain.sink, "drop_expired", drop)

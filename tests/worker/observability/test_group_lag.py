@@ -169,6 +169,13 @@ def test_the_history_is_bounded_in_order_and_has_what_the_worker_saw_before_some
     assert scene.history.points("vectail", Partition("gone", 0)) == []
 
 
+def test_a_clock_that_was_set_back_stops_no_history() -> None:
+    history, partition = LagHistory(), Partition("logs", 0)
+    for at_ms, records in ((10_000, 1), (12_000, 2), (900_000_000, 3), (900_002_000, 4), (74_000, 5), (14_000, 6), (76_000, 7)):
+        history.add_point("vectail", partition, at_ms, records)
+    assert history.points("vectail", partition) == [(10_000, 1), (12_000, 2), (74_000, 5), (76_000, 7)]
+
+
 def test_of_points_of_one_moment_the_first_stays_and_an_older_one_changes_nothing() -> None:
     history = LagHistory()
     for at_ms, records in ((0, 1), (5_000, 2), (5_100, 3), (4_000, 9), (10_000, 4)):
