@@ -126,7 +126,9 @@ class Pipeline:
         self._handoff: BatchHandoff[EmbedBatch, Computed] = BatchHandoff(self.embed_lane.wake)
         self._compute = Compute(handoff=self._handoff, engine=self.guarded_engine, clock=time.monotonic, fail_point=at)
         self.embed = self._embed_step()
-        self.answer = Answer(sink=sink, reader=self.reader, clock=time.monotonic, pause=abandon.wait, named=settings.template)
+        self.answer = Answer(
+            sink=sink, reader=self.reader, clock=time.monotonic, pause=abandon.wait, wall_ms=_wall_ms, named=settings.template
+        )
         self.query_tally: QueryTally = self._prepare_queries.tally
 
     def stages(self, on_crash: Crash) -> list[StageGroup]:
@@ -215,6 +217,7 @@ class Pipeline:
             abandoned=self._abandon.is_set,
             schema_wait=None if lookup is None else SchemaWait(lookup, reads=cache(self._may_name_schemas)),
             computing=self._computing,
+            wall_ms=_wall_ms,
             fail_point=self._at,
         )
 

@@ -32,14 +32,15 @@ MAX_DEADLINE_MS = 60_000
 TRACE_FIELD = "trace_id"
 """The field that the filter `trace_id` asks for."""
 _LABEL_CHARACTERS = 256
-_MOST_MS = 1 << 62
+MOST_MS = 1 << 62
+"""No filter on time names one that is further from 1970."""
 _SHOWN_CHARACTERS = 100
 _TAIL_CURSOR = re.compile(r"[0-9a-f]{8}\.[0-9]{1,15}")
 
 Label = Annotated[str, Field(max_length=_LABEL_CHARACTERS)]
 TemplateId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 FamilyId = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
-TimeMs = Annotated[int, Field(ge=-_MOST_MS, le=_MOST_MS)]
+TimeMs = Annotated[int, Field(ge=-MOST_MS, le=MOST_MS)]
 """Milliseconds since 1970, far inside 64 bits."""
 DeadlineMs = Annotated[int, Field(ge=1, le=MAX_DEADLINE_MS)]
 
@@ -149,7 +150,7 @@ class Around(BaseModel):
 
     topic: Annotated[str, Field(min_length=1, max_length=_LABEL_CHARACTERS)]
     partition: int = Field(ge=0, lt=1 << 31)
-    offset: int = Field(ge=0, lt=_MOST_MS)
+    offset: int = Field(ge=0, lt=MOST_MS)
     before: int = Field(default=5, ge=0, le=MAX_AROUND)
     """Kafka records before `offset`; a record may hold several lines."""
     after: int = Field(default=5, ge=0, le=MAX_AROUND)

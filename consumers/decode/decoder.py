@@ -19,6 +19,7 @@ from consumers.decode.found import NO_TIME, Found, Reader, Values, decode_reject
 from consumers.decode.from_line import LineHeaders
 from consumers.decode.joined import joined_entries
 from consumers.decode.json_reader import JsonReader
+from consumers.decode.line_zones import DAY_MS
 from consumers.decode.logfmt import LogfmtReader
 from consumers.decode.msgpack_reader import MsgpackReader
 from consumers.decode.opened import Opener
@@ -33,7 +34,6 @@ from consumers.decode.text_reader import TextReader
 from consumers.record import Header
 from consumers.rejection import Rejection
 
-_DAY_MS = 24 * 3600 * 1000
 _PART_BYTES = 8 * 1024 * 1024
 """Of values as they are decoded at once, after decompression; a part exceeds it by less than one value."""
 _FALL_BACK: frozenset[Format] = frozenset({"json", "syslog"})
@@ -58,7 +58,7 @@ class Decoder:
     def decode(
         self, value: Sequence[bytes | None], kafka_ms: NDArray[np.int64], headers: Sequence[tuple[Header, ...]] | None = None
     ) -> Decoded:
-        """Decode the values of n records with the times `kafka_ms`, int64[n]. A value above the size limit is not looked at."""
+        """Decode the values of n records with the bounded times `kafka_ms`, int64[n]. A value above the size limit is not looked at."""
         ((_, _, decoded),) = self._decode_parts(value, kafka_ms, headers, part_bytes=sys.maxsize)
         return decoded
 
@@ -132,7 +132,7 @@ class Decoder:
             return entries
         kafka_ms = kafka_ms[entries.row]
         time_ms = _filled(entries.time_ms, NO_TIME, lambda rows: self._headers.times(_texts_at(entries.text, rows), kafka_ms[rows]))
-        is_wrong = (time_ms == NO_TIME) | ((kafka_ms > 0) & (time_ms > kafka_ms + _DAY_MS))
+        is_wrong = (time_ms == NO_TIME) | ((kafka_ms > 0) & (time_ms > kafka_ms + DAY_MS))
         level = _labelled(entries.level, lambda rows: self._headers.levels(_texts_at(entries.text, rows)))
         service = _labelled(entries.service, lambda rows: self._headers.services(_texts_at(entries.text, rows)))
         self._headers.forget()

@@ -47,6 +47,8 @@ class CountQuery(NamedTuple):
     by: tuple[GroupBy, ...] = ()
     bucket_ms: int | None = None
     """How long a bucket is; with "time" only. Buckets begin at multiples of it."""
+    bucketed_ms: tuple[int, int] | None = None
+    """The first and the last millisecond that buckets are made for; what is outside counts in the nearest one. None: any."""
     top: int | None = None
     """At most so many values (or pairs of values) of what is not time: those with the most lines."""
 
@@ -285,7 +287,7 @@ class _Counting:
         if query.only.until_ms is not None:
             fits &= last_ms < query.only.until_ms
         if query.bucket_ms is not None:
-            fits &= first_ms // query.bucket_ms == last_ms // query.bucket_ms
+            fits &= self._bucket(first_ms) == self._bucket(last_ms)
         if self._by_row:
             fits |= ~self._wanted_head_rows()
             fits = np.bincount(self._block_of[~fits], minlength=heads.size) == 0
@@ -321,6 +323,8 @@ class _Counting:
 
     def _bucket(self, time_ms: NDArray[np.int64]) -> NDArray[np.int64]:
         bucket_ms = self._query.bucket_ms or 1
+        if self._query.bucketed_ms is not None:
+            time_ms = np.clip(time_ms, *self._query.bucketed_ms)
         return time_ms // bucket_ms * bucket_ms
 
 

@@ -167,7 +167,7 @@ def _answer() -> Answer:
     draw = random.Random(12)
     rows = [template(text, unit(*(draw.uniform(-1, 1) for _ in range(4)))) for text in _TEXTS]
     index = index_of(open_sink(rows, has_bm25=True), _lines())
-    return Answer(sink=index.sink, reader=index.reader, clock=lambda: 0.0, pause=lambda _s: False)
+    return Answer(sink=index.sink, reader=index.reader, clock=lambda: 0.0, pause=lambda _s: False, wall_ms=lambda: 0.0)
 
 
 _EMPTY: Mapping[str, object] = {

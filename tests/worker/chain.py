@@ -180,7 +180,7 @@ class Chain:
             answer=self.answer_lane,
             clock=self.clock,
         )
-        self.answer_step = Answer(sink=self.sink, reader=self.reader, clock=self.clock, pause=self.pause)
+        self.answer_step = Answer(sink=self.sink, reader=self.reader, clock=self.clock, pause=self.pause, wall_ms=self.wall_ms)
 
     def clock(self) -> float:
         return self.now_s
@@ -370,6 +370,7 @@ class Chain:
             undecodable=undecodable,
             abandoned=lambda: self.abandoned,
             computing=self.computing,
+            wall_ms=self.wall_ms,
         )
 
     def _query_step(self) -> PrepareQueries:

@@ -9,8 +9,9 @@
 4. A line whose template differs from what the current masks produce was written with others: masks may change at any time, and old
    lines stay searchable. If that template is stored, the line is counted and left alone.
 5. A line without text was sampled (`worker.indexing.sampling`): everything else of it must be as expected.
-6. A line that today's rules drop may be stored, from before the rule, or not; either is counted and left alone.
-7. On a compacted topic a line without a record may be legitimate: the record was there once. It is counted and left alone.
+6. A line of a record whose time Kafka cannot have (`consumers.decode.kafka_times`) has the time when a worker read it: any will do.
+7. A line that today's rules drop may be stored, from before the rule, or not; either is counted and left alone.
+8. On a compacted topic a line without a record may be legitimate: the record was there once. It is counted and left alone.
 """
 
 from collections import Counter
@@ -19,6 +20,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, fields
 from typing import Literal, NamedTuple
 
+from consumers.decode.kafka_times import is_far
 from sinks.block import BlockId, BlockPlace
 from sinks.line import Line
 from worker.audit.dead_letter_index import Excused, ExcusedRecords
@@ -27,7 +29,7 @@ from worker.audit.expected import Expected
 FindingKind = Literal["gap", "missing", "changed", "template", "left_over", "foreign", "damaged"]
 FINDING_KINDS: tuple[FindingKind, ...] = ("gap", "missing", "changed", "template", "left_over", "foreign", "damaged")
 """`gap`: a whole record is missing. `missing`: a part of one. `changed`: a stored line differs. `template`: a template's row is missing.
-`left_over`: rule 1, and copies that differ from the one that holds. `foreign`: rules 1 and 7. `damaged`: a block that cannot be read, or
+`left_over`: rule 1, and copies that differ from the one that holds. `foreign`: rules 1 and 8. `damaged`: a block that cannot be read, or
 whose columns for searching and counting do not fit its lines."""
 
 
@@ -108,6 +110,7 @@ class WindowComparer:
 
     place: BlockPlace
     dead_letters: ExcusedRecords
+    now_ms: float
     kept_since_ms: float
     """Milliseconds since 1970; lines of older records may be gone. Minus infinity without a retention."""
     has_drop_rules: bool = False
@@ -146,7 +149,7 @@ class WindowComparer:
             line = lines.pop((self.place.epoch, one.offset, one.sub, one.chunk), None)
             if line is None:
                 missing.append(one)
-            elif _as_expected(line, one) != one:
+            elif as_expected(line, one, self.now_ms) != one:
                 changed.append((one, line))
             elif line.template_text in absent_templates:
                 compared.findings.append(_of_line("template", line, f"its template {line.template} is not stored", templates=(line,)))
@@ -235,13 +238,15 @@ class WindowComparer:
         compared.findings.append(_of_line("foreign", line, detail, is_surplus=is_compacted is False))
 
 
-def _as_expected(line: Line, expected: Line) -> Line:
-    """Return a stored line with what may differ: the template, which other masks made; text and fields of one that was sampled.
+def as_expected(line: Line, expected: Line, now_ms: int) -> Line:
+    """Return a stored line with what may differ: its template; text and fields of one that was sampled; a time for a far one; `entries`.
 
-    So may `entries`, which says nothing of the line: a block of an earlier version does not have it, and a rule may have dropped some.
+    That says nothing of the line: a block of an earlier version does not have it, and a rule may have dropped some.
     """
     if not line.text and line.fields is None:
         line = line._replace(text=expected.text, fields=expected.fields)
+    if is_far(expected.kafka_time, now_ms):
+        line = line._replace(time=expected.time)
     return line._replace(template_text=expected.template_text, entries=expected.entries)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consumers.decode.entries import Decoded
+from consumers.decode.kafka_times import bounded_times
 from consumers.decode.opened import Opener
 from consumers.decode.rules import MAX_RECORD_BYTES, DecodeRules
 from consumers.decode.tally import DecodeTally
@@ -20,6 +21,7 @@ from consumers.text.redact import Redactor
 from sinks.block import BlockPlace, Lines
 from sinks.line import Line
 from sinks.lines import all_lines, take_lines
+from worker.audit.entry_writer import wall_ms
 from worker.connections import open_registry
 from worker.embedding.loaded import model_of
 from worker.embedding.tokenizer import Tokenizer
@@ -69,6 +71,7 @@ class ExpectedLines:
         reader_of: Callable[[str], TopicReader],
         redactor: Redactor,
         tokenizer: Tokenizer,
+        wall_ms: Callable[[], float],
         schemas: SchemaFetch | None = None,
         max_record_bytes: int = MAX_RECORD_BYTES,
     ) -> None:
@@ -80,6 +83,7 @@ class ExpectedLines:
         self._reader_of = reader_of
         self._redactor = redactor
         self._tokenizer = tokenizer
+        self._wall_ms = wall_ms
         self._opener = Opener(DecodeRules(max_record_bytes=max_record_bytes), DecodeTally())
 
     def compute_expected(self, records: Sequence[Record]) -> list[Expected]:
@@ -127,7 +131,7 @@ class ExpectedLines:
         headers = [record.headers for record in records] if any(record.headers for record in records) else None
         if self._schemas is not None:
             self._schemas.fetch_for(columns.value, headers)
-        return reader.decoder.decode(columns.value, columns.time_ms, headers)
+        return reader.decoder.decode(columns.value, bounded_times(columns.time_ms, self._wall_ms()), headers)
 
     def _compute(self, records: Sequence[Record], reader: TopicReader) -> list[Expected]:
         columns = _columns(records)
@@ -171,6 +175,7 @@ def open_expected_lines(settings: Settings) -> ExpectedLines:
         reader_of=new_topic_readers(settings, model, tokenizer, schemas=schemas).of_topic,
         redactor=new_redactor(settings.redact),
         tokenizer=tokenizer,
+        wall_ms=wall_ms,
         schemas=fetch,
         max_record_bytes=settings.decode.max_record_bytes,
     )

@@ -13,6 +13,8 @@ from consumers.columns import as_texts
 from consumers.decode.entries import Decoded, Entries
 from consumers.decode.found import NO_TIME
 from consumers.decode.from_line import LineHeaders
+from consumers.decode.kafka_times import bounded_times, is_far
+from consumers.decode.line_zones import DAY_MS
 from consumers.decode.tally import DecodeTally
 from consumers.record import Record
 from consumers.text.redact import Redactor
@@ -23,7 +25,6 @@ from worker.indexing.pieces import Pieces, split_entries
 from worker.indexing.record_pieces import find_partial
 from worker.indexing.topic_readers import TopicReader
 
-_DAY_MS: Final = 24 * 3600 * 1000
 _CONTROL_SHARE: Final = 0.1
 """Of a text's characters: with more control characters than that it hardly is one."""
 _TEXT_CONTROL: Final = "\t\n\r\f\v"
@@ -46,15 +47,18 @@ class Peek:
         self._tokenizer = tokenizer
         self._prefix = prefix
 
-    def look_at(self, record: Record) -> dict[str, Any]:
-        """Return what `--json` prints of a record."""
+    def look_at(self, record: Record, now_ms: float) -> dict[str, Any]:
+        """Return what `--json` prints of a record that a worker would poll at `now_ms`."""
+        kafka_ms = bounded_times(np.array([record.time_ms]), now_ms)
         before, replaced = self._tally.records.copy(), self._tally.replaced_records
-        decoded = self._reader.decoder.decode([record.value], np.array([record.time_ms]), [record.headers] if record.headers else None)
+        decoded = self._reader.decoder.decode([record.value], kafka_ms, [record.headers] if record.headers else None)
         forms = [form for form, records in self._tally.records.items() if records > before[form] and form != "none"]
         rejection = decoded.rejected[0][1] if decoded.rejected else None
         is_empty = bool(len(decoded.empty))
         notes = ["bytes that are not UTF-8 were replaced"] if self._tally.replaced_records > replaced else []
-        entries = [] if rejection or is_empty else self._entries(record, decoded)
+        if is_far(record.time_ms, now_ms):
+            notes.append("Kafka's time is before 1970 or more than a day ahead: the time when a worker reads it stands for it")
+        entries = [] if rejection or is_empty else self._entries(int(kafka_ms[0]), decoded)
         if not rejection and not is_empty:
             notes += _doubts(record.value or b"", forms[0] if forms else "", entries)
             if len(find_partial(decoded.entries, [record.value])):
@@ -71,21 +75,21 @@ class Peek:
             "entries": entries,
         }
 
-    def _entries(self, record: Record, decoded: Decoded) -> list[dict[str, Any]]:
+    def _entries(self, kafka_ms: int, decoded: Decoded) -> list[dict[str, Any]]:
         found = decoded.entries
         met = self._reader.dropped_by(found)
         pieces = split_entries(found, redactor=self._redactor, chunker=self._reader.chunker)
-        told = [self._entry(record, pieces.entries, i) for i in range(found.size)]
-        in_line = self._headers.times(found.text, np.full(found.size, record.time_ms))
+        told = [self._entry(pieces.entries, i) for i in range(found.size)]
+        in_line = self._headers.times(found.text, np.full(found.size, kafka_ms))
         for i, entry in enumerate(told):
-            entry["time_from"] = _source_of(int(found.time_ms[i]), int(in_line[i]), record.time_ms)
-            entry["notes"] = _time_notes(int(found.time_ms[i]), int(in_line[i]), record.time_ms)
+            entry["time_from"] = _source_of(int(found.time_ms[i]), int(in_line[i]), kafka_ms)
+            entry["notes"] = _time_notes(int(found.time_ms[i]), int(in_line[i]), kafka_ms)
             if met is not None and met[i] != NO_RULE and self._reader.drop is not None:
                 entry["dropped_by"] = self._reader.drop.rules[int(met[i])].name
         self._add_chunks(told, pieces)
         return told
 
-    def _entry(self, record: Record, entries: Entries, i: int) -> dict[str, Any]:
+    def _entry(self, entries: Entries, i: int) -> dict[str, Any]:
         row = np.array([i])
         one = entries.take(row)
         (fields,) = as_optional_texts(one.fields)
@@ -94,7 +98,7 @@ class Peek:
             "sub": int(entries.sub[i]),
             "text": as_texts(one.text)[0],
             "trace": trace,
-            "time": int(entries.time_ms[i]) or (record.time_ms or None),
+            "time": int(entries.time_ms[i]) or None,
             "service": one.service.text(0),
             "level": one.level.text(0),
             "fields": fields,
@@ -119,7 +123,7 @@ def _source_of(time_ms: int, in_line_ms: int, kafka_ms: int) -> str:
 
 
 def _time_notes(time_ms: int, in_line_ms: int, kafka_ms: int) -> list[str]:
-    if time_ms == kafka_ms and in_line_ms != NO_TIME and kafka_ms > 0 and in_line_ms > kafka_ms + _DAY_MS:
+    if time_ms == kafka_ms and in_line_ms != NO_TIME and kafka_ms > 0 and in_line_ms > kafka_ms + DAY_MS:
         return ["the time of the line is more than a day after Kafka's, so Kafka's holds"]
     return []
 

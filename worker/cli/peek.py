@@ -3,6 +3,7 @@
 Of a topic the newest records are read, without a group; of a file the first lines.
 """
 
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -93,7 +94,7 @@ def _look_at(settings: Settings, topic: str, records: Sequence[Record]) -> list[
         )
         if fetch is not None:
             fetch.fetch_for([record.value for record in records], [record.headers for record in records])
-        return [looking.look_at(record) for record in records]
+        return [looking.look_at(record, time.time() * 1000) for record in records]
 
 
 def _lines_of(options: PeekOptions, settings: Settings, topic: str) -> Iterator[Record]:

@@ -127,6 +127,7 @@ def _verify(settings: Settings, options: VerifyOptions, screen: Screen, opened: 
             comparer = WindowComparer(
                 place=place,
                 dead_letters=dead_letters.excused_records(place.topic),
+                now_ms=options.now_ms,
                 kept_since_ms=kept_since_ms,
                 has_drop_rules=bool(settings.drop),
                 is_compacted=compacted[place.topic],

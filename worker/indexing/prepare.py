@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from consumers.assignment import PartitionLedger, Receipt
 from consumers.decode.entries import Decoded, Entries
+from consumers.decode.kafka_times import bounded_times
 from consumers.ledger import Ledger
 from consumers.rejection import Rejection
 from consumers.text.redact import Redactor
@@ -91,6 +92,7 @@ class Prepare:
         undecodable: TopicFaultLimits,
         abandoned: Callable[[], bool],
         computing: AbstractContextManager[object],
+        wall_ms: Callable[[], float],
         schema_wait: SchemaWait | None = None,
         fail_point: Callable[[str], None] = lambda _point: None,
     ) -> None:
@@ -116,6 +118,7 @@ class Prepare:
         self._abandoned = abandoned
         self._schema_wait = schema_wait
         self._computing = computing
+        self._wall_ms = wall_ms
         self._fail_point = fail_point
         self._outcomes = RecordOutcomes(undecodable, rule_tally)
         self._open_events = OpenEvents(ledger, rule_tally)
@@ -149,7 +152,7 @@ class Prepare:
 
     def _decoded(self, group: Group, reader: TopicReader) -> Iterator[tuple[int, int, Decoded]]:
         """Decode the values of a group, as `Decoder.decode_parts` does."""
-        parts = reader.decoder.decode_parts(group.value, group.time_ms, group.headers)
+        parts = reader.decoder.decode_parts(group.value, bounded_times(group.time_ms, self._wall_ms()), group.headers)
         while True:
             with self._computing:
                 part = next(parts, None)

@@ -89,6 +89,7 @@ class Answer:
         reader: BlockReader,
         clock: Callable[[], float],
         pause: Callable[[float], bool],
+        wall_ms: Callable[[], float],
         named: Sequence[TemplateTable] = (),
     ) -> None:
         """`reader` reads `sink`; `pause` waits for some seconds and returns True when the service stops hard.
@@ -98,7 +99,7 @@ class Answer:
         self.tally = AnswerTally()
         self._sink = sink
         self._index = Index(sink, reader, TemplateIndex(sink, clock, TemplateGroups(named)))
-        self._answers = FormAnswers(self._index, clock)
+        self._answers = FormAnswers(self._index, clock, wall_ms)
         self._clock = clock
         self._pause = pause
         self._heavy: list[_OpenQuery] = []

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from consumers.decode.kafka_times import is_far
 from sinks.line import Line
 from sinks.reading.reader import BlockReader
 from worker.query import Around
@@ -21,7 +22,7 @@ class Neighbours(NamedTuple):
     """False when a bound or the deadline cut it short; records that are nowhere are not missed."""
 
 
-def lines_around(reader: BlockReader, place: Around, deadline_passed: OutOfTime) -> Neighbours:
+def lines_around(reader: BlockReader, place: Around, deadline_passed: OutOfTime, *, now_ms: float) -> Neighbours:
     """Return the lines of `before` records, of the one at `offset` and of `after` records. Raises SinkBusy."""
     first, end = max(place.offset - place.before, 0), place.offset + place.after + 1
     complete = True
@@ -40,7 +41,7 @@ def lines_around(reader: BlockReader, place: Around, deadline_passed: OutOfTime)
         lines += read(max(place.offset - _WIDER * place.before, 0), first)
     if len(_offsets(lines, place.offset + 1, end)) < place.after:
         lines += read(end, place.offset + _WIDER * place.after + 1)
-    lines = _of_one_epoch(lines, place.offset)
+    lines = _of_one_epoch(lines, place.offset, now_ms)
     before = _offsets(lines, 0, place.offset)
     after = _offsets(lines, place.offset + 1, place.offset + _WIDER * place.after + 1)
     shown = {*before[len(before) - min(place.before, len(before)) :], place.offset, *after[: place.after]}
@@ -52,10 +53,10 @@ def _offsets(lines: list[Line], first: int, end: int) -> list[int]:
     return sorted({line.offset for line in lines if first <= line.offset < end})
 
 
-def _of_one_epoch(lines: list[Line], offset: int) -> list[Line]:
-    """Keep the lines of one topic: one that was deleted and made again under the same name has the same offsets."""
+def _of_one_epoch(lines: list[Line], offset: int, now_ms: float) -> list[Line]:
+    """Keep the lines of the newest topic: one that was deleted and made again under the same name has the same offsets."""
     if not lines:
         return []
     at_offset = [line for line in lines if line.offset == offset] or lines
-    epoch = max(at_offset, key=lambda line: line.kafka_time).epoch
+    epoch = max(at_offset, key=lambda line: -1 if is_far(line.kafka_time, now_ms) else line.kafka_time).epoch
     return [line for line in lines if line.epoch == epoch]

@@ -7,6 +7,8 @@ lines are counted.
 
 from typing import Any, NamedTuple
 
+from consumers.decode.kafka_times import is_far
+from consumers.decode.line_zones import DAY_MS
 from sinks.reading.counting import CountQuery, CountRow
 from worker.query import GROUPINGS, Grouping, Query
 from worker.querying.count_by_family import count_by_family
@@ -20,7 +22,7 @@ TOP = 20
 """Groups in an answer, if the query does not say."""
 BUCKETS = 60
 """Of time, if the query does not say."""
-_SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
+_SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, DAY_MS
 WIDTHS_MS = (
     *(1, 2, 5, 10, 20, 50, 100, 200, 500),
     *(_SECOND * number for number in (1, 2, 5, 10, 15, 30)),
@@ -47,7 +49,7 @@ class CountListing(NamedTuple):
     """False when a bound or the deadline cut it short."""
 
 
-def find_counts(index: Index, sought: PreparedQuery, deadline_passed: OutOfTime) -> CountListing:
+def find_counts(index: Index, sought: PreparedQuery, deadline_passed: OutOfTime, *, now_ms: float) -> CountListing:
     """Count the lines under the query's filters; with a text, those of the templates that fit it best. Raises SinkBusy."""
     query = sought.query
     by = _groups_of(query)
@@ -64,7 +66,9 @@ def find_counts(index: Index, sought: PreparedQuery, deadline_passed: OutOfTime)
         total = index.reader.count(wanted, deadline_passed=deadline_passed)
         if not total.rows:
             return CountListing(by, [], {}, {}, None, complete and total.complete)
-        bucket_ms = width_ms(*_window_ms(query, total.rows[0]), query.buckets or BUCKETS)
+        since_ms, until_ms = _window_ms(query, _likely(index, wanted, total.rows[0], deadline_passed, now_ms), now_ms)
+        bucket_ms = width_ms(since_ms, until_ms, query.buckets or BUCKETS)
+        wanted = wanted._replace(bucketed_ms=(since_ms, until_ms - 1))
     wanted = wanted._replace(by=by, bucket_ms=bucket_ms, top=query.top or TOP)
     if "family" in by:
         found = count_by_family(index, wanted, deadline_passed)
@@ -103,12 +107,23 @@ def _groups_of(query: Query) -> tuple[Grouping, ...]:
     return (*(name for name in GROUPINGS if name in by), *(name for name in by if name not in GROUPINGS))
 
 
-def _window_ms(query: Query, total: CountRow) -> tuple[int, int]:
-    """Return the window that buckets cut: the filter's; where that is open, as far as there are lines."""
-    filters = query.filters
-    since_ms = total.first_ms if filters.since_ms is None else filters.since_ms
-    until_ms = total.last_ms + 1 if filters.until_ms is None else filters.until_ms
-    return since_ms, until_ms
+def _likely(index: Index, wanted: CountQuery, total: CountRow, deadline_passed: OutOfTime, now_ms: float) -> CountRow:
+    """Return the lines of times that can be true; all of them if there are no such. Few with another time would make one bucket of all."""
+    if not (is_far(total.first_ms, now_ms) or is_far(total.last_ms, now_ms)):
+        return total
+    since_ms, until_ms = wanted.only.since_ms, wanted.only.until_ms
+    end_ms = int(now_ms) + DAY_MS
+    only = wanted.only._replace(since_ms=max(since_ms or 0, 0), until_ms=end_ms if until_ms is None else min(until_ms, end_ms))
+    rows = index.reader.count(wanted._replace(only=only), deadline_passed=deadline_passed).rows
+    return rows[0] if rows else total
+
+
+def _window_ms(query: Query, total: CountRow, now_ms: float) -> tuple[int, int]:
+    """Return the window that buckets cut: the filter's; where that is open, or further than any line can be, as far as there are lines."""
+    since_ms, until_ms = query.filters.since_ms, query.filters.until_ms
+    first_ms = total.first_ms if since_ms is None or is_far(since_ms, now_ms) else since_ms
+    end_ms = total.last_ms + 1 if until_ms is None or is_far(until_ms, now_ms) else until_ms
+    return first_ms, end_ms
 
 
 def _shown(listing: CountListing, row: CountRow) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from sinks.reading.filters import LineFilter
 from sinks.reading.ordered import OrderedLines, Reach
 from sinks.reading.places import LinePlace, parse_place
 from sinks.reading.selecting import Selection
-from worker.query import Query
+from worker.query import MOST_MS, Query
 from worker.querying.counts import MOST_TEMPLATES
 from worker.querying.ranking import Index, OutOfTime, SearchBounds
 from worker.querying.scope import Scope, scope_of
@@ -67,7 +67,7 @@ def selected(index: Index, sought: PreparedQuery, scope: Scope, deadline_passed:
 
 
 def _ends(index: Index, selection: Selection, deadline_passed: OutOfTime) -> tuple[int, int]:
-    """Return the window: the filters'; where that is open, as far as there are lines."""
+    """Return the window: the filters'; where that is open, as far as there are lines of times that a query may name."""
     only: LineFilter = selection.only
     if only.since_ms is not None and only.until_ms is not None:
         return only.since_ms, max(only.until_ms, only.since_ms)
@@ -75,7 +75,8 @@ def _ends(index: Index, selection: Selection, deadline_passed: OutOfTime) -> tup
     if span is None:
         end_ms = next((end for end in (only.until_ms, only.since_ms) if end is not None), 0)
         return end_ms, end_ms
-    return (span[0] if only.since_ms is None else only.since_ms), (span[1] if only.until_ms is None else only.until_ms)
+    first_ms, end_ms = (min(max(one, -MOST_MS), MOST_MS) for one in span)
+    return (first_ms if only.since_ms is None else only.since_ms), (end_ms if only.until_ms is None else only.until_ms)
 
 
 def _cut(found: OrderedLines) -> tuple[list[ShownLine], Reach]:

@@ -26,9 +26,10 @@ class FormAnswers:
     Thread: one, the answer thread.
     """
 
-    def __init__(self, index: Index, clock: Callable[[], float]) -> None:
+    def __init__(self, index: Index, clock: Callable[[], float], wall_ms: Callable[[], float]) -> None:
         self._index = index
         self._clock = clock
+        self._wall_ms = wall_ms
         self._hit_families = HitFamilies(index, clock)
         self._tail = Tail(index, clock)
 
@@ -50,7 +51,7 @@ class FormAnswers:
     def _listing(self, prepared: PreparedQuery, deadline_passed: OutOfTime) -> dict[str, Any]:
         query = prepared.query
         if query.form == "counts":
-            return counts_document(find_counts(self._index, prepared, deadline_passed))
+            return counts_document(find_counts(self._index, prepared, deadline_passed, now_ms=self._wall_ms()))
         if query.form == "compare":
             return compare_windows(self._index, prepared, deadline_passed)
         if query.form == "export":
@@ -62,7 +63,7 @@ class FormAnswers:
         return families_document(find_families(self._index, prepared, deadline_passed))
 
     def _around(self, place: Around, deadline_passed: OutOfTime) -> dict[str, Any]:
-        around = lines_around(self._index.reader, place, deadline_passed)
+        around = lines_around(self._index.reader, place, deadline_passed, now_ms=self._wall_ms())
         groups = groups_of_lines(self._index, around.lines)
         return {"hits": [shown_line(line) | shown_group(groups[line.template]) for line in around.lines], "complete": around.complete}
 

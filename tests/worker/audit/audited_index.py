@@ -109,8 +109,11 @@ class AuditedIndex:
         settings = Settings(topic=(topic,), decode=DecodeTable(**decode), **rules)
         readers = new_topic_readers(settings, model, self.words)
         return ExpectedLines(
-            reader_of=readers.of_topic, redactor=new_redactor(RedactTable(rules=tuple(redact))), tokenizer=self.words
-        )  # fmt: skip
+            reader_of=readers.of_topic,
+            redactor=new_redactor(RedactTable(rules=tuple(redact))),
+            tokenizer=self.words,
+            wall_ms=self.wall_ms,
+        )
 
     def index_records(self, *values: bytes | str | None) -> list[Expected]:
         """Store the lines and dead letters of new records, with offsets from 0."""
@@ -166,6 +169,7 @@ class AuditedIndex:
         return WindowComparer(
             place=PLACE,
             dead_letters=self.dead_letters,
+            now_ms=self.wall_ms(),
             kept_since_ms=kept_since_ms,
             has_drop_rules=has_drop_rules,
             is_compacted=lambda: is_compacted,

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from consumers.decode.line_zones import DAY_MS
 from consumers.rejection import Rejection
 from sinks.line import Line
-from tests.worker.audit.audited_index import TIME_MS, AuditedIndex, lines_of
+from tests.worker.audit.audited_index import TIME_MS, WALL_MS, AuditedIndex, lines_of, record
 from worker.audit.compare import ComparedWindow, Finding
 from worker.audit.dead_letter_index import Excused
 from worker.audit.expected import Expected
@@ -84,6 +85,17 @@ def test_a_line_that_differs_is_changed_and_its_column_is_named(
     assert brief([finding]) == [("changed", 0, 0, 0)]
     assert finding.detail == f"differs in {column}"
     assert (finding.write, finding.is_surplus) == (expected[0].lines, False)
+
+
+def test_a_line_of_a_record_whose_time_cannot_be_true_may_have_been_read_at_any_time(audited: AuditedIndex) -> None:
+    far_ms = WALL_MS + DAY_MS + 1
+    expected = audited.expected_lines.compute_expected([record(0, "disk full", time_ms=far_ms), record(1, "disk full", time_ms=far_ms - 1)])
+    far, near = lines_of(expected)
+    assert (far.time, far.kafka_time, near.time) == (WALL_MS, far_ms, far_ms - 1)
+    seen = compare(audited, expected, [far._replace(time=WALL_MS - 9_000_000), near])
+    assert (seen.findings, seen.counts.sound_lines) == ([], 2)
+    findings = compare(audited, expected, [far._replace(kafka_time=WALL_MS), near._replace(time=WALL_MS)]).findings
+    assert [one.detail for one in findings] == ["differs in kafka_time", "differs in time"]
 
 
 def test_a_line_of_a_template_that_other_masks_made_is_as_good(audited: AuditedIndex, expected: list[Expected], stored: list[Line]) -> None:

@@ -24,7 +24,7 @@ def compute(registry: FakeRegistry, model: PreparedModel, words: Tokenizer) -> t
     fetch = SchemaFetch(registry)
     settings = Settings(topic=log_topics("logs", format="registry"), registry=RegistryTable(url="http://registry"))
     readers = new_topic_readers(settings, model, words, schemas=fetch.schemas)
-    expected_lines = ExpectedLines(reader_of=readers.of_topic, redactor=Redactor(()), tokenizer=words, schemas=fetch)
+    expected_lines = ExpectedLines(reader_of=readers.of_topic, redactor=Redactor(()), tokenizer=words, wall_ms=lambda: 1e12, schemas=fetch)
     records: list[Record] = [record(offset, value) for offset, value in enumerate(VALUES)]
     expected = expected_lines.compute_expected(records)
     texts = [line.text or "" for one in expected for line in one.lines]

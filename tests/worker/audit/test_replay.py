@@ -8,13 +8,14 @@ from contextlib import closing
 
 import pytest
 
+from consumers.decode.line_zones import DAY_MS
 from consumers.groupless.reader import GrouplessReader
 from consumers.record import Header, Record
 from producers.dead_letters import DeadLetter, envelope
 from producers.envelope import ListedPiece, mark_headers
 from producers.lines import TooLarge
 from tests.model_fixture import CACHE
-from tests.worker.audit.audited_index import MALFORMED_PIECES, AuditedIndex, dead_letter, lines_in, lines_of, record
+from tests.worker.audit.audited_index import MALFORMED_PIECES, WALL_MS, AuditedIndex, dead_letter, lines_in, lines_of, record
 from tests.worker.running import WAIT_S, World, wait_until
 from worker.audit.dead_letter_index import DeadLetterIndex
 from worker.audit.dead_letter_producer import DeadLetterProducer
@@ -112,6 +113,13 @@ def test_what_was_replayed_is_not_taken_again(desk: Desk, audited: AuditedIndex)
     audited.sink.blocks.clear()
     assert desk.work() == Replayed()
     assert not audited.sink.blocks
+
+
+def test_a_letter_of_a_record_whose_time_cannot_be_true_is_stored_with_the_time_of_the_replay(desk: Desk, audited: AuditedIndex) -> None:
+    far_ms = WALL_MS + 2 * DAY_MS
+    desk.post_letter_of(record(7, THREE, time_ms=far_ms), "poison", [(0, 0, "poison")])
+    assert desk.work().done == 1
+    assert [(line.time, line.kafka_time) for line in audited.lines()] == [(WALL_MS, far_ms)]
 
 
 def test_a_record_that_was_bad_as_a_whole_is_replayed_with_all_its_pieces(desk: Desk, audited: AuditedIndex) -> None:

@@ -1,6 +1,7 @@
 """`vectail peek`: what it says of records, from a file and from a topic, and that it leaves nothing behind."""
 
 import io
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -143,6 +144,17 @@ def test_a_time_far_ahead_of_kafkas_is_said_to_be_passed_over(broker: EmbeddedBr
     (entry,) = record["entries"]
     assert (entry["time"], entry["time_from"]) == (KAFKA_MS, "kafka")
     assert "a day after Kafka's" in entry["notes"][0]
+
+
+def test_a_time_that_kafka_cannot_have_is_said_to_be_replaced(broker: EmbeddedBroker) -> None:
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    producer.produce("logs", b"no time of its own", partition=0, timestamp=1 << 62)
+    assert producer.flush(30) == 0
+    before_ms = time.time() * 1000
+    (record,) = look("logs", tables={"kafka": {"bootstrap_servers": broker.bootstrap_servers}})["records"]
+    assert record["kafka_time"] == 1 << 62
+    assert "a worker reads it stands for it" in record["notes"][0]
+    assert before_ms - 1 <= record["entries"][0]["time"] <= time.time() * 1000
 
 
 def test_a_source_that_is_not_there_is_one_line_and_names_it(tmp_path: Path) -> None:

@@ -2,8 +2,9 @@
 
 Where the wall clock is read all the same is listed here, and what a jump of an hour does there: the age of a query (below); the age of
 a folder that a dead process has left where there are no locks (a day); the id of a run, which is above every run that was seen, whatever
-the clock says (below); and on a server the age of blocks to be merged, which are merged earlier or later then. A local folder dates its
-blocks and lets them expire by a time that no wrong clock makes older (`tests/sinks/test_index_time.py`, `test_expiry.py`).
+the clock says (below); whether Kafka's time of a record can be true (until a day from now); and on a server the age of blocks to be merged,
+which are merged earlier or later then. A local folder dates its blocks and lets them expire by a time that no wrong clock makes older
+(`tests/sinks/test_index_time.py`, `test_expiry.py`).
 """
 
 import ast

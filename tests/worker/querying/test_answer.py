@@ -169,7 +169,7 @@ def test_a_search_that_the_deadline_cuts_short_gives_what_it_has(chain: Chain) -
 
     answerable = chain.answer_lane.take(10)
     assert answerable is not None
-    Answer(sink=chain.sink, reader=chain.reader, clock=clock, pause=chain.pause).step(answerable)
+    Answer(sink=chain.sink, reader=chain.reader, clock=clock, pause=chain.pause, wall_ms=chain.wall_ms).step(answerable)
     (reply,) = chain.answer()
     assert (reply["complete"], reply["hits"]) == (False, [])
 
@@ -309,7 +309,9 @@ def test_an_index_that_works_long_in_vain_is_not_asked_for_ever(chain: Chain) ->
     answerable = chain.answer_lane.take(10)
     assert answerable is not None
     sink = TimesOut()
-    Answer(sink=sink, reader=BlockReader(sink, clock=chain.clock), clock=chain.clock, pause=chain.pause).step(answerable)
+    Answer(sink=sink, reader=BlockReader(sink, clock=chain.clock), clock=chain.clock, pause=chain.pause, wall_ms=chain.wall_ms).step(
+        answerable
+    )
     (reply,) = chain.answer()
     assert reply["error"]["code"] == "unavailable"
     assert "10 s were not enough" in reply["error"]["reason"]
@@ -376,7 +378,9 @@ def test_no_query_reads_for_longer_than_its_share(chain: Chain) -> None:
     sink = Slow()
     sink.open()
     sink.templates, sink.blocks = chain.sink.templates, chain.sink.blocks
-    step = Answer(sink=sink, reader=BlockReader(sink, cache_bytes=0, clock=chain.clock), clock=chain.clock, pause=chain.pause)
+    step = Answer(
+        sink=sink, reader=BlockReader(sink, cache_bytes=0, clock=chain.clock), clock=chain.clock, pause=chain.pause, wall_ms=chain.wall_ms
+    )
     chain.ask({"text": "disk full", "k": 500, "per_template": 100, "deadline_ms": 60_000})
     chain.embed()
     started_s = chain.now_s

@@ -11,6 +11,8 @@ from worker.query import Around
 from worker.querying.around import lines_around
 from worker.querying.documents import shown_line
 
+NOW_MS = 1_000_000.0
+
 
 def sink_of(*lines: Line) -> FakeSink:
     sink = open_sink()
@@ -28,7 +30,7 @@ def asked(offset: int, before: int, after: int) -> Around:
 
 
 def around(sink: FakeSink, offset: int, before: int, after: int) -> list[int]:
-    found = lines_around(BlockReader(sink), asked(offset, before, after), lambda: False)
+    found = lines_around(BlockReader(sink), asked(offset, before, after), lambda: False, now_ms=NOW_MS)
     assert found.complete
     return [one.offset for one in found.lines]
 
@@ -59,12 +61,22 @@ def test_a_record_with_many_lines_counts_once() -> None:
 def test_lines_of_a_topic_that_was_made_again_do_not_mix_with_those_of_its_predecessor() -> None:
     epochs = {"old": 1_000, "new": 9_000}
     sink = sink_of(*(line(offset, epoch=epoch, time=time + offset, text=epoch) for epoch, time in epochs.items() for offset in range(4)))
-    found = lines_around(BlockReader(sink), asked(2, 1, 1), lambda: False).lines
+    found = lines_around(BlockReader(sink), asked(2, 1, 1), lambda: False, now_ms=NOW_MS).lines
     assert [(one.offset, one.text, one.epoch) for one in found] == [(1, "new", "new"), (2, "new", "new"), (3, "new", "new")]
 
 
+def test_a_time_that_cannot_be_true_does_not_make_the_predecessor_the_newer_topic() -> None:
+    old = (line(offset, epoch="old", kafka_time=(1 << 63) - 1) for offset in range(4))
+    sink = sink_of(*old, *(line(offset, epoch="new") for offset in range(4)))
+    found = lines_around(BlockReader(sink), asked(2, 1, 1), lambda: False, now_ms=NOW_MS).lines
+    assert {one.epoch for one in found} == {"new"}
+
+
 def test_there_is_nothing_around_an_unknown_place() -> None:
-    assert lines_around(BlockReader(lines_at(1)), Around(topic="nowhere", partition=7, offset=1), lambda: False) == ([], True)
+    assert lines_around(BlockReader(lines_at(1)), Around(topic="nowhere", partition=7, offset=1), lambda: False, now_ms=NOW_MS) == (
+        [],
+        True,
+    )
 
 
 def test_only_a_side_that_lacks_records_is_read_wider() -> None:
@@ -77,16 +89,16 @@ def test_only_a_side_that_lacks_records_is_read_wider() -> None:
 
 def test_a_bound_on_lines_or_on_time_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     reader = BlockReader(lines_at(*range(100)))
-    assert lines_around(reader, asked(50, 20, 20), lambda: True).complete is False
+    assert lines_around(reader, asked(50, 20, 20), lambda: True, now_ms=NOW_MS).complete is False
     monkeypatch.setattr("worker.querying.around.MOST_LINES", 30)
-    cut = lines_around(reader, asked(50, 20, 20), lambda: False)
+    cut = lines_around(reader, asked(50, 20, 20), lambda: False, now_ms=NOW_MS)
     assert cut.complete is False
     assert 0 < len(cut.lines) <= 30
 
 
 def test_a_sampled_line_stands_in_its_place() -> None:
     sink = sink_of(line(0), line(1, text=None), line(2, fields='{"pod":"web-1"}'))
-    found = [shown_line(one) for one in lines_around(BlockReader(sink), asked(1, 1, 1), lambda: False).lines]
+    found = [shown_line(one) for one in lines_around(BlockReader(sink), asked(1, 1, 1), lambda: False, now_ms=NOW_MS).lines]
     assert [one["text"] for one in found] == ["line 0", None, "line 2"]
     assert [one.get("sampled") for one in found] == [None, True, None]
     assert found[1]["template_text"] == line(1).template_text

@@ -20,12 +20,13 @@ from worker.querying.search import PreparedQuery
 from worker.settings.template_tables import TemplateTable
 
 WINDOW = {"since_ms": 20_000, "until_ms": 80_000}
+NOW_MS = 10_000_000
 
 
 def find(index: Index, *, reads: int = 100_000, **request: Any) -> CountListing:  # noqa: ANN401 - any part of a query
     left = iter(range(reads))
     query = Query.model_validate({"as": "counts", **request})
-    return find_counts(index, PreparedQuery(query, None), lambda: next(left, None) is None)
+    return find_counts(index, PreparedQuery(query, None), lambda: next(left, None) is None, now_ms=NOW_MS)
 
 
 def lines_by(listing: CountListing) -> dict[tuple[int | str, ...], int]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from consumers.decode.line_zones import DAY_MS
 from consumers.text.families import family_of
 from sinks.line import Line
 from sinks.reading.tally import FIELD_NAMES
@@ -22,6 +23,8 @@ from worker.querying.search import PreparedQuery
 TEXTS = ("disk full", "network down", "login failed", "login failed!", "Login failed.")
 """The last three are one family."""
 MINUTE_MS = 60_000
+NOW_MS = 3_700_000
+FAR_MS = [(1 << 63) - 1, (1 << 62) + 1, NOW_MS + DAY_MS + 1, -1, -1 << 63]
 
 
 def some_lines(count: int = 200) -> list[Line]:
@@ -51,7 +54,7 @@ def find(index: Index, *, reads: int = 100_000, **request: Any) -> CountListing:
     """Count until the deadline, which passes after `reads` readings of the clock."""
     left = iter(range(reads))
     query = Query.model_validate({"as": "counts", **request})
-    return find_counts(index, PreparedQuery(query, unit(1.0)), lambda: next(left, None) is None)
+    return find_counts(index, PreparedQuery(query, unit(1.0)), lambda: next(left, None) is None, now_ms=NOW_MS)
 
 
 def key_of(one: Line, by: list[str], bucket_ms: int) -> tuple[int | str, ...]:
@@ -133,7 +136,7 @@ def test_a_text_counts_the_templates_that_fit_it_best() -> None:
 
 def test_a_text_that_nothing_fits_counts_nothing(index: Index) -> None:
     query = Query.model_validate({"as": "counts", "text": "ab-123"})
-    found = find_counts(index, PreparedQuery(query, None, is_exact=True), lambda: False)
+    found = find_counts(index, PreparedQuery(query, None, is_exact=True), lambda: False, now_ms=NOW_MS)
     assert (found.rows, found.complete) == ([], True)
 
 
@@ -162,6 +165,32 @@ def test_a_width_is_the_smallest_with_few_enough_buckets(since_ms: int, span_ms:
     assert touched(width) <= buckets
     narrower = [one for one in WIDTHS_MS if one < width] or [width]
     assert width == WIDTHS_MS[0] or touched(max(narrower)) > buckets
+
+
+@pytest.mark.parametrize("far_ms", FAR_MS)
+@pytest.mark.parametrize("by", [["time"], ["time", "level"], ["time", "family"], ["time", "template"]], ids="-".join)
+@pytest.mark.parametrize("filters", [{}, {"since_ms": -1 << 62, "until_ms": 1 << 62}], ids=["open", "wide"])
+def test_a_stored_line_of_a_far_time_counts_in_the_nearest_bucket_and_makes_none_wider(
+    index: Index, by: list[str], far_ms: int, filters: dict[str, int]
+) -> None:
+    far = line(500, time=far_ms, template_text=TEXTS[0], level="INFO")
+    other = index_of(open_sink(map(template, TEXTS)), [*some_lines(), far])
+    found, usual = (find(one, by=by, buckets=30, filters=filters, top=1000) for one in (other, index))
+    assert found.bucket_ms == usual.bucket_ms == 2 * MINUTE_MS
+    is_wanted = filters.get("since_ms", far_ms) <= far_ms < filters.get("until_ms", 1 << 63)
+    nearest = (max if far_ms > 0 else min)(row.key[0] for row in usual.rows)
+    by_hand = Counter(key_of(one, by, 2 * MINUTE_MS) for one in some_lines())
+    by_hand[nearest, *key_of(far, by, 1)[1:]] += is_wanted
+    assert {row.key: row.lines for row in found.rows} == +by_hand
+    ends = {row.last_ms if far_ms > 0 else row.first_ms for row in found.rows}
+    assert (far_ms in ends) == is_wanted
+
+
+def test_where_all_times_are_far_they_are_counted_as_they_are() -> None:
+    first_ms = (1 << 61) // MINUTE_MS * MINUTE_MS
+    index = index_of(open_sink(map(template, TEXTS)), [line(n, time=first_ms + n * MINUTE_MS) for n in range(10)])
+    for filters in ({}, {"since_ms": 1 << 60}):
+        assert find(index, by=["time"], buckets=10, filters=filters).bucket_ms == MINUTE_MS
 
 
 def test_a_query_for_counts_is_answered(chain: Chain) -> None:

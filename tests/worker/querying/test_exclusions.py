@@ -101,7 +101,7 @@ class Asked:
 
     def __init__(self, index: Index) -> None:
         self.now_s = 0.0
-        self._answer = Answer(sink=index.sink, reader=index.reader, clock=lambda: self.now_s, pause=lambda _s: False)
+        self._answer = Answer(sink=index.sink, reader=index.reader, clock=lambda: self.now_s, pause=lambda _s: False, wall_ms=lambda: 0.0)
 
     def __call__(self, **body: Any) -> dict[str, Any]:  # noqa: ANN401 - any part of a query
         return self.together(body)[0]

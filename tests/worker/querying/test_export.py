@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from sinks.line import Line
 from sinks.lines import cut_of
 from tests.sinks.blocks import block, line, run, template, unit
@@ -135,6 +137,14 @@ def test_when_time_is_up_what_was_read_is_the_answer_and_it_moves_on() -> None:
     assert 0 < len(answer["lines"]) < 300
     assert answer["complete"]
     assert answer["until_ms"] == len(answer["lines"])
+
+
+@pytest.mark.parametrize("far_ms", [(1 << 63) - 1, (1 << 62) + 1, 1 << 62, -1 << 62, -1 << 63])
+def test_a_stored_line_of_a_far_time_ends_no_export_whether_a_query_can_name_its_time_or_not(far_ms: int) -> None:
+    index = index_of(open_sink(), [*some_lines(), line(500, time=far_ms, text="far")])
+    lines, _ = everything(index, k=7)
+    assert [one for one in texts(lines) if one != "far"] == [one.text for one in sorted(some_lines(), key=lambda one: one.time)]
+    assert ("far" in texts(lines)) == (far_ms == -1 << 62), "other ends are exclusive, and no query can name them"
 
 
 def test_without_lines_it_ends_at_once() -> None:

@@ -151,7 +151,7 @@ def test_templates_are_read_while_no_query_waits(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("worker.querying.template_index._PAGE", 2)
     sink = sink_of(family(9).opened())
     asked, lane = Asked(), Lane[Answerable]("answer")
-    step = Answer(sink=sink, reader=index_of(sink).reader, clock=lambda: 0.0, pause=lambda _seconds: False)
+    step = Answer(sink=sink, reader=index_of(sink).reader, clock=lambda: 0.0, pause=lambda _seconds: False, wall_ms=lambda: 0.0)
     whole, take = sink.all_templates, lane.take
 
     def read(after: str, limit: int) -> list[tuple[str, str]]:
@@ -178,7 +178,7 @@ def test_a_query_that_comes_meanwhile_is_answered_before_the_next_page(monkeypat
     monkeypatch.setattr("worker.querying.template_index._PAGE", 2)
     sink = sink_of(family(9).opened())
     asked, lane = Asked(), Lane[Answerable]("answer")
-    step = Answer(sink=sink, reader=index_of(sink).reader, clock=lambda: 0.0, pause=lambda _seconds: False)
+    step = Answer(sink=sink, reader=index_of(sink).reader, clock=lambda: 0.0, pause=lambda _seconds: False, wall_ms=lambda: 0.0)
     whole, answered = sink.all_templates, list[int]()
 
     def read(after: str, limit: int) -> list[tuple[str, str]]:
@@ -200,7 +200,7 @@ def test_hits_and_the_lines_around_one_name_their_family(chain: Chain) -> None:
     chain.feed("disk full on 10.0.0.1", "disk full, on 10.0.0.2", "network down")
     chain.run()
     named = [TemplateTable(name="no network", pattern="^network")]
-    step = Answer(sink=chain.sink, reader=chain.reader, clock=chain.clock, pause=chain.pause, named=named)
+    step = Answer(sink=chain.sink, reader=chain.reader, clock=chain.clock, pause=chain.pause, wall_ms=chain.wall_ms, named=named)
     chain.answer_step = step
     chain.ask({"text": "disk full on", "k": 2})
     chain.ask({"around": {"topic": "logs", "partition": 0, "offset": 1}})
