@@ -238,7 +238,7 @@ class WindowComparer:
         compared.findings.append(_of_line("foreign", line, detail, is_surplus=is_compacted is False))
 
 
-def as_expected(line: Line, expected: Line, now_ms: int) -> Line:
+def as_expected(line: Line, expected: Line, now_ms: float) -> Line:
     """Return a stored line with what may differ: its template; text and fields of one that was sampled; a time for a far one; `entries`.
 
     That says nothing of the line: a block of an earlier version does not have it, and a rule may have dropped some.

@@ -35,6 +35,7 @@ from worker.cli.output import print_facts, print_json, print_text, replace_unenc
 from worker.cli.peek_commands import peek_app
 from worker.cli.search_commands import search_app
 from worker.cli.verify_commands import verify_app
+from worker.runtime.logs import printable, printable_lines
 from worker.runtime.process import USER_ERROR
 
 app = typer.Typer(
@@ -284,12 +285,10 @@ def run_app(application: Callable[..., object] = app) -> int:
     try:
         exit_code = application(prog_name="vectail", standalone_mode=False)
     except (CommandFailed, ImportError) as failed:
-        from worker.runtime.logs import printable
-
         typer.echo(f"vectail: {printable(str(failed))}", err=True)
         return failed.exit_code if isinstance(failed, CommandFailed) else USER_ERROR  # a part is not installed, or not compiled
     except TyperException as error:
-        typer.echo(usage_error(error), err=True)
+        typer.echo(printable_lines(usage_error(error)), err=True)
         return USER_ERROR
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 1

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sinks.reading.tally import FIELD
-from worker.cli.screen import Screen, StyledText, TableColumn, shown_text, shown_times, shown_word
+from worker.cli.screen import Screen, StyledText, TableColumn, shown_text, shown_times
+from worker.runtime.logs import printable
 
 _BAR_CHARACTERS = 24
 _COLUMNS = {
@@ -40,7 +41,7 @@ def shown_width(width_ms: int) -> str:
 def _column(name: str) -> TableColumn:
     if name == "family":
         return TableColumn("family", "dim")  # its text would be beside that of the template
-    return _COLUMNS.get(name) or TableColumn(shown_word(name.removeprefix(FIELD)), "magenta")
+    return _COLUMNS.get(name) or TableColumn(printable(name.removeprefix(FIELD)), "magenta")
 
 
 def _show_table(screen: Screen, answer: Mapping[str, Any], counts: Sequence[Mapping[str, Any]]) -> None:
@@ -52,7 +53,7 @@ def _show_table(screen: Screen, answer: Mapping[str, Any], counts: Sequence[Mapp
     most = max(count["lines"] for count in counts)
     rows: list[list[Sequence[StyledText]]] = []
     for row, count in enumerate(counts):
-        group = [times[row] if name == "time" else shown_word(count[name]) or "-" for name in others]
+        group = [times[row] if name == "time" else printable(count[name]) or "-" for name in others]
         bar = "█" * max(round(_BAR_CHARACTERS * count["lines"] / most), 1)
         cells: list[Sequence[StyledText]] = [[(cell, "")] for cell in (*group, f"{count['lines']:,}", bar)]
         rows.append(cells if with_text is None else [*cells, _named_text(count, with_text)])
@@ -65,5 +66,5 @@ def _show_table(screen: Screen, answer: Mapping[str, Any], counts: Sequence[Mapp
 
 def _named_text(count: Mapping[str, Any], of: str) -> list[StyledText]:
     """Return what a template or a family is called, and its text."""
-    name: list[StyledText] = [(shown_word(count["name"]), "bold"), ("  ", "")] if "name" in count else []
+    name: list[StyledText] = [(printable(count["name"]), "bold"), ("  ", "")] if "name" in count else []
     return [*name, (shown_text(count["text"] or count[of]), "")]

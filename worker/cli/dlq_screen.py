@@ -9,6 +9,7 @@ from typing import Any
 from worker.audit.stored_dead_letters import StoredDeadLetter
 from worker.cli.output import counted
 from worker.cli.screen import Screen, shown_text, shown_times
+from worker.runtime.logs import printable
 
 _LONGEST_CELL = 80
 _MOST_PIECES = 20
@@ -100,7 +101,7 @@ def show_replayed(screen: Screen, result: Mapping[str, Any]) -> None:
 def visible(content: bytes | str) -> str:
     """Return text that is safe on a terminal: control and format characters, and bytes that are not UTF-8, are escaped."""
     text = content.decode("utf-8", "backslashreplace") if isinstance(content, bytes) else content
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    return printable(text)
 
 
 def _table(screen: Screen, titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

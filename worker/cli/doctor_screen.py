@@ -5,7 +5,8 @@ from typing import Final
 
 from worker.audit.doctor import Check, Report, State
 from worker.cli.output import counted
-from worker.cli.screen import Screen, shown_word
+from worker.cli.screen import Screen
+from worker.runtime.logs import printable
 
 _STYLES: Final[dict[State, str]] = {"ok": "green", "warning": "yellow", "problem": "bold red"}
 _NAME_WIDTH: Final = 22
@@ -31,7 +32,7 @@ def verdict(report: Report) -> str:
 
 def _show_check(screen: Screen, one: Check) -> None:
     screen.write(
-        ("  ", ""), (f"{one.state:<{_STATE_WIDTH}}", _STYLES[one.state]), (f"{one.name:<{_NAME_WIDTH}}", ""), (shown_word(one.found), "")
+        ("  ", ""), (f"{one.state:<{_STATE_WIDTH}}", _STYLES[one.state]), (f"{one.name:<{_NAME_WIDTH}}", ""), (printable(one.found), "")
     )
     if one.what_to_do:
-        screen.write((" " * (2 + _STATE_WIDTH + _NAME_WIDTH), ""), (f"→ {shown_word(one.what_to_do)}", _STYLES[one.state]))
+        screen.write((" " * (2 + _STATE_WIDTH + _NAME_WIDTH), ""), (f"→ {printable(one.what_to_do)}", _STYLES[one.state]))

@@ -5,8 +5,9 @@ from typing import Any
 
 from worker.cli.estimate_screen import shown_share
 from worker.cli.output import counted
-from worker.cli.screen import Screen, StyledText, TableColumn, shown_word
+from worker.cli.screen import Screen, StyledText, TableColumn
 from worker.estimate.word_places import common_start
+from worker.runtime.logs import printable
 
 _SHOWN_PARTS = 5
 _LINES_WIDTH = 9
@@ -17,7 +18,7 @@ def show_masks(screen: Screen, listed: Mapping[str, Any]) -> None:
     """Show what `list_masks` returned, in the order of application."""
     screen.say(f"Masks {listed['version']}, mode {listed['mode']}, in the order in which they are applied.")
     columns = (TableColumn("mask", "cyan"), TableColumn(""), TableColumn("takes out", is_wide=True))
-    added = (_row(mask, f"your own: {shown_word(mask['pattern'])} → {shown_word(mask['replacement'])}", "") for mask in listed["added"])
+    added = (_row(mask, f"your own: {printable(mask['pattern'])} → {printable(mask['replacement'])}", "") for mask in listed["added"])
     built_in = (_row(mask, mask["removes"], f"\n{mask['example']} → {mask['becomes']}") for mask in listed["masks"])
     screen.table(columns, [*added, *built_in])
 
@@ -32,7 +33,7 @@ def show_difference(screen: Screen, facts: Mapping[str, Any]) -> None:
     screen.say(f"{counted(facts['lines'], 'line')} of {counted(facts['files'], 'file')}, {_READ[facts['basis']]}.")
     if facts["left_out"]:
         screen.say(f"Left out, because a rule drops them or they are too long: {facts['left_out']:,}.")
-    names = {side: f"{shown_word(facts[side]['name'])} (masks {facts[side]['masks']})" for side in ("old", "new")}
+    names = {side: f"{printable(facts[side]['name'])} (masks {facts[side]['masks']})" for side in ("old", "new")}
     screen.say(f"Templates: {old['templates']:,} with {names['old']}, {new['templates']:,} with {names['new']}.")
     share = facts["changed_lines"] / facts["entries"] if facts["entries"] else 0.0
     if not facts["changed_lines"]:
@@ -76,7 +77,7 @@ def _parts(group: Mapping[str, Any], word: str, width: int) -> Iterator[list[Sty
 
 def _from_difference(templates: Sequence[str], room: int) -> list[str]:
     """Return texts on one line each; where they do not fit, from a little before the place at which they begin to differ."""
-    texts = [shown_word(text) for text in templates]
+    texts = [printable(text) for text in templates]
     differs_at = len(common_start(texts))
     if max(map(len, texts)) > room and differs_at > room // 2:
         begin = texts[0].rfind(" ", 0, max(differs_at - room // 4, 0)) + 1
@@ -85,5 +86,5 @@ def _from_difference(templates: Sequence[str], room: int) -> list[str]:
 
 
 def _cut(text: str, room: int) -> str:
-    shown = shown_word(text)
+    shown = printable(text)
     return shown if len(shown) <= room else f"{shown[: max(room - 1, 1)]}…"

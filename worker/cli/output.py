@@ -1,4 +1,8 @@
-"""Standard output without a screen: one JSON object, names with their values, or a question; none of it needs rich."""
+"""Standard output without a screen: one JSON object, names with their values, or a question; none of it needs rich.
+
+Logs hold what strangers write, so nothing reaches a terminal that it would interpret: controls, C1 among them, and format characters such
+as bidirectional marks are escaped, in texts by `printable_lines`, in JSON by `json_text`.
+"""
 
 import io
 import json
@@ -7,11 +11,19 @@ from collections.abc import Mapping
 
 import typer
 
+from worker.runtime.logs import printable_lines
+
 
 def print_json(document: Mapping[str, object]) -> None:
     """Print one object on one line, escaped to ASCII where the terminal's encoding is not UTF-8."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    print_text(json.dumps(document, ensure_ascii=encoding.lower() not in ("utf-8", "utf8")))
+    print_text(json_text(document, ensure_ascii=encoding.lower() not in ("utf-8", "utf8")))
+
+
+def json_text(document: object, *, ensure_ascii: bool) -> str:
+    """Return JSON on one line; what a terminal would interpret is escaped as JSON escapes it, so that it reads back the same."""
+    text = json.dumps(document, ensure_ascii=ensure_ascii)
+    return text if text.isprintable() else "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in text)
 
 
 def print_facts(facts: Mapping[str, str]) -> None:
@@ -23,7 +35,7 @@ def print_facts(facts: Mapping[str, str]) -> None:
 def print_text(text: str) -> None:
     """Print text and a newline, and flush. Raises BrokenPipeError when the reader has gone."""
     if sys.stdout is not None:
-        sys.stdout.write(f"{text}\n")
+        sys.stdout.write(f"{printable_lines(text)}\n")
         sys.stdout.flush()
 
 
@@ -37,7 +49,7 @@ def is_confirmed(question: str) -> bool:
     """Ask a yes-or-no question on the terminal; False without a terminal."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
-    return typer.confirm(question, default=False)
+    return typer.confirm(printable_lines(question), default=False)
 
 
 def counted(number: int, word: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from worker.cli.output import counted
 from worker.cli.screen import Screen, StyledText, shown_text
+from worker.runtime.logs import printable
 
 _LABEL_WIDTH = 12
 _SAID_BY = {"record": "", "line": " (from the line)", "kafka": " (Kafka's: the record names none)"}
@@ -31,7 +32,7 @@ def _shown_record(record: Mapping[str, Any], width: int) -> Iterator[Sequence[St
     where = f"{record['partition']}/{record['offset']}"
     form = record["format"] or "-"
     if record["outcome"] == "rejected":
-        yield (where, "bold"), (f"  {form}  ", "dim"), (f"rejected: {record['reason']}", "red")
+        yield (where, "bold"), (f"  {form}  ", "dim"), (f"rejected: {printable(record['reason'])}", "red")
     elif record["outcome"] == "empty":
         yield (where, "bold"), (f"  {form}  ", "dim"), ("empty: dropped", "yellow")
     elif len(record["entries"]) > 1:
@@ -48,10 +49,10 @@ def _shown_entry(entry: Mapping[str, Any], width: int) -> Iterator[Sequence[Styl
     room = max(width - _LABEL_WIDTH - 2, 20)
     time = "none" if entry["time"] is None else f"{_shown_time(entry['time'])}{_SAID_BY[entry['time_from']]}"
     yield _labelled("time", time)
-    yield _labelled("level", f"{entry['level'] or '-'}    service  {entry['service'] or '-'}")
+    yield _labelled("level", f"{printable(entry['level']) or '-'}    service  {printable(entry['service']) or '-'}")
     if entry["fields"]:
         named = (f"{name}={value}" for name, value in json.loads(entry["fields"]).items())
-        yield _labelled("fields", _cut(" ".join(named), room))
+        yield _labelled("fields", _cut(printable(" ".join(named)), room))
     yield _labelled("text", _cut(shown_text(entry["text"]), room))
     if entry["trace"]:
         yield _labelled("trace", _cut(shown_text(entry["trace"].lstrip("\n")), room))

@@ -1,8 +1,8 @@
 """What a person sees: lines, tables, and figures that change while work goes on.
 
 Colours and live figures on a terminal, plain lines elsewhere; with `--json` the screen is silent and the caller prints one object.
-Warnings go to standard error, so they are seen either way. The modules named `…_screen.py` decide what the tables hold; only this
-module knows rich.
+Warnings go to standard error, so they are seen either way. Whatever it is given, a terminal shows it and interprets nothing. The modules
+named `…_screen.py` decide what the tables hold; only this module knows rich.
 """
 
 import sys
@@ -17,6 +17,8 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
+
+from worker.runtime.logs import printable, printable_lines
 
 _PLAIN_EVERY_S = 5.0
 _LONGEST_TEXT = 400
@@ -65,7 +67,7 @@ class Screen:
 
     def write(self, *parts: StyledText) -> None:
         """Write one line made of differently styled parts."""
-        self._console.print(Text.assemble(*parts), soft_wrap=True)
+        self._console.print(_text_of(parts), soft_wrap=True)
 
     def table(self, columns: Sequence[TableColumn], rows: Iterable[Sequence[Cell]]) -> None:
         """Write a table as wide as the console."""
@@ -79,10 +81,12 @@ class Screen:
     def live_table(self) -> Iterator[Callable[[Sequence[TableColumn], Iterable[Sequence[Cell]], str], None]]:
         """Yield a callable that shows a narrow table and a line below it: in place on a terminal, else one after the other."""
         if not self.is_terminal or self._console.is_dumb_terminal:
-            yield lambda columns, rows, line: self._console.print(Group(_table(columns, rows, is_full_width=False), Text(line)))
+            yield lambda columns, rows, line: self._console.print(Group(_table(columns, rows, is_full_width=False), _text_of([(line, "")])))
             return
         with Live(console=self._console, auto_refresh=False) as live:
-            yield lambda columns, rows, line: live.update(Group(_table(columns, rows, is_full_width=False), Text(line)), refresh=True)
+            yield lambda columns, rows, line: live.update(
+                Group(_table(columns, rows, is_full_width=False), _text_of([(line, "")])), refresh=True
+            )
 
     def say_always(self, line: str) -> None:
         """Write one line that the user needs; to standard error if the screen is silent."""
@@ -90,7 +94,7 @@ class Screen:
 
     def warn(self, line: str) -> None:
         """Write one line to standard error."""
-        sys.stderr.write(f"vectail: {line}\n")
+        sys.stderr.write(f"vectail: {printable(line)}\n")
         sys.stderr.flush()
 
     @contextmanager
@@ -121,12 +125,7 @@ def shown_text(text: str) -> str:
     lines = clipped.expandtabs(4).splitlines()
     if len(lines) > _MOST_TEXT_LINES:
         lines[_MOST_TEXT_LINES:] = ["…"]
-    return "\n".join(shown_word(line) for line in lines)
-
-
-def shown_word(text: str) -> str:
-    """Return a text on one line, at full length, control characters escaped."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    return "\n".join(map(printable, lines))
 
 
 def shown_times(times_ms: Sequence[int]) -> tuple[str, list[str]]:
@@ -144,12 +143,17 @@ def shown_times(times_ms: Sequence[int]) -> tuple[str, list[str]]:
     return "", [f"{moment:%Y-%m-%d %H:%M:%S}" for moment in moments]
 
 
+def _text_of(parts: Sequence[StyledText]) -> Text:
+    """Return styled text of which a terminal interprets nothing but our own styles and line ends."""
+    return Text.assemble(*((printable_lines(text), style) for text, style in parts))
+
+
 def _table(columns: Sequence[TableColumn], rows: Iterable[Sequence[Cell]], *, is_full_width: bool) -> Table:
     padding = (0, 1 if is_full_width else 2, 0, 0)
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=padding, expand=is_full_width)
     for column in columns:
         table.add_column(
-            column.title,
+            _text_of([(column.title, "")]),
             style=column.style,
             justify="right" if column.is_right else "left",
             no_wrap=not column.is_wide,
@@ -157,7 +161,7 @@ def _table(columns: Sequence[TableColumn], rows: Iterable[Sequence[Cell]], *, is
             ratio=1 if column.is_wide else None,
         )
     for row in rows:
-        table.add_row(*(Text.assemble(*cell) for cell in row))
+        table.add_row(*map(_text_of, row))
     return table
 
 

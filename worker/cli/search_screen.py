@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from consumers.decode.kept_fields import WELL_KNOWN
 from worker.cli.output import counted
-from worker.cli.screen import Screen, StyledText, TableColumn, shown_text, shown_times, shown_word
+from worker.cli.screen import Screen, StyledText, TableColumn, shown_text, shown_times
 from worker.querying.words import terms_of, words_of
+from worker.runtime.logs import printable
 
 _LINE_SHARE = 0.55
 """The least share of the width that lines get; with less left, the details of a hit are shown below its line, not beside it."""
@@ -72,7 +73,7 @@ def show_hits(screen: Screen, answer: Mapping[str, Any], *, advice: str = "", of
     if not answer["complete"]:
         screen.say(_CUT)
     if hits and offers_neighbours and screen.is_terminal:
-        screen.write((f"Lines around the first: vectail search --around {shown_word(coordinates_of(hits[0]))}", "dim"))
+        screen.write((f"Lines around the first: vectail search --around {printable(coordinates_of(hits[0]))}", "dim"))
 
 
 def show_around(screen: Screen, answer: Mapping[str, Any]) -> None:
@@ -120,7 +121,7 @@ def show_templates(
             example = template["text"] if template["example"] is None else template["example"]
             score = [f"{template['score']:.{decimals}f}"] if has_score else []
             figures = (*score, f"{template['lines']:,}", times[2 * row], times[2 * row + 1])
-            name: list[StyledText] = [(shown_word(template["name"]), _NAME), ("\n", "")] if "name" in template else []
+            name: list[StyledText] = [(printable(template["name"]), _NAME), ("\n", "")] if "name" in template else []
             rows.append([*([(figure, "")] for figure in figures), [*name, *_line(example, pattern), *_members(template)]])
         figures_of = (TableColumn("lines", "cyan", is_right=True), TableColumn("first", "dim"), TableColumn("last", "dim"))
         screen.table([*((_SCORE,) if has_score else ()), *figures_of, TableColumn("example", is_wide=True)], rows)
@@ -134,9 +135,9 @@ def coordinates_of(hit: HitDocument) -> str:
 
 
 def _show_head(screen: Screen, asked: str, answer: Mapping[str, Any], day: str) -> None:
-    about = " · ".join(part for part in (shown_word(answer.get("mode") or ""), f"{answer['seconds'] * 1000:.0f} ms", day) if part)
+    about = " · ".join(part for part in (printable(answer.get("mode") or ""), f"{answer['seconds'] * 1000:.0f} ms", day) if part)
     screen.say("")
-    screen.write((shown_word(asked), "bold cyan"), (f"  · {about}", "dim"))
+    screen.write((printable(asked), "bold cyan"), (f"  · {about}", "dim"))
 
 
 def _show_table(
@@ -149,10 +150,10 @@ def _show_table(
 ) -> None:
     details = [
         HitDetail("time", "dim", times),
-        HitDetail("service", "magenta", [shown_word(hit["service"]) for hit in hits]),
-        HitDetail("level", "yellow", [shown_word(hit["level"]) for hit in hits]),
+        HitDetail("service", "magenta", [printable(hit["service"]) for hit in hits]),
+        HitDetail("level", "yellow", [printable(hit["level"]) for hit in hits]),
         HitDetail("piece", "dim", [_piece(hit) for hit in hits]),
-        HitDetail("where", "dim", [shown_word(coordinates_of(hit)) for hit in hits]),
+        HitDetail("where", "dim", [printable(coordinates_of(hit)) for hit in hits]),
     ]
     details = [detail for detail in details if any(detail.values)]
     spare = screen.width - HitDetail(first.title, "", firsts).width() - sum(detail.width() for detail in details)
@@ -187,7 +188,7 @@ def shown_family(hit: HitDocument) -> str:
     figures = [f"+{counted(templates, 'template')}"] if templates > 0 else []
     figures += [counted(lines, "line")] if lines > 1 else []
     family = f"family {hit['family']}" if templates > 0 else ""
-    return " · ".join(part for part in (shown_word(hit.get("name", "")), ", ".join(figures), family) if part)
+    return " · ".join(part for part in (printable(hit.get("name", "")), ", ".join(figures), family) if part)
 
 
 def shown_fields(fields: object, width: int) -> str:
@@ -196,7 +197,7 @@ def shown_fields(fields: object, width: int) -> str:
         return ""
     names = [*(name for name in WELL_KNOWN if name in fields), *(name for name in fields if name not in WELL_KNOWN)]
     pairs = ((name, fields[name]) for name in names)
-    shown = "  ".join(f"{shown_word(name)}={shown_word(value) if isinstance(value, str) else json.dumps(value)}" for name, value in pairs)
+    shown = "  ".join(f"{printable(name)}={printable(value) if isinstance(value, str) else json.dumps(value)}" for name, value in pairs)
     return shown if len(shown) <= width else f"{shown[: max(width - 1, 0)]}…"
 
 

@@ -9,7 +9,7 @@ from textwrap import wrap
 from typing import Any
 
 from worker.cli.output import counted
-from worker.cli.screen import shown_word
+from worker.runtime.logs import printable
 
 _WIDTH = 100
 _LONGEST_WORD = 60
@@ -35,7 +35,7 @@ def _head(facts: Mapping[str, Any]) -> Iterator[str]:
         "newest": "the newest records",
     }[facts["basis"]]
     yield from _comment(
-        f"{shown_word(facts['source'])}: {counted(facts['lines'], 'line')} ({read}), {counted(facts['templates'], 'template')}."
+        f"{printable(facts['source'])}: {counted(facts['lines'], 'line')} ({read}), {counted(facts['templates'], 'template')}."
     )
     if facts["left_out"]:
         yield from _comment(f"Left out, because a rule drops them or they are too long: {facts['left_out']:,}.")
@@ -48,7 +48,7 @@ def _head(facts: Mapping[str, Any]) -> Iterator[str]:
     )
     yield from _comment("Paste what is right into the settings file; `vectail masks diff` shows what a change does.")
     if facts["table"] == "topic.mask":
-        yield from _comment(f"The topic {shown_word(facts['topic'])} has masks of its own: paste below its [[topic]] table.")
+        yield from _comment(f"The topic {printable(facts['topic'])} has masks of its own: paste below its [[topic]] table.")
 
 
 def _table(one: Mapping[str, Any], table: str) -> Iterator[str]:
@@ -71,5 +71,5 @@ def _comment(sentence: str) -> Iterator[str]:
 
 
 def _clipped(text: str, most: int = _LONGEST_WORD) -> str:
-    shown = shown_word(text)
+    shown = printable(text)
     return shown if len(shown) <= most else f"{shown[: most - 1]}…"

@@ -59,8 +59,9 @@ def _value(value: object) -> str:
 
 
 def _string(text: str) -> str:
-    """Return a TOML basic string: a JSON string, except that TOML also escapes the delete character."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    """Return a TOML basic string: a JSON string, in which everything unprintable is escaped as TOML has it."""
+    written = json.dumps(text, ensure_ascii=False)
+    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in written)
 
 
 def shown_settings(settings: Settings) -> dict[str, Any]:

@@ -146,7 +146,7 @@ def configure_logs(*, quiet: bool = False, worker: int | None = None) -> None:
 
 def _escaped(_logger: object, _method: str, event: EventDict) -> EventDict:
     """Escape what could move a terminal's cursor or change its content, as JSON does anyway. A traceback keeps its lines."""
-    return {name: "\n".join(map(printable, value.split("\n"))) if isinstance(value, str) else value for name, value in event.items()}
+    return {name: printable_lines(value) if isinstance(value, str) else value for name, value in event.items()}
 
 
 def printable(text: str) -> str:
@@ -154,6 +154,11 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
+
+
+def printable_lines(text: str) -> str:
+    """Return the text with all unprintable characters escaped except line ends."""
+    return "\n".join(map(printable, text.split("\n")))
 
 
 def _numbered(worker: int) -> Callable[[object, str, EventDict], EventDict]:
