@@ -1,6 +1,6 @@
 """The doctor's checks of how far the log group is behind, and whether Kafka removes records before they are read. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Final
 
@@ -37,14 +37,10 @@ def judge_lag(lag: GroupLag, *, now_ms: int) -> Check:
 
 def judge_retention(lag: GroupLag, properties: Mapping[str, Mapping[str, str]], *, now_ms: int) -> Check:
     """Judge whether records are removed before they are read, or soon will be."""
-    beyond = [_named(one) for one in lag.positions if one.is_beyond_end]
+    beyond = beyond_end(lag.positions)
     if beyond:
-        return _check(
-            "retention",
-            "problem",
-            f"the group has committed past the end of {listed(beyond)}: the topic was created again or cut",
-            "find out why; then `vectail offsets reset --to earliest` while no worker runs",
-        )
+        change = "find out why; then `vectail offsets reset --to earliest` while no worker runs"
+        return _check("retention", "problem", f"the group {beyond}", change)
     lost = sum(one.lost_records for one in lag.positions)
     if lost:
         where = listed([_named(one) for one in lag.positions if one.lost_records])
@@ -66,6 +62,12 @@ def judge_retention(lag: GroupLag, properties: Mapping[str, Mapping[str, str]], 
         return _check("retention", "ok", "nothing was removed unread; Kafka does not say how long it keeps records")
     kept = sorted({_kept(properties.get(one.partition.topic, {})) for one in lag.positions})
     return _check("retention", "ok", f"nothing was removed unread; records are kept {listed(kept)}")
+
+
+def beyond_end(positions: Iterable[GroupPosition]) -> str:
+    """Return in words where a group has committed past the end, which its lag does not show; empty if nowhere."""
+    beyond = [_named(one) for one in positions if one.is_beyond_end]
+    return f"has committed past the end of {listed(beyond)}: the topic was created again or cut" if beyond else ""
 
 
 def judge_newest(lag: GroupLag | None, *, now_ms: int) -> Check:

@@ -7,6 +7,7 @@ from threading import Event
 from typing import Any
 
 from consumers.record import Partition
+from worker.audit.doctor_lag import beyond_end
 from worker.cli.exits import CommandFailed
 from worker.cli.offsets import open_positions
 from worker.cli.offsets_screen import live_lag, shown_state
@@ -61,6 +62,7 @@ def lag_document(group: str, now: LagSnapshot, lags: Mapping[Partition, Lag], to
             "partition": place.partition.partition,
             "committed": place.committed,
             "end_offset": place.end_offset,
+            "beyond_end": place.is_beyond_end,
             **_figures(lags[place.partition]),
         }
         for place in now.positions
@@ -78,6 +80,8 @@ def remark_on(now: LagSnapshot) -> str:
         parts.append(f"has never committed in {where}")
     if gone:
         parts.append(f"{counted(gone, 'record')} expired before indexing")
+    if beyond := beyond_end(now.positions):
+        parts.append(f"{beyond} (`vectail doctor` says what to do)")
     return "; ".join(parts)
 
 

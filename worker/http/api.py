@@ -27,7 +27,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from worker.http.documents import ACTION_S, DOCUMENT_S, LONGER_S, OneAtATime
 from worker.http.export_rows import CsvRows, NdjsonRows, Rows
 from worker.http.exporting import Export
-from worker.http.guards import with_headers_of_all, with_host_check
+from worker.http.guards import with_head_checks, with_headers_of_all
 from worker.http.mcp_endpoint import McpEndpoint, McpSources
 from worker.http.openapi import openapi_document
 from worker.http.page_files import INDEX, PageFile, read_page_files
@@ -101,7 +101,7 @@ def new_app(queries: PendingQueries, rules: RequestRules, say: Callable[[str], N
         exception_handlers={HTTPException: _not_routed, HttpError: _refused, ClientDisconnect: _gone, ClientGone: _gone, Exception: failed},
     )
     app.router.redirect_slashes = False  # a redirect would repeat the `Host` that the client sent
-    return with_headers_of_all(with_host_check(app) if rules.checks_host else app)
+    return with_headers_of_all(with_head_checks(app, checks_host=rules.checks_host))
 
 
 def routes_of(queries: PendingQueries, rules: RequestRules, answers: Answers) -> list[Route]:

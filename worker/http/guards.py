@@ -1,9 +1,9 @@
-"""What stands around the whole app: the headers of every answer, and the check of `Host`. Plain ASGI."""
+"""What stands around the whole app: the headers of every answer, and the checks of every request's head. Plain ASGI."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from worker.http.request_checks import check_host
+from worker.http.request_checks import check_head, check_host
 from worker.http.responses import HEADERS_OF_ALL, HttpError
 
 Message = MutableMapping[str, Any]
@@ -29,13 +29,14 @@ def with_headers_of_all(app: App) -> App:
     return answer
 
 
-def with_host_check(app: App) -> App:
-    """Return the app for requests on whose `Host` is localhost or an IP address; others are refused."""
+def with_head_checks(app: App, *, checks_host: bool) -> App:
+    """Return the app for requests with a head that is not too long and, if it `checks_host`, a `Host` of ours; others are refused."""
 
     async def answer(scope: Message, receive: Receive, send: Send) -> None:
-        host = next((content.decode("latin-1") for name, content in scope["headers"] if name == b"host"), None)
         try:
-            check_host(host)
+            check_head(scope["raw_path"], scope["query_string"], scope["headers"])
+            if checks_host:
+                check_host(next((content.decode("latin-1") for name, content in scope["headers"] if name == b"host"), None))
         except HttpError as refused:
             length = str(len(refused.body)).encode("ascii")
             headers = [(b"content-type", b"application/json"), (b"content-length", length)]

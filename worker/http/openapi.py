@@ -17,11 +17,12 @@ _ERRORS: Mapping[int, str] = {
     415: "the body is not sent as JSON",
     421: "the worker is called by a name that is not its own (only without a token)",
     429: "too many at once: ask again after `Retry-After` seconds",
+    431: "the head is too long",
     500: "a fault of the worker's own",
     503: "the worker starts or stops, or what it needs is away: ask again after `Retry-After` seconds",
     504: "not answered in time",
 }
-_OF_ALL = (401, 403, 421, 429, 500)
+_OF_ALL = (401, 403, 421, 429, 431, 500)
 _OF_BODIES = (400, 408, 413, 415)
 _OF_LANE = (503, 504)
 _IN_URL: Schema = {

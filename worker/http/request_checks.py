@@ -5,12 +5,22 @@ browser asks us for permission first, which we never give. Who asks is checked i
 """
 
 import ipaddress
+from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from worker.http.responses import HttpError
 
+MAX_HEAD_BYTES = 16 * 1024
+"""As h11 has it."""
+_HEADER_BYTES = len(b": \r\n")
 _OUR_SITES = frozenset({"none", "same-origin"})
 """`none`: a person typed the address or opened a bookmark."""
+
+
+def check_head(path: bytes, query: bytes, headers: Iterable[tuple[bytes, bytes]]) -> None:
+    """Refuse a head that is too long; h11 counts only what it must keep, nothing of a head that comes whole. Raises HttpError."""
+    if len(path) + len(query) + sum(len(name) + len(content) + _HEADER_BYTES for name, content in headers) > MAX_HEAD_BYTES:
+        raise HttpError(431, "too_large", f"the request's head is longer than {MAX_HEAD_BYTES} bytes")
 
 
 def check_host(host: str | None) -> None:

@@ -53,7 +53,7 @@ def as_json(document: Mapping[str, Any]) -> bytes:
 def json_object(value: bytes) -> dict[str, Any]:
     """Return the JSON object of a body. Raises HttpError."""
     try:
-        document = json.loads(value)
+        document = json.loads(value.decode("utf-8"))  # of bytes it would take UTF-16 and a BOM, too, which a query's parser does not
     except (ValueError, RecursionError) as error:
         reason = "is nested too deeply" if isinstance(error, RecursionError) else "is no JSON"
         raise HttpError(400, "bad_query", reason, field="query") from None

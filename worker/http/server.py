@@ -4,9 +4,9 @@ Theory of operation
 1. The socket listens already (`worker.http.listening`). `start` begins to answer, `stop_intake` refuses new queries, `close` ends.
 2. Everything a client can occupy is bounded (`ServerLimits`): the number of connections; how long a connection lives while it is idle,
    which means that no request on it is being answered: it is silent, sends a head slowly or does not read its answer (of one that is
-   written piece by piece, an export or a tail: reads nothing at all); how many of those there are (`StreamRules`); the size of a head
-   (16 KiB, h11's limit); the size (`http.max_body_bytes`) and duration of a body; what arrives of a refused body (`MAX_IDLE_BYTES`); the
-   number of open queries (`http.max_open_queries`) and how long each waits (`http.timeout_s`).
+   written piece by piece, an export or a tail: reads nothing at all); how many of those there are (`StreamRules`); the size of a head (16
+   KiB, by h11 and `check_head`); the size (`http.max_body_bytes`) and duration of a body; what arrives of a refused body
+   (`MAX_IDLE_BYTES`); the number of open queries (`http.max_open_queries`) and how long each waits (`http.timeout_s`).
 3. At the limit a new connection replaces the one that has been idle longest. The new one is cut off only if none is idle.
 4. The pages are answered at the limit too, because supervisors restart a worker whose `/healthz` fails: requests below `/api` leave
    `reserved_connections` free, and each page renders for one request at a time, so many scrapes do not occupy all threads.

@@ -1,14 +1,20 @@
 """How `vectail lag` shows a group: spans in a fitting unit, and one table that is redrawn in place on a terminal."""
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
 from consumers.record import Partition
+from worker.audit.doctor_broker import GroupLag
+from worker.audit.doctor_lag import judge_retention
+from worker.cli.lag import lag_document, remark_on
 from worker.cli.offsets_screen import live_lag, shown_span
 from worker.cli.screen import Screen
-from worker.groups.lag import Lag, total_lag
+from worker.groups.kafka import GroupState
+from worker.groups.lag import Lag, LagSnapshot, lag_by_partition, total_lag
+from worker.groups.offsets import GroupPosition
 
 PARTITION = Partition("logs", 0)
 
@@ -18,6 +24,20 @@ PARTITION = Partition("logs", 0)
 )
 def test_a_span_has_the_unit_that_fits(seconds: float | None, shown: str) -> None:
     assert shown_span(seconds) == shown
+
+
+def test_a_commit_past_the_end_is_said_as_the_doctor_says_it() -> None:
+    beyond = GroupPosition(partition=PARTITION, committed=900, first_offset=0, end_offset=10, start="earliest")
+    now = LagSnapshot(at_s=0.0, at_ms=0, state=GroupState("empty", []), positions=[beyond], oldest_ms={})
+    said = "has committed past the end of logs/0: the topic was created again or cut"
+    assert said in remark_on(now)
+    doctor = judge_retention(GroupLag([beyond], {}, None, None), {}, now_ms=0)
+    assert said in doctor.found
+    lags = lag_by_partition(None, now)
+    (shown,) = lag_document("vectail", now, lags, total_lag(lags))["partitions"]
+    assert (shown["beyond_end"], shown["lag_records"]) == (True, 0)
+    sound = replace(beyond, committed=10)
+    assert "past the end" not in remark_on(replace(now, positions=[sound]))
 
 
 def draw_twice(console: Console) -> None:

@@ -113,6 +113,14 @@ def test_a_head_of_any_length_is_not_kept(serve: Serve) -> None:
         assert connection.recv(12) == b"HTTP/1.1 400"
 
 
+@pytest.mark.parametrize("more", [b"X: " + b"x" * 20_000, b"\r\n".join(b"x%d: y" % n for n in range(4_000))], ids=["one header", "many"])
+def test_a_head_that_comes_whole_is_no_longer_than_another(serve: Serve, more: bytes) -> None:
+    serving = serve()
+    with serving.dial(HEAD + more + b"\r\nContent-Length: 2\r\n\r\n{}") as connection:
+        assert connection.recv(12) in (b"HTTP/1.1 431", b"HTTP/1.1 400")
+    assert serving.requests.empty()
+
+
 def test_at_the_limit_a_new_connection_replaces_the_one_that_has_been_idle_longest(serve: Serve) -> None:
     serving = serve(limits=ServerLimits(max_connections=4, reserved_connections=1))
     answering = serving.dial(QUERY)

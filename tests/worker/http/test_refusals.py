@@ -6,8 +6,9 @@ import pytest
 
 from tests.worker.http.conftest import Serve
 from tests.worker.http.serving import PATH, Serving, is_cut_off, receive
-from worker.http.request_checks import check_host, check_type
-from worker.http.responses import HttpError
+from worker.http.request_checks import MAX_HEAD_BYTES, check_head, check_host, check_type
+from worker.http.responses import HttpError, json_object
+from worker.query import BadQuery, parse_query
 
 MOST_BYTES = 1024
 
@@ -52,6 +53,24 @@ def test_a_long_body_in_pieces_reads_why_it_was_refused(small: Serving) -> None:
 
     answer = small.refused(pieces())
     assert (answer.status, answer.error["code"]) == (413, "too_large")
+
+
+def test_a_head_at_the_limit_is_taken_and_one_byte_more_is_not() -> None:
+    headers = [(b"x", b"y" * (MAX_HEAD_BYTES - len(b"/api" + b"a=b" + b"x" + b": \r\n")))]
+    check_head(b"/api", b"a=b", headers)
+    with pytest.raises(HttpError) as refused:
+        check_head(b"/api", b"a=bc", headers)
+    assert refused.value.status == 431
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32-le", "latin-1"])
+def test_an_export_reads_a_query_no_more_leniently_than_a_search(encoding: str) -> None:
+    body = '{"text": "über"}'.encode(encoding)
+    with pytest.raises(HttpError, match="no JSON"):
+        json_object(body)
+    with pytest.raises(BadQuery):
+        parse_query(body)
+    assert json_object('{"text": "über"}'.encode()) == {"text": "über"}
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", "", "application/jsonp", "text/json"])
