@@ -143,8 +143,8 @@ BLOCK_MUTATIONS = (
     Mutation(
         "a block is deleted because another run has its numbers",
         "worker/indexing/compaction.py",
-        "            inside = _inside([one.id for one in run])\n",
-        "            inside = {one for one in heads.ids for other in heads.ids if one.run < other.run and one.last <= other.last}\n",
+        "outer_of = _outer_blocks([one.id for one in run])",
+        "outer_of = {one: other for one in heads.ids for other in heads.ids if one.run < other.run and one.last <= other.last}",
         ("tests/worker/indexing/test_compaction.py::test_a_block_whose_lines_another_run_has_under_wider_numbers_stays",),
     ),
     Mutation(

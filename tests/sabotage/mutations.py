@@ -14,6 +14,7 @@ from tests.sabotage.mutation import Mutation
 from tests.sabotage.native_mutations import NATIVE_MUTATIONS
 from tests.sabotage.reading_mutations import READING_MUTATIONS
 from tests.sabotage.record_mutations import RECORD_MUTATIONS
+from tests.sabotage.stranger_mutations import STRANGER_MUTATIONS
 
 _FLIGHTS = "worker/indexing/flights.py"
 _PREPARE = "worker/indexing/prepare.py"
@@ -32,6 +33,7 @@ MUTATIONS = (
     *NATIVE_MUTATIONS,
     *COMPILED_MUTATIONS,
     *LITE_MUTATIONS,
+    *STRANGER_MUTATIONS,
     Mutation(
         "missing expect: a line of several chunks settles with its first chunk",
         _PREPARE,

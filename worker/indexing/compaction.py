@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from sinks.block import Block, BlockId, BlockPlace
 from sinks.build import DEFAULT_BOUNDS, BlockBounds
-from sinks.codec import BlockDamaged, decode_lines, masks_of
+from sinks.codec import BlockDamaged, decode_lines, decode_places, masks_of
 from sinks.heads import Heads
 from sinks.sink import BlockFilter, Sink, SinkRejected
 from worker.indexing.merging import MergeRules, Source, merge_lines, merge_rules, plan_stretch, stretches_of
@@ -85,7 +85,7 @@ class Compacted(NamedTuple):
 
 
 class Compactor:
-    """Never deletes a block before `GRACE_S` have passed since an outer one of its run was seen acknowledged.
+    """Never deletes a block before `GRACE_S` have passed since an outer one of its run was seen acknowledged, and was readable.
 
     Thread: one at a time.
     """
@@ -118,10 +118,13 @@ class Compactor:
         rules = merge_rules(self._date_ms(), self._sink.retention_s, self._bounds)
         sources = merged = inner = damaged = 0
         for run in _by_run(heads, without).values():
-            inside = _inside([one.id for one in run])
-            self.deletions.add(inside, self._clock())
-            inner += len(inside)
-            for plan in self._plans([one for one in run if one.id not in inside], rules):
+            outer_of = _outer_blocks([one.id for one in run])
+            fate = {outer: self._is_readable(outer) for outer in set(outer_of.values())}
+            may_go = [one for one, outer in outer_of.items() if fate[outer]]
+            self.deletions.add(may_go, self._clock())
+            inner += len(may_go)
+            damaged += sum(is_readable is None for is_readable in fate.values())
+            for plan in self._plans([one for one in run if one.id not in outer_of and fate.get(one.id, True)], rules):
                 done = self._merge(plan)
                 if done is None:
                     damaged += 1
@@ -130,6 +133,17 @@ class Compactor:
                     sources += len(plan)
                     self.deletions.add([one.id for one in plan], self._clock())
         return Compacted(sources, merged, inner, damaged)
+
+    def _is_readable(self, outer: BlockId) -> bool | None:
+        """Whether a block can stand for its inner ones; None: it is damaged, and their lines are in them alone."""
+        columns = self._sink.read_columns([outer], ["places"], strong=True)
+        if outer not in columns:
+            return False  # expired, or deleted: then so are they, or they are inner ones no more
+        try:
+            decode_places(columns[outer].places)
+        except BlockDamaged:
+            return None
+        return True
 
     def write_merged(self, blocks: Sequence[Block]) -> None:
         """Write merged blocks. Whoever else believes to own the partition may have merged the same, so they count as sent before."""
@@ -186,13 +200,13 @@ def _by_run(heads: Heads, without: Collection[str]) -> dict[str, list[Source]]:
     return runs
 
 
-def _inside(ids: Sequence[BlockId]) -> set[BlockId]:
-    """Return the blocks of one run that are inside another one."""
-    inside: set[BlockId] = set()
+def _outer_blocks(ids: Sequence[BlockId]) -> dict[BlockId, BlockId]:
+    """Return the blocks of one run that are inside another one, each with the widest such one."""
+    outer_of: dict[BlockId, BlockId] = {}
     widest: BlockId | None = None
     for one in sorted(ids, key=lambda one: (one.first, -one.last)):
         if widest is not None and one.is_inside(widest):
-            inside.add(one)
+            outer_of[one] = widest
         elif widest is None or one.last > widest.last:
             widest = one
-    return inside
+    return outer_of

@@ -1,5 +1,7 @@
 """Compaction of runs that have ended: each run by itself, whatever other runs hold."""
 
+import pytest
+
 from sinks.block import BlockPlace
 from tests.fakes.sink import FakeSink
 from tests.sinks.blocks import block, line, run
@@ -26,6 +28,23 @@ def test_a_block_whose_lines_another_run_has_under_wider_numbers_stays() -> None
     compact(sink)
     assert sink.blocks.keys() == {one.id for one in copies}
     assert sink.deleted == []
+
+
+@pytest.mark.parametrize("damage", [b"", b"no frame"])
+def test_inner_blocks_stay_while_the_one_that_stands_for_them_cannot_be_read(damage: bytes) -> None:
+    sink = FakeSink()
+    sink.open()
+    inner = [block([line(offset)], run(1), offset) for offset in range(2)]
+    outer = block([line(0), line(1)], run(1), 0, 1)
+    sink.write_blocks([*inner, outer, *(block([line(offset)], run(1), offset) for offset in (2, 3))])
+    sink.blocks[outer.id] = outer._replace(places=damage)
+    compactor = Compactor(sink, clock=lambda: 0.0, wall_ms=lambda: 0.0)
+    done = compactor.compact(PLACE)
+    assert (done.inner, done.damaged, done.merged) == (0, 1, 1), "the blocks behind it are merged all the same"
+    assert {one.id for one in inner}.isdisjoint(compactor.deletions.due(GRACE_S))
+    sink.blocks[outer.id] = outer
+    assert compactor.compact(PLACE).inner == 2 + 2
+    assert {one.id for one in inner} <= set(compactor.deletions.due(GRACE_S))
 
 
 def test_blocks_of_two_runs_are_never_merged_with_each_other() -> None:
