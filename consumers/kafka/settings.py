@@ -6,7 +6,7 @@ those that would break the promise. Nothing here imports the client library.
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
@@ -46,8 +46,17 @@ _TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 """What Kafka allows. The client would read a name that begins with `^` as a pattern, and row ids rest on names without `/` and `@`."""
 
 
+EPOCH_PATTERN: Final = r"^[0-9A-Za-z_-]{1,32}$"
+"""What may distinguish a re-created topic from its predecessor: the setting, or digits of Kafka's topic id."""
+
+
+def is_topic_name(name: str) -> bool:
+    """Return whether Kafka allows a topic of this name."""
+    return _TOPIC_NAME.fullmatch(name) is not None and name not in (".", "..")
+
+
 def _check_topic_name(topic: str) -> str:
-    if not _TOPIC_NAME.fullmatch(topic) or topic in (".", ".."):
+    if not is_topic_name(topic):
         raise ValueError(
             f"{topic!r} is no name of a topic: 1 to 249 letters, digits, '.', '_' and '-' (for patterns there is topic.pattern)"
         )
@@ -75,7 +84,7 @@ class KafkaSourceSettings(BaseModel):
     """Consumer group that reads the log topics. Workers of one group share the partitions."""
     topic_refresh_s: float = Field(default=30.0, ge=0.1, le=3600)
     """Seconds between two looks for topics that fit a `topic.pattern`. One that is missing from two looks in a row is given up."""
-    topic_epoch: str | None = Field(default=None, pattern=r"^[0-9A-Za-z_-]{1,32}$")
+    topic_epoch: str | None = Field(default=None, pattern=EPOCH_PATTERN)
     """Part of every row id, so that a topic that was deleted and created again gets new rows. Not set: the first 8 hex digits of Kafka's
     topic id, read at every assignment. Needed for brokers that have no topic ids (before Kafka 2.8), and only there."""
     group_protocol: GroupProtocol = "classic"

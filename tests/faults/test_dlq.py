@@ -1,4 +1,7 @@
-"""A real worker refuses three of a record's 2,000 entries: they become one dead letter, and a replay adds exactly three lines."""
+"""A real worker refuses three of a record's 2,000 entries: they become one dead letter, and a replay adds exactly three lines.
+
+Letters that somebody else has written replace no line, and excuse no lost one.
+"""
 
 import json
 import sys
@@ -7,8 +10,11 @@ from typing import Any
 
 import pytest
 
+from consumers.record import Record
 from tests.faults.records import Content, Entry
 from tests.faults.scene import COLLECTION, Scene
+from tests.worker.audit.audited_index import dead_letter
+from worker.audit.kept_records import OTHER_BYTES
 from worker.cli.app import run_app
 from worker.cli.dlq_commands import dlq_app
 from worker.cli.verify_commands import verify_app
@@ -84,3 +90,48 @@ def test_a_replay_after_the_fault_is_mended_adds_exactly_the_three_lines(scene: 
     exit_code, again = verb(dlq_app, "replay", "--yes")
     assert (exit_code, again["letters"], again["already_replayed"]) == (0, 0, 1)
     assert sorted(scene.read().lines) == sorted(after.lines)
+
+
+LOST = 7
+"""The offset of a record that is committed and of which nothing is stored."""
+
+
+def line(number: int) -> Content:
+    said = "lost" if number == LOST else f"request {number} was served"
+    return Content(said.encode(), "rows", (Entry(0, said),))
+
+
+def test_letters_that_somebody_else_wrote_replace_no_line_and_excuse_no_lost_one(scene: Scene, verb: Verb) -> None:
+    topics = scene.topics
+    topics.send(20, line, partition=0)
+    worker = scene.start(drop='[{"name": "by-mistake", "pattern": "^lost$"}]')
+    scene.wait_all_committed(worker, partitions=[0])
+    scene.drain(worker)
+    before = sorted(scene.read().lines)
+    assert len(before) == 19
+
+    def record_at(offset: int, value: bytes) -> Record:
+        return Record(topics.logs, 0, offset, topics.epoch(), topics.sent[LOST].time_ms, None, value, ())
+
+    other = [dead_letter(record_at(offset, b"all is well"), "undecodable: no") for offset in (5, LOST, 99)]
+    for letter in other:
+        topics.send_letter(letter)
+    for name, content in (("errors_partition", b"-1"), ("errors_offset", b"-5"), ("errors_offset", b"9223372036854775807")):
+        topics.send_letter(other[0], **{f"__connect_{name}": content})
+    topics.send_letter(other[0], vectail_epoch=b"a/b")
+    exit_code, done = verb(dlq_app, "replay", "--yes")
+    assert (exit_code, done["letters"], done["replayed"], done["lines"], done["left"]) == (1, 3, 0, 0, 3)
+    reasons = {one["record"]["offset"]: one["reason"] for one in done["left_letters"]}
+    assert reasons == {5: OTHER_BYTES, LOST: OTHER_BYTES, 99: "Kafka has no such record: its partition ends at 20"}
+    assert sorted(scene.read().lines) == before
+    exit_code, found = verb(verify_app)
+    assert (exit_code, found["left"]["gap"], sum(found["left"].values())) == (1, 1, 1)
+
+    topics.send_letter(dead_letter(record_at(LOST, b"lost"), "undecodable: no"))
+    topics.send_letter(dead_letter(record_at(5, topics.sent[5].content.value or b""), "undecodable: no"))
+    assert verb(verify_app)[0] == 0
+    exit_code, done = verb(dlq_app, "replay", "--reason", "undecodable", "--yes")
+    assert (exit_code, done["replayed"], done["held_already"], done["lines"], done["left"]) == (1, 2, 1, 1, 3)
+    (added,) = set(scene.read().lines) - set(before)
+    assert (added.offset, added.text) == (LOST, "lost")
+    assert verb(verify_app)[0] == 0

@@ -16,6 +16,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
 
+from producers.envelope import DeadLetter, envelope
 from tests.faults.records import BASE_MS, Content, Sent, content
 from tests.faults.stranger import Protocol, Stranger
 from tests.services.kafka import KafkaServer
@@ -175,6 +176,13 @@ class Topics:
     def letters(self) -> list[Letter]:
         """Return all dead letters, in no particular order."""
         return [_letter(message, self.logs) for message in self._read_all(self.dead_letters)]
+
+    def send_letter(self, letter: DeadLetter, **headers: bytes) -> None:
+        """Write a dead letter as whoever may write to the topic can; `headers` replace those of this name, with `_` for `.`."""
+        shaped = envelope(letter, version="1", max_bytes=1_000_000)
+        own = {name: headers.get(name.replace(".", "_"), content) for name, content in shaped.headers}
+        self._producer.produce(self.dead_letters, shaped.value, headers={**own})
+        assert self._producer.flush(WAIT_S) == 0
 
     def ask(self, value: bytes, *, reply_topic: str | None = None, sent_ms: int | None = None) -> bytes:
         """Send a query; returns its correlation id."""

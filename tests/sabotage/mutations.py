@@ -9,6 +9,7 @@ from tests.sabotage.clock_mutations import CLOCK_MUTATIONS
 from tests.sabotage.compiled_mutations import COMPILED_MUTATIONS
 from tests.sabotage.form_mutations import FORM_MUTATIONS
 from tests.sabotage.ledger_mutations import LEDGER_MUTATIONS
+from tests.sabotage.letter_mutations import LETTER_MUTATIONS
 from tests.sabotage.lite_mutations import LITE_MUTATIONS
 from tests.sabotage.mutation import Mutation
 from tests.sabotage.native_mutations import NATIVE_MUTATIONS
@@ -25,6 +26,7 @@ _LITE_SERVER = "sinks/milvus/lite_server.py"
 MUTATIONS = (
     *LEDGER_MUTATIONS,
     *BEGIN_AGAIN_MUTATIONS,
+    *LETTER_MUTATIONS,
     *BLOCK_MUTATIONS,
     *CLOCK_MUTATIONS,
     *FORM_MUTATIONS,

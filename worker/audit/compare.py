@@ -5,7 +5,7 @@
 1. Lines are matched by offset, entry and chunk. An unexpected line of the same epoch is "left over" if its record has the same entry
    (other chunks, other settings); it is "foreign" if there is no such record or entry.
 2. A line of another epoch belongs to an earlier topic of the same name. Its records are gone, so it is counted and left alone.
-3. A missing line is not reported if its dead letter is there, or if its record is older than the retention.
+3. A missing line is not reported if a dead letter of these very bytes is there, or if its record is older than the retention.
 4. A line whose template differs from what the current masks produce was written with others: masks may change at any time, and old
    lines stay searchable. If that template is stored, the line is counted and left alone.
 5. A line without text was sampled (`worker.indexing.sampling`): everything else of it must be as expected.
@@ -23,7 +23,7 @@ from typing import Literal, NamedTuple
 from consumers.decode.kafka_times import is_far
 from sinks.block import BlockId, BlockPlace
 from sinks.line import Line
-from worker.audit.dead_letter_index import Excused, ExcusedRecords
+from worker.audit.dead_letter_index import Excused, ExcusedRecords, key_of
 from worker.audit.expected import Expected
 
 FindingKind = Literal["gap", "missing", "changed", "template", "left_over", "foreign", "damaged"]
@@ -161,7 +161,7 @@ class WindowComparer:
                 compared.counts.sound_lines += 1
         if not (missing or changed or expected.rejects or expected.refusal is not None):
             return
-        excused = self.dead_letters.get((expected.record.partition, expected.record.offset))
+        excused = self.dead_letters.get(key_of(expected.record))
         lost = [line for line in missing if excused is None or not excused.excuses(line.sub, line.chunk)]
         compared.counts.dead_lettered_pieces += len(missing) - len(lost)
         with_letter = {(line.sub, line.chunk) for line in missing} - {(line.sub, line.chunk) for line in lost}

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from producers.dead_letters import DeadLetterSender
-from worker.audit.dead_letter_index import DeadLetterIndex
+from worker.audit.dead_letter_index import DeadLetterIndex, key_of
 from worker.audit.dead_letter_producer import DeadLetterProducer
 from worker.audit.expected import Expected
 from worker.indexing.dead_letter_reasons import letter_of
@@ -41,7 +41,7 @@ class DeadLetterWriter:
                 raise DeadLetterUndelivered(f"{self._producer.topic} took no dead letter for {self._limit_s:g} s")
         for one, _ in rejected:
             pieces = None if one.refusal is not None else frozenset((sub, chunk) for sub, chunk, _ in one.rejects)
-            self._index.excuse_pieces(one.record.topic, one.record.partition, one.record.offset, pieces)
+            self._index.excuse_pieces(one.record.topic, key_of(one.record), pieces)
 
     def _open_sender(self) -> DeadLetterSender:
         if self._sender is None:

@@ -2,18 +2,26 @@
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
+from typing import Final
 
+from consumers.groupless.reader import GrouplessReader
 from sinks.sink import Sink
 from worker.audit.busy_retry import BusyRetry
 from worker.audit.dead_letter_producer import DeadLetterProducer
 from worker.audit.entry_writer import EntryWriter, Origin, wall_ms
 from worker.audit.expected import open_expected_lines
+from worker.audit.kept_records import KeptRecords
 from worker.audit.repair import Repairer
 from worker.audit.replay import Replayed, Replayer
 from worker.audit.replay_marks import ReplayMarker
+from worker.audit.stored_records import read_stored_lines
 from worker.embedding.loaded import LoadedModel
 from worker.settings.masks_version import masks_version
 from worker.settings.settings import Settings
+
+_FETCH_LITTLE: Final = {"queued.min.messages": "1000", "fetch.queue.backoff.ms": "20"}
+"""For a reader of a few records here and there: what it fetches beyond them is dropped."""
 
 
 def open_replayer(
@@ -28,16 +36,21 @@ def open_replayer(
     """Return a replayer with the current settings, for one thread; `opened` closes what it holds, but not the sink.
 
     `load` is called when the first template must be embedded; the engine that it loads is closed too. Kafka may take `busy_retry.limit_s`
-    for each mark. Raises ModelError, RegistryMisconfigured.
+    for each answer and each mark. Raises ModelError, RegistryMisconfigured, SourceMisconfigured.
     """
+    kafka = settings.kafka
+    reader = GrouplessReader(kafka.bootstrap_servers, kafka.librdkafka, topic_epoch=kafka.topic_epoch, tuning=_FETCH_LITTLE)
+    opened.callback(reader.close)
     expected_lines = open_expected_lines(settings)
     opened.callback(expected_lines.close)
     repairer = Repairer(sink=sink, load=load, entry_writer=EntryWriter(sink=sink, busy_retry=busy_retry, wall_ms=wall_ms))
     opened.callback(repairer.close)
-    producer = DeadLetterProducer(settings.kafka, say=busy_retry.say)
+    producer = DeadLetterProducer(kafka, say=busy_retry.say)
     opened.callback(producer.close)
     return Replayer(
         expected_lines=expected_lines,
+        find_records=KeptRecords(reader, timeout_s=busy_retry.limit_s).find_records,
+        stored_lines=partial(read_stored_lines, sink, busy_retry),
         repairer=repairer,
         origin=lambda: Origin(masks_version(settings.mask), sink.date_ms()),
         mark=ReplayMarker(producer, limit_s=busy_retry.limit_s).mark_letters,

@@ -6,6 +6,9 @@
 2. Lines get the ids that the worker would have given them, including the letter's epoch, so replaying twice changes nothing for a reader.
 3. A letter is marked once its lines are stored. Pieces that are rejected again stay in it, with the new reason; so does a record that is
    rejected as a whole.
+4. Where Kafka still holds the record, it is Kafka's record that is replayed, and a letter of other bytes is refused. Else the letter is
+   believed, unless the index holds something of its record that the letter's bytes do not give, or another letter says otherwise.
+5. An entry that is stored whole is never written again: a letter replaces nothing. If all of its entries are, it is only marked.
 """
 
 from collections import Counter
@@ -14,24 +17,25 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from consumers.record import Record
-from consumers.rejection import Rejection
 from producers.envelope import ListedPiece
 from sinks.line import Line
-from worker.audit.entry_writer import Origin
-from worker.audit.expected import Expected, ExpectedLines
+from worker.audit.entry_writer import Origin, wall_ms
+from worker.audit.expected import ExpectedLines
+from worker.audit.kept_records import FoundRecord
 from worker.audit.repair import Repairer
 from worker.audit.replay_marks import ListedPieces
+from worker.audit.replay_plan import Claim, plan_replay
 from worker.audit.stored_dead_letters import StoredDeadLetter
 
 WINDOW_RECORDS = 2_000
 WINDOW_BYTES = 4 * 1024 * 1024
 REPORTED = 1_000
 """Unresolved letters that are kept for the report."""
-NO_ENTRY = "its record has no such entry now"
+OTHER_LETTER = "another dead letter of its record holds something else, and Kafka no longer holds the record"
 
 
 class Unresolved(NamedTuple):
-    """A letter that still fails, with its new reason."""
+    """A letter that still fails, or that is refused, with its new reason."""
 
     letter: StoredDeadLetter
     reason: str
@@ -49,10 +53,12 @@ class Replayed:
     letters: int = 0
     """Letters that were looked at."""
     done: int = 0
+    held: int = 0
+    """Of `done`, those of which the index held every line already."""
     partly: int = 0
     """Letters with some pieces stored and some left."""
     left: int = 0
-    """Letters that still fail, those of `partly` included."""
+    """Letters that still fail or are refused, those of `partly` included."""
     lines: int = 0
     """Stored; a chunk of a long line counts as a line."""
     templates: int = 0
@@ -60,16 +66,6 @@ class Replayed:
     """Letters that cannot be replayed, by obstacle."""
     unresolved: list[Unresolved] = field(default_factory=list)
     """The first of `left`."""
-
-
-class _Plan(NamedTuple):
-    """What replaying a letter stores, and what it cannot."""
-
-    letter: StoredDeadLetter
-    lines: list[Line]
-    failing: ListedPieces
-    refusal: Rejection | None = None
-    """Why the whole record is rejected."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +76,10 @@ class Replayer:
     """
 
     expected_lines: ExpectedLines
+    find_records: Callable[[Sequence[Record]], Sequence[FoundRecord]]
+    """Returns what Kafka holds of each record."""
+    stored_lines: Callable[[Sequence[Record]], Sequence[Sequence[Line]]]
+    """Returns what readers get of each record, also of an event that it is a part of."""
     repairer: Repairer
     origin: Callable[[], Origin]
     """What blocks that are written now say of their lines."""
@@ -87,11 +87,12 @@ class Replayer:
     """Marks letters, each with the pieces that still fail; returns when the marks are acknowledged."""
     show: Callable[[Replayed], None] = lambda _replayed: None
     """Called after each window."""
+    wall_ms: Callable[[], float] = wall_ms
     window_records: int = WINDOW_RECORDS
     window_bytes: int = WINDOW_BYTES
 
     def replay_letters(self, letters: Iterable[StoredDeadLetter]) -> Replayed:
-        """Replay letters, a bounded number at a time. Raises what the repairer and `mark` raise; letters marked before that are done."""
+        """Replay letters, a bounded number at a time. Raises what the callables raise; letters marked before that are done."""
         replayed = Replayed()
         for window in self._windows(letter for letter in letters if not letter.is_replayed):
             self._replay_window(window, replayed)
@@ -101,9 +102,9 @@ class Replayer:
     def _replay_window(self, window: Sequence[StoredDeadLetter], replayed: Replayed) -> None:
         replayed.letters += len(window)
         replayed.unreplayable.update(letter.obstacle for letter in window if letter.obstacle)
-        possible = [(letter, letter.record) for letter in window if letter.record is not None and not letter.obstacle]
-        expected = self.expected_lines.compute_expected([record for _, record in possible])
-        plans = [_planned(letter, one) for (letter, _), one in zip(possible, expected, strict=True)]
+        claims = self._find_claims(window, replayed)
+        records = [claim.record for claim in claims]
+        plans = plan_replay(claims, self.expected_lines.compute_expected(records), self.stored_lines(records), self.wall_ms())
         lines = {line.id: line for plan in plans for line in plan.lines}  # a record may have several letters
         repaired = self.repairer.repair_lines(list(lines.values()), self.origin())
         replayed.lines += repaired.lines
@@ -113,24 +114,33 @@ class Replayer:
         for plan in plans:
             again = [ListedPiece(line.sub, line.chunk, reasons[line.id]) for line in plan.lines if line.id in reasons]
             failing = (*plan.failing, *again)
-            has_stored = any(line.id not in reasons for line in _listed_lines(plan))
-            is_done = plan.refusal is None and not failing
+            has_stored = plan.is_held or any(line.id not in reasons for line in plan.listed_lines())
+            is_done = not plan.refusal and not failing
             if is_done:
                 replayed.done += 1
+                replayed.held += plan.is_held and not plan.lines
             else:
-                self._note_unresolved(plan, failing, replayed)
+                _note_unresolved(plan.letter, plan.refusal or failing[0].reason, failing, replayed)
                 replayed.partly += has_stored
             if has_stored or is_done:
                 marks.append((plan.letter.letter, failing))
         if marks:
             self.mark(marks)
 
-    def _note_unresolved(self, plan: _Plan, failing: ListedPieces, replayed: Replayed) -> None:
-        replayed.left += 1
-        if len(replayed.unresolved) < REPORTED:
-            letter = plan.letter._replace(letter=plan.letter.letter._replace(value=None))
-            reason = failing[0].reason if plan.refusal is None else plan.refusal.reason
-            replayed.unresolved.append(Unresolved(letter, reason, failing))
+    def _find_claims(self, window: Sequence[StoredDeadLetter], replayed: Replayed) -> list[Claim]:
+        """Return the letters that Kafka and the letters before them do not contradict, each with its record."""
+        possible = [(letter, letter.record) for letter in window if letter.record is not None and not letter.obstacle]
+        claims: list[Claim] = []
+        first_of: dict[tuple[object, ...], Record] = {}
+        for (letter, record), found in zip(possible, self.find_records([record for _, record in possible]), strict=True):
+            refusal = found.refusal
+            if found.record is None and first_of.setdefault(record[:4], record) != record:
+                refusal = refusal or OTHER_LETTER
+            if refusal:
+                _note_unresolved(letter, refusal, (), replayed)
+            else:
+                claims.append(Claim(letter, found.record or record, found.record is not None))
+        return claims
 
     def _windows(self, letters: Iterable[StoredDeadLetter]) -> Iterator[list[StoredDeadLetter]]:
         window: list[StoredDeadLetter] = []
@@ -146,21 +156,8 @@ class Replayer:
             yield window
 
 
-def _planned(letter: StoredDeadLetter, expected: Expected) -> _Plan:
-    if expected.refusal is not None:
-        return _Plan(letter, [], (), expected.refusal)
-    rejects = [ListedPiece(sub, chunk, rejection.reason) for sub, chunk, rejection in expected.rejects]
-    if letter.is_whole or letter.unlisted_pieces:
-        return _Plan(letter, list(expected.lines), tuple(rejects))
-    listed = {piece.sub: piece for piece in reversed(letter.pieces)}
-    lines = [line for line in expected.lines if line.sub in listed]
-    stored = {line.sub for line in lines}
-    too_long = {reject.sub: reject for reject in rejects}
-    failing = [too_long.get(sub, piece._replace(reason=NO_ENTRY)) for sub, piece in sorted(listed.items()) if sub not in stored]
-    return _Plan(letter, lines, tuple(failing))
-
-
-def _listed_lines(plan: _Plan) -> list[Line]:
-    """Return the lines that the letter lists; all of them if it lists none of today's."""
-    places = {(sub, chunk) for sub, chunk, _ in plan.letter.pieces}
-    return [line for line in plan.lines if (line.sub, line.chunk) in places] or plan.lines
+def _note_unresolved(letter: StoredDeadLetter, reason: str, failing: ListedPieces, replayed: Replayed) -> None:
+    replayed.left += 1
+    if len(replayed.unresolved) < REPORTED:
+        small = letter._replace(letter=letter.letter._replace(value=None))
+        replayed.unresolved.append(Unresolved(small, reason, failing))

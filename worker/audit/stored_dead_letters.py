@@ -3,27 +3,35 @@
 This is the only place that reads meaning out of a stored letter's text. `producers.envelope` writes it. Its headers come after the
 record's own, which may have the same names: only what follows the last `__connect.errors.topic` is read. A replay leaves a mark after the
 letter, in the same partition; the last mark counts, but a letter that was once replayed completely stays so.
+
+Whoever may write to the topic may write letters too. One with coordinates or an epoch that no record can have is passed over, like any
+record that vectail did not write; what Kafka still holds decides about the others (`worker.audit.kept_records`).
 """
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from consumers.decode.line_zones import DAY_MS
 from consumers.groupless.reader import GrouplessReader
+from consumers.kafka.settings import EPOCH_PATTERN, is_topic_name
 from consumers.record import Header, Partition, Record
 from worker.audit.replay_marks import ListedPieces, ReplayMark, parse_listed_pieces, read_replay_mark
 
 _FIRST = "__connect.errors.topic"
-_NUMBER_BITS = {
-    "__connect.errors.partition": 32,
-    "__connect.errors.offset": 64,
-    "vectail.pieces.omitted": 64,
-    "vectail.time": 64,
-    "vectail.size": 64,
+_NUMBERS: Final = {
+    "__connect.errors.partition": range((1 << 31) - 1),
+    "__connect.errors.offset": range((1 << 63) - 1),
+    "vectail.pieces.omitted": range(1 << 63),
+    "vectail.time": range(-1 << 63, 1 << 63),
+    "vectail.size": range(1 << 63),
 }
-"""The headers that are signed numbers, with the width of their columns in the index."""
+"""The headers that are numbers, with what they may be; the offset after a record's is an offset too."""
+_PLACE: Final = frozenset({"__connect.errors.partition", "__connect.errors.offset"})
 NO_RECORD = "a line that never became a record: feed it again"
 CUT = "only its head was kept: the record was too large for the dead-letter topic"
+ALTERED = "it does not hold the bytes that its headers name"
 
 
 class StoredDeadLetter(NamedTuple):
@@ -36,7 +44,7 @@ class StoredDeadLetter(NamedTuple):
     """None: a line that never became a record."""
     epoch: str
     time_ms: int
-    """The record's own time."""
+    """The record's own time; the letter's, where that cannot be one."""
     stage: str
     reason: str
     pieces: ListedPieces
@@ -64,10 +72,17 @@ class StoredDeadLetter(NamedTuple):
         return len(value) == self.size_bytes and hashlib.sha256(value).hexdigest() == self.sha256
 
     @property
+    def is_altered(self) -> bool:
+        """Whether its bytes are not those that its headers name; a cut letter holds the head of them."""
+        return len(self.letter.value or b"") >= self.size_bytes and not self.is_intact
+
+    @property
     def obstacle(self) -> str:
         """Why it cannot be replayed; empty if it can."""
         if self.record is None:
             return NO_RECORD
+        if self.is_altered:
+            return ALTERED
         return "" if self.is_intact else CUT
 
     @property
@@ -103,18 +118,21 @@ def read_dead_letter(letter: Record) -> StoredDeadLetter | None:
     headers = _envelope_headers(letter.headers)
     topic = headers.get(_FIRST, "")
     try:
-        numbers = {name: _number(text, _NUMBER_BITS[name]) for name, text in headers.items() if name in _NUMBER_BITS}
+        numbers = {name: _number(name, text) for name, text in headers.items() if name in _NUMBERS}
         pieces = parse_listed_pieces(headers.get("vectail.pieces", "{}"))
     except ValueError:
         return None
-    if not topic or "vectail.reason" not in headers:
+    epoch = headers.get("vectail.epoch", "")
+    is_of_record = numbers.keys() >= _PLACE
+    if not topic or "vectail.reason" not in headers or (is_of_record and not (is_topic_name(topic) and re.fullmatch(EPOCH_PATTERN, epoch))):
         return None
+    time_ms = numbers.get("vectail.time", 0)
     return StoredDeadLetter(
         topic=topic,
         partition=numbers.get("__connect.errors.partition"),
         offset=numbers.get("__connect.errors.offset"),
-        epoch=headers.get("vectail.epoch", ""),
-        time_ms=numbers.get("vectail.time", 0),
+        epoch=epoch,
+        time_ms=time_ms if 0 <= time_ms <= letter.time_ms + DAY_MS else letter.time_ms,
         stage=headers.get("__connect.errors.stage", ""),
         reason=headers["vectail.reason"],
         pieces=pieces,
@@ -194,11 +212,11 @@ class DeadLetters:
                 yield from records
 
 
-def _number(text: str, bits: int) -> int:
-    """Parse a signed number of `bits` bits. Raises ValueError."""
+def _number(name: str, text: str) -> int:
+    """Parse the number of one of `_NUMBERS`. Raises ValueError."""
     number = int(text)
-    if not -(1 << bits - 1) <= number < 1 << bits - 1:
-        raise ValueError(f"not a number of {bits} bits")
+    if number not in _NUMBERS[name]:
+        raise ValueError(f"no {name} is {text}")
     return number
 
 

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import Any
 
-from consumers.groupless.reader import GrouplessReader, RangeUnreadable, TopicUnknown
+from consumers.groupless.reader import GrouplessReader, RangeUnreadable
 from consumers.kafka.settings import SourceMisconfigured
+from consumers.source import KafkaRefused
 from worker.audit.letter_filter import LetterFilter, LetterSelector, parse_selector
 from worker.audit.stored_dead_letters import DeadLetters, StoredDeadLetter
 from worker.cli.exits import CommandFailed, failure, user_error
@@ -104,7 +105,7 @@ def open_reader(kafka: KafkaTable) -> Iterator[GrouplessReader]:
     try:
         with closing(GrouplessReader(kafka.bootstrap_servers, kafka.librdkafka, topic_epoch="")) as reader:
             yield reader
-    except (SourceMisconfigured, TopicUnknown) as error:
+    except (SourceMisconfigured, KafkaRefused) as error:
         raise user_error(error) from error
     except RangeUnreadable as error:
         raise failure(f"kafka at {kafka.bootstrap_servers}: {error}") from error

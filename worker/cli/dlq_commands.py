@@ -93,12 +93,13 @@ def dlq_replay_verb(
 ) -> None:
     """Index dead letters again, once their cause is fixed.
 
-    Processes the rejected entries with the current settings and stores them under the coordinates of their records. A replayed letter
-    is marked and not replayed again; pieces that are rejected again stay dead letters. Letters of topics that the settings do not
-    read are replayed only if the letter or its topic (--topic) is named. A Milvus Lite folder must not be in use.
+    Processes the rejected entries with the current settings and stores them under the coordinates of their records. It replaces no line,
+    and refuses letters that Kafka's record or the index contradicts. A replayed letter is marked and not replayed again; pieces that are
+    rejected again stay dead letters. Letters of topics that the settings do not read are replayed only if the letter or its topic
+    (--topic) is named. A Milvus Lite folder must not be in use.
 
-    Exit codes: 0 everything replayable was replayed; 1 a piece was rejected again, or a named letter cannot be replayed; 2 something
-    must be changed first (the settings, the index), or the replay was not confirmed.
+    Exit codes: 0 everything replayable was replayed; 1 a piece was rejected again, a letter was refused, or a named letter cannot
+    be replayed; 2 something must be changed first (the settings, the index), or the replay was not confirmed.
     """
     from worker.cli.dlq_replay import replay_letters
     from worker.cli.dlq_screen import show_replayed

@@ -107,6 +107,7 @@ def _document(kafka: KafkaTable, replayed: Replayed, *, already: int, others: in
         "changed": changed,
         "letters": replayed.letters,
         "replayed": replayed.done,
+        "held_already": replayed.held,
         "already_replayed": already,
         "of_other_topics": others,
         "lines": replayed.lines,

@@ -85,6 +85,8 @@ def show_replayed(screen: Screen, result: Mapping[str, Any]) -> None:
         return
     stored = f"{counted(result['lines'], 'line')} and {counted(result['templates'], 'template')} stored"
     screen.say(f"{result['replayed']:,} of {counted(result['letters'], 'dead letter')} replayed{already}: {stored}.")
+    if result["held_already"]:
+        screen.say(f"The index held the lines of {result['held_already']:,} of them already.")
     for why, number in result["not_replayable"].items():
         screen.say(f"{counted(number, 'letter')} cannot be replayed: {why}")
     if result["left"]:

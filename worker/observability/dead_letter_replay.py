@@ -15,6 +15,7 @@ from typing import Any, Final
 from consumers.groupless.reader import GrouplessReader, RangeUnreadable, TopicUnknown
 from consumers.kafka.settings import SourceMisconfigured
 from consumers.registry import RegistryAway, RegistryMisconfigured
+from consumers.source import KafkaRefused
 from producers.kafka import ProducerMisconfigured
 from sinks.sink import SinkBroken, SinkBusy, SinkRejected
 from worker.audit.busy_retry import BusyRetry
@@ -60,7 +61,7 @@ class DeadLetterReplay:
             return self._replay(selectors)
         except TopicUnknown as error:
             raise HttpError(404, "not_found", str(error)) from None
-        except (SourceMisconfigured, ProducerMisconfigured, RangeUnreadable) as error:
+        except (SourceMisconfigured, ProducerMisconfigured, KafkaRefused, RangeUnreadable) as error:
             raise _unavailable(f"Kafka does not answer: {error}") from None
         except (SinkBusy, SinkBroken) as error:
             raise _unavailable(f"the index does not answer: {error}") from None
@@ -88,8 +89,8 @@ class DeadLetterReplay:
         unresolved = missing | obstacles | failed
         reasons = new_redactor(settings.redact).redact([*unresolved.values()])
         return {
-            "replayed": done.done,
-            "already": sum(letter.is_replayed for letter in found.values()),
+            "replayed": done.done - done.held,
+            "already": sum(letter.is_replayed for letter in found.values()) + done.held,
             "partly": done.partly,
             "left": done.left,
             "lines": done.lines,

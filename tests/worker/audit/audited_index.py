@@ -23,7 +23,7 @@ from tests.worker.chain import SPACE
 from tests.worker.chain_values import golden_of
 from worker.audit.busy_retry import BusyRetry
 from worker.audit.compare import WindowComparer
-from worker.audit.dead_letter_index import Excused
+from worker.audit.dead_letter_index import Excused, RecordKey, key_of
 from worker.audit.embedder import TemplateEmbedder
 from worker.audit.entry_writer import EntryWriter, Origin
 from worker.audit.expected import Expected, ExpectedLines
@@ -83,7 +83,7 @@ class AuditedIndex:
         self.engine = FakeEngine()
         self.loads = 0
         """How often the engine was loaded."""
-        self.dead_letters: dict[tuple[int, int], Excused] = {}
+        self.dead_letters: dict[RecordKey, Excused] = {}
         self.written: list[Expected] = []
         """Dead letters that a repair wrote."""
         self.records: list[Record] = []
@@ -161,7 +161,7 @@ class AuditedIndex:
         for one in expected:
             self.written.append(one)
             pieces = None if one.refusal is not None else frozenset((sub, chunk) for sub, chunk, _ in one.rejects)
-            self.dead_letters[one.record.partition, one.record.offset] = Excused(pieces)
+            self.dead_letters[key_of(one.record)] = Excused(pieces)
 
     def comparer(
         self, *, kept_since_ms: float = -math.inf, is_compacted: bool | None = False, has_drop_rules: bool = False

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.worker.audit.audited_index import AuditedIndex
+from tests.worker.audit.replay_desk import Desk
 from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.tokenizer import Tokenizer
 
@@ -14,3 +15,8 @@ def audited(prepared_model: PreparedModel, words: Tokenizer) -> Iterator[Audited
     audited = AuditedIndex(prepared_model, words)
     yield audited
     audited.repairer.close()
+
+
+@pytest.fixture
+def desk(audited: AuditedIndex) -> Desk:
+    return Desk(audited)

@@ -9,7 +9,7 @@ from consumers.rejection import Rejection
 from sinks.line import Line
 from tests.worker.audit.audited_index import TIME_MS, WALL_MS, AuditedIndex, lines_of, record
 from worker.audit.compare import ComparedWindow, Finding
-from worker.audit.dead_letter_index import Excused
+from worker.audit.dead_letter_index import Excused, key_of
 from worker.audit.expected import Expected
 from worker.indexing.dead_letter_reasons import TOO_MANY_CHUNKS
 
@@ -42,6 +42,13 @@ def compare(
 ) -> ComparedWindow:
     """Compare everything in one window."""
     return audited.comparer(**about).compare_window(expected, stored, absent)
+
+
+def excuse(audited: AuditedIndex, pieces: dict[int, list[tuple[int, int]] | None]) -> None:
+    """Let dead letters have these pieces of the records at these offsets, and no others; None: the whole record."""
+    audited.dead_letters = {
+        key_of(audited.records[offset]): Excused(None if listed is None else frozenset(listed)) for offset, listed in pieces.items()
+    }
 
 
 def change(stored: list[Line], line: Line, **columns: Any) -> None:  # noqa: ANN401 - as Line
@@ -163,7 +170,7 @@ def test_on_a_compacted_topic_lines_without_a_record_are_left_alone(
 def test_what_is_a_dead_letter_need_not_be_stored(audited: AuditedIndex, expected: list[Expected], stored: list[Line]) -> None:
     for line in (expected[0].lines[0], *expected[1].lines[1:]):
         stored.remove(line)
-    audited.dead_letters = {(0, 0): Excused(None), (0, 1): Excused(frozenset({(1, 0)}))}
+    excuse(audited, {0: None, 1: [(1, 0)]})
     seen = compare(audited, expected, stored)
     assert brief(seen.findings) == [("missing", 1, 2, 0)]
     assert seen.counts.dead_lettered_pieces == 2
@@ -176,14 +183,20 @@ def test_a_chunk_that_a_dead_letter_has_is_not_written_with_the_others_of_its_li
     stored.remove(long[0])
     stored.remove(long[2])
     change(stored, long[3], text="tampered")
-    audited.dead_letters = {(0, 2): Excused(frozenset({(0, 0)}))}
+    excuse(audited, {2: [(0, 0)]})
     findings = compare(audited, expected, stored).findings
     assert brief(findings) == [("changed", 2, 0, 3), ("missing", 2, 0, 2)]
     assert {finding.write for finding in findings} == {long[1:]}
 
 
+def test_a_dead_letter_of_other_bytes_excuses_nothing(audited: AuditedIndex, expected: list[Expected], stored: list[Line]) -> None:
+    stored.remove(expected[0].lines[0])
+    audited.dead_letters = {key_of(audited.records[0]._replace(value=b"nothing happened here")): Excused(None)}
+    assert brief(compare(audited, expected, stored).findings) == [("gap", 0, None, None)]
+
+
 def test_a_dead_letter_that_is_stored_after_all_is_sound(audited: AuditedIndex, expected: list[Expected], stored: list[Line]) -> None:
-    audited.dead_letters = {(0, 0): Excused(None), (0, 1): Excused(frozenset({(1, 0)}))}
+    excuse(audited, {0: None, 1: [(1, 0)]})
     assert compare(audited, expected, stored).findings == []
 
 
@@ -193,7 +206,7 @@ def test_a_record_that_must_be_a_dead_letter_and_is_not_is_a_gap(audited: Audite
     stored = lines_of(expected)
     assert compare(audited, expected, stored).findings == []
     assert compare(audited, expected, stored).counts.dead_lettered_pieces == 4
-    audited.dead_letters = {(0, 3): Excused(None)}
+    excuse(audited, {3: None})
     findings = compare(audited, expected, stored).findings
     assert brief(findings) == [("gap", 0, None, None), ("gap", 1, None, None), ("missing", 2, 1, 0)]
     assert [one.dead_letter and (one.dead_letter.refusal or one.dead_letter.rejects) for one in findings] == [

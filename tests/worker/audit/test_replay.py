@@ -3,29 +3,34 @@
 import gzip
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 
 import pytest
 
 from consumers.decode.line_zones import DAY_MS
 from consumers.groupless.reader import GrouplessReader
 from consumers.record import Header, Record
-from producers.dead_letters import DeadLetter, envelope
-from producers.envelope import ListedPiece, mark_headers
+from producers.dead_letters import DeadLetter
+from producers.envelope import ListedPiece
 from producers.lines import TooLarge
 from tests.model_fixture import CACHE
 from tests.worker.audit.audited_index import MALFORMED_PIECES, WALL_MS, AuditedIndex, dead_letter, lines_in, lines_of, record
+from tests.worker.audit.replay_desk import Desk
 from tests.worker.running import WAIT_S, World, wait_until
-from worker.audit.dead_letter_index import DeadLetterIndex
+from worker.audit.dead_letter_index import DeadLetterIndex, key_of
 from worker.audit.dead_letter_producer import DeadLetterProducer
 from worker.audit.entry_writer import EntryWriter
-from worker.audit.expected import ExpectedLines, open_expected_lines
+from worker.audit.expected import open_expected_lines
+from worker.audit.kept_records import KeptRecords
 from worker.audit.repair import Repairer
-from worker.audit.replay import NO_ENTRY, WINDOW_BYTES, Replayed, Replayer
-from worker.audit.replay_marks import ListedPieces, ReplayMarker, ReplayMarkUndelivered, read_replay_mark
+from worker.audit.replay import Replayed, Replayer
+from worker.audit.replay_marks import ReplayMarker, ReplayMarkUndelivered, read_replay_mark
+from worker.audit.replay_plan import NO_ENTRY
 from worker.audit.stored_blocks import read_window
-from worker.audit.stored_dead_letters import CUT, NO_RECORD, DeadLetters, StoredDeadLetter, read_dead_letter
+from worker.audit.stored_dead_letters import CUT, NO_RECORD, DeadLetters, StoredDeadLetter
+from worker.audit.stored_records import read_stored_lines
 from worker.embedding.loaded import LoadedModel
 from worker.indexing.dead_letter_reasons import TOO_MANY_CHUNKS
 from worker.settings.tables import KafkaTable, ModelTable
@@ -35,62 +40,6 @@ VARIED = " ".join(f"{one}{other} is not at all like it." for one in "abcdefghijk
 """Its chunks have different templates."""
 THREE = '[{"message": "one"}, {"message": "two"}, {"message": "three"}]'
 WAIT_FOR_KAFKA_S = 30.0
-
-
-class Desk:
-    """Replays letters into the audited index and keeps the marks; `work` reads letters as the marks have left them.
-
-    Thread: the test's.
-    """
-
-    def __init__(self, audited: AuditedIndex) -> None:
-        self.audited = audited
-        self.letters: list[StoredDeadLetter] = []
-        self.marks: list[tuple[Record, ListedPieces]] = []
-        self.shown: list[int] = []
-        """How many letters were done after each window."""
-        self.fails = False
-        """Whether marking fails, after the lines are stored."""
-
-    def post_letter_of(
-        self, one: Record, reason: str, pieces: Sequence[tuple[int, int, str]] = (), *, max_bytes: int = 1_000_000
-    ) -> StoredDeadLetter:
-        """Make the dead letter of a record as it comes back from Kafka."""
-        return self.post(dead_letter(one, reason, pieces), max_bytes=max_bytes)
-
-    def post(self, letter: DeadLetter, *, max_bytes: int = 1_000_000) -> StoredDeadLetter:
-        shaped = envelope(letter, version="1", max_bytes=max_bytes)
-        stored = read_dead_letter(Record("dead", 0, len(self.letters), "", 5, shaped.key, shaped.value, tuple(shaped.headers)))
-        assert stored is not None
-        self.letters.append(stored)
-        return stored
-
-    def work(
-        self, expected_lines: ExpectedLines | None = None, *, window_records: int = 2_000, window_bytes: int = WINDOW_BYTES
-    ) -> Replayed:
-        replayer = Replayer(
-            expected_lines=expected_lines or self.audited.expected_lines,
-            repairer=self.audited.repairer,
-            origin=self.audited.origin,
-            mark=self._mark,
-            window_records=window_records,
-            window_bytes=window_bytes,
-            show=lambda replayed: self.shown.append(replayed.letters),
-        )
-        return replayer.replay_letters(self.letters)
-
-    def _mark(self, letters: Sequence[tuple[Record, ListedPieces]]) -> None:
-        if self.fails:
-            raise ReplayMarkUndelivered("told to fail")
-        for letter, left in letters:
-            mark = read_replay_mark(Record("dead", 0, 0, "", 0, None, None, tuple(mark_headers(0, letter.offset, left, version="1"))))
-            self.letters[letter.offset] = self.letters[letter.offset].after_replay(mark)
-        self.marks += letters
-
-
-@pytest.fixture
-def desk(audited: AuditedIndex) -> Desk:
-    return Desk(audited)
 
 
 def texts(audited: AuditedIndex) -> list[str]:
@@ -227,9 +176,10 @@ def test_a_replay_that_dies_before_it_marks_is_made_up_for_and_readers_get_nothi
     before, templates = audited.lines(), set(audited.sink.templates)
     assert (len(before), desk.letters[0].is_replayed) == (3, False)
     desk.fails = False
-    assert desk.work().done == 1
+    replayed = desk.work()
+    assert (replayed.done, replayed.held, replayed.lines) == (1, 1, 0)
     assert audited.lines() == before
-    assert (audited.window().copies, set(audited.sink.templates)) == (3, templates)
+    assert (audited.window().copies, set(audited.sink.templates)) == (0, templates)
 
 
 def test_lines_are_stored_before_they_are_marked(desk: Desk, audited: AuditedIndex) -> None:
@@ -295,8 +245,8 @@ def test_a_replayed_letter_excuses_nothing_any_more_and_one_in_part_what_is_left
     for letter in desk.letters:
         index.add_letter(letter)
     dead_letters = index.excused_records("logs")
-    assert dead_letters.keys() == {(0, 3)}
-    assert [dead_letters[0, 3].excuses(n, 0) for n in range(3)] == [False, True, False]
+    assert dead_letters.keys() == {key_of(record(3, THREE))}
+    assert [dead_letters[key_of(record(3, THREE))].excuses(n, 0) for n in range(3)] == [False, True, False]
 
 
 @pytest.mark.parametrize(
@@ -347,14 +297,22 @@ def test_three_of_two_thousand_entries_are_one_letter_and_their_replay_adds_thre
     writer = EntryWriter(sink=world.fake_sink, busy_retry=audited.busy_retry, wall_ms=lambda: round(time.time() * 1000))
     repairer = Repairer(sink=world.fake_sink, load=_no_model, entry_writer=writer)  # the templates are there
     expected_lines = open_expected_lines(settings)
-    replayer = Replayer(expected_lines=expected_lines, repairer=repairer, origin=audited.origin, mark=marker.mark_letters)
-    replayed = replayer.replay_letters([letter])
-    assert (replayed.done, replayed.lines) == (1, 3)
-    stored = read_window(world.fake_sink, audited.busy_retry, world.topic, 1, range(1))
-    assert ([line.text for line in sorted(stored.lines)], stored.copies) == (entries, 0)
-    (marked,) = read_letters(world)
-    assert marked.is_replayed
-    assert replayer.replay_letters([marked]) == Replayed()
+    with closing(GrouplessReader(world.broker.bootstrap_servers, {}, topic_epoch="e1")) as reader:
+        replayer = Replayer(
+            expected_lines=expected_lines,
+            find_records=KeptRecords(reader, timeout_s=WAIT_S).find_records,
+            stored_lines=partial(read_stored_lines, world.fake_sink, audited.busy_retry),
+            repairer=repairer,
+            origin=audited.origin,
+            mark=marker.mark_letters,
+        )
+        replayed = replayer.replay_letters([letter])
+        assert (replayed.done, replayed.lines) == (1, 3)
+        stored = read_window(world.fake_sink, audited.busy_retry, world.topic, 1, range(1))
+        assert ([line.text for line in sorted(stored.lines)], stored.copies) == (entries, 0)
+        (marked,) = read_letters(world)
+        assert marked.is_replayed
+        assert replayer.replay_letters([marked]) == Replayed()
     expected_lines.close()
 
 

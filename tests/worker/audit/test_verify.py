@@ -14,7 +14,7 @@ from sinks.sink import SinkBroken, SinkBusy
 from tests.sinks.blocks import block
 from tests.sinks.blocks import run as run_id
 from tests.worker.audit.audited_index import MASKS, NARROW, AuditedIndex, lines_in, lines_of, record
-from worker.audit.dead_letter_index import Excused
+from worker.audit.dead_letter_index import Excused, key_of
 from worker.audit.verify import ReadBounds
 from worker.indexing.dead_letter_reasons import TOO_MANY_CHUNKS
 
@@ -361,7 +361,7 @@ def test_figures_are_shown_after_each_window(audited: AuditedIndex) -> None:
 def test_dead_letters_and_tombstones_need_no_lines(audited: AuditedIndex) -> None:
     expected = audited.index_records("disk full", None, "", "login failed")
     audited.remove(*expected[3].lines)
-    audited.dead_letters[0, 3] = Excused(None)
+    audited.dead_letters[key_of(audited.records[3])] = Excused(None)
     report = audited.verify()
     assert (report.is_complete, report.counts.dead_lettered_pieces, report.counts.sound_lines) == (True, 1, 1)
 

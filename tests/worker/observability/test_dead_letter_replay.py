@@ -7,13 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 
+from consumers.record import Record
+from producers.envelope import envelope
 from sinks.milvus.settings import MilvusSettings
 from sinks.milvus.sink import MilvusSink
 from sinks.sink import Sink
 from tests.model_fixture import CACHE
+from tests.worker.audit.audited_index import dead_letter, record
 from tests.worker.http.schemas import check
-from tests.worker.running import Ended, World, wait_until
+from tests.worker.running import WAIT_S, Ended, World, wait_until
+from worker.audit.kept_records import OTHER_BYTES
 from worker.connections import vector_space
 from worker.embedding.loaded import space_of
 from worker.embedding.model.prepared import PreparedModel
@@ -44,6 +49,21 @@ def replay(running: Ended, *ids: str) -> Any:  # noqa: ANN401 - JSON
 def letters(running: Ended) -> list[Any]:
     found: list[Any] = documents_of(running.service)["/api/dead-letters"]({})["letters"]
     return found
+
+
+def post(world: World, of: Record) -> str:
+    """Write a dead letter of a record, as whoever may write to the topic can; return its id."""
+    shaped = envelope(dead_letter(of, "undecodable: no"), version="1", max_bytes=1_000_000)
+    ids: list[str] = []
+    producer = Producer({"bootstrap.servers": world.broker.bootstrap_servers})
+    producer.produce(
+        world.kafka.dead_letter_topic,
+        shaped.value,
+        headers=[*shaped.headers],
+        on_delivery=lambda _error, sent: ids.append(f"{sent.partition()}/{sent.offset()}"),
+    )
+    assert producer.flush(WAIT_S) == 0
+    return ids[0]
 
 
 def refusal(call: Callable[[], object]) -> tuple[int, Any]:
@@ -102,17 +122,32 @@ def test_what_fails_again_stays_and_says_why_and_what_is_not_there_too(world: Wo
     assert not letters(strict)[0]["replayed"]
 
 
+def test_a_letter_that_somebody_else_wrote_replaces_no_line(world: World) -> None:
+    running = failed_once(world, ["before", BAD, "after"], 1)
+    epoch = world.lines()[0].epoch
+    true, other = (record(offset, value)._replace(topic=world.topic, epoch=epoch) for offset, value in ((0, "before"), (2, "all is well")))
+    beyond = other._replace(offset=99)
+    ids = [post(world, one) for one in (other, beyond, true)]
+    done = replay(running, *ids)
+    assert {one["id"]: one["reason"] for one in done["unresolved"]} == {
+        ids[0]: OTHER_BYTES,
+        ids[1]: "Kafka has no such record: its partition ends at 3",
+    }
+    assert (done["replayed"], done["already"], done["left"], done["lines"]) == (0, 1, 2, 0)
+    assert [line.text or "" for line in world.lines()] == ["before", "after"]
+    assert [one["replayed"] for one in letters(running) if one["id"] in ids[:2]] == [False, False]
+
+
 def test_one_replay_at_a_time_and_another_is_told_so(world: World) -> None:
     running = failed_once(world, [BAD], 1)
     (letter,) = letters(running)
     action = actions_of(running.service)[REPLAY]
-    writes = threading.Event()
+    looks = world.fake_sink.calls.count("find_blocks")
     world.fake_sink.gate.clear()
-    world.fake_sink.on_write = lambda _rows: writes.set()
     outcome: list[Any] = []
     first = threading.Thread(target=lambda: outcome.append(action({"ids": [letter["id"]]})))
     first.start()
-    wait_until(lambda: "stored_templates" in world.fake_sink.calls, "a replay that has begun")
+    wait_until(lambda: world.fake_sink.calls.count("find_blocks") > looks, "a replay that has begun")
     status, error = refusal(lambda: action({"ids": [letter["id"]]}))
     world.fake_sink.gate.set()
     first.join(60)

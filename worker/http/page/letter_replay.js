@@ -46,7 +46,7 @@ export function resultOf({ replayed, partly, already, left, lines, unresolved },
   const node = el("div", { class: ["result", left > 0 ? "warn" : "ok"] });
   return clear(
     node,
-    el("p", {}, el("strong", {}, sentence(replayed, left)), ` ${plural(lines, "line")} stored.`, already > 0 ? ` ${number(already)} had been replayed before.` : "", partly > 0 ? ` Of ${plural(partly, "letter")} only a part could be stored.` : ""),
+    el("p", {}, el("strong", {}, sentence(replayed, left)), ` ${plural(lines, "line")} stored.`, already > 0 ? ` ${number(already)} were in the index already.` : "", partly > 0 ? ` Of ${plural(partly, "letter")} only a part could be stored.` : ""),
     items.length > 0 ? [el("p", {}, "Why some are left:"), el("ul", { class: "plain-list" }, items, rest > 0 ? el("li", {}, `and ${number(rest)} more`) : null)] : null,
     el("button", { type: "button", class: "small", onclick: onclose }, "Close"),
   );
@@ -54,7 +54,7 @@ export function resultOf({ replayed, partly, already, left, lines, unresolved },
 
 /** @param {number} replayed @param {number} left */
 function sentence(replayed, left) {
-  if (replayed === 0 && left === 0) return "Nothing was replayed: they had been replayed already.";
+  if (replayed === 0 && left === 0) return "Nothing was replayed: their lines were in the index already.";
   if (left === 0) return `${plural(replayed, "letter")} replayed.`;
   return replayed === 0 ? `None could be replayed: ${plural(left, "letter")} left.` : `${plural(replayed, "letter")} replayed, ${number(left)} left.`;
 }
