@@ -7,6 +7,8 @@ from tests.sabotage.mutation import Mutation
 
 _POLLER = "consumers/poller.py"
 _TEST = "tests/consumers/test_begin_again.py"
+_GROUPS = "worker/groups/offsets.py"
+_GROUPS_TEST = "tests/worker/groups/test_offsets.py"
 _KAFKA_TEST = "tests/consumers/kafka/test_begin_again.py"
 
 BEGIN_AGAIN_MUTATIONS = (
@@ -47,5 +49,26 @@ BEGIN_AGAIN_MUTATIONS = (
         "offset >= self._asked_before",
         "offset > self._asked_before",
         (f"{_TEST}::test_what_kafka_no_longer_holds_is_not_waited_for_and_is_asked_for_once",),
+    ),
+    Mutation(
+        "a reset inside a stored event stays inside it",
+        _GROUPS,
+        "after=max(start, move.position.first_offset)",
+        "after=move.after",
+        (f"{_GROUPS_TEST}::test_a_move_inside_a_stored_event_goes_to_the_first_record_of_it_that_is_there",),
+    ),
+    Mutation(
+        "a reset goes back to a record that Kafka does not hold any more",
+        _GROUPS,
+        "after=max(start, move.position.first_offset)",
+        "after=start",
+        (f"{_GROUPS_TEST}::test_a_move_inside_a_stored_event_goes_to_the_first_record_of_it_that_is_there",),
+    ),
+    Mutation(
+        "a reset to the last record does not ask whether an event holds it",
+        _GROUPS,
+        "< move.after < move.position.end_offset",
+        "< move.after < move.position.end_offset - 1",
+        (f"{_GROUPS_TEST}::test_only_an_offset_with_records_on_both_sides_may_be_inside_an_event",),
     ),
 )

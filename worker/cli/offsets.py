@@ -4,18 +4,30 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import time
-from typing import Any
+from typing import Any, NamedTuple
 
 from consumers.record import Partition
 from consumers.source import KafkaRefused
+from worker.audit.event_starts import IndexNotAsked, find_event_starts
 from worker.cli.exits import CommandFailed, failure, user_error
 from worker.cli.offsets_screen import show_moves, show_positions
 from worker.cli.options import since_ms
 from worker.cli.output import is_confirmed
 from worker.cli.screen import Screen
 from worker.groups.kafka import ANSWER_S, KafkaPositions
-from worker.groups.offsets import ConsumerGroup, GroupPosition, Move, Target, check_inactive, consumer_group, plan_moves, read_positions
+from worker.groups.offsets import (
+    GroupPosition,
+    Move,
+    Target,
+    check_inactive,
+    consumer_group,
+    inner_offsets,
+    plan_moves,
+    read_positions,
+    to_event_starts,
+)
 from worker.runtime.kafka_admin import BrokerAway
+from worker.runtime.logs import configure_logs
 from worker.settings.settings import Settings
 from worker.settings.tables import KafkaTable
 
@@ -34,6 +46,22 @@ class ResetOptions:
     def chooses(self, partition: Partition) -> bool:
         """Return whether the partition is to be moved."""
         return self.topic in (None, partition.topic) and self.partition in (None, partition.partition)
+
+
+class ResetPlan(NamedTuple):
+    """What a reset changes."""
+
+    group: str
+    moves: list[Move]
+    not_asked: str
+    """Why the index could not be asked for stored events that begin before the new offsets; empty: it was, or need not be."""
+
+    @property
+    def remark(self) -> str:
+        """One line about what was not asked; empty if there is nothing to say."""
+        if not self.not_asked:
+            return ""
+        return f"the index was not asked ({self.not_asked}): inside a stored event, the worker itself begins at the event's first record"
 
 
 @contextmanager
@@ -93,13 +121,15 @@ def show_offsets(settings: Settings, screen: Screen, *, queries: bool) -> dict[s
 
 def reset_offsets(settings: Settings, options: ResetOptions, screen: Screen, *, queries: bool) -> dict[str, Any]:
     """Show what would change, ask, change it, and return what `--json` prints. Raises CommandFailed."""
-    group = consumer_group(settings, queries=queries)
+    configure_logs(quiet=True)
     with open_positions(settings.kafka) as positions:
-        moves = plan_reset(positions, group, options.target, options.chooses)
-        show_moves(screen, group.name, moves)
+        plan = plan_reset(settings, positions, options.target, options.chooses, queries=queries)
+        show_moves(screen, plan.group, plan.moves)
+        if plan.remark:
+            screen.say(plan.remark)
         is_wanted = options.yes or (options.may_ask and is_confirmed("Change it?"))
         if is_wanted:
-            positions.commit(group.name, {move.position.partition: move.after for move in moves})
+            positions.commit(plan.group, {move.position.partition: move.after for move in plan.moves})
     if is_wanted:
         screen.say("done")
     moved = [
@@ -110,18 +140,32 @@ def reset_offsets(settings: Settings, options: ResetOptions, screen: Screen, *, 
             "to": move.after,
             "again_records": move.again_records,
             "skipped_records": move.skipped_records,
+            "inside_event": None if move.inside_event is None else move.inside_event._asdict(),
         }
-        for move in moves
+        for move in plan.moves
     ]
-    return {"group": group.name, "changed": is_wanted, "partitions": moved}
+    return {"group": plan.group, "changed": is_wanted, "partitions": moved, "index_not_asked": plan.not_asked or None}
 
 
 def plan_reset(
-    positions: KafkaPositions, group: ConsumerGroup, target: Target, chosen: Callable[[Partition], bool] = lambda _partition: True
-) -> list[Move]:
-    """Return what the reset changes. Raises GroupActive, KafkaRefused, BrokerAway."""
+    settings: Settings,
+    positions: KafkaPositions,
+    target: Target,
+    chosen: Callable[[Partition], bool] = lambda _partition: True,
+    *,
+    queries: bool = False,
+) -> ResetPlan:
+    """Return what the reset changes; the log group is not moved inside a stored event. Raises GroupActive, KafkaRefused, BrokerAway."""
+    group = consumer_group(settings, queries=queries)
     check_inactive(group.name, positions.state(group.name))
-    return plan_moves(positions, read_positions(positions, group, chosen), target)
+    moves = plan_moves(positions, read_positions(positions, group, chosen), target)
+    not_asked = ""
+    if not queries and (offsets := inner_offsets(moves)):
+        try:
+            moves = to_event_starts(moves, find_event_starts(settings, offsets, positions.epoch))
+        except IndexNotAsked as error:
+            not_asked = str(error)
+    return ResetPlan(group.name, moves, not_asked)
 
 
 def _document(place: GroupPosition) -> dict[str, Any]:

@@ -48,7 +48,8 @@ def offsets_reset_verb(
     """Move the offsets at which the group continues.
 
     Shows what would change, then asks. The group must have no members: stop the workers first. Lines that are read again and
-    are in the index already are skipped; they do not appear twice.
+    are in the index already are skipped; they do not appear twice. An offset inside a stored event of several records becomes that
+    of the event's first record.
     """
     from worker.cli.offsets import ResetOptions, read_target, reset_offsets
     from worker.cli.screen import Screen

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from consumers.record import Partition
+from worker.cli.output import counted
 from worker.cli.screen import Cell, Screen, TableColumn
 from worker.groups.kafka import GroupState
 from worker.groups.lag import Lag
@@ -47,6 +48,11 @@ def show_moves(screen: Screen, group: str, moves: Sequence[Move]) -> None:
         for move in moves
     ]
     screen.narrow_table(_columns("partition", "from", "to", "read again", "skipped"), rows)
+    for move in moves:
+        if move.inside_event is not None:
+            offset, first_offset = move.inside_event
+            why = f"offset {offset} is inside a stored event that begins at {first_offset}"
+            screen.say(f"{_name(move.position.partition)}: {counted(offset - move.after, 'record')} earlier: {why}")
     again, skipped = sum(move.again_records for move in moves), sum(move.skipped_records for move in moves)
     screen.say(f"group {group}: {again:,} will be read again, {skipped:,} will never be read")
 

@@ -12,7 +12,7 @@ from worker.connections import open_connections
 from worker.embedding.loaded import LoadedModel, load_model
 from worker.embedding.model.errors import ModelError
 from worker.groups.kafka import KafkaPositions
-from worker.groups.offsets import Target, consumer_group
+from worker.groups.offsets import Target
 from worker.http.listening import HttpRefused, Listening, listen
 from worker.runtime.dead_letter_topic import warn_of_expiry
 from worker.runtime.kafka_admin import BrokerAway, KafkaAdmin
@@ -81,22 +81,26 @@ def load_or_fail(settings: Settings) -> LoadedModel:
 
 def move_log_group(settings: Settings, start: Target, stop: threading.Event) -> None:
     """Move the log group and log each move; waits for an unreachable broker until `stop`. Raises CommandFailed."""
-    kafka, group = settings.kafka, consumer_group(settings, queries=False)
+    kafka = settings.kafka
     say = rate_limited_log().warn
     while not stop.is_set():
         try:
             with KafkaPositions(kafka) as positions:
-                moves = plan_reset(positions, group, start)
-                positions.commit(group.name, {move.position.partition: move.after for move in moves})
+                plan = plan_reset(settings, positions, start)
+                positions.commit(plan.group, {move.position.partition: move.after for move in plan.moves})
         except KafkaRefused as error:
             raise user_error(error) from error
         except BrokerAway:
             say(f"kafka at {kafka.bootstrap_servers} is away; waiting for it before --from")
             stop.wait(_RETRY_S)
         else:
-            for move in moves:
+            if plan.remark:
+                say(plan.remark)
+            for move in plan.moves:
                 topic, partition = move.position.partition
                 counts = {"again": move.again_records, "skipped": move.skipped_records}
+                if move.inside_event is not None:
+                    counts["asked"] = move.inside_event.offset  # inside a stored event that begins before it
                 inform("moved by --from", topic=topic, partition=partition, committed=move.position.committed, to=move.after, **counts)
             return
 

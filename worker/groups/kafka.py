@@ -73,6 +73,7 @@ class KafkaPositions:
             self._reader = GrouplessReader(
                 kafka.bootstrap_servers,
                 kafka.librdkafka,
+                topic_epoch=kafka.topic_epoch,
                 tuning=SOON_BACK | _FETCH_LITTLE,
                 admin=self._admin,
                 include_open_transactions=True,
@@ -133,6 +134,11 @@ class KafkaPositions:
         """Return the offsets that each partition holds now."""
         with _failures():
             return self._reader.offset_ranges(partitions, self._answer_s)
+
+    def epoch(self, topic: str) -> str:
+        """Return what distinguishes a re-created topic from its predecessor, as in row ids. Raises TopicWithoutId too."""
+        with _failures():
+            return self._reader.epoch(topic, self._answer_s)
 
     def offsets_at(self, partitions: Sequence[Partition], time_ms: int) -> dict[Partition, int | None]:
         """Return each partition's first offset with a time of at least `time_ms`; None: no such record."""

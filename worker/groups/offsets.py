@@ -3,8 +3,8 @@
 `vectail offsets`, `vectail run --from` and `vectail lag` use it. Everything but `read_positions` and `plan_moves` is pure.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from consumers.kafka.resume_point import StartPolicy
@@ -82,6 +82,15 @@ class Target(NamedTuple):
     """Milliseconds since 1970, or an offset."""
 
 
+class InsideEvent(NamedTuple):
+    """That the offset which was asked for lies inside a stored event of several records."""
+
+    offset: int
+    """What was asked for."""
+    first_offset: int
+    """Where the event begins."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
     """What a reset changes in one partition."""
@@ -90,6 +99,8 @@ class Move:
     """Before the move."""
     after: int
     """The next offset after the move."""
+    inside_event: InsideEvent | None = None
+    """Why `after` is before the offset that was asked for."""
 
     @property
     def again_records(self) -> int:
@@ -141,6 +152,21 @@ def plan_moves(kafka: KafkaPositions, positions: Sequence[GroupPosition], target
             for position, offset in zip(positions, at, strict=True)
         ]
     return [Move(position=position, after=_after(position, target)) for position in positions]
+
+
+def inner_offsets(moves: Sequence[Move]) -> dict[Partition, int]:
+    """Return the new offsets that may lie inside a stored event: those with records before and behind them in Kafka."""
+    return {move.position.partition: move.after for move in moves if move.position.first_offset < move.after < move.position.end_offset}
+
+
+def to_event_starts(moves: Sequence[Move], starts: Mapping[Partition, int]) -> list[Move]:
+    """Return the moves, those in `starts` to the first record there is of the stored event inside which they end: it begins there."""
+    return [
+        move
+        if (start := starts.get(move.position.partition)) is None
+        else replace(move, after=max(start, move.position.first_offset), inside_event=InsideEvent(move.after, start))
+        for move in moves
+    ]
 
 
 def _after(position: GroupPosition, target: Target) -> int:

@@ -118,6 +118,7 @@ def test_reset_takes_a_time_or_the_end(run_verb: Verb, topic: str, to: str, afte
         "to": after,
         "again_records": 0,
         "skipped_records": after,
+        "inside_event": None,
     }
     assert committed(run_verb) == [after, 0]
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -16,7 +17,18 @@ from tests.services.kafka import KafkaServer
 from tests.services.mock_kafka import MockKafka
 from tests.services.ports import free_port
 from worker.groups.kafka import GroupActive, GroupState, KafkaPositions, Member
-from worker.groups.offsets import ConsumerGroup, GroupPosition, Move, Target, check_inactive, existing_topics, plan_moves, read_positions
+from worker.groups.offsets import (
+    ConsumerGroup,
+    GroupPosition,
+    Move,
+    Target,
+    check_inactive,
+    existing_topics,
+    inner_offsets,
+    plan_moves,
+    read_positions,
+    to_event_starts,
+)
 from worker.runtime.kafka_admin import BrokerAway
 from worker.settings.tables import KafkaTable
 
@@ -49,6 +61,20 @@ def test_a_group_that_never_committed_lags_by_what_it_would_read() -> None:
 def test_a_move_says_what_is_read_again_and_what_is_skipped(committed: int, after: int, again: int, skipped: int) -> None:
     move = Move(position=position_at(committed), after=after)
     assert (move.again_records, move.skipped_records) == (again, skipped)
+
+
+@pytest.mark.parametrize(("start", "after"), [(18, 18), (4, 10)])
+def test_a_move_inside_a_stored_event_goes_to_the_first_record_of_it_that_is_there(start: int, after: int) -> None:
+    other = replace(position_at(30), partition=Partition("logs", 1))
+    moves = [Move(position=position_at(30), after=20), Move(position=other, after=20)]
+    inside, untouched = to_event_starts(moves, {LOGS: start})
+    assert (inside.after, inside.again_records, inside.inside_event) == (after, 30 - after, (20, start))
+    assert untouched is moves[1]
+
+
+def test_only_an_offset_with_records_on_both_sides_may_be_inside_an_event() -> None:
+    moves = [Move(position=replace(position_at(30), partition=Partition("logs", at)), after=at) for at in (10, 11, 49, 50)]
+    assert inner_offsets(moves) == {Partition("logs", 11): 11, Partition("logs", 49): 49}
 
 
 def test_a_group_at_rest_may_be_moved_and_one_with_members_not() -> None:
