@@ -3,7 +3,8 @@
 import http.client
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from prometheus_client.parser import text_string_to_metric_families
@@ -41,6 +42,16 @@ class Pages:
 
     def post(self, path: str, document: Mapping[str, Any]) -> tuple[int, str]:
         return self._request("POST", path, json.dumps(document))
+
+    @contextmanager
+    def left_unread(self, path: str) -> Iterator[None]:
+        """Ask for a stream, and read nothing of it until the block ends; by then the worker may have ended."""
+        client = http.client.HTTPConnection("127.0.0.1", self._port, timeout=WAIT_S)
+        try:
+            client.request("GET", path)
+            yield
+        finally:
+            client.close()
 
     def _request(self, method: str, path: str, body: str | None) -> tuple[int, str]:
         client = http.client.HTTPConnection("127.0.0.1", self._port, timeout=WAIT_S)

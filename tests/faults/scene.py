@@ -8,6 +8,7 @@ import time
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from tests.faults.index import Index, drop_index, read_index, read_server
 from tests.faults.oracle import Verdict, judge
@@ -15,10 +16,12 @@ from tests.faults.records import Content, strange
 from tests.faults.stranger import Protocol
 from tests.faults.topics import Committed, Topics
 from tests.faults.truth import truth_of
-from tests.faults.worker_process import WAIT_S, WorkerProcess
+from tests.faults.worker_process import WAIT_S, WorkerProcess, run_verb
 from tests.services.kafka import SHORT_SESSION_S, short_sessions
 from tests.services.milvus import MilvusServer
 from worker.embedding.model.prepared import PreparedModel
+
+K = TypeVar("K")
 
 COLLECTION = "vectail"
 DRAIN_S = 20.0
@@ -87,6 +90,15 @@ class Scene:
 
         `options`: of `vectail run`.
         """
+        worker = WorkerProcess(self._settings_of(settings), *through, options=options)
+        self._workers.append(worker)
+        return worker
+
+    def run_verb(self, *words: str, **settings: str) -> str:
+        """Run another verb with the settings of a worker, to its end, which must be good; return its output."""
+        return run_verb(self._settings_of(settings), *words)
+
+    def _settings_of(self, settings: Mapping[str, str]) -> dict[str, str]:
         topics = self.topics
         own = {
             "kafka.bootstrap_servers": topics.bootstrap,
@@ -101,9 +113,7 @@ class Scene:
             "model.folder": str(self.model.folder),
         }
         wanted = _USUAL | own | {name.replace("__", "."): value for name, value in settings.items()}
-        worker = WorkerProcess(wanted | {"kafka.librdkafka": self._client_for(wanted)}, *through, options=options)
-        self._workers.append(worker)
-        return worker
+        return wanted | {"kafka.librdkafka": self._client_for(wanted)}
 
     def _client_for(self, wanted: Mapping[str, str]) -> str:
         """Return the client's properties; no session may be longer than the poll interval."""
@@ -115,14 +125,7 @@ class Scene:
 
     def wait_committed(self, worker: WorkerProcess, enough: Callable[[Committed], bool], group: str | None = None) -> Committed:
         """Wait until enough is committed; meanwhile the worker must live and make progress."""
-        last: Committed = {}
-        until_s = 0.0
-        while not enough(committed := self.topics.committed(group)):
-            if committed != last:
-                last, until_s = committed, time.monotonic() + WAIT_S
-            assert worker.stays_alive(_LOOK_AGAIN_S), f"the worker ended: {worker.lines}"
-            assert time.monotonic() < until_s, f"stuck at {committed} of {self.topics.ends()}: {worker.lines}"
-        return committed
+        return wait_until_committed(worker, lambda: self.topics.committed(group), enough)
 
     def wait_all_committed(self, worker: WorkerProcess, partitions: Collection[int] | None = None, group: str | None = None) -> None:
         """Wait until everything sent to these partitions (default: all) is committed."""
@@ -199,6 +202,20 @@ class Scene:
             worker.close()
         if self.server is not None:
             drop_index(self.server.uri, self.collection)
+
+
+def wait_until_committed(
+    worker: WorkerProcess, ask: Callable[[], Mapping[K, int]], enough: Callable[[Mapping[K, int]], bool]
+) -> Mapping[K, int]:  # fmt: skip
+    """Wait until enough is committed of what `ask` returns; meanwhile the worker must live and make progress."""
+    last: Mapping[K, int] = {}
+    until_s = 0.0
+    while not enough(committed := ask()):
+        if committed != last:
+            last, until_s = committed, time.monotonic() + WAIT_S
+        assert worker.stays_alive(_LOOK_AGAIN_S), f"the worker ended: {worker.lines}"
+        assert time.monotonic() < until_s, f"stuck at {committed}: {worker.lines}"
+    return committed
 
 
 def client_of(protocol: Protocol, **properties: str) -> dict[str, str]:

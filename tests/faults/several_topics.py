@@ -1,24 +1,21 @@
 """Several topics of one partition each, beside the topic of a scene: what is committed, dead letters, and the entries that are stored."""
 
 import json
-import time
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import NamedTuple
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, TopicPartition
 
 from sinks.line import Line
 from sinks.milvus.sink import MilvusSettings, MilvusSink
 from sinks.reading.reader import BlockReader
 from tests.faults.mixed_records import Wanted
-from tests.faults.scene import COLLECTION, Scene
-from tests.faults.topics import WAIT_S
+from tests.faults.scene import COLLECTION, Scene, wait_until_committed
+from tests.faults.topics import WAIT_S, committed_offsets
 from tests.faults.worker_process import WorkerProcess
 from worker.connections import vector_space
 from worker.embedding.loaded import space_of
 
-LOOK_AGAIN_S = 0.05
 EVERYTHING = 1 << 62
 
 
@@ -31,19 +28,12 @@ class Place(NamedTuple):
 
 def wait_committed(scene: Scene, worker: WorkerProcess, topics: Sequence[str], records: int) -> None:
     """Wait until all records of these topics are committed."""
-    consumer = Consumer({"bootstrap.servers": scene.topics.bootstrap, "group.id": scene.topics.group, "log_level": 0})
-    until_s = time.monotonic() + WAIT_S
-    committed = 0
-    try:
-        while committed < records:
-            assert worker.stays_alive(LOOK_AGAIN_S), f"the worker ended: {worker.lines}"
-            assert time.monotonic() < until_s, f"{committed} of {records} are committed: {worker.lines}"
-            with suppress(KafkaException):  # the group has no coordinator yet
-                places = consumer.committed([TopicPartition(topic, 0) for topic in topics], timeout=WAIT_S)
-                committed = sum(max(place.offset, 0) for place in places)
-        assert committed == records
-    finally:
-        consumer.close()
+    client, places = {"bootstrap.servers": scene.topics.bootstrap, "log_level": 0}, [TopicPartition(topic, 0) for topic in topics]
+
+    def committed() -> dict[str, int]:
+        return {place.topic: place.offset for place in committed_offsets(client, scene.topics.group, places)}
+
+    assert sum(wait_until_committed(worker, committed, lambda found: sum(found.values()) >= records).values()) == records
 
 
 def dead_letters(scene: Scene) -> dict[Place, list[str]]:

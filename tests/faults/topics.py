@@ -158,20 +158,9 @@ class Topics:
             consumer.close()
 
     def committed(self, group: str | None = None) -> dict[int, int]:
-        """Return the committed offsets of the workers' group without joining it; wait for a broker that is starting."""
-        consumer = Consumer(self._client | {"group.id": group or self.group})
-        until_s = time.monotonic() + WAIT_S
-        try:
-            while True:
-                try:
-                    places = consumer.committed([TopicPartition(self.logs, p) for p in range(self.partitions)], timeout=WAIT_S)
-                except KafkaException as failure:
-                    if time.monotonic() > until_s:
-                        raise AssertionError(f"the group {group or self.group} cannot be asked") from failure
-                else:
-                    return {place.partition: max(place.offset, 0) for place in places}
-        finally:
-            consumer.close()
+        """Return the committed offsets of the workers' group; wait for a broker that is starting."""
+        places = [TopicPartition(self.logs, partition) for partition in range(self.partitions)]
+        return {place.partition: place.offset for place in committed_offsets(self._client, group or self.group, places)}
 
     def letters(self) -> list[Letter]:
         """Return all dead letters, in no particular order."""
@@ -244,6 +233,26 @@ class Topics:
             return messages
         finally:
             consumer.close()
+
+
+def committed_offsets(client: Mapping[str, Any], group: str, places: list[TopicPartition]) -> list[TopicPartition]:
+    """Return the committed offsets of a group without joining it, 0 where there is none; wait for a broker that is starting.
+
+    `client`: properties of a client.
+    """
+    consumer = Consumer({**client, "group.id": group})
+    until_s = time.monotonic() + WAIT_S
+    try:
+        while True:
+            try:
+                found = consumer.committed(places, timeout=WAIT_S)
+            except KafkaException as failure:
+                if time.monotonic() > until_s:
+                    raise AssertionError(f"the group {group} cannot be asked") from failure
+            else:
+                return [TopicPartition(place.topic, place.partition, max(place.offset, 0)) for place in found]
+    finally:
+        consumer.close()
 
 
 def _headers(message: Message) -> dict[str, bytes]:

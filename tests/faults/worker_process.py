@@ -20,6 +20,28 @@ WAIT_S = 90.0
 _LOOK_AGAIN_S = 0.01
 
 
+def run_verb(settings: Mapping[str, str], *words: str) -> str:
+    """Run `vectail` with these words to its end; return its output, and fail unless it ends with 0."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "worker", *words],
+        cwd=ROOT,
+        env=_environment(settings),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=WAIT_S,
+        check=False,
+    )
+    assert ended.returncode == 0, (words, ended.returncode, ended.stdout[-3000:], ended.stderr[-3000:])
+    return ended.stdout
+
+
+def _environment(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a child with exactly these settings."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("VECTAIL_")}
+    return inherited | {f"VECTAIL_{name.replace('.', '__').upper()}": value for name, value in settings.items()}
+
+
 class WorkerProcess:
     """One worker; tests can wait for lines on its standard error.
 
@@ -31,12 +53,10 @@ class WorkerProcess:
 
         `options`: of `vectail run`.
         """
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith("VECTAIL_")}
-        chosen = {f"VECTAIL_{name.replace('.', '__').upper()}": value for name, value in settings.items()}
         self._process = subprocess.Popen(
             [*through, sys.executable, "-m", "worker", "run", *options],
             cwd=ROOT,
-            env=inherited | chosen,
+            env=_environment(settings),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
