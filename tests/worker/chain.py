@@ -12,7 +12,7 @@ from typing import Any
 
 from consumers.assignment import Claim, Receipt
 from consumers.decode.decoder import Decoder
-from consumers.decode.rules import DecodeRules
+from consumers.decode.rules import DecodeRules, Format
 from consumers.ledger import Ledger
 from consumers.record import Header, Partition, records_of
 from consumers.text.chunk import Chunker
@@ -86,6 +86,7 @@ class Chain:
         cap_bytes: int = 1 << 26,
         cache_bytes: int = 1 << 26,
         strict: bool = False,
+        form: Format = "auto",
         prefix: str = "",
         redact: Collection[str] = (),
         known_s: float = math.inf,
@@ -159,7 +160,7 @@ class Chain:
         self._most_refused = most_refused
         self.store_step = self.store_onto(self.sink)
         self.prepare = self._prepare_step(
-            prefix, max_chunks, max_tokens, strict=strict, undecodable=TopicFaultLimits("undecodable records", most=most_undecodable)
+            prefix, max_chunks, max_tokens, DecodeRules(format=form, strict=strict), most_undecodable=most_undecodable
         )
         self.prepare_queries = self._query_step()
         self.handoff: BatchHandoff[EmbedBatch, Computed] = BatchHandoff(self.embed_lane.wake)
@@ -341,7 +342,7 @@ class Chain:
             raise ModelError("no other engine can be made")
         return self.new_engines.pop(0)
 
-    def _prepare_step(self, prefix: str, max_chunks: int, max_tokens: int, *, strict: bool, undecodable: TopicFaultLimits) -> Prepare:
+    def _prepare_step(self, prefix: str, max_chunks: int, max_tokens: int, rules: DecodeRules, *, most_undecodable: int) -> Prepare:
         words = self.words
         chunker = Chunker(
             mask=self._masker.mask_column,
@@ -351,7 +352,7 @@ class Chain:
             max_text_bytes=PIECE_BYTES,
             max_chunks=max_chunks,
         )
-        self.topic_reader = TopicReader(decoder=Decoder(DecodeRules(strict=strict)), chunker=chunker, **self._rules)
+        self.topic_reader = TopicReader(decoder=Decoder(rules), chunker=chunker, **self._rules)
         return Prepare(
             ledger=self.ledger,
             reader_of=lambda _topic: self.topic_reader,
@@ -367,7 +368,7 @@ class Chain:
             hide=self.store_step.hide,
             reject=self.store_step.reject,
             outlets=Outlets(embed=self.embed_lane, store=self.store_lane),
-            undecodable=undecodable,
+            undecodable=TopicFaultLimits("undecodable records", most=most_undecodable),
             abandoned=lambda: self.abandoned,
             computing=self.computing,
             wall_ms=self.wall_ms,
