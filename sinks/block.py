@@ -104,7 +104,7 @@ class Lines(NamedTuple):
     sub: NDArray[np.int32]
     chunk: NDArray[np.int32]
     chunks: NDArray[np.int32]
-    """Of how many its entry was cut; 0: the entry is *hollow*, it says that its record holds nothing there, and is no line."""
+    """Into how many its entry was cut; 0: the entry is *hollow*, no line (`sinks.reading.versions`)."""
     cut: NDArray[np.uint64]
     """0 where `chunks` is 1."""
     records: NDArray[np.int32]

@@ -152,19 +152,19 @@ def sorted_rows(lines: Lines) -> NDArray[np.int64]:
 
 
 def hollow_lines(
-    offset: NDArray[np.int64], sub: NDArray[np.int32], records: NDArray[np.int32], entries: NDArray[np.int32], time: NDArray[np.int64]
+    offset: NDArray[np.int64], sub: NDArray[np.int32], records: NDArray[np.int32], entries: NDArray[np.int32], kafka_time: NDArray[np.int64]
 ) -> Lines:
-    """Return n hollow entries: readers get nothing of them, nor of what earlier runs have in their place."""
+    """Return n hollow entries: no lines, and they deny what earlier runs have at their offsets with another time of Kafka's."""
     size = len(offset)
     nothing, no_text = coded_alike("", size), null_column(size)
     zeros = np.zeros(size, np.int32)
     cut = zeros.astype(np.uint64)
-    return Lines(offset, sub, zeros, zeros, cut, records, entries, time, time, nothing, nothing, nothing, no_text, no_text)
+    return Lines(offset, sub, zeros, zeros, cut, records, entries, kafka_time, kafka_time, nothing, nothing, nothing, no_text, no_text)
 
 
 def hollowed(lines: Lines) -> Lines:
     """Return the hollow entries that stand for n entries, given by one piece of each: their records are whole with them."""
-    return hollow_lines(lines.offset, lines.sub, lines.records, lines.entries, lines.time)
+    return hollow_lines(lines.offset, lines.sub, lines.records, lines.entries, lines.kafka_time)
 
 
 def last_offset_of(lines: Lines) -> int:

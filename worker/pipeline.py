@@ -114,12 +114,12 @@ class Pipeline:
         """None: there is no Schema Registry."""
         self.runs = Runs(clock=time.monotonic, wall_ms=_wall_ms, bounds=BlockBounds(lines=settings.index.block_lines))
         self.reader = BlockReader(sink, clock=time.monotonic)
+        self._computing = FairLock()
+        self.store = self._store_step(say)
         self.resume = self._new_resume(say)
         self.dead_letters_delivered: Counter[tuple[str, str]] = Counter()
         """Dead letters that Kafka has acknowledged, by stage and kind (`worker.indexing.dead_letter_reasons`)."""
-        self._computing = FairLock()
         self.busy = {stage: Meter() for stage in ("prepare", "prepare-queries", "store")}
-        self.store = self._store_step(say)
         self._prepare = self._prepare_step()
         self._prepare_queries = self._query_step(say)
         self.guarded_engine = GuardedEngine(model.engine, model.golden, new_engine=model.new_engine, say=say, clock=time.monotonic)
@@ -250,6 +250,7 @@ class Pipeline:
             sink=self._connections.sink,
             reader=self.reader,
             runs=self.runs,
+            hide=self.store.hide,
             window_records=self._settings.limits.max_in_flight_records,
             say=say,
             pause=self._abandon.wait,

@@ -23,6 +23,23 @@ _SPANS_AT_ONCE = 256
 Span = TypeVar("Span", RunSpan, OffsetSpan)
 
 
+class Reach(NamedTuple):
+    """Offsets of a partition, from the first to before the end.
+
+    Thread: any.
+    """
+
+    place: BlockPlace
+    first_offset: int
+    end_offset: int
+
+
+def reach_of(heads: Heads) -> list[Reach]:
+    """Return the offsets of each block."""
+    offsets = zip(heads.ids, heads.first_offset.tolist(), heads.last_offset.tolist(), strict=True)
+    return [Reach(one.place, first, last + 1) for one, first, last in offsets]
+
+
 def with_other_runs(snapshot: Snapshot, listed: Heads) -> Heads:
     """Return listed blocks (inner ones left out), and behind them all others that may decide which of their lines hold.
 
@@ -31,11 +48,60 @@ def with_other_runs(snapshot: Snapshot, listed: Heads) -> Heads:
     firsts, ends = _reach_of_runs(listed)
     spans = [RunSpan(place, run, first, ends[place, run]) for (place, run), first in firsts.items()]
     every = _joined(listed, [snapshot.find(BlockFilter(besides=part)).heads for part in _cut(spans)])
-    is_near = _sharing(every, listed.size)
-    if every.size == listed.size or not is_near.any():
+    if every.size == listed.size:
         return listed
-    every = _joined(listed, [snapshot.find(only).heads for only in _over_the_offsets(every, np.flatnonzero(is_near))])
+    is_near = _sharing(every, listed.size)
+    if not is_near.any():
+        return listed
+    every = _joined(listed, [every, *(snapshot.find(only).heads for only in _over_the_offsets(every, np.flatnonzero(is_near)))])
     return every.select(np.flatnonzero(sharing_blocks(every) | (np.arange(every.size) < listed.size)))
+
+
+def with_events_beyond(snapshot: Snapshot, parts: Sequence[Part], reach: Sequence[Reach]) -> list[Part]:
+    """Return unpacked blocks, and behind them those that decide about events which lead beyond these offsets.
+
+    All blocks over the offsets are among `parts`. Where events of several runs overlap, what one hides hangs on what hides that one.
+    """
+    every = list(parts)
+    known = {part.id for part in every}
+    reach = _merged(reach)
+    while wider := _wider(reach, every):
+        reach = _merged([*reach, *wider])
+        found = [*dict.fromkeys(one for only in _within(wider) for one in snapshot.find(only).heads.ids if one not in known)]
+        new = [found[at] for at in outer_blocks(found).tolist()]
+        known.update(found)
+        every += [Part(one, lines) for one, lines in snapshot.unpack(new).items()]
+    return every
+
+
+def _wider(reach: Sequence[Reach], parts: Sequence[Part]) -> list[Reach]:
+    """Return where events lead beyond these offsets, given ascending and apart: those that begin or end inside and go on outside."""
+    places = {part.id.place for part in parts}
+    wider: list[Reach] = []
+    for place in places:
+        own = np.array([one[1:] for one in reach if one.place == place], np.int64).reshape(-1, 2)
+        lines = [part.lines for part in parts if part.id.place == place]
+        joined = [(one.offset[rows], one.records[rows]) for one in lines if len(rows := np.flatnonzero(one.records > 1))]
+        if not joined or not len(own):
+            continue
+        start = np.concatenate([offset for offset, _ in joined])
+        end = start + np.concatenate([records for _, records in joined])
+        at = np.minimum(np.searchsorted(own[:, 1], start, side="right"), len(own) - 1)  # the first that ends behind the event's start
+        begins, ends = own[at, 0], own[at, 1]
+        out = (start < ends) & (end > begins) & ((start < begins) | (end > ends))
+        wider += [Reach(place, first, last) for first, last in {*zip(start[out].tolist(), end[out].tolist(), strict=True)}]
+    return wider
+
+
+def _merged(reach: Sequence[Reach]) -> list[Reach]:
+    """Return the same offsets, ascending and apart."""
+    merged: list[Reach] = []
+    for place, first, end in sorted(reach):
+        if merged and merged[-1][0] == place and first <= merged[-1][2]:
+            merged[-1] = merged[-1]._replace(end_offset=max(end, merged[-1].end_offset))
+        else:
+            merged.append(Reach(place, first, end))
+    return merged
 
 
 def _joined(listed: Heads, found: Sequence[Heads]) -> Heads:
@@ -53,13 +119,17 @@ def _sharing(every: Heads, listed: int) -> NDArray[np.bool_]:
 
 def _over_the_offsets(heads: Heads, rows: NDArray[np.int64]) -> list[BlockFilter]:
     """Return filters for all blocks of the offsets that some blocks span."""
+    groups = clusters(heads, rows)
+    return _within(
+        [Reach(heads.ids[one[0]].place, int(heads.first_offset[one].min()), int(heads.last_offset[one].max()) + 1) for one in groups]
+    )
+
+
+def _within(reach: Sequence[Reach]) -> list[BlockFilter]:
+    """Return filters for all blocks of these offsets."""
     filters: list[BlockFilter] = []
-    groups = sorted(clusters(heads, rows), key=lambda group: heads.ids[group[0]].place)
-    for (topic, epoch), some in groupby(groups, key=lambda group: heads.ids[group[0]].place[:2]):
-        spans = [
-            OffsetSpan(heads.ids[group[0]].place.partition, int(heads.first_offset[group].min()), int(heads.last_offset[group].max()) + 1)
-            for group in some
-        ]
+    for (topic, epoch), some in groupby(sorted(reach), key=lambda one: one[0][:2]):
+        spans = [OffsetSpan(place.partition, first, end) for place, first, end in some]
         filters += [BlockFilter((topic,), epoch, spans=part) for part in _cut(spans)]
     return filters
 
@@ -101,8 +171,6 @@ class Copies:
         self._snapshot = snapshot
         self._others: dict[BlockId, Lines] = {}
         self._looked_up: set[BlockId] = set()
-        self.are_exact = True
-        """False: the read was over before every copy was looked up."""
 
     def held(self, listed: Heads, blocks: Mapping[BlockId, Wanted]) -> list[NDArray[np.bool_]]:
         """Return of each of `blocks` which of its wanted pieces hold.
@@ -110,13 +178,15 @@ class Copies:
         `listed` are all blocks that the question found, inner ones left out; `blocks` are among them.
         """
         new = [at for at, one in enumerate(listed.ids) if one in blocks and one not in self._looked_up]
-        if new and self._snapshot.is_over():
-            self.are_exact = False
-        elif new:
+        if new:  # whatever the deadline: what is shown must hold
             every = with_other_runs(self._snapshot, listed.select(np.array(new, np.int64)))
             self._others |= self._snapshot.unpack([one for one in every.ids[len(new) :] if one not in self._others])
             self._looked_up.update(every.ids[: len(new)])
         parts = [Part(one, block.lines) for one, block in blocks.items()]
         parts += [Part(one, lines) for one, lines in self._others.items() if one not in blocks]
+        if new:
+            ours = listed.select(np.array([at for at, one in enumerate(listed.ids) if one in blocks], np.int64))
+            parts = with_events_beyond(self._snapshot, parts, reach_of(ours))
+            self._others |= {part.id: part.lines for part in parts[len(blocks) :]}
         # One of ours may be inside another: merged since, or not listed yet. Of equal pieces the first one holds: ours.
         return [held[block.rows] for block, held in zip(blocks.values(), unite(parts), strict=False)]

@@ -19,7 +19,7 @@ from sinks.arrow import take
 from sinks.block import BlockId, Column, Lines
 from sinks.field_pairs import field_names, field_values
 from sinks.heads import Heads
-from sinks.reading.copies import with_other_runs
+from sinks.reading.copies import reach_of, with_events_beyond, with_other_runs
 from sinks.reading.filters import LineFilter, block_filter, rows_of, values_fit, wanted_rows, with_fields
 from sinks.reading.names import TemplateNames, template_ids
 from sinks.reading.snapshot import MOST_PLACES, PLACES, PLACES_AND_FIELDS, Snapshot
@@ -140,9 +140,11 @@ def _counted(snapshot: Snapshot, query: CountQuery) -> tuple["_Counting", bool]:
     """Count; returns whether neither the deadline nor a bound cut it."""
     asked = block_filter(query.only, templates=query.templates)
     heads = _listed(snapshot, asked)
+    asked_for = 0
     if asked._replace(topics=(), not_topics=()) != BlockFilter():
+        asked_for = heads.size
         heads = with_other_runs(snapshot, heads)  # a copy that does not pass the filter may hold
-    counting = _Counting(snapshot, heads, query)
+    counting = _Counting(snapshot, heads, query, asked_for)
     counting.add_whole_blocks()
     return counting, counting.add_unpacked_blocks() and counting.has_all_values
 
@@ -153,7 +155,9 @@ class _Counting:
     Thread: one.
     """
 
-    def __init__(self, snapshot: Snapshot, heads: Heads, query: CountQuery) -> None:
+    def __init__(self, snapshot: Snapshot, heads: Heads, query: CountQuery, asked_for: int) -> None:
+        """`asked_for`: so many of the blocks, the first ones, were listed by a filter; 0: all blocks there are were."""
+        self._asked_for = asked_for
         self.tally = Tally()
         self._snapshot = snapshot
         self.heads = heads
@@ -218,7 +222,8 @@ class _Counting:
                 return False
             unpacked = self._snapshot.unpack([heads.ids[at] for at in batch.tolist()], columns)
             parts = [Part(one, lines) for one, lines in unpacked.items()]
-            for part, held in zip(parts, unite(parts), strict=True):
+            ours = heads.select(batch[(batch < self._asked_for) & self._shared[batch]])
+            for part, held in zip(parts, unite(with_events_beyond(self._snapshot, parts, reach_of(ours))), strict=False):
                 self._add_rows(part, held)
         return True
 

@@ -59,7 +59,7 @@ def lines_with(
         is_done = search.unpack_newest(heads.select(outer_blocks(heads.ids)), listing.unseen_ms)
     lines = picked_lines(snapshot, search.newest)
     damaged = tuple(snapshot.damaged)
-    return MatchingLines(lines, complete=is_done and search.copies.are_exact and not damaged, damaged=damaged)
+    return MatchingLines(lines, complete=is_done and not damaged, damaged=damaged)
 
 
 class _Search:

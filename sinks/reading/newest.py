@@ -67,7 +67,7 @@ def newest_lines(snapshot: Snapshot, pace: Pace, templates: Collection[str], lim
             listing.narrow(block_filter(only, templates=[wanted[at] for at in search.left]))
     lines = search.lines()
     damaged = tuple(snapshot.damaged)
-    return NewestLines(lines, complete=not search.left and search.copies.are_exact and not damaged, damaged=damaged)
+    return NewestLines(lines, complete=not search.left and not damaged, damaged=damaged)
 
 
 class _Search:

@@ -57,7 +57,7 @@ class OrderedLines(NamedTuple):
     """In order; a long line's chunks stand together."""
     reach: Reach
     complete: bool
-    """False: a block could not be read, or a copy not be looked up."""
+    """False: a block could not be read."""
     damaged: tuple[BlockId, ...] = ()
     """Blocks that could not be read."""
 
@@ -106,7 +106,7 @@ def lines_in_order(snapshot: Snapshot, stride: Stride, selection: Selection, sta
     if reach.after is not None and reach.time_ms > start.time_ms:
         lines, reach = [line for line in lines if line.time < reach.time_ms], Reach(reach.time_ms)
     damaged = tuple(snapshot.damaged)
-    return OrderedLines(lines, reach, complete=copies.are_exact and not damaged, damaged=damaged)
+    return OrderedLines(lines, reach, complete=not damaged, damaged=damaged)
 
 
 def _next_window(snapshot: Snapshot, stride: Stride, selection: Selection, since_ms: int, until_ms: int) -> tuple[Heads, int]:

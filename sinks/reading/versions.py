@@ -1,13 +1,16 @@
 """Which of several copies of records hold: decided by record before it is decided by entry. Pure functions over columns.
 
 1. Pieces combine to an entry only if they are of one text cut in one way (`chunks`, `cut`); of equal pieces that of the latest run counts.
-2. Entries combine to a *version* of their record: those at one offset that span as many offsets and say that they are as many
-   (`entries`). A version is made of what its latest run has, and of what the runs before that one have for as long as entries are
-   missing. It is *whole* once none is, and then it is of the run that completed it.
-3. From the latest whole version to the earliest: one holds unless one that holds shares an offset with it. So a record that was read
-   again holds what it holds now, and an event of n records hides whatever earlier runs have of any of them.
+2. Entries combine to a *version* of their record: those at one offset, of one time of Kafka's, that span as many offsets and say that
+   they are as many (`entries`). A version is made of what its latest run has, and of what the runs before that one have for as long as
+   entries are missing. It is *whole* once none is, and then it is of the run that completed it.
+3. From the latest whole version to the earliest: one holds unless later ones that hold have all of its offsets, or a later one that begins
+   where it begins has another time of Kafka's, for then the log was cut. So a record that was read again holds what it holds now, and an
+   event of n records hides whatever earlier runs have of them. A later version that has only some of the offsets of an earlier one does
+   not hold: its run joined otherwise, and has not come to the end of it, or never will.
 4. The entries of torn versions hold where no whole version does: each in its latest whole copy, else in its latest torn one.
-5. Hollow entries (`chunks` = 0) say that there is nothing: they count in all of this, and never hold.
+5. Hollow entries (`chunks` = 0) say that there is nothing: they count where no run has the entry, and never hold. A version of nothing
+   else only denies what an earlier log had there: what a run has of the same record, by Kafka's time of it, is true whatever another says.
 
 By piece instead of by entry, a reader would join one run's first chunk with another's second; by entry instead of by record, entries that
 a record does not have any more would stay (design: union).
@@ -20,6 +23,7 @@ from numpy.typing import NDArray
 
 _SUB_BITS = 32
 _TORN = -1
+_NEVER = -2
 
 
 class Copies(NamedTuple):
@@ -39,6 +43,7 @@ class Copies(NamedTuple):
     cut: NDArray[np.uint64]
     records: NDArray[np.int32]
     entries: NDArray[np.int32]
+    kafka_time: NDArray[np.int64]
 
 
 class _Entries(NamedTuple):
@@ -65,21 +70,24 @@ class _Spans(NamedTuple):
 
 def holding(copies: Copies) -> NDArray[np.bool_]:
     """Return which pieces hold: bool[n]."""
-    place, run, offset, sub, chunk, chunks, cut, records, entries = copies
-    order = np.lexsort((-run, chunk, cut, chunks, sub, entries, records, offset, place))
-    place, run, offset, sub, chunk, chunks, cut, records, entries = (column[order] for column in copies)
-    is_version = _changes(place, offset, records, entries)
+    place, run, offset, sub, chunk, chunks, cut, records, entries, kafka_time = copies
+    order = np.lexsort((-run, chunk, cut, chunks, sub, kafka_time, entries, records, offset, place))
+    place, run, offset, sub, chunk, chunks, cut, records, entries, kafka_time = (column[order] for column in copies)
+    is_version = _changes(place, offset, records, entries, kafka_time)
     is_entry = is_version | _changes(sub)
     is_shape = is_entry | _changes(chunks, cut)
     is_piece = is_shape | _changes(chunk)  # the first of equal pieces is that of the latest run
     starts, begins = np.flatnonzero(is_shape), np.flatnonzero(is_version)
     latest = np.maximum.reduceat(run, starts)
     is_whole = np.add.reduceat(is_piece.astype(np.int64), starts) >= chunks[starts]
-    best = _last_of_each(np.cumsum(is_entry, dtype=np.int64)[starts], is_whole, latest, chunks[starts], cut[starts])
+    best = _last_of_each(np.cumsum(is_entry, dtype=np.int64)[starts], is_whole, chunks[starts] > 0, latest, chunks[starts], cut[starts])
     of = _Entries(best, (np.cumsum(is_version) - 1)[starts[best]], sub[starts[best]], latest[best], is_whole[best])
     rank, is_used = _complete(of, entries[begins])
     spans = _Spans(place[begins], offset[begins], offset[begins].astype(np.int64) + records[begins])
-    holds_whole = _latest_apart(spans, rank)
+    is_hollow = np.maximum.reduceat(chunks, begins) == 0
+    is_denied = _are_denied(spans, rank, kafka_time[begins], is_hollow)
+    rank[is_hollow & (rank != _TORN) | is_denied] = _NEVER
+    holds_whole = _latest_apart(spans, rank, kafka_time[begins])
     is_held = is_used & holds_whole[of.version]
     torn = np.flatnonzero(rank[of.version] == _TORN)
     if len(torn):
@@ -120,16 +128,40 @@ def _complete(of: _Entries, entries: NDArray[np.int32]) -> tuple[NDArray[np.int6
     return rank, is_used
 
 
-def _latest_apart(spans: _Spans, rank: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which versions hold, of those with a rank: the latest first, each that shares no offset with one that holds."""
+def _are_denied(spans: _Spans, rank: NDArray[np.int64], kafka_time: NDArray[np.int64], is_hollow: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which versions a later hollow one denies, which begins where they begin and has another time of Kafka's."""
+    start = _numbered(spans.place, spans.start)
+    denied = np.zeros(len(rank), np.bool_)
+    for one in np.flatnonzero(is_hollow & (rank != _TORN)).tolist():
+        same = slice(*np.searchsorted(start, [start[one], start[one] + 1]))
+        denied[same] |= (rank[same] < rank[one]) & (kafka_time[same] != kafka_time[one])
+    return denied
+
+
+def _latest_apart(spans: _Spans, rank: NDArray[np.int64], kafka_time: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which versions hold, of those with a rank (third rule); `kafka_time` is of the first record of each."""
     holds = np.zeros(len(rank), np.bool_)
-    ranked = np.flatnonzero(rank != _TORN)
+    ranked = np.flatnonzero(rank >= 0)
     own = spans.take(ranked)
     if (own.end - own.start == 1).all():
         holds[ranked[_last_of_each(_numbered(own.place, own.start), rank[ranked])]] = True
         return holds
-    for one in np.unique(rank[ranked])[::-1].tolist():
+    ranks = np.unique(rank[ranked])[::-1].tolist()
+    for one in ranks:
         rows = ranked[rank[ranked] == one]
+        rows = rows[_first_apart(spans.take(rows))]
+        later = np.flatnonzero(holds)
+        is_false = _are_of_another_log(rows, later, spans, kafka_time)
+        while True:
+            staying = rows[~_covered(spans.take(rows), spans.take(later)) & ~is_false]
+            unfinished = _overlap(spans.take(later), spans.take(staying))
+            if not unfinished.any():
+                break
+            holds[later[unfinished]] = False
+            later = later[~unfinished]
+        holds[staying] = True
+    for one in ranks:  # what was hidden by one that does not hold itself
+        rows = ranked[(rank[ranked] == one) & ~holds[ranked]]
         rows = rows[~_overlap(spans.take(rows), spans.take(holds))]
         holds[rows[_first_apart(spans.take(rows))]] = True
     return holds
@@ -145,6 +177,34 @@ def _first_apart(spans: _Spans) -> NDArray[np.int64]:
             kept.append(at)
             reached = (place, end)
     return np.array(kept, np.int64)
+
+
+def _covered(spans: _Spans, others: _Spans) -> NDArray[np.bool_]:
+    """Return which spans have every offset in one of `others`, which share none with each other."""
+    found = np.zeros(len(spans.place), np.bool_)
+    for place in np.unique(others.place).tolist():
+        own, near = np.flatnonzero(spans.place == place), others.take(others.place == place)
+        near = near.take(np.argsort(near.start))
+        inside = _offsets_before(near, spans.end[own]) - _offsets_before(near, spans.start[own])
+        found[own] = inside == spans.end[own] - spans.start[own]
+    return found
+
+
+def _offsets_before(spans: _Spans, offset: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many offsets of spans, ascending and apart, lie before each of these."""
+    sums = np.append(0, np.cumsum(spans.end - spans.start))
+    last = np.searchsorted(spans.start, offset) - 1
+    inside: NDArray[np.int64] = np.where(last < 0, 0, sums[last] + np.minimum(spans.end[last], offset) - spans.start[last])
+    return inside
+
+
+def _are_of_another_log(
+    rows: NDArray[np.int64], later: NDArray[np.int64], spans: _Spans, kafka_time: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Return which versions begin with a record that a later one has with another time of Kafka's: the log was cut and grew again."""
+    known = dict(zip(zip(spans.place[later].tolist(), spans.start[later].tolist(), strict=True), kafka_time[later].tolist(), strict=True))
+    own = zip(spans.place[rows].tolist(), spans.start[rows].tolist(), kafka_time[rows].tolist(), strict=True)
+    return np.fromiter((known.get((place, start), time) != time for place, start, time in own), np.bool_, len(rows))
 
 
 def _overlap(spans: _Spans, others: _Spans) -> NDArray[np.bool_]:

@@ -1,12 +1,12 @@
 """A worker of `tests.properties.blocks_world`: one process with settings, a clock and a position of its own."""
 
 import random
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Final, Protocol
 
 from consumers.assignment import Claim, Receipt
 from consumers.decode.rules import Format
-from consumers.record import Partition, records_of
+from consumers.record import records_of
 from consumers.rejection import RejectedPiece, Rejection
 from sinks.build import DEFAULT_BOUNDS
 from tests.properties.source_log import WALL_MS, LogRecord
@@ -130,14 +130,13 @@ class Worker(Chain):
                 break
         if receipts:
             self.prepare.step(receipts)
-            asked: Mapping[Partition, int] = getattr(self.ledger, "asked_to_begin_again", dict)()
+            asked = self.ledger.asked_to_begin_again()
             if LOGS in asked:
                 self.world.begin_again(self, asked[LOGS])
 
     def begin_again(self, position: int) -> None:
         """Begin another assignment in place of the one that has asked for it."""
-        begin: Callable[[Partition], None] = getattr(self.ledger, "begin_again")  # noqa: B009
-        begin(LOGS)
+        self.ledger.begin_again(LOGS)
         self.position = self.began = position
 
     def _maybe_die(self, _point: str) -> None:

@@ -77,7 +77,18 @@ def test_columns_with_nothing_but_defaults_are_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [{"sub": 1}, {"chunk": 1}, {"chunks": 2}, {"cut": 9}, {"records": 2}, {"kafka_time": 1}, {"service": "x"}, {"level": "INFO"}]
+    "values",
+    [
+        {"sub": 1, "entries": 2},
+        {"entries": 3},
+        {"chunk": 1},
+        {"chunks": 2},
+        {"cut": 9},
+        {"records": 2},
+        {"kafka_time": 1},
+        {"service": "x"},
+        {"level": "INFO"},
+    ],
 )
 def test_a_column_is_there_as_soon_as_one_line_needs_it(values: dict[str, Any]) -> None:
     lines = [line(5), line(6, **values)]

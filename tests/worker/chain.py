@@ -1,7 +1,6 @@
 """The steps of the worker in a row, moved by hand: no threads, so every interleaving is the test's own choice.
 
-Every step is the real one, and so are ledgers, lanes, flights, cache, masks and tokenizer; engine, sink, clock and the two topics
-that the worker writes to are fakes.
+Every step is real, and so are ledgers, lanes, flights, cache, masks and tokenizer; engine, sink, clock and written topics are fakes.
 """
 
 import json
@@ -69,10 +68,7 @@ FLUSH_S = 0.5
 
 
 class Chain:
-    """Records go in by `feed`, queries by `ask`; `embed`, `store` and `answer` work what lies in their lanes.
-
-    Thread: the test's.
-    """
+    """Records go in by `feed`, queries by `ask`; `embed`, `store` and `answer` work what lies in their lanes. Thread: the test's."""
 
     def __init__(  # noqa: PLR0913, PLR0915 - what a test may want to be different, and every step in its order
         self,
@@ -143,10 +139,13 @@ class Chain:
         self.runs = Runs(clock=self.clock, wall_ms=self.wall_ms, bounds=bounds, draw_bits=self._draw.getrandbits)
         self.rule_tally = RuleTally()
         self.reader = BlockReader(self.sink, clock=self.clock)
+        self._most_refused = most_refused
+        self.store_step = self.store_onto(self.sink)
         self.resume = Resume(
             sink=self.sink,
             reader=self.reader,
             runs=self.runs,
+            hide=self.store_step.hide,
             window_records=window_records,
             say=self.said.append,
             pause=self.pause,
@@ -157,8 +156,6 @@ class Chain:
             "sampler": Sampler(sample, self.rule_tally.sampled) if sample else None,
             "joiner": EventJoiner(multiline),
         }
-        self._most_refused = most_refused
-        self.store_step = self.store_onto(self.sink)
         self.prepare = self._prepare_step(
             prefix, max_chunks, max_tokens, DecodeRules(format=form, strict=strict), most_undecodable=most_undecodable
         )

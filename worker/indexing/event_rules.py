@@ -2,7 +2,7 @@ r"""Which records of a topic are lines of one event: a stack trace or another te
 
 `worker.indexing.events` joins them. Each line gets a letter by patterns on its text, and one expression over the letters of a partition
 finds the events. A letter is a capital if its record may continue the one before it (the next offset, the same key). An event depends on
-its own lines and the one after it only, so a replay that begins at its first line finds the same one.
+its own lines and the one after it only, so whoever begins at its first line, with as much room, finds the same one.
 
 `\Z` is the end of what has arrived: whether the last event goes on is not known, so it stays open until the next record is there. Where it
 is known that nothing follows, a bar stands behind the letters.

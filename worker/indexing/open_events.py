@@ -3,8 +3,8 @@
 The last event of a partition stays open until the partition's next record says that it is over, and so does a line whose last piece has not
 come. Its records are copied out of their batch, with the entries that they hold, and go in front of that record. They are *held* in the
 ledger: no commit passes them, and nothing waits for them when the assignment ends. Together they are at most a quarter of what may be in
-flight: beyond that events are closed as they are, for a worker whose room is taken by open events would wait for ever. Only then a replay
-may join other records than before.
+flight: beyond that events are closed as they are, for a worker whose room is taken by open events would wait for ever. Whoever reads them
+again may have more room and join other records: readers then get the later events (`sinks.reading.versions`).
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -174,8 +174,10 @@ class Prepare:
         return True
 
     def _drop_revoked(self, group: Group) -> Group | None:
-        """Drop the records of dead assignments unread; return the others."""
+        """Drop the records of dead assignments unread, and those of theirs that are held; return the others."""
         revoked = [own for own in group.assignments if not own.assignment.alive]
+        if revoked:  # a held record that stays open keeps those behind it, and so their room, for ever
+            self._open_events.drop_revoked()
         for assignment, begin, end in revoked:
             assignment.drop(group.arrival[begin:end], "revoked")
         return group.without({own.assignment for own in revoked}) if revoked else group
@@ -194,17 +196,14 @@ class Prepare:
         if batches:
             self._send(batches)
 
-    def _hide_stored(self, group: Group, emptied: NDArray[np.int32]) -> None:
-        """Hide what earlier runs have stored of records that hold nothing now, before those settle.
-
-        `emptied` is of each such record how many records in a row hold nothing with it, 0 of the others.
-        """
+    def _hide_stored(self, group: Group, is_emptied: NDArray[np.bool_]) -> None:
+        """Hide what an earlier log had in the place of records that hold nothing, before those settle; `is_emptied` is bool[n]."""
         for assignment, begin, end in group.assignments:
-            rows = begin + np.flatnonzero(emptied[begin:end])
-            rows = rows[self._resume.covers(assignment, group.offset[rows], group.offset[rows] + emptied[rows])]
+            rows = begin + np.flatnonzero(is_emptied[begin:end])
+            rows = rows[self._resume.are_of_another_log(assignment, group.offset[rows], group.time_ms[rows])]
             if len(rows):
-                sub, entries = np.zeros(len(rows), np.int32), np.ones(len(rows), np.int32)
-                self._hide(assignment, hollow_lines(group.offset[rows], sub, emptied[rows], entries, group.time_ms[rows]))
+                zeros = np.zeros(len(rows), np.int32)
+                self._hide(assignment, hollow_lines(group.offset[rows], zeros, zeros + 1, zeros + 1, group.time_ms[rows]))
 
     def _lines_to_send(self, group: Group, decoded: Decoded, reader: TopicReader) -> tuple[list[LineBatch], Decoded, NDArray[np.int64]]:
         """Return the lines of a group, what was decoded without what rules drop, and the entries of too many chunks."""

@@ -86,29 +86,25 @@ class RecordOutcomes:
             self._undecodable.good(topic)
 
 
-def emptied_records(group: Group, decoded: Decoded, reader: TopicReader) -> NDArray[np.int32]:
-    """Return of each record that holds nothing to index how many records in a row do so with it, 0 of the others: int32[n]."""
+def emptied_records(group: Group, decoded: Decoded, reader: TopicReader) -> NDArray[np.bool_]:
+    """Return which records hold nothing to index: bool[n]."""
     entries = decoded.entries
-    emptied = np.zeros(group.size, np.int32)
-    emptied[decoded.empty] = 1
-    emptied[[row for row, _ in decoded.rejected]] = 1
+    emptied = np.zeros(group.size, np.bool_)
+    emptied[decoded.empty] = True
+    emptied[[row for row, _ in decoded.rejected]] = True
     rule_of = reader.dropped_by(entries)
     if rule_of is not None:
-        emptied[entries.row] = _records_of(entries)
-        emptied[entries.row[rule_of == NO_RULE]] = 0
+        emptied[entries.row] = True
+        emptied[entries.row[rule_of == NO_RULE]] = False
     return emptied
 
 
-def overlong_records(group: Group, entries: Entries, too_long: NDArray[np.int64]) -> NDArray[np.int32]:
+def overlong_records(group: Group, entries: Entries, too_long: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return the same of records whose every entry has too many chunks."""
-    emptied = np.zeros(group.size, np.int32)
-    emptied[entries.row[too_long]] = _records_of(entries)[too_long]
-    emptied[np.delete(entries.row, too_long)] = 0
+    emptied = np.zeros(group.size, np.bool_)
+    emptied[entries.row[too_long]] = True
+    emptied[np.delete(entries.row, too_long)] = False
     return emptied
-
-
-def _records_of(entries: Entries) -> NDArray[np.int32]:
-    return np.ones(entries.size, np.int32) if entries.records is None else entries.records
 
 
 def let_follow(group: Group, entries: Entries) -> None:

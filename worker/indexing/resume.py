@@ -8,14 +8,13 @@ Theory of operation
    not written, but for a write of another worker that arrives late; that one is a copy, which readers resolve.
 3. A record is skipped only if what a reader gets of its offset is exactly what this run would write, or that without its texts, and the
    rows of its stored templates are there. Offset and sub alone prove nothing: a log may have been cut and grown again, or settings changed.
-   Else all of the record is written again, never a part of it: readers decide by record (`sinks.reading.versions`). Where a record of
-   which something is stored holds nothing now, prepare has a hollow entry written (`covers`).
-4. An entry of several records is always written again. A write of a killed worker that arrives late may join the same records otherwise,
-   and hide it in part; what this run writes itself is above all those.
-5. Where the first record of an assignment is inside a stored entry of several records, the assignment begins again at the first of them.
-   From the middle on they would be joined otherwise, and hide the whole of it.
-6. A run begins above every run that was seen (`Runs.begin`), so that of two copies the new one holds.
-7. While the sink is busy, it is asked again for ever: to go on without an answer would write a second copy of everything.
+   Else all of the record is written again, never a part of it: readers decide by record (`sinks.reading.versions`). Where a record
+   holds nothing, and an earlier log had something there, prepare has a hollow entry written (`are_of_another_log`).
+4. Where the first record of an assignment is inside a stored entry of several records, the assignment begins again at the first of them:
+   from the middle on they would be joined otherwise. As a rule the log was cut there, so what is stored of them is denied then, by a
+   hollow entry in its place, and all of it is written again.
+5. A run begins above every run that was seen (`Runs.begin`), so that of two copies the new one holds.
+6. While the sink is busy, it is asked again for ever: to go on without an answer would write a second copy of everything.
 
 Not taken: comparing ids (commits lines that were not written after a cut log), one read of the whole partition (no bound), a mark of what
 is stored outside of the index (it may be older or newer than the index, after a restore of either).
@@ -33,9 +32,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consumers.assignment import PartitionLedger, Receipt
-from sinks.block import BlockPlace
+from sinks.block import BlockPlace, Lines
 from sinks.heads import Heads
 from sinks.line import Line
+from sinks.lines import hollowed, lines_of
 from sinks.reading.reader import BlockReader
 from sinks.row import template_id
 from sinks.sink import BlockFilter, OffsetSpan, Sink, SinkBusy
@@ -101,22 +101,27 @@ class Resume:
     Thread: one, the prepare thread; while several partitions are read back, it waits for threads of its own that query side by side.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a step's whole world, handed in by name
         self,
         *,
         sink: Sink,
         reader: BlockReader,
         runs: Runs,
+        hide: Callable[[PartitionLedger, Lines], None],
         window_records: int,
         say: Callable[[str], None],
         pause: Callable[[float], bool],
         clock: Callable[[], float] = time.monotonic,
         fail_point: Callable[[str], None] = lambda _point: None,
     ) -> None:
-        """`window_records` is the cap of the ledger; `pause` waits so many seconds and returns True when the service stops hard."""
+        """`hide` writes hollow entries and returns when they are acknowledged. `window_records` is the cap of the ledger.
+
+        `pause` waits so many seconds and returns True when the service stops hard.
+        """
         self._sink = sink
         self._reader = reader
         self._runs = runs
+        self._hide = hide
         self._window_records = min(window_records, MOST_OFFSETS)
         self._say = say
         self._pause = pause
@@ -165,17 +170,19 @@ class Resume:
         for read in windows:
             stored |= read.holds(batch.lines)
         if len(windows) > 1 and stored.any():  # an entry of one window may reach into the next
-            offset = batch.lines.offset
-            stored &= np.sum([read.touch(offset, offset + 1) for read in windows], axis=0) == 1
+            lines = batch.lines
+            stored &= np.sum([read.touch(lines.offset, lines.offset + lines.records) for read in windows], axis=0) == 1
         return stored
 
-    def covers(self, assignment: PartitionLedger, first_offset: NDArray[np.int64], end_offset: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return of which ranges of offsets anything is stored: bool[n]."""
+    def are_of_another_log(
+        self, assignment: PartitionLedger, offset: NDArray[np.int64], kafka_time: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Return of which records, by offset and Kafka's time, something is stored that an earlier log had there: bool[n]."""
         assigned = self._assigned.get(assignment)
-        covered = np.zeros(len(first_offset), np.bool_)
+        other = np.zeros(len(offset), np.bool_)
         for read in assigned.read if assigned is not None else ():
-            covered |= read.touch(first_offset, end_offset)
-        return covered
+            other |= read.are_of_another_log(offset, kafka_time)
+        return other
 
     def _forget_windows(self, receipts: Sequence[Receipt], waiting: Mapping[PartitionLedger, int]) -> None:
         """Forget the windows before these records: records come in the order of their offsets."""
@@ -227,6 +234,8 @@ class Resume:
             ]
             if not listed:
                 return True
+            for window, heads in listed:
+                self._deny_entry(window, heads)
             for (window, heads), read in zip(listed, mapped(self._read_entries, *zip(*listed, strict=True)), strict=True):
                 self._fail_point("resume_read")
                 self._note_read(window, heads, read)
@@ -239,6 +248,17 @@ class Resume:
             return False
         start = self._reader.event_start(window.place, window.first_offset)
         return start < window.first_offset and window.assignment.begin_again(start)
+
+    def _deny_entry(self, window: _Window, heads: Heads) -> None:
+        """Deny the entry inside which an assignment began, where it has begun again at the first record of that."""
+        place, first_offset = window.place, window.first_offset
+        if window.assignment in self._assigned or window.assignment.begun_again_at != first_offset:
+            return
+        stored = self._reader.lines_between(place.topic, place.partition, first_offset, first_offset + 1, epoch=place.epoch, strong=True)
+        denied = [line._replace(kafka_time=line.kafka_time + 1) for line in stored.lines if line.chunk == 0 and line.records > 1]
+        if denied:
+            self._runs.begin(window.assignment, place, max(block.run for block in heads.ids))
+            self._hide(window.assignment, hollowed(lines_of(denied)))
 
     def _note_read(self, window: _Window, heads: Heads, read: StoredEntries | None) -> None:
         """Note what a window holds; None: nothing. Begins the assignment's run, or another one if a later run came in sight."""

@@ -38,6 +38,7 @@ class EntryHashes(NamedTuple):
     """Whether it is without texts; then templates were hashed in their place."""
     records: NDArray[np.int32]
     """How many offsets it spans."""
+    kafka_time: NDArray[np.int64]
     is_known: NDArray[np.bool_]
     """Whether the rows of all its templates are there."""
 
@@ -52,11 +53,14 @@ class StoredEntries:
         """`parts` hold each entry once, in any order."""
         self.first_offset = first_offset
         self.end_offset = end_offset
-        offset, sub, self._hashes, self._is_thin, records, self._is_known = map(np.concatenate, zip(_NOTHING, *parts, strict=True))
+        offset, sub, self._hashes, self._is_thin, records, kafka_time, self._is_known = map(
+            np.concatenate, zip(_NOTHING, *parts, strict=True)
+        )
         self._keys = self._keys_of(offset, sub)
         order = np.argsort(self._keys, kind="stable")[np.count_nonzero(self._keys < 0) :]
         self._keys, self._hashes, self._is_thin = self._keys[order], self._hashes[order], self._is_thin[order]
         self._is_known, self._begins, ends = self._is_known[order], offset[order], (offset + records)[order]
+        self._kafka_time = kafka_time[order]
         self._ends = np.maximum.accumulate(ends) if len(ends) else ends
         self.reach = max([end_offset, *self._ends[-1:].tolist()])
         """Where the offsets end that its entries span."""
@@ -67,14 +71,13 @@ class StoredEntries:
     def holds(self, lines: Lines) -> NDArray[np.bool_]:
         """Return which lines are of a record of which these entries are stored exactly so, or without texts, and no others: bool[n].
 
-        The lines of a record are neighbours, in the order of their entries and chunks. An entry of several records is never held: another
-        worker's late write may still hide it, with other borders.
+        The lines of a record are neighbours, in the order of their entries and chunks.
         """
         begins = entry_begins(lines)
         offset = lines.offset[begins]
         keys = self._keys_of(offset, lines.sub[begins])
         places = np.searchsorted(self._keys, keys)
-        held: NDArray[np.bool_] = (keys >= 0) & (places < len(self._keys)) & (lines.records[begins] == 1)
+        held: NDArray[np.bool_] = (keys >= 0) & (places < len(self._keys))
         held[held] = (self._keys[places[held]] == keys[held]) & self._is_known[places[held]]
         sizes = np.diff(begins, append=lines.size)
         if held.any():
@@ -83,13 +86,22 @@ class StoredEntries:
         if held.any():
             firsts = np.flatnonzero(np.append(True, offset[1:] != offset[:-1]))
             entries = np.diff(firsts, append=len(begins))
+            ends = offset[firsts] + lines.records[begins[firsts]]
             is_whole = np.add.reduceat(held.astype(np.int64), firsts) == entries
-            held = np.repeat(is_whole & (self._touching(offset[firsts], offset[firsts] + 1) == entries), entries)
+            held = np.repeat(is_whole & (self._touching(offset[firsts], ends) == entries), entries)
         return np.repeat(held, sizes)
 
     def touch(self, first_offset: NDArray[np.int64], end_offset: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return for each range of offsets whether an entry spans one of them: bool[n]."""
         return self._touching(first_offset, end_offset) > 0
+
+    def are_of_another_log(self, offset: NDArray[np.int64], kafka_time: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return of which records, by offset and Kafka's time, an entry is stored that has another time: bool[n]."""
+        at = np.minimum(np.searchsorted(self._begins, offset), max(len(self._begins) - 1, 0))
+        if not len(self._begins):
+            return np.zeros(len(offset), np.bool_)
+        other: NDArray[np.bool_] = (self._begins[at] == offset) & (self._kafka_time[at] != kafka_time)
+        return other
 
     def _touching(self, first_offset: NDArray[np.int64], end_offset: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return for each range of offsets how many entries span one of them; of those that span several records, no two overlap."""
@@ -138,7 +150,8 @@ def hash_entries(lines: Lines, is_thin: NDArray[np.bool_] | None = None) -> Entr
     ends = [*begins[1:].tolist(), lines.size]
     hashed = [_hash(packed[begin:end]) for begin, end in zip(begins.tolist(), ends, strict=True)] if len(begins) else []
     every = np.ones(len(begins), np.bool_)
-    return EntryHashes(lines.offset[begins], lines.sub[begins], np.array(hashed, np.uint64), is_thin, lines.records[begins], every)
+    numbers = lines.records[begins], lines.kafka_time[begins]
+    return EntryHashes(lines.offset[begins], lines.sub[begins], np.array(hashed, np.uint64), is_thin, *numbers, every)
 
 
 def hash_stored(stored: Sequence[Line], template_texts: Collection[str]) -> EntryHashes:
@@ -159,6 +172,7 @@ _NOTHING = EntryHashes(
     np.empty(0, np.uint64),
     np.empty(0, np.bool_),
     np.empty(0, np.int32),
+    np.empty(0, np.int64),
     np.empty(0, np.bool_),
 )
 

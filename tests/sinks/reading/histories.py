@@ -58,7 +58,8 @@ def _entries(random: Random, settings: Settings, topic: str, partition: int, off
     limit = random.choice(list(CHUNK_TEXTS))
     pieces: list[Line] = []
     for offset in offsets:
-        for sub in range(1 + (offset % 5 == 0)):
+        entries = 1 + (offset % 5 == 0) + 2 * (version and offset % 3 == 0)
+        for sub in range(entries):
             kind = (offset * 7 + sub) % 4
             chunks = CHUNK_TEXTS[limit] if kind == 3 else 1
             texts = [f"v{version} offset {offset} sub {sub} {chunk} of {chunks}" for chunk in range(chunks)]
@@ -80,6 +81,7 @@ def _entries(random: Random, settings: Settings, topic: str, partition: int, off
                         service=f"s{(offset + service) % 3}",
                         level="ERROR" if (offset + service) % 4 == 0 else "INFO",
                         cut=cut_of(texts),
+                        entries=entries,
                     )
                 )
     for _ in range(random.randint(0, 6)):

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from sinks.block import BlockId
+from sinks.block import BlockId, BlockPlace
 from sinks.line import Line
 from sinks.reading.counting import CountQuery, CountRow
 from sinks.reading.filters import LineFilter
@@ -21,23 +21,73 @@ def outermost(stored: Iterable[Stored]) -> list[Stored]:
     return [one for one in every if not any(_is_inside(one.id, other.id) for other in every)]
 
 
+class _Version(NamedTuple):
+    """What some runs wrote of a record."""
+
+    place: BlockPlace
+    offset: int
+    records: int
+    entries: int
+    kafka_time: int
+
+    def spanned(self) -> set[tuple[BlockPlace, int]]:
+        return {(self.place, offset) for offset in range(self.offset, self.offset + self.records)}
+
+
+class _Copy(NamedTuple):
+    """The best copy of one entry of one version: whole before torn, then the latest."""
+
+    is_whole: bool
+    run: str
+    chunks: int
+    cut: int
+    pieces: tuple[Line, ...]
+
+
 def union(stored: Iterable[Stored]) -> list[Line]:
-    """Return each entry's pieces once, as the latest whole copy has them; of torn ones, the latest."""
-    entries: dict[tuple[object, ...], dict[tuple[int, int], dict[str, dict[int, Line]]]] = defaultdict(dict)
-    for one in outermost(stored):
-        for line in one.lines:
-            copies = entries[(*one.id.place, line.offset, line.sub)]
-            copies.setdefault((line.chunks, line.cut), {}).setdefault(one.id.run, {})[line.chunk] = line
+    """Return each record once: as its latest whole version has it, else each entry of torn ones in its latest copy. No events."""
+    versions = _versions(stored)
+    whole = {version: chosen for version, copies in versions.items() if (chosen := _complete(version.entries, copies))}
     held: list[Line] = []
-    for copies in entries.values():
-        groups = []
-        for (chunks, cut), runs in copies.items():
-            pieces: dict[int, Line] = {}
-            for run in sorted(runs):
-                pieces |= runs[run]
-            groups.append(((len(pieces) == chunks, max(runs), chunks, cut), pieces))
-        held += max(groups, key=lambda group: group[0])[1].values()
-    return held
+    taken: set[tuple[BlockPlace, int]] = set()
+    for version in sorted(whole, key=lambda version: min(copy.run for copy in whole[version]), reverse=True):
+        if taken.isdisjoint(version.spanned()):
+            taken |= version.spanned()
+            held += [line for copy in whole[version] for line in copy.pieces]
+    torn: dict[tuple[BlockPlace, int, int], _Copy] = {}
+    for version in sorted(versions.keys() - whole.keys(), key=lambda version: version[1:]):
+        if taken.isdisjoint(version.spanned()):
+            for sub, copy in versions[version].items():
+                key = (version.place, version.offset, sub)
+                if key not in torn or copy[:2] >= torn[key][:2]:
+                    torn[key] = copy
+    return held + [line for copy in torn.values() for line in copy.pieces]
+
+
+def _versions(stored: Iterable[Stored]) -> dict[_Version, dict[int, _Copy]]:
+    pieces: dict[tuple[_Version, int, int, int], dict[int, Line]] = defaultdict(dict)
+    runs: dict[tuple[_Version, int, int, int], str] = {}
+    for one in sorted(outermost(stored), key=lambda one: one.id.run):
+        for line in one.lines:
+            shape = _Version(one.id.place, line.offset, line.records, line.entries, line.kafka_time), line.sub, line.chunks, line.cut
+            pieces[shape][line.chunk] = line
+            runs[shape] = one.id.run
+    versions: dict[_Version, dict[int, _Copy]] = defaultdict(dict)
+    for (version, sub, chunks, cut), found in pieces.items():
+        copy = _Copy(len(found) == chunks, runs[version, sub, chunks, cut], chunks, cut, tuple(found.values()))
+        versions[version][sub] = max(versions[version].get(sub, copy), copy, key=lambda one: one[:4])
+    return versions
+
+
+def _complete(entries: int, copies: dict[int, _Copy]) -> list[_Copy]:
+    """Return the copies that a version is made of, the latest runs first until none is missing; nothing if it is torn."""
+    whole = {sub: copy for sub, copy in copies.items() if copy.is_whole}
+    chosen: dict[int, _Copy] = {}
+    for run in sorted({copy.run for copy in whole.values()}, reverse=True):
+        chosen |= {sub: copy for sub, copy in whole.items() if copy.run == run}
+        if len(chosen) >= (entries or max(chosen) + 1):
+            return list(chosen.values())
+    return []
 
 
 def are_whole(lines: Iterable[Line]) -> set[tuple[object, ...]]:

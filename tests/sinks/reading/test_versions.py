@@ -28,8 +28,9 @@ def part(lines: Sequence[Line] | Lines, run_number: int) -> Part:
     return Part(BlockId(PLACE, run(run_number), 0, 0), columns)
 
 
-def hollow(offset: int, *, sub: int = 0, of: int = 1, records: int = 1) -> Lines:
-    return hollowed(lines_of([line(offset, sub=sub, records=records, entries=of)]))
+def hollow(offset: int, *, records: int = 1) -> Lines:
+    """Return a hollow entry of a record that is not the one which `line` and `event` have there."""
+    return hollowed(lines_of([line(offset, records=records, kafka_time=77)]))
 
 
 def held(*runs: Sequence[Line] | Lines) -> list[list[Line]]:
@@ -80,28 +81,55 @@ def test_an_event_hides_whatever_earlier_runs_have_of_its_records() -> None:
     assert held([event(0, 3), event(3, 3)], [event(0, 6)]) == [[], [event(0, 6)]]
 
 
-def test_an_earlier_event_is_hidden_by_any_later_entry_inside_it() -> None:
-    assert held([event(0, 4)], [line(2, text="new")]) == [[], [line(2, text="new")]]
+def test_an_earlier_event_is_hidden_once_later_runs_have_all_of_its_records() -> None:
     assert held([event(0, 3), line(3)], [event(0, 2), line(2)]) == [[line(3)], [event(0, 2), line(2)]]
+    assert held([event(0, 4)], [event(0, 2)], [event(2, 2)]) == [[], [event(0, 2)], [event(2, 2)]]
 
 
-def test_what_is_hidden_itself_hides_nothing() -> None:
+def test_until_then_it_hides_what_a_later_run_has_of_it() -> None:
+    """As of one that joins otherwise and was killed in the middle: of the event nothing is lost."""
+    assert held([event(0, 4)], [line(2, text="new")]) == [[event(0, 4)], []]
+    assert held([event(0, 3), line(3)], [event(0, 2)]) == [[event(0, 3), line(3)], []]
+    assert held([event(0, 3), event(3, 3)], [event(2, 3)]) == [[event(0, 3), event(3, 3)], []]
+
+
+def test_what_a_later_run_would_have_hidden_is_back_when_that_is_hidden_itself() -> None:
+    assert held([line(0), event(1, 4)], [event(0, 2)]) == [[line(0), event(1, 4)], []]
     assert held([event(0, 3)], [event(2, 3)], [event(4, 2)]) == [[event(0, 3)], [], [event(4, 2)]]
+
+
+def test_an_event_is_hidden_by_what_a_log_holds_that_was_cut_and_has_grown_less_far() -> None:
+    grown = line(0, text="new", time=77)
+    assert held([event(0, 4)], [grown]) == [[], [grown]]
+    assert held([line(0), event(1, 4)], [grown], [event(1, 2)._replace(kafka_time=78)]) == [
+        [],
+        [grown],
+        [event(1, 2)._replace(kafka_time=78)],
+    ]
 
 
 def test_a_hollow_entry_hides_and_is_not_shown() -> None:
     apart = [line(offset) for offset in range(4)]
     assert held(apart, hollow(2)) == [[*apart[:2], apart[3]], []]
-    assert held(apart, hollow(1, records=2)) == [[apart[0], apart[3]], []]
-    assert held([event(0, 4)], hollow(2)) == [[], []]
+    assert held(apart, hollow(1, records=2)) == [[apart[0], *apart[2:]], []]
+    assert held([event(0, 4)], hollow(0, records=4)) == [[], []]
+    assert held([event(0, 4)], hollow(2)) == [[event(0, 4)], []]
     assert held(apart, hollow(2), [line(2, text="new")]) == [[*apart[:2], apart[3]], [], [line(2, text="new")]]
     assert held(hollow(2)) == [[]]
+
+
+def test_a_hollow_entry_hides_nothing_of_the_same_record() -> None:
+    """Another run may have skipped it, for it is stored."""
+    same = hollowed(lines_of([line(2)]))
+    assert held([line(1), line(2)], same) == [[line(1), line(2)], []]
+    assert held(same, [line(1), line(2)]) == [[], [line(1), line(2)]]
 
 
 def test_a_hollow_entry_makes_its_record_whole() -> None:
     """As one that the sink refused: what is stored of its record hides what was there before."""
     rest = entries(5, 0, 2, of=3, text="new")
-    assert held(entries(5, 0, 1, of=2), rest, hollow(5, sub=1, of=3)) == [[], rest, []]
+    refused = hollowed(lines_of(entries(5, 1, of=3)))
+    assert held(entries(5, 0, 1, of=2), rest, refused) == [[], rest, []]
 
 
 @pytest.mark.parametrize("partition", [0, 1])

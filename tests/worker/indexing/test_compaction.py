@@ -38,7 +38,7 @@ def test_inner_blocks_stay_while_the_one_that_stands_for_them_cannot_be_read(dam
     outer = block([line(0), line(1)], run(1), 0, 1)
     sink.write_blocks([*inner, outer, *(block([line(offset)], run(1), offset) for offset in (2, 3))])
     sink.blocks[outer.id] = outer._replace(places=damage)
-    compactor = Compactor(sink, clock=lambda: 0.0, wall_ms=lambda: 0.0)
+    compactor = Compactor(sink, clock=lambda: 0.0, date_ms=lambda: 0.0)
     done = compactor.compact(PLACE)
     assert (done.inner, done.damaged, done.merged) == (0, 1, 1), "the blocks behind it are merged all the same"
     assert {one.id for one in inner}.isdisjoint(compactor.deletions.due(GRACE_S))

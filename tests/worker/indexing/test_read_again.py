@@ -7,6 +7,7 @@ import pytest
 from consumers.record import records_of
 from sinks.reading.counting import CountQuery
 from sinks.reading.filters import LineFilter
+from sinks.sink import BlockFilter, FoundBlocks
 from tests.fakes.sink import FakeSink
 from tests.worker.chain import Chain
 from tests.worker.chain_values import LOGS, record
@@ -21,10 +22,20 @@ JOINED = (0, 4, "\n".join(EVENT))
 PIECE = "2026-11-27T10:00:00.000000000Z stdout "
 
 
-def take(chain: Chain, values: Sequence[str], first: int = 0) -> None:
-    """Read records from an offset on, all in one batch, and index what they hold; lone surrogates stand for bytes that are not UTF-8."""
+def take(chain: Chain, values: Sequence[str], first: int = 0, *, later_ms: int = 0) -> None:
+    """Read records from an offset on, all in one batch, and index what they hold; lone surrogates stand for bytes that are not UTF-8.
+
+    `later_ms`: they came to Kafka so much later, for the log was cut and has grown again.
+    """
     encoded = [value.encode(errors="surrogateescape") for value in values]
-    receipt = chain.ledger.admit(records_of([record(offset, value) for offset, value in enumerate(encoded, start=first)]))
+    receipt = chain.ledger.admit(
+        records_of(
+            [
+                one._replace(time_ms=one.time_ms + later_ms)
+                for one in (record(offset, value) for offset, value in enumerate(encoded, start=first))
+            ]
+        )
+    )
     assert receipt is not None
     chain.prepare.step([receipt])
     chain.run()
@@ -90,6 +101,15 @@ def test_an_assignment_does_not_begin_inside_a_stored_event(new_chain: NewChain,
     assert moved.committable() is None
 
 
+def test_an_event_of_a_log_that_was_cut_inside_it_is_gone_though_the_log_has_grown_less_far(new_chain: NewChain, sink: FakeSink) -> None:
+    take(new_chain(sink=sink, multiline=JAVA), [*EVENT, *AFTER])
+    grown = new_chain(sink=sink, multiline=JAVA)
+    take(grown, ["another line", "and another"], first=2)
+    grown.ledger.begin_again(LOGS)
+    take(grown, [*EVENT[:2], "another line", "and another"])
+    assert [text for offset, _, text in entries(grown) if offset < 3] == [*EVENT[:2], "another line"]
+
+
 def test_an_assignment_may_begin_where_a_stored_event_ends(new_chain: NewChain, sink: FakeSink) -> None:
     take(new_chain(sink=sink, multiline=JAVA), [*EVENT, *AFTER])
     moved = new_chain(sink=sink, multiline=JAVA)
@@ -117,12 +137,12 @@ def test_a_record_that_is_stored_exactly_so_is_not_written_again(new_chain: NewC
     assert again.store_step.tally.blocks == 0
 
 
-def test_an_event_is_written_again_though_it_is_stored_exactly_so(new_chain: NewChain, sink: FakeSink) -> None:
-    """A write of a killed worker that arrives later may hide what is not above it."""
+def test_an_event_that_is_stored_exactly_so_is_not_written_again(new_chain: NewChain, sink: FakeSink) -> None:
     take(new_chain(sink=sink, multiline=JAVA), [*EVENT, *AFTER])
     again = new_chain(sink=sink, multiline=JAVA)
     take(again, [*EVENT, *AFTER])
-    assert again.resume.tally.skipped_lines == 1
+    assert again.resume.tally.skipped_lines == 3
+    assert again.store_step.tally.blocks == 0
     assert entries(again) == [JOINED, (4, 1, AFTER[0])]
 
 
@@ -130,16 +150,27 @@ def test_an_event_is_written_again_though_it_is_stored_exactly_so(new_chain: New
 def test_a_record_that_holds_nothing_any_more_shows_nothing(new_chain: NewChain, sink: FakeSink, value: str) -> None:
     take(new_chain(sink=sink), ["before", "stored and gone", "after"])
     again = new_chain(sink=sink, strict=True)
-    take(again, ["before", value, "after"])
+    take(again, ["before", value, "after"], later_ms=1)
     assert entries(again) == [(0, 1, "before"), (2, 1, "after")]
     assert again.committable() == 3
 
 
-def test_a_record_that_a_rule_drops_now_shows_nothing(new_chain: NewChain, sink: FakeSink) -> None:
+def test_a_record_that_other_settings_do_not_read_is_shown_as_it_was(new_chain: NewChain, sink: FakeSink) -> None:
+    """It is the same record: what is stored of it is true, and another worker may rely on it."""
+    values = ["before", "not UTF-8: \udcff", "after"]
+    take(new_chain(sink=sink), values)
+    again = new_chain(sink=sink, strict=True)
+    take(again, values)
+    assert [offset for offset, _, _ in entries(again)] == [0, 1, 2]
+    assert again.letters.offsets() == [1]
+    assert again.store_step.tally.blocks == 0
+
+
+def test_a_record_that_a_rule_drops_now_is_shown_as_it_was(new_chain: NewChain, sink: FakeSink) -> None:
     take(new_chain(sink=sink, multiline=JAVA), [*EVENT, *AFTER])
     again = new_chain(sink=sink, multiline=JAVA, drop=[DropTable(name="errors", pattern="request failed")])
     take(again, [*EVENT, *AFTER])
-    assert entries(again) == [(4, 1, AFTER[0])]
+    assert entries(again) == [JOINED, (4, 1, AFTER[0])]
 
 
 def test_nothing_is_written_for_records_that_hold_nothing_and_held_nothing(new_chain: NewChain, sink: FakeSink) -> None:
@@ -153,5 +184,25 @@ def test_what_the_sink_refuses_now_is_not_shown_as_it_was_before(new_chain: NewC
     take(new_chain(sink=sink), ["before", "an old line", "after"])
     again = new_chain(sink=sink)
     again.refuse("a line that is refused")
-    take(again, ["before", "a line that is refused", "after"])
+    take(again, ["before", "a line that is refused", "after"], later_ms=1)
     assert entries(again) == [(0, 1, "before"), (2, 1, "after")]
+
+
+def test_a_partition_that_is_lost_while_it_is_read_back_leaves_no_room_taken(new_chain: NewChain) -> None:
+    """Its last event is held, and what came behind that does not go on."""
+
+    class LosingSink(FakeSink):
+        chain: Chain | None = None
+
+        def find_blocks(self, only: BlockFilter, *, limit: int | None = None, strong: bool = False) -> FoundBlocks:
+            if self.chain is not None:
+                self.chain.ledger.revoke([LOGS])
+            return super().find_blocks(only, limit=limit, strong=strong)
+
+    sink = LosingSink()
+    take(new_chain(sink=sink), [f"line {number}" for number in range(9)])
+    losing = new_chain(sink=sink, multiline=JAVA, window_records=2)
+    take(losing, EVENT[:2])
+    sink.chain = losing
+    take(losing, [f"line {number}" for number in range(2, 9)], first=2)
+    assert losing.ledger.open_records == 0

@@ -101,7 +101,7 @@ def test_an_entry_that_would_be_written_otherwise_now_is_written_again(changes: 
     assert rig.skipped(5, 6) == [6]
 
 
-def test_records_of_a_stored_event_are_written_again() -> None:
+def test_records_of_a_stored_event_are_written_again_one_by_one() -> None:
     rig = resuming(block([line(5, records=2), line(7)]))
     assert rig.skipped(5, 6, 7) == [7]
 

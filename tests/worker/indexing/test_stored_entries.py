@@ -104,9 +104,10 @@ def test_a_record_is_held_with_all_its_entries_and_no_others_only() -> None:
     assert held(stored(*two), two[0], two[1]._replace(text="other")) == [False, False]
 
 
-def test_an_entry_of_several_records_is_never_held_and_nor_is_what_lies_inside_it() -> None:
+def test_an_entry_of_several_records_is_held_with_nothing_else_of_them_only() -> None:
     event = line(5, records=3)
-    assert held(stored(event), event, line(8)) == [False, False]
+    assert held(stored(event), event, line(8)) == [True, False]
+    assert held(stored(event, line(7)), event) == [False]
     entries = stored(line(4), event, line(8))
     assert held(entries, *(line(offset) for offset in range(4, 9))) == [True, False, False, False, True]
     first, end = np.array([3, 4, 6, 7, 8, 9]), np.array([4, 5, 7, 8, 9, 12])
