@@ -23,7 +23,7 @@ from worker.audit.dead_letter_index import DeadLetterIndex, key_of
 from worker.audit.dead_letter_producer import DeadLetterProducer
 from worker.audit.entry_writer import EntryWriter
 from worker.audit.expected import open_expected_lines
-from worker.audit.kept_records import KeptRecords
+from worker.audit.kept_records import FoundRecord, KeptRecords
 from worker.audit.repair import Repairer
 from worker.audit.replay import Replayed, Replayer
 from worker.audit.replay_marks import ReplayMarker, ReplayMarkUndelivered, read_replay_mark
@@ -64,11 +64,15 @@ def test_what_was_replayed_is_not_taken_again(desk: Desk, audited: AuditedIndex)
     assert not audited.sink.blocks
 
 
-def test_a_letter_of_a_record_whose_time_cannot_be_true_is_stored_with_the_time_of_the_replay(desk: Desk, audited: AuditedIndex) -> None:
+def test_of_a_record_whose_time_cannot_be_true_a_letter_gives_its_own_and_kafkas_record_that_of_the_replay(
+    desk: Desk, audited: AuditedIndex
+) -> None:
     far_ms = WALL_MS + 2 * DAY_MS
-    desk.post_letter_of(record(7, THREE, time_ms=far_ms), "poison", [(0, 0, "poison")])
-    assert desk.work().done == 1
-    assert [(line.time, line.kafka_time) for line in audited.lines()] == [(WALL_MS, far_ms)]
+    for offset in (6, 7):
+        desk.post_letter_of(record(offset, THREE, time_ms=far_ms), "poison", [(0, 0, "poison")])
+    desk.kept[7] = FoundRecord(record(7, THREE, time_ms=far_ms))
+    assert desk.work().done == 2
+    assert [(line.time, line.kafka_time) for line in audited.lines()] == [(5, 5), (WALL_MS, far_ms)]
 
 
 def test_a_record_that_was_bad_as_a_whole_is_replayed_with_all_its_pieces(desk: Desk, audited: AuditedIndex) -> None:

@@ -43,7 +43,7 @@ def test_each_damage_is_found_repaired_and_seen_to_be_repaired(audited: AuditedI
     audited.remove(lines[3], expected[46].lines[1])
     audited.change(lines[5], text="tampered")
     audited.change(lines[6], service="nobody")
-    audited.store(expected[45].lines[0]._replace(chunk=40), lines[9]._replace(offset=48, sub=3), lines[9]._replace(offset=47, sub=4), run=2)
+    audited.store(expected[45].lines[0]._replace(chunk=40), lines[9]._replace(offset=40, sub=3), lines[9]._replace(offset=47, sub=4), run=2)
     stale = audited.store(lines[11]._replace(template_text="an older mask"), run=0)
     unreadable, wrong_head = list(audited.sink.blocks)[2:4]
     audited.sink.blocks[unreadable] = audited.sink.blocks[unreadable]._replace(places=b"AAAA")
@@ -52,7 +52,9 @@ def test_each_damage_is_found_repaired_and_seen_to_be_repaired(audited: AuditedI
     del audited.sink.templates[lines[-1].template]
     damaged = audited.snapshot()
 
-    wanted = {"gap": 1 + len(lost), "missing": 1, "changed": 2, "template": 1, "left_over": 2, "foreign": 2, "damaged": 2}
+    hidden = 2  # true lines of the two records of which a later run has something foreign
+    problems = {"gap": 1 + hidden + len(lost), "missing": 1, "changed": 2, "template": 1, "left_over": 2 + hidden, "foreign": 2}
+    wanted = problems | {"damaged": 2}
     found = audited.verify()
     assert found.problems == found.left
     assert found.problems == wanted
@@ -143,7 +145,7 @@ def test_a_merge_from_memory_that_brings_a_removed_line_back_is_repaired_at_the_
     assert report.is_complete
     assert audited.lines() == lines
     assert [round(seconds) for seconds in audited.pauses_s] == [20, 20, 20]
-    assert (report.problems["foreign"], report.left.total()) == (3, 0)
+    assert (report.problems, report.left.total()) == ({"foreign": 2, "left_over": 1}, 0)
 
 
 def test_what_comes_back_again_and_again_is_left(audited: AuditedIndex) -> None:
@@ -152,7 +154,8 @@ def test_what_comes_back_again_and_again_is_left(audited: AuditedIndex) -> None:
     back = audited.sink.blocks[first]
     audited.on_pause = lambda _seconds: audited.sink.blocks.update({back.id: back})
     report = audited.verify(repair=True)
-    assert (len(audited.pauses_s), report.problems["foreign"]) == (3, 4)
+    assert len(audited.pauses_s) == 3
+    assert report.problems == {"foreign": 1, "gap": 1, "left_over": 4}, "at first it hides the true line, and then it is an older copy"
     assert report.is_complete, "when it was last looked at, it was gone"
 
 
