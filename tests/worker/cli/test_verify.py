@@ -79,8 +79,11 @@ def test_a_changed_text_is_found_told_and_written_again(verify: Verify, indexed:
 
 def test_foreign_lines_are_found_and_removed(verify: Verify, indexed: Indexed) -> None:
     indexed.add(indexed.line(0, 3)._replace(sub=9), indexed.line(0, 4)._replace(sub=2))
-    assert sorted(places(found(verify("--json")))) == [("foreign", 0, 3, 9, 0), ("foreign", 0, 4, 2, 0)]
-    repaired(verify, {"foreign": 2})
+    """Of a later run, they hide the true lines of their records, which become the ones that readers get again."""
+    seen = places(found(verify("--json")))
+    assert {one for one in seen if one[0] == "foreign"} == {("foreign", 0, 3, 9, 0), ("foreign", 0, 4, 2, 0)}
+    assert {one for one in seen if one[0] == "gap"} == {("gap", 0, 3, None, None), ("gap", 0, 4, None, None)}
+    repaired(verify, {"foreign": 2, "gap": 2, "left_over": 2})
 
 
 def test_copies_are_told_and_are_no_problem(verify: Verify, indexed: Indexed) -> None:
