@@ -72,10 +72,12 @@ def _planned(claim: Claim, expected: Expected, stored: Sequence[Line], held: _He
     if place in disputed:
         return ReplayPlan(letter, refusal=OTHER_LINES)
     plan = _addition(letter, expected, held[place])
-    entries = {line.entries for line in (*expected.lines, *stored)}
-    if not plan.lines or len(entries) == 1:
+    entries = {line.entries for line in stored}
+    if not plan.lines or not stored or entries == {line.entries for line in expected.lines}:
         return plan
-    # A block of an earlier version, or other settings, make another record of what is stored: it would hide what is added.
+    if len(entries) == 1 and len({line.sub for line in plan.lines}) < (said := min(entries)):
+        return plan._replace(lines=[line._replace(entries=said) for line in plan.lines])  # added to what is stored, it is one record
+    # Of so few entries, or of a block of an earlier version, what is added would be a record of its own, and hide the rest.
     added = {line.sub for line in plan.lines} | {entry.sub for entry in held[place]}
     return plan._replace(lines=[line for line in expected.lines if line.sub in added])
 
