@@ -110,8 +110,9 @@ def _holding(parts: Sequence[Part]) -> NDArray[np.bool_]:
     """Return of all rows, joined, which hold."""
     places, runs = _codes([part.id.place for part in parts]), _codes([part.id.run for part in parts])
     sizes = [part.lines.size for part in parts]
-    columns = (np.concatenate([getattr(part.lines, name) for part in parts]) for name in Copies._fields[2:])
-    return holding(Copies(np.repeat(places, sizes), np.repeat(runs, sizes), *columns))
+    columns = [np.concatenate([getattr(part.lines, name) for part in parts]) for name in Copies._fields[2:-1]]
+    blocks = np.arange(len(parts))
+    return holding(Copies._make([*(np.repeat(one, sizes) for one in (places, runs)), *columns, np.repeat(blocks, sizes)]))
 
 
 def _numbers(ids: Sequence[BlockId]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -6,8 +6,9 @@
    entries are missing. It is *whole* once none is, and then it is of the run that completed it.
 3. From the latest whole version to the earliest: one holds unless later ones that hold have all of its offsets, or a later one that begins
    where it begins has another time of Kafka's, for then the log was cut. So a record that was read again holds what it holds now, and an
-   event of n records hides whatever earlier runs have of them. A later version that has only some of the offsets of an earlier one does
-   not hold: its run joined otherwise, and has not come to the end of it, or never will.
+   event of n records hides whatever earlier runs have of them. What lies between two records of one block, its run has passed over. A
+   later version that has only some of the offsets of an earlier one does not hold: its run joined otherwise, and has not come to the end
+   of it, or never will.
 4. The entries of torn versions hold where no whole version does: each in its latest whole copy, else in its latest torn one.
 5. Hollow entries (`chunks` = 0) say that there is nothing: they count where no run has the entry, and never hold. A version of nothing
    else only denies what an earlier log had there: what a run has of the same record, by Kafka's time of it, is true whatever another says.
@@ -44,6 +45,8 @@ class Copies(NamedTuple):
     records: NDArray[np.int32]
     entries: NDArray[np.int32]
     kafka_time: NDArray[np.int64]
+    block: NDArray[np.int64]
+    """A number for each block."""
 
 
 class _Entries(NamedTuple):
@@ -70,9 +73,9 @@ class _Spans(NamedTuple):
 
 def holding(copies: Copies) -> NDArray[np.bool_]:
     """Return which pieces hold: bool[n]."""
-    place, run, offset, sub, chunk, chunks, cut, records, entries, kafka_time = copies
+    place, run, offset, sub, chunk, chunks, cut, records, entries, kafka_time, block = copies
     order = np.lexsort((-run, chunk, cut, chunks, sub, kafka_time, entries, records, offset, place))
-    place, run, offset, sub, chunk, chunks, cut, records, entries, kafka_time = (column[order] for column in copies)
+    place, run, offset, sub, chunk, chunks, cut, records, entries, kafka_time, block = (column[order] for column in copies)
     is_version = _changes(place, offset, records, entries, kafka_time)
     is_entry = is_version | _changes(sub)
     is_shape = is_entry | _changes(chunks, cut)
@@ -87,7 +90,7 @@ def holding(copies: Copies) -> NDArray[np.bool_]:
     is_hollow = np.maximum.reduceat(chunks, begins) == 0
     is_denied = _are_denied(spans, rank, kafka_time[begins], is_hollow)
     rank[is_hollow & (rank != _TORN) | is_denied] = _NEVER
-    holds_whole = _latest_apart(spans, rank, kafka_time[begins])
+    holds_whole = _latest_apart(spans, rank, kafka_time[begins], _passed(spans, block[begins]))
     is_held = is_used & holds_whole[of.version]
     torn = np.flatnonzero(rank[of.version] == _TORN)
     if len(torn):
@@ -138,7 +141,17 @@ def _are_denied(spans: _Spans, rank: NDArray[np.int64], kafka_time: NDArray[np.i
     return denied
 
 
-def _latest_apart(spans: _Spans, rank: NDArray[np.int64], kafka_time: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _passed(spans: _Spans, block: NDArray[np.int64]) -> _Spans:
+    """Return of each version the offsets up to the next one of its block: its run has read them, and has nothing in between."""
+    order = np.lexsort((spans.start, block))
+    following = np.append(spans.start[order][1:], 0)
+    is_last = np.append(_changes(block[order])[1:], True)
+    end = spans.end.copy()
+    end[order] = np.where(is_last, spans.end[order], np.maximum(following, spans.end[order]))
+    return _Spans(spans.place, spans.start, end)
+
+
+def _latest_apart(spans: _Spans, rank: NDArray[np.int64], kafka_time: NDArray[np.int64], passed: _Spans) -> NDArray[np.bool_]:
     """Return which versions hold, of those with a rank (third rule); `kafka_time` is of the first record of each."""
     holds = np.zeros(len(rank), np.bool_)
     ranked = np.flatnonzero(rank >= 0)
@@ -153,7 +166,7 @@ def _latest_apart(spans: _Spans, rank: NDArray[np.int64], kafka_time: NDArray[np
         later = np.flatnonzero(holds)
         is_false = _are_of_another_log(rows, later, spans, kafka_time)
         while True:
-            staying = rows[~_covered(spans.take(rows), spans.take(later)) & ~is_false]
+            staying = rows[~_covered(spans.take(rows), passed.take(later)) & ~is_false]
             unfinished = _overlap(spans.take(later), spans.take(staying))
             if not unfinished.any():
                 break
@@ -180,14 +193,21 @@ def _first_apart(spans: _Spans) -> NDArray[np.int64]:
 
 
 def _covered(spans: _Spans, others: _Spans) -> NDArray[np.bool_]:
-    """Return which spans have every offset in one of `others`, which share none with each other."""
+    """Return which spans have every offset in some of `others`."""
     found = np.zeros(len(spans.place), np.bool_)
     for place in np.unique(others.place).tolist():
         own, near = np.flatnonzero(spans.place == place), others.take(others.place == place)
-        near = near.take(np.argsort(near.start))
+        near = _merged(near.take(np.argsort(near.start)))
         inside = _offsets_before(near, spans.end[own]) - _offsets_before(near, spans.start[own])
         found[own] = inside == spans.end[own] - spans.start[own]
     return found
+
+
+def _merged(spans: _Spans) -> _Spans:
+    """Return spans of one place, ascending by their start, as ones that are apart."""
+    reach = np.maximum.accumulate(spans.end)
+    begins = np.flatnonzero(np.append(True, spans.start[1:] > reach[:-1]))
+    return _Spans(spans.place[begins], spans.start[begins], reach[np.append(begins[1:], len(reach)) - 1])
 
 
 def _offsets_before(spans: _Spans, offset: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -36,7 +36,7 @@ RECORD_MUTATIONS = (
     Mutation(
         "a later run hides an event of which it has only a part",
         _VERSIONS,
-        "staying = rows[~_covered(spans.take(rows), spans.take(later)) & ~is_false]",
+        "staying = rows[~_covered(spans.take(rows), passed.take(later)) & ~is_false]",
         "staying = rows[~_overlap(spans.take(rows), spans.take(later)) & ~is_false]",
         (f"{_TEST_VERSIONS}::test_until_then_it_hides_what_a_later_run_has_of_it",),
     ),
