@@ -175,6 +175,8 @@ def test_the_templates_of_the_newest_blocks_are_those_of_the_lines(random: Rando
     only = line_filter(random, sorted({line.template for line in lines}))
     found = reader.newest_templates(only)
     assert found.complete
-    assert set(found.templates) == {line.template for line in lines if oracle.passes(line, only)}
+    stored_lines = [line for one in stored.stored for line in one.lines]
+    assert set(found.templates) >= {line.template for line in lines if oracle.passes(line, only)}
+    assert set(found.templates) <= {line.template for line in stored_lines if oracle.passes(line, only)}, "a hidden copy may name one"
     few = reader.newest_templates(only, most_blocks=1)
     assert set(few.templates) <= set(found.templates)
