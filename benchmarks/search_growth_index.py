@@ -170,6 +170,8 @@ class _Columns:
             entries=ones,
             time=time_ms,
             kafka_time=time_ms,
+            leader_epoch=zeros,
+            last_leader_epoch=zeros,
             service=one(self._service),
             level=one(self._level),
             template=one(self._template),

@@ -93,11 +93,6 @@ class PartitionLedger:
         """When the oldest open record came, on the ledger's clock; only while alive, and if one is open."""
         return self._originals.came_s(self._arrivals.oldest_open or 0)
 
-    @property
-    def begun_again_at(self) -> int | None:
-        """Where it was to begin, in place of the assignment that asked for it; None: it is not in the place of another one."""
-        return self._asked_before
-
     def begin_again(self, offset: int) -> bool:
         """Ask for another assignment in place of this one, which begins at an offset before it; this one has ended when it returns True.
 

@@ -23,6 +23,8 @@ class Partition(NamedTuple):
 
 
 Header = tuple[str, bytes | None]
+NO_LEADER_EPOCH = -1
+"""Of a record whose leader epoch is not known."""
 HEADER_BYTES = 150
 """Memory of a header besides its characters and bytes: a tuple, a str and a bytes object (measured with tracemalloc, CPython 3.11)."""
 
@@ -44,6 +46,8 @@ class Record(NamedTuple):
     key: bytes | None
     value: bytes | None
     headers: tuple[Header, ...]
+    leader_epoch: int = NO_LEADER_EPOCH
+    """Of the leader that took it in; of two records at one offset, the one of the later leader replaced the other."""
 
     def size_bytes(self) -> int:
         """Return the bytes that count against the ledger's cap: key, value and headers, and `HEADER_BYTES` for each header.
@@ -74,6 +78,8 @@ class Records(NamedTuple):
     """None: no record has one."""
     headers: Sequence[tuple[Header, ...]] | None = None
     """None: no record has any."""
+    leader_epoch: NDArray[np.int32] | None = None
+    """Ascending; None: it is not known of any."""
 
     @property
     def size(self) -> int:
@@ -96,6 +102,7 @@ class Records(NamedTuple):
             key=None if self.key is None else self.key[row],
             value=self.value[row],
             headers=() if self.headers is None else self.headers[row],
+            leader_epoch=NO_LEADER_EPOCH if self.leader_epoch is None else int(self.leader_epoch[row]),
         )
 
     def between(self, first: int, end: int) -> Records:
@@ -109,6 +116,7 @@ class Records(NamedTuple):
             self.value[first:end],
             None if self.key is None else self.key[first:end],
             None if self.headers is None else self.headers[first:end],
+            None if self.leader_epoch is None else self.leader_epoch[first:end],
         )
 
     def where(self, mask: NDArray[np.bool_]) -> Records:
@@ -123,7 +131,14 @@ class Records(NamedTuple):
             list(compress(self.value, chosen)),
             None if self.key is None else list(compress(self.key, chosen)),
             None if self.headers is None else list(compress(self.headers, chosen)),
+            None if self.leader_epoch is None else self.leader_epoch[mask],
         )
+
+    def leader_epochs(self) -> NDArray[np.int32]:
+        """Return the leader epoch of each, `NO_LEADER_EPOCH` where it is not known: int32[n]."""
+        import numpy as np  # noqa: PLC0415 - as above
+
+        return np.full(self.size, NO_LEADER_EPOCH, np.int32) if self.leader_epoch is None else self.leader_epoch
 
     def value_bytes(self) -> NDArray[np.int64]:
         """Return the bytes of each value, 0 for none: int64[n]."""
@@ -162,4 +177,22 @@ def records_of(records: Sequence[Record]) -> Records:
         [record.value for record in records],
         [record.key for record in records] if any(record.key is not None for record in records) else None,
         [record.headers for record in records] if any(record.headers for record in records) else None,
+        np.fromiter((record.leader_epoch for record in records), np.int32, size),
+    )
+
+
+def join_records(parts: Sequence[Records]) -> Records:
+    """Return the records of n ≥ 1 parts, all of one partition and epoch, in their order."""
+    import numpy as np  # noqa: PLC0415 - as above
+
+    if len(parts) == 1:
+        return parts[0]
+    has_keys, has_headers = any(part.key is not None for part in parts), any(part.headers is not None for part in parts)
+    return parts[0]._replace(
+        offset=np.concatenate([part.offset for part in parts]),
+        time_ms=np.concatenate([part.time_ms for part in parts]),
+        value=[value for part in parts for value in part.value],
+        key=[key for part in parts for key in part.key or [None] * part.size] if has_keys else None,
+        headers=[headers for part in parts for headers in part.headers or [()] * part.size] if has_headers else None,
+        leader_epoch=np.concatenate([part.leader_epochs() for part in parts]),
     )

@@ -114,6 +114,11 @@ class Lines(NamedTuple):
     time: NDArray[np.int64]
     """When it was logged, milliseconds since 1970."""
     kafka_time: NDArray[np.int64]
+    leader_epoch: NDArray[np.int32]
+    """Kafka's, of the first of its entry's records; -1 where it is not known. It tells the records of a log that was cut from those that
+    came in their place, which are of a later leader."""
+    last_leader_epoch: NDArray[np.int32]
+    """Of the last of its entry's records."""
     service: Coded
     level: Coded
     template: Coded

@@ -12,6 +12,8 @@ the masks' version. In `places` a column whose every row has the default is left
 | `cut` | all 0 | uint64 |
 | `time` | never | difference from `vectail.time`, milliseconds since 1970 |
 | `kafka_time` | all equal `time` | difference from `vectail.kafka_time` |
+| `leader_epoch` | all equal; then `vectail.leader_epoch` unless it is -1 | int32 |
+| `last_leader_epoch` | all equal `leader_epoch` | int32 |
 | `service`, `level` | all equal; then `vectail.service`, `vectail.level` unless they are empty | dictionary |
 | `template` | never | dictionary of template texts |
 
@@ -29,6 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from consumers.record import NO_LEADER_EPOCH
 from sinks.arrow import (
     JoinedTexts,
     PackedColumn,
@@ -78,6 +81,7 @@ def encode_places(lines: Lines, *, masks: str) -> bytes:
     _add_differences(columns, metadata, "time", lines.time)
     if not np.array_equal(lines.kafka_time, lines.time):
         _add_differences(columns, metadata, "kafka_time", lines.kafka_time)
+    _add_leader_epochs(columns, metadata, lines)
     for name, column in (("service", lines.service), ("level", lines.level)):
         if len(column.values) > 1:
             columns[name] = column
@@ -117,6 +121,7 @@ def decode_places(frame: bytes) -> Lines:
             return coded_alike(metadata.get(f"vectail.{name}", ""), size) if values is None else values  # type: ignore[return-value]
 
         time = moment("time")
+        leader_epoch = number("leader_epoch", np.int32, int(metadata.get("vectail.leader_epoch", NO_LEADER_EPOCH)))
         lines = Lines(
             offset=moment("offset") if "offset" in columns else np.arange(size) + int(metadata["vectail.offset"]),
             sub=number("sub", np.int32, 0),
@@ -127,6 +132,8 @@ def decode_places(frame: bytes) -> Lines:
             entries=number("entries", np.int32, 0 if "sub" in columns else 1),
             time=time,
             kafka_time=moment("kafka_time") if "kafka_time" in columns else time,
+            leader_epoch=leader_epoch,
+            last_leader_epoch=number("last_leader_epoch", np.int32, 0) if "last_leader_epoch" in columns else leader_epoch,
             service=few("service"),
             level=few("level"),
             template=columns["template"],  # type: ignore[arg-type]
@@ -265,6 +272,16 @@ def _add_differences(columns: dict[str, PackedColumn], metadata: dict[str, str],
     else:
         columns[name] = (values - base).astype(np.uint32 if spread >> 16 else np.uint16)
         metadata[f"vectail.{name}"] = str(base)
+
+
+def _add_leader_epochs(columns: dict[str, PackedColumn], metadata: dict[str, str], lines: Lines) -> None:
+    first = lines.leader_epoch[0]
+    if (lines.leader_epoch != first).any():
+        columns["leader_epoch"] = lines.leader_epoch
+    elif first != NO_LEADER_EPOCH:
+        metadata["vectail.leader_epoch"] = str(first)
+    if not np.array_equal(lines.last_leader_epoch, lines.leader_epoch):
+        columns["last_leader_epoch"] = lines.last_leader_epoch
 
 
 def _unpack(frame: bytes) -> tuple[dict[str, PackedColumn], dict[str, str]]:

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from consumers.record import NO_LEADER_EPOCH
 from sinks.row import line_id, template_id
 
 PIECE_BYTES = 40_000
@@ -43,6 +44,10 @@ class Line(NamedTuple):
     """How many offsets the line's entry spans, from `offset` on."""
     entries: int = 1
     """How many entries its record has, as its run wrote it; 0: not known."""
+    leader_epoch: int = NO_LEADER_EPOCH
+    """Kafka's leader epoch of the first of its entry's records; -1: not known."""
+    last_leader_epoch: int = NO_LEADER_EPOCH
+    """Of the last of its entry's records."""
 
     @property
     def id(self) -> str:

@@ -58,6 +58,8 @@ def lines_of(lines: Sequence[Line]) -> Lines:
         entries=np.fromiter((line.entries for line in lines), np.int32, size),
         time=np.fromiter((line.time for line in lines), np.int64, size),
         kafka_time=np.fromiter((line.kafka_time for line in lines), np.int64, size),
+        leader_epoch=np.fromiter((line.leader_epoch for line in lines), np.int32, size),
+        last_leader_epoch=np.fromiter((line.last_leader_epoch for line in lines), np.int32, size),
         service=coded([line.service for line in lines]),
         level=coded([line.level for line in lines]),
         template=coded([line.template_text for line in lines]),
@@ -72,8 +74,8 @@ NO_LINES = lines_of(())
 def all_lines(place: BlockPlace, lines: Lines) -> list[Line]:
     """Return columns as lines, in their order."""
     return [
-        Line(*place, offset, sub, chunk, chunks, text, template, time, kafka_time, service, level, fields, cut, records, entries)
-        for offset, sub, chunk, chunks, text, template, time, kafka_time, service, level, fields, cut, records, entries in zip(
+        Line(*place, *columns)
+        for columns in zip(
             lines.offset.tolist(),
             lines.sub.tolist(),
             lines.chunk.tolist(),
@@ -88,6 +90,8 @@ def all_lines(place: BlockPlace, lines: Lines) -> list[Line]:
             lines.cut.tolist(),
             lines.records.tolist(),
             lines.entries.tolist(),
+            lines.leader_epoch.tolist(),
+            lines.last_leader_epoch.tolist(),
             strict=True,
         )
     ]
@@ -105,6 +109,8 @@ def line_at(place: BlockPlace, lines: Lines, i: int) -> Line:
         template_text=lines.template.text(i),
         time=int(lines.time[i]),
         kafka_time=int(lines.kafka_time[i]),
+        leader_epoch=int(lines.leader_epoch[i]),
+        last_leader_epoch=int(lines.last_leader_epoch[i]),
         service=lines.service.text(i),
         level=lines.level.text(i),
         fields=text_at(lines.fields, i),
@@ -151,20 +157,36 @@ def sorted_rows(lines: Lines) -> NDArray[np.int64]:
     return rows
 
 
-def hollow_lines(
-    offset: NDArray[np.int64], sub: NDArray[np.int32], records: NDArray[np.int32], entries: NDArray[np.int32], kafka_time: NDArray[np.int64]
-) -> Lines:
-    """Return n hollow entries: no lines, and they deny what earlier runs have at their offsets with another time of Kafka's."""
+def empty_records(offset: NDArray[np.int64], kafka_time: NDArray[np.int64], leader_epoch: NDArray[np.int32]) -> Lines:
+    """Return a hollow entry for each of n records that hold nothing: what an earlier log had in their place is gone."""
     size = len(offset)
-    nothing, no_text = coded_alike("", size), null_column(size)
     zeros = np.zeros(size, np.int32)
-    cut = zeros.astype(np.uint64)
-    return Lines(offset, sub, zeros, zeros, cut, records, entries, kafka_time, kafka_time, nothing, nothing, nothing, no_text, no_text)
+    nothing, no_text = coded_alike("", size), null_column(size)
+    return Lines(
+        offset=offset,
+        sub=zeros,
+        chunk=zeros,
+        chunks=zeros,
+        cut=zeros.astype(np.uint64),
+        records=zeros + 1,
+        entries=zeros + 1,
+        time=kafka_time,
+        kafka_time=kafka_time,
+        leader_epoch=leader_epoch,
+        last_leader_epoch=leader_epoch,
+        service=nothing,
+        level=nothing,
+        template=nothing,
+        text=no_text,
+        fields=no_text,
+    )
 
 
 def hollowed(lines: Lines) -> Lines:
     """Return the hollow entries that stand for n entries, given by one piece of each: their records are whole with them."""
-    return hollow_lines(lines.offset, lines.sub, lines.records, lines.entries, lines.kafka_time)
+    names = ("sub", "records", "entries", "last_leader_epoch")
+    hollow = empty_records(lines.offset, lines.kafka_time, lines.leader_epoch)
+    return hollow._replace(**{name: getattr(lines, name) for name in names})
 
 
 def last_offset_of(lines: Lines) -> int:

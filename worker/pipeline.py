@@ -250,7 +250,6 @@ class Pipeline:
             sink=self._connections.sink,
             reader=self.reader,
             runs=self.runs,
-            hide=self.store.hide,
             window_records=self._settings.limits.max_in_flight_records,
             say=say,
             pause=self._abandon.wait,

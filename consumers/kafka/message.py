@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from consumers.record import HEADER_BYTES, Header, Partition, Record, Records
+from consumers.record import HEADER_BYTES, NO_LEADER_EPOCH, Header, Partition, Record, Records
 
 _NO_TIMESTAMP = 0
 """The client's TIMESTAMP_NOT_AVAILABLE."""
@@ -80,6 +80,7 @@ def record_of(message: ClientMessage, epoch: str) -> Record:
         key=message.key(),
         value=message.value(),
         headers=tuple(headers or ()),
+        leader_epoch=_leader_epoch(message.leader_epoch()),
     )
 
 
@@ -116,22 +117,21 @@ def read_records(
         values,
         None if keys.count(None) == size else keys,
         [found.get(row, ()) for row in range(size)] if found else None,
+        _leader_epochs(messages),
     )
     return ReadRecords(records, (size_bytes if filled_bytes is None else filled_bytes[size - 1]) + header_bytes, unreadable)
 
 
-def join_records(parts: Sequence[Records]) -> Records:
-    """Return the records of n ≥ 1 parts, all of one partition and epoch, in their order."""
-    if len(parts) == 1:
-        return parts[0]
-    has_keys, has_headers = any(part.key is not None for part in parts), any(part.headers is not None for part in parts)
-    return parts[0]._replace(
-        offset=np.concatenate([part.offset for part in parts]),
-        time_ms=np.concatenate([part.time_ms for part in parts]),
-        value=[value for part in parts for value in part.value],
-        key=[key for part in parts for key in part.key or [None] * part.size] if has_keys else None,
-        headers=[headers for part in parts for headers in part.headers or [()] * part.size] if has_headers else None,
-    )
+def _leader_epochs(messages: Sequence[ClientMessage]) -> NDArray[np.int32]:
+    """Return the leader epochs of n ≥ 1 messages of one partition, which never decrease: int32[n]."""
+    first, last = messages[0].leader_epoch(), messages[-1].leader_epoch()
+    if first == last:
+        return np.full(len(messages), _leader_epoch(first), np.int32)
+    return np.fromiter((_leader_epoch(message.leader_epoch()) for message in messages), np.int32, len(messages))
+
+
+def _leader_epoch(said: int | None) -> int:
+    return NO_LEADER_EPOCH if said is None else said
 
 
 def _each_headers(messages: Sequence[ClientMessage]) -> Iterator[list[Header] | None]:

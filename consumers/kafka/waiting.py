@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from consumers.kafka.message import ClientMessage, join_records, read_records
+from consumers.kafka.message import ClientMessage, read_records
 from consumers.kafka.poll_budget import BUDGET_BYTES
-from consumers.record import Partition, Records
+from consumers.record import Partition, Records, join_records
 
 
 class Arrived(NamedTuple):

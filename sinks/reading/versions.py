@@ -1,26 +1,30 @@
 """Which of several copies of records hold: decided by record before it is decided by entry. Pure functions over columns.
 
 1. Pieces combine to an entry only if they are of one text cut in one way (`chunks`, `cut`); of equal pieces that of the latest run counts.
-2. Entries combine to a *version* of their record: those at one offset, of one time of Kafka's, that span as many offsets and say that
-   they are as many (`entries`). A version is made of what its latest run has, and of what the runs before that one have for as long as
+2. Entries combine to a *version* of their record: those at one offset, of the same leaders, that span as many offsets and say that they
+   are as many (`entries`). A version is made of what its latest run has, and of what the runs before that one have for as long as
    entries are missing. It is *whole* once none is, and then it is of the run that completed it.
-3. From the latest whole version to the earliest: one holds unless later ones that hold have all of its offsets, or a later one that begins
-   where it begins has another time of Kafka's, for then the log was cut. So a record that was read again holds what it holds now, and an
-   event of n records hides whatever earlier runs have of them. What lies between two records of one block, its run has passed over. A
-   later version that has only some of the offsets of an earlier one does not hold: its run joined otherwise, and has not come to the end
-   of it, or never will.
-4. The entries of torn versions hold where no whole version does: each in its latest whole copy, else in its latest torn one.
-5. Hollow entries (`chunks` = 0) say that there is nothing: they count where no run has the entry, and never hold. A version of nothing
-   else only denies what an earlier log had there: what a run has of the same record, by Kafka's time of it, is true whatever another says.
+3. A version does not hold if any run knows a record of a later leader at one of its offsets: the log was cut, and has grown again. For
+   leader epochs never decrease along a log, and a log that is cut goes on under a later leader.
+4. All others are of one log, whose records some runs joined otherwise than others, or did not come to the end of. Of whole versions that
+   overlap, those hold that leave nothing out, and of several such choices the one of the later runs (`_best_cover`). So a record that was
+   read again holds what it holds now, an event of n records hides whatever earlier runs have of them, and a run that was killed inside
+   an event that it joins otherwise hides nothing of it, whenever its writes arrive.
+5. The entries of torn versions hold where no whole version does: each in its latest whole copy, else in its latest torn one.
+6. Hollow entries (`chunks` = 0) say that there is nothing: they count where no run has the entry, and are never shown. A version of
+   nothing else hides nothing that spans the same records: what a run has of them is true whatever another says.
 
 By piece instead of by entry, a reader would join one run's first chunk with another's second; by entry instead of by record, entries that
 a record does not have any more would stay (design: union).
 """
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from consumers.record import NO_LEADER_EPOCH
 
 _SUB_BITS = 32
 _TORN = -1
@@ -44,7 +48,8 @@ class Copies(NamedTuple):
     cut: NDArray[np.uint64]
     records: NDArray[np.int32]
     entries: NDArray[np.int32]
-    kafka_time: NDArray[np.int64]
+    leader_epoch: NDArray[np.int32]
+    last_leader_epoch: NDArray[np.int32]
     block: NDArray[np.int64]
     """A number for each block."""
 
@@ -73,10 +78,10 @@ class _Spans(NamedTuple):
 
 def holding(copies: Copies) -> NDArray[np.bool_]:
     """Return which pieces hold: bool[n]."""
-    place, run, offset, sub, chunk, chunks, cut, records, entries, kafka_time, block = copies
-    order = np.lexsort((-run, chunk, cut, chunks, sub, kafka_time, entries, records, offset, place))
-    place, run, offset, sub, chunk, chunks, cut, records, entries, kafka_time, block = (column[order] for column in copies)
-    is_version = _changes(place, offset, records, entries, kafka_time)
+    place, run, offset, sub, chunk, chunks, cut, records, entries, leader, last_leader, block = copies
+    order = np.lexsort((-run, chunk, cut, chunks, sub, last_leader, leader, entries, records, offset, place))
+    place, run, offset, sub, chunk, chunks, cut, records, entries, leader, last_leader, block = (column[order] for column in copies)
+    is_version = _changes(place, offset, records, entries, leader, last_leader)
     is_entry = is_version | _changes(sub)
     is_shape = is_entry | _changes(chunks, cut)
     is_piece = is_shape | _changes(chunk)  # the first of equal pieces is that of the latest run
@@ -87,10 +92,10 @@ def holding(copies: Copies) -> NDArray[np.bool_]:
     of = _Entries(best, (np.cumsum(is_version) - 1)[starts[best]], sub[starts[best]], latest[best], is_whole[best])
     rank, is_used = _complete(of, entries[begins])
     spans = _Spans(place[begins], offset[begins], offset[begins].astype(np.int64) + records[begins])
+    passed = _passed(spans, block[begins])
     is_hollow = np.maximum.reduceat(chunks, begins) == 0
-    is_denied = _are_denied(spans, rank, kafka_time[begins], is_hollow)
-    rank[is_hollow & (rank != _TORN) | is_denied] = _NEVER
-    holds_whole = _latest_apart(spans, rank, kafka_time[begins], _passed(spans, block[begins]))
+    rank[_are_replaced(spans, passed, leader[begins], last_leader[begins])] = _NEVER
+    holds_whole = _chosen(spans, rank, is_hollow)
     is_held = is_used & holds_whole[of.version]
     torn = np.flatnonzero(rank[of.version] == _TORN)
     if len(torn):
@@ -131,14 +136,16 @@ def _complete(of: _Entries, entries: NDArray[np.int32]) -> tuple[NDArray[np.int6
     return rank, is_used
 
 
-def _are_denied(spans: _Spans, rank: NDArray[np.int64], kafka_time: NDArray[np.int64], is_hollow: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which versions a later hollow one denies, which begins where they begin and has another time of Kafka's."""
-    start = _numbered(spans.place, spans.start)
-    denied = np.zeros(len(rank), np.bool_)
-    for one in np.flatnonzero(is_hollow & (rank != _TORN)).tolist():
-        same = slice(*np.searchsorted(start, [start[one], start[one] + 1]))
-        denied[same] |= (rank[same] < rank[one]) & (kafka_time[same] != kafka_time[one])
-    return denied
+def _are_replaced(spans: _Spans, passed: _Spans, leader: NDArray[np.int32], last_leader: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Return which versions have an offset at which a record of a later leader is known (third rule)."""
+    replaced = np.zeros(len(leader), np.bool_)
+    starts = np.append(spans.start, spans.end - 1)
+    known = _Spans(np.append(spans.place, spans.place), starts, np.append(spans.end, passed.end))
+    leaders = np.append(leader, last_leader)
+    for epoch in np.unique(leaders)[1:].tolist():
+        earlier = np.flatnonzero((last_leader < epoch) & (last_leader != NO_LEADER_EPOCH))
+        replaced[earlier] |= _overlap(spans.take(earlier), _apart(known.take(leaders >= epoch)))
+    return replaced
 
 
 def _passed(spans: _Spans, block: NDArray[np.int64]) -> _Spans:
@@ -151,56 +158,68 @@ def _passed(spans: _Spans, block: NDArray[np.int64]) -> _Spans:
     return _Spans(spans.place, spans.start, end)
 
 
-def _latest_apart(spans: _Spans, rank: NDArray[np.int64], kafka_time: NDArray[np.int64], passed: _Spans) -> NDArray[np.bool_]:
-    """Return which versions hold, of those with a rank (third rule); `kafka_time` is of the first record of each."""
+def _chosen(spans: _Spans, rank: NDArray[np.int64], is_hollow: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which versions hold, of those with a rank (fourth rule)."""
     holds = np.zeros(len(rank), np.bool_)
-    ranked = np.flatnonzero(rank >= 0)
-    own = spans.take(ranked)
-    if (own.end - own.start == 1).all():
-        holds[ranked[_last_of_each(_numbered(own.place, own.start), rank[ranked])]] = True
+    rows = np.flatnonzero(rank >= 0)
+    if not len(rows):
         return holds
-    ranks = np.unique(rank[ranked])[::-1].tolist()
-    for one in ranks:
-        rows = ranked[rank[ranked] == one]
-        rows = rows[_first_apart(spans.take(rows))]
-        later = np.flatnonzero(holds)
-        is_false = _are_of_another_log(rows, later, spans, kafka_time)
-        while True:
-            staying = rows[~_covered(spans.take(rows), passed.take(later)) & ~is_false]
-            unfinished = _overlap(spans.take(later), spans.take(staying))
-            if not unfinished.any():
-                break
-            holds[later[unfinished]] = False
-            later = later[~unfinished]
-        holds[staying] = True
-    for one in ranks:  # what was hidden by one that does not hold itself
-        rows = ranked[(rank[ranked] == one) & ~holds[ranked]]
-        rows = rows[~_overlap(spans.take(rows), spans.take(holds))]
-        holds[rows[_first_apart(spans.take(rows))]] = True
+    rows = rows[_last_of_each(_numbered(*spans.take(rows)), ~is_hollow[rows], rank[rows])]  # by partition, start and end
+    own = spans.take(rows)
+    is_first = _changes(own.place)
+    begins = np.flatnonzero(is_first).tolist()
+    for begin, end in pairwise([*begins, len(rows)]):
+        is_first[begin + 1 : end] = own.start[begin + 1 : end] >= np.maximum.accumulate(own.end[begin:end])[:-1]
+    begins = np.flatnonzero(is_first)
+    sizes = np.diff(begins, append=len(rows))
+    holds[rows[begins[sizes == 1]]] = True
+    for at in np.flatnonzero(sizes > 1).tolist():
+        several = rows[begins[at] : begins[at] + sizes[at]]
+        holds[several[_best_cover(spans.take(several), rank[several])]] = True
     return holds
 
 
-def _first_apart(spans: _Spans) -> NDArray[np.int64]:
-    """Return which spans to keep so that none shares an offset with another: all of them, unless one run has an offset in two ways."""
-    order = np.lexsort((spans.end, spans.start, spans.place))
-    kept: list[int] = []
-    reached = (_TORN, 0)
-    for at, place, start, end in zip(order.tolist(), *(column[order].tolist() for column in spans), strict=True):
-        if reached <= (place, start):
-            kept.append(at)
-            reached = (place, end)
-    return np.array(kept, np.int64)
+def _best_cover(spans: _Spans, rank: NDArray[np.int64]) -> list[int]:
+    """Return which of n versions of one partition hold, some of which overlap: none of these does, and together they leave nothing out.
+
+    Of two sets the one is better that has an earlier offset which the other lacks; of equal ones, the one whose first version that differs
+    is of the later run.
+    """
+    places = sorted({*spans.start.tolist(), *spans.end.tolist()})
+    place_of = {offset: place for place, offset in enumerate(places)}
+    steps: list[list[tuple[int, int, int]]] = [[] for _ in places]
+    for row, (start, end) in enumerate(zip(spans.start.tolist(), spans.end.tolist(), strict=True)):
+        steps[place_of[start]].append((int(rank[row]), place_of[end], row))
+    last = len(places) - 1
+    is_covered = [False] * last
+    reached = {0}
+    for at in range(last):
+        beyond = {place for place in reached if place > at}
+        if at in reached:
+            beyond.update(place for _, place, _ in steps[at])
+        is_covered[at] = bool(beyond)
+        reached = beyond or {at + 1}
+    leads_on = [False] * last + [True]
+    for at in reversed(range(last)):
+        leads_on[at] = any(leads_on[place] for _, place, _ in steps[at]) if is_covered[at] else leads_on[at + 1]
+    chosen: list[int] = []
+    at = 0
+    while at < last:
+        if is_covered[at]:
+            _, at, row = max(step for step in steps[at] if leads_on[step[1]])
+            chosen.append(row)
+        else:
+            at += 1
+    return chosen
 
 
-def _covered(spans: _Spans, others: _Spans) -> NDArray[np.bool_]:
-    """Return which spans have every offset in some of `others`."""
-    found = np.zeros(len(spans.place), np.bool_)
-    for place in np.unique(others.place).tolist():
-        own, near = np.flatnonzero(spans.place == place), others.take(others.place == place)
-        near = _merged(near.take(np.argsort(near.start)))
-        inside = _offsets_before(near, spans.end[own]) - _offsets_before(near, spans.start[own])
-        found[own] = inside == spans.end[own] - spans.start[own]
-    return found
+def _apart(spans: _Spans) -> _Spans:
+    """Return the same offsets as spans that are apart, those of one place as neighbours and ascending."""
+    spans = spans.take(np.lexsort((spans.start, spans.place)))
+    places, begins = np.unique(spans.place, return_index=True)
+    merged = [_Spans(*(column[begin:end] for column in spans)) for begin, end in pairwise([*begins.tolist(), len(spans.place)])]
+    parts = [_merged(one) for one in merged]
+    return _Spans(*map(np.concatenate, zip(*parts, strict=True))) if len(places) else spans
 
 
 def _merged(spans: _Spans) -> _Spans:
@@ -208,23 +227,6 @@ def _merged(spans: _Spans) -> _Spans:
     reach = np.maximum.accumulate(spans.end)
     begins = np.flatnonzero(np.append(True, spans.start[1:] > reach[:-1]))
     return _Spans(spans.place[begins], spans.start[begins], reach[np.append(begins[1:], len(reach)) - 1])
-
-
-def _offsets_before(spans: _Spans, offset: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many offsets of spans, ascending and apart, lie before each of these."""
-    sums = np.append(0, np.cumsum(spans.end - spans.start))
-    last = np.searchsorted(spans.start, offset) - 1
-    inside: NDArray[np.int64] = np.where(last < 0, 0, sums[last] + np.minimum(spans.end[last], offset) - spans.start[last])
-    return inside
-
-
-def _are_of_another_log(
-    rows: NDArray[np.int64], later: NDArray[np.int64], spans: _Spans, kafka_time: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    """Return which versions begin with a record that a later one has with another time of Kafka's: the log was cut and grew again."""
-    known = dict(zip(zip(spans.place[later].tolist(), spans.start[later].tolist(), strict=True), kafka_time[later].tolist(), strict=True))
-    own = zip(spans.place[rows].tolist(), spans.start[rows].tolist(), kafka_time[rows].tolist(), strict=True)
-    return np.fromiter((known.get((place, start), time) != time for place, start, time in own), np.bool_, len(rows))
 
 
 def _overlap(spans: _Spans, others: _Spans) -> NDArray[np.bool_]:

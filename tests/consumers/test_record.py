@@ -32,9 +32,9 @@ def test_fifty_thousand_headers_count_as_what_they_take() -> None:
 
 
 MIXED = [
-    record(3, b"a line"),
-    record(7, None, key=b"key"),
-    record(8, b"", headers=(("name", b"content"), ("none", None))),
+    record(3, b"a line")._replace(leader_epoch=4),
+    record(7, None, key=b"key")._replace(leader_epoch=4),
+    record(8, b"", headers=(("name", b"content"), ("none", None)))._replace(leader_epoch=5),
     record(20, b"another line", key=b"", headers=(("name", b""),)),
 ]
 PLAIN = [record(offset, b"line %d" % offset) for offset in (1, 2, 5)]

@@ -10,7 +10,7 @@ import pytest
 from consumers.assignment import Receipt
 from consumers.ledger import Ledger
 from consumers.poller import Poller, PollerSettings
-from consumers.record import Partition
+from consumers.record import NO_LEADER_EPOCH, Partition, Record
 from tests.contracts.groups import PARTITIONS, WAIT_S, FakeWorld, KafkaWorld, Member, World, poll_until
 from tests.services.kafka import KafkaServer
 from tests.services.mock_kafka import MockKafka
@@ -100,7 +100,9 @@ def test_a_record_carries_what_was_produced_and_none_where_nothing_was(world: Wo
     member = new_member()
     poll_until(lambda: len(member.records) == 3, member)
     full, tombstone, empty = member.records
-    assert full._replace(epoch="") == (world.topic, 0, 0, "", 1_700_000_000_123, b"key", b"\x00value\xff", headers)
+    plain = full._replace(epoch="", leader_epoch=NO_LEADER_EPOCH)
+    assert plain == Record(world.topic, 0, 0, "", 1_700_000_000_123, b"key", b"\x00value\xff", headers)
+    assert [record.leader_epoch for record in member.records] == [0, 0, 0]
     assert (tombstone.key, tombstone.value, tombstone.headers) == (None, None, ())
     assert (empty.key, empty.value, empty.headers) == (None, b"", ())
     assert len({record.epoch for record in member.records}) == 1

@@ -33,6 +33,7 @@ class Surroundings(Protocol):
     rng: random.Random
     now_s: float
     allowed: Collection[str]
+    cap_records: int
     sink: VersionedSink
 
     def give_up(self, value: bytes, subs: Collection[int], *, is_array: bool) -> None:
@@ -65,12 +66,12 @@ class Worker(Chain):
             bounds=BOUNDS,
             max_tokens=rng.choice((64, 64, 40)),
             mask_mode=rng.choice(("template", "template", "exact")),
-            window_records=rng.choice((4, 100)),
+            window_records=world.cap_records,
             draw=rng,
             form=self.form,
             strict="undecodable" in allowed and rng.random() < 0.5,
             multiline=rng.choice(joins),
-            cap_records=rng.choice((8, 24, 10_000)) if "small-caps" in allowed else 10_000,
+            cap_records=world.cap_records,
             most_undecodable=_NEVER,
             most_rejected=_NEVER,
             most_refused=_NEVER,
@@ -121,7 +122,8 @@ class Worker(Chain):
         middle = rng.randint(0, len(ahead))
         receipts: list[Receipt] = []
         for batch in filter(None, (ahead[:middle], ahead[middle:])):
-            receipt = self.ledger.admit(records_of([record(one.offset, one.value)._replace(time_ms=one.time_ms) for one in batch]))
+            records = [record(one.offset, one.value)._replace(time_ms=one.time_ms, leader_epoch=one.leader_epoch) for one in batch]
+            receipt = self.ledger.admit(records_of(records))
             if receipt is None:
                 break
             receipts.append(receipt)

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection
 from typing import Final
 
-from sinks.block import BlockPlace
+from sinks.block import Block, BlockPlace
 from sinks.reading.reader import BlockReader
 from sinks.sink import SinkBusy
 from tests.properties.blocks_look import (
@@ -24,7 +24,7 @@ from tests.properties.blocks_look import (
     shown_entries,
 )
 from tests.properties.blocks_worker import BOUNDS, Killed, Worker
-from tests.properties.source_log import SourceLine, SourceLog, Token, tokens_of
+from tests.properties.source_log import LogRecord, SourceLine, SourceLog, Token, tokens_in, tokens_of
 from tests.properties.versioned_sink import GRACE_S, STALE_S, VersionedSink
 from tests.worker.chain_values import LOGS, texts_of
 from worker.embedding.tokenizer import Tokenizer
@@ -52,8 +52,11 @@ class World:
         self.words = words
         self.allowed = allowed
         self.faults = [fault for fault in FAULTS if fault in allowed]
+        self.cap_records = self.rng.choice((8, 24, 10_000)) if "small-caps" in allowed else 10_000
+        """How many records a worker may have open: what an earlier one had is not further ahead."""
         self.sink = VersionedSink(self.rng, lambda: self.now_s)
         self.sink.interrupt = self._interrupt
+        self.sink.note_written = self._note_written
         self.sink.rejects = lambda block: "refuse" in allowed and any("refused" in (text or "") for text in texts_of(block))
         self.log = SourceLog(self.rng, allowed)
         self.committed = 0
@@ -63,6 +66,9 @@ class World:
         """How often `committed` moved back or the log was cut."""
         self.dead: set[Token] = set()
         """Source lines that went into dead letters."""
+        self.overdue: set[Token] = set()
+        """Source lines of a log that was cut, written after the records that are there now were read: nothing knows of those any more if
+        they hold no line, so the old one is shown."""
         self.reader = BlockReader(self.sink, clock=lambda: self.now_s)
         self.history: list[tuple[float, frozenset[SourceLine], int]] = []
         self.depth = 0
@@ -244,7 +250,8 @@ class World:
         assert found.complete
         shown = shown_entries(found.lines)
         tokens = find_owed(shown, owed)
-        check_nothing_else(shown, {offset: record for offset, record in self.log.at().items() if offset in self.settled})
+        settled = {offset: record for offset, record in self.log.at().items() if offset in self.settled}
+        check_nothing_else(shown, settled, {token for token in self.overdue if self._is_bare(settled.get(token.offset))})
         check_counts(self.reader, found.lines, self.rng)
         looks = self.counts["looks"] = self.counts["looks"] + 1
         if looks % _SEARCH_EVERY == 0:
@@ -298,10 +305,21 @@ class World:
         inside = [str(one) for one in ids if any(one.is_inside(other) for other in ids)]
         assert not inside, f"{inside} were left over"
 
+    def _is_bare(self, record: LogRecord | None) -> bool:
+        """Whether a record holds no line that is shown."""
+        return record is not None and all(line.token in self.dead for line in record.lines)
+
+    def _note_written(self, block: Block) -> None:
+        log, read = self.log.at(), max(self.committed, self.owner.position or 0)
+        for token in (token for text in texts_of(block) for token in tokens_in(text)):
+            if token.offset < read and token.offset in log and log[token.offset].cuts != token.cuts:
+                self.overdue.add(token)
+
     def _assign(self, worker: Worker) -> None:
         self.owner = worker
         worker.state = "up"
         worker.take_over(self.committed)
+        self.overdue = {token for token in self.overdue if token.offset < self.committed}
 
     def _stop_all(self) -> None:
         for worker in self.workers:

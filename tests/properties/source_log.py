@@ -18,6 +18,8 @@ SERVICES: Final = ("shop", "billing", "gateway")
 LONG: Final = 80
 """Words of a long line; how many chunks it has depends on the worker's setting."""
 _TOKEN: Final = re.compile(r"\[(\d+) (\d+) (\d+)\]")
+_NEW_LEADER: Final = 0.03
+"""How often a partition has another leader than it had at the record before, and has lost nothing."""
 _STEPS_MS: Final = (0, 3, 400, 400, 2_500, 30_000, 900_000)
 
 
@@ -47,6 +49,7 @@ class LogRecord(NamedTuple):
 
     offset: int
     cuts: int
+    leader_epoch: int
     time_ms: int
     value: bytes | None
     lines: tuple[SourceLine, ...]
@@ -78,6 +81,7 @@ class SourceLog:
         self.records: list[LogRecord] = []
         self.next_offset = 0
         self.cuts = 0
+        self._leader_epoch = 0
         self._time_ms = WALL_MS
 
     def at(self) -> dict[int, LogRecord]:
@@ -96,6 +100,7 @@ class SourceLog:
         self.records = [one for one in self.records if one.offset < end]
         self.next_offset = end
         self.cuts += 1
+        self._leader_epoch += 1
 
     def _add_plain(self) -> None:
         line = self._line(f"{self._rng.choice(('', 'ERROR ', 'INFO '))}{self._rng.choice(WORDS)} {self._rng.randint(0, 9)} failed")
@@ -145,5 +150,6 @@ class SourceLog:
 
     def _append(self, value: bytes | None, lines: Sequence[SourceLine], *, step_ms: int | None = None) -> None:
         self._time_ms += self._rng.choice(_STEPS_MS) if step_ms is None else step_ms
-        self.records.append(LogRecord(self.next_offset, self.cuts, self._time_ms, value, tuple(lines)))
+        self._leader_epoch += self._rng.random() < _NEW_LEADER
+        self.records.append(LogRecord(self.next_offset, self.cuts, self._leader_epoch, self._time_ms, value, tuple(lines)))
         self.next_offset += 1

@@ -42,6 +42,8 @@ class VersionedSink(FakeSink):
         """Nothing is lost, late, refused or interrupted, and reads are Strong."""
         self.interrupt: Callable[[], None] = lambda: None
         """Called in the middle of every call."""
+        self.note_written: Callable[[Block], None] = lambda _block: None
+        """Called with every block when it is there."""
         self.late: list[Callable[[], None]] = []
         self.versions: dict[BlockId, list[Stored]] = defaultdict(list)
         self.contents: dict[BlockId, tuple[object, ...]] = {}
@@ -113,6 +115,7 @@ class VersionedSink(FakeSink):
         for block in blocks:
             self._drop([block.id])
             self.versions[block.id].append(Stored(block, self.clock(), float("inf")))
+            self.note_written(block)
 
     def _drop(self, ids: Sequence[BlockId]) -> None:
         for one in ids:

@@ -50,6 +50,8 @@ def any_lines(draw: st.DrawFn, /, *, least: int = 1, most: int = 40) -> list[Lin
             fields=draw(FIELDS),
             cut=cut_of(["x"] * chunks),
             records=draw(st.sampled_from([1, 1, 1, 70_000])),
+            leader_epoch=(leader_epoch := draw(st.sampled_from([-1, 0, 0, 2**31 - 2]))),
+            last_leader_epoch=leader_epoch + draw(st.sampled_from([0, 0, 0, 1])),
         )
         for offset, sub, chunk in draw(st.lists(places, min_size=least, max_size=most, unique=True))
     ]

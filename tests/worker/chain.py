@@ -145,7 +145,6 @@ class Chain:
             sink=self.sink,
             reader=self.reader,
             runs=self.runs,
-            hide=self.store_step.hide,
             window_records=window_records,
             say=self.said.append,
             pause=self.pause,

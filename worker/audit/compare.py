@@ -239,21 +239,25 @@ class WindowComparer:
 
 
 def as_expected(line: Line, expected: Line, now_ms: float) -> Line:
-    """Return a stored line with what may differ: its template; text and fields of one that was sampled; a time for a far one; `entries`.
+    """Return a stored line with what may differ: its template; text and fields of one that was sampled; a time for a far one.
 
-    That says nothing of the line: a block of an earlier version does not have it, and a rule may have dropped some.
+    Nor does what only orders copies say anything of the line: a block of an earlier version does not have it, and a rule may have dropped
+    some of the entries.
     """
     if not line.text and line.fields is None:
         line = line._replace(text=expected.text, fields=expected.fields)
     if is_far(expected.kafka_time, now_ms):
         line = line._replace(time=expected.time)
-    return line._replace(template_text=expected.template_text, entries=expected.entries)
+    return _as_ordered(line._replace(template_text=expected.template_text), expected)
+
+
+def _as_ordered(line: Line, expected: Line) -> Line:
+    """Return a line with the other's columns by which readers order copies."""
+    return line._replace(entries=expected.entries, leader_epoch=expected.leader_epoch, last_leader_epoch=expected.last_leader_epoch)
 
 
 def _changed(expected: Line, line: Line, whole: tuple[Line, ...]) -> Finding:
-    columns = [
-        name for name, one, other in zip(Line._fields, expected, line._replace(entries=expected.entries), strict=True) if one != other
-    ]
+    columns = [name for name, one, other in zip(Line._fields, expected, _as_ordered(line, expected), strict=True) if one != other]
     return _of_line("changed", expected, f"differs in {', '.join(columns)}", write=whole)
 
 

@@ -142,7 +142,8 @@ class ExpectedLines:
         is_dropped = np.zeros(decoded.entries.size, np.bool_) if rule_of is None else rule_of != NO_RULE
         pieces = split_entries(decoded.entries, redactor=self._redactor, chunker=reader.chunker)
         entry_row = pieces.entries.row
-        stored = lines_of_pieces(pieces, columns.offset, columns.time_ms)
+        leader_epoch = np.fromiter((record.leader_epoch for record in records), np.int32, len(records))
+        stored = lines_of_pieces(pieces, columns.offset, columns.time_ms, leader_epoch)
         line_row, line_dropped = entry_row[pieces.cut.row], is_dropped[pieces.cut.row]
         kept = np.flatnonzero(~line_dropped)
         if len(kept) < stored.size:

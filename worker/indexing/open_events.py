@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from consumers.assignment import PartitionLedger, Receipt
 from consumers.decode.entries import Decoded, Entries
 from consumers.ledger import Ledger
-from consumers.record import Records
+from consumers.record import Records, join_records
 from worker.indexing.events import EventJoiner, joined_parts
 from worker.indexing.record_columns import RecordColumns
 from worker.indexing.record_groups import Group
@@ -126,17 +126,7 @@ def _put_before(group: Group, after: Group, decoded: Decoded, before: Mapping[Pa
 
 def _copied(parts: Collection[tuple[Records, int, int]]) -> Records:
     """Copy rows of several batches of one partition into one."""
-    pieces = [records.where(_rows_mask(records.size, first, end)) for records, first, end in parts]
-    if len(pieces) == 1:
-        return pieces[0]
-    has_keys, has_headers = any(one.key is not None for one in pieces), any(one.headers is not None for one in pieces)
-    return pieces[0]._replace(
-        offset=np.concatenate([one.offset for one in pieces]),
-        time_ms=np.concatenate([one.time_ms for one in pieces]),
-        value=[value for one in pieces for value in one.value],
-        key=[key for one in pieces for key in one.key or [None] * one.size] if has_keys else None,
-        headers=[headers for one in pieces for headers in one.headers or [()] * one.size] if has_headers else None,
-    )
+    return join_records([records.where(_rows_mask(records.size, first, end)) for records, first, end in parts])
 
 
 def _rows_mask(size: int, first: int, end: int) -> NDArray[np.bool_]:

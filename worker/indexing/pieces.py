@@ -15,6 +15,7 @@ from consumers.decode.decoder import Decoder
 from consumers.decode.entries import Entries
 from consumers.decode.registry_schemas import Schemas
 from consumers.decode.tally import DecodeTally
+from consumers.record import NO_LEADER_EPOCH
 from consumers.text.chunk import Chunker, Cut
 from consumers.text.redact import Redactor
 from sinks import block
@@ -83,24 +84,32 @@ def split_entries(entries: Entries, *, redactor: Redactor, chunker: Chunker) -> 
     return Pieces(entries, cut, _cut_ids(cut))
 
 
-def lines_of_pieces(pieces: Pieces, offset: NDArray[np.int64], kafka_time: NDArray[np.int64]) -> Lines:
+def lines_of_pieces(
+    pieces: Pieces, offset: NDArray[np.int64], kafka_time: NDArray[np.int64], leader_epoch: NDArray[np.int32] | None = None
+) -> Lines:
     """Return what is stored of entries of one partition: a line for each piece, in their order.
 
-    Both columns are of the decoded values: row `entries.row[i]` of them belongs to entry i. For entries of several partitions the lines
-    are to be told apart by `entries.row`.
+    The columns are of the decoded values: row `entries.row[i]` of them belongs to entry i, and those of an entry of several records are
+    neighbours. For entries of several partitions the lines are to be told apart by `entries.row`. No `leader_epoch`: none is known.
     """
     entries, cut = pieces.entries, pieces.cut
     value = entries.row[cut.row]
+    records = np.ones(len(cut.row), np.int32) if entries.records is None else entries.records[cut.row]
+    if leader_epoch is None:
+        leader_epoch = np.full(len(offset), NO_LEADER_EPOCH, np.int32)
+    of_first = leader_epoch[value]
     return Lines(
         offset=offset[value],
         sub=entries.sub[cut.row],
         chunk=cut.chunk,
         chunks=cut.chunks,
         cut=pieces.cut_id,
-        records=np.ones(len(cut.row), np.int32) if entries.records is None else entries.records[cut.row],
+        records=records,
         entries=entries_of_records(value, cut.row),
         time=entries.time_ms[cut.row],
         kafka_time=kafka_time[value],
+        leader_epoch=of_first,
+        last_leader_epoch=of_first if entries.records is None else leader_epoch[value + records - 1],
         service=take_coded(block.Coded(*entries.service), cut.row),
         level=take_coded(block.Coded(*entries.level), cut.row),
         template=block.Coded(*cut.template),

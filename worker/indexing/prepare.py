@@ -21,7 +21,7 @@ from consumers.ledger import Ledger
 from consumers.rejection import Rejection
 from consumers.text.redact import Redactor
 from sinks.block import Lines
-from sinks.lines import hollow_lines, lines_between, take_lines
+from sinks.lines import empty_records, lines_between, take_lines
 from worker.embedding.cache.levels import Levels
 from worker.embedding.model.space import Digester
 from worker.embedding.tokenizer import Tokenizer
@@ -186,7 +186,7 @@ class Prepare:
         """Send the lines of a group on; what holds none is dropped, refused or rejected."""
         resumes = any(self._resume.has_windows(own.assignment) for own in group.assignments)
         if resumes:
-            self._hide_stored(group, emptied_records(group, decoded, reader))
+            self._hide_stored(group, emptied_records(group, decoded, reader), decoded.empty)
         with self._computing:
             batches, decoded, too_long = self._lines_to_send(group, decoded, reader)
         if resumes and len(too_long):
@@ -196,21 +196,27 @@ class Prepare:
         if batches:
             self._send(batches)
 
-    def _hide_stored(self, group: Group, is_emptied: NDArray[np.bool_]) -> None:
-        """Hide what an earlier log had in the place of records that hold nothing, before those settle; `is_emptied` is bool[n]."""
+    def _hide_stored(self, group: Group, is_emptied: NDArray[np.bool_], empty: Sequence[int] | NDArray[np.int64] = ()) -> None:
+        """Write hollow entries for records that hold nothing, before those settle, where readers would get something else in their place.
+
+        `is_emptied`: bool[n]. The rows `empty` of them are lines of events as well, if they are joined otherwise.
+        """
+        is_empty = np.zeros(group.size, np.bool_)
+        is_empty[empty] = True
         for assignment, begin, end in group.assignments:
             rows = begin + np.flatnonzero(is_emptied[begin:end])
-            rows = rows[self._resume.are_of_another_log(assignment, group.offset[rows], group.time_ms[rows])]
-            if len(rows):
-                zeros = np.zeros(len(rows), np.int32)
-                self._hide(assignment, hollow_lines(group.offset[rows], zeros, zeros + 1, zeros + 1, group.time_ms[rows]))
+            offset, leader_epoch = group.offset[rows], group.leader_epoch[rows]
+            is_other = self._resume.have_replaced(assignment, offset, leader_epoch)
+            is_other |= is_empty[rows] & self._resume.are_inside_events(assignment, offset)
+            if is_other.any():
+                self._hide(assignment, empty_records(offset[is_other], group.time_ms[rows][is_other], leader_epoch[is_other]))
 
     def _lines_to_send(self, group: Group, decoded: Decoded, reader: TopicReader) -> tuple[list[LineBatch], Decoded, NDArray[np.int64]]:
         """Return the lines of a group, what was decoded without what rules drop, and the entries of too many chunks."""
         self._outcomes.drop_empty(group, decoded)
         decoded = self._outcomes.drop_by_rule(group, decoded, reader)
         pieces = split_entries(decoded.entries, redactor=self._redactor, chunker=reader.chunker)
-        lines = lines_of_pieces(pieces, group.offset, group.time_ms)
+        lines = lines_of_pieces(pieces, group.offset, group.time_ms, group.leader_epoch)
         prepared = _prepared(group, lines, decoded.entries.row[pieces.cut.row])
         loses_text = None if reader.sampler is None else self._sample(group, decoded.entries, reader.sampler)[pieces.cut.row]
         prepared = self._without_stored(group, prepared, loses_text)

@@ -59,6 +59,7 @@ class Group(NamedTuple):
     assignments: list[OwnRecords]
     offset: NDArray[np.int64]
     time_ms: NDArray[np.int64]
+    leader_epoch: NDArray[np.int32]
     arrival: NDArray[np.int64]
     value: list[bytes | None]
     headers: list[tuple[Header, ...]] | None
@@ -214,6 +215,7 @@ def _group_of(rows: Sequence[tuple[Receipt, int, int]]) -> Group:
         assignments,
         np.concatenate([receipt.records.offset[first:end] for receipt, first, end in rows]),
         np.concatenate([receipt.records.time_ms[first:end] for receipt, first, end in rows]),
+        np.concatenate([receipt.records.leader_epochs()[first:end] for receipt, first, end in rows]),
         np.concatenate([receipt.arrival[first:end] for receipt, first, end in rows]),
         [value for receipt, first, end in rows for value in receipt.records.value[first:end]],
         _headers_of(rows),

@@ -9,10 +9,9 @@ Theory of operation
 3. A record is skipped only if what a reader gets of its offset is exactly what this run would write, or that without its texts, and the
    rows of its stored templates are there. Offset and sub alone prove nothing: a log may have been cut and grown again, or settings changed.
    Else all of the record is written again, never a part of it: readers decide by record (`sinks.reading.versions`). Where a record
-   holds nothing, and an earlier log had something there, prepare has a hollow entry written (`are_of_another_log`).
+   holds nothing, and a log that was cut had something there, prepare has a hollow entry written (`have_replaced`).
 4. Where the first record of an assignment is inside a stored entry of several records, the assignment begins again at the first of them:
-   from the middle on they would be joined otherwise. As a rule the log was cut there, so what is stored of them is denied then, by a
-   hollow entry in its place, and all of it is written again.
+   from the middle on they would be joined otherwise, and if the log was cut there, what it has kept of them is to be written again.
 5. A run begins above every run that was seen (`Runs.begin`), so that of two copies the new one holds.
 6. While the sink is busy, it is asked again for ever: to go on without an answer would write a second copy of everything.
 
@@ -32,10 +31,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consumers.assignment import PartitionLedger, Receipt
-from sinks.block import BlockPlace, Lines
+from sinks.block import BlockPlace
 from sinks.heads import Heads
 from sinks.line import Line
-from sinks.lines import hollowed, lines_of
 from sinks.reading.reader import BlockReader
 from sinks.row import template_id
 from sinks.sink import BlockFilter, OffsetSpan, Sink, SinkBusy
@@ -101,27 +99,25 @@ class Resume:
     Thread: one, the prepare thread; while several partitions are read back, it waits for threads of its own that query side by side.
     """
 
-    def __init__(  # noqa: PLR0913 - a step's whole world, handed in by name
+    def __init__(
         self,
         *,
         sink: Sink,
         reader: BlockReader,
         runs: Runs,
-        hide: Callable[[PartitionLedger, Lines], None],
         window_records: int,
         say: Callable[[str], None],
         pause: Callable[[float], bool],
         clock: Callable[[], float] = time.monotonic,
         fail_point: Callable[[str], None] = lambda _point: None,
     ) -> None:
-        """`hide` writes hollow entries and returns when they are acknowledged. `window_records` is the cap of the ledger.
+        """`window_records` is the cap of the ledger.
 
         `pause` waits so many seconds and returns True when the service stops hard.
         """
         self._sink = sink
         self._reader = reader
         self._runs = runs
-        self._hide = hide
         self._window_records = min(window_records, MOST_OFFSETS)
         self._say = say
         self._pause = pause
@@ -174,15 +170,21 @@ class Resume:
             stored &= np.sum([read.touch(lines.offset, lines.offset + lines.records) for read in windows], axis=0) == 1
         return stored
 
-    def are_of_another_log(
-        self, assignment: PartitionLedger, offset: NDArray[np.int64], kafka_time: NDArray[np.int64]
-    ) -> NDArray[np.bool_]:
-        """Return of which records, by offset and Kafka's time, something is stored that an earlier log had there: bool[n]."""
+    def have_replaced(self, assignment: PartitionLedger, offset: NDArray[np.int64], leader_epoch: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Return in whose place something is stored of a log that was cut, for its leader was an earlier one: bool[n]."""
         assigned = self._assigned.get(assignment)
-        other = np.zeros(len(offset), np.bool_)
+        replaced = np.zeros(len(offset), np.bool_)
         for read in assigned.read if assigned is not None else ():
-            other |= read.are_of_another_log(offset, kafka_time)
-        return other
+            replaced |= read.are_replaced(offset, leader_epoch)
+        return replaced
+
+    def are_inside_events(self, assignment: PartitionLedger, offset: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which offsets are stored as those of an entry of several records: bool[n]."""
+        assigned = self._assigned.get(assignment)
+        inside = np.zeros(len(offset), np.bool_)
+        for read in assigned.read if assigned is not None else ():
+            inside |= read.are_inside_events(offset)
+        return inside
 
     def _forget_windows(self, receipts: Sequence[Receipt], waiting: Mapping[PartitionLedger, int]) -> None:
         """Forget the windows before these records: records come in the order of their offsets."""
@@ -234,8 +236,6 @@ class Resume:
             ]
             if not listed:
                 return True
-            for window, heads in listed:
-                self._deny_entry(window, heads)
             for (window, heads), read in zip(listed, mapped(self._read_entries, *zip(*listed, strict=True)), strict=True):
                 self._fail_point("resume_read")
                 self._note_read(window, heads, read)
@@ -248,17 +248,6 @@ class Resume:
             return False
         start = self._reader.event_start(window.place, window.first_offset)
         return start < window.first_offset and window.assignment.begin_again(start)
-
-    def _deny_entry(self, window: _Window, heads: Heads) -> None:
-        """Deny the entry inside which an assignment began, where it has begun again at the first record of that."""
-        place, first_offset = window.place, window.first_offset
-        if window.assignment in self._assigned or window.assignment.begun_again_at != first_offset:
-            return
-        stored = self._reader.lines_between(place.topic, place.partition, first_offset, first_offset + 1, epoch=place.epoch, strong=True)
-        denied = [line._replace(kafka_time=line.kafka_time + 1) for line in stored.lines if line.chunk == 0 and line.records > 1]
-        if denied:
-            self._runs.begin(window.assignment, place, max(block.run for block in heads.ids))
-            self._hide(window.assignment, hollowed(lines_of(denied)))
 
     def _note_read(self, window: _Window, heads: Heads, read: StoredEntries | None) -> None:
         """Note what a window holds; None: nothing. Begins the assignment's run, or another one if a later run came in sight."""

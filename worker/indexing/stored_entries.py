@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from consumers.record import NO_LEADER_EPOCH
 from sinks.arrow import as_optional_texts, text_bytes
 from sinks.block import Coded, Lines
 from sinks.line import Line
@@ -22,7 +23,7 @@ from sinks.lines import lines_of, take_lines
 MOST_OFFSETS = 1 << 40
 """How long a stretch may be, so that offset and sub fit into one number."""
 _SUB_BITS = 20
-_NUMBERS = struct.Struct("<5qQ3I")
+_NUMBERS = struct.Struct("<7qQ3I")
 
 
 class EntryHashes(NamedTuple):
@@ -38,7 +39,7 @@ class EntryHashes(NamedTuple):
     """Whether it is without texts; then templates were hashed in their place."""
     records: NDArray[np.int32]
     """How many offsets it spans."""
-    kafka_time: NDArray[np.int64]
+    last_leader_epoch: NDArray[np.int32]
     is_known: NDArray[np.bool_]
     """Whether the rows of all its templates are there."""
 
@@ -53,14 +54,12 @@ class StoredEntries:
         """`parts` hold each entry once, in any order."""
         self.first_offset = first_offset
         self.end_offset = end_offset
-        offset, sub, self._hashes, self._is_thin, records, kafka_time, self._is_known = map(
-            np.concatenate, zip(_NOTHING, *parts, strict=True)
-        )
+        offset, sub, hashes, is_thin, records, last_leader_epoch, is_known = map(np.concatenate, zip(_NOTHING, *parts, strict=True))
         self._keys = self._keys_of(offset, sub)
         order = np.argsort(self._keys, kind="stable")[np.count_nonzero(self._keys < 0) :]
-        self._keys, self._hashes, self._is_thin = self._keys[order], self._hashes[order], self._is_thin[order]
-        self._is_known, self._begins, ends = self._is_known[order], offset[order], (offset + records)[order]
-        self._kafka_time = kafka_time[order]
+        self._keys, self._hashes, self._is_thin, self._is_known = self._keys[order], hashes[order], is_thin[order], is_known[order]
+        self._last_leader_epoch = last_leader_epoch[order]
+        self._begins, ends = offset[order], (offset + records)[order]
         self._ends = np.maximum.accumulate(ends) if len(ends) else ends
         self.reach = max([end_offset, *self._ends[-1:].tolist()])
         """Where the offsets end that its entries span."""
@@ -95,13 +94,26 @@ class StoredEntries:
         """Return for each range of offsets whether an entry spans one of them: bool[n]."""
         return self._touching(first_offset, end_offset) > 0
 
-    def are_of_another_log(self, offset: NDArray[np.int64], kafka_time: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return of which records, by offset and Kafka's time, an entry is stored that has another time: bool[n]."""
-        at = np.minimum(np.searchsorted(self._begins, offset), max(len(self._begins) - 1, 0))
-        if not len(self._begins):
-            return np.zeros(len(offset), np.bool_)
-        other: NDArray[np.bool_] = (self._begins[at] == offset) & (self._kafka_time[at] != kafka_time)
-        return other
+    def are_replaced(self, offset: NDArray[np.int64], leader_epoch: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Return at which offsets an entry is stored whose last record had an earlier leader than the record that is there now: bool[n]."""
+        at, is_spanned = self._spanning(offset)
+        stored = self._last_leader_epoch[at]
+        replaced: NDArray[np.bool_] = is_spanned
+        replaced[is_spanned] = (stored != NO_LEADER_EPOCH) & (stored < leader_epoch[is_spanned])
+        return replaced
+
+    def are_inside_events(self, offset: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which offsets are among those of an entry of several records: bool[n]."""
+        at, is_spanned = self._spanning(offset)
+        is_spanned[is_spanned] = self._ends[at] - self._begins[at] > 1
+        return is_spanned
+
+    def _spanning(self, offset: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return which entries span these offsets, and which offsets are spanned by one: bool[n]."""
+        at = np.searchsorted(self._begins, offset, side="right") - 1
+        is_spanned = at >= 0
+        is_spanned[is_spanned] = offset[is_spanned] < self._ends[at[is_spanned]]
+        return at[is_spanned], is_spanned
 
     def _touching(self, first_offset: NDArray[np.int64], end_offset: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return for each range of offsets how many entries span one of them; of those that span several records, no two overlap."""
@@ -138,6 +150,8 @@ def hash_entries(lines: Lines, is_thin: NDArray[np.bool_] | None = None) -> Entr
             lines.chunks.tolist(),
             lines.time.tolist(),
             lines.kafka_time.tolist(),
+            lines.leader_epoch.tolist(),
+            lines.last_leader_epoch.tolist(),
             lines.records.tolist(),
             lines.cut.tolist(),
             _texts_or_templates(lines, thin_lines),
@@ -150,7 +164,7 @@ def hash_entries(lines: Lines, is_thin: NDArray[np.bool_] | None = None) -> Entr
     ends = [*begins[1:].tolist(), lines.size]
     hashed = [_hash(packed[begin:end]) for begin, end in zip(begins.tolist(), ends, strict=True)] if len(begins) else []
     every = np.ones(len(begins), np.bool_)
-    numbers = lines.records[begins], lines.kafka_time[begins]
+    numbers = lines.records[begins], lines.last_leader_epoch[begins]
     return EntryHashes(lines.offset[begins], lines.sub[begins], np.array(hashed, np.uint64), is_thin, *numbers, every)
 
 
@@ -172,7 +186,7 @@ _NOTHING = EntryHashes(
     np.empty(0, np.uint64),
     np.empty(0, np.bool_),
     np.empty(0, np.int32),
-    np.empty(0, np.int64),
+    np.empty(0, np.int32),
     np.empty(0, np.bool_),
 )
 

@@ -47,7 +47,7 @@ def test_a_range_takes_its_first_offset_and_not_its_end(mock_kafka: MockKafka, r
     send(mock_kafka.bootstrap, LOGS, 50)
     records = read(reader, LOGS, 10, 40)
     assert [record.offset for record in records] == list(range(10, 40))
-    assert records[0] == Record("logs", 0, 10, "e1", 1_010, b"key", b"line 10", (("h", b"1"),))
+    assert records[0] == Record("logs", 0, 10, "e1", 1_010, b"key", b"line 10", (("h", b"1"),), leader_epoch=0)
     assert read(reader, LOGS, 7, 7) == []
     assert [record.offset for record in read(reader, LOGS, 49, 50)] == [49], "a second range, of the same reader"
 

@@ -1,6 +1,7 @@
 """Which copies hold where a record was read again and holds other entries, or is joined with others: the rules one by one."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,9 +10,15 @@ from sinks.block import BlockId, BlockPlace, Lines
 from sinks.line import Line
 from sinks.lines import all_lines, hollowed, lines_of, take_lines
 from sinks.reading.union import Part, unite
-from tests.sinks.blocks import line, run
+from tests.sinks import blocks
+from tests.sinks.blocks import run
 
 PLACE = BlockPlace("logs", "0a0b0c0d", 0)
+
+
+def line(offset: int, *, leaders: tuple[int, int] = (3, 3), **values: Any) -> Line:  # noqa: ANN401
+    """Return a line; `leaders` are those of the first and of the last of its records."""
+    return blocks.line(offset, leader_epoch=leaders[0], last_leader_epoch=leaders[1], **values)
 
 
 def entries(offset: int, *subs: int, of: int, text: str = "old") -> list[Line]:
@@ -19,8 +26,8 @@ def entries(offset: int, *subs: int, of: int, text: str = "old") -> list[Line]:
     return [line(offset, sub=sub, entries=of, text=f"{text} {sub}") for sub in subs]
 
 
-def event(offset: int, records: int, text: str = "event") -> Line:
-    return line(offset, records=records, text=text)
+def event(offset: int, records: int, *, leaders: tuple[int, int] = (3, 3)) -> Line:
+    return line(offset, records=records, text="event", leaders=leaders)
 
 
 def part(lines: Sequence[Line] | Lines, run_number: int) -> Part:
@@ -29,8 +36,8 @@ def part(lines: Sequence[Line] | Lines, run_number: int) -> Part:
 
 
 def hollow(offset: int, *, records: int = 1) -> Lines:
-    """Return a hollow entry of a record that is not the one which `line` and `event` have there."""
-    return hollowed(lines_of([line(offset, records=records, kafka_time=77)]))
+    """Return a hollow entry of records that came to a later leader than those which `line` and `event` have there."""
+    return hollowed(lines_of([line(offset, records=records, leaders=(8, 8))]))
 
 
 def held(*runs: Sequence[Line] | Lines) -> list[list[Line]]:
@@ -105,23 +112,51 @@ def test_what_a_later_run_would_have_hidden_is_back_when_that_is_hidden_itself()
     assert held([event(0, 3)], [event(2, 3)], [event(4, 2)]) == [[event(0, 3)], [], [event(4, 2)]]
 
 
-def test_an_event_is_hidden_by_what_a_log_holds_that_was_cut_and_has_grown_less_far() -> None:
-    grown = line(0, text="new", time=77)
+def test_a_late_write_of_an_event_hides_nothing_that_others_have_written_around_what_was_there() -> None:
+    """The third run has passed over its first record, for the first run had stored it; the second one joins otherwise."""
+    assert held([line(5)], [event(5, 3)], [event(6, 5)]) == [[line(5)], [], [event(6, 5)]]
+    assert held([line(5), event(6, 5)], [event(5, 3)]) == [[line(5), event(6, 5)], []]
+
+
+def test_an_event_of_a_log_that_was_cut_is_hidden_though_the_log_has_grown_less_far() -> None:
+    grown = line(2, text="new", leaders=(4, 4))
     assert held([event(0, 4)], [grown]) == [[], [grown]]
-    assert held([line(0), event(1, 4)], [grown], [event(1, 2)._replace(kafka_time=78)]) == [
-        [],
-        [grown],
-        [event(1, 2)._replace(kafka_time=78)],
-    ]
+    assert held([line(0), event(1, 4)], [grown]) == [[line(0)], [grown]]
+    longer = event(0, 3, leaders=(3, 4))
+    assert held([event(0, 4)], [longer]) == [[], [longer]]
+    assert held([line(4)], [longer]) == [[line(4)], [longer]], "nothing is known of what is at that offset now"
 
 
-def test_a_hollow_entry_hides_and_is_not_shown() -> None:
+def test_whatever_the_runs_say_the_later_leader_is_right() -> None:
+    """As of a write that comes late: its worker has read a log that was cut before the others began."""
+    cut, grown = line(2), line(2, text="new", leaders=(4, 4))
+    assert held([grown], [cut]) == [[grown], []]
+    assert held([grown], [event(1, 3)]) == [[grown], []]
+    assert held([line(1), line(3, leaders=(4, 4))], [cut]) == [[line(1), line(3, leaders=(4, 4))], [cut]]
+    assert held([line(1, leaders=(4, 4)), line(3, leaders=(4, 4))], [cut]) == [[line(1, leaders=(4, 4)), line(3, leaders=(4, 4))], []]
+
+
+def test_a_new_leader_that_has_lost_nothing_hides_nothing() -> None:
+    straddling = event(0, 3, leaders=(3, 4))
+    assert held([straddling], [line(2, leaders=(4, 4))]) == [[straddling], []]
+    apart = [line(0), line(1), line(2, leaders=(4, 4))]
+    assert held([straddling], apart) == [[], apart]
+    assert held(apart, [straddling]) == [[], [straddling]]
+
+
+def test_where_leaders_are_not_known_the_latest_run_holds() -> None:
+    unknown = line(2, text="unknown", leaders=(-1, -1))
+    assert held([unknown], [line(2)]) == [[], [line(2)]]
+    assert held([line(2)], [unknown]) == [[], [unknown]]
+
+
+def test_a_hollow_entry_hides_what_was_there_before_the_log_was_cut_and_is_not_shown() -> None:
     apart = [line(offset) for offset in range(4)]
+    grown = line(2, text="new", leaders=(8, 8))
     assert held(apart, hollow(2)) == [[*apart[:2], apart[3]], []]
-    assert held(apart, hollow(1, records=2)) == [[apart[0], *apart[2:]], []]
-    assert held([event(0, 4)], hollow(0, records=4)) == [[], []]
-    assert held([event(0, 4)], hollow(2)) == [[event(0, 4)], []]
-    assert held(apart, hollow(2), [line(2, text="new")]) == [[*apart[:2], apart[3]], [], [line(2, text="new")]]
+    assert held(apart, hollow(1, records=2)) == [[apart[0], apart[3]], []]
+    assert held([event(0, 4)], hollow(2)) == [[], []]
+    assert held(apart, hollow(2), [grown]) == [[*apart[:2], apart[3]], [], [grown]]
     assert held(hollow(2)) == [[]]
 
 

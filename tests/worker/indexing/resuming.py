@@ -7,7 +7,7 @@ import numpy as np
 from consumers.assignment import Receipt
 from consumers.ledger import Ledger
 from consumers.record import Partition, Record, records_of
-from sinks.block import Block, Lines
+from sinks.block import Block
 from sinks.line import Line
 from sinks.lines import lines_of
 from sinks.reading.reader import BlockReader
@@ -39,7 +39,6 @@ class Resuming:
         self.give_up_after = 1_000
         self.said: list[str] = []
         self.passed: list[str] = []
-        self.hidden: list[Lines] = []
         self.ledger = Ledger(cap_records=1 << 20, cap_bytes=1 << 40, dead_letter=Letters())
         self.partitions = [Partition(TOPIC, number) for number in range(partitions)]
         self.ledger.assign(self.partitions)
@@ -48,7 +47,6 @@ class Resuming:
             sink=self._sink,
             reader=BlockReader(self._sink, clock=lambda: self.now_s),
             runs=self.runs,
-            hide=lambda _assignment, lines: self.hidden.append(lines),
             window_records=window_records,
             say=self.said.append,
             pause=self._pause,

@@ -22,20 +22,15 @@ JOINED = (0, 4, "\n".join(EVENT))
 PIECE = "2026-11-27T10:00:00.000000000Z stdout "
 
 
-def take(chain: Chain, values: Sequence[str], first: int = 0, *, later_ms: int = 0) -> None:
+def take(chain: Chain, values: Sequence[str], first: int = 0, *, leader_epochs: Sequence[int] = ()) -> None:
     """Read records from an offset on, all in one batch, and index what they hold; lone surrogates stand for bytes that are not UTF-8.
 
-    `later_ms`: they came to Kafka so much later, for the log was cut and has grown again.
+    `leader_epochs` are those of the first ones, 0 is that of the others.
     """
     encoded = [value.encode(errors="surrogateescape") for value in values]
-    receipt = chain.ledger.admit(
-        records_of(
-            [
-                one._replace(time_ms=one.time_ms + later_ms)
-                for one in (record(offset, value) for offset, value in enumerate(encoded, start=first))
-            ]
-        )
-    )
+    records = [record(offset, value)._replace(leader_epoch=0) for offset, value in enumerate(encoded, start=first)]
+    records[: len(leader_epochs)] = [one._replace(leader_epoch=epoch) for one, epoch in zip(records, leader_epochs, strict=False)]
+    receipt = chain.ledger.admit(records_of(records))
     assert receipt is not None
     chain.prepare.step([receipt])
     chain.run()
@@ -85,11 +80,21 @@ def test_lines_that_are_joined_now_are_not_there_apart(new_chain: NewChain, sink
     assert entries(joining) == [JOINED, (4, 1, AFTER[0]), (5, 1, AFTER[1])]  # the last one waits, and is stored from before
 
 
-def test_lines_that_are_apart_now_are_not_there_joined(new_chain: NewChain, sink: FakeSink) -> None:
-    take(new_chain(sink=sink, multiline=JAVA), [*EVENT, *AFTER])
+@pytest.mark.parametrize("event", [EVENT, (*EVENT[:2], "", *EVENT[2:])])
+@pytest.mark.parametrize("at_once", [1, 3, 9])
+def test_lines_that_are_apart_now_are_not_there_joined(new_chain: NewChain, sink: FakeSink, event: Sequence[str], at_once: int) -> None:
+    values = [*event, *AFTER]
+    take(new_chain(sink=sink, multiline=JAVA), values)
     apart = new_chain(sink=sink)
-    take(apart, [*EVENT, *AFTER])
-    assert entries(apart) == [(offset, 1, text) for offset, text in enumerate([*EVENT, *AFTER])]
+    for first in range(0, len(values), at_once):
+        take(apart, values[first : first + at_once], first)
+    assert entries(apart) == [(offset, 1, text) for offset, text in enumerate(values) if text]
+
+
+def test_an_event_has_the_leaders_of_its_first_record_and_of_its_last(new_chain: NewChain) -> None:
+    chain = new_chain(multiline=JAVA)
+    take(chain, [*EVENT, *AFTER], leader_epochs=[3, 3, 4, 5, 6, 6])
+    assert {line[-2:] for line in chain.lines()} == {(3, 5), (6, 6)}
 
 
 def test_an_assignment_does_not_begin_inside_a_stored_event(new_chain: NewChain, sink: FakeSink) -> None:
@@ -104,9 +109,9 @@ def test_an_assignment_does_not_begin_inside_a_stored_event(new_chain: NewChain,
 def test_an_event_of_a_log_that_was_cut_inside_it_is_gone_though_the_log_has_grown_less_far(new_chain: NewChain, sink: FakeSink) -> None:
     take(new_chain(sink=sink, multiline=JAVA), [*EVENT, *AFTER])
     grown = new_chain(sink=sink, multiline=JAVA)
-    take(grown, ["another line", "and another"], first=2)
+    take(grown, ["another line", "and another"], first=2, leader_epochs=[1, 1])
     grown.ledger.begin_again(LOGS)
-    take(grown, [*EVENT[:2], "another line", "and another"])
+    take(grown, [*EVENT[:2], "another line", "and another"], leader_epochs=[0, 0, 1, 1])
     assert [text for offset, _, text in entries(grown) if offset < 3] == [*EVENT[:2], "another line"]
 
 
@@ -150,7 +155,7 @@ def test_an_event_that_is_stored_exactly_so_is_not_written_again(new_chain: NewC
 def test_a_record_that_holds_nothing_any_more_shows_nothing(new_chain: NewChain, sink: FakeSink, value: str) -> None:
     take(new_chain(sink=sink), ["before", "stored and gone", "after"])
     again = new_chain(sink=sink, strict=True)
-    take(again, ["before", value, "after"], later_ms=1)
+    take(again, ["before", value, "after"], leader_epochs=[0, 1, 1])
     assert entries(again) == [(0, 1, "before"), (2, 1, "after")]
     assert again.committable() == 3
 
@@ -184,7 +189,7 @@ def test_what_the_sink_refuses_now_is_not_shown_as_it_was_before(new_chain: NewC
     take(new_chain(sink=sink), ["before", "an old line", "after"])
     again = new_chain(sink=sink)
     again.refuse("a line that is refused")
-    take(again, ["before", "a line that is refused", "after"], later_ms=1)
+    take(again, ["before", "a line that is refused", "after"], leader_epochs=[0, 1, 1])
     assert entries(again) == [(0, 1, "before"), (2, 1, "after")]
 
 
