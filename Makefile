@@ -49,7 +49,7 @@ quick: $(READY) ## the tests that need no server, model or process: more than ha
 	@$(VENV)/bin/python -m pytest -n 2 --dist worksteal --quick $(ARGS)
 
 test: $(READY) ## all tests but the `long` ones (see faults), on real servers: Docker, or Java, Maven, redis-server, and root for Milvus; else skipped
-	@$(VENV)/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+	@$(VENV)/bin/python -m pytest -n 2 --dist loadgroup --servers --record .cache/durations.jsonl $(ARGS)
 
 faults: $(READY) ## the tests that take minutes, marked `long`: faults with more kills, vLLM in its own process, more odd lines
 	@$(VENV)/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --long tests/faults tests/stack tests/properties tests/worker/embedding/engine tests/benchmarks/test_gpu.py $(ARGS)

@@ -2,22 +2,23 @@
 
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
 
 import hypothesis
 import pytest
 import structlog
 
 import tests.compiled  # noqa: F401 - before the modules that load the libraries
+from tests.durations import Durations, Stopwatch
 from tests.heavy import transformers_installed, vllm_installed
 from tests.model_fixture import close_bindings_files, own, prepared_model, tokenizer
+from tests.ordering import keep_together, shuffle
 from tests.quick import NoProcesses, Quick
-from tests.services.docker_kafka import DockerKafka
-from tests.services.docker_milvus import DockerMilvus
-from tests.services.kafka import KafkaServer, open_kafka
-from tests.services.local_kafka import LocalKafka
-from tests.services.milvus import MilvusServer, open_milvus
+from tests.services import shared
+from tests.services.kafka import KafkaServer, OwnKafka
+from tests.services.milvus import MilvusServer
 from tests.services.mock_kafka import MockKafka
-from tests.services.wheel_milvus import WheelMilvus
 
 __all__ = ["close_bindings_files", "own", "prepared_model", "tokenizer", "transformers_installed", "vllm_installed"]
 
@@ -28,24 +29,39 @@ hypothesis.settings.load_profile("patient")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--long` and `--quick`."""
-    parser.addoption("--long", action="store_true", help="do more of what takes long, as `make faults` does")
+    """Add the options of the tiers."""
+    parser.addoption("--long", action="store_true", help="also the tests marked `long`, and more of some others, as `make nightly` does")
     parser.addoption("--quick", action="store_true", help="only tests without servers, models and processes, as `make quick` does")
+    parser.addoption("--servers", action="store_true", help="start one Kafka, one Milvus and one Redis for all processes of the run")
+    parser.addoption("--record", type=Path, metavar="FILE", help="write what each test and fixture took, and list the dearest")
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="run files, and the tests of each, in a random order")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse processes where no mark announces them, and set up `--quick`."""
+    """Refuse processes where no mark announces them, and set up what the options ask for."""
+    starts_run = not hasattr(config, "workerinput")  # xdist's processes are started by another one, to which they report
     config.pluginmanager.register(NoProcesses(), "no_processes")
+    if (file := config.getoption("--record")) is not None:
+        config.pluginmanager.register(Stopwatch(), "stopwatch")
+        if starts_run:
+            config.pluginmanager.register(Durations(file), "durations")
+    if config.getoption("--servers") and starts_run:
+        servers = ExitStack()
+        servers.enter_context(shared.shared_servers())
+        config.add_cleanup(servers.close)
     if config.getoption("--quick"):
         config.pluginmanager.register(Quick(), "quick")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is marked as long, unless there is time."""
+    """Leave out what is marked as long, unless there is time; keep together what shares something; shuffle if that is asked for."""
     if not config.getoption("--long"):
         left_out = [item for item in items if item.get_closest_marker("long")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker("long")]
+    keep_together(items)
+    if (seed := config.getoption("--shuffle")) is not None:
+        shuffle(items, seed)
 
 
 @pytest.fixture(autouse=True)
@@ -63,26 +79,40 @@ def long(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture(scope="session")
 def kafka() -> Iterator[KafkaServer]:
-    """One real broker for the whole run; a test may kill it, the next test finds it running."""
-    server = open_kafka(DockerKafka, LocalKafka)
-    yield server
-    server.close()
+    """The broker that all tests of the run share."""
+    with shared.open_kafka() as server:
+        yield server
 
 
 @pytest.fixture(autouse=True)
-def _kafka_runs_again(request: pytest.FixtureRequest) -> Iterator[None]:
+def _topics_go(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Delete what a test has created on the shared broker; what fixtures of its module have created goes with the broker."""
     server: KafkaServer | None = request.getfixturevalue("kafka") if "kafka" in request.fixturenames else None
+    before = 0 if server is None else len(server.topics)
     yield
     if server is not None:
-        server.start()
+        server.delete_topics(before)
+
+
+@pytest.fixture(scope="session")
+def private_kafka() -> Iterator[OwnKafka]:
+    """The broker of the group `own_kafka`."""
+    with shared.own_kafka() as server:
+        yield server
+
+
+@pytest.fixture
+def own_kafka(private_kafka: OwnKafka) -> Iterator[OwnKafka]:
+    """A broker that the test may stop or kill; the next one finds it running. Its tests belong to the group `own_kafka`."""
+    yield private_kafka
+    private_kafka.start()
 
 
 @pytest.fixture(scope="session")
 def milvus() -> Iterator[MilvusServer]:
-    """One real Milvus for the whole run; every test has its own collections, and drops them."""
-    server = open_milvus(DockerMilvus, WheelMilvus)
-    yield server
-    server.close()
+    """The Milvus that all tests of the run share: every test has its own collections, and drops them."""
+    with shared.open_milvus() as server:
+        yield server
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from typing import Any
 import hypothesis
 import pytest
 
-SERVERS = frozenset({"kafka", "milvus", "mock_kafka"})
+SERVERS = frozenset({"kafka", "own_kafka", "milvus", "mock_kafka"})
 MODELS = frozenset({"model", "prepared_model", "transformers_installed", "vllm_installed"})
 """`model` is that of the fault tests."""
 EXAMPLES = 20

@@ -39,5 +39,4 @@ def server_scene(
     """Topics, groups and collections on a Milvus server, without a worker yet."""
     scene = Scene(Topics(kafka, unique), tmp_path, model, milvus)
     yield scene
-    milvus.start()  # in case the test left it stopped or paused
     scene.close()

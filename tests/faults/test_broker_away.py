@@ -10,7 +10,7 @@ import pytest
 from tests.faults.scene import Scene
 from tests.faults.topics import PARTITIONS, Topics
 from tests.faults.worker_process import WorkerProcess
-from tests.services.kafka import ADDRESS_VARIABLE, KafkaServer
+from tests.services.kafka import OwnKafka
 from tests.services.local_kafka import LocalKafka
 from tests.services.missing import ServerMissing, skip_or_fail
 from tests.services.proxy import Proxy
@@ -24,10 +24,10 @@ MOST_TRIES_A_S = 60
 """Six clients, each some three times a second: librdkafka 2.16 begins its back-off anew whenever no broker is left to try."""
 
 
-@pytest.fixture(autouse=True)
-def _only_a_broker_of_ours(kafka: KafkaServer) -> None:
-    if not kafka.can_restart:
-        pytest.skip(f"the broker that {ADDRESS_VARIABLE} names is not ours to stop")
+@pytest.fixture
+def kafka(own_kafka: OwnKafka) -> OwnKafka:
+    """A broker that these tests stop, and that all their fixtures speak to."""
+    return own_kafka
 
 
 def _check_complaints(worker: WorkerProcess) -> None:
@@ -39,7 +39,7 @@ def _check_complaints(worker: WorkerProcess) -> None:
 
 
 @pytest.mark.long
-def test_a_broker_that_is_not_there_at_the_start_is_waited_for(scene: Scene, kafka: KafkaServer) -> None:
+def test_a_broker_that_is_not_there_at_the_start_is_waited_for(scene: Scene, kafka: OwnKafka) -> None:
     scene.topics.send(400)
     kafka.stop()
     worker = scene.start()
@@ -53,14 +53,14 @@ def test_a_broker_that_is_not_there_at_the_start_is_waited_for(scene: Scene, kaf
     scene.judge_end()
 
 
-def test_sigterm_ends_a_worker_that_waits_for_a_broker(scene: Scene, kafka: KafkaServer) -> None:
+def test_sigterm_ends_a_worker_that_waits_for_a_broker(scene: Scene, kafka: OwnKafka) -> None:
     kafka.stop()
     worker = scene.start()
     worker.wait_for("is away; waiting for it")
     scene.drain(worker)
 
 
-def test_a_broker_that_is_killed_or_stopped_in_mid_run_costs_nothing(scene: Scene, kafka: KafkaServer, *, long: bool) -> None:
+def test_a_broker_that_is_killed_or_stopped_in_mid_run_costs_nothing(scene: Scene, kafka: OwnKafka, *, long: bool) -> None:
     worker = scene.start(limits__max_in_flight_records="100")
     for end in (kafka.kill, kafka.stop) if long else (kafka.kill,):
         scene.topics.send(400)
@@ -77,7 +77,7 @@ def test_a_broker_that_is_killed_or_stopped_in_mid_run_costs_nothing(scene: Scen
     scene.judge_end()
 
 
-def test_a_topic_that_is_made_after_the_start_is_read(scene: Scene, kafka: KafkaServer, unique: Callable[[str], str]) -> None:
+def test_a_topic_that_is_made_after_the_start_is_read(scene: Scene, kafka: OwnKafka, unique: Callable[[str], str]) -> None:
     scene.topics.logs = unique("later")
     worker = scene.start()
     worker.wait_for(f"topic {scene.topics.logs} does not exist yet; waiting for it")

@@ -4,13 +4,15 @@ Servers have lost acknowledged data before. The worker cannot notice that; `vect
 """
 
 import time
+from collections.abc import Iterator
 
 import pytest
 
 from sinks.milvus.settings import MilvusSettings
 from tests.faults.scene import Scene
 from tests.log_topics import log_topics
-from tests.services.milvus import MilvusServer
+from tests.services.milvus import OwnMilvus
+from tests.services.shared import own_milvus
 from worker.cli.screen import Screen
 from worker.cli.verify import VerifyOptions, verify_topics
 from worker.embedding.model.prepared import PreparedModel
@@ -21,6 +23,13 @@ from worker.settings.tables import DecodeTable, EngineTable, KafkaTable, ModelTa
 BACK_S = 90.0
 """Until a restarted server that answers again has loaded its collections."""
 KILLS = 2
+
+
+@pytest.fixture
+def milvus() -> Iterator[OwnMilvus]:
+    """A server that the test kills."""
+    with own_milvus() as server:
+        yield server
 
 
 def _verify(scene: Scene, model: PreparedModel, *, repair: bool) -> tuple[bool, int]:
@@ -44,7 +53,7 @@ def _verify(scene: Scene, model: PreparedModel, *, repair: bool) -> tuple[bool, 
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_what_a_server_acknowledged_before_it_was_killed_is_there_or_verify_finds_and_mends_it(
-    server_scene: Scene, milvus: MilvusServer, model: PreparedModel
+    server_scene: Scene, milvus: OwnMilvus, model: PreparedModel
 ) -> None:
     scene = server_scene
     scene.topics.send(400)

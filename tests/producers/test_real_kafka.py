@@ -12,13 +12,19 @@ from producers.kafka import KafkaProducer
 from producers.replies import PRODUCER_PROPERTIES as REPLY_PROPERTIES
 from producers.replies import Reply, ReplySender
 from tests.producers.conftest import WAIT_S, Outcomes, Said, headers_of
-from tests.services.kafka import KafkaServer
+from tests.services.kafka import OwnKafka
 
 Unique = Callable[[str], str]
 
 
 @pytest.fixture
-def producer(kafka: KafkaServer, said: Said) -> Iterator[KafkaProducer]:
+def kafka(own_kafka: OwnKafka) -> OwnKafka:
+    """A broker that these tests stop, and that all their fixtures speak to."""
+    return own_kafka
+
+
+@pytest.fixture
+def producer(kafka: OwnKafka, said: Said) -> Iterator[KafkaProducer]:
     built = KafkaProducer(kafka.bootstrap, PRODUCER_PROPERTIES, say=said)
     yield built
     built.close(0.0)
@@ -28,7 +34,7 @@ def letter(value: bytes) -> DeadLetter:
     return DeadLetter("logs", 0, 5, "00c0ffee", 1_700_000_000_000, None, value, (), "decode", "bad")
 
 
-def read_all(kafka: KafkaServer, topic: str) -> list[Message]:
+def read_all(kafka: OwnKafka, topic: str) -> list[Message]:
     consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "reader", "enable.auto.commit": False, "log_level": 0})
     low, high = consumer.get_watermark_offsets(TopicPartition(topic, 0), WAIT_S)
     consumer.assign([TopicPartition(topic, 0, low)])
@@ -42,7 +48,7 @@ def read_all(kafka: KafkaServer, topic: str) -> list[Message]:
 
 
 def test_dead_letters_wait_out_a_killed_broker_and_none_is_lost_or_called_delivered_early(
-    kafka: KafkaServer, producer: KafkaProducer, unique: Unique, outcomes: Outcomes
+    kafka: OwnKafka, producer: KafkaProducer, unique: Unique, outcomes: Outcomes
 ) -> None:
     topic = unique("dead")
     kafka.create_topic(topic)
@@ -67,7 +73,7 @@ def test_dead_letters_wait_out_a_killed_broker_and_none_is_lost_or_called_delive
 
 
 def test_a_letter_that_the_broker_refuses_for_its_size_arrives_cut_and_its_neighbours_whole(
-    kafka: KafkaServer, producer: KafkaProducer, unique: Unique, outcomes: Outcomes
+    kafka: OwnKafka, producer: KafkaProducer, unique: Unique, outcomes: Outcomes
 ) -> None:
     topic = unique("dead")
     kafka.create_topic(topic, settings={"max.message.bytes": "100000"})
@@ -86,7 +92,7 @@ def test_a_letter_that_the_broker_refuses_for_its_size_arrives_cut_and_its_neigh
 
 
 def test_a_dead_letter_topic_that_is_missing_is_named_and_used_once_it_is_there(
-    kafka: KafkaServer, producer: KafkaProducer, unique: Unique, outcomes: Outcomes
+    kafka: OwnKafka, producer: KafkaProducer, unique: Unique, outcomes: Outcomes
 ) -> None:
     topic = unique("dead")
     trouble = Said()
@@ -101,7 +107,7 @@ def test_a_dead_letter_topic_that_is_missing_is_named_and_used_once_it_is_there(
     assert [record.value() for record in read_all(kafka, topic)] == [b"x"]
 
 
-def test_a_reply_to_a_topic_that_is_missing_is_let_go(kafka: KafkaServer, unique: Unique, outcomes: Outcomes, said: Said) -> None:
+def test_a_reply_to_a_topic_that_is_missing_is_let_go(kafka: OwnKafka, unique: Unique, outcomes: Outcomes, said: Said) -> None:
     built = KafkaProducer(kafka.bootstrap, {**REPLY_PROPERTIES, "topic.metadata.propagation.max.ms": "500"}, say=said)
     sender = ReplySender(built)
 

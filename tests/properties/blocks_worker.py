@@ -19,6 +19,8 @@ from worker.settings.topic_tables import MultilineTable
 BOUNDS = DEFAULT_BOUNDS._replace(lines=64)
 _DAY_MS = 86_400_000.0
 _NEVER = 10**9
+_WINDOW = 24
+"""No log has so many offsets in a row of which nothing is stored, with something behind them: reading back ends at an empty window."""
 _FORMS: Final[tuple[Format, ...]] = ("auto", "auto", "auto", "text", "text", "json")
 """`json` makes a dead letter of every other line."""
 
@@ -33,7 +35,6 @@ class Surroundings(Protocol):
     rng: random.Random
     now_s: float
     allowed: Collection[str]
-    cap_records: int
     sink: VersionedSink
 
     def give_up(self, value: bytes, subs: Collection[int], *, is_array: bool) -> None:
@@ -66,12 +67,12 @@ class Worker(Chain):
             bounds=BOUNDS,
             max_tokens=rng.choice((64, 64, 40)),
             mask_mode=rng.choice(("template", "template", "exact")),
-            window_records=world.cap_records,
+            window_records=rng.choice((_WINDOW, 10_000)),
             draw=rng,
             form=self.form,
             strict="undecodable" in allowed and rng.random() < 0.5,
             multiline=rng.choice(joins),
-            cap_records=world.cap_records,
+            cap_records=rng.choice((8, 24, 10_000)) if "small-caps" in allowed else 10_000,
             most_undecodable=_NEVER,
             most_rejected=_NEVER,
             most_refused=_NEVER,

@@ -52,8 +52,6 @@ class World:
         self.words = words
         self.allowed = allowed
         self.faults = [fault for fault in FAULTS if fault in allowed]
-        self.cap_records = self.rng.choice((8, 24, 10_000)) if "small-caps" in allowed else 10_000
-        """How many records a worker may have open: what an earlier one had is not further ahead."""
         self.sink = VersionedSink(self.rng, lambda: self.now_s)
         self.sink.interrupt = self._interrupt
         self.sink.note_written = self._note_written

@@ -1,6 +1,5 @@
 """A real Kafka in a Docker container: the image that docker-compose.yml names, on a fixed loopback port."""
 
-from collections.abc import Mapping
 from typing import cast
 
 from docker.errors import DockerException
@@ -8,7 +7,7 @@ from testcontainers.core.container import DockerContainer
 
 from tests.services.compose import image_of
 from tests.services.docker_daemon import check_daemon
-from tests.services.kafka import await_answer, create_topic
+from tests.services.kafka import OwnKafka, await_answer
 from tests.services.missing import ServerMissing
 from tests.services.ports import free_port
 
@@ -16,7 +15,7 @@ _INSIDE = 9092
 _STOP_S = 30
 
 
-class DockerKafka:
+class DockerKafka(OwnKafka):
     """One broker in its own container; a restart keeps its port and its records.
 
     Thread: the test's.
@@ -26,8 +25,7 @@ class DockerKafka:
         check_daemon()
         self._port = free_port()
         self._running = False
-        self.bootstrap = f"127.0.0.1:{self._port}"
-        self.can_restart = True
+        super().__init__(f"127.0.0.1:{self._port}")
         self._container = DockerContainer(image_of("kafka")).with_envs(**_settings(self.bootstrap))
         # `with_bind_ports` accepts no interface; the Docker client beneath it does.
         self._container.ports = cast("dict[str, int | None]", {f"{_INSIDE}/tcp": ("127.0.0.1", self._port)})
@@ -41,9 +39,6 @@ class DockerKafka:
         except BaseException:
             self.close()
             raise
-
-    def create_topic(self, name: str, partitions: int = 1, settings: Mapping[str, str] | None = None) -> None:
-        create_topic(self.bootstrap, name, partitions, settings)
 
     def kill(self) -> None:
         if self._running:

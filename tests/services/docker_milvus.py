@@ -7,14 +7,14 @@ from testcontainers.core.container import DockerContainer
 
 from tests.services.compose import image_of, read_compose
 from tests.services.docker_daemon import check_daemon
-from tests.services.milvus import await_answer
+from tests.services.milvus import OwnMilvus, await_answer
 from tests.services.missing import ServerMissing
 from tests.services.ports import free_port
 
 _INSIDE = 19_530
 
 
-class DockerMilvus:
+class DockerMilvus(OwnMilvus):
     """One standalone server in its own container.
 
     Thread: the test's.
@@ -24,7 +24,6 @@ class DockerMilvus:
         check_daemon()
         port = free_port()
         self.uri = f"http://127.0.0.1:{port}"
-        self.can_restart = True
         service = read_compose()["services"]["milvus"]
         self._container = DockerContainer(image_of("milvus"), command=" ".join(service["command"])).with_envs(**service["environment"])
         self._container.with_kwargs(security_opt=["seccomp:unconfined"])

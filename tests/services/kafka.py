@@ -1,18 +1,19 @@
 """A real Kafka for tests, by order of preference: one that the environment names, one in Docker, or a local process.
 
-The `kafka` fixture in `tests/conftest.py` uses it. `VECTAIL_TEST_KAFKA=host:port` names a running broker, which is never stopped.
+`VECTAIL_TEST_KAFKA=host:port` names a running broker, which is never stopped; `tests.services.shared` starts one for a whole run.
 """
 
+import abc
 import os
 import time
-from collections.abc import Callable, Mapping
-from typing import Protocol
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType  # type: ignore[attr-defined]
 from confluent_kafka.cimpl import NewTopic
 
-from tests.services.missing import ServerMissing, skip_or_fail
+from tests.services.missing import ServerMissing
 
 ADDRESS_VARIABLE = "VECTAIL_TEST_KAFKA"
 SHORT_SESSION_S = 3.0
@@ -21,74 +22,63 @@ _ASK_S = 1.0
 _PAUSE_S = 0.1
 
 
-class KafkaServer(Protocol):
-    """One broker on loopback that keeps its topics over a restart.
+class KafkaServer:
+    """A broker on loopback that tests share: nobody stops it but who has started it.
 
     Thread: the test's.
     """
 
-    @property
-    def bootstrap(self) -> str:
-        """Return host:port, the same after a restart."""
-
-    @property
-    def can_restart(self) -> bool:
-        """Return whether `kill`, `stop` and `start` work; they do not on a broker that the test run has not started."""
+    def __init__(self, bootstrap: str = "") -> None:
+        self.bootstrap = bootstrap
+        """host:port, the same after a restart."""
+        self.topics: list[str] = []
+        """What was created, in this process, and not deleted."""
+        self._client: AdminClient | None = None
 
     def create_topic(self, name: str, partitions: int = 1, settings: Mapping[str, str] | None = None) -> None:
         """Create a topic and return when every partition has a leader."""
+        create_topic(self.bootstrap, name, partitions, settings)
+        self.topics.append(name)
 
+    def delete_topics(self, first: int) -> None:
+        """Delete what was created from a place in `topics` on, without waiting until it is gone."""
+        if names := self.topics[first:]:
+            del self.topics[first:]
+            self._client = self._client or _admin(self.bootstrap)  # its requests are dropped when it is
+            self._client.delete_topics(names)
+
+
+class OwnKafka(KafkaServer, abc.ABC):
+    """A broker that only its owner uses, and that keeps its topics over a restart.
+
+    Thread: the test's.
+    """
+
+    @abc.abstractmethod
     def kill(self) -> None:
         """End the broker at once (SIGKILL); returns when it is gone."""
 
+    @abc.abstractmethod
     def stop(self) -> None:
         """End the broker in order; returns when it is gone."""
 
+    @abc.abstractmethod
     def start(self) -> None:
         """Start the broker with the same port and records; return when it answers. Does nothing if it runs."""
 
+    @abc.abstractmethod
     def close(self) -> None:
         """End the broker and remove its records."""
 
 
-class NamedKafka:
-    """The broker that `VECTAIL_TEST_KAFKA` names.
-
-    Thread: the test's.
-    """
-
-    def __init__(self, bootstrap: str) -> None:
-        self.bootstrap = bootstrap
-        self.can_restart = False
-
-    def create_topic(self, name: str, partitions: int = 1, settings: Mapping[str, str] | None = None) -> None:
-        create_topic(self.bootstrap, name, partitions, settings)
-
-    def kill(self) -> None:
-        skip_or_fail(f"the broker that {ADDRESS_VARIABLE} names was not started by the tests: not killed")
-
-    def stop(self) -> None:
-        skip_or_fail(f"the broker that {ADDRESS_VARIABLE} names was not started by the tests: not stopped")
-
-    def start(self) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
-
-
-def open_kafka(*makers: Callable[[], KafkaServer]) -> KafkaServer:
-    """Return the named broker if there is one, else that of the first maker that succeeds; skip or fail the test if none does."""
-    if address := os.environ.get(ADDRESS_VARIABLE):
-        await_answer(address, lambda: None)
-        return NamedKafka(address)
-    reasons = []
-    for maker in makers:
-        try:
-            return maker()
-        except ServerMissing as missing:
-            reasons.append(str(missing))
-    return skip_or_fail(f"no Kafka: {'; '.join(reasons)}")
+@contextmanager
+def named_kafka() -> Iterator[KafkaServer]:
+    """Yield the broker that the environment names, once it answers. Raises ServerMissing."""
+    address = os.environ.get(ADDRESS_VARIABLE)
+    if address is None:
+        raise ServerMissing(f"{ADDRESS_VARIABLE} names none")
+    await_answer(address, lambda: None)
+    yield KafkaServer(address)
 
 
 def await_answer(bootstrap: str, check_alive: Callable[[], None]) -> None:

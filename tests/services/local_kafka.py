@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
-from tests.services.kafka import await_answer, create_topic
+from tests.services.kafka import OwnKafka, await_answer
 from tests.services.missing import ServerMissing
 from tests.services.ports import free_port
 from tests.services.tries import started
@@ -56,7 +56,7 @@ _SETTINGS = {
 }
 
 
-class LocalKafka:
+class LocalKafka(OwnKafka):
     """One local broker process; `close` stops it by its process id and removes its folder.
 
     Thread: the test's.
@@ -67,13 +67,13 @@ class LocalKafka:
 
         `logins`: passwords by user name; adds a listener at `secured` that requires one of them (SASL, PLAIN).
         """
+        super().__init__()
         self.logins = logins or {}
         """Takes effect at the next start."""
         self._heap_mb = heap_mb
         self._classpath = f"{kafka_jars()}/*"
         self._folder = Path(tempfile.mkdtemp(prefix="vectail-kafka-"))
         self._process: subprocess.Popen[bytes] | None = None
-        self.can_restart = True
 
         def begin() -> None:
             self.bootstrap = f"127.0.0.1:{free_port() if port is None else port}"
@@ -83,9 +83,6 @@ class LocalKafka:
             self.start()
 
         started(begin, self.close)
-
-    def create_topic(self, name: str, partitions: int = 1, settings: Mapping[str, str] | None = None) -> None:
-        create_topic(self.bootstrap, name, partitions, settings)
 
     def start(self) -> None:
         if self._process is not None and self._process.poll() is None:

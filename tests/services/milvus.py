@@ -1,18 +1,18 @@
 """A real Milvus for tests, by order of preference: one that the environment names, one in Docker, or a local one from PyPI's wheel.
 
-The `milvus` fixture in `tests/conftest.py` uses it. `VECTAIL_TEST_MILVUS=host:port` names a running server, which is never stopped.
-One server serves the whole run, so every test drops its collections.
+`VECTAIL_TEST_MILVUS=host:port` names a running server, which is never stopped; `tests.services.shared` starts one for all processes of a
+run. One server serves the whole run, so every test drops its collections.
 """
 
+import abc
 import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
 
 from pymilvus import MilvusClient, MilvusException
 
-from tests.services.missing import ServerMissing, skip_or_fail
+from tests.services.missing import ServerMissing
 
 ADDRESS_VARIABLE = "VECTAIL_TEST_MILVUS"
 _ANSWER_S = 120.0
@@ -21,75 +21,64 @@ _ASK_S = 30.0
 _PAUSE_S = 0.1
 
 
-class MilvusServer(Protocol):
-    """One server on loopback.
+class Named:
+    """A server on loopback that tests share: nobody stops it but who has started it.
 
     Thread: any.
     """
 
-    @property
-    def uri(self) -> str:
-        """Return the URI for clients, the same after a restart."""
+    def __init__(self, uri: str = "") -> None:
+        self.uri = uri
+        """For clients, the same after a restart."""
 
-    @property
-    def can_restart(self) -> bool:
-        """Return whether `kill`, `start`, `pause` and `resume` work; they do not on a server that the test run has not started."""
 
+class MilvusServer:
+    """A server on loopback that tests share: nobody stops it but who has started it.
+
+    Thread: any.
+    """
+
+    def __init__(self, uri: str = "") -> None:
+        self.uri = uri
+        """For clients, the same after a restart."""
+
+
+class OwnMilvus(MilvusServer, abc.ABC):
+    """A server that only its owner uses.
+
+    Thread: any.
+    """
+
+    @abc.abstractmethod
     def kill(self) -> None:
         """End the server at once (SIGKILL); returns when it is gone and its port refuses."""
 
+    @abc.abstractmethod
     def start(self) -> None:
         """Start or resume the server with the same port and rows; return when it answers. Does nothing if it already does."""
 
+    @abc.abstractmethod
     def pause(self) -> None:
         """Freeze the server (SIGSTOP): it accepts connections and never answers. Keep it short: it exits after about 30 s."""
 
+    @abc.abstractmethod
     def resume(self) -> None:
         """Resume the server (SIGCONT)."""
 
+    @abc.abstractmethod
     def close(self) -> None:
         """End the server and remove its files."""
 
 
-class NamedMilvus:
-    """The server that `VECTAIL_TEST_MILVUS` names.
-
-    Thread: any.
-    """
-
-    def __init__(self, address: str) -> None:
-        self.uri = f"http://{address}"
-        self.can_restart = False
-
-    def kill(self) -> None:
-        skip_or_fail(f"the Milvus that {ADDRESS_VARIABLE} names belongs to somebody else: not killed")
-
-    def start(self) -> None:
-        pass
-
-    def pause(self) -> None:
-        skip_or_fail(f"the Milvus that {ADDRESS_VARIABLE} names belongs to somebody else: not paused")
-
-    def resume(self) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
-
-
-def open_milvus(*makers: Callable[[], MilvusServer]) -> MilvusServer:
-    """Return the named server if there is one, else that of the first maker that succeeds; skip or fail the test if none does."""
-    if address := os.environ.get(ADDRESS_VARIABLE):
-        named = NamedMilvus(address)
-        await_answer(named.uri, lambda: None)
-        return named
-    reasons = []
-    for maker in makers:
-        try:
-            return maker()
-        except ServerMissing as missing:
-            reasons.append(str(missing))
-    return skip_or_fail(f"no Milvus: {'; '.join(reasons)}")
+@contextmanager
+def named_milvus() -> Iterator[MilvusServer]:
+    """Yield the server that the environment names, once it answers. Raises ServerMissing."""
+    address = os.environ.get(ADDRESS_VARIABLE)
+    if address is None:
+        raise ServerMissing(f"{ADDRESS_VARIABLE} names none")
+    named = MilvusServer(f"http://{address}")
+    await_answer(named.uri, lambda: None)
+    yield named
 
 
 def await_answer(uri: str, check_alive: Callable[[], None]) -> None:

@@ -90,21 +90,29 @@ class LocalRedis:
 
 
 @contextmanager
-def open_redis() -> Iterator[str]:
-    """Yield the URL of a Redis that tests share; skip or fail the test if there is none."""
-    if address := os.environ.get(ADDRESS_VARIABLE):
-        _await_answer(address)
-        yield address
-        return
-    reasons = []
-    for maker in (_in_docker, _local):
-        try:
-            with maker() as url:
-                yield url
-                return
-        except ServerMissing as missing:
-            reasons.append(str(missing))
-    skip_or_fail(f"no Redis: {'; '.join(reasons)}")
+def named_redis() -> Iterator[str]:
+    """Yield the URL of the Redis that the environment names. Raises ServerMissing."""
+    address = os.environ.get(ADDRESS_VARIABLE)
+    if address is None:
+        raise ServerMissing(f"{ADDRESS_VARIABLE} names none")
+    _await_answer(address)
+    yield address
+
+
+@contextmanager
+def in_docker() -> Iterator[str]:
+    """Yield the URL of a new one in Docker. Raises ServerMissing."""
+    with docker_redis() as port:
+        url = f"redis://127.0.0.1:{port}"
+        _await_answer(url)
+        yield url
+
+
+@contextmanager
+def as_process() -> Iterator[str]:
+    """Yield the URL of a new local process. Raises ServerMissing."""
+    with LocalRedis() as server:
+        yield server.url
 
 
 def local_redis(*options: str, **more: Any) -> LocalRedis:  # noqa: ANN401 - as LocalRedis takes them
@@ -119,20 +127,6 @@ def run_cli(port: int, *words: str) -> str:
     """Run `redis-cli` and return what it printed."""
     command: Sequence[str] = ("redis-cli", "-p", str(port), *words)
     return subprocess.run(command, capture_output=True, text=True, timeout=_ANSWER_S, check=True).stdout
-
-
-@contextmanager
-def _local() -> Iterator[str]:
-    with LocalRedis() as server:
-        yield server.url
-
-
-@contextmanager
-def _in_docker() -> Iterator[str]:
-    with docker_redis() as port:
-        url = f"redis://127.0.0.1:{port}"
-        _await_answer(url)
-        yield url
 
 
 def _await_answer(url: str) -> None:

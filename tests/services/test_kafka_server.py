@@ -1,20 +1,27 @@
 """The Kafka servers that tests start answer, keep records over a kill, and stop when told to."""
 
-import os
 import socket
+import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import NoReturn
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from tests.services.kafka import ADDRESS_VARIABLE, KafkaServer, NamedKafka, open_kafka
-from tests.services.local_kafka import LocalKafka
-from tests.services.missing import ServerMissing, skip_or_fail
+from tests.services.kafka import ADDRESS_VARIABLE, OwnKafka
+from tests.services.missing import ServerMissing
 from tests.services.mock_kafka import PARTITIONS, MockKafka
-from tests.services.ports import free_port
+from tests.services.shared import open_kafka, or_skip
 
 WAIT_S = 30.0
 Unique = Callable[[str], str]
+
+
+@pytest.fixture
+def kafka(own_kafka: OwnKafka) -> OwnKafka:
+    """A broker that these tests stop, and that all their fixtures speak to."""
+    return own_kafka
 
 
 def _produce(bootstrap: str, topic: str, values: list[bytes]) -> None:
@@ -47,9 +54,7 @@ def _answers(bootstrap: str) -> bool:
         return probe.connect_ex((host, int(port))) == 0
 
 
-def test_records_outlive_a_kill_and_the_port_stays_the_same(kafka: KafkaServer, unique: Unique) -> None:
-    if not kafka.can_restart:
-        pytest.skip(f"the broker that {ADDRESS_VARIABLE} names is not ours to kill")
+def test_records_outlive_a_kill_and_the_port_stays_the_same(kafka: OwnKafka, unique: Unique) -> None:
     topic = unique("logs")
     kafka.create_topic(topic, partitions=3)
     before = [f"before {number}".encode() for number in range(100)]
@@ -66,9 +71,7 @@ def test_records_outlive_a_kill_and_the_port_stays_the_same(kafka: KafkaServer, 
     assert _consume(address, topic, unique("group"), 101) == [*before, b"after"]
 
 
-def test_records_outlive_a_stop_in_order(kafka: KafkaServer, unique: Unique) -> None:
-    if not kafka.can_restart:
-        pytest.skip(f"the broker that {ADDRESS_VARIABLE} names is not ours to stop")
+def test_records_outlive_a_stop_in_order(kafka: OwnKafka, unique: Unique) -> None:
     topic = unique("logs")
     kafka.create_topic(topic)
     _produce(kafka.bootstrap, topic, [b"one", b"two"])
@@ -80,14 +83,12 @@ def test_records_outlive_a_stop_in_order(kafka: KafkaServer, unique: Unique) -> 
     assert _consume(kafka.bootstrap, topic, unique("group"), 2) == [b"one", b"two"]
 
 
-def test_the_shared_broker_can_be_left_dead(kafka: KafkaServer) -> None:
-    if not kafka.can_restart:
-        pytest.skip(f"the broker that {ADDRESS_VARIABLE} names is not ours to kill")
+def test_the_shared_broker_can_be_left_dead(kafka: OwnKafka) -> None:
     kafka.kill()
     assert not _answers(kafka.bootstrap)
 
 
-def test_the_next_test_finds_it_running(kafka: KafkaServer) -> None:
+def test_the_next_test_finds_it_running(kafka: OwnKafka) -> None:
     assert _answers(kafka.bootstrap)
 
 
@@ -107,45 +108,33 @@ def test_every_mock_cluster_is_new_and_takes_records(mock_kafka: MockKafka, uniq
 
 def test_a_named_broker_comes_first_and_is_never_ended(monkeypatch: pytest.MonkeyPatch, mock_kafka: MockKafka, unique: Unique) -> None:
     monkeypatch.setenv(ADDRESS_VARIABLE, mock_kafka.bootstrap)
-    monkeypatch.delenv("CI", raising=False)
-
-    server = open_kafka(_missing)
-
-    assert isinstance(server, NamedKafka)
-    for end in (server.kill, server.stop):
-        with pytest.raises(pytest.skip.Exception):
-            end()
-    server.close()
+    with open_kafka() as server:
+        assert server.bootstrap == mock_kafka.bootstrap
+        assert not isinstance(server, OwnKafka), "nobody can end it"
     _produce(mock_kafka.bootstrap, unique("logs"), [b"still there"])
 
 
-def _missing() -> KafkaServer:
-    raise ServerMissing("no such thing here")
+def test_what_a_test_has_created_is_deleted_and_the_rest_stays(kafka: OwnKafka, unique: Unique) -> None:
+    names = [unique("logs") for _ in range(3)]
+    for name in names:
+        kafka.create_topic(name)
+    kafka.delete_topics(kafka.topics.index(names[1]))
+    seen = Producer({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
+    until_s = time.monotonic() + WAIT_S
+    while left := {*names[1:]} & seen.list_topics(timeout=WAIT_S).topics.keys():
+        assert time.monotonic() < until_s, left
+    assert names[0] in seen.list_topics(timeout=WAIT_S).topics
 
 
-def test_a_missing_server_skips_with_every_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(ADDRESS_VARIABLE, raising=False)
+def _missing(reason: str) -> AbstractContextManager[NoReturn]:
+    raise ServerMissing(reason)
+
+
+def test_a_missing_server_skips_with_every_reason_and_fails_the_run_in_ci(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CI", raising=False)
-    with pytest.raises(pytest.skip.Exception, match="no Kafka: no such thing here; no such thing here"):
-        open_kafka(_missing, _missing)
-
-
-def test_a_missing_server_fails_the_run_in_ci(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(ADDRESS_VARIABLE, raising=False)
+    said = "no Kafka: no Docker; no Java"
+    with pytest.raises(pytest.skip.Exception, match=said), or_skip("Kafka", lambda: _missing("no Docker"), lambda: _missing("no Java")):
+        pass
     monkeypatch.setenv("CI", "true")
-    with pytest.raises(pytest.fail.Exception, match="no such thing here"):
-        open_kafka(_missing)
-    with pytest.raises(pytest.fail.Exception):
-        skip_or_fail("reason")
-
-
-def test_without_java_and_maven_the_local_server_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", os.devnull)
-    with pytest.raises(ServerMissing, match="java and mvn not installed"):
-        LocalKafka()
-
-
-def test_a_free_port_can_be_bound() -> None:
-    port = free_port()
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", port))
+    with pytest.raises(pytest.fail.Exception, match=said), or_skip("Kafka", lambda: _missing("no Docker"), lambda: _missing("no Java")):
+        pass

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.services.milvus import ADDRESS_VARIABLE, MilvusServer, NamedMilvus, connected, open_milvus
+from tests.services.milvus import ADDRESS_VARIABLE, MilvusServer, OwnMilvus, connected
 from tests.services.missing import ServerMissing, skip_or_fail
+from tests.services.shared import open_milvus
 from tests.services.wheel_milvus import WheelMilvus, check_namespaces
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,25 +91,10 @@ def test_a_server_is_out_of_sight_but_for_its_port_and_ends_with_a_test_run_that
 
 def test_a_named_server_comes_first_and_is_never_ended(monkeypatch: pytest.MonkeyPatch, milvus: MilvusServer) -> None:
     monkeypatch.setenv(ADDRESS_VARIABLE, milvus.uri.removeprefix("http://"))
-    server = open_milvus(_missing)
-    assert isinstance(server, NamedMilvus)
-    server.close()
+    with open_milvus() as server:
+        assert not isinstance(server, OwnMilvus), "nobody can end it"
     with connected(milvus.uri) as client:
         assert client.get_server_version(timeout=WAIT_S)
-
-
-def _missing() -> MilvusServer:
-    raise ServerMissing("no such thing here")
-
-
-def test_a_missing_server_skips_at_home_and_fails_the_run_in_ci(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(ADDRESS_VARIABLE, raising=False)
-    monkeypatch.delenv("CI", raising=False)
-    with pytest.raises(pytest.skip.Exception, match="no Milvus: no such thing here; no such thing here"):
-        open_milvus(_missing, _missing)
-    monkeypatch.setenv("CI", "true")
-    with pytest.raises(pytest.fail.Exception, match="no such thing here"):
-        open_milvus(_missing)
 
 
 @pytest.mark.process

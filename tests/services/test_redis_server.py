@@ -9,7 +9,8 @@ from redis.retry import Retry
 
 from tests.services.missing import ServerMissing
 from tests.services.proxy import Proxy
-from tests.services.redis import ADDRESS_VARIABLE, LocalRedis, local_redis, open_redis
+from tests.services.redis import ADDRESS_VARIABLE, LocalRedis, local_redis
+from tests.services.shared import open_redis
 
 pytestmark = pytest.mark.process
 

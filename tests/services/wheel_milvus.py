@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.services.milvus import await_answer
+from tests.services.milvus import OwnMilvus, await_answer
 from tests.services.missing import ServerMissing
 from tests.services.ports import free_port
 from tests.services.tries import started
@@ -32,7 +32,7 @@ _NAMESPACES = ("--net", "--pid", "--fork", "--kill-child", "--mount-proc")
 _UNPACK = "import sys; sys.path.insert(0, sys.argv[1]); import milvus; milvus._initialize_data_files(sys.argv[1])"
 
 
-class WheelMilvus:
+class WheelMilvus(OwnMilvus):
     """One local server behind one port of 127.0.0.1; it ends with `close`, or with this process, even if that is killed.
 
     Thread: the test's.
@@ -46,7 +46,6 @@ class WheelMilvus:
         (self._folder / "bin").symlink_to(self._wheel / "bin")
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped: list[int] = []
-        self.can_restart = True
 
         def begin() -> None:
             self._port = free_port() if port is None else port

@@ -10,14 +10,10 @@ from tests.faults.scene import Scene
 from tests.faults.stranger import Stranger
 from tests.faults.topics import Topics
 from tests.model_fixture import CACHE
-from tests.services.docker_kafka import DockerKafka
-from tests.services.docker_milvus import DockerMilvus
-from tests.services.kafka import KafkaServer, open_kafka
-from tests.services.local_kafka import LocalKafka
-from tests.services.milvus import open_milvus
+from tests.services.kafka import OwnKafka
 from tests.services.proxy import Proxy, kafka_proxy
 from tests.services.redis import LocalRedis
-from tests.services.wheel_milvus import WheelMilvus
+from tests.services.shared import own_kafka, own_milvus
 from tests.soak.plan import LONG_AWAY
 from worker.embedding.model.prepared import prepare_model
 
@@ -28,7 +24,7 @@ class Ground:
     Thread: the soak's.
     """
 
-    def __init__(self, scene: Scene, kafka: KafkaServer, proxies: dict[str, Proxy]) -> None:
+    def __init__(self, scene: Scene, kafka: OwnKafka, proxies: dict[str, Proxy]) -> None:
         """`proxies`: one each for kafka, milvus and redis."""
         self.scene = scene
         self._kafka = kafka
@@ -87,10 +83,7 @@ def open_ground() -> Iterator[Ground]:
     """Start the servers; skip, as a test would, if one is unavailable."""
     with contextlib.ExitStack() as stack:
         model = prepare_model(None, CACHE)
-        kafka = open_kafka(DockerKafka, LocalKafka)
-        stack.callback(kafka.close)
-        milvus = open_milvus(DockerMilvus, WheelMilvus)
-        stack.callback(milvus.close)
+        kafka, milvus = stack.enter_context(own_kafka()), stack.enter_context(own_milvus())
         redis = LocalRedis("--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lfu")
         stack.callback(redis.close)
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="vectail-soak-")))

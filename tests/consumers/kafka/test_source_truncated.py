@@ -14,7 +14,7 @@ from consumers.record import Partition
 from consumers.source import SourceExpired
 from tests.consumers.kafka.two_leaders import TwoLeaders
 from tests.contracts.groups import WAIT_S, Member, poll_until
-from tests.services.kafka import KafkaServer
+from tests.services.kafka import OwnKafka
 
 Unique = Callable[[str], str]
 Join = Callable[..., Member]
@@ -125,37 +125,35 @@ def test_a_start_whose_position_the_broker_does_not_say_is_tried_again(cluster: 
 
 
 def test_after_a_restart_the_leader_epoch_of_a_commit_shows_that_the_log_was_truncated(
-    kafka: KafkaServer, unique: Unique, join: Join, said: list[str]
+    own_kafka: OwnKafka, unique: Unique, join: Join, said: list[str]
 ) -> None:
-    if not kafka.can_restart:
-        pytest.skip("the broker is not ours to restart")
     topic, group = unique("logs"), unique("group")
-    kafka.create_topic(topic)
-    produce(kafka.bootstrap, topic, TRUNCATED_AT, b"old")
-    first = join(kafka.bootstrap, topic, group, "stop")
+    own_kafka.create_topic(topic)
+    produce(own_kafka.bootstrap, topic, TRUNCATED_AT, b"old")
+    first = join(own_kafka.bootstrap, topic, group, "stop")
     poll_until(lambda: len(first.records) == TRUNCATED_AT, first)
     poll_until(lambda: first.commit({Partition(topic, 0): TRUNCATED_AT}) == {}, first)
     first.close()
-    leader_epoch = committed(kafka.bootstrap, topic, group).leader_epoch
+    leader_epoch = committed(own_kafka.bootstrap, topic, group).leader_epoch
     assert leader_epoch is not None
 
-    kafka.stop()
-    kafka.start()  # a restart begins another leader epoch
-    produce(kafka.bootstrap, topic, END - TRUNCATED_AT, b"new")
+    own_kafka.stop()
+    own_kafka.start()  # a restart begins another leader epoch
+    produce(own_kafka.bootstrap, topic, END - TRUNCATED_AT, b"new")
     protocols: tuple[GroupProtocol, ...] = ("classic", "consumer")
     for protocol in protocols:
-        commit(kafka.bootstrap, topic, group + protocol, leader_epoch=leader_epoch)  # what 100 records of the old leader leave behind
-        stopped = join(kafka.bootstrap, topic, group + protocol, "stop", protocol)
+        commit(own_kafka.bootstrap, topic, group + protocol, leader_epoch=leader_epoch)  # what 100 records of the old leader leave behind
+        stopped = join(own_kafka.bootstrap, topic, group + protocol, "stop", protocol)
         with pytest.raises(SourceExpired, match=rf"offset {OLD} is next, but the log was truncated at {TRUNCATED_AT} and ends at {END}"):
             poll_until(lambda stopped=stopped: bool(stopped.records), stopped)  # type: ignore[misc]
         stopped.close()
-        again = join(kafka.bootstrap, topic, group + protocol, "earliest", protocol)
+        again = join(own_kafka.bootstrap, topic, group + protocol, "earliest", protocol)
         poll_until(lambda again=again: len(again.records) >= END - TRUNCATED_AT, again)  # type: ignore[misc]
         assert again.offsets(0) == list(range(TRUNCATED_AT, END))
-        start = committed(kafka.bootstrap, topic, group + protocol)
+        start = committed(own_kafka.bootstrap, topic, group + protocol)
         assert (start.offset, start.leader_epoch) == (TRUNCATED_AT, leader_epoch)
     assert len([line for line in said if "truncated" in line]) == len(protocols)
 
-    whole = join(kafka.bootstrap, topic, group, "stop")
+    whole = join(own_kafka.bootstrap, topic, group, "stop")
     poll_until(lambda: len(whole.records) >= END - TRUNCATED_AT, whole)
     assert whole.offsets(0) == list(range(TRUNCATED_AT, END)), "of a log that lost nothing, another leader takes nothing back"

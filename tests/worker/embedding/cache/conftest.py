@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.services.redis import open_redis
+from tests.services.shared import open_redis
 
 
 @pytest.fixture(scope="session")

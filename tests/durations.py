@@ -1,0 +1,142 @@
+"""Records what each test and each fixture took, and fails a run in which a test takes too much.
+
+    pytest --record .cache/durations.jsonl
+
+Elapsed time says how busy the machine was, so it is only listed. What counts is *processor* time, of the test's process and of its children
+that have ended: a test above `MOST_S` of it must be marked `long`. Fixtures that several tests share are counted by themselves. Under xdist
+the processes of the run send what they measured along with their reports.
+"""
+
+import json
+import resource
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from _pytest.fixtures import FixtureDef, SubRequest
+
+MOST_S = 30.0
+_DEAREST = 40
+_TEST, _FIXTURE = "vectail.test", "vectail.fixture"
+
+
+class Took(NamedTuple):
+    """Seconds of one test, or of one fixture in all.
+
+    Thread: any.
+    """
+
+    elapsed_s: float = 0.0
+    processor_s: float = 0.0
+
+    def plus(self, other: "Took") -> "Took":
+        return Took(self.elapsed_s + other.elapsed_s, self.processor_s + other.processor_s)
+
+    def minus(self, other: "Took") -> "Took":
+        return Took(self.elapsed_s - other.elapsed_s, self.processor_s - other.processor_s)
+
+
+def _now() -> Took:
+    """Return what this process and its children that have ended took so far."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return Took(time.perf_counter(), sum(one.ru_utime + one.ru_stime for one in used))
+
+
+class Stopwatch:
+    """Plugin of a process that runs tests: measures them, and attaches what they took to their last report."""
+
+    def __init__(self) -> None:
+        self._started = _now()
+        self._shared = Took()
+        """What fixtures that are shared took within the test that is under way."""
+        self._fixtures: list[tuple[str, str, Took]] = []
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self) -> Iterator[None]:
+        """Begin with the set-up of a test."""
+        self._started, self._shared, self._fixtures = _now(), Took(), []
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: FixtureDef[Any], request: SubRequest) -> Iterator[None]:
+        """Measure a fixture, without those that it asks for, which are there by now."""
+        before = _now()
+        try:
+            return (yield)
+        finally:
+            took = _now().minus(before)
+            self._fixtures.append((fixturedef.argname, request.scope, took))
+            if request.scope != "function":
+                self._shared = self._shared.plus(took)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+        """Attach what was measured to the report of the end."""
+        if call.when == "teardown":
+            took = _now().minus(self._started).minus(self._shared)
+            item.user_properties.append((_TEST, [*took, item.get_closest_marker("long") is not None]))
+            item.user_properties += [(_FIXTURE, [name, scope, *took]) for name, scope, took in self._fixtures]
+        return (yield)
+
+
+class Durations:
+    """Plugin of the process that prints the reports: writes the file, lists what is dear, and fails the run for tests that are too dear."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._tests: dict[str, tuple[Took, bool]] = {}
+        self._fixtures: dict[tuple[str, str], tuple[Took, int]] = defaultdict(lambda: (Took(), 0))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take in what a test measured."""
+        if report.when != "teardown":
+            return
+        for kind, value in report.user_properties:
+            if kind == _TEST and isinstance(value, list):
+                elapsed_s, processor_s, is_long = value
+                self._tests[report.nodeid] = Took(elapsed_s, processor_s), is_long
+            elif kind == _FIXTURE and isinstance(value, list):
+                name, scope, *took = value
+                before, times = self._fixtures[name, scope]
+                self._fixtures[name, scope] = before.plus(Took(*took)), times + 1
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the file; a test that is too dear fails the run."""
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        lines = [{"test": name, **_shown(took), "long": is_long} for name, (took, is_long) in self._tests.items()]
+        lines += [
+            {"fixture": name, "scope": scope, **_shown(took), "times": times} for (name, scope), (took, times) in self._fixtures.items()
+        ]
+        self._file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        if self._too_dear() and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """List the dearest tests and fixtures, and the sum of each folder."""
+        say = terminalreporter.write_line
+        terminalreporter.section(f"seconds elapsed, of the processor: {self._file}")
+        folders: Counter[str] = Counter()
+        elapsed: Counter[str] = Counter()
+        for name, (took, _) in self._tests.items():
+            folder = "/".join(name.split("/")[:3][:-1])
+            folders[folder] += took.processor_s  # type: ignore[assignment] # a Counter of seconds
+            elapsed[folder] += took.elapsed_s  # type: ignore[assignment]
+        for folder, processor_s in folders.most_common():
+            say(f"{elapsed[folder]:8.1f} {processor_s:8.1f}  {folder}")
+        fixtures = {f"fixture {name} ({scope}, {times} times)": took for (name, scope), (took, times) in self._fixtures.items()}
+        for title, every in (("tests", {name: took for name, (took, _) in self._tests.items()}), ("fixtures", fixtures)):
+            say(f"the dearest {title}:")
+            for name, took in sorted(every.items(), key=lambda one: -one[1].processor_s)[:_DEAREST]:
+                say(f"{took.elapsed_s:8.1f} {took.processor_s:8.1f}  {name}")
+        for name in self._too_dear():
+            terminalreporter.write_line(f"FAILED {name}: more than {MOST_S:.0f} s of the processor, and not marked `long`", red=True)
+
+    def _too_dear(self) -> list[str]:
+        return [name for name, (took, is_long) in self._tests.items() if took.processor_s > MOST_S and not is_long]
+
+
+def _shown(took: Took) -> dict[str, float]:
+    return {"elapsed_s": round(took.elapsed_s, 3), "processor_s": round(took.processor_s, 3)}
