@@ -24,7 +24,7 @@ class Partition(NamedTuple):
 
 Header = tuple[str, bytes | None]
 NO_LEADER_EPOCH = -1
-"""Of a record whose leader epoch is not known."""
+"""Kafka's own number for a leader epoch that is not known."""
 HEADER_BYTES = 150
 """Memory of a header besides its characters and bytes: a tuple, a str and a bytes object (measured with tracemalloc, CPython 3.11)."""
 

@@ -31,7 +31,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from consumers.record import NO_LEADER_EPOCH
 from sinks.arrow import (
     JoinedTexts,
     PackedColumn,
@@ -46,6 +45,7 @@ from sinks.arrow import (
     utf8_of,
 )
 from sinks.block import BlockColumns, Coded, Column, Head, Lines
+from sinks.line import NO_LEADER_EPOCH
 from sinks.lines import coded_alike
 
 LAYOUT = "2"

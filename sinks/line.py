@@ -2,13 +2,14 @@
 
 from typing import NamedTuple
 
-from consumers.record import NO_LEADER_EPOCH
 from sinks.row import line_id, template_id
 
 PIECE_BYTES = 40_000
 """Most UTF-8 bytes of a piece's text and fields together."""
 SERVICE_BYTES = 256
 LEVEL_BYTES = 32
+NO_LEADER_EPOCH = -1
+"""Kafka's own number for a leader epoch that is not known."""
 
 
 class Line(NamedTuple):

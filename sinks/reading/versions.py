@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from consumers.record import NO_LEADER_EPOCH
+from sinks.line import NO_LEADER_EPOCH
 
 _SUB_BITS = 32
 _TORN = -1

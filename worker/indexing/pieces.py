@@ -15,12 +15,11 @@ from consumers.decode.decoder import Decoder
 from consumers.decode.entries import Entries
 from consumers.decode.registry_schemas import Schemas
 from consumers.decode.tally import DecodeTally
-from consumers.record import NO_LEADER_EPOCH
 from consumers.text.chunk import Chunker, Cut
 from consumers.text.redact import Redactor
 from sinks import block
 from sinks.block import Lines
-from sinks.line import LEVEL_BYTES, PIECE_BYTES, SERVICE_BYTES
+from sinks.line import LEVEL_BYTES, NO_LEADER_EPOCH, PIECE_BYTES, SERVICE_BYTES
 from sinks.lines import cut_of, take_coded
 from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.tokenizer import Tokenizer

@@ -14,10 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from consumers.record import NO_LEADER_EPOCH
 from sinks.arrow import as_optional_texts, text_bytes
 from sinks.block import Coded, Lines
-from sinks.line import Line
+from sinks.line import NO_LEADER_EPOCH, Line
 from sinks.lines import lines_of, take_lines
 
 MOST_OFFSETS = 1 << 40

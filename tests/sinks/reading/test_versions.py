@@ -100,11 +100,12 @@ def test_until_then_it_hides_what_a_later_run_has_of_it() -> None:
     assert held([event(0, 3), event(3, 3)], [event(2, 3)]) == [[event(0, 3), event(3, 3)], []]
 
 
-def test_what_lies_between_two_records_of_a_block_was_passed_over() -> None:
-    """As an empty line that was a line of the event, or an offset that a log which was cut does not hold any more."""
-    assert held([event(0, 3)], [line(0), line(2)]) == [[], [line(0), line(2)]]
-    parts = [part([event(0, 3)], 1), part([line(0)], 2), Part(BlockId(PLACE, run(2), 1, 1), lines_of([line(2)]))]
-    assert [mask.tolist() for mask in unite(parts)] == [[True], [False], [False]], "another block may be missing in between"
+def test_an_event_is_hidden_if_what_holds_nothing_of_it_is_known_to_hold_nothing() -> None:
+    """As an empty line that was a line of the event."""
+    apart, nothing = [line(0), line(2)], hollowed(lines_of([line(1)]))
+    assert held([event(0, 3)], apart) == [[event(0, 3)], []], "another block of the run may be missing"
+    assert held([event(0, 3)], apart, nothing) == [[], apart, []]
+    assert held(apart, nothing, [event(0, 3)]) == [[], [], [event(0, 3)]]
 
 
 def test_what_a_later_run_would_have_hidden_is_back_when_that_is_hidden_itself() -> None:

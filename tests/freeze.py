@@ -1,0 +1,83 @@
+"""`python -m tests.freeze [PYTEST ARGUMENTS …]`: run tests while the machine stalls: processes are frozen at random, beside other work.
+
+Again and again one process of the run (those of pytest, the servers, workers and whatever tests have started) stops for 1 to 4 seconds,
+and `BUSY` processes compute all the time. No test may fail because of it. Without arguments this runs what `make test` runs. The seed is
+printed; with `VECTAIL_TEST_SEED` set, the same processes are as likely to be chosen again.
+"""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+TIMES, BUSY = 100, 4
+_FROZEN_S = (1.0, 4.0)
+_EVERY_S = (2.0, 12.0)
+_ALL = ("-n", "2", "--dist", "loadgroup", "--servers")
+_SEED = "VECTAIL_TEST_SEED"
+
+
+def main() -> int:
+    """Run pytest and freeze its processes; returns its exit status."""
+    seed = int(os.environ.get(_SEED, "0")) or random.SystemRandom().randrange(1, 1 << 31)
+    rng = random.Random(seed)
+    _say(f"freezing {TIMES} times, with {_SEED}={seed}")
+    run = subprocess.Popen([sys.executable, "-m", "pytest", *(sys.argv[1:] or _ALL)])
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(BUSY)]
+    frozen = 0
+    try:
+        while frozen < TIMES and _lasts(run, rng.uniform(*_EVERY_S)):
+            frozen += _freeze(rng.choice(_offspring(run.pid)), rng.uniform(*_FROZEN_S))
+        return run.wait()
+    finally:
+        for one in busy:
+            one.kill()
+            one.wait()
+        _say(f"frozen {frozen} times")
+
+
+def _lasts(run: "subprocess.Popen[bytes]", seconds: float) -> bool:
+    """Whether the run goes on for so long."""
+    try:
+        run.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return True
+    return False
+
+
+def _freeze(pid: int, seconds: float) -> bool:
+    """Stop a process for a while; False: it has ended before."""
+    try:
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(seconds)
+        os.kill(pid, signal.SIGCONT)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _offspring(pid: int) -> list[int]:
+    """Return a process and all that it and its children have started."""
+    parents: dict[int, list[int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            number, rest = stat.read_text().split(" (", 1)
+        except OSError:  # it has ended
+            continue
+        parents.setdefault(int(rest.rpartition(") ")[2].split()[1]), []).append(int(number))
+    found = [pid]
+    for one in found:
+        found += parents.get(one, [])
+    return found
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"freeze: {line}\n")
+    sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
