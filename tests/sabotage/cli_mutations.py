@@ -23,11 +23,11 @@ CLI_MUTATIONS = (
         (f"{_TESTS}/test_options.py::test_a_span_is_counted_back_from_now",),
     ),
     Mutation(
-        "counts of one topic are those of all",
-        "worker/cli/counts.py",
-        '                "topic": list(self.topics),\n',
-        "",
-        (f"{_TESTS}/test_counts.py::test_what_was_given_is_asked_and_nothing_else",),
+        "lines that were fed and not acknowledged are left out of what is said to be missing",
+        "worker/cli/feed.py",
+        "left = fed.sent - fed.acknowledged + session.pending_letters",
+        "left = session.pending_letters",
+        (f"{_TESTS}/test_feed.py::test_lines_that_the_broker_has_not_acknowledged_when_it_ends_are_said_to_be_missing",),
     ),
     Mutation(
         "a suggested mask with an apostrophe breaks the settings file that it is pasted into",
