@@ -3,18 +3,24 @@
 Each is a known bug of similar programs, or a plausible one here. `tests.sabotage.planting` plants them one at a time.
 """
 
+from tests.sabotage.audit_mutations import AUDIT_MUTATIONS
 from tests.sabotage.begin_again_mutations import BEGIN_AGAIN_MUTATIONS
 from tests.sabotage.block_mutations import BLOCK_MUTATIONS
+from tests.sabotage.cli_mutations import CLI_MUTATIONS
 from tests.sabotage.clock_mutations import CLOCK_MUTATIONS
 from tests.sabotage.compiled_mutations import COMPILED_MUTATIONS
+from tests.sabotage.estimate_mutations import ESTIMATE_MUTATIONS
 from tests.sabotage.form_mutations import FORM_MUTATIONS
+from tests.sabotage.groups_mutations import GROUPS_MUTATIONS
 from tests.sabotage.ledger_mutations import LEDGER_MUTATIONS
 from tests.sabotage.letter_mutations import LETTER_MUTATIONS
 from tests.sabotage.lite_mutations import LITE_MUTATIONS
 from tests.sabotage.mutation import Mutation
 from tests.sabotage.native_mutations import NATIVE_MUTATIONS
+from tests.sabotage.observability_mutations import OBSERVABILITY_MUTATIONS
 from tests.sabotage.reading_mutations import READING_MUTATIONS
 from tests.sabotage.record_mutations import RECORD_MUTATIONS
+from tests.sabotage.settings_mutations import SETTINGS_MUTATIONS
 from tests.sabotage.stranger_mutations import STRANGER_MUTATIONS
 
 _FLIGHTS = "worker/indexing/flights.py"
@@ -36,6 +42,12 @@ MUTATIONS = (
     *COMPILED_MUTATIONS,
     *LITE_MUTATIONS,
     *STRANGER_MUTATIONS,
+    *ESTIMATE_MUTATIONS,
+    *GROUPS_MUTATIONS,
+    *SETTINGS_MUTATIONS,
+    *OBSERVABILITY_MUTATIONS,
+    *AUDIT_MUTATIONS,
+    *CLI_MUTATIONS,
     Mutation(
         "missing expect: a line of several chunks settles with its first chunk",
         _PREPARE,

@@ -6,6 +6,8 @@ from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
+from pydantic import SecretStr
+
 from sinks.milvus.lite import names_server
 from worker.audit.doctor import Check
 from worker.audit.doctor_words import bytes_of, listed
@@ -61,9 +63,9 @@ def judge_transport(settings: Settings) -> Check:
     has_password = bool(redis.password.get_secret_value() or url.password)
     if has_password and url.scheme == "redis" and not is_here(url.hostname or "localhost"):
         parts.append("the password of Redis (redis://)")
-    if (milvus.token.get_secret_value() or milvus.password.get_secret_value()) and _is_open(milvus.uri):
+    if _is_sent_openly(milvus.uri, milvus.token, milvus.password):
         parts.append("the password of Milvus (http://)")
-    if (registry.password.get_secret_value() or registry.token.get_secret_value()) and _is_open(registry.url):
+    if _is_sent_openly(registry.url, registry.token, registry.password):
         parts.append("the password of the Schema Registry (http://)")
     if parts:
         return _check("transport", "warning", f"sent unencrypted: {listed(parts)}", "use TLS: sasl_ssl, rediss://, https://")
@@ -121,6 +123,8 @@ def _hosts(bootstrap_servers: str) -> list[str]:
     return [address.rpartition(":")[0] or address for address in addresses]
 
 
-def _is_open(url: str) -> bool:
+def _is_sent_openly(url: str, *secrets: SecretStr) -> bool:
+    """Return whether one of these, or a password in the address itself, goes to another machine without TLS."""
     parts = urlsplit(url)
-    return parts.scheme == "http" and not is_here(parts.hostname or "")
+    is_open = parts.scheme == "http" and not is_here(parts.hostname or "")
+    return is_open and bool(parts.password or any(one.get_secret_value() for one in secrets))

@@ -3,12 +3,12 @@
 Pure: takes what `worker.cli.suggest_masks` returns, returns text that is valid TOML as a whole.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from textwrap import wrap
 from typing import Any
 
 from worker.cli.output import counted
+from worker.cli.toml import basic_string
 from worker.runtime.logs import printable
 
 _WIDTH = 100
@@ -24,7 +24,7 @@ def toml_string(text: str) -> str:
     """Return a TOML string, as it is written by hand where that is possible: a regular expression without doubled backslashes."""
     if "'" not in text and text.isprintable():
         return f"'{text}'"
-    return json.dumps(text)
+    return basic_string(text)
 
 
 def _head(facts: Mapping[str, Any]) -> Iterator[str]:

@@ -45,7 +45,7 @@ def _setting(key: str, value: object) -> str:
 
 
 def _key(key: str) -> str:
-    return key if _BARE_KEY.fullmatch(key) else _string(key)
+    return key if _BARE_KEY.fullmatch(key) else basic_string(key)
 
 
 def _value(value: object) -> str:
@@ -55,10 +55,10 @@ def _value(value: object) -> str:
         return repr(value)
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(_value(element) for element in value)}]"
-    return _string(str(value))
+    return basic_string(str(value))
 
 
-def _string(text: str) -> str:
+def basic_string(text: str) -> str:
     """Return a TOML basic string: a JSON string, in which everything unprintable is escaped as TOML has it."""
     written = json.dumps(text, ensure_ascii=False)
     return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in written)

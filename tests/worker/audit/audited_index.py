@@ -83,6 +83,7 @@ class AuditedIndex:
         self.engine = FakeEngine()
         self.loads = 0
         """How often the engine was loaded."""
+        self.document_prefix = model.document_prefix
         self.dead_letters: dict[RecordKey, Excused] = {}
         self.written: list[Expected] = []
         """Dead letters that a repair wrote."""
@@ -241,7 +242,8 @@ class AuditedIndex:
         self.engine.closed = False
         golden = golden_of(self.engine, self.words)
         self.engine.calls.clear()
-        return LoadedModel(prepared=self._model, space=SPACE, engine=self.engine, golden=golden, new_engine=_no_engine)
+        prepared = replace(self._model, document_prefix=self.document_prefix)
+        return LoadedModel(prepared=prepared, space=SPACE, engine=self.engine, golden=golden, new_engine=_no_engine)
 
 
 def dead_letter(of: Record, reason: str, pieces: Sequence[tuple[int, int, str]] = ()) -> DeadLetter:

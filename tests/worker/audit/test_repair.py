@@ -33,6 +33,14 @@ def test_lines_and_the_templates_that_they_lack_are_stored(audited: AuditedIndex
         assert stored.vector.tolist() == audited.engine.embed([audited.words.encode([line.template_text]).text(0)])[0].tolist()
 
 
+def test_a_template_is_embedded_with_the_prefix_of_the_model(audited: AuditedIndex) -> None:
+    audited.document_prefix = "passage: "
+    (wanted,) = lines(audited, "disk full")
+    repair(audited, wanted)
+    (expected,) = audited.engine.embed([audited.words.encode(["passage: disk full"]).text(0)])
+    assert audited.sink.templates[wanted.template].vector.tolist() == expected.tolist()
+
+
 def test_the_engine_is_not_loaded_for_templates_that_are_stored(audited: AuditedIndex) -> None:
     repair(audited, *lines(audited, "disk full"))
     audited.sink.blocks.clear()

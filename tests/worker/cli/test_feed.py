@@ -1,6 +1,7 @@
 """`vectail feed`: every line arrives unchanged, or one line of output says why not."""
 
 import json
+import re
 import signal
 import subprocess
 from collections.abc import Callable
@@ -13,8 +14,8 @@ from producers.kafka import EmbeddedBroker
 from tests.log_topics import topic_line
 from tests.services.kafka import KafkaServer
 from tests.services.ports import free_port
-from tests.services.proxy import Proxy
-from tests.worker.cli.conftest import ReadTopic, RunHere, new_topic
+from tests.services.proxy import Proxy, kafka_proxy
+from tests.worker.cli.conftest import WAIT_S, ReadTopic, RunHere, new_topic
 from tests.worker.cli.console import RunningVerb, in_one_line
 
 
@@ -131,6 +132,29 @@ def test_ctrl_c_in_an_endless_stream_delivers_what_was_sent(broker: EmbeddedBrok
 
     assert (ended.exit_code, ended.err) == (0, "")
     assert json.loads(ended.out)["sent"] > 0
+
+
+def test_lines_that_the_broker_has_not_acknowledged_when_it_ends_are_said_to_be_missing(
+    broker: EmbeddedBroker, topic: str, read_topic: ReadTopic
+) -> None:
+    endless = subprocess.Popen(["yes"], stdout=subprocess.PIPE)
+    assert endless.stdout is not None
+    with kafka_proxy(broker.bootstrap_servers) as proxy:
+        words = ["feed", "-", "--json", "--topic", topic, "--bootstrap-servers", f"127.0.0.1:{proxy.port}"]
+        running = RunningVerb(words, stdin=endless.stdout.fileno())
+        try:
+            read_topic(broker.bootstrap_servers, topic, 1)
+            proxy.silence()
+            assert proxy.held.wait(WAIT_S)
+            running.send(signal.SIGINT)
+            ended = running.end()
+        finally:
+            running.close()
+            endless.stdout.close()
+            endless.wait(30)
+
+    assert (ended.exit_code, ended.out) == (1, "")
+    assert re.search(r"stopped before the broker had acknowledged everything: [0-9,]+ lines? may be missing", ended.err)
 
 
 def test_ctrl_c_while_the_broker_is_away_ends_it(tmp_path: Path) -> None:

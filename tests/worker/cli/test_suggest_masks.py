@@ -112,7 +112,7 @@ def test_in_mode_exact_there_is_nothing_to_suggest(file: Path) -> None:
     assert failed.value.exit_code == 2
 
 
-@pytest.mark.parametrize("text", [r"(\bto )\S+", "it's", "a\tb", 'say "x"', "é", "\x7f", "''' \\", ""])
+@pytest.mark.parametrize("text", [r"(\bto )\S+", "it's", "a\tb", 'say "x"', "é", "\x7f", "''' \\", "it's 😀", ""])
 def test_a_string_reads_back_as_it_was(text: str) -> None:
     assert tomllib.loads(f"x = {toml_string(text)}") == {"x": text}
 

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from tests.worker.cli.conftest import NewScreen, RunHere
-from worker.cli.output import print_facts, print_json, print_text
+from worker.cli.output import is_confirmed, print_facts, print_json, print_text
 from worker.cli.screen import Screen, TableColumn
 from worker.cli.toml import toml_of
 
@@ -101,6 +101,10 @@ def test_settings_are_escaped_as_toml_is_and_read_back_the_same(capsys: pytest.C
     out = capsys.readouterr().out
     assert is_harmless(out)
     assert tomllib.loads(out) == document
+
+
+def test_without_a_terminal_the_answer_to_a_question_is_no() -> None:
+    assert not is_confirmed("Change it?")
 
 
 def ways_to_write(source: str) -> list[str]:

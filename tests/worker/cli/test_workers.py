@@ -12,6 +12,7 @@ import pytest
 from producers.kafka import EmbeddedBroker
 from tests.services.ports import free_port
 from tests.worker.cli.conftest import RunHere
+from tests.worker.cli.console import ROOT
 from worker.cli.exits import CommandFailed
 from worker.cli.workers import WorkerIndex, read_worker_index, worker_share
 from worker.runtime.process import CRASHED, DRAINED, USER_ERROR
@@ -39,7 +40,7 @@ class RunningGroup:
         self.process = subprocess.Popen(
             [str(Path(sys.executable).with_name("vectail")), "run", "--workers", "2"],
             cwd=folder,
-            env=os.environ | {f"VECTAIL_{name}": value for name, value in settings.items()},
+            env=os.environ | {"PYTHONPATH": str(ROOT)} | {f"VECTAIL_{name}": value for name, value in settings.items()},
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,

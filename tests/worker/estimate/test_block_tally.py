@@ -7,6 +7,8 @@ from sinks.lines import lines_of
 from tests.sinks.blocks import block, line
 from worker.estimate.block_tally import BlockTally
 
+CUTS = ((0, 1_024), (1_024, 2_048), (2_048, 2_500))
+
 
 def lines(number: int, *, first: int = 0, pieces: int = 1, prefix: str = "") -> Lines:
     return lines_of(
@@ -40,6 +42,17 @@ def test_a_list_of_several_blocks_is_cut_where_they_are_full() -> None:
     assert tally.blocks == 2
     tally.finish()
     assert tally.blocks == 3
+
+
+def test_each_line_is_in_one_block_whatever_lists_they_came_in() -> None:
+    whole, parts = BlockTally(), BlockTally()
+    whole.add_lines(lines(2_500))
+    for first in range(0, 2_500, 500):
+        parts.add_lines(lines(500, first=first))
+    for tally in (whole, parts):
+        tally.finish()
+    blocks = [block([line(n, text=f"line {n} of 0", template_text="line 0", time=n) for n in range(*some)], masks="") for some in CUTS]
+    assert whole.server_bytes == parts.server_bytes == sum(one.size_bytes for one in blocks)
 
 
 def test_the_sizes_are_those_of_the_block() -> None:

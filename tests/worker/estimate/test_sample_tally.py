@@ -53,6 +53,14 @@ def test_a_second_list_of_stretches_goes_on_where_the_first_one_ended(tally_of: 
     assert (exact.templates, exact.new_entries, exact.templates_by_stretches()) == (2, 2, {2: 1, 1: 1})
 
 
+def test_what_is_not_indexed_of_several_lists_adds_up(tally_of: TallyOf) -> None:
+    tally = tally_of([b"bad \xff", b"", None], decode={"errors": "strict"})
+    tally.add_stretches([LineStretch([b"bad \xff", b"", None], 8), LineStretch([b"fine"], 5)])
+
+    assert (tally.undecodable_lines, tally.empty_lines, tally.too_large_lines) == (2, 2, 2)
+    assert (tally.lines, tally.entries, tally.stretches) == (7, 1, 3)
+
+
 def test_lines_that_are_too_large_leave_the_others_in_their_stretches(tally_of: TallyOf) -> None:
     tally = tally_of([None, None, b"a"], [b"a", b"b"])
 

@@ -23,6 +23,7 @@ from worker.groups.offsets import (
     Move,
     Target,
     check_inactive,
+    consumer_group,
     existing_topics,
     inner_offsets,
     plan_moves,
@@ -30,6 +31,7 @@ from worker.groups.offsets import (
     to_event_starts,
 )
 from worker.runtime.kafka_admin import BrokerAway
+from worker.settings.settings import load_settings
 from worker.settings.tables import KafkaTable
 
 Unique = Callable[[str], str]
@@ -81,10 +83,18 @@ def test_a_group_at_rest_may_be_moved_and_one_with_members_not() -> None:
     check_inactive("g", GroupState("empty", []))
     check_inactive("g", GroupState("none", []))
     members = [Member("vectail", "10.0.0.7", [LOGS, Partition("logs", 2)]), Member("other", "10.0.0.8", [])]
+    with pytest.raises(GroupActive):
+        check_inactive("g", GroupState("preparing_rebalance", members))
     with pytest.raises(
         GroupActive, match=r"group g is active: vectail at 10.0.0.7 \(logs/0, logs/2\), other at 10.0.0.8 \(no partition\); stop"
     ):
         check_inactive("g", GroupState("stable", members))
+
+
+def test_the_query_group_begins_at_the_first_query_whatever_the_log_group_does() -> None:
+    settings = load_settings(None, {"kafka": {"offset_reset": "latest", "group": "g", "query_group": "q", "query_topic": "asked"}})
+    assert consumer_group(settings, queries=True) == ConsumerGroup("q", Subscription(names=("asked",)), "earliest")
+    assert consumer_group(settings, queries=False) == ConsumerGroup("g", settings.subscription, "latest")
 
 
 class Topic:
@@ -211,6 +221,19 @@ def test_a_broker_that_does_not_say_who_reads_can_be_read_all_the_same(mock_kafk
         mock.commit("vectail", {LOGS: 0})
         assert mock.committed("vectail", [LOGS]) == {LOGS: 0}
         assert mock.offset_ranges([LOGS]) == {LOGS: OffsetRange(0, 0)}
+
+
+def test_only_the_chosen_partitions_are_read(mock_kafka: MockKafka) -> None:
+    Producer({"bootstrap.servers": mock_kafka.bootstrap, "log_level": 0}).list_topics("logs", timeout=WAIT_S)
+    group = ConsumerGroup("vectail", Subscription(names=("logs",)), "earliest")
+    with KafkaPositions(KafkaTable(bootstrap_servers=mock_kafka.bootstrap)) as mock:
+        assert [one.partition.partition for one in read_positions(mock, group)] == [0, 1, 2, 3]
+        assert [one.partition.partition for one in read_positions(mock, group, lambda one: one.partition == 2)] == [2]
+
+
+def test_a_position_that_the_broker_does_not_take_is_an_error(mock_kafka: MockKafka) -> None:
+    with KafkaPositions(KafkaTable(bootstrap_servers=mock_kafka.bootstrap)) as mock, pytest.raises(KafkaRefused):
+        mock.commit("vectail", {Partition("logs", 99): 4})
 
 
 @pytest.mark.process

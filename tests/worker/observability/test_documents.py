@@ -63,6 +63,9 @@ def test_a_dependency_that_is_away_is_named_alike_everywhere_and_since_when(worl
     (away,) = (one for one in status["dependencies"] if one["state"] == "away")
     assert (away["name"], away["reason"]) == ("index", status["ready"]["checks"]["index"])
     assert status["now_ms"] - 60_000 < away["since_ms"] <= status["now_ms"]
+    wait_until(lambda: ask(running, "/api/status")["now_ms"] >= status["now_ms"] + 500, "half a second of the outage")
+    (later,) = (one for one in ask(running, "/api/status")["dependencies"] if one["state"] == "away")
+    assert later["since_ms"] == pytest.approx(away["since_ms"], abs=100), "it does not begin anew with each look"
     world.fake_sink.busy_calls = 0
     wait_until(lambda: ask(running, "/api/status")["ready"]["status"] == "ready", "readiness again")
     assert {one["state"] for one in ask(running, "/api/status")["dependencies"]} == {"ok"}

@@ -148,6 +148,7 @@ def test_the_lag_and_what_is_committed_are_kafkas_own(fed: Ended, world: World) 
     found = values(fed)
     assert value(found, "vectail_consumer_committed_offset", topic=world.topic, partition="0") == LINES
     assert value(found, "vectail_consumer_end_offset", topic=world.topic, partition="1") == 3
+    assert value(found, "vectail_consumer_lag_age_seconds") >= 0
     assert ("vectail_consumer_committed_offset", (("partition", "2"), ("topic", world.topic))) not in found
 
 

@@ -41,6 +41,16 @@ def test_it_says_what_is_wrong_until_it_is_not_any_more() -> None:
     assert asked.probe.error_line() == ""
 
 
+def test_a_fault_without_words_is_a_fault() -> None:
+    def fail() -> None:
+        raise ProbeFailed
+
+    probe = Probe("thing", fail, every_s=1.0, clock=lambda: 7.0)
+    probe.check_once()
+    assert probe.error_line() == "no reason given"
+    assert probe.away_since_s() == 7.0
+
+
 def test_a_question_that_stays_open_for_too_long_is_no_answer_and_a_late_one_is() -> None:
     asked = Asked()
     asked.probe.check_once()

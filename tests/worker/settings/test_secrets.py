@@ -49,8 +49,9 @@ def test_every_secret_is_found_wherever_it_stands() -> None:
 
 
 def test_it_is_found_as_addresses_and_json_write_it() -> None:
-    found = secrets_of(settings_with("pass/word@x"))
-    assert {"pass/word@x", "pass%2Fword%40x"} <= found
+    written, in_address = "pass/word@x", "pass%2Fword%40x"
+    for tables in ({"milvus": {"password": written}}, {"redis": {"url": f"redis://:{in_address}@host"}}):
+        assert {written, in_address} <= secrets_of(Settings.model_validate(tables))
     (quoted,) = [one for one in secrets_of(Settings.model_validate({"milvus": {"password": 'a"\\bé'}})) if "u00e9" in one]
     assert quoted == json.dumps('a"\\bé')[1:-1]
 

@@ -2,13 +2,16 @@
 
 import os
 import re
+from dataclasses import asdict
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 from pydantic import SecretStr, ValidationError
 
 from consumers.kafka.settings import PROTECTED
 from tests.log_topics import topic_line
+from worker.settings.masks_version import masks_version, topic_masks_version
 from worker.settings.secrets import redacted
 from worker.settings.settings import FAIL_POINT_VARIABLE, PREFIX, Settings, SettingsError, fail_point_of_tests, load_settings
 from worker.settings.topic_tables import TopicTable
@@ -37,6 +40,10 @@ def refusal(file: Path | None = None, flags: dict[str, dict[str, object]] | None
 
 def test_without_anything_everything_has_its_default() -> None:
     assert load_settings(None) == Settings()
+
+
+def test_without_anything_only_this_machine_reaches_the_api() -> None:
+    assert (Settings().http.host, Settings().http.allow_without_token) == ("127.0.0.1", False)
 
 
 def test_flags_stand_over_the_environment_and_the_environment_over_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,6 +93,21 @@ def test_the_first_table_that_fits_a_topic_holds_for_it(tmp_path: Path) -> None:
     assert weights == {"app.a": 3.0, "app.b": 2.0, "app.b.tmp": 1.0, "xapp.a": 1.0, "__internal": 1.0}
     assert (settings.topic_table("app.b").year, settings.topic_table("app.b.tmp").format) == (2024, "text")
     assert settings.topic_table("__internal") == TopicTable(name="__internal"), "the settings do not read it"
+
+
+def test_each_setting_of_a_topic_reaches_its_rule_of_decoding() -> None:
+    fields = {name: (f"my.{name}",) for name in ("text", "time", "level", "service", "keep")}
+    topic = {"name": "a", "format": "json", "fields": fields, "timezone": "Europe/Berlin", "year": 2024}
+    settings = load_settings(None, {"topic": [topic], "decode": {"template_fields": ("my.template",), "max_record_bytes": 5_000}})
+    rules = settings.topic_table("a").rules(settings.decode)
+    assert asdict(rules.names) == fields | {"template": ("my.template",)}
+    assert (rules.format, rules.timezone, rules.year, rules.max_record_bytes) == ("json", ZoneInfo("Europe/Berlin"), 2024, 5_000)
+
+
+def test_a_topic_with_masks_of_its_own_has_their_version() -> None:
+    settings = load_settings(None, {"topic": [{"name": "web", "mask": {"disabled": ["email"]}}, {"name": "logs"}]})
+    versions = {topic: topic_masks_version(settings, topic) for topic in ("web", "logs", "unheard-of")}
+    assert versions["logs"] == versions["unheard-of"] == masks_version(settings.mask) != versions["web"]
 
 
 def test_topics_that_vectail_writes_or_asks_are_never_read(tmp_path: Path) -> None:
@@ -169,6 +191,8 @@ def test_client_properties_are_joined_from_file_and_environment(tmp_path: Path, 
         ("[query]\nreply_topics = ['vectail.dead-letters']", "setting query.reply_topics: 'vectail.dead-letters' is also a [[topic]], or "),
         ("[kafka]\nquery_group = 'vectail'", "setting kafka: group and query_group must differ"),
         ("[mask]\nmode = 'none'", "setting mask.mode: "),
+        ("[[drop]]\nname = 'a'", "setting drop.0: rule 'a' has no condition and would drop everything"),
+        ("[[drop]]\nname = 'a'\nvalue = 'b'\npattern = 'c'", "setting drop.0: rule 'a': value needs a field"),
         ("fail_point = 'before_commit:1'", "unknown table or setting 'fail_point'"),
         ("[kafka\n", "is not valid TOML"),
     ],
