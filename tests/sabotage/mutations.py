@@ -7,10 +7,13 @@ from tests.sabotage.begin_again_mutations import BEGIN_AGAIN_MUTATIONS
 from tests.sabotage.block_mutations import BLOCK_MUTATIONS
 from tests.sabotage.clock_mutations import CLOCK_MUTATIONS
 from tests.sabotage.compiled_mutations import COMPILED_MUTATIONS
+from tests.sabotage.embedding_mutations import EMBEDDING_MUTATIONS
+from tests.sabotage.engine_mutations import ENGINE_MUTATIONS
 from tests.sabotage.form_mutations import FORM_MUTATIONS
 from tests.sabotage.ledger_mutations import LEDGER_MUTATIONS
 from tests.sabotage.letter_mutations import LETTER_MUTATIONS
 from tests.sabotage.lite_mutations import LITE_MUTATIONS
+from tests.sabotage.model_mutations import MODEL_MUTATIONS
 from tests.sabotage.mutation import Mutation
 from tests.sabotage.native_mutations import NATIVE_MUTATIONS
 from tests.sabotage.reading_mutations import READING_MUTATIONS
@@ -36,6 +39,9 @@ MUTATIONS = (
     *COMPILED_MUTATIONS,
     *LITE_MUTATIONS,
     *STRANGER_MUTATIONS,
+    *MODEL_MUTATIONS,
+    *ENGINE_MUTATIONS,
+    *EMBEDDING_MUTATIONS,
     Mutation(
         "missing expect: a line of several chunks settles with its first chunk",
         _PREPARE,
