@@ -7,6 +7,7 @@ from tests.sabotage.begin_again_mutations import BEGIN_AGAIN_MUTATIONS
 from tests.sabotage.block_mutations import BLOCK_MUTATIONS
 from tests.sabotage.clock_mutations import CLOCK_MUTATIONS
 from tests.sabotage.compiled_mutations import COMPILED_MUTATIONS
+from tests.sabotage.deploy_mutations import DEPLOY_MUTATIONS
 from tests.sabotage.embedding_mutations import EMBEDDING_MUTATIONS
 from tests.sabotage.engine_mutations import ENGINE_MUTATIONS
 from tests.sabotage.form_mutations import FORM_MUTATIONS
@@ -42,6 +43,7 @@ MUTATIONS = (
     *MODEL_MUTATIONS,
     *ENGINE_MUTATIONS,
     *EMBEDDING_MUTATIONS,
+    *DEPLOY_MUTATIONS,
     Mutation(
         "missing expect: a line of several chunks settles with its first chunk",
         _PREPARE,
