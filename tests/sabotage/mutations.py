@@ -11,12 +11,14 @@ from tests.sabotage.deploy_mutations import DEPLOY_MUTATIONS
 from tests.sabotage.embedding_mutations import EMBEDDING_MUTATIONS
 from tests.sabotage.engine_mutations import ENGINE_MUTATIONS
 from tests.sabotage.form_mutations import FORM_MUTATIONS
+from tests.sabotage.http_mutations import HTTP_MUTATIONS
 from tests.sabotage.ledger_mutations import LEDGER_MUTATIONS
 from tests.sabotage.letter_mutations import LETTER_MUTATIONS
 from tests.sabotage.lite_mutations import LITE_MUTATIONS
 from tests.sabotage.model_mutations import MODEL_MUTATIONS
 from tests.sabotage.mutation import Mutation
 from tests.sabotage.native_mutations import NATIVE_MUTATIONS
+from tests.sabotage.page_mutations import PAGE_MUTATIONS
 from tests.sabotage.reading_mutations import READING_MUTATIONS
 from tests.sabotage.record_mutations import RECORD_MUTATIONS
 from tests.sabotage.stranger_mutations import STRANGER_MUTATIONS
@@ -44,6 +46,8 @@ MUTATIONS = (
     *ENGINE_MUTATIONS,
     *EMBEDDING_MUTATIONS,
     *DEPLOY_MUTATIONS,
+    *HTTP_MUTATIONS,
+    *PAGE_MUTATIONS,
     Mutation(
         "missing expect: a line of several chunks settles with its first chunk",
         _PREPARE,
