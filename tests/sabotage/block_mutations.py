@@ -185,8 +185,8 @@ BLOCK_MUTATIONS = (
     Mutation(
         "of whole copies that of the first run holds",
         _VERSIONS,
-        "np.lexsort((-run, chunk, cut, chunks, sub, kafka_time, entries, records, offset, place))",
-        "np.lexsort((run, chunk, cut, chunks, sub, kafka_time, entries, records, offset, place))",
+        "np.lexsort((-run, chunk, cut, chunks, sub, last_leader, leader, entries, records, offset, place))",
+        "np.lexsort((run, chunk, cut, chunks, sub, last_leader, leader, entries, records, offset, place))",
         ("tests/sinks/reading/test_union.py::test_of_two_copies_that_of_the_later_run_holds",),
     ),
     Mutation(

@@ -9,15 +9,21 @@ from tests.sabotage.block_mutations import BLOCK_MUTATIONS
 from tests.sabotage.cli_mutations import CLI_MUTATIONS
 from tests.sabotage.clock_mutations import CLOCK_MUTATIONS
 from tests.sabotage.compiled_mutations import COMPILED_MUTATIONS
+from tests.sabotage.deploy_mutations import DEPLOY_MUTATIONS
+from tests.sabotage.embedding_mutations import EMBEDDING_MUTATIONS
+from tests.sabotage.engine_mutations import ENGINE_MUTATIONS
 from tests.sabotage.estimate_mutations import ESTIMATE_MUTATIONS
 from tests.sabotage.form_mutations import FORM_MUTATIONS
 from tests.sabotage.groups_mutations import GROUPS_MUTATIONS
+from tests.sabotage.http_mutations import HTTP_MUTATIONS
 from tests.sabotage.ledger_mutations import LEDGER_MUTATIONS
 from tests.sabotage.letter_mutations import LETTER_MUTATIONS
 from tests.sabotage.lite_mutations import LITE_MUTATIONS
+from tests.sabotage.model_mutations import MODEL_MUTATIONS
 from tests.sabotage.mutation import Mutation
 from tests.sabotage.native_mutations import NATIVE_MUTATIONS
 from tests.sabotage.observability_mutations import OBSERVABILITY_MUTATIONS
+from tests.sabotage.page_mutations import PAGE_MUTATIONS
 from tests.sabotage.reading_mutations import READING_MUTATIONS
 from tests.sabotage.record_mutations import RECORD_MUTATIONS
 from tests.sabotage.settings_mutations import SETTINGS_MUTATIONS
@@ -48,6 +54,12 @@ MUTATIONS = (
     *OBSERVABILITY_MUTATIONS,
     *AUDIT_MUTATIONS,
     *CLI_MUTATIONS,
+    *MODEL_MUTATIONS,
+    *ENGINE_MUTATIONS,
+    *EMBEDDING_MUTATIONS,
+    *DEPLOY_MUTATIONS,
+    *HTTP_MUTATIONS,
+    *PAGE_MUTATIONS,
     Mutation(
         "missing expect: a line of several chunks settles with its first chunk",
         _PREPARE,

@@ -127,7 +127,7 @@ RECORD_MUTATIONS = (
     Mutation(
         "a record that holds nothing any more shows what it held",
         "worker/indexing/prepare.py",
-        "            self._hide_stored(group, emptied_records(group, decoded, reader))\n",
+        "            self._hide_stored(group, emptied_records(group, decoded, reader), decoded.empty)\n",
         "            pass\n",
         (f"{_TEST_AGAIN}::test_a_record_that_holds_nothing_any_more_shows_nothing",),
     ),

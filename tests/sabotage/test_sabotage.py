@@ -61,12 +61,12 @@ def test_a_place_that_is_not_there_once_is_an_error() -> None:
 def copy(tmp_path: Path) -> Copy:
     """A copy of a project with one function."""
     root = tmp_path / "root"
-    for room in ("benchmarks", "consumers", "producers", "sinks", "tests", "worker"):
+    for room in ("benchmarks", "consumers", "deploy", "producers", "sinks", "tests", "worker"):
         (root / room).mkdir(parents=True)
         (root / room / "__init__.py").touch()
     (root / "worker" / "double.py").write_text(_SOURCE)
     (root / "tests" / "test_double.py").write_text(_TEST)
-    for name in ("docker-compose.yml", "Makefile", "README.md"):
+    for name in ("docker-compose.yml", "Makefile", "README.md", "requirements.lock"):
         (root / name).touch()
     (root / "pyproject.toml").write_text('[tool.pytest]\npythonpath = ["."]\naddopts = ["--import-mode=importlib"]\n')
     return Copy(tmp_path / "copy", root)

@@ -40,6 +40,13 @@ def test_a_budget_below_the_longest_text_is_raised_to_it(prepared_model: Prepare
     engine.close()
 
 
+def test_more_texts_than_go_into_one_native_call_get_their_own_vectors(engine: LlamaEngine) -> None:
+    batch = [np.array([101, 2000 + number, 102], dtype=np.int32) for number in range(130)]
+    vectors = engine.embed(batch)
+    for number in (0, 1, 63, 64, 65, 127, 128, 129):
+        assert engine.embed([batch[number]])[0] @ vectors[number] > 0.9999
+
+
 @pytest.mark.parametrize("token_id", [-1, 30_522, 2**31 - 1])
 def test_an_id_outside_the_vocabulary_is_an_error_with_a_reason_and_the_engine_lives(engine: LlamaEngine, token_id: int) -> None:
     good = np.array([101, 2000, 102], dtype=np.int32)
