@@ -1,22 +1,29 @@
-"""`python -m tests.sabotage [--write | PART OF A NAME …]`: plant each mutation and show which test catches it; exit code 1 unless all do.
+"""`python -m tests.sabotage [--write | --list | PART …]`: plant mutations, and show which test catches each; exit code 1 if one is missed.
 
-`--write` updates the table in tests/README.md, which has all mutations.
+Two are planted at a time, each in a copy of its own. `--write` updates the table in tests/README.md, which has all mutations; `--list` only
+names them, one a line.
 """
 
 import argparse
 import sys
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 
+from tests.sabotage.mutation import Mutation
 from tests.sabotage.mutations import MUTATIONS
-from tests.sabotage.planting import ROOT, Copy, table_of, written
+from tests.sabotage.planting import ROOT, Copy, Outcome, table_of, written
+
+_AT_ONCE = 2
 
 
 def read_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Return `write` and `parts`. Raises SystemExit if both are given: the table would lose the mutations that were not tried."""
+    """Return the arguments. Raises SystemExit if `write` and `parts` are given: the table would lose the mutations that were not tried."""
     parser = argparse.ArgumentParser(prog="python -m tests.sabotage", description=__doc__)
     parser.add_argument("--write", action="store_true", help="update the table in tests/README.md")
+    parser.add_argument("--list", action="store_true", help="only name them, one a line")
     parser.add_argument("parts", nargs="*", metavar="PART", help="only mutations whose name or file contains one of the parts")
     given = parser.parse_args(arguments)
     if given.write and given.parts:
@@ -28,19 +35,38 @@ def main() -> int:
     """Run as a program."""
     given = read_arguments()
     chosen = [m for m in MUTATIONS if not given.parts or any(part in f"{m.file}: {m.name}" for part in given.parts)]
-    outcomes = []
+    if given.list:
+        sys.stdout.write("".join(f"{mutation.file}: {mutation.name}\n" for mutation in chosen))
+        return 0
     with tempfile.TemporaryDirectory(prefix="vectail-sabotage-") as folder:
-        copy = Copy(Path(folder) / "project")
-        copy.check_whole(test for mutation in chosen for test in mutation.tests)
-        for mutation in chosen:
-            outcomes.append(copy.try_one(mutation))
-            sys.stderr.write(f"{outcomes[-1].verdict:6} {mutation.name} ({outcomes[-1].seconds:.0f} s)\n")
+        copies = [Copy(Path(folder) / f"project{number}") for number in range(_AT_ONCE)]
+        copies[0].check_whole(test for mutation in chosen for test in mutation.tests)
+        outcomes = _tried(copies, chosen)
     table = table_of(outcomes)
     sys.stdout.write(table)
     if given.write:
         readme = ROOT / "tests" / "README.md"
         readme.write_text(written(readme.read_text(), table))
     return int(any(outcome.verdict != "caught" for outcome in outcomes))
+
+
+def _tried(copies: Sequence[Copy], mutations: Sequence[Mutation]) -> list[Outcome]:
+    """Return what became of the mutations, in their order; as many are planted at once as there are copies."""
+    free: SimpleQueue[Copy] = SimpleQueue()
+    for copy in copies:
+        free.put(copy)
+
+    def try_one(mutation: Mutation) -> Outcome:
+        copy = free.get()
+        try:
+            outcome = copy.try_one(mutation)
+        finally:
+            free.put(copy)
+        sys.stderr.write(f"{outcome.verdict:6} {mutation.name} ({outcome.seconds:.0f} s)\n")
+        return outcome
+
+    with ThreadPoolExecutor(len(copies)) as pool:
+        return list(pool.map(try_one, mutations))
 
 
 if __name__ == "__main__":

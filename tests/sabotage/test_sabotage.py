@@ -12,6 +12,7 @@ from tests.sabotage.mutation import Mutation
 from tests.sabotage.mutations import MUTATIONS
 from tests.sabotage.planting import ROOT, Copy, Outcome, planted, table_of, written
 
+_LONG = "mark.long"
 _SOURCE = "def double(number: int) -> int:\n    return number * 2\n"
 _TEST = """from worker.double import double
 
@@ -27,7 +28,13 @@ def test_zero() -> None:
 
 @cache
 def _functions(file: Path) -> frozenset[str]:
-    return frozenset(node.name for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.FunctionDef))
+    """Return the functions of a file that run in every tier from `make test` on."""
+    tree = ast.parse(file.read_text())
+    marks = [ast.unparse(node.value) for node in tree.body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark"]
+    if any(_LONG in mark for mark in marks):
+        return frozenset()
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    return frozenset(one.name for one in functions if not any(_LONG in ast.unparse(mark) for mark in one.decorator_list))
 
 
 @pytest.mark.process
@@ -43,7 +50,7 @@ def test_a_mutation_has_its_place_and_is_valid_and_its_tests_exist(mutation: Mut
     assert mutation.tests
     for test in mutation.tests:
         path, _, name = test.partition("::")
-        assert not name or name in _functions(ROOT / path), test
+        assert name in _functions(ROOT / path) if name else _functions(ROOT / path), test
 
 
 def test_names_of_mutations_differ_and_there_are_enough() -> None:

@@ -80,11 +80,13 @@ def test_lines_that_are_joined_now_are_not_there_apart(new_chain: NewChain, sink
     assert entries(joining) == [JOINED, (4, 1, AFTER[0]), (5, 1, AFTER[1])]  # the last one waits, and is stored from before
 
 
-@pytest.mark.parametrize("event", [EVENT, (*EVENT[:2], "", *EVENT[2:])])
+@pytest.mark.parametrize("event", [EVENT, (*EVENT[:2], "", *EVENT[2:])], ids=["unbroken", "with an empty line"])
 @pytest.mark.parametrize("at_once", [1, 3, 9])
 def test_lines_that_are_apart_now_are_not_there_joined(new_chain: NewChain, sink: FakeSink, event: Sequence[str], at_once: int) -> None:
     values = [*event, *AFTER]
-    take(new_chain(sink=sink, multiline=JAVA), values)
+    joining = new_chain(sink=sink, multiline=MultilineTable(pattern="^[A-Z]"))
+    take(joining, values)
+    assert entries(joining) == [(0, len(event), "\n".join(event)), (len(event), 1, AFTER[0])]
     apart = new_chain(sink=sink)
     for first in range(0, len(values), at_once):
         take(apart, values[first : first + at_once], first)
