@@ -1,5 +1,6 @@
 """The sinks that the contract runs on: the fake, a local Milvus folder, and a real Milvus server."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -16,8 +17,8 @@ from tests.fakes.sink import FakeSink
 from tests.services.milvus import MilvusServer, empty
 from tests.sinks.blocks import DIM, SPACE
 
-COLLECTION = "contract"
-"""On the server, one pair of collections serves all tests, emptied before each: making a pair takes seconds."""
+COLLECTION = f"contract_{os.getpid()}"
+"""On the server, one pair of collections serves all tests of a process, emptied before each: making a pair takes seconds."""
 
 Server = Callable[[], MilvusServer]
 

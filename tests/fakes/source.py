@@ -53,7 +53,7 @@ class FakeBroker:
         partition = self.partitions[number]
         with self.changed:
             offset = self._ends[partition] + gap
-            self._logs[partition].append(Record(*partition, offset, EPOCH, time_ms, key, value, tuple(headers)))
+            self._logs[partition].append(Record(*partition, offset, EPOCH, time_ms, key, value, tuple(headers), leader_epoch=0))
             self._ends[partition] = offset + 1
             self.changed.notify_all()
         return offset
