@@ -15,7 +15,7 @@ FUZZ_S ?= 60
 FORMATS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: FORCE help setup native vllm vllm-matrix demo test quick faults soak fuzz sabotage check format docs coverage bench bench-all bench-guard bench-deps bench-drain3 up down stack stack-down lock images sbom audit clean
+.PHONY: FORCE help setup native vllm vllm-matrix demo test quick nightly freeze soak fuzz sabotage check format docs coverage bench bench-all bench-guard bench-deps bench-drain3 up down stack stack-down lock images sbom audit clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -48,11 +48,15 @@ demo: $(READY) ## everything in one process on your own logs: make demo LOGS="ap
 quick: $(READY) ## the tests that need no server, model or process: more than half of all, in about 80 seconds on two cores
 	@$(VENV)/bin/python -m pytest -n 2 --dist worksteal --quick $(ARGS)
 
-test: $(READY) ## all tests but the `long` ones (see faults), on real servers: Docker, or Java, Maven, redis-server, and root for Milvus; else skipped
+test: $(READY) ## what must pass to land: all tests but the `long` ones, on real servers (Docker, or Java, Maven, redis-server, and root for Milvus; else skipped)
 	@$(VENV)/bin/python -m pytest -n 2 --dist loadgroup --servers --record .cache/durations.jsonl $(ARGS)
 
-faults: $(READY) ## the tests that take minutes, marked `long`: faults with more kills, vLLM in its own process, more odd lines
-	@$(VENV)/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --long tests/faults tests/stack tests/properties tests/worker/embedding/engine tests/benchmarks/test_gpu.py $(ARGS)
+nightly: $(READY) vllm ## what takes an hour: the tests marked `long`, more kills and odd lines, vLLM, compose, sanitizers, and a soak of 10 minutes
+	@$(VENV)/bin/python -m pytest -n 2 --dist loadgroup --servers --nightly --record .cache/durations-nightly.jsonl $(ARGS)
+	@$(VENV)/bin/python -m tests.soak --minutes 10
+
+freeze: $(READY) ## `make test` on a machine that stalls: processes are frozen at random, beside other work
+	@$(VENV)/bin/python -m tests.freeze $(ARGS)
 
 soak: $(READY) ## a worker under twice its load and random faults for MINUTES (default 30), measured and judged
 	@$(VENV)/bin/python -m tests.soak --minutes $(MINUTES) $(ARGS)

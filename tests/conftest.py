@@ -30,7 +30,8 @@ hypothesis.settings.load_profile("patient")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of the tiers."""
-    parser.addoption("--long", action="store_true", help="also the tests marked `long`, and more of some others, as `make nightly` does")
+    parser.addoption("--long", action="store_true", help="also the tests marked `long`, and more of those that take the fixture `long`")
+    parser.addoption("--nightly", action="store_true", help="only those two kinds of tests, as `make nightly` does")
     parser.addoption("--quick", action="store_true", help="only tests without servers, models and processes, as `make quick` does")
     parser.addoption("--servers", action="store_true", help="start one Kafka, one Milvus and one Redis for all processes of the run")
     parser.addoption("--record", type=Path, metavar="FILE", help="write what each test and fixture took, and list the dearest")
@@ -55,10 +56,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is marked as long, unless there is time; keep together what shares something; shuffle if that is asked for."""
-    if not config.getoption("--long"):
+    left_out: list[pytest.Item] = []
+    if config.getoption("--nightly"):
+        left_out = [item for item in items if not (item.get_closest_marker("long") or "long" in getattr(item, "fixturenames", ()))]
+    elif not config.getoption("--long"):
         left_out = [item for item in items if item.get_closest_marker("long")]
+    if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if not item.get_closest_marker("long")]
+        items[:] = [item for item in items if item not in {*left_out}]
     keep_together(items)
     if (seed := config.getoption("--shuffle")) is not None:
         shuffle(items, seed)
@@ -74,7 +79,7 @@ def _logs_as_at_first() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def long(request: pytest.FixtureRequest) -> bool:
     """Whether there is time for more."""
-    return bool(request.config.getoption("--long"))
+    return bool(request.config.getoption("--long") or request.config.getoption("--nightly"))
 
 
 @pytest.fixture(scope="session")

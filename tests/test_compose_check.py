@@ -39,6 +39,7 @@ def _chosen(line: str) -> str:
     return line.removeprefix("#") if re.match(r"#[A-Z_]+=", line) else line
 
 
+@pytest.mark.long
 def test_every_profile_loads(checker: Path, folder: Path, subtests: pytest.Subtests) -> None:
     env = folder / ".env"
     for profiles in [(), *((profile,) for profile in PROFILES)]:
@@ -49,6 +50,7 @@ def test_every_profile_loads(checker: Path, folder: Path, subtests: pytest.Subte
             assert set(load_project(checker, folder, profiles)["services"]) == _services_of(profiles or ["feed"]), "as .env says"
 
 
+@pytest.mark.long
 def test_what_we_read_is_what_compose_reads(checker: Path, folder: Path) -> None:
     theirs = load_project(checker, folder, PROFILES)["services"]
     assert set(SERVICES) == set(theirs)
@@ -64,6 +66,7 @@ def test_what_we_read_is_what_compose_reads(checker: Path, folder: Path) -> None
         assert set(service.get("depends_on", {})) == set(other.get("depends_on", {})), name
 
 
+@pytest.mark.long
 def test_gpu_and_full_take_the_place_of_what_runs_else(checker: Path, folder: Path) -> None:
     (folder / ".env").write_text("COMPOSE_PROFILES=gpu,full\nSTACK_CPU_WORKERS=0\nSTACK_SLIM_MILVUS=0\n", encoding="utf-8")
     services = load_project(checker, folder)["services"]
@@ -74,6 +77,7 @@ def test_gpu_and_full_take_the_place_of_what_runs_else(checker: Path, folder: Pa
     assert devices == [{"capabilities": ["gpu"], "driver": "nvidia", "count": 1}]
 
 
+@pytest.mark.long
 def test_several_workers_have_a_port_each(checker: Path, folder: Path) -> None:
     variables = {"STACK_CPU_WORKERS": "3", "STACK_HTTP_PORTS": "8790-8792", "STACK_CPUS": "4"}
     worker = load_project(checker, folder, variables=variables)["services"]["worker"]
@@ -83,6 +87,7 @@ def test_several_workers_have_a_port_each(checker: Path, folder: Path) -> None:
     assert (worker["cpus"], worker["environment"]["VECTAIL_ENGINE__THREADS"]) == (4, "4")
 
 
+@pytest.mark.long
 def test_settings_in_the_env_file_reach_the_worker_and_addresses_there_do_not(checker: Path, folder: Path) -> None:
     (folder / ".env").write_text("VECTAIL_REDACT__RULES=all\nVECTAIL_MILVUS__URI=http://127.0.0.1:19530\n", encoding="utf-8")
     environment = load_project(checker, folder)["services"]["worker"]["environment"]
@@ -90,6 +95,7 @@ def test_settings_in_the_env_file_reach_the_worker_and_addresses_there_do_not(ch
     assert environment["VECTAIL_MILVUS__URI"] == "http://milvus:19530"
 
 
+@pytest.mark.long
 def test_secrets_are_in_a_volume_or_in_a_folder_of_the_user_s(checker: Path, folder: Path, subtests: pytest.Subtests) -> None:
     for service, volume, variable in (
         ("worker", "worker-secrets", "STACK_WORKER_SECRETS"),
@@ -105,6 +111,7 @@ def test_secrets_are_in_a_volume_or_in_a_folder_of_the_user_s(checker: Path, fol
             assert [one["source"] for (one,) in made].count(str(folder / "secrets")) == 1
 
 
+@pytest.mark.long
 def test_a_file_that_compose_would_refuse_is_refused(checker: Path, folder: Path, subtests: pytest.Subtests) -> None:
     file = folder / COMPOSE_FILE.name
     text = file.read_text(encoding="utf-8")
@@ -124,6 +131,7 @@ def test_a_file_that_compose_would_refuse_is_refused(checker: Path, folder: Path
                 load_project(checker, folder, PROFILES)
 
 
+@pytest.mark.long
 def test_every_variable_of_the_file_has_a_default_and_is_explained() -> None:
     text = COMPOSE_FILE.read_text(encoding="utf-8")
     named = set(re.findall(r"(?<!\$)\$\{?(\w+)", text))

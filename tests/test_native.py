@@ -58,6 +58,7 @@ def _run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.long
 def test_tests_pass_with_sanitizers(sanitized: Path) -> None:
     ran = _run(sanitized, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *TESTS)
     assert ran.returncode == 0, (ran.stdout + ran.stderr)[-8_000:]

@@ -155,6 +155,7 @@ def test_in_the_mix_only_lines_that_occur_earlier_are_repeated(tmp_path: Path) -
     assert mix.repeated == {"first"}
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_a_side_indexes_one_topic_after_another(tmp_path: Path, plan: Plan) -> None:
     for side in opened(tmp_path, "0"):
@@ -164,6 +165,7 @@ def test_a_side_indexes_one_topic_after_another(tmp_path: Path, plan: Plan) -> N
         side.close()
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_a_side_that_does_not_answer_has_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("benchmarks.by_hand_turns._ANSWER_S", 0.01)
@@ -171,6 +173,7 @@ def test_a_side_that_does_not_answer_has_failed(tmp_path: Path, monkeypatch: pyt
         Side("side", [SIDE, "0"], tmp_path / "log")
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_a_side_that_stores_too_few_lines_has_failed(tmp_path: Path, plan: Plan) -> None:
     for side in opened(tmp_path, "1"):
@@ -178,6 +181,7 @@ def test_a_side_that_stores_too_few_lines_has_failed(tmp_path: Path, plan: Plan)
             side.run(plan)
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_a_side_that_cannot_open_says_why(tmp_path: Path) -> None:
     with pytest.raises(SideFailed, match=r"^side: there is no model$"):
@@ -291,6 +295,7 @@ def test_a_consumers_error_is_no_record() -> None:
         read_messages(cast("Consumer", consumer), 1, until_s=0.0)
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_every_row_is_read_and_no_server_stays_behind(tmp_path: Path) -> None:
     milvus = open_milvus(str(tmp_path), 2)

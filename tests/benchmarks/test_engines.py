@@ -66,6 +66,7 @@ def test_the_table_says_who_was_left_out_and_why() -> None:
     assert any(line.startswith(f"| {SENTENCE} | - |") and "not installed: sentence_transformers" in line for line in shown)
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_rivals_that_fail_are_left_out_and_the_others_go_on(tmp_path: Path) -> None:
     rivals = {
@@ -97,6 +98,7 @@ def test_a_process_embeds_and_is_closed_twice(tmp_path: Path) -> None:
     rival.close()
 
 
+@pytest.mark.long
 @pytest.mark.process
 @pytest.mark.parametrize("is_killed", [False, True], ids=["closed", "killed at work"])
 def test_processes_that_a_rival_has_started_end_with_it(tmp_path: Path, *, is_killed: bool) -> None:
@@ -113,12 +115,14 @@ def test_processes_that_a_rival_has_started_end_with_it(tmp_path: Path, *, is_ki
     wait_until(lambda: not any(map(runs, started)), "the end of both")
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_a_process_that_cannot_open_says_why(tmp_path: Path) -> None:
     with pytest.raises(LeftOut, match=r"^FileNotFoundError: there is no model$"):
         OwnProcess(f"{OPENERS}:open_nothing", [tmp_path, 2], log=tmp_path / "log")
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_a_process_that_dies_at_work_is_left_out(tmp_path: Path) -> None:
     rival = OwnProcess(f"{OPENERS}:open_deadly", [tmp_path, 2], log=tmp_path / "log")

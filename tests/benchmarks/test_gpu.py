@@ -40,6 +40,7 @@ def test_the_same_code_runs_tiny_on_the_cpu(tmp_path: Path) -> None:
     assert min(row["min_cosine"] for row in rows) > 0.999
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_a_replica_that_fails_says_why(tmp_path: Path) -> None:
     one = Replica({}, tmp_path / "log")
@@ -48,6 +49,7 @@ def test_a_replica_that_fails_says_why(tmp_path: Path) -> None:
     assert not one.alive
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_a_replica_that_gives_no_answer_is_ended(tmp_path: Path) -> None:
     one = Replica({"way": "ids", "threads": 1}, tmp_path / "log")

@@ -109,6 +109,7 @@ def test_a_turn_is_over_when_the_last_lines_only_wait_for_their_block() -> None:
     assert shares["engine_idle_share"] == 0
 
 
+@pytest.mark.long
 @pytest.mark.process
 @pytest.mark.usefixtures("_model_is_prepared")
 def test_a_worker_knows_the_templates_that_an_earlier_one_has_stored(tmp_path: Path) -> None:
@@ -123,6 +124,7 @@ def test_a_worker_knows_the_templates_that_an_earlier_one_has_stored(tmp_path: P
     assert min(exact.seconds, second.seconds, second.cpu_s) > 0
 
 
+@pytest.mark.long
 @pytest.mark.process
 @pytest.mark.usefixtures("_model_is_prepared")
 def test_lines_that_the_worker_does_not_index_are_no_figure(tmp_path: Path) -> None:

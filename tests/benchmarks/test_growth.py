@@ -99,6 +99,7 @@ def test_few_new_templates_are_counted_as_exactly_as_many_are() -> None:
         check(ran._replace(templates=11), point._replace(new_share=0.0), 10_000, [{"0": 10_000}])
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_nothing_is_drawn_unless_it_is_asked_for() -> None:
     loaded = "import sys, benchmarks.growth; assert 'matplotlib' not in sys.modules"
@@ -170,6 +171,7 @@ def test_on_a_server_an_index_is_filled_and_asked_and_gone_afterwards(milvus: Mi
     assert [file.stem for file in tmp_path.iterdir()] == ["growth-index_server"]
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_where_no_server_can_be_started_one_line_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", "/nowhere")

@@ -108,6 +108,7 @@ def test_what_is_written_is_met_and_a_slower_tree_fails_after_a_second_try(root:
     assert turns.read_text().split() == ["here", "here"]
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_the_reference_cancels_what_is_not_a_ratio(root: Path) -> None:
     _guard(root, "--write", "--rounds", "1", measures=(SPEED, COST))
@@ -115,6 +116,7 @@ def test_the_reference_cancels_what_is_not_a_ratio(root: Path) -> None:
     assert cost > 5  # divided by the seconds of a reference that is far shorter than one
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_a_lacking_figure_fails_and_is_not_written(root: Path) -> None:
     nowhere = SPEED._replace(name="nowhere", probe=Probe("tiny.nowhere"))
@@ -123,6 +125,7 @@ def test_a_lacking_figure_fails_and_is_not_written(root: Path) -> None:
     assert _guard(root, measures=(SPEED, nowhere))[0] == 1
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_another_revision_runs_its_own_code_in_turns(root: Path, turns: Path) -> None:
     _plant(root, turns, name="here", speed=5)
@@ -132,6 +135,7 @@ def test_another_revision_runs_its_own_code_in_turns(root: Path, turns: Path) ->
     assert turns.read_text().split() == ["here", "there", "there", "here"] * 2
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_another_revision_finds_what_was_downloaded_here(root: Path, turns: Path) -> None:
     _plant(root, turns, name="there", speed="float(pathlib.Path('.cache/downloaded').read_text())")
@@ -143,6 +147,7 @@ def test_another_revision_finds_what_was_downloaded_here(root: Path, turns: Path
     assert (root / ".cache" / "downloaded").exists()
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_a_measure_that_the_other_revision_lacks_is_named(root: Path, turns: Path) -> None:
     (root / "tiny" / "later.py").write_text((root / "tiny" / "bench.py").read_text())
@@ -153,6 +158,7 @@ def test_a_measure_that_the_other_revision_lacks_is_named(root: Path, turns: Pat
     assert turns.exists()
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_a_figure_that_this_tree_lacks_fails_beside_another_revision(root: Path) -> None:
     (root / "tiny" / "bench.py").unlink()
@@ -161,6 +167,7 @@ def test_a_figure_that_this_tree_lacks_fails_beside_another_revision(root: Path)
     assert shown[-1].endswith("here: there is no tiny.bench")
 
 
+@pytest.mark.long
 @pytest.mark.process
 @pytest.mark.parametrize("speed", ["float('nan')", "float('inf')", "None"])
 def test_what_is_no_number_is_no_figure(root: Path, turns: Path, speed: str) -> None:
@@ -168,6 +175,7 @@ def test_what_is_no_number_is_no_figure(root: Path, turns: Path, speed: str) -> 
     assert _guard(root, "--write", "--rounds", "1") == (1, ["round 1 of 1 …", "speed is left out: tiny.bench gives no number for speed"])
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_another_lock_is_refused_unless_it_is_wanted(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (root / "requirements.lock").write_text("a==2\n")
@@ -177,6 +185,7 @@ def test_another_lock_is_refused_unless_it_is_wanted(root: Path, capsys: pytest.
     assert _guard(root, "--against", "HEAD", "--rounds", "1", "--same-packages")[0] == 0
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_an_unknown_revision_is_one_line(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):

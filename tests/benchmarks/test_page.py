@@ -82,6 +82,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
         threading.Event().wait(0.01)
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_the_index_ends_now_and_rare_templates_are_as_many_as_asked_for(tmp_path: Path) -> None:
     masked = Masker().mask(list(rare(500)))
@@ -142,6 +143,7 @@ def test_a_stream_is_read_until_the_end(asked: Asked) -> None:
     assert not reader.is_alive()
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_what_is_asked_when_the_end_comes_is_waited_for(asked: Asked) -> None:
     asked.answers.clear()

@@ -20,6 +20,7 @@ from tests.benchmarks.guarded import lacking
 TEXTS = [line.decode() for line in synthetic_lines(3, 300, START_MS)]
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_every_line_is_stored_with_its_text_and_no_two_copies_are_the_same(tmp_path: Path) -> None:
     filled = fill(tmp_path / "index", TEXTS, 700)
@@ -34,6 +35,7 @@ def test_every_line_is_stored_with_its_text_and_no_two_copies_are_the_same(tmp_p
     assert filled.raw_bytes == sum(len((line.text or "").encode()) for line in by_number.values())
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_a_write_that_finds_the_server_busy_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write, failed = MilvusSink.write_blocks, list[bool]()
@@ -51,6 +53,7 @@ def test_a_write_that_finds_the_server_busy_is_tried_again(tmp_path: Path, monke
     assert failed == [False]
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_a_missing_block_is_found_out(tmp_path: Path) -> None:
     filled = fill(tmp_path / "index", TEXTS, 600)
@@ -64,6 +67,7 @@ def test_a_missing_block_is_found_out(tmp_path: Path) -> None:
                 Asker(filled).seconds(kind)
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_a_folder_that_lost_lines_is_found_out_when_it_is_opened_again(tmp_path: Path) -> None:
     fill(tmp_path / "index", TEXTS, 300).sink.close()

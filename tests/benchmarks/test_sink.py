@@ -74,6 +74,7 @@ def test_a_side_that_loses_lines_ends_the_benchmark() -> None:
         measure([Loser()], lines=10, rounds=1, dim=8, pool_lines=10)
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_where_no_server_can_be_started_the_reason_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")

@@ -80,6 +80,7 @@ def test_what_a_program_prints_is_kept_with_its_caveats(tmp_path: Path) -> None:
     assert "Caveats: Beans differ." in (tmp_path / "out" / "RESULTS.md").read_text()
 
 
+@pytest.mark.long
 def test_one_program_that_fails_makes_the_exit_code_1_and_the_others_run(tmp_path: Path) -> None:
     programs = [Program("masks", "different"), Program("tokenize", "beans")]
     code, shown = _run(_tree(tmp_path, beans=GOOD, different=DIFFERENT_WORK), tmp_path / "out", programs=programs)
@@ -89,6 +90,7 @@ def test_one_program_that_fails_makes_the_exit_code_1_and_the_others_run(tmp_pat
     assert any(line.startswith("  measured in") for line in shown)
 
 
+@pytest.mark.long
 def test_what_cannot_run_here_is_absent_and_no_failure(tmp_path: Path) -> None:
     programs = [
         Program("cache", "absent"),
@@ -105,6 +107,7 @@ def test_what_cannot_run_here_is_absent_and_no_failure(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.long
 def test_a_program_that_prints_its_own_name_as_absent_could_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     figures = dict.fromkeys(JSON_KEYS) | {"absent": {"by_hand": "no Java"}}
     _tree(tmp_path, by_hand=f"import json\nprint(json.dumps({figures}))\n")
@@ -116,11 +119,13 @@ def test_a_program_that_prints_its_own_name_as_absent_could_not_run(tmp_path: Pa
     assert "by_hand: no Java" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_side_that_is_absent_leaves_the_program_measured(tmp_path: Path) -> None:
     ended = run_program(Program("x", "x"), [], _tree(tmp_path, x='print(\'{"absent": {"onnx": "not installed"}}\')\n'))
     assert ended.state == "measured"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("source", "state"), [(BROKEN_IMPORT, "failed"), (OTHERS_IMPORT, "absent")])
 def test_only_a_missing_library_explains_a_broken_import(tmp_path: Path, source: str, state: str) -> None:
     ended = run_program(Program("x", "imports"), [], _tree(tmp_path, imports=source))
@@ -128,6 +133,7 @@ def test_only_a_missing_library_explains_a_broken_import(tmp_path: Path, source:
     assert "No module named" in ended.reason
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("reason", "state"), [("no broker: java and mvn not installed", "absent"), ("no broker: Kafka ended with exit code 1", "failed")]
 )
@@ -136,11 +142,13 @@ def test_a_broker_that_is_not_installed_is_absent_and_one_that_crashed_has_faile
     assert (ended.state, ended.reason) == (state, reason)
 
 
+@pytest.mark.long
 def test_a_program_without_figures_has_failed(tmp_path: Path) -> None:
     ended = run_program(Program("x", "silent"), [], _tree(tmp_path, silent=SILENT))
     assert (ended.state, ended.reason) == ("failed", "it printed no figures: no figures today")
 
 
+@pytest.mark.long
 def test_a_program_that_takes_too_long_ends_with_what_it_started(tmp_path: Path) -> None:
     ended = run_program(Program("x", "slow", limit_s=5.0), [], _tree(tmp_path, slow=SLOW))
     assert (ended.state, ended.reason) == ("failed", "it was not done after 5 s")
@@ -149,6 +157,7 @@ def test_a_program_that_takes_too_long_ends_with_what_it_started(tmp_path: Path)
     assert not (tmp_path / "survived").exists()
 
 
+@pytest.mark.long
 def test_only_keeps_the_other_figures(tmp_path: Path) -> None:
     programs = [Program("masks", "beans"), Program("tokenize", "beans")]
     _tree(tmp_path, beans=GOOD)
@@ -158,6 +167,7 @@ def test_only_keeps_the_other_figures(tmp_path: Path) -> None:
     assert {name: entry["quick"] for name, entry in kept["benchmarks"].items()} == {"masks": False, "tokenize": True}
 
 
+@pytest.mark.long
 def test_a_whole_run_that_is_interrupted_keeps_the_other_figures(tmp_path: Path) -> None:
     programs = [Program("masks", "beans"), Program("tokenize", "beans")]
     _run(_tree(tmp_path, beans=GOOD), tmp_path / "out", "--quick", programs=programs)
@@ -172,6 +182,7 @@ def test_a_whole_run_that_is_interrupted_keeps_the_other_figures(tmp_path: Path)
     assert {name: entry["quick"] for name, entry in kept["benchmarks"].items()} == {"masks": False, "tokenize": True}
 
 
+@pytest.mark.long
 def test_a_run_on_another_machine_stands_beside_the_kept_ones_with_its_own_facts(tmp_path: Path) -> None:
     programs, file = [Program("masks", "beans"), Program("tokenize", "beans")], tmp_path / "out" / "results.json"
     _run(_tree(tmp_path, beans=GOOD), tmp_path / "out", programs=programs)
@@ -189,6 +200,7 @@ def test_a_run_on_another_machine_stands_beside_the_kept_ones_with_its_own_facts
     assert read_results(file)["machines"] == kept["machines"], "nothing is of the other one any more"
 
 
+@pytest.mark.long
 def test_figures_of_another_machine_outlive_a_run_where_the_program_is_absent(tmp_path: Path) -> None:
     programs, out = [Program("growth", "draws", plots="--plots")], tmp_path / "out"
     _run(_tree(tmp_path, draws=DRAWS), out, programs=programs)
@@ -202,6 +214,7 @@ def test_figures_of_another_machine_outlive_a_run_where_the_program_is_absent(tm
     assert (out / "plots" / "growth-one.png").exists()
 
 
+@pytest.mark.long
 def test_a_run_replaces_one_without_figures_and_a_failed_run_replaces_any(tmp_path: Path) -> None:
     programs, out = [Program("masks", "beans")], tmp_path / "out"
     states = []
@@ -211,6 +224,7 @@ def test_a_run_replaces_one_without_figures_and_a_failed_run_replaces_any(tmp_pa
     assert states == ["failed", "absent", "measured", "failed"]
 
 
+@pytest.mark.long
 def test_the_revision_is_that_of_the_beginning(tmp_path: Path) -> None:
     root = _tree(tmp_path / "tree", changes=CHANGES_THE_TREE)
     who = ["-c", "user.name=A", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"]
@@ -222,6 +236,7 @@ def test_the_revision_is_that_of_the_beginning(tmp_path: Path) -> None:
     assert kept["benchmarks"]["masks"]["revision"] == revision(root).removesuffix(" with changes")
 
 
+@pytest.mark.long
 def test_results_of_another_shape_are_refused_before_anything_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "out" / "results.json"
     file.parent.mkdir()
@@ -232,6 +247,7 @@ def test_results_of_another_shape_are_refused_before_anything_is_measured(tmp_pa
     assert "machines" not in json.loads(file.read_text())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("content", [b'{"machines": [', b"[]", b"7", b"\xff"])
 def test_a_file_that_is_no_object_of_results_is_refused(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "results.json"
@@ -240,6 +256,7 @@ def test_a_file_that_is_no_object_of_results_is_refused(tmp_path: Path, content:
         read_results(file)
 
 
+@pytest.mark.long
 def test_report_is_written_again_without_measuring(tmp_path: Path) -> None:
     programs = [Program("masks", "beans")]
     _run(_tree(tmp_path, beans=GOOD), tmp_path / "out", programs=programs)
@@ -251,6 +268,7 @@ def test_report_is_written_again_without_measuring(tmp_path: Path) -> None:
     assert report.read_text() == text
 
 
+@pytest.mark.long
 def test_json_prints_the_seven_figures_and_writes_nothing(tmp_path: Path) -> None:
     figures = {key: number for number, key in enumerate(JSON_KEYS)} | {"more": 1}
     programs = [Program("by_hand", "by_hand"), Program("masks", "different")]
@@ -261,6 +279,7 @@ def test_json_prints_the_seven_figures_and_writes_nothing(tmp_path: Path) -> Non
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.long
 def test_json_without_all_seven_figures_prints_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _tree(tmp_path, by_hand='print(\'{"vs_naive_mix": 1, "vs_naive_distinct": null}\')\n')
     code, shown = _run(tmp_path, tmp_path / "out", "--json", programs=[Program("by_hand", "by_hand")])
@@ -268,6 +287,7 @@ def test_json_without_all_seven_figures_prints_none(tmp_path: Path, capsys: pyte
     assert "no vs_naive_distinct, vs_naive_steady" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_logs_reach_the_programs_that_read_files_and_are_described_without_their_place(tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     logs.mkdir()
@@ -281,6 +301,7 @@ def test_logs_reach_the_programs_that_read_files_and_are_described_without_their
     assert str(logs) not in (tmp_path / "out" / "RESULTS.md").read_text()
 
 
+@pytest.mark.long
 def test_pictures_of_a_program_are_those_of_this_run_with_its_name(tmp_path: Path) -> None:
     programs = [Program("growth", "draws", plots="--plots")]
     plots = tmp_path / "out" / "plots"
@@ -292,6 +313,7 @@ def test_pictures_of_a_program_are_those_of_this_run_with_its_name(tmp_path: Pat
     assert [file.name for file in plots.iterdir()] == ["growth-one.png"]
 
 
+@pytest.mark.long
 def test_an_interrupted_run_leaves_the_pictures_that_the_report_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     programs, picture = [Program("growth", "draws", plots="--plots")], tmp_path / "out" / "plots" / "growth-one.png"
     _run(_tree(tmp_path, draws=DRAWS), tmp_path / "out", programs=programs)

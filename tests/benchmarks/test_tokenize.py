@@ -34,6 +34,7 @@ def test_a_file_of_odd_lines_has_equal_ids_on_every_side_that_must(tmp_path: Pat
     assert list(figures["threads"]) == ["1", "2"]
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_a_file_without_lines_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty.log").touch()

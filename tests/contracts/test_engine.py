@@ -41,7 +41,7 @@ def _vllm(model: PreparedModel) -> Engine:
 ENGINES: dict[str, Callable[[PreparedModel], Engine]] = {"fake": _fake, "llama.cpp": _llama, "truncating": _truncating, "vllm": _vllm}
 
 
-@pytest.fixture(scope="module", params=ENGINES)
+@pytest.fixture(scope="module", params=[pytest.param(name, marks=[pytest.mark.long] if name == "vllm" else []) for name in ENGINES])
 def engine(request: pytest.FixtureRequest, prepared_model: PreparedModel) -> Iterator[Engine]:
     engine = ENGINES[request.param](prepared_model)
     yield engine

@@ -57,6 +57,7 @@ def test_a_second_sigterm_leaves_at_once_and_a_drain_that_takes_too_long_exits_3
     assert scene.judge().lost_below(committed) == []
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("vllm_installed")
 def test_sigterm_while_vllm_loads_leaves_at_once(scene: Scene) -> None:
     """Loading takes up to minutes, and the worker has not read any record yet."""

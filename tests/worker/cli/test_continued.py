@@ -33,6 +33,7 @@ def demo(run_here: RunHere, log: Path, index: Path) -> dict[str, Any]:
     return result
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("vllm_installed")
 def test_vllm_continues_what_llama_cpp_began(run_here: RunHere, monkeypatch: pytest.MonkeyPatch, log: Path, index: Path) -> None:
     began = demo(run_here, log, index)

@@ -67,6 +67,7 @@ def worst(left: Vectors, right: Vectors) -> float:
     return float((left * right).sum(axis=1).min())
 
 
+@pytest.mark.vllm
 @pytest.mark.usefixtures("transformers_installed")
 def test_both_engines_give_the_vectors_of_transformers(prepared_model: PreparedModel, new_engine: NewEngine) -> None:
     """At lengths from one to the limit, in mixed batches and any order."""
@@ -100,6 +101,7 @@ def test_both_engines_give_the_vectors_of_transformers_at_every_length(tmp_path:
     llama.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "tiny",
     [
@@ -116,6 +118,7 @@ def test_other_bert_models_load_and_match_the_reference(tiny: Tiny, tmp_path: Pa
     assert worst_cosine(engine, load_golden(model.golden)) >= 0.9999
 
 
+@pytest.mark.long
 def test_without_a_normalize_module_vectors_have_length_1_and_are_those_of_llama_cpp(tmp_path: Path, new_engine: NewEngine) -> None:
     model = prepare_model(make_folder(tmp_path / "hf", Tiny(normalize=False)), tmp_path / "cache")
     texts = texts_of([3, 9, 17], model.vocabulary_size)
@@ -126,6 +129,7 @@ def test_without_a_normalize_module_vectors_have_length_1_and_are_those_of_llama
     llama.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("token_id", [-1, 2**31 - 1])
 def test_an_id_outside_the_vocabulary_is_an_error_with_a_reason_and_the_engine_lives(
     tmp_path: Path, new_engine: NewEngine, token_id: int
@@ -140,6 +144,7 @@ def test_an_id_outside_the_vocabulary_is_an_error_with_a_reason_and_the_engine_l
     assert worst_cosine(engine, load_golden(model.golden)) >= 0.9999
 
 
+@pytest.mark.long
 def test_a_shape_that_vllm_cannot_compute_is_refused_with_its_reason(tmp_path: Path, new_engine: NewEngine) -> None:
     """On a CPU vLLM has no attention for heads of 16, and fails at the first batch."""
     model = prepare_model(make_folder(tmp_path / "hf", Tiny(heads=4)), tmp_path / "cache")
@@ -147,6 +152,7 @@ def test_a_shape_that_vllm_cannot_compute_is_refused_with_its_reason(tmp_path: P
         new_engine(model).embed(texts_of([5], model.vocabulary_size))
 
 
+@pytest.mark.long
 def test_weights_that_are_not_there_are_refused_in_one_line(prepared_model: PreparedModel, tmp_path: Path, new_engine: NewEngine) -> None:
     with pytest.raises(ModelError, match="vLLM cannot load all-MiniLM-L6-v2: ") as refused:
         new_engine(replace(prepared_model, hf=tmp_path))
@@ -177,6 +183,7 @@ def exchanged(outputs: list[Any]) -> list[Any]:
     return outputs
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("confuse", "reason"), [(exchanged, "not about the text"), (lambda outputs: outputs[1:], "answered 2 of 3")])
 def test_an_answer_that_is_not_about_its_text_is_a_broken_engine_and_no_text_is_blamed(
     tmp_path: Path, new_engine: NewEngine, confuse: Callable[[list[Any]], list[Any]], reason: str

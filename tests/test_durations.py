@@ -1,0 +1,51 @@
+"""What tests took is added up over the reports of all processes, and one that is too dear fails the run."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from tests.durations import MOST_S, Durations
+from tests.ordering import shuffle
+
+
+def report(name: str, processor_s: float, *, is_long: bool = False, when: str = "teardown") -> pytest.TestReport:
+    measured = [("vectail.test", [2 * processor_s, processor_s, is_long]), ("vectail.fixture", ["kafka", "session", 3.0, 1.0])]
+    place = ("file", 1, name)
+    return pytest.TestReport(name, place, {}, "passed", None, cast("Any", when), user_properties=cast("Any", measured))
+
+
+def ended(tmp_path: Path, *reports: pytest.TestReport) -> tuple[int, list[dict[str, Any]]]:
+    """Return the exit status of a run with these reports, and what its file says."""
+    file = tmp_path / "new" / "durations.jsonl"
+    durations, session = Durations(file), SimpleNamespace(exitstatus=pytest.ExitCode.OK)
+    for one in reports:
+        durations.pytest_runtest_logreport(one)
+    durations.pytest_sessionfinish(cast("pytest.Session", session))
+    return session.exitstatus, [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def test_each_test_has_a_line_and_a_fixture_the_sum_of_all_its_uses(tmp_path: Path) -> None:
+    status, lines = ended(tmp_path, report("a", 1.5), report("b", 0.5), report("a", 99.0, when="call"))
+    assert status == pytest.ExitCode.OK
+    assert lines == [
+        {"test": "a", "elapsed_s": 3.0, "processor_s": 1.5, "long": False},
+        {"test": "b", "elapsed_s": 1.0, "processor_s": 0.5, "long": False},
+        {"fixture": "kafka", "scope": "session", "elapsed_s": 6.0, "processor_s": 2.0, "times": 2},
+    ]
+
+
+@pytest.mark.parametrize(("is_long", "status"), [(False, pytest.ExitCode.TESTS_FAILED), (True, pytest.ExitCode.OK)])
+def test_a_test_that_is_too_dear_fails_the_run_unless_it_is_marked(tmp_path: Path, status: int, *, is_long: bool) -> None:
+    assert ended(tmp_path, report("a", MOST_S + 1, is_long=is_long))[0] == status
+
+
+def test_a_shuffled_run_has_all_tests_and_those_of_a_file_together() -> None:
+    items = [SimpleNamespace(path=file, name=f"{file}{number}") for file in "abcde" for number in range(5)]
+    shuffled = [*items]
+    shuffle(cast("list[pytest.Item]", shuffled), 7)
+    files = [one.path for one in shuffled]
+    assert sorted(one.name for one in shuffled) == [one.name for one in items] != [one.name for one in shuffled]
+    assert sum(one != other for one, other in zip(files, files[1:], strict=False)) == 4
