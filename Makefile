@@ -134,7 +134,7 @@ sbom: $(SUPPLY)/.ready ## write dist/sbom.cdx.json, what vectail ships (CycloneD
 audit: $(SUPPLY)/.ready ## look up requirements.lock in a database of vulnerabilities (pip-audit; needs internet access)
 	@$(SUPPLY)/bin/pip-audit --strict --progress-spinner off --disable-pip --require-hashes -r requirements.lock $(ARGS)
 
-clean: ## remove what the tools left behind, and what was compiled; .venv, .venv-vllm-*, .wheels and downloaded servers stay
+clean: ## remove what the tools left behind, and what was compiled; .venv, .venv-vllm-* and downloaded servers stay
 	@rm -f $(NATIVE)
 	@rm -rf .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -not -path './.venv*' -prune -exec rm -rf {} +

