@@ -54,9 +54,11 @@ if [ -z "$wheel" ]; then
     PATH="$PWD/$venv/bin:$PATH" CMAKE_ARGS="$options" \
         pip wheel --no-deps --require-hashes --no-build-isolation --no-binary "$llama" --no-cache-dir -w "$scratch/wheel" -r "$scratch/llama.txt" ||
         stop "$llama could not be built; the compiler's own message is above"
-    mkdir -p "$wheels/$made"
+    mkdir -p "$wheels"
     chmod 700 "$wheels"
-    cp "$scratch"/wheel/*.whl "$wheels/$made/"
+    new=$(mktemp -d "$wheels/new.XXXXXX")
+    cp "$scratch"/wheel/*.whl "$new/"
+    mv "$new" "$wheels/$made"
     wheel=$(ls "$wheels/$made"/llama_cpp_python-"$version"-*.whl)
 fi
 pip install --no-deps --no-index --force-reinstall "$wheel"
