@@ -1,7 +1,6 @@
-"""`python -m tests.sabotage [--write | --list | PART …]`: plant mutations, and show which test catches each; exit code 1 if one is missed.
+"""`python -m tests.sabotage [--list] [PART …]`: plant mutations, and show which test catches each; exit code 1 if one is missed.
 
-Two are planted at a time, each in a copy of its own. `--write` updates the table in tests/README.md, which has all mutations; `--list` only
-names them, one a line.
+Two are planted at a time, each in a copy of its own. `--list` only names them, one a line.
 """
 
 import argparse
@@ -14,26 +13,17 @@ from queue import SimpleQueue
 
 from tests.sabotage.mutation import Mutation
 from tests.sabotage.mutations import MUTATIONS
-from tests.sabotage.planting import ROOT, Copy, Outcome, table_of, written
+from tests.sabotage.planting import Copy, Outcome, table_of
 
 _AT_ONCE = 2
 
 
-def read_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Return the arguments. Raises SystemExit if `write` and `parts` are given: the table would lose the mutations that were not tried."""
-    parser = argparse.ArgumentParser(prog="python -m tests.sabotage", description=__doc__)
-    parser.add_argument("--write", action="store_true", help="update the table in tests/README.md")
-    parser.add_argument("--list", action="store_true", help="only name them, one a line")
-    parser.add_argument("parts", nargs="*", metavar="PART", help="only mutations whose name or file contains one of the parts")
-    given = parser.parse_args(arguments)
-    if given.write and given.parts:
-        parser.error("--write is for a run of all mutations: leave out PART")
-    return given
-
-
 def main() -> int:
     """Run as a program."""
-    given = read_arguments()
+    parser = argparse.ArgumentParser(prog="python -m tests.sabotage", description=__doc__)
+    parser.add_argument("--list", action="store_true", help="only name them, one a line")
+    parser.add_argument("parts", nargs="*", metavar="PART", help="only mutations whose name or file contains one of the parts")
+    given = parser.parse_args()
     chosen = [m for m in MUTATIONS if not given.parts or any(part in f"{m.file}: {m.name}" for part in given.parts)]
     if given.list:
         sys.stdout.write("".join(f"{mutation.file}: {mutation.name}\n" for mutation in chosen))
@@ -42,11 +32,7 @@ def main() -> int:
         copies = [Copy(Path(folder) / f"project{number}") for number in range(_AT_ONCE)]
         copies[0].check_whole(test for mutation in chosen for test in mutation.tests)
         outcomes = _tried(copies, chosen)
-    table = table_of(outcomes)
-    sys.stdout.write(table)
-    if given.write:
-        readme = ROOT / "tests" / "README.md"
-        readme.write_text(written(readme.read_text(), table))
+    sys.stdout.write(table_of(outcomes))
     return int(any(outcome.verdict != "caught" for outcome in outcomes))
 
 

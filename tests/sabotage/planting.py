@@ -20,7 +20,6 @@ _ROOMS = ("benchmarks", "consumers", "deploy", "producers", "sinks", "tests", "w
 _FILES = ("pyproject.toml", "docker-compose.yml", "Makefile", "README.md", "requirements.lock")
 _PASSED, _FAILED = 0, 1
 _MOST_S = 300.0
-_BEGIN, _END = "<!-- sabotage: begin -->\n", "<!-- sabotage: end -->\n"
 
 Verdict = Literal["caught", "MISSED", "BROKEN"]
 """`BROKEN`: the tests could not be collected or run, so it is unknown whether they would catch the mutation."""
@@ -106,15 +105,6 @@ def table_of(outcomes: Sequence[Outcome]) -> str:
     ]
     head = ["| mutation | in | | caught by | s |", "|---|---|---|---|--:|"]
     return "\n".join([f"{caught} of {len(outcomes)} mutations are caught.", "", *head, *rows, ""])
-
-
-def written(readme: str, table: str) -> str:
-    """Return the text with the table between its two markers. Raises ValueError if they are missing."""
-    before, _, rest = readme.partition(_BEGIN)
-    _, mark, after = rest.partition(_END)
-    if not mark:
-        raise ValueError(f"no marks {_BEGIN.strip()} and {_END.strip()}")
-    return f"{before}{_BEGIN}{table}{_END}{after}"
 
 
 def _short(by: str) -> str:

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.sabotage.__main__ import read_arguments
 from tests.sabotage.mutation import Mutation
 from tests.sabotage.mutations import MUTATIONS
-from tests.sabotage.planting import ROOT, Copy, Outcome, planted, table_of, written
+from tests.sabotage.planting import ROOT, Copy, Outcome, planted, table_of
 
 _LONG = "mark.long"
 _SOURCE = "def double(number: int) -> int:\n    return number * 2\n"
@@ -96,20 +95,8 @@ def test_caught_missed_and_broken_are_told_apart_and_the_copy_is_whole_after_eac
         copy.check_whole(["tests/test_double.py::test_nowhere"])
 
 
-def test_the_table_says_what_was_missed_and_takes_the_place_of_the_last_one() -> None:
+def test_the_table_says_what_was_caught_by_what() -> None:
     mutation = Mutation("a mistake", "worker/double.py", "", "", ())
     table = table_of([Outcome(mutation, "caught", "tests/a/test_b.py::test_c[1]", 2.4), Outcome(mutation, "MISSED", "", 1.0)])
     assert table.startswith("1 of 2 mutations are caught.")
     assert "| a mistake | `worker/double.py` | caught | `test_b.py::test_c` | 2 |" in table
-    readme = "before\n<!-- sabotage: begin -->\nold\n<!-- sabotage: end -->\nafter\n"
-    assert written(readme, "new\n") == readme.replace("old", "new")
-    with pytest.raises(ValueError, match="no marks"):
-        written("nothing", "new\n")
-
-
-def test_the_table_is_not_written_from_a_few_mutations(capsys: pytest.CaptureFixture[str]) -> None:
-    assert read_arguments(["--write"]).write
-    assert read_arguments(["ledger"]).parts == ["ledger"]
-    with pytest.raises(SystemExit, match="2"):
-        read_arguments(["--write", "ledger"])
-    assert "--write is for a run of all mutations: leave out PART" in capsys.readouterr().err
