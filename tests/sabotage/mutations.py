@@ -27,6 +27,7 @@ from tests.sabotage.page_mutations import PAGE_MUTATIONS
 from tests.sabotage.reading_mutations import READING_MUTATIONS
 from tests.sabotage.record_mutations import RECORD_MUTATIONS
 from tests.sabotage.settings_mutations import SETTINGS_MUTATIONS
+from tests.sabotage.small_mutations import SMALL_MUTATIONS
 from tests.sabotage.stranger_mutations import STRANGER_MUTATIONS
 
 _FLIGHTS = "worker/indexing/flights.py"
@@ -48,6 +49,7 @@ MUTATIONS = (
     *COMPILED_MUTATIONS,
     *LITE_MUTATIONS,
     *STRANGER_MUTATIONS,
+    *SMALL_MUTATIONS,
     *ESTIMATE_MUTATIONS,
     *GROUPS_MUTATIONS,
     *SETTINGS_MUTATIONS,

@@ -10,7 +10,7 @@ from consumers.record import Partition
 from worker.audit.doctor_broker import GroupLag
 from worker.audit.doctor_lag import judge_retention
 from worker.cli.lag import lag_document, remark_on
-from worker.cli.offsets_screen import live_lag, shown_span
+from worker.cli.offsets_screen import live_lag, show_positions, shown_span
 from worker.cli.screen import Screen
 from worker.groups.kafka import GroupState
 from worker.groups.lag import Lag, LagSnapshot, lag_by_partition, total_lag
@@ -38,6 +38,24 @@ def test_a_commit_past_the_end_is_said_as_the_doctor_says_it() -> None:
     assert (shown["beyond_end"], shown["lag_records"]) == (True, 0)
     sound = replace(beyond, committed=10)
     assert "past the end" not in remark_on(replace(now, positions=[sound]))
+
+
+@pytest.mark.parametrize(
+    ("committed", "remark"),
+    [
+        (None, "never committed; starts at the earliest"),
+        (4, "6 expired before they were indexed"),
+        (30, ""),
+        (50, ""),
+        (60, "committed beyond the end"),
+    ],
+)
+def test_each_partition_has_a_remark_where_its_numbers_do_not_say_all(committed: int | None, remark: str) -> None:
+    written = io.StringIO()
+    position = GroupPosition(partition=PARTITION, committed=committed, first_offset=10, end_offset=50, start="earliest")
+    show_positions(Screen(console=Console(file=written, width=100)), "vectail", GroupState("empty", []), [position])
+    (row,) = (line for line in written.getvalue().splitlines() if line.startswith("logs/0"))
+    assert row.split(maxsplit=5)[5:] == ([remark] if remark else [])
 
 
 def draw_twice(console: Console) -> None:

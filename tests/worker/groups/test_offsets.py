@@ -97,6 +97,35 @@ def test_the_query_group_begins_at_the_first_query_whatever_the_log_group_does()
     assert consumer_group(settings, queries=False) == ConsumerGroup("g", settings.subscription, "latest")
 
 
+class GrowingLog:
+    """Kafka, as far as `read_positions` asks it: between two questions ten records come and are committed.
+
+    Thread: the test's.
+    """
+
+    def __init__(self) -> None:
+        self._records = 0
+
+    def partitions(self, _topics: tuple[str, ...]) -> list[Partition]:
+        return [LOGS]
+
+    def committed(self, _group: str, partitions: list[Partition]) -> dict[Partition, int | None]:
+        return dict.fromkeys(partitions, self._grown())
+
+    def offset_ranges(self, partitions: list[Partition]) -> dict[Partition, OffsetRange]:
+        return dict.fromkeys(partitions, OffsetRange(0, self._grown()))
+
+    def _grown(self) -> int:
+        self._records += 10
+        return self._records
+
+
+def test_records_that_come_and_are_committed_during_the_look_are_not_past_the_end() -> None:
+    group = ConsumerGroup("g", Subscription(names=("logs",)), "earliest")
+    (found,) = read_positions(GrowingLog(), group)  # type: ignore[arg-type] # as much of it as is asked
+    assert (found.is_beyond_end, found.lag_records) == (False, 10)
+
+
 class Topic:
     """A topic with two partitions and a group; partition 0 holds 2 to 9 with the times 1002 to 1009, partition 1 nothing.
 

@@ -114,8 +114,9 @@ def test_a_head_of_any_length_is_not_kept(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("more", [b"X: " + b"x" * 20_000, b"\r\n".join(b"x%d: y" % n for n in range(4_000))], ids=["one header", "many"])
-def test_a_head_that_comes_whole_is_no_longer_than_another(serve: Serve, more: bytes) -> None:
-    serving = serve()
+@pytest.mark.parametrize("token", ["", "s3cr3t"], ids=["without a token", "with one"])
+def test_a_head_that_comes_whole_is_no_longer_than_another(serve: Serve, more: bytes, token: str) -> None:
+    serving = serve(token=token)
     with serving.dial(HEAD + more + b"\r\nContent-Length: 2\r\n\r\n{}") as connection:
         assert connection.recv(12) in (b"HTTP/1.1 431", b"HTTP/1.1 400")
     assert serving.requests.empty()

@@ -3,9 +3,10 @@
 import pytest
 
 from sinks.block import BlockPlace
+from sinks.sink import BlockFilter, FoundBlocks
 from tests.fakes.sink import FakeSink
 from tests.sinks.blocks import block, line, run
-from worker.indexing.compaction import GRACE_S, Compactor
+from worker.indexing.compaction import GRACE_S, Compacted, Compactor
 
 PLACE = BlockPlace("logs", "0a0b0c0d", 0)
 
@@ -45,6 +46,24 @@ def test_inner_blocks_stay_while_the_one_that_stands_for_them_cannot_be_read(dam
     sink.blocks[outer.id] = outer
     assert compactor.compact(PLACE).inner == 2 + 2
     assert {one.id for one in inner} <= set(compactor.deletions.due(GRACE_S))
+
+
+def test_inner_blocks_stay_if_the_one_that_stands_for_them_is_gone_before_it_is_looked_at() -> None:
+    inner = [block([line(offset)], run(1), offset) for offset in range(2)]
+    outer = block([line(0), line(1)], run(1), 0, 1)
+
+    class LosingSink(FakeSink):
+        def find_blocks(self, only: BlockFilter, *, limit: int | None = None, strong: bool = False) -> FoundBlocks:
+            found = super().find_blocks(only, limit=limit, strong=strong)
+            self.blocks.pop(outer.id, None)
+            return found
+
+    sink = LosingSink()
+    sink.open()
+    sink.write_blocks([*inner, outer])
+    compactor = Compactor(sink, clock=lambda: 0.0, date_ms=lambda: 0.0)
+    assert compactor.compact(PLACE) == Compacted(sources=0, merged=0, inner=0)
+    assert len(compactor.deletions) == 0
 
 
 def test_blocks_of_two_runs_are_never_merged_with_each_other() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from consumers.record import records_of
+from consumers.record import Partition, records_of
 from sinks.reading.counting import CountQuery
 from sinks.reading.filters import LineFilter
 from sinks.sink import BlockFilter, FoundBlocks
@@ -195,8 +195,9 @@ def test_what_the_sink_refuses_now_is_not_shown_as_it_was_before(new_chain: NewC
     assert entries(again) == [(0, 1, "before"), (2, 1, "after")]
 
 
-def test_a_partition_that_is_lost_while_it_is_read_back_leaves_no_room_taken(new_chain: NewChain) -> None:
-    """Its last event is held, and what came behind that does not go on."""
+@pytest.mark.parametrize("kept", [0, 1], ids=["alone", "beside another one"])
+def test_a_partition_that_is_lost_while_it_is_read_back_leaves_no_room_taken(new_chain: NewChain, kept: int) -> None:
+    """Its last event is held, and what came behind that does not go on; that of a partition that is kept stays open."""
 
     class LosingSink(FakeSink):
         chain: Chain | None = None
@@ -211,5 +212,10 @@ def test_a_partition_that_is_lost_while_it_is_read_back_leaves_no_room_taken(new
     losing = new_chain(sink=sink, multiline=JAVA, window_records=2)
     take(losing, EVENT[:2])
     sink.chain = losing
-    take(losing, [f"line {number}" for number in range(2, 9)], first=2)
-    assert losing.ledger.open_records == 0
+    others = [Partition(LOGS.topic, 1 + number) for number in range(kept)]
+    losing.ledger.assign(others)
+    batches = [[record(offset, b"line") for offset in range(2, 9)], *([record(0, b"line", partition=other)] for other in others)]
+    receipts = [losing.ledger.admit(records_of(batch)) for batch in batches]
+    losing.prepare.step([receipt for receipt in receipts if receipt is not None])
+    losing.run()
+    assert losing.ledger.open_records == kept
