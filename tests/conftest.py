@@ -54,6 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Quick(), "quick")
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in its own
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is marked as long, unless there is time; keep together what shares something; shuffle if that is asked for."""
     left_out: list[pytest.Item] = []

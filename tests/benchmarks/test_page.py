@@ -172,6 +172,7 @@ def test_figures_of_clients_that_were_mostly_refused_are_worth_nothing() -> None
         summed([{"answered": 0, "refused": 7, "p95_s": 0.0}])
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_it_measures_a_small_index_in_a_browser() -> None:
     said: list[str] = []

@@ -93,15 +93,15 @@ class Lives:
         worker.kill()
         self._judge()
 
-    def end(self) -> None:
-        """Let a worker finish the rest and some more records; judge everything, vectors too. At least one worker must have been killed."""
+    def end(self, *, vectors: bool = True) -> None:
+        """Let a worker finish the rest and some more records; judge everything. At least one worker must have been killed."""
         assert self._deaths, "no worker was killed before the end"
         self.scene.topics.send(RECORDS_A_LIFE, _mixed)
         worker = self._begin()
         self.scene.wait_all_committed(worker)
         self.scene.fresh_record_flows(worker)
         self.scene.drain(worker)
-        self.scene.judge_end()
+        self.scene.judge_end(vectors=vectors)
 
     def _begin(self, **settings: str) -> WorkerProcess:
         return self.scene.start_under(next(self._turns), **self._settings | settings)

@@ -36,7 +36,13 @@ def test_killed_at_a_random_moment_it_has_lost_nothing(lives: Lives, seed: int) 
     lives.killed_after(random.Random(seed))
 
 
-@pytest.mark.timeout(900)  # computes the vectors of a thousand templates twice: minutes on a busy machine
 def test_after_many_deaths_every_record_is_accounted_for_and_none_twice(lives: Lives) -> None:
     lives.killed_at(POINTS[0])  # so that this test is meaningful when it runs alone
-    lives.end()
+    lives.end(vectors=False)
+
+
+@pytest.mark.timeout(900)  # computes the vectors of a thousand templates: minutes on a busy machine
+def test_after_many_deaths_every_template_has_its_own_vector(lives: Lives) -> None:
+    if not lives.scene.topics.sent:
+        lives.killed_at("after_blocks")
+    lives.scene.check_vectors()

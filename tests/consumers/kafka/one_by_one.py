@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from consumers.kafka.leader_epochs import LeaderEpochs
 from consumers.kafka.resume_point import Position
-from consumers.record import Partition, Record
+from consumers.record import NO_LEADER_EPOCH, Partition, Record
 from tests.consumers.kafka.messages import Content, Message
 
 BAD_HEADER = "the name of a header is not UTF-8; the record goes on without its headers"
@@ -27,7 +27,8 @@ class Spec(NamedTuple):
     def record(self, epoch: str) -> Record:
         value, key, (kind, time_ms), has_bad_header = self.content
         headers = () if has_bad_header else (("h", b""),) * self.headers
-        return Record(*self.partition, self.offset, epoch, time_ms if kind else 0, key, value, headers)
+        leader_epoch = NO_LEADER_EPOCH if self.leader_epoch is None else self.leader_epoch
+        return Record(*self.partition, self.offset, epoch, time_ms if kind else 0, key, value, headers, leader_epoch)
 
 
 class OneByOne:

@@ -1,5 +1,6 @@
 """What a real Kafka still holds of the records of dead letters, and which letters it never had a record for."""
 
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 
@@ -61,7 +62,7 @@ class Log:
 
 @pytest.fixture(scope="module")
 def log(kafka: KafkaServer) -> Iterator[Log]:
-    log = Log(kafka, "kept-records-of-letters")
+    log = Log(kafka, f"kept-records-{uuid.uuid4().hex[:12]}")
     with closing(log.reader):
         yield log
 

@@ -133,7 +133,8 @@ def test_its_folder_is_refused_to_another_process(served: Served, run_here: RunH
     assert in_one_line(ended) == f"Milvus folder {served.data}/index.db is in use by another process"
 
 
-def test_ctrl_c_ends_it_in_order_and_the_index_is_whole(served: Served, tmp_path: Path) -> None:
+def test_ctrl_c_ends_it_in_order_and_the_index_is_whole(tmp_path: Path) -> None:
+    served = Served(tmp_path)
     served.running.send(signal.SIGINT)
     ended = served.running.end()
 
@@ -141,7 +142,7 @@ def test_ctrl_c_ends_it_in_order_and_the_index_is_whole(served: Served, tmp_path
     assert ended.err.endswith("vectail: Draining …\n")
     assert ended.out.count("\n") == 1
     index = read_index(served.data / "index.db", "vectail", dict.fromkeys(range(4), 10), tmp_path / "copy")
-    assert sorted(line.text for line in index.lines) == sorted([*LINES, "the cat sat on the mat"])
+    assert sorted(line.text for line in index.lines) == sorted(LINES)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
