@@ -135,8 +135,11 @@ def test_its_folder_is_refused_to_another_process(served: Served, run_here: RunH
 
 def test_ctrl_c_ends_it_in_order_and_the_index_is_whole(tmp_path: Path) -> None:
     served = Served(tmp_path)
-    served.running.send(signal.SIGINT)
-    ended = served.running.end()
+    try:
+        served.running.send(signal.SIGINT)
+        ended = served.running.end()
+    finally:
+        served.running.close()
 
     assert ended.exit_code == 0
     assert ended.err.endswith("vectail: Draining …\n")
