@@ -127,6 +127,7 @@ def test_points_ascend_and_stay_below_a_limit() -> None:
     assert at_most([10], 5) == [5]
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_every_axis_settles_each_record_once(kafka: KafkaServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("VECTAIL_MODEL__CACHE", str(CACHE))
