@@ -97,8 +97,8 @@ LEDGER_MUTATIONS = (
     Mutation(
         "commit without ownership: a revoked partition stays in the ledger",
         _LEDGER,
-        "assignment = self._owned.pop(partition, None)",
-        "assignment = self._owned.get(partition)",
+        "        assignment = self._owned.pop(partition, None)\n        if assignment is not None:\n            assignment.end()\n",
+        "        pass\n",
         ("tests/consumers/test_poller.py::test_late_settle_after_revoke_commits_nothing",),
     ),
     Mutation(
