@@ -10,7 +10,7 @@ the processes of the run send what they measured along with their reports.
 import json
 import resource
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -118,14 +118,12 @@ class Durations:
         """List the dearest tests and fixtures, and the sum of each folder."""
         say = terminalreporter.write_line
         terminalreporter.section(f"seconds elapsed, of the processor: {self._file}")
-        folders: Counter[str] = Counter()
-        elapsed: Counter[str] = Counter()
+        folders: dict[str, Took] = defaultdict(Took)
         for name, (took, _) in self._tests.items():
-            folder = "/".join(name.split("/")[:3][:-1])
-            folders[folder] += took.processor_s  # type: ignore[assignment] # a Counter of seconds
-            elapsed[folder] += took.elapsed_s  # type: ignore[assignment]
-        for folder, processor_s in folders.most_common():
-            say(f"{elapsed[folder]:8.1f} {processor_s:8.1f}  {folder}")
+            folder = "/".join(name.partition("::")[0].split("/")[:-1][:2])
+            folders[folder] = folders[folder].plus(took)
+        for folder, took in sorted(folders.items(), key=lambda one: -one[1].processor_s):
+            say(f"{took.elapsed_s:8.1f} {took.processor_s:8.1f}  {folder}")
         fixtures = {f"fixture {name} ({scope}, {times} times)": took for (name, scope), (took, times) in self._fixtures.items()}
         for title, every in (("tests", {name: took for name, (took, _) in self._tests.items()}), ("fixtures", fixtures)):
             say(f"the dearest {title}:")

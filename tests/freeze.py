@@ -52,8 +52,10 @@ def _freeze(pid: int, seconds: float) -> bool:
     """Stop a process for a while; False: it has ended before."""
     try:
         os.kill(pid, signal.SIGSTOP)
-        time.sleep(seconds)
-        os.kill(pid, signal.SIGCONT)
+        try:
+            time.sleep(seconds)
+        finally:
+            os.kill(pid, signal.SIGCONT)
     except ProcessLookupError:
         return False
     return True

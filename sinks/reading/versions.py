@@ -165,12 +165,7 @@ def _chosen(spans: _Spans, rank: NDArray[np.int64], is_hollow: NDArray[np.bool_]
     if not len(rows):
         return holds
     rows = rows[_last_of_each(_numbered(*spans.take(rows)), ~is_hollow[rows], rank[rows])]  # by partition, start and end
-    own = spans.take(rows)
-    is_first = _changes(own.place)
-    begins = np.flatnonzero(is_first).tolist()
-    for begin, end in pairwise([*begins, len(rows)]):
-        is_first[begin + 1 : end] = own.start[begin + 1 : end] >= np.maximum.accumulate(own.end[begin:end])[:-1]
-    begins = np.flatnonzero(is_first)
+    begins, _ = _stretches(spans.take(rows))
     sizes = np.diff(begins, append=len(rows))
     holds[rows[begins[sizes == 1]]] = True
     for at in np.flatnonzero(sizes > 1).tolist():
@@ -214,19 +209,22 @@ def _best_cover(spans: _Spans, rank: NDArray[np.int64]) -> list[int]:
 
 
 def _apart(spans: _Spans) -> _Spans:
-    """Return the same offsets as spans that are apart, those of one place as neighbours and ascending."""
+    """Return the same offsets as spans that share none, by partition and start."""
     spans = spans.take(np.lexsort((spans.start, spans.place)))
-    places, begins = np.unique(spans.place, return_index=True)
-    merged = [_Spans(*(column[begin:end] for column in spans)) for begin, end in pairwise([*begins.tolist(), len(spans.place)])]
-    parts = [_merged(one) for one in merged]
-    return _Spans(*map(np.concatenate, zip(*parts, strict=True))) if len(places) else spans
+    begins, reach = _stretches(spans)
+    return _Spans(spans.place[begins], spans.start[begins], reach[np.append(begins[1:], len(reach))[: len(begins)] - 1])
 
 
-def _merged(spans: _Spans) -> _Spans:
-    """Return spans of one place, ascending by their start, as ones that are apart."""
-    reach = np.maximum.accumulate(spans.end)
-    begins = np.flatnonzero(np.append(True, spans.start[1:] > reach[:-1]))
-    return _Spans(spans.place[begins], spans.start[begins], reach[np.append(begins[1:], len(reach)) - 1])
+def _stretches(spans: _Spans) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where stretches of spans begin that share no offset with those before, and how far the spans up to each one reach.
+
+    The spans are in the order of their partition and start.
+    """
+    is_begin, reach = _changes(spans.place), spans.end.copy()
+    for begin, end in pairwise([*np.flatnonzero(is_begin).tolist(), len(reach)]):
+        np.maximum.accumulate(reach[begin:end], out=reach[begin:end])
+        is_begin[begin + 1 : end] = spans.start[begin + 1 : end] >= reach[begin : end - 1]
+    return np.flatnonzero(is_begin), reach
 
 
 def _overlap(spans: _Spans, others: _Spans) -> NDArray[np.bool_]:

@@ -84,9 +84,9 @@ RECORD_MUTATIONS = (
     ),
     Mutation(
         "an empty line of an event is still held by it when the others are apart",
-        "worker/indexing/prepare.py",
-        "            is_other |= is_empty[rows] & self._resume.are_inside_events(assignment, offset)\n",
-        "",
+        _STORED,
+        "is_cut | is_empty[spanned] & (self._ends[at] - self._begins[at] > 1)",
+        "is_cut",
         (f"{_TEST_AGAIN}::test_lines_that_are_apart_now_are_not_there_joined",),
     ),
     Mutation(

@@ -206,8 +206,7 @@ class Prepare:
         for assignment, begin, end in group.assignments:
             rows = begin + np.flatnonzero(is_emptied[begin:end])
             offset, leader_epoch = group.offset[rows], group.leader_epoch[rows]
-            is_other = self._resume.have_replaced(assignment, offset, leader_epoch)
-            is_other |= is_empty[rows] & self._resume.are_inside_events(assignment, offset)
+            is_other = self._resume.hold_other(assignment, offset, leader_epoch, is_empty[rows])
             if is_other.any():
                 self._hide(assignment, empty_records(offset[is_other], group.time_ms[rows][is_other], leader_epoch[is_other]))
 

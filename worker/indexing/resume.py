@@ -9,7 +9,7 @@ Theory of operation
 3. A record is skipped only if what a reader gets of its offset is exactly what this run would write, or that without its texts, and the
    rows of its stored templates are there. Offset and sub alone prove nothing: a log may have been cut and grown again, or settings changed.
    Else all of the record is written again, never a part of it: readers decide by record (`sinks.reading.versions`). Where a record
-   holds nothing, and a log that was cut had something there, prepare has a hollow entry written (`have_replaced`).
+   holds nothing, and readers get something else in its place, prepare has a hollow entry written (`hold_other`).
 4. Where the first record of an assignment is inside a stored entry of several records, the assignment begins again at the first of them:
    from the middle on they would be joined otherwise, and if the log was cut there, what it has kept of them is to be written again.
 5. A run begins above every run that was seen (`Runs.begin`), so that of two copies the new one holds.
@@ -170,21 +170,15 @@ class Resume:
             stored &= np.sum([read.touch(lines.offset, lines.offset + lines.records) for read in windows], axis=0) == 1
         return stored
 
-    def have_replaced(self, assignment: PartitionLedger, offset: NDArray[np.int64], leader_epoch: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Return in whose place something is stored of a log that was cut, for its leader was an earlier one: bool[n]."""
+    def hold_other(
+        self, assignment: PartitionLedger, offset: NDArray[np.int64], leader_epoch: NDArray[np.int32], is_empty: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
+        """Return in whose place readers get something else, though the record holds nothing (`StoredEntries.hold_other`): bool[n]."""
         assigned = self._assigned.get(assignment)
-        replaced = np.zeros(len(offset), np.bool_)
+        other = np.zeros(len(offset), np.bool_)
         for read in assigned.read if assigned is not None else ():
-            replaced |= read.are_replaced(offset, leader_epoch)
-        return replaced
-
-    def are_inside_events(self, assignment: PartitionLedger, offset: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which offsets are stored as those of an entry of several records: bool[n]."""
-        assigned = self._assigned.get(assignment)
-        inside = np.zeros(len(offset), np.bool_)
-        for read in assigned.read if assigned is not None else ():
-            inside |= read.are_inside_events(offset)
-        return inside
+            other |= read.hold_other(offset, leader_epoch, is_empty)
+        return other
 
     def _forget_windows(self, receipts: Sequence[Receipt], waiting: Mapping[PartitionLedger, int]) -> None:
         """Forget the windows before these records: records come in the order of their offsets."""

@@ -93,26 +93,20 @@ class StoredEntries:
         """Return for each range of offsets whether an entry spans one of them: bool[n]."""
         return self._touching(first_offset, end_offset) > 0
 
-    def are_replaced(self, offset: NDArray[np.int64], leader_epoch: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Return at which offsets an entry is stored whose last record had an earlier leader than the record that is there now: bool[n]."""
-        at, is_spanned = self._spanning(offset)
-        stored = self._last_leader_epoch[at]
-        replaced: NDArray[np.bool_] = is_spanned
-        replaced[is_spanned] = (stored != NO_LEADER_EPOCH) & (stored < leader_epoch[is_spanned])
-        return replaced
+    def hold_other(self, offset: NDArray[np.int64], leader_epoch: NDArray[np.int32], is_empty: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return at which offsets an entry is stored that n records which hold nothing now do not say: bool[n].
 
-    def are_inside_events(self, offset: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which offsets are among those of an entry of several records: bool[n]."""
-        at, is_spanned = self._spanning(offset)
-        is_spanned[is_spanned] = self._ends[at] - self._begins[at] > 1
-        return is_spanned
-
-    def _spanning(self, offset: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return which entries span these offsets, and which offsets are spanned by one: bool[n]."""
+        It is of a log that was cut, for its last record had an earlier leader; or an empty record was a line of an event.
+        """
         at = np.searchsorted(self._begins, offset, side="right") - 1
-        is_spanned = at >= 0
-        is_spanned[is_spanned] = offset[is_spanned] < self._ends[at[is_spanned]]
-        return at[is_spanned], is_spanned
+        spanned = np.flatnonzero(at >= 0)
+        spanned = spanned[offset[spanned] < self._ends[at[spanned]]]
+        at = at[spanned]
+        leader = self._last_leader_epoch[at]
+        is_cut = (leader != NO_LEADER_EPOCH) & (leader < leader_epoch[spanned])
+        other = np.zeros(len(offset), np.bool_)
+        other[spanned] = is_cut | is_empty[spanned] & (self._ends[at] - self._begins[at] > 1)
+        return other
 
     def _touching(self, first_offset: NDArray[np.int64], end_offset: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return for each range of offsets how many entries span one of them; of those that span several records, no two overlap."""

@@ -4,7 +4,8 @@ import json
 import re
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -115,20 +116,25 @@ def test_ctrl_c_on_a_silent_pipe_delivers_what_was_read(
     assert f"Stopped. Sent to {topic}: 2 lines in " in ended.out
 
 
-def test_ctrl_c_in_an_endless_stream_delivers_what_was_sent(broker: EmbeddedBroker, topic: str, read_topic: ReadTopic) -> None:
-    endless = subprocess.Popen(["yes"], stdout=subprocess.PIPE)
-    assert endless.stdout is not None
-    running = RunningVerb(
-        ["feed", "-", "--json", "--topic", topic, "--bootstrap-servers", broker.bootstrap_servers], stdin=endless.stdout.fileno()
-    )
+@contextmanager
+def endless_feed(topic: str, bootstrap: str) -> Iterator[RunningVerb]:
+    """Yield a verb that is fed with lines for ever."""
+    lines = subprocess.Popen(["yes"], stdout=subprocess.PIPE)
+    assert lines.stdout is not None
+    running = RunningVerb(["feed", "-", "--json", "--topic", topic, "--bootstrap-servers", bootstrap], stdin=lines.stdout.fileno())
     try:
+        yield running
+    finally:
+        running.close()
+        lines.stdout.close()
+        lines.wait(WAIT_S)
+
+
+def test_ctrl_c_in_an_endless_stream_delivers_what_was_sent(broker: EmbeddedBroker, topic: str, read_topic: ReadTopic) -> None:
+    with endless_feed(topic, broker.bootstrap_servers) as running:
         read_topic(broker.bootstrap_servers, topic, 1)
         running.send(signal.SIGINT)
         ended = running.end()
-    finally:
-        running.close()
-        endless.stdout.close()
-        endless.wait(30)
 
     assert (ended.exit_code, ended.err) == (0, "")
     assert json.loads(ended.out)["sent"] > 0
@@ -137,21 +143,12 @@ def test_ctrl_c_in_an_endless_stream_delivers_what_was_sent(broker: EmbeddedBrok
 def test_lines_that_the_broker_has_not_acknowledged_when_it_ends_are_said_to_be_missing(
     broker: EmbeddedBroker, topic: str, read_topic: ReadTopic
 ) -> None:
-    endless = subprocess.Popen(["yes"], stdout=subprocess.PIPE)
-    assert endless.stdout is not None
-    with kafka_proxy(broker.bootstrap_servers) as proxy:
-        words = ["feed", "-", "--json", "--topic", topic, "--bootstrap-servers", f"127.0.0.1:{proxy.port}"]
-        running = RunningVerb(words, stdin=endless.stdout.fileno())
-        try:
-            read_topic(broker.bootstrap_servers, topic, 1)
-            proxy.silence()
-            assert proxy.held.wait(WAIT_S)
-            running.send(signal.SIGINT)
-            ended = running.end()
-        finally:
-            running.close()
-            endless.stdout.close()
-            endless.wait(30)
+    with kafka_proxy(broker.bootstrap_servers) as proxy, endless_feed(topic, f"127.0.0.1:{proxy.port}") as running:
+        read_topic(broker.bootstrap_servers, topic, 1)
+        proxy.silence()
+        assert proxy.held.wait(WAIT_S)
+        running.send(signal.SIGINT)
+        ended = running.end()
 
     assert (ended.exit_code, ended.out) == (1, "")
     assert re.search(r"stopped before the broker had acknowledged everything: [0-9,]+ lines? may be missing", ended.err)
