@@ -11,7 +11,7 @@ from benchmarks.suite.goals import read_table
 from sinks.block import Block
 from tests.model_fixture import CACHE
 from tests.services.kafka import KafkaServer
-from tests.sinks.blocks import block, line
+from tests.world import block, line
 
 
 def made_block(first: int, last: int, offsets: range) -> Block:

@@ -15,7 +15,7 @@ from sinks.milvus.sink import MilvusSettings, MilvusSink
 from sinks.sink import Sink
 from tests.fakes.sink import FakeSink
 from tests.services.milvus import MilvusServer, empty
-from tests.sinks.blocks import DIM, SPACE
+from tests.world import DIM, SPACE
 
 COLLECTION = f"contract_{os.getpid()}"
 """On the server, one pair of collections serves all tests of a process, emptied before each: making a pair takes seconds."""

@@ -20,10 +20,10 @@ from sinks.reading.tally import GroupBy
 from sinks.sink import Sink
 from sinks.words import field_word, word_keys
 from tests.contracts.sinks import EACH_SINK, SINKS
-from tests.sinks.blocks import block, line, run
 from tests.sinks.reading import oracle
 from tests.sinks.reading.histories import Settings, history
 from tests.sinks.reading.oracle import Stored
+from tests.world import block, line, run
 
 ALL = LineFilter()
 

@@ -18,7 +18,7 @@ from sinks.reading.reader import BlockReader
 from sinks.sink import Sink
 from sinks.words import word_keys
 from tests.contracts.sinks import EACH_SINK, SINKS
-from tests.sinks.blocks import block, line, run
+from tests.world import block, line, run
 
 HOSTILE = ("a.b.c", 'quo"te', "nul\0byte", "back\\slash", "日志.é", ":", ",", "{}", "", "x" * 256, "line\nfeed", '":"', "field:x")
 TEMPLATES = ("failed password for <user>", "session opened")

@@ -7,8 +7,8 @@ import pytest
 
 from sinks.sink import Sink
 from tests.contracts.sinks import EACH_SINK, SINKS
-from tests.sinks.blocks import TEMPLATE_TEXT, block, blocks, line, run
 from tests.worker.indexing.resuming import Resuming
+from tests.world import TEMPLATE_TEXT, block, blocks, line, run
 
 
 @pytest.fixture(params=EACH_SINK)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sinks.row import TEMPLATE_TEXT_BYTES, template_id
 from sinks.sink import BlockFilter, Sink, SinkBusy, SinkCounts, SinkRejected
 from tests.contracts.sinks import EACH_SINK, SINKS
-from tests.sinks.blocks import DIM, TEMPLATE, block, line, nearest, template, unit
+from tests.world import DIM, TEMPLATE, block, line, nearest, template, unit
 
 ODD_TEXTS = {
     "nul": "before\x00after",

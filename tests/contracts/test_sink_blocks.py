@@ -11,7 +11,7 @@ from sinks.heads import head_row, join_heads
 from sinks.milvus.fields import COLUMN_BYTES
 from sinks.sink import BlockFilter, ColumnName, Sink, SinkCounts, SinkRejected
 from tests.contracts.sinks import EACH_SINK, SINKS, told
-from tests.sinks.blocks import block, blocks, line
+from tests.world import block, blocks, line
 
 ALL = BlockFilter()
 COLUMNS: tuple[ColumnName, ...] = ("places", "texts", "fields")

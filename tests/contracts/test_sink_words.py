@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sinks.row import template_id
 from sinks.sink import Sink, SinkBusy, TemplateHit
 from tests.contracts.sinks import EACH_SINK, EACH_SINK_WITH_WORDS, SINKS, SINKS_WITH_WORDS
-from tests.sinks.blocks import template
+from tests.world import template
 
 
 @pytest.fixture(params=EACH_SINK_WITH_WORDS)

@@ -11,7 +11,7 @@ from sinks.milvus.lite_texts import pack_text
 from sinks.row import template_id
 from tests.faults.stored_lines import Line as Read
 from tests.faults.stored_lines import StoredBlock, resolve, text_in_folder, unpack_block
-from tests.sinks.blocks import block, line, run
+from tests.world import block, line, run
 
 
 def as_read(one: Line) -> Read:

@@ -11,9 +11,8 @@ from typing import Any
 from consumers.text.families import family_of
 from sinks.line import Line
 from sinks.row import template_id
-from tests.sinks.blocks import line, template, unit
 from tests.worker.http.serving import WAIT_S, Serving, is_cut_off, receive, reply_to
-from tests.worker.querying.stored import index_of, open_sink
+from tests.world import index_of, line, open_sink, template, unit
 from worker.http.mcp_endpoint import McpSources
 from worker.messages import ReadyQuery
 from worker.query import BadQuery, Query, QueryReply, QueryRequest, Requester, parse_query

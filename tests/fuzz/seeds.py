@@ -23,7 +23,7 @@ from sinks.codec import encode_head, encode_places, encode_texts
 from sinks.lines import lines_of
 from tests.consumers.decode.json_flavours import FLAVOURS
 from tests.consumers.decode.otlp_messages import log_record, logs_data, otlp_json
-from tests.sinks.blocks import line
+from tests.world import line
 
 _GOLDEN = Path(__file__).parents[1] / "golden"
 LINES: tuple[bytes, ...] = (

@@ -13,9 +13,9 @@ from sinks.reading.reader import BlockReader
 from sinks.reading.selecting import Selection
 from tests.fakes.sink import FakeSink
 from tests.properties.test_reading import ANYTHING, line_filter
-from tests.sinks.blocks import DIM, block, line, run
 from tests.sinks.reading import oracle
 from tests.sinks.reading.histories import History, history
+from tests.world import DIM, block, line, run
 
 
 def in_order(lines: list[Line]) -> list[Line]:

@@ -15,9 +15,9 @@ from sinks.reading.filters import LineFilter
 from sinks.reading.reader import BlockReader
 from sinks.reading.tally import GroupBy
 from tests.fakes.sink import FakeSink
-from tests.sinks.blocks import DIM
 from tests.sinks.reading import oracle
 from tests.sinks.reading.histories import History, Settings, history
+from tests.world import DIM
 
 ANYTHING = Settings(cut_logs=True, masks=True, services=True, times=True)
 randoms = st.randoms(use_true_random=False)

@@ -16,9 +16,9 @@ from sinks.block import Block, BlockColumns, BlockId, BlockPlace
 from sinks.codec import decode_lines
 from sinks.line import Line
 from sinks.lines import all_lines, cut_of
-from tests.sinks.blocks import block, line, run
 from tests.sinks.reading import oracle
 from tests.worker.indexing.resuming import EPOCH, TOPIC, Resuming
+from tests.world import block, line, run
 
 PLACE = BlockPlace(TOPIC, EPOCH, 0)
 MOST_OFFSETS = 24

@@ -12,7 +12,7 @@ from sinks.reading.arrivals import Watch
 from sinks.reading.reader import BlockReader
 from sinks.reading.selecting import Selection
 from tests.fakes.sink import FakeSink
-from tests.sinks.blocks import DIM, block, line, run
+from tests.world import DIM, block, line, run
 
 GRACE_S = 20.0
 """How long an inner block stays beside the one that it was merged into."""

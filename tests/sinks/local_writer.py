@@ -12,7 +12,7 @@ import sys
 from sinks.block import Block
 from sinks.milvus.sink import MilvusSettings, MilvusSink
 from sinks.sink import SinkBroken
-from tests.sinks.blocks import SPACE, block, line, template
+from tests.world import SPACE, block, line, template
 
 DELETED_EVERY = 40
 _AT_ONCE = 4

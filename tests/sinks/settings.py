@@ -5,7 +5,7 @@ from typing import Any
 
 from sinks.milvus.settings import MilvusSettings, VectorSpace
 from sinks.milvus.sink import MilvusSink
-from tests.sinks.blocks import SPACE
+from tests.world import SPACE
 
 
 def with_settings(settings: MilvusSettings, **changes: Any) -> MilvusSettings:  # noqa: ANN401 (values of any setting)

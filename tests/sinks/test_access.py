@@ -9,9 +9,9 @@ import pytest
 from sinks.milvus.access import tls_options, token
 from sinks.milvus.settings import MilvusSettings
 from sinks.sink import SinkBusy, SinkMismatch
-from tests.sinks.blocks import block, line
 from tests.sinks.settings import strong_sink, with_settings
 from tests.sinks.stub_server import StubServer
+from tests.world import block, line
 
 pytestmark = pytest.mark.process
 

@@ -9,10 +9,10 @@ from sinks.milvus.fields import Layout, templates_layout
 from sinks.milvus.settings import MilvusSettings
 from sinks.milvus.sink import MilvusSink
 from sinks.sink import SinkMismatch
-from tests.sinks.blocks import DIM, SPACE, nearest, template, unit
 from tests.sinks.settings import strong_sink, with_settings
 from tests.sinks.stub_server import StubServer
 from tests.sinks.test_collections import prepare
+from tests.world import DIM, SPACE, nearest, template, unit
 
 Wish = Literal["auto", "on", "off"]
 NAME = "vectail_templates_space_1"

@@ -28,9 +28,9 @@ from sinks.milvus.settings import VectorSpace
 from sinks.milvus.sink import MilvusSettings, MilvusSink
 from sinks.row import TEMPLATE_TEXT_BYTES
 from sinks.sink import SinkBusy, SinkMismatch
-from tests.sinks.blocks import DIM, SPACE, block, line, template
 from tests.sinks.settings import strong_sink
 from tests.sinks.stub_server import StubServer
+from tests.world import DIM, SPACE, block, line, template
 
 BLOCKS = blocks_layout("vectail")
 TEMPLATES = templates_layout("vectail", SPACE.id, DIM)

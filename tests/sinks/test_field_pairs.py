@@ -15,7 +15,7 @@ from sinks.contents import words_of
 from sinks.field_pairs import NO_VALUE, field_names, field_text, field_values, find_pairs, parsed_pairs
 from sinks.lines import lines_of
 from sinks.words import field_word
-from tests.sinks.blocks import line
+from tests.world import line
 
 HOSTILE = (
     "",

@@ -13,12 +13,12 @@ import pytest
 from sinks.milvus.lite import LocalMilvus, local_folder
 from sinks.milvus.sink import MilvusSettings, MilvusSink
 from sinks.sink import BlockFilter, SinkBroken, SinkBusy, SinkMismatch
-from tests.sinks.blocks import SPACE, block, blocks, line, nearest, template, unit
 from tests.sinks.conftest import ROOT, StartWriter
 from tests.sinks.lite_folder import Opened
 from tests.sinks.local_writer import DELETED_EVERY, numbered
 from tests.sinks.settings import strong_sink, with_settings
 from tests.worker.running import wait_until
+from tests.world import SPACE, block, blocks, line, nearest, template, unit
 
 
 def acknowledged(writer: "subprocess.Popen[str]", at_least: int) -> list[int]:

@@ -14,9 +14,9 @@ from sinks.milvus.lite_blocks import CALL_BYTES, LiteBlocks
 from sinks.milvus.lite_texts import pack_text
 from sinks.milvus.packing import ColumnValues
 from sinks.sink import BlockFilter, ColumnName, SinkMismatch
-from tests.sinks.blocks import block, blocks, line
 from tests.sinks.lite_folder import LAYOUTS, Opened, found
 from tests.sinks.test_lite_heads import row, rows
+from tests.world import block, blocks, line
 
 COLUMNS: tuple[ColumnName, ...] = ("places", "texts", "fields")
 MOST_BYTES = COLUMN_BYTES // 4 * 3

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from sinks.milvus.lite_blocks import LiteBlocks
-from tests.sinks.blocks import block, blocks, line
 from tests.sinks.lite_folder import Killed, Opened, found
+from tests.world import block, blocks, line
 
 
 @pytest.fixture

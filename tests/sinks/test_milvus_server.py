@@ -10,8 +10,8 @@ from sinks.milvus.settings import VectorSpace
 from sinks.milvus.sink import MilvusSettings, MilvusSink
 from sinks.sink import BlockFilter, SinkBroken, SinkBusy, SinkMismatch
 from tests.services.milvus import MilvusServer, connected, drop
-from tests.sinks.blocks import DIM, SPACE, block, blocks, line, template
 from tests.sinks.settings import strong_sink, with_settings
+from tests.world import DIM, SPACE, block, blocks, line, template
 
 DAY_S = 86_400
 ALL = BlockFilter()

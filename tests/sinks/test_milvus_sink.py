@@ -10,8 +10,8 @@ from sinks.block import Block
 from sinks.milvus.settings import MilvusSettings
 from sinks.milvus.sink import MilvusSink
 from sinks.sink import BlockFilter, SinkBusy
-from tests.sinks.blocks import SPACE, block, line, nearest, template, unit
 from tests.sinks.settings import with_settings
+from tests.world import SPACE, block, line, nearest, template, unit
 
 ALL = BlockFilter()
 ONE = block([line(1)])

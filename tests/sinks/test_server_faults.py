@@ -15,9 +15,9 @@ from sinks.milvus.templates import TEXTS_AT_ONCE
 from sinks.milvus.writing import block_columns
 from sinks.row import template_id
 from sinks.sink import BlockFilter, SinkBroken, SinkBusy, SinkMismatch, SinkRejected
-from tests.sinks.blocks import SPACE, block, line, nearest, template, unit
 from tests.sinks.settings import strong_sink, with_settings
 from tests.sinks.stub_server import StubServer
+from tests.world import SPACE, block, line, nearest, template, unit
 
 ALL = BlockFilter()
 SHORT_S, PATIENT_S = 0.5, 10.0

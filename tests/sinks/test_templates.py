@@ -15,9 +15,9 @@ from sinks.milvus.settings import VectorSpace
 from sinks.milvus.sink import MilvusSettings, MilvusSink
 from sinks.row import template_id
 from sinks.sink import SinkMismatch
-from tests.sinks.blocks import DIM, SPACE, template, unit
 from tests.sinks.settings import strong_sink, with_settings
 from tests.sinks.stub_server import StubServer
+from tests.world import DIM, SPACE, template, unit
 
 
 @pytest.mark.process

@@ -12,9 +12,9 @@ from sinks.milvus.settings import MilvusSettings
 from sinks.row import template_id
 from sinks.sink import BlockFilter, SinkMismatch
 from tests.services.milvus import MilvusServer, connected, drop
-from tests.sinks.blocks import SPACE, block, line, nearest, template, unit
 from tests.sinks.settings import strong_sink, with_settings
 from tests.sinks.typed_server import TypedServer
+from tests.world import SPACE, block, line, nearest, template, unit
 
 
 def check_answers(settings: MilvusSettings, near: float = 1e-3) -> None:

@@ -11,7 +11,7 @@ from sinks.milvus.fields import COLUMN_BYTES, Layout, blocks_layout, templates_l
 from sinks.milvus.packing import ColumnValues
 from sinks.milvus.writing import block_batches, block_columns, template_batches, write_in_parts
 from sinks.sink import SinkRejected
-from tests.sinks.blocks import DIM, SPACE, block, line, template, unit
+from tests.world import DIM, SPACE, block, line, template, unit
 
 BLOCKS = blocks_layout("vectail")
 TEMPLATES = templates_layout("vectail", SPACE.id, DIM)

@@ -6,8 +6,8 @@ from typing import NamedTuple
 from sinks.block import Block, BlockId, BlockPlace
 from sinks.line import Line
 from sinks.lines import cut_of
-from tests.sinks.blocks import block, run
 from tests.sinks.reading.oracle import Stored
+from tests.world import block, run
 
 CHUNK_TEXTS = {1: 3, 2: 4}
 """Pieces of a long line, by chunking setting."""

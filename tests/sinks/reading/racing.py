@@ -11,7 +11,7 @@ from sinks.block import Block, BlockColumns, BlockId
 from sinks.heads import head_row, join_heads
 from sinks.sink import BlockFilter, ColumnName, FoundBlocks
 from tests.fakes.sink import FakeSink, passes
-from tests.sinks.blocks import DIM, block, line
+from tests.world import DIM, block, line
 
 STALE_S = 5.0
 GRACE_S = 20.0

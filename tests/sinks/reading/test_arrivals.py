@@ -7,7 +7,7 @@ import pytest
 from sinks.block import BlockId
 from sinks.reading.arrivals import GAP_S, Arrival, Watch
 from tests.fakes.sink import FakeSink
-from tests.sinks.blocks import DIM, block, line, run
+from tests.world import DIM, block, line, run
 
 
 class Watched:

@@ -4,7 +4,7 @@ from sinks.arrow import string_column
 from sinks.block import BlockId, BlockPlace
 from sinks.lines import lines_of
 from sinks.reading.cache import BlockCache
-from tests.sinks.blocks import line, run
+from tests.world import line, run
 
 LINES = lines_of([line(offset) for offset in range(10)])
 TEXTS = string_column(["x" * 1_000])

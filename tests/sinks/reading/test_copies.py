@@ -14,7 +14,7 @@ from sinks.reading.reader import BlockReader
 from sinks.reading.selecting import Selection
 from sinks.row import template_id
 from tests.fakes.sink import FakeSink
-from tests.sinks.blocks import DIM, block, line, run
+from tests.world import DIM, block, line, run
 
 OLD, NEW = template_id("old words"), template_id("new words")
 

@@ -8,7 +8,7 @@ from sinks.reading.filters import LineFilter, block_filter, values_fit, wanted_r
 from sinks.row import template_key
 from sinks.sink import BlockFilter
 from sinks.words import field_word
-from tests.sinks.blocks import TEMPLATE, line
+from tests.world import TEMPLATE, line
 
 LINES = lines_of(
     [

@@ -11,7 +11,7 @@ from sinks.reading.listing import NewestFirst, Pace
 from sinks.reading.snapshot import Snapshot
 from sinks.sink import BlockFilter
 from tests.fakes.sink import FakeSink
-from tests.sinks.blocks import DIM, block, line
+from tests.world import DIM, block, line
 
 DAY_MS = 86_400_000
 _END_MS = 1 << 62

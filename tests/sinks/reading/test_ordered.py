@@ -5,7 +5,7 @@ from sinks.reading.ordered import Reach
 from sinks.reading.reader import BlockReader
 from sinks.reading.selecting import Selection
 from tests.fakes.sink import FakeSink
-from tests.sinks.blocks import DIM, block, line, run
+from tests.world import DIM, block, line, run
 
 
 def reader_of(*blocks: list[Line], page_blocks: int = 128) -> tuple[FakeSink, BlockReader]:

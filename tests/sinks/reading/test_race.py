@@ -15,8 +15,8 @@ from sinks.reading.filters import LineFilter
 from sinks.reading.reader import BlockReader
 from sinks.reading.snapshot import BeginAnew, Snapshot
 from sinks.sink import BlockFilter, ColumnName, FoundBlocks, SinkBusy
-from tests.sinks.blocks import TEMPLATE
 from tests.sinks.reading.racing import BLOCKS, LINES, RacingSink
+from tests.world import TEMPLATE
 
 EVERY = list(range(BLOCKS * LINES))
 ALL = LineFilter()

@@ -14,7 +14,7 @@ from sinks.reading.reader import BlockReader
 from sinks.reading.snapshot import LONGEST_S, MOST_ATTEMPTS
 from sinks.sink import BlockFilter, ColumnName, FoundBlocks, SinkBusy
 from tests.fakes.sink import FakeSink
-from tests.sinks.blocks import DIM, TEMPLATE, block, blocks, line, offsets
+from tests.world import DIM, TEMPLATE, block, blocks, line, offsets
 
 ALL = LineFilter()
 LINES = [line(offset) for offset in range(12)]

@@ -11,7 +11,7 @@ from sinks.heads import Heads, head_row, join_heads
 from sinks.line import Line
 from sinks.lines import all_lines, cut_of, lines_of, take_lines
 from sinks.reading.union import Part, clusters, outer_blocks, sharing_blocks, unite
-from tests.sinks.blocks import block, line, run
+from tests.world import block, line, run
 
 PLACE = BlockPlace("logs", "0a0b0c0d", 0)
 

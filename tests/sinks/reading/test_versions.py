@@ -10,15 +10,15 @@ from sinks.block import BlockId, BlockPlace, Lines
 from sinks.line import Line
 from sinks.lines import all_lines, hollowed, lines_of, take_lines
 from sinks.reading.union import Part, unite
-from tests.sinks import blocks
-from tests.sinks.blocks import run
+from tests import world
+from tests.world import run
 
 PLACE = BlockPlace("logs", "0a0b0c0d", 0)
 
 
 def line(offset: int, *, leaders: tuple[int, int] = (3, 3), **values: Any) -> Line:  # noqa: ANN401
     """Return a line; `leaders` are those of the first and of the last of its records."""
-    return blocks.line(offset, leader_epoch=leaders[0], last_leader_epoch=leaders[1], **values)
+    return world.line(offset, leader_epoch=leaders[0], last_leader_epoch=leaders[1], **values)
 
 
 def entries(offset: int, *subs: int, of: int, text: str = "old") -> list[Line]:

@@ -17,10 +17,10 @@ from sinks.lines import all_lines
 from sinks.row import TemplateRow
 from tests.fakes.engine import FakeEngine
 from tests.fakes.sink import FakeSink
-from tests.sinks.blocks import block
-from tests.sinks.blocks import run as run_id
 from tests.worker.chain import SPACE
 from tests.worker.chain_values import golden_of
+from tests.world import block
+from tests.world import run as run_id
 from worker.audit.busy_retry import BusyRetry
 from worker.audit.compare import WindowComparer
 from worker.audit.dead_letter_index import Excused, RecordKey, key_of

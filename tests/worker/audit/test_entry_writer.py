@@ -6,8 +6,8 @@ import pytest
 from sinks.block import Block
 from sinks.line import Line
 from sinks.sink import SinkBusy
-from tests.sinks.blocks import line
 from tests.worker.audit.audited_index import AuditedIndex, lines_in
+from tests.world import line
 from worker.audit.entry_writer import SPAN_OFFSETS, entry_of
 
 

@@ -9,8 +9,8 @@ import pytest
 from sinks.block import ANY_WORD, Block, BlockColumns, BlockId
 from sinks.line import Line
 from sinks.sink import ColumnName, SinkBusy
-from tests.sinks.blocks import block, line
 from tests.worker.audit.audited_index import AuditedIndex
+from tests.world import block, line
 from worker.audit.stored_blocks import StoredBlock, inner_blocks, read_window
 
 

@@ -11,9 +11,9 @@ import pytest
 from consumers.rejection import Rejection
 from sinks.line import Line
 from sinks.sink import SinkBroken, SinkBusy
-from tests.sinks.blocks import block
-from tests.sinks.blocks import run as run_id
 from tests.worker.audit.audited_index import MASKS, NARROW, AuditedIndex, lines_in, lines_of, record
+from tests.world import block
+from tests.world import run as run_id
 from worker.audit.dead_letter_index import Excused, key_of
 from worker.audit.verify import ReadBounds
 from worker.indexing.dead_letter_reasons import TOO_MANY_CHUNKS

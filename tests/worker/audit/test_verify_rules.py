@@ -8,8 +8,8 @@ from sinks.arrow import null_column
 from sinks.block import Lines
 from sinks.build import build
 from sinks.lines import lines_of as columns_of
-from tests.sinks.blocks import run as run_id
 from tests.worker.audit.audited_index import MASKS, PLACE, AuditedIndex, lines_of, record
+from tests.world import run as run_id
 from worker.audit.compare import LineCounts
 from worker.audit.verify import ReadBounds
 from worker.settings.rule_tables import DropTable

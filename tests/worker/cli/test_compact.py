@@ -15,10 +15,10 @@ from sinks.milvus.sink import MilvusSink
 from sinks.sink import BlockFilter, SinkBusy
 from tests.fakes.sink import FakeSink
 from tests.services.kafka import KafkaServer
-from tests.sinks.blocks import block, blocks, line, run
 from tests.worker.cli.conftest import NewScreen
 from tests.worker.cli.console import EndedVerb, in_one_line
 from tests.worker.running import wait_until
+from tests.world import block, blocks, line, run
 from worker.audit.busy_retry import BusyRetry
 from worker.cli.app import run_app
 from worker.cli.compact import CompactReport, compact_partitions, show_compacted

@@ -15,10 +15,10 @@ from sinks.line import Line
 from sinks.milvus.sink import MilvusSink
 from tests.log_topics import topic_line
 from tests.services.kafka import KafkaServer
-from tests.sinks.blocks import block, line
-from tests.sinks.blocks import run as run_id
 from tests.worker.cli.conftest import WAIT_S
 from tests.worker.cli.console import EndedVerb
+from tests.world import block, line
+from tests.world import run as run_id
 from worker.cli.app import run_app
 from worker.cli.offsets_commands import positions_app
 from worker.cli.run import move_log_group

@@ -14,9 +14,9 @@ from sinks.row import TemplateRow, template_id
 from tests.model_fixture import CACHE
 from tests.services.milvus import MilvusServer, drop
 from tests.services.ports import free_port
-from tests.sinks.blocks import blocks, line
 from tests.worker.cli.conftest import RunHere
 from tests.worker.cli.console import in_one_line
+from tests.world import blocks, line
 from worker.connections import vector_space
 from worker.embedding.loaded import load_model
 from worker.querying.query_text import new_query_encoder

@@ -4,7 +4,7 @@ from base64 import b64encode
 
 from sinks.block import Block, Lines
 from sinks.lines import lines_of
-from tests.sinks.blocks import block, line
+from tests.world import block, line
 from worker.estimate.block_tally import BlockTally
 
 CUTS = ((0, 1_024), (1_024, 2_048), (2_048, 2_500))

@@ -14,7 +14,7 @@ from sinks.reading.reader import BlockReader
 from sinks.sink import Sink
 from tests.consumers.records import Letters
 from tests.fakes.sink import FakeSink
-from tests.sinks.blocks import DIM, line, template
+from tests.world import DIM, line, template
 from worker.indexing.resume import Resume
 from worker.indexing.runs import Runs
 from worker.messages import LineBatch

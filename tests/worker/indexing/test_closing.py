@@ -8,10 +8,10 @@ import pytest
 from consumers.record import Partition, records_of
 from sinks.block import BlockPlace
 from sinks.lines import lines_of
-from tests.sinks.blocks import line
 from tests.worker.chain import FLUSH_S, Chain
 from tests.worker.chain_values import record
 from tests.worker.conftest import NewChain
+from tests.world import line
 from worker.messages import LineBatch, StoreItem
 from worker.runtime.lane import Lane
 from worker.runtime.stage import Abandoned, Meter

@@ -5,7 +5,7 @@ import pytest
 from sinks.block import BlockPlace
 from sinks.sink import BlockFilter, FoundBlocks
 from tests.fakes.sink import FakeSink
-from tests.sinks.blocks import block, line, run
+from tests.world import block, line, run
 from worker.indexing.compaction import GRACE_S, Compacted, Compactor
 
 PLACE = BlockPlace("logs", "0a0b0c0d", 0)

@@ -9,9 +9,9 @@ import pytest
 
 from sinks.block import Block
 from sinks.milvus.sink import MilvusSettings, MilvusSink
-from tests.sinks.blocks import SPACE, block, line
 from tests.worker.chain import Chain
 from tests.worker.indexing.test_upkeep import store_singly, turn
+from tests.world import SPACE, block, line
 from worker.indexing.block_writer import PatientWrites
 from worker.indexing.flights import Flights
 from worker.indexing.runs import Runs

@@ -11,7 +11,7 @@ from sinks.block import Block, BlockColumns, BlockId, BlockPlace, Lines
 from sinks.build import DEFAULT_BOUNDS, BlockBounds
 from sinks.codec import decode_lines
 from sinks.lines import all_lines
-from tests.sinks.blocks import MASKS, block, line
+from tests.world import MASKS, block, line
 from worker.indexing.merging import (
     ABOUT_ONE_SIZE,
     DAY_MS,

@@ -12,8 +12,8 @@ from consumers.record import Partition
 from sinks.block import Block, BlockPlace
 from sinks.sink import BlockFilter, FoundBlocks
 from tests.fakes.sink import FakeSink
-from tests.sinks.blocks import DIM, TEMPLATE_TEXT, block, blocks, line, run
 from tests.worker.indexing.resuming import EPOCH, NOW_MS, TOPIC, Resuming
+from tests.world import DIM, TEMPLATE_TEXT, block, blocks, line, run
 from worker.runtime.retry import BACK_OFF_S
 
 PLACE = BlockPlace(TOPIC, EPOCH, 0)

@@ -6,8 +6,8 @@ import pytest
 
 from consumers.record import Partition
 from sinks.sink import BlockFilter, FoundBlocks
-from tests.sinks.blocks import block, line
 from tests.worker.indexing.test_resume import lines_block, resuming
+from tests.world import block, line
 
 
 class Listed:

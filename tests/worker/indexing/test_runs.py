@@ -14,7 +14,7 @@ from sinks.build import BlockBounds, build
 from sinks.line import Line
 from sinks.lines import lines_of
 from tests.consumers.records import Letters
-from tests.sinks.blocks import MASKS, line
+from tests.world import MASKS, line
 from worker.indexing.runs import Run, Runs
 
 PLACE = BlockPlace("logs", "e1", 0)

@@ -7,7 +7,7 @@ import pytest
 
 from sinks.line import Line
 from sinks.lines import lines_of
-from tests.sinks.blocks import TEMPLATE_TEXT, line
+from tests.world import TEMPLATE_TEXT, line
 from worker.indexing.stored_entries import StoredEntries, hash_entries, hash_stored
 
 CHANGES: dict[str, dict[str, object]] = {

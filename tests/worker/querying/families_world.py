@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from consumers.text.families import family_of
 from sinks.line import Line
 from sinks.row import TemplateRow, template_id
-from tests.sinks.blocks import line, template, unit
-from tests.worker.querying.stored import index_of, open_sink
+from tests.world import index_of, line, open_sink, template, unit
 from worker.querying.families import TemplateGroups
 from worker.querying.ranking import Index
 from worker.querying.template_index import TemplateIndex

@@ -13,8 +13,8 @@ from sinks.reading.reader import BlockReader
 from sinks.row import TemplateRow, template_id
 from sinks.sink import SinkBroken, SinkBusy, TemplateHit
 from tests.fakes.sink import FakeSink
-from tests.sinks.blocks import blocks, line
 from tests.worker.chain import QUERIES, REPLIES, Chain
+from tests.world import blocks, line
 from worker.query import QueryReply, QueryRequest, Requester
 from worker.querying.answer import LONGEST_S, PATIENCE_S, RETRY_S, Answer
 from worker.querying.documents import MOST_REPLY_BYTES

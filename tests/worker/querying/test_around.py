@@ -5,8 +5,7 @@ import pytest
 from sinks.line import Line
 from sinks.reading.reader import BlockReader
 from tests.fakes.sink import FakeSink
-from tests.sinks.blocks import line
-from tests.worker.querying.stored import open_sink, write
+from tests.world import line, open_sink, write
 from worker.query import Around
 from worker.querying.around import lines_around
 from worker.querying.documents import shown_line

@@ -8,9 +8,8 @@ import pytest
 from consumers.text.families import family_of
 from sinks.line import Line
 from sinks.row import template_id
-from tests.sinks.blocks import line, template, unit
 from tests.worker.chain import Chain
-from tests.worker.querying.stored import index_of, open_sink
+from tests.world import index_of, line, open_sink, template, unit
 from worker.query import parse_query
 from worker.querying.compare import compare_windows
 from worker.querying.ranking import Index

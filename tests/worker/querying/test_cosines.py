@@ -10,9 +10,9 @@ from sinks.milvus.settings import MilvusSettings, VectorSpace
 from sinks.reading.reader import BlockReader
 from sinks.row import TemplateRow, template_id
 from sinks.sink import Sink
-from tests.sinks.blocks import blocks, line
 from tests.sinks.settings import strong_sink
 from tests.worker.embedding.model.tiny import Tiny, make_folder
+from tests.world import blocks, line
 from worker.embedding.engine.llama import LlamaEngine
 from worker.embedding.guarded_engine import GuardedEngine
 from worker.embedding.model.golden import load_golden

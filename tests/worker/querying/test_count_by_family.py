@@ -9,9 +9,8 @@ import pytest
 from consumers.text.families import family_of
 from sinks.line import Line
 from sinks.row import template_id
-from tests.sinks.blocks import line, template
 from tests.worker.querying.families_world import World, same_family, world
-from tests.worker.querying.stored import index_of, open_sink
+from tests.world import index_of, line, open_sink, template
 from worker.query import Query
 from worker.querying.counts import CountListing, counts_document, find_counts
 from worker.querying.families import named_family

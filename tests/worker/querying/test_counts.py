@@ -12,9 +12,8 @@ from consumers.text.families import family_of
 from sinks.line import Line
 from sinks.reading.tally import FIELD_NAMES
 from sinks.row import template_id
-from tests.sinks.blocks import line, template, unit
 from tests.worker.chain import Chain
-from tests.worker.querying.stored import index_of, open_sink
+from tests.world import index_of, line, open_sink, template, unit
 from worker.query import GROUPINGS, Query
 from worker.querying.counts import MOST_TEMPLATES, WIDTHS_MS, CountListing, counts_document, find_counts, width_ms
 from worker.querying.ranking import Index

@@ -10,9 +10,8 @@ import pytest
 from consumers.text.families import family_of
 from sinks.line import Line
 from sinks.row import template_id
-from tests.sinks.blocks import line, template, unit
 from tests.worker.querying.families_world import same_family
-from tests.worker.querying.stored import index_of, open_sink, write
+from tests.world import index_of, line, open_sink, template, unit, write
 from worker.messages import ReadyQuery
 from worker.query import Filters, Query, QueryReply, Requester, parse_query
 from worker.querying.answer import Answer

@@ -7,9 +7,8 @@ import pytest
 
 from sinks.line import Line
 from sinks.lines import cut_of
-from tests.sinks.blocks import block, line, run, template, unit
 from tests.worker.chain import Chain
-from tests.worker.querying.stored import index_of, open_sink, write
+from tests.world import block, index_of, line, open_sink, run, template, unit, write
 from worker.query import parse_query
 from worker.querying.documents import MOST_REPLY_BYTES, json_bytes
 from worker.querying.export import export_lines

@@ -7,9 +7,8 @@ import pytest
 
 from consumers.text.families import family_of
 from sinks.row import template_id
-from tests.sinks.blocks import line, template, unit
 from tests.worker.querying.families_world import World, ids_of, same_family, world
-from tests.worker.querying.stored import index_of, open_sink
+from tests.world import index_of, line, open_sink, template, unit
 from worker.query import Query
 from worker.querying.families import TemplateGroups, named_family
 from worker.querying.family_listing import FamilyListing, families_document, find_families

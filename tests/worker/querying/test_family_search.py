@@ -7,9 +7,8 @@ import pytest
 from consumers.text.families import family_of
 from sinks.reading.filters import LineFilter, never
 from sinks.row import template_id
-from tests.sinks.blocks import line, template, unit
 from tests.worker.querying.families_world import World, best_lines, same_family, world
-from tests.worker.querying.stored import counted, index_of, open_sink, write
+from tests.world import counted, index_of, line, open_sink, template, unit, write
 from worker.query import Filters, Query
 from worker.querying.dense import MOST_NEAR, MOST_TEMPLATES
 from worker.querying.families import TemplateGroups

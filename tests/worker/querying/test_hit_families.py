@@ -8,10 +8,9 @@ import pytest
 from consumers.text.families import family_of
 from sinks.sink import SinkBusy
 from tests.fakes.sink import FakeSink
-from tests.sinks.blocks import line, template, unit
 from tests.worker.chain import Chain
 from tests.worker.querying.families_world import World, same_family, world
-from tests.worker.querying.stored import index_of, open_sink
+from tests.world import index_of, line, open_sink, template, unit
 from worker.messages import Answerable, ReadyQuery
 from worker.query import Filters, Query, QueryReply, Requester
 from worker.querying.answer import Answer

@@ -10,9 +10,8 @@ import pytest
 from sinks.reading.filters import LineFilter, never
 from sinks.row import template_id
 from tests.fakes.sink import FakeSink
-from tests.sinks.blocks import line, template, unit
 from tests.worker.querying.families_world import STATES, WORDS, World, world
-from tests.worker.querying.stored import counted, index_of, open_sink
+from tests.world import counted, index_of, line, open_sink, template, unit
 from worker.query import Filters, Query
 from worker.querying.counts import find_counts
 from worker.querying.family_listing import find_families

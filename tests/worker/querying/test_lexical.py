@@ -8,8 +8,7 @@ from sinks.line import Line
 from sinks.reading.filters import LineFilter
 from sinks.row import template_id
 from tests.fakes.sink import FakeSink
-from tests.sinks.blocks import line, template
-from tests.worker.querying.stored import index_of, open_sink
+from tests.world import index_of, line, open_sink, template
 from worker.querying.lexical import IDENTIFIER_SCORE, FoundLines, lines_with_identifiers, rank_by_words, votes_by_words
 from worker.querying.ranking import Index, Ranking, SearchBounds
 from worker.querying.words import words_of

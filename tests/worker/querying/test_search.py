@@ -10,8 +10,7 @@ from sinks.reading.filters import LineFilter
 from sinks.row import template_id
 from sinks.sink import SinkBusy
 from tests.fakes.sink import FakeSink
-from tests.sinks.blocks import line, template, unit
-from tests.worker.querying.stored import index_of, open_sink, write
+from tests.world import index_of, line, open_sink, template, unit, write
 from worker.query import Filters, Query
 from worker.querying.dense import MOST_TEMPLATES
 from worker.querying.ranking import Index

@@ -9,8 +9,8 @@ from sinks.line import Line
 from sinks.lines import cut_of
 from sinks.reading.reader import BlockReader
 from tests.fakes.sink import FakeSink
-from tests.sinks.blocks import DIM, block, line, run, template, unit
 from tests.worker.chain import Chain
+from tests.world import DIM, block, line, run, template, unit
 from worker.query import parse_query
 from worker.querying.documents import MOST_REPLY_BYTES, json_bytes
 from worker.querying.ranking import Index

@@ -3,8 +3,7 @@
 import pytest
 
 from tests.fakes.sink import FakeSink
-from tests.sinks.blocks import template
-from tests.worker.querying.stored import open_sink
+from tests.world import open_sink, template
 from worker.querying.template_index import TemplateIndex, TemplatesFound
 from worker.querying.words import words_of
 
