@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 import pytest
 from _pytest.fixtures import FixtureDef, SubRequest
 
+from tests.forks import spent_s
+
 MOST_S = 30.0
 _DEAREST = 40
 _TEST, _FIXTURE = "vectail.test", "vectail.fixture"
@@ -42,7 +44,7 @@ class Took(NamedTuple):
 def _now() -> Took:
     """Return what this process and its children that have ended took so far."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return Took(time.perf_counter(), sum(one.ru_utime + one.ru_stime for one in used))
+    return Took(time.perf_counter(), sum(one.ru_utime + one.ru_stime for one in used) + spent_s())
 
 
 class Stopwatch:

@@ -14,7 +14,8 @@ import pytest
 from tests.faults.records import LONG_CHARACTERS, Content, Entry, content
 from tests.faults.scene import FLOWS_S, Scene
 from tests.faults.stranger import Stranger
-from tests.faults.worker_process import ROOT, WorkerProcess
+from tests.faults.worker_process import WorkerProcess
+from tests.forks import ROOT
 from tests.services.proxy import Proxy
 from tests.soak.samples import Sample, write_picture, write_table
 

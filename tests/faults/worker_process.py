@@ -15,7 +15,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.forks import ROOT, Forked
+
 WAIT_S = 90.0
 _LOOK_AGAIN_S = 0.01
 
@@ -42,6 +43,21 @@ def _environment(settings: Mapping[str, str]) -> dict[str, str]:
     return inherited | {f"VECTAIL_{name.replace('.', '__').upper()}": value for name, value in settings.items()}
 
 
+def _new_process(through: Sequence[str], options: Sequence[str], environment: Mapping[str, str]) -> "Forked | subprocess.Popen[str]":
+    if not through:
+        return Forked(["run", *options], environment)
+    return subprocess.Popen(
+        [*through, sys.executable, "-m", "worker", "run", *options],
+        cwd=ROOT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
 class WorkerProcess:
     """One worker; tests can wait for lines on its standard error.
 
@@ -53,16 +69,7 @@ class WorkerProcess:
 
         `options`: of `vectail run`.
         """
-        self._process = subprocess.Popen(
-            [*through, sys.executable, "-m", "worker", "run", *options],
-            cwd=ROOT,
-            env=_environment(settings),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+        self._process = _new_process(through, options, _environment(settings))
         self.lines: list[str] = []
         self._more = threading.Condition()
         self._has_ended = False
