@@ -7,14 +7,12 @@ import numpy as np
 import pytest
 
 from sinks.block import Block
-from sinks.codec import BlockDamaged, decode_fields, decode_places, decode_texts
-from sinks.milvus.base64_texts import base64_text
 from sinks.milvus.fields import blocks_layout
 from sinks.milvus.sink import MilvusSettings, MilvusSink
 from sinks.milvus.templates import TEXTS_AT_ONCE
 from sinks.milvus.writing import block_columns
 from sinks.row import template_id
-from sinks.sink import BlockFilter, SinkBroken, SinkBusy, SinkMismatch, SinkRejected
+from sinks.sink import BlockFilter, SinkBusy, SinkMismatch, SinkRejected
 from tests.sinks.settings import strong_sink, with_settings
 from tests.sinks.stub_server import StubServer
 from tests.world import SPACE, block, line, nearest, template, unit
@@ -42,17 +40,6 @@ def remote(server: StubServer) -> Iterator[MilvusSink]:
     sink.open()
     yield sink
     sink.close()
-
-
-def test_a_server_stores_and_answers(remote: MilvusSink) -> None:
-    remote.upsert_templates([template("a")])
-    stored = many(100)
-    remote.write_blocks(stored)
-    assert remote.counts() == (100, 1)
-    assert set(remote.find_blocks(ALL).heads.ids) == {one.id for one in stored}
-    assert [hit.text for hit in nearest(remote, unit(1.0), 1)] == ["a"]
-    assert remote.repaired_files == 0
-    assert not remote.orders_blocks
 
 
 @pytest.mark.timeout(50)
@@ -135,33 +122,6 @@ def test_rows_that_cannot_be_read_are_left_out_and_said_once(server: StubServer)
     sink.close()
 
 
-def test_columns_that_are_no_base64_are_damaged_when_they_are_decoded(server: StubServer) -> None:
-    sink = strong_sink(MilvusSettings(uri=server.uri))
-    sink.open()
-    columns = list(block_columns([ONE]))
-    assert columns[-4:-1] == [[base64_text(ONE.places)], [base64_text(ONE.texts)], [""]]
-    columns[-4:-1] = [["no base64"]] * 3
-    sink._lent.check().insert(blocks_layout("vectail"), [*columns[:-1], np.zeros((1, 2), np.float32)])  # noqa: SLF001 (as others might)
-    read = sink.read_columns([ONE.id], ["places", "texts", "fields"])[ONE.id]
-    for decode in (decode_places, decode_texts, lambda fields: decode_fields(fields, 1)):
-        for frame in read:
-            with pytest.raises(BlockDamaged):
-                decode(frame)
-    sink.close()
-
-
-def test_a_write_is_cut_by_bytes_and_halved_when_it_is_still_too_large(server: StubServer, settings: MilvusSettings) -> None:
-    sink = strong_sink(with_settings(settings, uri=server.uri, batch_bytes=1_000_000))
-    sink.open()
-    stored = many(20, texts=b"x" * 45_000)
-    server.most_rows = 5
-    sink.write_blocks(stored)
-    assert sum(server.stored_rows) == sink.counts().blocks == 20
-    assert max(server.stored_rows) <= 5
-    assert server.inserts > 4, "some were refused first"
-    sink.close()
-
-
 def test_a_short_count_is_no_acknowledgement(server: StubServer, remote: MilvusSink) -> None:
     server.forgotten_rows = 1
     for again in (False, True):
@@ -176,8 +136,6 @@ def test_a_short_count_is_no_acknowledgement(server: StubServer, remote: MilvusS
     ("code", "reason", "expected"),
     [
         (8, "quota exceeded[reason=rate type: DMLUpsert]", SinkBusy),
-        (65_535, "auth check failure", SinkBusy),
-        (100, "collection not found[collection=vectail]", SinkBusy),
         (1_100, "length of varchar field text exceeds max length, row number: 0: invalid parameter", SinkRejected),
     ],
 )
@@ -266,16 +224,6 @@ def test_a_failure_is_told_by_the_exception_and_not_by_pymilvus(
         remote.counts()
     assert "quota" not in capfd.readouterr().err
     assert "quota" not in caplog.text
-
-
-def test_a_server_is_never_broken(server: StubServer, remote: MilvusSink) -> None:
-    server.refuse = (1, "some unexpected thing")
-    for _ in range(2):
-        with pytest.raises(SinkBusy) as error:
-            remote.write_blocks([ONE])
-        assert not isinstance(error.value, SinkBroken)
-    server.refuse = None
-    remote.write_blocks([ONE])
 
 
 @pytest.mark.parametrize(

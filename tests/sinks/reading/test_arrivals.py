@@ -94,16 +94,6 @@ def test_merged_blocks_arrive_if_none_of_their_lines_did(watched: Watched) -> No
     ], "11 is in it, and 10 and 12 have been here"
 
 
-def test_two_runs_of_a_partition_arrive_beside_each_other(watched: Watched) -> None:
-    watched.write(0)
-    watched.new()
-    watched.write(0, of=2)
-    assert watched.new() == [(0, 0)]
-    watched.write(1, of=2)
-    watched.write(1)
-    assert watched.new() == [(1, 1), (1, 1)]
-
-
 def test_whoever_reads_on_too_late_is_told_so() -> None:
     watched = Watched(most=3)
     watched.new()

@@ -42,22 +42,6 @@ def test_a_search_finds_the_families_that_brute_force_finds(seed: int, k: int, s
     assert found.complete
 
 
-@pytest.mark.parametrize("mode", ["dense", "hybrid", "words"])
-@pytest.mark.parametrize("has_bm25", [True, False])
-def test_no_family_comes_twice_in_any_mode(mode: str, *, has_bm25: bool) -> None:
-    index = world(9).opened(has_bm25=has_bm25)
-    request: dict[str, Any] = {"text": "disk valve router is full", "k": 10, "mode": mode}
-    found = find(index, **request) if mode != "words" else find_by_words(index, **request)
-    families = [family_of(text) for text in texts(found)]
-    assert len(families) == len(set(families)) > 3
-    scores = [hit.score or 0.0 for hit in found.hits]
-    assert scores == sorted(scores, reverse=True)
-
-
-def find_by_words(index: Index, **request: Any) -> SearchResult:  # noqa: ANN401 - any part of a query
-    return search(index, PreparedQuery(Query.model_validate(request), None), deadline_passed=lambda: False)
-
-
 def near_and_far(near: int, far: int = 20) -> World:
     """Return a family of so many templates nearest to the query, and as many other families farther away."""
     crowd = [template(text, unit(1.0, n / 10_000)) for n, text in enumerate(same_family("disk full", near))]
