@@ -5,12 +5,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from consumers.text.families import family_of
 from sinks.block import BlockColumns, BlockId
 from sinks.reading.reader import BlockReader
 from sinks.row import TemplateRow, template_id
-from sinks.sink import SinkBroken
+from sinks.sink import SinkBroken, SinkBusy, TemplateHit
 from tests.fakes.sink import FakeSink
 from tests.worker.chain import QUERIES, Chain
 from tests.world import blocks, line
