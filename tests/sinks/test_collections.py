@@ -1,6 +1,6 @@
 """A collection that is not what it must be, or not ours, is refused at open, by the name of what differs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -84,13 +84,6 @@ def test_templates_of_others_are_refused_by_field(folder: Path, sink: MilvusSink
     with pytest.raises(SinkMismatch) as error:
         sink.open()
     assert str(error.value) == f"Milvus collection 'vectail_templates_space_1', {difference}"
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[StubServer]:
-    server = StubServer(tmp_path / "server")
-    yield server
-    server.close()
 
 
 BLOCKS_OF_OTHERS = {
@@ -253,17 +246,6 @@ def test_a_filled_collection_without_an_index_is_refused(folder: Path, sink: Mil
 def test_a_name_that_no_milvus_takes_is_refused(name: str) -> None:
     with pytest.raises(SinkMismatch, match="a name is letters"):
         check_name(name)
-
-
-@pytest.mark.process
-def test_two_collections_of_different_names_live_in_one_folder(sink: MilvusSink, settings: MilvusSettings) -> None:
-    sink.open()
-    sink.write_blocks([block([line(1)])])
-    sink.close()
-    other = MilvusSink(MilvusSettings(uri=settings.uri, collection="other"), VectorSpace(DIM + 1, "space-2"))
-    other.open()
-    assert other.counts() == (0, 0)
-    other.close()
 
 
 @pytest.mark.parametrize(

@@ -163,14 +163,6 @@ def test_a_folder_that_is_about_full_is_told_at_opening(folder: Opened) -> None:
 
 
 @pytest.mark.process
-def test_who_only_reads_creates_nothing(folder: Opened) -> None:
-    with pytest.raises(SinkMismatch, match="'vectail' does not exist; nothing has been indexed yet"), folder.blocks(create=False):
-        pass
-    with folder.client() as client:
-        assert [client.describe(layout.name) for layout in LAYOUTS] == [None] * 3
-
-
-@pytest.mark.process
 def test_who_only_reads_misses_what_is_not_there_beside_the_heads(folder: Opened) -> None:
     with folder.client() as client:
         for layout in LAYOUTS[:2]:
@@ -189,14 +181,3 @@ def test_a_collection_with_other_columns_is_refused(folder: Opened, layout: Layo
         client.create(other, {})
     with pytest.raises(SinkMismatch, match=f"field '{name}': it is INT64 of 0, expected VARCHAR of"), folder.blocks():
         pass
-
-
-@pytest.mark.process
-def test_a_new_collection_has_its_properties(folder: Opened) -> None:
-    with folder.client() as client:
-        LiteBlocks(client, "vectail").open(properties={"vectail.layout": "2", "vectail.group": "g"})
-    with folder.client() as client:
-        LiteBlocks(client, "vectail").open(properties={"vectail.group": "other"})  # it is there: whoever opens it checks them
-        there = client.describe("vectail")
-    assert there is not None
-    assert dict(there.properties) | {"vectail.layout": "2", "vectail.group": "g"} == dict(there.properties)

@@ -1,7 +1,6 @@
 """What a server may answer: nothing is taken for stored that was not acknowledged, and only a value's own fault rejects it."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,13 +24,6 @@ ONE = block([line(1)])
 def many(number: int, **changes: bytes) -> list[Block]:
     """Return blocks that are alike but for their numbers."""
     return [ONE._replace(id=ONE.id._replace(first=n, last=n), **changes) for n in range(number)]  # type: ignore[arg-type] # columns only
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[StubServer]:
-    server = StubServer(tmp_path / "server")
-    yield server
-    server.close()
 
 
 @pytest.fixture
@@ -120,16 +112,6 @@ def test_rows_that_cannot_be_read_are_left_out_and_said_once(server: StubServer)
         assert (list(found.heads.ids), found.is_all) == ([good.id], True)
     assert said == ["Milvus collection 'vectail' has rows that are no blocks or cannot be read; they are left out"]
     sink.close()
-
-
-def test_a_short_count_is_no_acknowledgement(server: StubServer, remote: MilvusSink) -> None:
-    server.forgotten_rows = 1
-    for again in (False, True):
-        with pytest.raises(SinkBusy, match="1 of 2 rows of vectail were acknowledged"):
-            remote.write_blocks(many(2), again=again)
-    server.forgotten_rows = 0
-    remote.write_blocks(many(2), again=True)
-    assert remote.counts().blocks == 2
 
 
 @pytest.mark.parametrize(

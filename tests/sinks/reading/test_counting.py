@@ -7,7 +7,7 @@ from sinks.reading.filters import LineFilter
 from sinks.reading.reader import BlockReader
 from sinks.row import template_id
 from tests.fakes.sink import FakeSink
-from tests.world import DIM, block, blocks, line, run, template
+from tests.world import block, blocks, line, open_sink, run, template
 
 LINES = [
     line(offset, template_text="often" if offset % 4 else "seldom", service=f"s{offset // 30}", level="ERROR" if offset == 7 else "INFO")
@@ -17,8 +17,7 @@ LINES = [
 
 @pytest.fixture
 def sink() -> FakeSink:
-    sink = FakeSink(DIM)
-    sink.open()
+    sink = open_sink()
     sink.write_blocks(blocks(LINES, 10))
     return sink
 

@@ -187,22 +187,6 @@ def test_an_answer_that_no_record_would_hold_is_cut(chain: Chain) -> None:
     assert reply["complete"] is False
 
 
-def test_the_neighbours_of_a_line_come_in_order_and_without_a_score(chain: Chain) -> None:
-    chain.feed("first", json.dumps([{"message": "second"}, {"message": "third"}]), "fourth", "fifth")
-    chain.run()
-    chain.ask({"around": {"topic": "logs", "partition": 0, "offset": 2, "before": 1, "after": 5}})
-    assert len(chain.embed_lane) == 0
-    (reply,) = chain.answer()
-    assert [(hit["offset"], hit["sub"], hit["text"]) for hit in reply["hits"]] == [
-        (1, 0, "second"),
-        (1, 1, "third"),
-        (2, 0, "fourth"),
-        (3, 0, "fifth"),
-    ]
-    assert all("score" not in hit for hit in reply["hits"])
-    assert "mode" not in reply
-
-
 def test_a_query_that_finds_the_index_busy_holds_nobody_else_up(chain: Chain) -> None:
     chain.feed("disk full")
     chain.run()

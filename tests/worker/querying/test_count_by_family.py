@@ -15,7 +15,6 @@ from worker.querying.ranking import Index
 from worker.querying.search import PreparedQuery
 from worker.settings.template_tables import TemplateTable
 
-WINDOW = {"since_ms": 20_000, "until_ms": 80_000}
 NOW_MS = 10_000_000
 
 
@@ -57,17 +56,6 @@ def test_each_row_has_the_text_of_the_most_frequent_template_and_its_name() -> N
     assert [(row["text"], row["family"], row.get("name"), row["lines"]) for row in both if "name" in row] == [
         ("login", named_family("who"), "who", 2)
     ]
-
-
-def test_templates_of_one_name_are_counted_as_one() -> None:
-    made = world(3)
-    index = made.opened([TemplateTable(name="trouble", pattern="disk|network|valve")])
-    named = [one for one in made.lines if any(word in one.template_text for word in ("disk", "network", "valve"))]
-    found = lines_by(find(index, by=["family"], top=1000))
-    assert found[named_family("trouble"),] == len(named) > 0
-    assert sum(found.values()) == len(made.lines)
-    only = {"family": [named_family("trouble")]}
-    assert sum(row.lines for row in find(index, by=["service"], filters=only).rows) == len(named)
 
 
 def test_a_deadline_that_cuts_it_is_said_and_nothing_is_counted_too_high() -> None:

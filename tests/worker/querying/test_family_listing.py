@@ -43,31 +43,6 @@ def made() -> World:
     return World([template(text, unit(1.0, n)) for n, text in enumerate(texts)], found)
 
 
-def test_the_most_frequent_families_come_first_each_with_its_figures(made: World) -> None:
-    assert rows(made.opened()) == [
-        {
-            "family": family_of("disk full"),
-            "text": "disk full!!",
-            "templates": 3,
-            "lines": 6,
-            "first": 0,
-            "last": 5_000,
-            "example": "line 5",
-        },
-        {
-            "family": family_of("network down"),
-            "text": "network down",
-            "templates": 1,
-            "lines": 4,
-            "first": 6_000,
-            "last": 9_000,
-            "example": "line 9",
-        },
-    ]
-    assert listed(made.opened()).complete
-    assert [row["lines"] for row in rows(made.opened(), k=1)] == [6]
-
-
 def test_with_a_text_the_best_families_come_first_with_the_score_of_the_best_template(made: World) -> None:
     found = rows(made.opened(), text="x", mode="dense")
     assert [(row["text"], row["templates"], row["lines"]) for row in found] == [("disk full!!", 3, 6), ("network down", 1, 4)]

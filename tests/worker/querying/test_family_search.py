@@ -5,14 +5,13 @@ from typing import Any
 import pytest
 
 from consumers.text.families import family_of
-from sinks.reading.filters import LineFilter, never
 from sinks.row import template_id
 from tests.worker.querying.families_world import World, best_lines, same_family, world
 from tests.world import counted, index_of, line, open_sink, template, unit, write
 from worker.query import Filters, Query
 from worker.querying.dense import MOST_NEAR, MOST_TEMPLATES
 from worker.querying.families import TemplateGroups
-from worker.querying.ranking import Index, RankedTemplate, SearchBounds
+from worker.querying.ranking import Index
 from worker.querying.search import PreparedQuery, SearchResult, search
 from worker.querying.template_index import TemplateIndex
 from worker.settings.template_tables import TemplateTable
@@ -64,24 +63,6 @@ def test_lines_of_templates_that_are_passed_over_are_not_read() -> None:
     asked = counted(index)
     find(index, k=10, mode="dense")
     assert sum(asked) == 10 + 20, "the first page, then the other families"
-
-
-def test_a_family_is_full_once_it_has_as_many_lines_as_may_be_shown() -> None:
-    lines = [line(n) for n in range(5)]
-    found = [
-        RankedTemplate(str(n), 0.0, lines[:count], family) for n, (family, count) in enumerate([("a", 1), ("b", 4), ("a", 3), ("c", 1)])
-    ]
-    bounds = SearchBounds(4, 1, LineFilter(), never, per_family=2)
-    assert (bounds.full_families(found), bounds.is_met_by(found)) == (frozenset({"a"}), True)
-    assert not bounds._replace(k=5).is_met_by(found)
-    assert (bounds._replace(per_template=3).full_families(found), bounds._replace(per_template=3, k=6).is_met_by(found)) == (
-        frozenset({"a", "b"}),
-        False,
-    )
-    assert (bounds._replace(per_family=None).full_families(found), bounds._replace(per_family=None, k=5).is_met_by(found)) == (
-        frozenset(),
-        False,
-    )
 
 
 def test_of_a_family_as_many_lines_come_as_were_asked_for_the_best_template_first() -> None:

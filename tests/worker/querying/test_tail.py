@@ -8,8 +8,7 @@ import pytest
 from sinks.line import Line
 from sinks.lines import cut_of
 from sinks.reading.reader import BlockReader
-from tests.fakes.sink import FakeSink
-from tests.world import DIM, block, line, run, template, unit
+from tests.world import block, line, open_sink, run, template, unit
 from worker.query import parse_query
 from worker.querying.documents import MOST_REPLY_BYTES, json_bytes
 from worker.querying.ranking import Index
@@ -24,8 +23,7 @@ class World:
 
     def __init__(self) -> None:
         self.now_s = 0.0
-        self.sink = FakeSink(DIM)
-        self.sink.open()
+        self.sink = open_sink()
         self.numbers: dict[tuple[str, int], int] = {}
         self.cursor: str | None = None
         self.tail = self.worker()

@@ -80,15 +80,6 @@ def test_templates_under_a_filter_are_found_however_far_they_are_from_the_text(c
         assert reply["complete"] is True
 
 
-@pytest.mark.parametrize("has_bm25", [True, False])
-def test_templates_are_ranked_by_words_too(filled: Chain, *, has_bm25: bool) -> None:
-    filled.sink.has_bm25 = has_bm25
-    assert [template["text"] for template in listing(filled, text="network", mode="words")["templates"]] == ["network down"]
-    reply = listing(filled, text="10.0.0.1")
-    assert [(template["text"], template["lines"]) for template in reply["templates"]] == [("disk full on", 3)], "all of its lines"
-    assert reply["mode"] == "words"
-
-
 def test_the_best_template_stays_even_if_the_count_did_not_reach_it(filled: Chain) -> None:
     query = Query.model_validate({**LISTING, "text": "disk full on", "mode": "dense"})
     vector = filled.engine.embed([filled.words.encode(["disk full on"]).text(0)])[0]
