@@ -310,6 +310,19 @@ def test_a_member_that_did_not_poll_has_lost_its_partitions_and_may_join_again(w
     assert told == ["lost", "assign"]
 
 
+def test_a_broker_accepts_the_commit_of_a_partition_that_has_moved(world: World, new_member: NewMember) -> None:
+    """No broker refuses such a commit, so the poller filters every commit by its current assignment."""
+    produce(world, 6)
+    first = new_member()
+    poll_until(lambda: len(first.records) == 6 * PARTITIONS, first)
+    second = new_member()
+    poll_until(lambda: len(second.owned) == 2, first, second)
+    moved = min(second.owned)
+    assert second.commit(named(world, {moved: 6})) == {}
+    assert first.commit(named(world, {moved: 2})) == {}
+    assert world.committed(moved) == 2
+
+
 def test_a_poller_never_commits_a_partition_that_it_does_not_own_now(world: World, new_member: NewMember) -> None:
     produce(world, 30)
     ledger = Ledger(cap_records=1000, cap_bytes=1_000_000, dead_letter=lambda _claim, _reason, _rejects: None)

@@ -119,7 +119,7 @@ TOGETHER = (
     ['user="a', 'b" file "', '"', "(", ")", "blk", "blk"],
     ["0_550e8400-e29b-41d4-a716-446655440000xdead", "status a@b.example 404"],
 )
-OFF = (frozenset(), frozenset({"number", "date"}), frozenset(NO_WORDS))
+OFF: tuple[frozenset[str], ...] = (frozenset(), frozenset({"number", "date"}), frozenset(NO_WORDS))
 """Sets of masks that are off; the last ones are all that know words."""
 
 
