@@ -93,9 +93,9 @@ def nearest(sink: Sink, vector: NDArray[np.float32], limit: int) -> list[Templat
     return sink.nearest_templates(vector[None], limit)[0]
 
 
-def open_sink(templates: Iterable[TemplateRow] = (), *, has_bm25: bool = False) -> FakeSink:
+def open_sink(templates: Iterable[TemplateRow] = (), *, has_bm25: bool = False, orders_blocks: bool = True) -> FakeSink:
     """Return a sink with these templates."""
-    sink = FakeSink(dim=DIM, has_bm25=has_bm25)
+    sink = FakeSink(dim=DIM, has_bm25=has_bm25, orders_blocks=orders_blocks)
     sink.open()
     sink.upsert_templates(list(templates))
     return sink

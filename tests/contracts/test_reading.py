@@ -1,7 +1,5 @@
 """Every question that a reader answers has the same answer on every sink: the fake, a local folder, a server."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -19,21 +17,12 @@ from sinks.reading.selecting import IsMatch, Selection
 from sinks.reading.tally import GroupBy
 from sinks.sink import Sink
 from sinks.words import field_word, word_keys
-from tests.contracts.sinks import EACH_SINK, SINKS
 from tests.sinks.reading import oracle
 from tests.sinks.reading.histories import Settings, history
 from tests.sinks.reading.oracle import Stored
 from tests.world import block, line, run
 
 ALL = LineFilter()
-
-
-@pytest.fixture(params=EACH_SINK)
-def sink(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sink]:
-    with SINKS[request.param](tmp_path, lambda: request.getfixturevalue("milvus")) as sink:
-        sink.open()
-        yield sink
-        sink.close()
 
 
 def matches(word: str) -> IsMatch:

@@ -1,8 +1,6 @@
 """Kept fields and lines without a text read the same on every sink, whatever names and values producers choose."""
 
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -17,7 +15,6 @@ from sinks.reading.filters import LineFilter
 from sinks.reading.reader import BlockReader
 from sinks.sink import Sink
 from sinks.words import word_keys
-from tests.contracts.sinks import EACH_SINK, SINKS
 from tests.world import block, line, run
 
 HOSTILE = ("a.b.c", 'quo"te', "nul\0byte", "back\\slash", "日志.é", ":", ",", "{}", "", "x" * 256, "line\nfeed", '":"', "field:x")
@@ -63,19 +60,12 @@ def has_field(one: Line, name: str) -> bool:
     return name in orjson.loads(one.fields or "{}")
 
 
-@pytest.fixture(params=EACH_SINK)
-def reader(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BlockReader]:
-    with SINKS[request.param](tmp_path, lambda: request.getfixturevalue("milvus")) as sink:
-        open_with_lines(sink)
-        yield BlockReader(sink, page_blocks=2)
-        sink.close()
-
-
-def open_with_lines(sink: Sink) -> None:
-    """Store the lines in blocks of ten, and a copy of some of them by a later run."""
-    sink.open()
+@pytest.fixture
+def reader(sink: Sink) -> BlockReader:
+    """Return a reader of the lines in blocks of ten, and of a copy of some of them by a later run."""
     sink.write_blocks([block(LINES[at : at + 10], run(1), at // 10) for at in range(0, 60, 10)])
     sink.write_blocks([block(LINES[25:38], run(2))])
+    return BlockReader(sink, page_blocks=2)
 
 
 def newest(reader: BlockReader, only: LineFilter) -> list[Line]:

@@ -1,22 +1,8 @@
 """Resume reads back what was acknowledged a moment ago, on the fake, on a local Milvus folder and on a real server."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-
 from sinks.sink import Sink
-from tests.contracts.sinks import EACH_SINK, SINKS
 from tests.worker.indexing.resuming import Resuming
 from tests.world import TEMPLATE_TEXT, block, blocks, line, run
-
-
-@pytest.fixture(params=EACH_SINK)
-def sink(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sink]:
-    with SINKS[request.param](tmp_path, lambda: request.getfixturevalue("milvus")) as sink:
-        sink.open()
-        yield sink
-        sink.close()
 
 
 def test_what_was_acknowledged_a_moment_ago_is_passed_over(sink: Sink) -> None:

@@ -1,15 +1,11 @@
 """What every sink must do with templates, run on the fake, on a local Milvus folder and on a real server."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from sinks.row import TEMPLATE_TEXT_BYTES, template_id
 from sinks.sink import BlockFilter, Sink, SinkBusy, SinkCounts, SinkRejected
-from tests.contracts.sinks import EACH_SINK, SINKS
 from tests.world import DIM, TEMPLATE, block, line, nearest, template, unit
 
 ODD_TEXTS = {
@@ -23,19 +19,6 @@ ODD_TEXTS = {
     "longest_ascii": "x" * TEMPLATE_TEXT_BYTES,
     "longest_utf8": "é" * (TEMPLATE_TEXT_BYTES // 2) + "x",
 }
-
-
-@pytest.fixture(params=EACH_SINK)
-def closed_sink(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sink]:
-    with SINKS[request.param](tmp_path, lambda: request.getfixturevalue("milvus")) as sink:
-        yield sink
-        sink.close()
-
-
-@pytest.fixture
-def sink(closed_sink: Sink) -> Sink:
-    closed_sink.open()
-    return closed_sink
 
 
 def test_a_new_sink_is_empty(sink: Sink) -> None:

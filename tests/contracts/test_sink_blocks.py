@@ -1,8 +1,5 @@
 """What every sink must do with blocks, run on the fake, on a local Milvus folder and on a real server."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -10,21 +7,13 @@ from sinks.block import Block, BlockColumns
 from sinks.heads import head_row, join_heads
 from sinks.milvus.fields import COLUMN_BYTES
 from sinks.sink import BlockFilter, ColumnName, Sink, SinkCounts, SinkRejected
-from tests.contracts.sinks import EACH_SINK, SINKS, told
+from tests.contracts.sinks import told
 from tests.world import block, blocks, line
 
 ALL = BlockFilter()
 COLUMNS: tuple[ColumnName, ...] = ("places", "texts", "fields")
 MOST_BYTES = COLUMN_BYTES // 4 * 3
 """Of an encoded column: what it takes as base64."""
-
-
-@pytest.fixture(params=EACH_SINK)
-def sink(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sink]:
-    with SINKS[request.param](tmp_path, lambda: request.getfixturevalue("milvus")) as sink:
-        sink.open()
-        yield sink
-        sink.close()
 
 
 def many(number: int, **changes: bytes) -> list[Block]:

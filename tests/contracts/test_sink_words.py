@@ -9,21 +9,13 @@ from hypothesis import strategies as st
 
 from sinks.row import template_id
 from sinks.sink import Sink, SinkBusy, TemplateHit
-from tests.contracts.sinks import EACH_SINK, EACH_SINK_WITH_WORDS, SINKS, SINKS_WITH_WORDS
+from tests.contracts.sinks import EACH_SINK_WITH_WORDS, SINKS_WITH_WORDS
 from tests.world import template
 
 
 @pytest.fixture(params=EACH_SINK_WITH_WORDS)
-def sink(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sink]:
+def wordy(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sink]:
     with SINKS_WITH_WORDS[request.param](tmp_path, lambda: request.getfixturevalue("milvus")) as sink:
-        sink.open()
-        yield sink
-        sink.close()
-
-
-@pytest.fixture(params=EACH_SINK)
-def wordless(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sink]:
-    with SINKS[request.param](tmp_path, lambda: request.getfixturevalue("milvus")) as sink:
         sink.open()
         yield sink
         sink.close()
@@ -36,31 +28,31 @@ def found(hits: list[TemplateHit]) -> list[str]:
     return [hit.text for hit in hits]
 
 
-def test_a_template_is_found_by_a_word_that_it_holds(sink: Sink) -> None:
-    assert sink.has_bm25
-    assert sink.matching_templates("anything", 5) == []
-    sink.upsert_templates([template(f"Receiving block word{number} src dest") for number in range(50)])
-    assert found(sink.matching_templates("word7", 5)) == ["Receiving block word7 src dest"]
-    assert found(sink.matching_templates("where did WORD7 go", 1)) == ["Receiving block word7 src dest"]
-    assert sink.matching_templates("nothing", 5) == []
-    assert sink.matching_templates("word7", 0) == []
-    assert len(sink.matching_templates("receiving", 20)) == 20
+def test_a_template_is_found_by_a_word_that_it_holds(wordy: Sink) -> None:
+    assert wordy.has_bm25
+    assert wordy.matching_templates("anything", 5) == []
+    wordy.upsert_templates([template(f"Receiving block word{number} src dest") for number in range(50)])
+    assert found(wordy.matching_templates("word7", 5)) == ["Receiving block word7 src dest"]
+    assert found(wordy.matching_templates("where did WORD7 go", 1)) == ["Receiving block word7 src dest"]
+    assert wordy.matching_templates("nothing", 5) == []
+    assert wordy.matching_templates("word7", 0) == []
+    assert len(wordy.matching_templates("receiving", 20)) == 20
 
 
-def test_more_and_rarer_words_in_common_come_first(sink: Sink) -> None:
+def test_more_and_rarer_words_in_common_come_first(wordy: Sink) -> None:
     texts = ["disk full on host a", "disk full on host b", "disk fine on host a", "network fine on host b", "nothing of it"]
-    sink.upsert_templates([template(text) for text in texts])
-    assert found(sink.matching_templates("disk full a", 2))[0] == texts[0]
-    assert found(sink.matching_templates("network", 5)) == [texts[3]]
-    assert texts[4] not in found(sink.matching_templates("disk full on host a", 5))
+    wordy.upsert_templates([template(text) for text in texts])
+    assert found(wordy.matching_templates("disk full a", 2))[0] == texts[0]
+    assert found(wordy.matching_templates("network", 5)) == [texts[3]]
+    assert texts[4] not in found(wordy.matching_templates("disk full on host a", 5))
 
 
-def test_templates_in_memory_in_segments_and_written_again_are_found_once(sink: Sink) -> None:
-    sink.upsert_templates([template(f"disk d{number} failed") for number in range(1_200)])
-    assert found(sink.matching_templates("d7", 1)) == ["disk d7 failed"]  # writes out its memory first
-    sink.upsert_templates([template("disk d7 failed"), template("disk d5000 failed")])
-    assert found(sink.matching_templates("d7", 5)) == ["disk d7 failed"]
-    assert found(sink.matching_templates("d5000", 5)) == ["disk d5000 failed"]
+def test_templates_in_memory_in_segments_and_written_again_are_found_once(wordy: Sink) -> None:
+    wordy.upsert_templates([template(f"disk d{number} failed") for number in range(1_200)])
+    assert found(wordy.matching_templates("d7", 1)) == ["disk d7 failed"]  # writes out its memory first
+    wordy.upsert_templates([template("disk d7 failed"), template("disk d5000 failed")])
+    assert found(wordy.matching_templates("d7", 5)) == ["disk d7 failed"]
+    assert found(wordy.matching_templates("d5000", 5)) == ["disk d5000 failed"]
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -73,24 +65,24 @@ def test_templates_in_memory_in_segments_and_written_again_are_found_once(sink: 
 @example("x" * 4_096)
 @example("\U0010ffff" * 4_096)
 @example("a " * 2_048)
-def test_any_text_may_be_asked_for(sink: Sink, text: str) -> None:
-    sink.upsert_templates([template("disk full"), template("")])
-    assert found(sink.matching_templates(text, 5)) in ([], ["disk full"])
+def test_any_text_may_be_asked_for(wordy: Sink, text: str) -> None:
+    wordy.upsert_templates([template("disk full"), template("")])
+    assert found(wordy.matching_templates(text, 5)) in ([], ["disk full"])
 
 
-def test_a_text_without_a_word_finds_nothing(sink: Sink) -> None:
-    sink.upsert_templates([template("..."), template("")])
+def test_a_text_without_a_word_finds_nothing(wordy: Sink) -> None:
+    wordy.upsert_templates([template("..."), template("")])
     for text in ("", " ", "...", "-- !"):
-        assert sink.matching_templates(text, 5) == []
+        assert wordy.matching_templates(text, 5) == []
 
 
-def test_a_closed_sink_finds_nothing(sink: Sink) -> None:
-    sink.close()
+def test_a_closed_sink_finds_nothing(wordy: Sink) -> None:
+    wordy.close()
     with pytest.raises(SinkBusy):
-        sink.matching_templates("disk", 5)
+        wordy.matching_templates("disk", 5)
 
 
-def test_a_sink_without_bm25_refuses(wordless: Sink) -> None:
-    assert not wordless.has_bm25
+def test_a_sink_without_bm25_refuses(sink: Sink) -> None:
+    assert not sink.has_bm25
     with pytest.raises(ValueError, match=r"(?i)bm25"):
-        wordless.matching_templates("disk", 5)
+        sink.matching_templates("disk", 5)

@@ -6,7 +6,9 @@ Whatever masks are on: a text is masked alike alone and among others, in any ord
 import itertools
 import re
 import string
+from collections.abc import Collection, Sequence
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -77,7 +79,6 @@ NAMES = [mask.name for mask in MASKS]
 NO_WORDS = [mask.name for mask in WORD_MASKS]
 MASKER, ANOTHER = Masker(), Masker()
 VARIABLES_ONLY = Masker(disabled=NO_WORDS)
-WITHOUT_NUMBERS = Masker(disabled=["number", "date"])
 OWN = (
     Mask("pairs", r"\[\]|\(\)|\{\}", ""),
     Mask("n", r"\d+", "<n>"),
@@ -85,73 +86,70 @@ OWN = (
     Mask("grow", "ERR", "WARN WARN"),
     Mask("back", "WARN", "ERR"),
 )
-ADDED = Masker(added=OWN)
 UNLIKE = ["".join(letters) for letters in itertools.product("ghijklm", repeat=3)]
 """Texts of as many forms."""
 
 
-@few
-@given(line=lines)
-@example(line="12abcdefab-abcd-abcd-abcd-abcdefabcdef")
-@example(line='"GET / HTTP/1.1" 200')
-@example(line="x status 1200 200")
-@example(line="HTTP HTTP 200 200 200")
-@example(line="a@b.c@d.e")
-@example(line="for user bob by for user x failed")
-@example(line="x gw.example.com()x")
-@example(line="(" * 40 + "[" * 40 + "]" * 40 + ")" * 40)
-@example(line="/a/b/c \u0085")
-@example(line="\x0e5")
-@example(line="Dec 10 06:55:46 Dec 10 06:55:46 gw su: gw su:")
-def test_a_masked_line_is_masked_to_itself(line: str) -> None:
-    (masked,) = MASKER.mask([line])
-    assert ANOTHER.mask([masked]) == [masked]
+ALONE = (
+    "12abcdefab-abcd-abcd-abcd-abcdefabcdef",
+    '"GET / HTTP/1.1" 200',
+    "x status 1200 200",
+    "HTTP HTTP 200 200 200",
+    "a@b.c@d.e",
+    "for user bob by for user x failed",
+    "x gw.example.com()x",
+    "(" * 40 + "[" * 40 + "]" * 40 + ")" * 40,
+    "/a/b/c \u0085",
+    "\x0e5",
+    "Dec 10 06:55:46 Dec 10 06:55:46 gw su: gw su:",
+    "[" * 40 + "]" * 40,
+    "a" * 40 + "b" * 40,
+    "ERR",
+    "<34>1 2003-10-11T22:14:15Z gw su root",
+    "user b by for user for user x a user",
+    "a" * 13 + "b.",
+)
+TOGETHER = (
+    *([line] for line in ALONE),
+    ["0", "ms", "HTTP", "503 a", "x -", "1", "", "."],
+    ["", "0"],
+    ["", ""],
+    ["{}", "]", "", '{"a":1}', ""],
+    ["x gw.example.com", "db.example.com()x"],
+    ['user="a', 'b" file "', '"', "(", ")", "blk", "blk"],
+    ["0_550e8400-e29b-41d4-a716-446655440000xdead", "status a@b.example 404"],
+)
+OFF: tuple[frozenset[str], ...] = (frozenset(), frozenset({"number", "date"}), frozenset(NO_WORDS))
+"""Sets of masks that are off; the last ones are all that know words."""
 
 
-@few
-@given(line=lines)
-@example(line="[" * 40 + "]" * 40)
-@example(line="a" * 40 + "b" * 40)
-@example(line="ERR")
-@example(line="<34>1 2003-10-11T22:14:15Z gw su root")
-@example(line="user b by for user for user x a user")
-@example(line="a" * 13 + "b.")
-def test_so_it_is_with_masks_of_a_users_own_and_some_switched_off(line: str) -> None:
-    for masker in (WITHOUT_NUMBERS, VARIABLES_ONLY, ADDED):
-        (masked,) = masker.mask([line])
-        assert masker.mask([masked]) == [masked]
-
-
-@few
-@given(texts=st.lists(lines, max_size=8))
-@example(texts=["0", "ms", "HTTP", "503 a", "x -", "1", "", "."])
-@example(texts=["", "0"])
-@example(texts=["", ""])
-@example(texts=["{}", "]", "", '{"a":1}', ""])
-@example(texts=["x gw.example.com", "db.example.com()x"])
-@example(texts=['user="a', 'b" file "', '"', "(", ")", "blk", "blk"])
-@example(texts=["0_550e8400-e29b-41d4-a716-446655440000xdead", "status a@b.example 404"])
-def test_masks_one_for_one_and_never_to_nothing(texts: list[str]) -> None:
-    masked = MASKER.mask(texts)
+def assert_masked_alike(texts: list[str], disabled: Collection[str], own: Sequence[Mask]) -> None:
+    """Mask texts together, alone and in the other order, by two maskers: one for one, never to nothing, and once for all."""
+    one, other = (Masker(disabled=disabled, added=own) for _ in range(2))
+    masked = one.mask(texts)
     assert len(masked) == len(texts)
     assert all(masked)
-    assert masked == [one for text in texts for one in ANOTHER.mask([text])]
-    assert MASKER.mask(texts) == masked
+    assert masked[::-1] == [text for alone in texts[::-1] for text in other.mask([alone])]
+    assert other.mask(masked) == masked
+    assert one.mask(masked) == masked
+    assert one.mask(texts) == masked
+
+
+@pytest.mark.parametrize("own", [(), OWN], ids=["ours", "and their own"])
+@pytest.mark.parametrize("disabled", OFF, ids=["all", "no numbers", "no words"])
+def test_texts_of_all_kinds_are_masked_alike(disabled: frozenset[str], own: Sequence[Mask]) -> None:
+    for texts in TOGETHER:
+        assert_masked_alike(texts, disabled, own)
 
 
 @few
-@given(texts=st.lists(lines, max_size=6), disabled=st.sets(st.sampled_from(NAMES)), own=st.booleans())
-@example(texts=["a" * 13 + "b.", "b" + "a" * 13 + "."], disabled=set(), own=True)
-@example(texts=["x gw.example.com", "db.example.com()x"], disabled={"list"}, own=False)
-@example(texts=["() (", ") ()", "é()é"], disabled={"number", "list"}, own=False)
-@example(texts=['file "a b"', "() x ."], disabled={"list"}, own=False)
-def test_with_any_masks_off_order_and_company_do_not_matter(texts: list[str], disabled: set[str], own: bool) -> None:  # noqa: FBT001 - drawn
-    one, other = (Masker(disabled=disabled, added=OWN if own else ()) for _ in range(2))
-    masked = one.mask(texts)
-    assert all(masked)
-    assert [masked[i] for i in range(len(texts))][::-1] == [text for alone in texts[::-1] for text in other.mask([alone])]
-    assert other.mask(masked) == masked
-    assert one.mask(masked) == masked
+@given(texts=st.lists(lines, max_size=8), disabled=st.sampled_from(OFF) | st.sets(st.sampled_from(NAMES)), own=st.sampled_from([(), OWN]))
+@example(texts=["a" * 13 + "b.", "b" + "a" * 13 + "."], disabled=set(), own=OWN)
+@example(texts=["x gw.example.com", "db.example.com()x"], disabled={"list"}, own=())
+@example(texts=["() (", ") ()", "é()é"], disabled={"number", "list"}, own=())
+@example(texts=['file "a b"', "() x ."], disabled={"list"}, own=())
+def test_with_any_masks_off_order_and_company_do_not_matter(texts: list[str], disabled: Collection[str], own: Sequence[Mask]) -> None:
+    assert_masked_alike(texts, disabled, own)
 
 
 @few

@@ -15,7 +15,7 @@ from tests.fakes.sink import FakeSink
 from tests.properties.test_reading import ANYTHING, line_filter
 from tests.sinks.reading import oracle
 from tests.sinks.reading.histories import History, history
-from tests.world import DIM, block, line, run
+from tests.world import block, line, open_sink, run
 
 
 def in_order(lines: list[Line]) -> list[Line]:
@@ -47,8 +47,7 @@ def test_every_line_comes_once_and_in_order_while_blocks_are_merged(seed: int) -
     random = Random(seed)  # drawn from the strategy itself, each number takes a hundred times as long
     is_narrow = random.random() < 0.5
     stored = history(random, ANYTHING._replace(chunk_templates=not is_narrow))
-    sink = FakeSink(DIM, orders_blocks=random.random() < 0.5)
-    sink.open()
+    sink = open_sink(orders_blocks=random.random() < 0.5)
     sink.write_blocks(stored.blocks)
     reader = BlockReader(sink, cache_bytes=random.choice([0, 10_000_000]), clock=lambda: 0.0, page_blocks=random.choice([1, 4, 128]))
     lines = oracle.union(stored.stored)
@@ -91,8 +90,7 @@ def test_a_millisecond_with_more_lines_than_an_answer_is_split_by_place(count: i
             line(offset, time=5, chunk=at, chunks=len(texts), text=text, cut=cut_of(texts), partition=offset % 3)
             for at, text in enumerate(texts)
         ]
-    sink = FakeSink(DIM, orders_blocks=False)
-    sink.open()
+    sink = open_sink(orders_blocks=False)
     for partition in range(3):
         ours = [one for one in pieces if one.partition == partition]
         sink.write_blocks([block(ours[at : at + size], run(1), at) for at in range(0, len(ours), size)])

@@ -14,10 +14,9 @@ from sinks.reading.counting import CountQuery
 from sinks.reading.filters import LineFilter
 from sinks.reading.reader import BlockReader
 from sinks.reading.tally import GroupBy
-from tests.fakes.sink import FakeSink
 from tests.sinks.reading import oracle
 from tests.sinks.reading.histories import History, Settings, history
-from tests.world import DIM
+from tests.world import open_sink
 
 ANYTHING = Settings(cut_logs=True, masks=True, services=True, times=True)
 randoms = st.randoms(use_true_random=False)
@@ -37,8 +36,7 @@ BY: list[tuple[GroupBy, ...]] = [
 
 
 def reader_of(random: Random, stored: History) -> BlockReader:
-    sink = FakeSink(DIM, orders_blocks=random.random() < 0.5)
-    sink.open()
+    sink = open_sink(orders_blocks=random.random() < 0.5)
     sink.write_blocks(stored.blocks)
     return BlockReader(sink, cache_bytes=random.choice([0, 20_000, 10_000_000]), clock=lambda: 0.0, page_blocks=random.choice([1, 4, 128]))
 

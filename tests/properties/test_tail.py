@@ -11,8 +11,7 @@ from sinks.line import Line
 from sinks.reading.arrivals import Watch
 from sinks.reading.reader import BlockReader
 from sinks.reading.selecting import Selection
-from tests.fakes.sink import FakeSink
-from tests.world import DIM, block, line, run
+from tests.world import block, line, open_sink, run
 
 GRACE_S = 20.0
 """How long an inner block stays beside the one that it was merged into."""
@@ -70,8 +69,7 @@ class World:
     def __init__(self, random: Random) -> None:
         self.random = random
         self.now_s = 0.0
-        self.sink = FakeSink(DIM)
-        self.sink.open()
+        self.sink = open_sink()
         self.graves: list[tuple[float, list[BlockId]]] = []
         self.runs = 0
         self.ends = [0, 0]

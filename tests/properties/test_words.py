@@ -60,6 +60,7 @@ def columns(lines: list[tuple[str, str]]) -> tuple[JoinedTexts, Coded]:
 @given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=12))
 @example([("10.0.0.1:8080 id node-7:4512345", "<ip> id node-7:<num>")])
 @example([("aa:bb:cc:01:02:03/eth0", "")])
+@example([("“10.0.0.1” «10.0.0.1» 10.0.0.1… 、10.0.0.1。", ""), ("地址\uff1a10.0.0.1\uff0c\u00a010.0.0.1\u00a0\x1b10.0.0.1", "")])
 @example([("………1", ""), ("--------------------------------a-1--------------------", "")])
 def test_what_a_text_holds_whole_is_found_unless_the_template_has_it(lines: list[tuple[str, str]]) -> None:
     words = set(block_words(*columns(lines)).tolist())

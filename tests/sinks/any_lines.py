@@ -50,6 +50,7 @@ def any_lines(draw: st.DrawFn, /, *, least: int = 1, most: int = 40) -> list[Lin
             fields=draw(FIELDS),
             cut=cut_of(["x"] * chunks),
             records=draw(st.sampled_from([1, 1, 1, 70_000])),
+            entries=draw(st.sampled_from([1, 1, 4])),
             leader_epoch=(leader_epoch := draw(st.sampled_from([-1, 0, 0, 2**31 - 2]))),
             last_leader_epoch=leader_epoch + draw(st.sampled_from([0, 0, 0, 1])),
         )

@@ -9,6 +9,7 @@ import pytest
 
 from sinks.milvus.sink import MilvusSettings, MilvusSink
 from tests.sinks.settings import strong_sink
+from tests.sinks.stub_server import StubServer
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -31,6 +32,14 @@ def sink(settings: MilvusSettings) -> Iterator[MilvusSink]:
     sink = strong_sink(settings)
     yield sink
     sink.close()
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[StubServer]:
+    """A server that fails on request."""
+    server = StubServer(tmp_path / "server")
+    yield server
+    server.close()
 
 
 @pytest.fixture

@@ -10,9 +10,8 @@ from sinks.milvus.settings import MilvusSettings
 from sinks.milvus.sink import MilvusSink
 from sinks.sink import SinkMismatch
 from tests.sinks.settings import strong_sink, with_settings
-from tests.sinks.stub_server import StubServer
 from tests.sinks.test_collections import prepare
-from tests.world import DIM, SPACE, nearest, template, unit
+from tests.world import DIM, SPACE, template
 
 Wish = Literal["auto", "on", "off"]
 NAME = "vectail_templates_space_1"
@@ -25,59 +24,20 @@ def opened(settings: MilvusSettings, bm25: Wish) -> MilvusSink:
 
 
 @pytest.mark.process
-def test_templates_with_bm25_are_found_by_their_words_and_by_their_vectors(settings: MilvusSettings) -> None:
-    sink = opened(settings, "on")
-    assert sink.has_bm25
-    sink.upsert_templates([template(f"disk {'full' if number == 7 else 'fine'} {number}", unit(1.0, number)) for number in range(50)])
-    assert [hit.text for hit in sink.matching_templates("full", 5)] == ["disk full 7"]
-    assert [hit.text for hit in nearest(sink, unit(1.0, 7.0), 1)] == ["disk full 7"]
-    with sink._lent.calls() as client:  # noqa: SLF001 (what was made is nobody else's to see)
-        described = client.describe(NAME)
-    assert described
-    assert described.fields["sparse"].computed_from == "text"
-    sink.close()
-
-
-@pytest.mark.process
 @pytest.mark.parametrize("made", ["on", "off"])
-def test_auto_takes_what_is_there(settings: MilvusSettings, made: Wish) -> None:
+def test_auto_takes_what_is_there_off_leaves_it_unused_and_on_refuses_a_collection_without(settings: MilvusSettings, made: Wish) -> None:
     opened(settings, made).close()
-    for _ in range(2):
-        sink = opened(settings, "auto")
-        assert sink.has_bm25 is (made == "on")
-        sink.upsert_templates([template()])
-        sink.close()
-
-
-@pytest.mark.process
-def test_a_local_folder_gets_none_by_itself(settings: MilvusSettings) -> None:
-    sink = opened(settings, "auto")
-    assert not sink.has_bm25
-    sink.close()
-
-
-@pytest.mark.process
-@pytest.mark.parametrize(
-    ("made", "wish", "difference"),
-    [
-        ("off", "on", "field 'sparse': field is missing, expected a SPARSE_FLOAT_VECTOR"),
-        ("on", "off", None),
-    ],
-)
-def test_a_function_that_is_missing_is_refused_and_one_that_is_not_asked_for_is_left_unused(
-    settings: MilvusSettings, made: Wish, wish: Wish, difference: str | None
-) -> None:
-    opened(settings, made).close()
-    if difference is None:
+    wishes: tuple[Wish, ...] = ("auto", "off")
+    for wish in wishes:
         sink = opened(settings, wish)
-        assert not sink.has_bm25
+        assert sink.has_bm25 is (wish == "auto" and made == "on")
         sink.upsert_templates([template()])
         assert sink.counts().templates == 1
         sink.close()
-        return
-    with pytest.raises(SinkMismatch) as refused:
-        opened(settings, wish)
-    assert str(refused.value) == f"Milvus collection '{NAME}', {difference}"
+    if made == "off":
+        with pytest.raises(SinkMismatch) as refused:
+            opened(settings, "on")
+        assert str(refused.value) == f"Milvus collection '{NAME}', field 'sparse': field is missing, expected a SPARSE_FLOAT_VECTOR"
 
 
 @pytest.mark.process
@@ -87,21 +47,3 @@ def test_a_sparse_column_that_nothing_computes_is_refused(folder: Path, settings
     prepare(folder, plain)
     with pytest.raises(SinkMismatch, match=r"field 'sparse': BM25 function is none, expected one of 'text'$"):
         opened(settings, "on")
-
-
-@pytest.mark.parametrize(("version", "has"), [("v2.4.17", False), ("v2.5.0", True), ("v2.6.11", True)])
-def test_a_new_collection_on_a_server_has_bm25_where_its_version_can(
-    tmp_path: Path,
-    settings: MilvusSettings,
-    version: str,
-    has: bool,  # noqa: FBT001 (a parameter of the test)
-) -> None:
-    server = StubServer(tmp_path / "server")
-    server.version = version
-    sink = opened(with_settings(settings, uri=server.uri), "auto")
-    assert sink.has_bm25 is has
-    sink.close()
-    server.version = "v2.4.17"
-    with pytest.raises(SinkMismatch, match=r"^milvus.bm25 is on: Milvus 2.4 has no BM25"):
-        opened(with_settings(settings, uri=server.uri), "on")
-    server.close()

@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,30 +11,17 @@ from hypothesis import strategies as st
 
 from sinks.block import ANY_WORD, Block, BlockColumns, BlockPlace
 from sinks.build import DEFAULT_BOUNDS, HOUR_MS, BlockBounds, Builder, Group, build
-from sinks.codec import decode_head, decode_lines, encode_head, masks_of
-from sinks.line import LEVEL_BYTES, PIECE_BYTES, SERVICE_BYTES, Line
+from sinks.codec import decode_head, decode_lines, encode_head
+from sinks.line import LEVEL_BYTES, PIECE_BYTES, SERVICE_BYTES
 from sinks.lines import all_lines, hollowed, join_lines, lines_of
-from sinks.words import field_word, word_keys
+from sinks.words import word_keys
 from tests.sinks.any_lines import FIELDS
+from tests.world import line
 
-PLACE = BlockPlace("logs", "", 0)
 TIME = 1_700_000_000_000
 YEAR_MS = 365 * 24 * HOUR_MS
 VARCHAR = 65_535
 """What Milvus takes."""
-
-
-def line(offset: int, **values: Any) -> Line:  # noqa: ANN401 - any column
-    plain: dict[str, Any] = {
-        "sub": 0,
-        "chunk": 0,
-        "chunks": 1,
-        "text": f"text {offset}",
-        "template_text": "text <num>",
-        "time": TIME,
-        "kafka_time": TIME,
-    }
-    return Line(*PLACE, offset=offset, **(plain | values))
 
 
 def noise(size: int, seed: object = 0) -> str:
@@ -58,13 +44,6 @@ def test_one_line_alone_with_more_words_than_fit_may_hold_any() -> None:
     assert {word_keys(f"id-{i}")[0] for i in range(5_000)}.issuperset(words[1:])
 
 
-def test_lines_with_more_words_than_fit_together_are_split() -> None:
-    lines = [line(i, text=" ".join(f"id-{i}-{j}" for j in range(50))) for i in range(100)]
-    built = build(lines_of(lines), masks="m1", written_ms=TIME)
-    assert [len(one.rows) for one in built] == [50, 50]
-    assert all(ANY_WORD not in one.block.words for one in built)
-
-
 def test_the_worst_lines_that_pieces_allow_are_within_what_backends_take() -> None:
     worst = [
         line(
@@ -85,16 +64,6 @@ def test_the_worst_lines_that_pieces_allow_are_within_what_backends_take() -> No
     assert sum(len(one.rows) for one in built) == 40
     for _, block in built:
         assert longest_of(block) <= DEFAULT_BOUNDS.characters < VARCHAR
-
-
-def test_many_templates_services_and_times_keep_the_head_within_its_column() -> None:
-    lines = [
-        line(i, template_text=f"t{i}", service=noise(SERVICE_BYTES, i // 4), level=noise(LEVEL_BYTES, i % 60), time=TIME + i * 2**50)
-        for i in range(1_024)
-    ]
-    built = build(lines_of(lines), masks="m1", written_ms=TIME)
-    assert len(built) > 1
-    assert all(len(encode_head(one.block.head)) <= DEFAULT_BOUNDS.characters for one in built)
 
 
 def test_columns_are_bounded_by_their_characters_as_base64() -> None:
@@ -128,20 +97,7 @@ def test_names_with_lone_surrogates_become_valid_and_stay_distinct_values() -> N
     decoded = decode_lines(BlockColumns(built.block.places, built.block.texts, built.block.fields))
     assert (decoded.service.values, decoded.level.values, decoded.template.values) == (("a?",), ("?",), ("t?",))
     assert (built.block.head.services, built.block.head.levels, len(built.block.head.templates)) == (("a?",), ("?",), 1)
-    assert [one.template for one in all_lines(PLACE, decoded)] == [one.template for one in lines]
-
-
-def test_a_block_knows_its_masks_and_counts_lines_not_pieces() -> None:
-    lines = [line(1, chunk=i, chunks=3, cut=5) for i in range(3)] + [line(2, records=4)]
-    (built,) = build(lines_of(lines), masks="m7", written_ms=9)
-    assert (built.block.lines, built.block.head.pieces.tolist(), built.block.head.written_ms) == (2, [4], 9)
-    assert (built.block.first_offset, built.block.last_offset, masks_of(built.block.places)) == (1, 5, "m7")
-
-
-def test_fields_are_words_and_what_is_no_object_has_none() -> None:
-    fields = ['{"user":"root","n":1.5,"ok":true}', "[1]", "no json", "", None]
-    (built,) = build(lines_of([line(i, text="x", fields=one) for i, one in enumerate(fields)]), masks="", written_ms=0)
-    assert set(built.block.words.tolist()) == {field_word("user", "root"), field_word("n", "1.5"), field_word("ok", "true")}
+    assert [one.template for one in all_lines(BlockPlace("logs", "", 0), decoded)] == [one.template for one in lines]
 
 
 @given(st.lists(st.one_of(FIELDS, st.sampled_from(['{"pod":"a-1"}', '{"pod":"b-2","n":7}', '{"pod":"\\\\"}'])), min_size=1, max_size=12))
@@ -212,49 +168,13 @@ def test_full_groups_go_at_once_and_the_rest_when_its_oldest_line_has_waited() -
     builder.add(lines_of([line(i) for i in range(1_000, 1_100)]), np.arange(1_000, 1_100), 1.4)
     (full,) = builder.take(1.4, flush_s=0.5)
     assert (full.lines.size, full.since_s, builder.lines, builder.oldest_s) == (1_024, 1.0, 76, 1.4)
-    assert builder.bytes == sum(len(f"text {i}") for i in range(1_024, 1_100))
+    assert builder.bytes == sum(len(f"line {i}") for i in range(1_024, 1_100))
     assert builder.take(1.8, flush_s=0.5) == []
     (rest,) = builder.take(1.9, flush_s=0.5)
     assert (rest.tags.tolist(), rest.since_s) == ([*range(1_024, 1_100)], 1.4)
     assert (builder.lines, builder.bytes) == (0, 0)
     assert builder.oldest_s is None
     assert builder.take(math.inf, flush_s=0.5) == []
-
-
-def test_exactly_a_block_of_lines_goes_at_once() -> None:
-    builder = Builder()
-    builder.add(lines_of([line(i) for i in range(1_024)]), np.arange(1_024), 1.0)
-    assert [group.lines.size for group in builder.take(1.0, flush_s=0.5)] == [1_024]
-
-
-def test_the_age_of_lines_outlives_a_full_group() -> None:
-    builder = Builder(BlockBounds(lines=4))
-    for since_s in (1.0, 2.0):
-        builder.add(lines_of([line(i) for i in range(3)]), np.arange(3), since_s)
-    builder.add(lines_of([line(i) for i in range(3)]), np.arange(3), 3.0)
-    assert [group.since_s for group in builder.take(3.0, flush_s=10)] == [1.0, 2.0]
-    builder.add(lines_of([line(9)]), np.array([9]), 4.0)
-    (group,) = builder.take(4.0, flush_s=0.5)
-    assert (group.since_s, group.tags.tolist()) == (3.0, [2, 9])
-
-
-def test_a_rest_of_several_ages_keeps_each() -> None:
-    builder = Builder(BlockBounds(lines=4))
-    for since_s, count in ((1.0, 5), (2.0, 2)):
-        builder.add(lines_of([line(i) for i in range(count)]), np.arange(count), since_s)
-    assert [group.since_s for group in builder.take(2.0, flush_s=10)] == [1.0]
-    assert (builder.lines, builder.oldest_s) == (3, 1.0)
-    builder.add(lines_of([line(9)]), np.array([9]), 3.0)
-    (group,) = builder.take(3.0, flush_s=10)
-    assert (group.tags.tolist(), group.since_s, builder.lines) == ([4, 0, 1, 9], 1.0, 0)
-
-
-def test_bytes_close_a_group_before_lines_do() -> None:
-    groups = gathered([TIME] * 25, bounds=BlockBounds(raw_bytes=60))
-    assert [group.lines.size for group in groups] == [10, 8, 7]
-    builder = Builder(BlockBounds(raw_bytes=60))
-    builder.add(lines_of([line(i, text="x" * 61, fields=None) for i in range(2)]), np.arange(2), 0.0)
-    assert [group.lines.size for group in builder.take(0.0, flush_s=1.0)] == [1]
 
 
 def test_lines_that_wait_do_not_hold_the_memory_of_those_that_left() -> None:
@@ -274,7 +194,7 @@ def test_hollow_entries_are_in_no_head_and_come_back_hollow() -> None:
     assert (alone.block.lines, alone.block.first_offset, alone.block.last_offset) == (0, 7, 11)
     assert [len(column) for column in alone.block.head[:6]] == [0] * 6
     assert decode_head(encode_head(alone.block.head)).written_ms == 5
-    (mixed,) = build(join_lines([lines_of([line(6), line(8, service="sshd")]), hollow]), masks="", written_ms=5)
+    (mixed,) = build(join_lines([lines_of([line(6, service=""), line(8)]), hollow]), masks="", written_ms=5)
     assert (mixed.block.lines, mixed.block.head.pieces.tolist(), mixed.block.head.services) == (2, [2], ("", "sshd"))
     decoded = decode_lines(BlockColumns(mixed.block.places, mixed.block.texts, mixed.block.fields))
     assert decoded.chunks.tolist() == [1, 0, 1, 0]

@@ -28,22 +28,10 @@ from sinks.line import Line
 from sinks.lines import all_lines, lines_of
 from sinks.milvus.fields import blocks_layout
 from sinks.milvus.writing import block_columns
+from tests.world import TEMPLATE_TEXT, line
 
-PLACE = BlockPlace("logs", "", 0)
+PLACE = BlockPlace("logs", "0a0b0c0d", 0)
 TIME = 1_700_000_000_000
-
-
-def line(offset: int, **values: Any) -> Line:  # noqa: ANN401 - any column
-    plain: dict[str, Any] = {
-        "sub": 0,
-        "chunk": 0,
-        "chunks": 1,
-        "text": f"text {offset}",
-        "template_text": "text <num>",
-        "time": TIME + offset,
-    }
-    plain |= {"kafka_time": TIME + offset}
-    return Line(*PLACE, offset=offset, **(plain | values))
 
 
 def columns_of(lines: list[Line]) -> set[str]:
@@ -51,7 +39,7 @@ def columns_of(lines: list[Line]) -> set[str]:
 
 
 def test_anyone_reads_a_block_in_three_lines() -> None:
-    (built,) = build(lines_of([line(5), line(7, service="sshd")]), masks="m1", written_ms=TIME)
+    (built,) = build(lines_of([line(5, service="", level=""), line(7, level="", template_text="text <num>")]), masks="m1", written_ms=TIME)
     columns = zip(blocks_layout("vectail").names, block_columns([built.block]), strict=True)
     block = {name: column[0] for name, column in columns if isinstance(column[0], str)}  # what pymilvus answers
 
@@ -59,47 +47,26 @@ def test_anyone_reads_a_block_in_three_lines() -> None:
         return pa.ipc.open_stream(pa.input_stream(io.BytesIO(base64.b64decode(text)), compression="zstd")).read_all()
 
     places, texts = table(block["places"]), table(block["texts"])["text"][0].as_py().split("\n")
-    assert texts == ["text 5", "text 7"]
-    assert places.to_pydict() == {"offset": [0, 2], "time": [0, 2], "service": ["", "sshd"], "template": ["text <num>"] * 2}
+    assert texts == ["line 5", "line 7"]
+    assert places.to_pydict() == {"offset": [0, 2], "time": [0, 2_000], "service": ["", "sshd"], "template": [TEMPLATE_TEXT, "text <num>"]}
     metadata = {key.decode(): value.decode() for key, value in places.schema.metadata.items()}
     assert metadata == {
         "vectail.layout": "2",
         "vectail.masks": "m1",
         "vectail.lines": "2",
         "vectail.offset": "5",
-        "vectail.time": str(TIME + 5),
+        "vectail.time": "5000",
     }
 
 
 def test_columns_with_nothing_but_defaults_are_left_out() -> None:
-    assert columns_of([line(5), line(6)]) == {"time", "template"}
+    assert columns_of([line(5), line(6)]) == {"time", "template"}, "one service and one level are said once"
     assert columns_of([line(5), line(7)]) == {"time", "template", "offset"}
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        {"sub": 1, "entries": 2},
-        {"entries": 3},
-        {"chunk": 1},
-        {"chunks": 2},
-        {"cut": 9},
-        {"records": 2},
-        {"kafka_time": 1},
-        {"service": "x"},
-        {"level": "INFO"},
-    ],
-)
-def test_a_column_is_there_as_soon_as_one_line_needs_it(values: dict[str, Any]) -> None:
-    lines = [line(5), line(6, **values)]
-    assert columns_of(lines) == {"time", "template", *values}
-    decoded = decode_places(encode_places(lines_of(lines), masks="m1"))
-    assert all_lines(PLACE, decoded) == [one._replace(text=None) for one in lines]
 
 
 @pytest.mark.parametrize(("spread", "dtype"), [(2**16 - 1, np.uint16), (2**16, np.uint32), (2**32 - 1, np.uint32), (2**32, np.int64)])
 def test_times_and_offsets_are_as_wide_as_they_must_be(spread: int, dtype: type) -> None:
-    lines = [line(7), line(7 + spread, time=TIME - 100), line(8, time=TIME - 100 + spread)]
+    lines = [line(7, time=TIME), line(7 + spread, time=TIME - 100), line(8, time=TIME - 100 + spread)]
     frame = encode_places(lines_of(lines), masks="")
     columns, metadata = unpack(frame)
     assert {columns["offset"].dtype, columns["time"].dtype} == {np.dtype(dtype)}  # type: ignore[union-attr]
@@ -114,15 +81,6 @@ def test_a_block_of_ten_lines_takes_less_than_a_kilobyte() -> None:
     (built,) = build(lines_of(lines), masks="m1", written_ms=TIME)
     columns = (built.block.places, built.block.texts, base64.b64decode(encode_head(built.block.head)))
     assert sum(map(len, columns)) <= 1_024
-
-
-def test_one_service_and_one_level_are_said_once() -> None:
-    lines = [line(offset, service="sshd", level="INFO") for offset in (5, 6)]
-    frame = encode_places(lines_of(lines), masks="")
-    columns, metadata = unpack(frame)
-    assert set(columns) == {"time", "template"}
-    assert (metadata["vectail.service"], metadata["vectail.level"]) == ("sshd", "INFO")
-    assert all_lines(PLACE, decode_places(frame)) == [one._replace(text=None) for one in lines]
 
 
 def test_texts_and_fields_that_were_not_read_are_null() -> None:

@@ -1,12 +1,11 @@
 """A collection that is not what it must be, or not ours, is refused at open, by the name of what differs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
 from pydantic import SecretStr
-from pymilvus import DataType, MilvusClient
 
 from sinks.milvus.backend import backend
 from sinks.milvus.client import Client, type_name
@@ -26,7 +25,6 @@ from sinks.milvus.fields import (
 from sinks.milvus.lite import LocalMilvus
 from sinks.milvus.settings import VectorSpace
 from sinks.milvus.sink import MilvusSettings, MilvusSink
-from sinks.row import TEMPLATE_TEXT_BYTES
 from sinks.sink import SinkBusy, SinkMismatch
 from tests.sinks.settings import strong_sink
 from tests.sinks.stub_server import StubServer
@@ -86,13 +84,6 @@ def test_templates_of_others_are_refused_by_field(folder: Path, sink: MilvusSink
     with pytest.raises(SinkMismatch) as error:
         sink.open()
     assert str(error.value) == f"Milvus collection 'vectail_templates_space_1', {difference}"
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[StubServer]:
-    server = StubServer(tmp_path / "server")
-    yield server
-    server.close()
 
 
 BLOCKS_OF_OTHERS = {
@@ -210,17 +201,6 @@ def test_a_collection_that_does_not_remember_what_its_space_was_is_refused_all_t
 
 
 @pytest.mark.process
-def test_the_space_of_our_own_collections_outlives_a_restart(settings: MilvusSettings, sink: MilvusSink) -> None:
-    sink.open()
-    sink.close()
-    sink.open()
-    sink.close()
-    other = MilvusSink(MilvusSettings(uri=settings.uri), VectorSpace(DIM, "space-2"))
-    with pytest.raises(SinkMismatch, match="space-2"):
-        other.open()
-
-
-@pytest.mark.process
 def test_a_refused_folder_is_let_go(folder: Path, sink: MilvusSink, settings: MilvusSettings) -> None:
     prepare(folder, changed(TEMPLATES, "text", None))
     with pytest.raises(SinkMismatch):
@@ -234,21 +214,6 @@ def test_auto_id_is_refused() -> None:
     fields = {"template": FieldFound("INT64", 0, key=True, optional=False)}
     with pytest.raises(SinkMismatch, match="'vectail_templates_space_1', field 'template': auto_id is on, expected off"):
         check_collection(TEMPLATES, CollectionFound(fields, auto_id=True, properties={}))
-
-
-@pytest.mark.process
-def test_an_auto_id_collection_is_refused_where_it_lies(folder: Path, sink: MilvusSink) -> None:
-    local = LocalMilvus(folder)
-    client = MilvusClient(local.address, dedicated=True)
-    schema = MilvusClient.create_schema(auto_id=True)
-    schema.add_field("template", DataType.INT64, is_primary=True)
-    schema.add_field("text", DataType.VARCHAR, max_length=TEMPLATE_TEXT_BYTES)
-    schema.add_field("vector", DataType.FLOAT_VECTOR, dim=DIM)
-    client.create_collection("vectail_templates_space_1", schema=schema)
-    client.close()
-    local.close()
-    with pytest.raises(SinkMismatch, match="'vectail_templates_space_1', field 'template': auto_id is on, expected off"):
-        sink.open()
 
 
 def test_a_field_that_rows_may_leave_out_is_no_difference() -> None:
@@ -281,17 +246,6 @@ def test_a_filled_collection_without_an_index_is_refused(folder: Path, sink: Mil
 def test_a_name_that_no_milvus_takes_is_refused(name: str) -> None:
     with pytest.raises(SinkMismatch, match="a name is letters"):
         check_name(name)
-
-
-@pytest.mark.process
-def test_two_collections_of_different_names_live_in_one_folder(sink: MilvusSink, settings: MilvusSettings) -> None:
-    sink.open()
-    sink.write_blocks([block([line(1)])])
-    sink.close()
-    other = MilvusSink(MilvusSettings(uri=settings.uri, collection="other"), VectorSpace(DIM + 1, "space-2"))
-    other.open()
-    assert other.counts() == (0, 0)
-    other.close()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from sinks.lines import (
     cut_of,
     join_coded,
     join_lines,
-    line_at,
     lines_between,
     lines_of,
     sorted_rows,
@@ -25,14 +24,6 @@ LINES = [
     Line(*PLACE, 7, 1, 1, 2, "three", "t1", 900, 901, "cron", "WARN", None, 2**64 - 1, 3),
     Line(*PLACE, 2**62, 0, 0, 1, "", "", -5, 2**62, "sshd", "INFO", None, 0, 1),
 ]
-
-
-def test_lines_come_back_from_columns() -> None:
-    columns = lines_of(LINES)
-    assert (columns.size, NO_LINES.size) == (4, 0)
-    assert all_lines(PLACE, columns) == LINES
-    assert [line_at(PLACE, columns, i) for i in range(4)] == LINES
-    assert all_lines(PLACE, NO_LINES) == []
 
 
 def test_rows_are_taken_in_any_order_and_only_with_the_values_they_use() -> None:

@@ -152,17 +152,6 @@ def test_a_folder_of_another_process_is_refused(folder: Path, sink: MilvusSink, 
 
 
 @pytest.mark.process
-def test_a_closed_folder_can_be_opened_again(settings: MilvusSettings, sink: MilvusSink) -> None:
-    sink.open()
-    sink.write_blocks([block([line(1)])])
-    sink.close()
-    other = strong_sink(settings)
-    other.open()
-    assert other.counts().blocks == 1
-    other.close()
-
-
-@pytest.mark.process
 def test_a_new_folder_is_for_its_owner_only(folder: Path, sink: MilvusSink) -> None:
     sink.open()
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700

@@ -5,52 +5,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sinks.block import Block, BlockColumns
-from sinks.codec import BlockDamaged, decode_lines, decode_places
-from sinks.lines import all_lines
+from sinks.block import BlockColumns
+from sinks.codec import BlockDamaged, decode_places
 from sinks.milvus.base64_texts import base64_text
-from sinks.milvus.fields import COLUMN_BYTES, PAD_DIM, Field, Layout
-from sinks.milvus.lite_blocks import CALL_BYTES, LiteBlocks
+from sinks.milvus.fields import PAD_DIM, Field, Layout
+from sinks.milvus.lite_blocks import LiteBlocks
 from sinks.milvus.lite_texts import pack_text
 from sinks.milvus.packing import ColumnValues
 from sinks.sink import BlockFilter, ColumnName, SinkMismatch
 from tests.sinks.lite_folder import LAYOUTS, Opened, found
-from tests.sinks.test_lite_heads import row, rows
 from tests.world import block, blocks, line
 
 COLUMNS: tuple[ColumnName, ...] = ("places", "texts", "fields")
-MOST_BYTES = COLUMN_BYTES // 4 * 3
-"""Of an encoded column: what it takes as base64."""
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Opened:
     return Opened(tmp_path / "milvus")
-
-
-def large(number: int) -> Block:
-    """Return a block as large as one can be, not readable."""
-    frame = number.to_bytes(4, "big") + bytes(MOST_BYTES - 4)
-    return block([line(number)], first=number)._replace(places=frame, texts=frame)
-
-
-@pytest.mark.process
-def test_what_is_written_is_found_and_read_before_and_after_a_reopening(folder: Opened) -> None:
-    lines = [line(offset, text=f"session sess-{offset:05x}e1 begins", fields='{"a":"1"}' if offset % 2 else None) for offset in range(40)]
-    written = blocks(lines, 10)
-    for is_new in (True, False):
-        with folder.blocks() as stored:
-            if is_new:
-                stored.write(written)
-            assert rows(stored.find(BlockFilter()).heads) == {one.id: row(one) for one in written}
-            columns = stored.columns([one.id for one in written], COLUMNS)
-            assert [one for name in sorted(columns) for one in all_lines(name.place, decode_lines(columns[name]))] == lines
-            assert found(stored, BlockFilter(first_offset=12, end_offset=13)) == {written[1].id}
-            words = tuple(written[2].words.tolist())
-            assert words
-            assert found(stored, BlockFilter(words=words)) == {written[2].id}
-            assert stored.count() == 4
-    assert folder.said == []
 
 
 @pytest.mark.process
@@ -62,17 +33,6 @@ def test_columns_are_stored_as_they_always_were(folder: Opened) -> None:
         (row,) = client.query(LAYOUTS[2].name, "slot in [0]", list(COLUMNS))
     packed = "70drY<f7\x1dOh4:-\x1eS+Vkv\x1b\x1dVo9]o7|\x0e\x0f\x0bGdry\\~G'Ukv;=n\x7fCcry}\x1e_7_qy"
     assert {name: row[name] for name in COLUMNS} == {"places": "8PHy8/T19vf4+fo=", "texts": packed, "fields": "=KLUv/Q=="}
-
-
-@pytest.mark.process
-def test_only_the_wanted_columns_are_read(folder: Opened) -> None:
-    one = block([line(1)])
-    with folder.blocks() as stored:
-        stored.write([one])
-        assert stored.columns([one.id], ["places"]) == {one.id: BlockColumns(one.places, b"", b"")}
-        assert stored.columns([one.id], []) == {one.id: BlockColumns(b"", b"", b"")}
-        assert stored.columns([block([line(1)], first=7).id], COLUMNS) == {}
-        assert stored.columns([], COLUMNS) == {}
 
 
 @pytest.mark.process
@@ -168,17 +128,6 @@ def test_heads_that_cannot_be_read_are_told_and_nothing_is_removed(folder: Opene
 
 
 @pytest.mark.process
-def test_more_than_one_call_takes_is_written_in_several(folder: Opened) -> None:
-    written = [large(number) for number in range(CALL_BYTES // COLUMN_BYTES + 2)]
-    assert sum(one.size_bytes for one in written) > 2 * CALL_BYTES
-    with folder.blocks() as stored:
-        stored.write(written)
-        assert found(stored) == {one.id for one in written}
-        columns = stored.columns([one.id for one in written], ["texts"])
-        assert {name: one.texts for name, one in columns.items()} == {one.id: one.texts for one in written}
-
-
-@pytest.mark.process
 def test_more_heads_than_a_page_are_all_read_at_opening(folder: Opened) -> None:
     pattern = block([line(1)])
     written = [pattern._replace(id=pattern.id._replace(first=number, last=number)) for number in range(9_000)]
@@ -214,14 +163,6 @@ def test_a_folder_that_is_about_full_is_told_at_opening(folder: Opened) -> None:
 
 
 @pytest.mark.process
-def test_who_only_reads_creates_nothing(folder: Opened) -> None:
-    with pytest.raises(SinkMismatch, match="'vectail' does not exist; nothing has been indexed yet"), folder.blocks(create=False):
-        pass
-    with folder.client() as client:
-        assert [client.describe(layout.name) for layout in LAYOUTS] == [None] * 3
-
-
-@pytest.mark.process
 def test_who_only_reads_misses_what_is_not_there_beside_the_heads(folder: Opened) -> None:
     with folder.client() as client:
         for layout in LAYOUTS[:2]:
@@ -240,14 +181,3 @@ def test_a_collection_with_other_columns_is_refused(folder: Opened, layout: Layo
         client.create(other, {})
     with pytest.raises(SinkMismatch, match=f"field '{name}': it is INT64 of 0, expected VARCHAR of"), folder.blocks():
         pass
-
-
-@pytest.mark.process
-def test_a_new_collection_has_its_properties(folder: Opened) -> None:
-    with folder.client() as client:
-        LiteBlocks(client, "vectail").open(properties={"vectail.layout": "2", "vectail.group": "g"})
-    with folder.client() as client:
-        LiteBlocks(client, "vectail").open(properties={"vectail.group": "other"})  # it is there: whoever opens it checks them
-        there = client.describe("vectail")
-    assert there is not None
-    assert dict(there.properties) | {"vectail.layout": "2", "vectail.group": "g"} == dict(there.properties)

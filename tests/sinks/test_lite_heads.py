@@ -113,33 +113,6 @@ def test_every_filter_finds_what_passes_it(steps: list[tuple[list[Block], set[in
         assert all(only.words and passes(stored[name], only._replace(words=())) for name in surplus)
 
 
-def test_spans_find_the_blocks_of_each_partition_that_overlap_its_own() -> None:
-    index = HeadIndex()
-    index.add(
-        [indexed(block(10 * partition + i, partition=partition, first=5 * i, last=5 * i + 4)) for partition in range(3) for i in range(4)]
-    )
-    found = index.find(BlockFilter(spans=(OffsetSpan(0, 4, 6), OffsetSpan(2, 15, 99), OffsetSpan(1, 20, 30))), None)
-    assert sorted(one.first for one in found.heads.ids) == [0, 1, 23]
-    assert index.find(BlockFilter(spans=()), None).heads.size == 0
-
-
-def test_blocks_of_other_runs_are_found_where_they_overlap_those_of_one() -> None:
-    index = HeadIndex()
-    other = "5" * 20
-    ours = [block(number, first=5 * number, last=5 * number + 4) for number in range(4)]
-    copies = [one._replace(id=one.id._replace(run=other)) for one in ours[1:]]
-    elsewhere = block(7, partition=1, first=0, last=99)
-    index.add([indexed(one) for one in (*ours, *copies, elsewhere)])
-    place = ours[0].id.place
-    assert index.find(BlockFilter(besides=(RunSpan(place, RUN, 4, 11),)), None).heads.ids == [one.id for one in copies[:2]]
-    assert index.find(BlockFilter(besides=(RunSpan(place, other, 0, 5), RunSpan(place, other, 15, 16))), None).heads.ids == [
-        ours[0].id,
-        ours[3].id,
-    ]
-    assert index.find(BlockFilter(besides=(RunSpan(place, "7" * 20, 0, 1),)), None).heads.ids == [ours[0].id]
-    assert index.find(BlockFilter(besides=()), None).heads.size == 0
-
-
 SEEN = st.builds(
     SeenRun,
     st.builds(BlockPlace, st.sampled_from(["logs", "other"]), st.sampled_from(["e", "f"]), st.integers(0, 1)),
@@ -157,13 +130,6 @@ def test_what_is_unseen_is_what_begins_behind_what_was_seen(blocks: list[Block],
     assert set(index.unseen(seen)) == {one for one in ids if one not in removed and is_unseen(one, seen)}
 
 
-def test_neighbours_in_the_order_of_their_time_keep_their_own_templates() -> None:
-    index = HeadIndex()
-    blocks = [block(number, templates=range(number + 1), last=last) for number, last in enumerate((0, 9, 7, 8, 6))]
-    index.add([indexed(one) for one in blocks])
-    assert rows(index.find(BlockFilter(), 4).heads) == {one.id: row(one) for one in blocks[1:]}
-
-
 def test_a_limit_leaves_the_newest() -> None:
     index = HeadIndex()
     index.add([indexed(block(number, last=time)) for number, time in enumerate([5, 9, 1, 7])])
@@ -172,18 +138,6 @@ def test_a_limit_leaves_the_newest() -> None:
     assert not found.is_all
     assert index.find(BlockFilter(), 4).is_all
     assert index.find(BlockFilter(), 0).heads.size == 0
-
-
-def test_a_block_that_comes_again_is_there_once() -> None:
-    index = HeadIndex()
-    index.add([indexed(block(1)), indexed(block(1))])
-    index.add([indexed(block(1)), indexed(block(2))])
-    assert len(index) == index.find(BlockFilter(), None).heads.size == 2
-    index.remove([block(1).id])
-    assert index.find(BlockFilter(), None).heads.ids == [block(2).id]
-    assert index.slots([block(1).id, block(2).id]) == {block(2).id: 9}
-    index.add([indexed(block(1))])
-    assert len(index) == 2
 
 
 def test_after_many_deletes_the_rest_is_found_as_before() -> None:

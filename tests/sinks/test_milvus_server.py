@@ -8,10 +8,10 @@ import pytest
 from sinks.milvus.fields import TTL_PROPERTY, templates_name
 from sinks.milvus.settings import VectorSpace
 from sinks.milvus.sink import MilvusSettings, MilvusSink
-from sinks.sink import BlockFilter, SinkBroken, SinkBusy, SinkMismatch
+from sinks.sink import BlockFilter, SinkBroken, SinkBusy
 from tests.services.milvus import MilvusServer, connected, drop
 from tests.sinks.settings import strong_sink, with_settings
-from tests.world import DIM, SPACE, block, blocks, line, template
+from tests.world import SPACE, block, blocks, line, template
 
 DAY_S = 86_400
 ALL = BlockFilter()
@@ -68,22 +68,6 @@ def test_one_shard_holds_all_blocks_and_what_the_collections_are_stands_in_their
     assert told["num_shards"] == 1
     kept = {name: told["properties"][name] for name in ("vectail.layout", "vectail.space", "vectail.group")}
     assert kept == {"vectail.layout": "2", "vectail.space": "space-1", "vectail.group": "vectail"}
-
-
-def test_reads_are_strong_unless_the_settings_say_otherwise_and_even_then_where_they_must_be(remote: MilvusSettings) -> None:
-    sink = MilvusSink(with_settings(remote, consistency="Bounded"), SPACE)
-    sink.open()
-    for number in range(5):
-        one = ONE._replace(id=ONE.id._replace(first=number, last=number))
-        sink.write_blocks([one])
-        assert one.id in sink.find_blocks(ALL, strong=True).heads.ids
-        assert sink.read_columns([one.id], ["texts"], strong=True).keys() == {one.id}
-    sink.close()
-    strong = MilvusSink(remote, SPACE)
-    strong.open()
-    strong.write_blocks([OTHER])
-    assert OTHER.id in strong.find_blocks(ALL).heads.ids
-    strong.close()
 
 
 def test_more_blocks_than_a_server_returns_at_once_are_all_found(remote: MilvusSettings) -> None:
@@ -167,15 +151,3 @@ def test_a_retention_that_is_set_on_a_live_index_reaches_templates_only_after_it
     assert lifetimes(remote) == ["3", "9"]
     sink.close()
     other.close()
-
-
-def test_another_embedding_space_is_refused_and_opened_without_creating_it_makes_neither_of_the_two(remote: MilvusSettings) -> None:
-    opened(remote).close()
-    with pytest.raises(SinkMismatch, match="embedding space space-1, this worker's are of space-2"):
-        opened(remote, VectorSpace(DIM, "space-2"))
-    drop(remote.uri, remote.collection)
-    sink = strong_sink(remote)
-    with pytest.raises(SinkMismatch, match=f"^Milvus collection '{remote.collection}' does not exist; nothing has been indexed yet$"):
-        sink.open(create=False)
-    with connected(remote.uri) as client:
-        assert not client.has_collection(remote.collection)

@@ -1,20 +1,17 @@
 """What a server may answer: nothing is taken for stored that was not acknowledged, and only a value's own fault rejects it."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from sinks.block import Block
-from sinks.codec import BlockDamaged, decode_fields, decode_places, decode_texts
-from sinks.milvus.base64_texts import base64_text
 from sinks.milvus.fields import blocks_layout
 from sinks.milvus.sink import MilvusSettings, MilvusSink
 from sinks.milvus.templates import TEXTS_AT_ONCE
 from sinks.milvus.writing import block_columns
 from sinks.row import template_id
-from sinks.sink import BlockFilter, SinkBroken, SinkBusy, SinkMismatch, SinkRejected
+from sinks.sink import BlockFilter, SinkBusy, SinkMismatch, SinkRejected
 from tests.sinks.settings import strong_sink, with_settings
 from tests.sinks.stub_server import StubServer
 from tests.world import SPACE, block, line, nearest, template, unit
@@ -30,29 +27,11 @@ def many(number: int, **changes: bytes) -> list[Block]:
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[StubServer]:
-    server = StubServer(tmp_path / "server")
-    yield server
-    server.close()
-
-
-@pytest.fixture
 def remote(server: StubServer) -> Iterator[MilvusSink]:
     sink = MilvusSink(MilvusSettings(uri=server.uri, timeout_s=PATIENT_S), SPACE)
     sink.open()
     yield sink
     sink.close()
-
-
-def test_a_server_stores_and_answers(remote: MilvusSink) -> None:
-    remote.upsert_templates([template("a")])
-    stored = many(100)
-    remote.write_blocks(stored)
-    assert remote.counts() == (100, 1)
-    assert set(remote.find_blocks(ALL).heads.ids) == {one.id for one in stored}
-    assert [hit.text for hit in nearest(remote, unit(1.0), 1)] == ["a"]
-    assert remote.repaired_files == 0
-    assert not remote.orders_blocks
 
 
 @pytest.mark.timeout(50)
@@ -135,49 +114,10 @@ def test_rows_that_cannot_be_read_are_left_out_and_said_once(server: StubServer)
     sink.close()
 
 
-def test_columns_that_are_no_base64_are_damaged_when_they_are_decoded(server: StubServer) -> None:
-    sink = strong_sink(MilvusSettings(uri=server.uri))
-    sink.open()
-    columns = list(block_columns([ONE]))
-    assert columns[-4:-1] == [[base64_text(ONE.places)], [base64_text(ONE.texts)], [""]]
-    columns[-4:-1] = [["no base64"]] * 3
-    sink._lent.check().insert(blocks_layout("vectail"), [*columns[:-1], np.zeros((1, 2), np.float32)])  # noqa: SLF001 (as others might)
-    read = sink.read_columns([ONE.id], ["places", "texts", "fields"])[ONE.id]
-    for decode in (decode_places, decode_texts, lambda fields: decode_fields(fields, 1)):
-        for frame in read:
-            with pytest.raises(BlockDamaged):
-                decode(frame)
-    sink.close()
-
-
-def test_a_write_is_cut_by_bytes_and_halved_when_it_is_still_too_large(server: StubServer, settings: MilvusSettings) -> None:
-    sink = strong_sink(with_settings(settings, uri=server.uri, batch_bytes=1_000_000))
-    sink.open()
-    stored = many(20, texts=b"x" * 45_000)
-    server.most_rows = 5
-    sink.write_blocks(stored)
-    assert sum(server.stored_rows) == sink.counts().blocks == 20
-    assert max(server.stored_rows) <= 5
-    assert server.inserts > 4, "some were refused first"
-    sink.close()
-
-
-def test_a_short_count_is_no_acknowledgement(server: StubServer, remote: MilvusSink) -> None:
-    server.forgotten_rows = 1
-    for again in (False, True):
-        with pytest.raises(SinkBusy, match="1 of 2 rows of vectail were acknowledged"):
-            remote.write_blocks(many(2), again=again)
-    server.forgotten_rows = 0
-    remote.write_blocks(many(2), again=True)
-    assert remote.counts().blocks == 2
-
-
 @pytest.mark.parametrize(
     ("code", "reason", "expected"),
     [
         (8, "quota exceeded[reason=rate type: DMLUpsert]", SinkBusy),
-        (65_535, "auth check failure", SinkBusy),
-        (100, "collection not found[collection=vectail]", SinkBusy),
         (1_100, "length of varchar field text exceeds max length, row number: 0: invalid parameter", SinkRejected),
     ],
 )
@@ -266,16 +206,6 @@ def test_a_failure_is_told_by_the_exception_and_not_by_pymilvus(
         remote.counts()
     assert "quota" not in capfd.readouterr().err
     assert "quota" not in caplog.text
-
-
-def test_a_server_is_never_broken(server: StubServer, remote: MilvusSink) -> None:
-    server.refuse = (1, "some unexpected thing")
-    for _ in range(2):
-        with pytest.raises(SinkBusy) as error:
-            remote.write_blocks([ONE])
-        assert not isinstance(error.value, SinkBroken)
-    server.refuse = None
-    remote.write_blocks([ONE])
 
 
 @pytest.mark.parametrize(

@@ -32,17 +32,6 @@ class Visitor:
         self._thread.join(WAIT_S)
 
 
-def test_two_writes_take_turns() -> None:
-    turns = Turns(local=True)
-    first = Visitor(turns.write)
-    assert first.inside.wait(WAIT_S)
-    second = Visitor(turns.write)
-    assert not second.inside.wait(A_MOMENT_S)
-    first.end()
-    assert second.inside.wait(WAIT_S)
-    second.end()
-
-
 def test_writes_are_served_in_their_order_of_arrival() -> None:
     turns = Turns(local=True)
     served: list[int] = []
@@ -84,9 +73,10 @@ def test_who_does_not_want_to_wait_writes_only_where_nobody_does() -> None:
     late.end()
 
 
-def test_reads_go_beside_each_other_and_beside_a_write() -> None:
-    turns = Turns(local=True)
-    visitors = [Visitor(turns.write), Visitor(turns.read), Visitor(turns.read)]
+@pytest.mark.parametrize("local", [True, False])
+def test_reads_go_beside_each_other_and_beside_a_write_and_on_a_server_writes_too(*, local: bool) -> None:
+    turns = Turns(local=local)
+    visitors = [Visitor(turns.write), Visitor(turns.read), Visitor(turns.read if local else turns.write)]
     for visitor in visitors:
         assert visitor.inside.wait(WAIT_S)
     for visitor in visitors:
@@ -116,12 +106,3 @@ def test_a_turn_ends_with_an_exception_too() -> None:
     for turn in (turns.write, turns.read, turns.flush) * 2:
         with pytest.raises(KeyError), turn():
             raise KeyError
-
-
-def test_a_server_takes_many_writes_at_once() -> None:
-    turns = Turns(local=False)
-    visitors = [Visitor(turns.write), Visitor(turns.write), Visitor(turns.read)]
-    for visitor in visitors:
-        assert visitor.inside.wait(WAIT_S)
-    for visitor in visitors:
-        visitor.end()

@@ -30,27 +30,6 @@ def test_plain_words_and_short_numbers_are_none(word: str) -> None:
     assert words_of((word, "")) == set()
 
 
-@pytest.mark.parametrize(
-    "time",
-    [
-        "18:01:47",
-        "18:01:47,978",
-        "18:01:47.978",
-        "2015-10-18",
-        "2015-10-18T18:01:47.978Z",
-        "2005-06-03-15.42.50.675872",
-        "2005.06.03",
-        "10/Oct/2000:13:55:36",
-        "17/06/09",
-        "2017-05-16_13:55:36",
-        "9:05",
-    ],
-)
-def test_times_and_dates_are_no_words(time: str) -> None:
-    assert not is_identifier(time)
-    assert words_of((f"[{time}] x", "")) == set()
-
-
 def test_a_date_within_a_token_is_no_word_and_the_rest_of_it_is() -> None:
     assert words_of(("logs/2015-10-18/node-77", "")) == set(word_keys("node-77"))
     assert words_of(("at:2015-10-18", "")) == set()
@@ -72,27 +51,6 @@ def test_a_segment_that_is_a_word_spares_the_token_around_it() -> None:
     assert words_of(("a/b/1", "")) == set(word_keys("a/b/1"))
 
 
-def test_letters_count_alike_in_both_cases() -> None:
-    assert word_keys("BLK_77-aB") == word_keys("blk_77-Ab")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "“10.0.0.1”",
-        "地址\uff1a10.0.0.1\uff0c",
-        "\u00a010.0.0.1\u00a0",
-        "«10.0.0.1»",
-        "10.0.0.1…",
-        "、10.0.0.1。",
-        "--10.0.0.1.",
-        "\x1b10.0.0.1",
-    ],
-)
-def test_typography_around_an_identifier_does_not_belong_to_it(text: str) -> None:
-    assert words_of((text, "")) == set(word_keys("10.0.0.1"))
-
-
 def test_a_token_of_the_template_is_no_word_but_a_part_of_one_is() -> None:
     assert words_of(("node-7 up", "node-7 up")) == set()
     assert words_of(("node-7:4512345 up", "node-7:<num> up")) == set(word_keys("node-7:4512345"))
@@ -108,10 +66,6 @@ def test_a_token_with_the_hash_of_another_one_does_not_hide_it() -> None:
 
 def test_several_tokens_have_no_keys() -> None:
     assert word_keys("node-7 node-8") == word_keys("id=node-7,8") == ()
-
-
-def test_a_line_ends_every_token() -> None:
-    assert words_of(("", ""), ("x-1", ""), ("2y", ""), ("z-1\nw-1", "")) == {word_keys(word)[0] for word in ("x-1", "z-1", "w-1")}
 
 
 def test_endless_punctuation_is_trimmed() -> None:
@@ -142,11 +96,6 @@ def test_names_and_values_of_fields_are_words_of_their_own() -> None:
 
 def test_no_lines_have_no_words() -> None:
     assert block_words(join_texts(string_column([])), coded([])).tolist() == []
-
-
-def test_texts_without_bytes_have_no_words() -> None:
-    assert words_of(("", "")) == words_of(("", "node-7"), ("", "")) == set()
-    assert word_keys("") == ()
 
 
 @pytest.mark.parametrize("length", range(3, 40))

@@ -1,7 +1,7 @@
 """A sink in which time passes and blocks are merged between any two calls of a reader: the port of the executable model's race.
 
 Blocks are rows with the moments at which they came and went. A read that is not strong sees each of two shards as of some moment of the
-last `STALE_S`. Inner blocks go `grace_s` after the outer one was acknowledged.
+last `STALE_S`. Inner blocks go `GRACE_S` after the outer one was acknowledged.
 """
 
 from collections.abc import Collection
@@ -27,12 +27,11 @@ class RacingSink(FakeSink):
     Thread: one.
     """
 
-    def __init__(self, random: Random, *, grace_s: float = GRACE_S, longest_call_s: float = 2.0) -> None:
+    def __init__(self, random: Random, *, longest_call_s: float) -> None:
         super().__init__(DIM, orders_blocks=False)
         self.open()
         self.now_s = 100.0
         self._random = random
-        self._grace_s = grace_s
         self._longest_call_s = longest_call_s
         self._rows: dict[BlockId, tuple[Block, float]] = {}
         self._gone_s: dict[BlockId, float] = {}
@@ -73,7 +72,7 @@ class RacingSink(FakeSink):
             self._insert(*self._merges.pop(0), self.now_s)
         for outer, (_, since_s) in list(self._rows.items()):
             for inner in self._rows:
-                if inner.is_inside(outer) and self.now_s >= since_s + self._grace_s and self._random.random() < 0.7:
+                if inner.is_inside(outer) and self.now_s >= since_s + GRACE_S and self._random.random() < 0.7:
                     self._gone_s.setdefault(inner, self.now_s)
 
     def _insert(self, first: int, last: int, now_s: float) -> None:

@@ -6,8 +6,7 @@ import pytest
 
 from sinks.block import BlockId
 from sinks.reading.arrivals import GAP_S, Arrival, Watch
-from tests.fakes.sink import FakeSink
-from tests.world import DIM, block, line, run
+from tests.world import block, line, open_sink, run
 
 
 class Watched:
@@ -15,8 +14,7 @@ class Watched:
 
     def __init__(self, *, most: int = 100) -> None:
         self.now_s = 0.0
-        self.sink = FakeSink(DIM)
-        self.sink.open()
+        self.sink = open_sink()
         self.watch = Watch(self.sink, lambda: self.now_s, most=most)
 
     def write(self, *numbers: int | tuple[int, int], of: int = 1) -> None:
@@ -39,16 +37,6 @@ def numbers(ids: Iterable[BlockId]) -> list[tuple[int, int]]:
 @pytest.fixture
 def watched() -> Watched:
     return Watched()
-
-
-def test_what_is_there_at_first_is_not_new(watched: Watched) -> None:
-    watched.write(0, 1, (0, 1), 2)
-    watched.write(0, of=2)
-    assert watched.new() == []
-    watched.write(3)
-    watched.write(1, of=2)
-    assert watched.new() == [(3, 3), (1, 1)]
-    assert watched.new() == []
 
 
 def test_a_block_that_was_overtaken_arrives_when_it_is_there(watched: Watched) -> None:
@@ -92,16 +80,6 @@ def test_merged_blocks_arrive_if_none_of_their_lines_did(watched: Watched) -> No
     assert watched.watch.since(watched.watch.end - 1).blocks == [
         Arrival(block([line(10), line(11), line(12)], run(1), 10, 12).id, is_whole=False)
     ], "11 is in it, and 10 and 12 have been here"
-
-
-def test_two_runs_of_a_partition_arrive_beside_each_other(watched: Watched) -> None:
-    watched.write(0)
-    watched.new()
-    watched.write(0, of=2)
-    assert watched.new() == [(0, 0)]
-    watched.write(1, of=2)
-    watched.write(1)
-    assert watched.new() == [(1, 1), (1, 1)]
 
 
 def test_whoever_reads_on_too_late_is_told_so() -> None:

@@ -13,16 +13,14 @@ from sinks.reading.ordered import Reach
 from sinks.reading.reader import BlockReader
 from sinks.reading.selecting import Selection
 from sinks.row import template_id
-from tests.fakes.sink import FakeSink
-from tests.world import DIM, block, line, run
+from tests.world import block, line, open_sink, run
 
 OLD, NEW = template_id("old words"), template_id("new words")
 
 
 def written(*runs: list[Line]) -> BlockReader:
     """Return a reader of blocks of one line each: the lines of each run, the latest last."""
-    sink = FakeSink(DIM)
-    sink.open()
+    sink = open_sink()
     for number, lines in enumerate(runs, start=1):
         sink.write_blocks([block([one], run(number), first) for first, one in enumerate(lines)])
     return BlockReader(sink)
@@ -76,8 +74,7 @@ def test_the_rest_of_a_record_may_be_in_blocks_that_were_not_asked_for() -> None
 
 
 def test_where_no_offsets_were_read_again_one_query_more_is_enough() -> None:
-    sink = FakeSink(DIM)
-    sink.open()
+    sink = open_sink()
     sink.write_blocks([block([old(offset)], run(1), offset) for offset in range(4)])
     sink.calls.clear()
     assert len(BlockReader(sink).newest_lines([OLD], 10, LineFilter()).lines[OLD]) == 4

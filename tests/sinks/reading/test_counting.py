@@ -7,7 +7,7 @@ from sinks.reading.filters import LineFilter
 from sinks.reading.reader import BlockReader
 from sinks.row import template_id
 from tests.fakes.sink import FakeSink
-from tests.world import DIM, block, blocks, line, run, template
+from tests.world import block, blocks, line, open_sink, run, template
 
 LINES = [
     line(offset, template_text="often" if offset % 4 else "seldom", service=f"s{offset // 30}", level="ERROR" if offset == 7 else "INFO")
@@ -17,8 +17,7 @@ LINES = [
 
 @pytest.fixture
 def sink() -> FakeSink:
-    sink = FakeSink(DIM)
-    sink.open()
+    sink = open_sink()
     sink.write_blocks(blocks(LINES, 10))
     return sink
 
@@ -66,23 +65,6 @@ def test_overlapping_runs_are_never_added_up(sink: FakeSink, reader: BlockReader
     assert reader.count(CountQuery()).rows == [CountRow((), 60, 0, 59_000)]
 
 
-def test_a_line_whose_copy_that_holds_is_excluded_does_not_count(sink: FakeSink, reader: BlockReader) -> None:
-    copies = [one._replace(service="canary", level="WARN") for one in LINES[10:20]]
-    sink.write_blocks([block(copies, run(2))])
-    for without in (LineFilter(not_services=("canary",)), LineFilter(not_levels=("WARN",))):
-        assert sum(row.lines for row in reader.count(CountQuery(without, by=("service",))).rows) == 50
-    ours = reader.count(CountQuery(LineFilter(not_services=("s0", "s1")), by=("service",)))
-    assert ours.rows == [CountRow(("canary",), 10, 10_000, 19_000)]
-
-
-def test_a_line_counts_at_the_time_of_the_copy_that_holds_whatever_window_is_asked_for(sink: FakeSink, reader: BlockReader) -> None:
-    copies = [one._replace(time=one.time - 3_600_000) for one in LINES[10:20]]
-    sink.write_blocks([block(copies, run(2))])
-    assert reader.count(CountQuery(LineFilter(since_ms=0))).rows == [CountRow((), 50, 0, 59_000)]
-    assert reader.count(CountQuery(LineFilter(since_ms=10_000, until_ms=20_000))).rows == []
-    assert reader.count(CountQuery(LineFilter(until_ms=0))).rows == [CountRow((), 10, -3_590_000, -3_581_000)]
-
-
 def test_a_line_counts_with_the_fields_and_the_template_of_the_copy_that_holds(sink: FakeSink, reader: BlockReader) -> None:
     before = [one._replace(fields='{"pod":"a"}', template_text="before") for one in LINES[10:20]]
     sink.write_blocks([block(before, run(2)), block(LINES[10:20], run(3))])
@@ -97,14 +79,6 @@ def test_other_runs_are_looked_for_once_however_many_blocks_there_are(sink: Fake
     sink.calls.clear()
     reader.count(CountQuery(LineFilter(topics=("logs",))))
     assert sink.calls.count("find_blocks") == 1, "all blocks are listed already"
-
-
-def test_the_last_chunk_of_a_long_line_does_not_count_among_its_templates_lines(sink: FakeSink, reader: BlockReader) -> None:
-    texts = ["often", "long", "often"]
-    cut = [line(100, chunk=at, chunks=3, cut=9, template_text=text, time=100_000 + at) for at, text in enumerate(texts)]
-    sink.write_blocks([block(cut, run(2))])
-    only, service = (template_id("often"),), LineFilter(services=("sshd",))
-    assert reader.count(CountQuery(service, templates=only)).rows == [CountRow((), 1, 100_000, 100_000)]
 
 
 def test_templates_are_named_by_blocks_and_only_once(sink: FakeSink, reader: BlockReader) -> None:
@@ -132,15 +106,6 @@ def test_the_top_values_stay_with_all_their_buckets(reader: BlockReader) -> None
     ]
     assert [row.key for row in reader.count(CountQuery(by=("level",), top=1)).rows] == [("INFO",)]
     assert len(reader.count(CountQuery(by=("time",), bucket_ms=10_000, top=1)).rows) == 6
-
-
-def test_templates_count_pieces_and_everything_else_counts_lines(sink: FakeSink, reader: BlockReader) -> None:
-    pieces = [line(100, chunk=chunk, chunks=3, cut=9, template_text="long") for chunk in range(3)]
-    sink.write_blocks([block(pieces, run(2))])
-    only = (template_id("long"),)
-    assert reader.count(CountQuery(templates=only, by=("template",))).rows[0].lines == 3
-    assert reader.count(CountQuery(templates=only)).rows[0].lines == 1
-    assert reader.count(CountQuery(LineFilter(since_ms=100_000))).rows[0].lines == 1
 
 
 @pytest.mark.parametrize("query", [CountQuery(by=("time",)), CountQuery(bucket_ms=5), CountQuery(by=("time",), bucket_ms=0)])

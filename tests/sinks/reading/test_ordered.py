@@ -5,13 +5,12 @@ from sinks.reading.ordered import Reach
 from sinks.reading.reader import BlockReader
 from sinks.reading.selecting import Selection
 from tests.fakes.sink import FakeSink
-from tests.world import DIM, block, line, run
+from tests.world import block, line, open_sink, run
 
 
 def reader_of(*blocks: list[Line], page_blocks: int = 128) -> tuple[FakeSink, BlockReader]:
     """Return a reader of blocks, each of a partition of its own."""
-    sink = FakeSink(DIM, orders_blocks=False)
-    sink.open()
+    sink = open_sink(orders_blocks=False)
     sink.write_blocks([block([one._replace(partition=at) for one in lines], run(1)) for at, lines in enumerate(blocks)])
     return sink, BlockReader(sink, clock=lambda: 0.0, page_blocks=page_blocks)
 

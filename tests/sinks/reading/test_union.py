@@ -39,18 +39,6 @@ def held(*parts: Part) -> list[list[Line]]:
     return [all_lines(one.id.place, take_lines(one.lines, np.flatnonzero(mask))) for one, mask in zip(parts, masks, strict=True)]
 
 
-def test_a_block_inside_another_of_its_run_is_left_out() -> None:
-    found = ids((0, 0), (1, 1), (0, 1), (0, 3), (2, 3), (4, 4), (3, 5))
-    assert outer_blocks(found).tolist() == [3, 6]
-
-
-def test_blocks_of_other_runs_and_places_are_inside_none() -> None:
-    elsewhere = BlockId(PLACE._replace(partition=1), run(1), 0, 0)
-    found = [*ids((0, 3)), *ids((1, 1), run_number=2), elsewhere]
-    assert outer_blocks(found).tolist() == [0, 1, 2]
-    assert outer_blocks([]).tolist() == []
-
-
 NUMBERS = st.tuples(st.integers(0, 1), st.integers(0, 9), st.integers(0, 4))
 
 

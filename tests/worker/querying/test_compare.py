@@ -8,7 +8,6 @@ import pytest
 from consumers.text.families import family_of
 from sinks.line import Line
 from sinks.row import template_id
-from tests.worker.chain import Chain
 from tests.world import index_of, line, open_sink, template, unit
 from worker.query import parse_query
 from worker.querying.compare import compare_windows
@@ -101,11 +100,3 @@ def test_filters_and_a_text_say_what_is_compared_and_what_is_gone_counts_too() -
     assert told(gone) == [("gone", "disk full", 0, 30)]
     assert gone["totals"] == {"lines": 0, "before": 30}
     assert compare(index, filters={"service": ["none"]})["totals"] == {"lines": 0, "before": 0}
-
-
-def test_a_comparison_is_asked_for_like_any_other_query(chain: Chain) -> None:
-    chain.feed("disk full", "network down")
-    chain.run()
-    chain.ask({"as": "compare", "filters": {"since_ms": 0, "until_ms": 1 << 50}, "compare": {"since_ms": -10, "until_ms": 0}})
-    (reply,) = chain.answer()
-    assert [one["change"] for one in reply["compare"]] == ["new", "new"]

@@ -1,16 +1,13 @@
 """Counts by family are exact: they are sums of the counts by template, whatever the order, the blocks and the reader."""
 
-import random
-from collections import Counter
 from typing import Any
 
 import pytest
 
 from consumers.text.families import family_of
-from sinks.line import Line
 from sinks.row import template_id
 from tests.worker.querying.families_world import World, same_family, world
-from tests.world import index_of, line, open_sink, template
+from tests.world import line, template
 from worker.query import Query
 from worker.querying.counts import CountListing, counts_document, find_counts
 from worker.querying.families import named_family
@@ -18,7 +15,6 @@ from worker.querying.ranking import Index
 from worker.querying.search import PreparedQuery
 from worker.settings.template_tables import TemplateTable
 
-WINDOW = {"since_ms": 20_000, "until_ms": 80_000}
 NOW_MS = 10_000_000
 
 
@@ -30,45 +26,6 @@ def find(index: Index, *, reads: int = 100_000, **request: Any) -> CountListing:
 
 def lines_by(listing: CountListing) -> dict[tuple[int | str, ...], int]:
     return {row.key: row.lines for row in listing.rows}
-
-
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("filters", [{}, WINDOW, {"service": ["web"]}], ids=["all", "window", "service"])
-def test_counts_by_family_are_those_by_template_summed_up(seed: int, filters: dict[str, Any]) -> None:
-    made = world(seed)
-    text_of = {one.template: one.template_text for one in made.lines}
-    for others in ([], ["time"], ["service"], ["level"]):
-        by_family = find(made.opened(), by=["family", *others], filters=filters, top=1000)
-        by_template = find(made.opened(), by=["template", *others], filters=filters, top=1000)
-        place = by_template.by.index("template")
-        summed: Counter[tuple[int | str, ...]] = Counter()
-        for row in by_template.rows:
-            key = list(row.key)
-            key[place] = family_of(text_of[str(key[place])])
-            summed[tuple(key)] += row.lines
-        assert lines_by(by_family) == summed
-        assert by_family.complete
-        assert sum(summed.values()) == sum(row.lines for row in by_template.rows) > 0
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_the_same_lines_have_the_same_counts_in_any_order_in_any_blocks_for_any_reader(seed: int) -> None:
-    made, draw = world(7), random.Random(seed)
-    batches: list[list[Line]] = []
-    lines = list(made.lines)
-    while lines:
-        size = draw.choice((1, 3, 40))
-        batches.append(lines[:size])
-        lines = lines[size:]
-    draw.shuffle(batches)
-    index = index_of(open_sink(draw.sample(made.rows, len(made.rows))), [])
-    for batch in batches:
-        index_of(index.sink, batch)  # type: ignore[arg-type]
-    requests: list[dict[str, Any]] = [{"by": ["family"]}, {"by": ["family", "service"]}, {"by": ["time", "family"]}]
-    for request in requests:
-        wanted = counts_document(find(made.opened(), **request))
-        assert counts_document(find(index, **request)) == wanted
-        assert counts_document(find(index, **request)) == wanted, "what is remembered changes nothing"
 
 
 def test_the_largest_groups_are_chosen_after_they_were_summed_up() -> None:
@@ -99,34 +56,6 @@ def test_each_row_has_the_text_of_the_most_frequent_template_and_its_name() -> N
     assert [(row["text"], row["family"], row.get("name"), row["lines"]) for row in both if "name" in row] == [
         ("login", named_family("who"), "who", 2)
     ]
-
-
-def test_templates_of_one_name_are_counted_as_one() -> None:
-    made = world(3)
-    index = made.opened([TemplateTable(name="trouble", pattern="disk|network|valve")])
-    named = [one for one in made.lines if any(word in one.template_text for word in ("disk", "network", "valve"))]
-    found = lines_by(find(index, by=["family"], top=1000))
-    assert found[named_family("trouble"),] == len(named) > 0
-    assert sum(found.values()) == len(made.lines)
-    only = {"family": [named_family("trouble")]}
-    assert sum(row.lines for row in find(index, by=["service"], filters=only).rows) == len(named)
-
-
-def test_a_filter_on_families_counts_their_lines_by_whatever() -> None:
-    made = world(5)
-    family = family_of(made.lines[0].template_text)
-    wanted = [one for one in made.lines if family_of(one.template_text) == family]
-    for by in (["template"], ["family"], ["service"], ["time"], ["level", "time"]):
-        found = find(made.opened(), by=by, filters={"family": [family]}, top=1000)
-        assert sum(row.lines for row in found.rows) == len(wanted)
-        assert found.complete
-    assert find(made.opened(), by=["service"], filters={"family": ["0" * 16]}).rows == []
-
-
-def test_pieces_of_long_lines_count_one_by_one() -> None:
-    pieces = [line(1, chunk=n, chunks=3, cut=7, text=f"part {n}", template_text=text) for n, text in enumerate(same_family("disk full", 3))]
-    index = World([template(one.template_text) for one in pieces], pieces).opened()
-    assert [row.lines for row in find(index, by=["family"]).rows] == [3]
 
 
 def test_a_deadline_that_cuts_it_is_said_and_nothing_is_counted_too_high() -> None:

@@ -7,7 +7,6 @@ import pytest
 
 from sinks.line import Line
 from sinks.lines import cut_of
-from tests.worker.chain import Chain
 from tests.world import block, index_of, line, open_sink, run, template, unit, write
 from worker.query import parse_query
 from worker.querying.documents import MOST_REPLY_BYTES, json_bytes
@@ -72,15 +71,6 @@ def test_an_answer_ends_between_two_milliseconds_unless_one_has_more_lines_than_
     assert second["next"]["after"]
     lines, _ = everything(index, k=10)
     assert [one["offset"] for one in lines] == list(range(24))
-
-
-def test_only_lines_that_pass_come_and_the_question_for_the_next_keeps_its_filters() -> None:
-    index = index_of(open_sink(), some_lines())
-    filters = {"service": ["db"], "since_ms": 1_000, "until_ms": 3_000}
-    lines, answers = everything(index, k=2, filters=filters)
-    wanted = sorted((one for one in some_lines() if one.service == "db" and 1_000 <= one.time < 3_000), key=lambda one: one.time)
-    assert texts(lines) == [one.text for one in wanted]
-    assert answers >= len(wanted) / 2
 
 
 def test_what_a_text_means_is_decided_once() -> None:
@@ -152,13 +142,3 @@ def test_without_lines_it_ends_at_once() -> None:
     assert everything(index, filters={"since_ms": 90_000, "until_ms": 80_000}) == ([], 1)
     assert everything(index, text="nothing-1234567 like it") == ([], 1)
     assert everything(index_of(open_sink()), k=1) == ([], 1)
-
-
-def test_an_export_is_asked_for_like_any_other_query(chain: Chain) -> None:
-    chain.feed("disk full on 10.0.0.1", "network down")
-    chain.run()
-    chain.ask({"as": "export"})
-    (reply,) = chain.answer()
-    assert [one["text"] for one in reply["lines"]] == ["disk full on 10.0.0.1", "network down"]
-    assert (reply["next"], reply["complete"]) == (None, True)
-    assert "mode" not in reply

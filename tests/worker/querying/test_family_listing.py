@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from consumers.text.families import family_of
-from sinks.row import template_id
-from tests.worker.querying.families_world import World, ids_of, same_family, world
+from tests.worker.querying.families_world import World, same_family, world
 from tests.world import index_of, line, open_sink, template, unit
 from worker.query import Query
 from worker.querying.families import TemplateGroups, named_family
@@ -44,58 +43,12 @@ def made() -> World:
     return World([template(text, unit(1.0, n)) for n, text in enumerate(texts)], found)
 
 
-def test_the_most_frequent_families_come_first_each_with_its_figures(made: World) -> None:
-    assert rows(made.opened()) == [
-        {
-            "family": family_of("disk full"),
-            "text": "disk full!!",
-            "templates": 3,
-            "lines": 6,
-            "first": 0,
-            "last": 5_000,
-            "example": "line 5",
-        },
-        {
-            "family": family_of("network down"),
-            "text": "network down",
-            "templates": 1,
-            "lines": 4,
-            "first": 6_000,
-            "last": 9_000,
-            "example": "line 9",
-        },
-    ]
-    assert listed(made.opened()).complete
-    assert [row["lines"] for row in rows(made.opened(), k=1)] == [6]
-
-
 def test_with_a_text_the_best_families_come_first_with_the_score_of_the_best_template(made: World) -> None:
     found = rows(made.opened(), text="x", mode="dense")
     assert [(row["text"], row["templates"], row["lines"]) for row in found] == [("disk full!!", 3, 6), ("network down", 1, 4)]
     assert found[0]["score"] == pytest.approx(1.0)
     assert found[1]["score"] == pytest.approx(float(unit(1.0, 3.0)[0]), abs=1e-6)
     assert len(rows(made.opened(), text="x", mode="dense", k=1)) == 1
-
-
-def test_only_lines_under_the_filters_count(made: World) -> None:
-    window = {"since_ms": 2_000, "until_ms": 5_000}
-    for request in ({}, {"text": "x", "mode": "dense"}):
-        (row,) = rows(made.opened(), filters=window, **request)
-        assert (row["templates"], row["lines"], row["first"], row["last"]) == (2, 3, 2_000, 4_000)
-
-
-def test_one_by_one_each_template_names_its_family(made: World) -> None:
-    found = expanded(made.opened())
-    assert [(row["text"], row["lines"]) for row in found] == [("network down", 4), ("disk full!!", 3), ("disk full!", 2), ("disk full", 1)]
-    assert [row["family"] for row in found] == [family_of(row["text"]) for row in found]
-    only = {"family": [family_of("disk full")]}
-    for request in ({}, {"text": "x", "mode": "dense"}):
-        assert {row["template"] for row in expanded(made.opened(), filters=only, **request)} == ids_of(same_family("disk full", 3))
-        assert [row["lines"] for row in rows(made.opened(), filters=only, **request)] == [6]
-        assert rows(made.opened(), filters={"family": ["0" * 16]}, **request) == []
-    one = {"template": [template_id("disk full!")]}
-    for request in ({}, {"text": "x", "mode": "dense"}):
-        assert [(row["templates"], row["lines"]) for row in rows(made.opened(), filters=one, **request)] == [(1, 2)]
 
 
 def test_templates_of_one_name_are_one_row(made: World) -> None:

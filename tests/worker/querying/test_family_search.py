@@ -5,14 +5,13 @@ from typing import Any
 import pytest
 
 from consumers.text.families import family_of
-from sinks.reading.filters import LineFilter, never
 from sinks.row import template_id
 from tests.worker.querying.families_world import World, best_lines, same_family, world
 from tests.world import counted, index_of, line, open_sink, template, unit, write
 from worker.query import Filters, Query
 from worker.querying.dense import MOST_NEAR, MOST_TEMPLATES
 from worker.querying.families import TemplateGroups
-from worker.querying.ranking import Index, RankedTemplate, SearchBounds
+from worker.querying.ranking import Index
 from worker.querying.search import PreparedQuery, SearchResult, search
 from worker.querying.template_index import TemplateIndex
 from worker.settings.template_tables import TemplateTable
@@ -42,22 +41,6 @@ def test_a_search_finds_the_families_that_brute_force_finds(seed: int, k: int, s
     assert found.complete
 
 
-@pytest.mark.parametrize("mode", ["dense", "hybrid", "words"])
-@pytest.mark.parametrize("has_bm25", [True, False])
-def test_no_family_comes_twice_in_any_mode(mode: str, *, has_bm25: bool) -> None:
-    index = world(9).opened(has_bm25=has_bm25)
-    request: dict[str, Any] = {"text": "disk valve router is full", "k": 10, "mode": mode}
-    found = find(index, **request) if mode != "words" else find_by_words(index, **request)
-    families = [family_of(text) for text in texts(found)]
-    assert len(families) == len(set(families)) > 3
-    scores = [hit.score or 0.0 for hit in found.hits]
-    assert scores == sorted(scores, reverse=True)
-
-
-def find_by_words(index: Index, **request: Any) -> SearchResult:  # noqa: ANN401 - any part of a query
-    return search(index, PreparedQuery(Query.model_validate(request), None), deadline_passed=lambda: False)
-
-
 def near_and_far(near: int, far: int = 20) -> World:
     """Return a family of so many templates nearest to the query, and as many other families farther away."""
     crowd = [template(text, unit(1.0, n / 10_000)) for n, text in enumerate(same_family("disk full", near))]
@@ -80,24 +63,6 @@ def test_lines_of_templates_that_are_passed_over_are_not_read() -> None:
     asked = counted(index)
     find(index, k=10, mode="dense")
     assert sum(asked) == 10 + 20, "the first page, then the other families"
-
-
-def test_a_family_is_full_once_it_has_as_many_lines_as_may_be_shown() -> None:
-    lines = [line(n) for n in range(5)]
-    found = [
-        RankedTemplate(str(n), 0.0, lines[:count], family) for n, (family, count) in enumerate([("a", 1), ("b", 4), ("a", 3), ("c", 1)])
-    ]
-    bounds = SearchBounds(4, 1, LineFilter(), never, per_family=2)
-    assert (bounds.full_families(found), bounds.is_met_by(found)) == (frozenset({"a"}), True)
-    assert not bounds._replace(k=5).is_met_by(found)
-    assert (bounds._replace(per_template=3).full_families(found), bounds._replace(per_template=3, k=6).is_met_by(found)) == (
-        frozenset({"a", "b"}),
-        False,
-    )
-    assert (bounds._replace(per_family=None).full_families(found), bounds._replace(per_family=None, k=5).is_met_by(found)) == (
-        frozenset(),
-        False,
-    )
 
 
 def test_of_a_family_as_many_lines_come_as_were_asked_for_the_best_template_first() -> None:

@@ -10,7 +10,7 @@ from sinks.sink import SinkBusy
 from tests.fakes.sink import FakeSink
 from tests.worker.chain import Chain
 from tests.worker.querying.families_world import World, same_family, world
-from tests.world import index_of, line, open_sink, template, unit
+from tests.world import index_of, line, template, unit
 from worker.messages import Answerable, ReadyQuery
 from worker.query import Filters, Query, QueryReply, Requester
 from worker.querying.answer import Answer
@@ -216,11 +216,3 @@ def test_hits_and_the_lines_around_one_name_their_family(chain: Chain) -> None:
     assert "family_lines" not in around["hits"][0]
     assert [(row["lines"], row.get("name")) for row in counts["counts"]] == [(2, None), (1, "no network")]
     assert [(row["templates"], row["lines"], row.get("name")) for row in templates["templates"]] == [(2, 2, None), (1, 1, "no network")]
-
-
-def test_an_unused_sink_is_not_read() -> None:
-    sink = open_sink([template("disk full")])
-    index = index_of(sink)
-    sink.calls.clear()
-    assert HitFamilies(index, lambda: 0.0).shown([], scope_of(index, Filters(), lambda: False), 5.0) == []
-    assert sink.calls == []

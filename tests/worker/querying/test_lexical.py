@@ -123,11 +123,6 @@ def test_of_lines_with_as_many_identifiers_those_with_more_of_the_words_come_fir
     assert found_offsets(find(index, "req-7f3a91")) == [3, 2, 1], "the newest first"
 
 
-def test_lines_under_the_filters_only() -> None:
-    index = stored(*(of(n, "a", f"blk_7 {n}", service="web" if n % 2 else "db") for n in range(6)))
-    assert found_offsets(find(index, "blk_7", only=LineFilter(services=("web",), since_ms=2_000))) == [5, 3]
-
-
 def test_lines_that_only_look_like_the_identifier_do_not_hide_it() -> None:
     index = stored(
         *(of(n, "near", "10.250.102.19") for n in range(300)),
@@ -186,12 +181,6 @@ def test_the_deadline_that_cuts_it_is_said() -> None:
     for text in ("disk", "disk 10.0.0.1", "10.0.0.1 10.0.0.2"):
         assert not rank(index, text, k=100, reads=0).complete
         assert rank(index, text, k=5).complete
-
-
-def test_only_the_wanted_templates_have_lines() -> None:
-    index = stored(of(1, "a", "blk_7"), of(2, "b", "blk_7"), of(3, "b", "other"))
-    only_b = bounds()._replace(templates=frozenset([template_id("b")]))
-    assert found_offsets(lines_with_identifiers(index, words_of("blk_7"), 10, only_b)) == [2]
 
 
 def test_a_busy_template_index_is_not_read_for_identifiers_alone_when_the_sink_ranks() -> None:

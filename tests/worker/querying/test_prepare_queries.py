@@ -107,14 +107,6 @@ def test_a_query_never_begins_a_flight_and_never_becomes_a_template(chain: Chain
     assert list(chain.sink.templates) == [chain.template("disk full")]
 
 
-def test_a_query_equal_to_a_known_template_is_answered_like_any_other(chain: Chain) -> None:
-    chain.feed("disk full")
-    chain.run()
-    chain.ask({"text": "disk full"})
-    chain.embed()
-    assert [hit["text"] for hit in chain.answer()[0]["hits"]] == ["disk full"]
-
-
 def test_a_query_overtakes_lines_in_the_embed_lane(chain: Chain) -> None:
     chain.feed("disk full", "network down")
     chain.ask({"text": "what is slow"})
@@ -152,14 +144,6 @@ def test_queries_of_a_dead_generation_are_dropped(chain: Chain) -> None:
     chain.prepare_queries.step([KafkaRequest(claim, chain.now_s)])
     assert (chain.prepare_queries.tally.received, len(chain.embed_lane), len(chain.answer_lane)) == (0, 0, 0)
     assert chain.query_ledger.open_bytes == 0
-
-
-def test_odd_texts_are_queries_too(chain: Chain) -> None:
-    for text in ("\x00", " ", "7", "=" * 4096, "日志 💥", "a\nb"):
-        chain.ask(json.dumps({"text": text}).encode())
-    chain.embed()
-    assert all("hits" in reply for reply in chain.answer())
-    assert len(chain.replies) == 6
 
 
 def test_the_wait_counts_from_when_the_request_was_polled(chain: Chain) -> None:

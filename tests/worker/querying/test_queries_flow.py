@@ -3,7 +3,6 @@
 Each test runs a whole service on the embedded broker, holds up the lines on their way, and asks a query meanwhile.
 """
 
-import socket
 import sys
 import threading
 import traceback
@@ -14,12 +13,8 @@ from confluent_kafka import Consumer
 
 from tests.fakes.sink import FakeSink
 from tests.worker.running import PARTITIONS, WAIT_S, Ended, World, lines_of, wait_until
-from worker.embedding.cache.redis_cache import RedisCache
-from worker.embedding.loaded import space_of
-from worker.embedding.model.prepared import PreparedModel
 from worker.runtime.process import DRAINED
 from worker.settings.service_tables import LimitTable
-from worker.settings.tables import RedisTable
 
 CAP = 20
 FIRST = "disk failed after 1 s"
@@ -62,19 +57,6 @@ def found(world: World, text: str) -> list[str]:
     return [hit["text"] for hit in answer["hits"]]
 
 
-def test_while_every_write_hangs_and_the_log_ledger_is_full(world: World) -> None:
-    running = with_one_line(world)
-    ledger = running.service.pipeline.log_ledger
-    with writes_held(world.fake_sink):
-        world.send(lines_of(5 * CAP))
-        wait_until(lambda: ledger.open_records >= CAP, "a full ledger")
-        assert found(world, "disk failed") == [FIRST]
-        assert found(world, "what nobody has asked before") == [FIRST]
-        assert ledger.open_records >= CAP
-    wait_until(lambda: ledger.tally["indexed"] == 5 * CAP + 1, "all lines")
-    assert running.stop() == DRAINED
-
-
 def test_while_the_log_group_rebalances_and_waits_for_its_open_lines(world: World) -> None:
     running = with_one_line(world)
     with writes_held(world.fake_sink) as begun:
@@ -87,25 +69,4 @@ def test_while_the_log_group_rebalances_and_waits_for_its_open_lines(world: Worl
         assert found(world, "disk failed") == [FIRST]
         assert is_revoking(running), "the rebalance was over before the query was answered"
     other.close()
-    assert running.stop() == DRAINED
-
-
-def test_while_redis_takes_connections_and_never_answers(world: World, prepared_model: PreparedModel) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as deaf:
-        table = RedisTable(url=f"redis://127.0.0.1:{deaf.getsockname()[1]}/0")
-        world.connect_redis = lambda on_crash: RedisCache(table, space_of(prepared_model), say=world.said.append, on_crash=on_crash)
-        running = with_one_line(world)
-        assert found(world, "disk failed") == [FIRST]
-        assert found(world, "what nobody has asked before") == [FIRST]
-        assert running.stop() == DRAINED
-
-
-def test_while_the_lines_of_its_own_template_are_in_flight(world: World) -> None:
-    running = with_one_line(world)
-    with writes_held(world.fake_sink) as begun:
-        world.send(["payment declined"] * 3)
-        assert begun.wait(WAIT_S)
-        assert found(world, "payment declined") == [FIRST], "its own template is not stored yet, and the query does not wait for it"
-    wait_until(lambda: len(world.stored()) == 4, "the lines")
-    assert found(world, "payment declined") == ["payment declined"]
     assert running.stop() == DRAINED

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from sinks.line import Line
-from sinks.reading.filters import LineFilter
 from sinks.row import template_id
-from sinks.sink import SinkBusy
 from tests.fakes.sink import FakeSink
 from tests.world import index_of, line, open_sink, template, unit, write
 from worker.query import Filters, Query
@@ -54,13 +52,6 @@ def many(count: int, *lines: Line) -> Index:
     return index_of(open_sink(template(f"t{n:04}", unit(1.0, angle)) for n, angle in enumerate(angles)), lines)
 
 
-def test_templates_are_ranked_and_each_shows_its_newest_line(index: Index) -> None:
-    found = find(index, meaning())
-    assert places(found) == [("a", 4), ("b", 5), ("c", 3)]
-    assert [hit.score for hit in found.hits] == pytest.approx([unit(1.0, 0.1)[0], unit(1.0, 0.5)[0], 0.0], abs=1e-6)
-    assert found.complete
-
-
 def test_of_each_template_as_many_lines_come_as_were_asked_for(index: Index) -> None:
     assert places(find(index, meaning(per_template=2))) == [("a", 4), ("a", 1), ("b", 5), ("b", 2), ("c", 3), ("c", 0)]
     assert places(find(index, meaning(per_template=2, k=3))) == [("a", 4), ("a", 1), ("b", 5)]
@@ -71,12 +62,6 @@ def test_no_more_than_k_hits_come_and_few_reads_are_made(index: Index) -> None:
     found = find(index, meaning(k=2))
     assert (places(found), found.complete) == ([("a", 4), ("b", 5)], True)
     assert sink_of(index).calls == ["nearest_templates", "find_blocks", "read_columns", "find_blocks"]  # the last one: of other runs
-
-
-def test_a_template_without_a_line_under_the_filters_is_passed_over(index: Index) -> None:
-    found = find(index, meaning(k=1, filters=Filters(service=["service-b", "service-c"])))
-    assert places(found) == [("b", 5)]
-    assert places(find(index, meaning(filters=Filters(until_ms=2000)))) == [("a", 1), ("c", 0)]
 
 
 def test_an_empty_index_has_a_complete_answer_without_hits() -> None:
@@ -92,12 +77,6 @@ def test_when_time_is_up_what_was_found_is_returned_as_incomplete(index: Index) 
     assert (places(whole), whole.complete) == ([("a", 4), ("c", 3)], True)
     for reads in range(1, 20):
         assert places(find(index, query, reads=reads)) == places(whole)[: len(find(index, query, reads=reads).hits)]
-
-
-def test_a_filter_that_one_template_of_a_thousand_meets_still_finds_its_lines() -> None:
-    index = many(1000, *(of(n, f"t{n:04}") for n in range(1000)), of(5000, "t0777", service="cron"))
-    found = find(index, meaning(filters=Filters(service=["cron"])))
-    assert (places(found), found.complete) == ([("t0777", 5000)], True)
 
 
 def test_a_time_range_without_lines_of_the_nearest_templates_has_the_best_of_what_is_there() -> None:
@@ -125,11 +104,6 @@ def test_a_bound_on_the_blocks_that_are_looked_at_is_said(monkeypatch: pytest.Mo
     assert find(index, meaning(k=3, filters=Filters(service=["cron"]))).complete
 
 
-def test_more_hits_than_the_usual_bound_can_be_asked_for() -> None:
-    index = many(100, *(of(n, f"t{n:04}") for n in range(100)))
-    assert len(find(index, meaning(k=90)).hits) == 90
-
-
 def test_what_was_read_for_several_queries_is_used_and_read_on_from(index: Index) -> None:
     near = index.sink.nearest_templates(unit(1.0)[None], 2)[0]
     sink_of(index).calls.clear()
@@ -140,17 +114,6 @@ def test_what_was_read_for_several_queries_is_used_and_read_on_from(index: Index
     assert found(2) == [("a", 4), ("b", 5)]
     assert "nearest_templates" not in sink_of(index).calls
     assert found(3) == [("a", 4), ("b", 5), ("c", 3)]
-
-
-def test_a_busy_sink_is_the_callers_to_wait_for(index: Index) -> None:
-    sink_of(index).busy_calls = 1
-    with pytest.raises(SinkBusy):
-        find(index, Query(text="x"))
-
-
-def test_the_reader_gets_typed_filters(index: Index) -> None:
-    assert Filters(service=['" or 1 == 1']).as_line_filter() == LineFilter(services=('" or 1 == 1',))
-    assert find(index, meaning(filters=Filters(service=['" or 1 == 1']))).hits == []
 
 
 @pytest.mark.parametrize(
@@ -228,41 +191,12 @@ def test_the_clock_is_looked_at_between_both_rankings() -> None:
     assert (places(found)[0][0], found.complete) == ("a", False)
 
 
-def test_where_ranking_took_all_the_time_lines_of_what_was_ranked_are_shown() -> None:
-    index = index_of(open_sink(VOUCHERS), [of(n, row.text) for n, row in enumerate(VOUCHERS)])
-    found = find(index, Query(text="voucher refused"), reads=1)
-    assert ([name for name, _ in places(found)], found.complete) == (["a", "b", "voucher refused"], False)
-
-
-def test_only_the_templates_of_the_filter_are_ranked(index: Index) -> None:
-    write(sink_of(index), of(90, "a", text="ab-123"), of(91, "b", text="ab-123"))
-    filters = Filters(template=[template_id("b"), template_id("c")])
-    for mode in ("dense", "hybrid"):
-        assert {name for name, _ in places(find(index, meaning(mode=mode, filters=filters)))} == {"b", "c"}
-    exact = search(index, PreparedQuery(Query(text="ab-123", filters=filters), None, is_exact=True), deadline_passed=lambda: False)
-    assert places(exact) == [("b", 91)]
-
-
 def test_without_a_text_the_newest_lines_of_the_filters_templates_come(index: Index) -> None:
     filters = Filters(template=[template_id("a"), template_id("c")])
     found = find(index, Query(filters=filters, k=3))
     assert places(found) == [("a", 4), ("c", 3), ("a", 1)]
     assert [hit.score for hit in found.hits] == [None] * 3
     assert places(find(index, Query(filters=filters, per_template=1))) == [("a", 4), ("c", 3)]
-
-
-def test_lines_are_filtered_by_their_fields() -> None:
-    rows = [template("a"), template("b")]
-    lines = [of(n, "ab"[n % 2], fields=f'{{"host": "h{n // 2}", "code": {n}}}') for n in range(8)]
-    index = index_of(open_sink(rows), [*lines, of(9, "a")])
-    assert places(find(index, meaning(filters=Filters(fields={"host": ["h1", "h2"]}, trace_id=None), per_template=9))) == [
-        ("a", 4),
-        ("a", 2),
-        ("b", 5),
-        ("b", 3),
-    ]
-    assert places(find(index, meaning(filters=Filters(fields={"host": ["h1"], "code": ["3"]})))) == [("b", 3)]
-    assert find(index, meaning(filters=Filters(trace_id="h1"))).hits == []
 
 
 def test_a_sampled_line_is_found_by_its_template_and_not_by_a_word() -> None:

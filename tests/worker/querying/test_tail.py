@@ -8,9 +8,7 @@ import pytest
 from sinks.line import Line
 from sinks.lines import cut_of
 from sinks.reading.reader import BlockReader
-from tests.fakes.sink import FakeSink
-from tests.worker.chain import Chain
-from tests.world import DIM, block, line, run, template, unit
+from tests.world import block, line, open_sink, run, template, unit
 from worker.query import parse_query
 from worker.querying.documents import MOST_REPLY_BYTES, json_bytes
 from worker.querying.ranking import Index
@@ -25,8 +23,7 @@ class World:
 
     def __init__(self) -> None:
         self.now_s = 0.0
-        self.sink = FakeSink(DIM)
-        self.sink.open()
+        self.sink = open_sink()
         self.numbers: dict[tuple[str, int], int] = {}
         self.cursor: str | None = None
         self.tail = self.worker()
@@ -118,23 +115,6 @@ def test_filters_words_and_meaning_say_which_lines_are_followed(world: World) ->
     assert found == {"filters": [1], "words": [2], "identifier": [4], "meaning": [5]}
 
 
-def test_what_was_merged_is_not_new_and_what_was_merged_before_it_was_read_is(world: World) -> None:
-    lines = [line(n) for n in range(12)]
-    for one in lines[:4]:
-        world.write(one)
-    world.ask()
-    world.sink.write_blocks([block(lines[:4], run(1), 0, 3)])
-    assert world.texts() == []
-    for one in lines[4:]:
-        world.write(one)
-    reader = world.cursor
-    world.ask()  # another reader, at this moment
-    world.sink.write_blocks([block(lines[4:8], run(1), 4, 7)])
-    world.sink.delete_blocks([one for one in list(world.sink.blocks) if one.first == one.last and one.first < 8])
-    world.cursor = reader
-    assert world.texts() == [f"line {n}" for n in range(4, 12)]
-
-
 def test_a_line_that_another_run_stored_before_is_not_new(world: World) -> None:
     world.write(line(1), line(2))
     world.ask()
@@ -173,18 +153,3 @@ def test_a_long_line_is_shown_whole(world: World) -> None:
     parts = ["one ", "two"]
     world.write(*[line(1, chunk=at, chunks=2, text=text, cut=cut_of(parts)) for at, text in enumerate(parts)])
     assert world.texts() == ["one two"]
-
-
-def test_a_tail_is_asked_for_like_any_other_query(chain: Chain) -> None:
-    chain.feed("disk full")
-    chain.run()
-    chain.ask({"as": "tail"})
-    (reply,) = chain.answer()
-    assert [one["text"] for one in reply["lines"]] == ["disk full"]
-    chain.feed("network down")
-    chain.run()
-    chain.now_s += 1.0
-    chain.ask({"as": "tail", "after": reply["cursor"]})
-    reply = chain.answer()[-1]
-    assert [one["text"] for one in reply["lines"]] == ["network down"]
-    assert (reply["dropped"], reply["complete"]) == (0, True)

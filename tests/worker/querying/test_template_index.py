@@ -78,11 +78,6 @@ def test_templates_that_hold_an_identifier_whole_are_found(*, has_bm25: bool) ->
     assert holding(index, "10.0.0.9") == []
 
 
-def test_an_empty_index_has_no_words() -> None:
-    _, index, _ = index_of()
-    assert matching(index, "disk") == ([], True)
-
-
 def test_templates_are_read_once_and_again_when_there_are_more() -> None:
     sink, index, _ = index_of("disk full")
     for _ in range(3):

@@ -68,19 +68,6 @@ def test_with_a_text_the_nearest_come_first_with_their_score(filled: Chain) -> N
     assert {template["text"]: template["lines"] for template in reply["templates"]} == {"disk full on": 3, "network down": 2, "login": 1}
 
 
-def test_only_lines_under_the_filters_count(filled: Chain) -> None:
-    reply = listing(filled, filters={"service": ["web"]})
-    assert [template["text"] for template in reply["templates"]] == ["disk full on"]
-    assert listing(filled, filters={"since_ms": 999_001})["templates"] == []
-    assert listing(filled, text="login", filters={"service": ["web"]})["templates"][0]["lines"] == 3
-
-
-def test_k_bounds_the_list(filled: Chain) -> None:
-    reply = listing(filled, k=1)
-    assert [template["lines"] for template in reply["templates"]] == [3]
-    assert reply["complete"] is True
-
-
 def test_templates_under_a_filter_are_found_however_far_they_are_from_the_text(chain: Chain) -> None:
     words = ("disk", "network", "voltage", "memory", "battery", "printer", "camera", "router", "engine", "valve")
     states = ("full", "down", "slow", "lost", "open", "shut", "warm", "cold")
@@ -91,22 +78,6 @@ def test_templates_under_a_filter_are_found_however_far_they_are_from_the_text(c
         reply = listing(chain, k=40, filters={"service": ["web"]}, **request)
         assert {template["text"] for template in reply["templates"]} == {f"disk {right}" for right in states}
         assert reply["complete"] is True
-
-
-@pytest.mark.parametrize("has_bm25", [True, False])
-def test_templates_are_ranked_by_words_too(filled: Chain, *, has_bm25: bool) -> None:
-    filled.sink.has_bm25 = has_bm25
-    assert [template["text"] for template in listing(filled, text="network", mode="words")["templates"]] == ["network down"]
-    reply = listing(filled, text="10.0.0.1")
-    assert [(template["text"], template["lines"]) for template in reply["templates"]] == [("disk full on", 3)], "all of its lines"
-    assert reply["mode"] == "words"
-
-
-def test_only_the_templates_of_the_filter_are_listed(filled: Chain) -> None:
-    wanted = [filled.template(text) for text in ("login", "network down")]
-    assert [template["lines"] for template in listing(filled, filters={"template": wanted})["templates"]] == [2, 1]
-    reply = listing(filled, text="disk full on", filters={"template": wanted})
-    assert {template["text"] for template in reply["templates"]} == {"login", "network down"}
 
 
 def test_the_best_template_stays_even_if_the_count_did_not_reach_it(filled: Chain) -> None:
@@ -126,26 +97,11 @@ def test_the_best_template_stays_even_if_the_count_did_not_reach_it(filled: Chai
     assert all(template.counted.lines >= 1 for found in cut_short for template in found.templates)
 
 
-def test_a_deadline_that_passes_meanwhile_is_said(filled: Chain) -> None:
-    filled.ask({"as": "templates", "deadline_ms": 1})
-    filled.now_s += 0.5
-    assert filled.answer()[-1]["error"]["code"] == "expired"
-
-
 def test_a_count_is_cut_short_in_time_for_its_answer_to_arrive(filled: Chain) -> None:
     filled.ask({"as": "templates", "deadline_ms": 2_000})
     filled.now_s += 0.95  # it was sent a second ago, so its deadline is a second from now
     reply = filled.answer()[-1]
     assert (reply["templates"], reply["complete"]) == ([], False)
-
-
-def test_a_listing_lets_those_go_first_who_ask_for_lines(filled: Chain) -> None:
-    filled.ask({"as": "templates"})
-    filled.ask({"text": "login"})
-    filled.ask({"as": "templates", "k": 0})
-    filled.embed()
-    first, second, third = filled.answer()
-    assert ("error" in first, "hits" in second, "templates" in third) == (True, True, True)
 
 
 def test_between_two_listings_those_are_answered_who_have_come_meanwhile(filled: Chain) -> None:
@@ -157,21 +113,3 @@ def test_between_two_listings_those_are_answered_who_have_come_meanwhile(filled:
     filled.answer_step.turn(filled.answer_lane.take(10) or [])
     filled.answer_step.turn(())
     assert ["hits" if "hits" in reply else "templates" for reply in filled.answer()] == ["templates", "hits", "templates", "templates"]
-
-
-@pytest.mark.parametrize(
-    ("request_value", "field"),
-    [
-        ({}, "text"),
-        ({"as": "lines"}, "text"),
-        ({"as": "kinds"}, "as"),
-        ({"as": "templates", "text": ""}, "text"),
-        ({"as": "templates", "mode": "words"}, "mode"),
-        ({"as": "templates", "top": 3}, "top"),
-        ({"form": "lines"}, "form"),
-    ],
-)
-def test_what_is_wrong_is_named(chain: Chain, request_value: dict[str, object], field: str) -> None:
-    chain.ask(request_value)
-    (reply,) = chain.answer()
-    assert (reply["error"]["code"], reply["error"]["field"]) == ("bad_query", field)
