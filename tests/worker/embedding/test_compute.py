@@ -11,7 +11,6 @@ from worker.embedding.compute import Computed, EmbedBatch
 from worker.embedding.guarded_engine import EngineFailed
 from worker.embedding.model.vectors import EmbeddingFailed
 from worker.messages import EncodedQuery, EncodedTemplate
-from worker.runtime.stage import Stage
 
 WAIT_S = 20.0
 
@@ -43,13 +42,6 @@ def test_outcomes_are_the_queries_then_the_logs(chain: Chain) -> None:
     for ids, outcome in zip(texts, result.outcomes, strict=True):
         assert not isinstance(outcome, EmbeddingFailed)
         assert np.array_equal(outcome, chain.engine.embed([ids])[0])
-
-
-def test_a_text_that_is_blamed_has_its_reason_in_its_place(chain: Chain) -> None:
-    chain.engine.raises_on = {chain.id_of("poison")}
-    chain.feed("disk full", "poison", "network down")
-    result = computed(chain, waiting(chain))
-    assert [isinstance(outcome, EmbeddingFailed) for outcome in result.outcomes] == [False, True, False]
 
 
 def test_a_query_that_came_too_late_is_left_out_of_the_batch_and_of_the_engine(chain: Chain) -> None:
@@ -91,11 +83,6 @@ def test_how_large_the_next_batch_may_be_comes_back_with_the_outcomes(chain: Cha
     assert computed(chain, batch).limit_tokens == 256
 
 
-def test_without_a_batch_there_is_nothing_to_compute(chain: Chain) -> None:
-    assert not chain.compute_step.turn(wait=False)
-    assert chain.handoff.take_results() == []
-
-
 def test_an_engine_that_cannot_be_repaired_gives_nothing_back(chain: Chain) -> None:
     chain.engine.dead = True
     chain.feed("disk full")
@@ -104,18 +91,3 @@ def test_an_engine_that_cannot_be_repaired_gives_nothing_back(chain: Chain) -> N
         chain.compute_step.turn(wait=False)
     assert not chain.handoff.has_results
     assert not chain.handoff.is_idle
-
-
-def test_the_stage_computes_until_nothing_more_will_come(chain: Chain) -> None:
-    stage = Stage("engine", chain.compute_step.body, lambda _stage, _error: None)
-    stage.start()
-    results: list[Computed] = []
-    for line in ("disk full", "network down", "login refused"):
-        chain.feed(line)
-        chain.handoff.offer_batch(waiting(chain))
-        chain.handoff.wait_for_result(or_room=False)
-        results += chain.handoff.take_results()
-    chain.handoff.close()
-    stage.join(WAIT_S)
-    assert not stage.is_alive()
-    assert [len(result.outcomes) for result in results] == [1, 1, 1]

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import pytest
-
 from tests.fakes.engine import FakeEngine
 from tests.varied_words import varied
 from tests.worker.chain import Chain
@@ -65,16 +63,6 @@ def test_a_query_is_followed_by_batches_that_take_the_target_as_the_ones_before_
     assert timed.batches(3) == [asked + 52, 208, 208], "what stood ready was taken back"
 
 
-@pytest.mark.parametrize("took_s", [4.0, 12.0])
-def test_full_batches_come_back_when_the_engine_has_worked_for_a_while_without_a_query(chain: Chain, took_s: float) -> None:
-    timed = Timed(chain, [1.0, 1.0, 0.1, took_s])
-    chain.feed(*lines(80))
-    timed.batches(1)
-    chain.ask({"text": "what is slow"})
-    timed.batches(3)
-    assert timed.embed.batcher.queries_arrive == (took_s < 10.0)
-
-
 def test_an_engine_that_is_made_anew_in_one_batch_does_not_shrink_those_after_it(chain: Chain) -> None:
     timed = Timed(chain, [0.4, 30.0, 0.4])
     chain.feed(*lines(80))
@@ -94,14 +82,3 @@ def test_a_query_that_came_too_late_teaches_nothing(chain: Chain) -> None:
         chain.now_s += 1.5
         assert timed.batches(1) == [52]
     assert timed.embed.batcher.capped_tokens == 512
-
-
-def test_batches_that_memory_halved_are_capped_within_what_is_left(chain: Chain) -> None:
-    timed = Timed(chain, [1.0] * 20)
-    chain.engine.memory_tokens = 310
-    chain.feed(*lines(80))
-    timed.batches(6)
-    chain.ask({"text": "what is slow"})
-    timed.batches(1)
-    assert max(timed.batches(3)) <= 156
-    assert timed.embed.batcher.capped_tokens >= 128

@@ -70,14 +70,6 @@ def test_a_prefix_that_leaves_no_room_for_a_text_is_refused(name: str) -> None:
         load_model(settings(**{name: "=" * 251}))
 
 
-def test_the_smallest_token_limit_leaves_room_for_a_text() -> None:
-    load_model(settings(max_tokens=8)).engine.close()
-
-
-def test_an_engine_that_is_named_is_chosen_whether_or_not_it_is_there() -> None:
-    assert [chosen_engine(EngineTable(name=name)) for name in ("vllm", "llama")] == ["vllm", "llama"]
-
-
 @pytest.mark.usefixtures("without_vllm")
 def test_without_vllm_and_without_a_name_it_is_llama_cpp() -> None:
     assert chosen_engine(EngineTable()) == "llama"
@@ -115,15 +107,6 @@ def test_where_vllm_is_not_installed_llama_cpp_computes(prepared_model: Prepared
 def test_more_components_than_the_model_has_are_refused() -> None:
     with pytest.raises(ModelError, match=r"^model\.dims is 385; the vectors of all-MiniLM-L6-v2 have 384 components$"):
         model_of(settings(dims=385))
-
-
-def test_as_many_components_as_the_model_has_change_nothing(prepared_model: PreparedModel) -> None:
-    with capture_logs() as logs:
-        model = load_model(settings(dims=384))
-    model.engine.close()
-    assert model.space == space_of(prepared_model)
-    assert isinstance(model.engine, LlamaEngine)
-    assert logs == []
 
 
 def test_with_fewer_components_space_golden_texts_and_engines_are_cut(prepared_model: PreparedModel) -> None:

@@ -1,7 +1,7 @@
 """Where a group stands and what moving it would change; with a real Kafka for what only Kafka knows."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import pytest
@@ -13,6 +13,7 @@ from consumers.kafka.resume_point import StartPolicy
 from consumers.kafka.subscription import Subscription, TopicPattern
 from consumers.record import Partition
 from consumers.source import KafkaRefused
+from tests.fakes.positions import FakePositions
 from tests.services.kafka import KafkaServer
 from tests.services.mock_kafka import MockKafka
 from tests.services.ports import free_port
@@ -97,32 +98,24 @@ def test_the_query_group_begins_at_the_first_query_whatever_the_log_group_does()
     assert consumer_group(settings, queries=False) == ConsumerGroup("g", settings.subscription, "latest")
 
 
-class GrowingLog:
-    """Kafka, as far as `read_positions` asks it: between two questions ten records come and are committed.
+class GrowingLog(FakePositions):
+    """Between two questions ten records come and are committed.
 
     Thread: the test's.
     """
 
-    def __init__(self) -> None:
-        self._records = 0
+    def committed(self, _group: str, partitions: Sequence[Partition]) -> dict[Partition, int | None]:
+        self.ends[LOGS] += 10
+        return dict.fromkeys(partitions, self.ends[LOGS])
 
-    def partitions(self, _topics: tuple[str, ...]) -> list[Partition]:
-        return [LOGS]
-
-    def committed(self, _group: str, partitions: list[Partition]) -> dict[Partition, int | None]:
-        return dict.fromkeys(partitions, self._grown())
-
-    def offset_ranges(self, partitions: list[Partition]) -> dict[Partition, OffsetRange]:
-        return dict.fromkeys(partitions, OffsetRange(0, self._grown()))
-
-    def _grown(self) -> int:
-        self._records += 10
-        return self._records
+    def offset_ranges(self, partitions: Sequence[Partition]) -> dict[Partition, OffsetRange]:
+        self.ends[LOGS] += 10
+        return super().offset_ranges(partitions)
 
 
 def test_records_that_come_and_are_committed_during_the_look_are_not_past_the_end() -> None:
     group = ConsumerGroup("g", Subscription(names=("logs",)), "earliest")
-    (found,) = read_positions(GrowingLog(), group)  # type: ignore[arg-type] # as much of it as is asked
+    (found,) = read_positions(GrowingLog({LOGS: 0}, {}), group)  # type: ignore[arg-type] # as much of it as is asked
     assert (found.is_beyond_end, found.lag_records) == (False, 10)
 
 

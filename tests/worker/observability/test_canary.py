@@ -100,14 +100,6 @@ def test_what_kafka_does_not_take_is_lost_and_nobody_is_asked() -> None:
     assert line.asked == []
 
 
-def test_a_worker_that_takes_no_question_yet_is_asked_again() -> None:
-    line = Line()
-    line.step_s = 10.0
-    line.is_open = False
-    line.canary.send_and_find(cast("KafkaProducer", line))
-    assert line.canary.tally.results == {"lost": 1}
-
-
 def test_once_stopped_it_sends_no_more_and_looks_no_longer() -> None:
     line = Line()
     line.canary.stop()

@@ -86,11 +86,7 @@ def test_a_poll_loop_may_pause_for_a_third_of_its_interval_and_no_longer(worker:
     assert (verdict.status, verdict.is_good) == ("dead", False)
     assert verdict.checks["poller-logs"] == "has not polled for 31 s"
     assert verdict.checks["poller-queries"] == "ok"
-
-
-def test_a_stage_that_has_ended_is_death(worker: Worker) -> None:
     worker.store.lives = False
-    assert worker.health.alive() == Verdict("dead", worker.health.alive().checks)
     assert worker.health.alive().checks["store-1"] == "has ended"
 
 

@@ -15,15 +15,6 @@ def test_so_many_faults_in_a_row_are_allowed_and_one_more_is_not() -> None:
         limit.fault()
 
 
-def test_the_last_reason_is_named_and_whose_fault_it_is() -> None:
-    limit = FaultLimit("undecodable records", most=1)
-    limit.fault("undecodable: not valid UTF-8")
-    with pytest.raises(
-        LimitReached, match=r"2 undecodable records in a row \(the last: too_many_chunks\): something is wrong with the sett"
-    ):
-        limit.fault("too_many_chunks")
-
-
 def test_one_good_outcome_begins_the_count_anew() -> None:
     limit = FaultLimit("faults", most=2)
     for _ in range(5):

@@ -8,11 +8,9 @@ import redis
 
 from tests.services.proxy import Proxy
 from tests.services.redis import local_redis
-from tests.worker.embedding.cache.rig import DIM, Rig, digest_of, space_of, vector_of, vectors_of
+from tests.worker.embedding.cache.rig import DIM, Rig, digest_of, space_of, vectors_of
 from tests.worker.running import wait_until
-from worker.embedding.cache.redis_cache import RedisCache
 from worker.embedding.model.space import EmbeddingSpace
-from worker.settings.tables import RedisTable
 
 pytestmark = pytest.mark.process
 
@@ -32,14 +30,6 @@ def test_what_one_worker_puts_another_finds(redis_url: str, space: EmbeddingSpac
         assert other.found(range(10, 30)) == set(range(10, 20))
         assert (other.tally.hits, other.tally.misses) == (10, 10)
         assert (one.tally.written, one.tally.errors.total()) == (20, 0)
-
-
-def test_a_list_of_thousands_comes_back_whole(redis_url: str, space: EmbeddingSpace) -> None:
-    with Rig(redis_url, space=space) as rig:
-        rig.put(range(0, 2000, 2))
-        assert rig.found(range(1500)) == set(range(0, 1500, 2))
-        assert rig.found([7, 4, 7, 4]) == {4}
-        assert rig.found([]) == set()
 
 
 def test_keys_hold_space_and_digest_and_live_as_long_as_the_setting_says(redis_url: str, space: EmbeddingSpace) -> None:
@@ -125,25 +115,6 @@ def test_closing_does_not_wait_for_a_silent_server(redis_url: str, space: Embedd
         assert rig.tally.written == 0
 
 
-def test_many_threads_share_one_cache(redis_url: str, space: EmbeddingSpace) -> None:
-    with Rig(redis_url, space=space) as rig:
-        rig.put(range(200))
-        wrong: list[int] = []
-
-        def read(first: int) -> None:
-            for start in range(first, first + 50):
-                wanted = set(range(start, start + 20))
-                if rig.found(wanted) != {number for number in wanted if number < 200}:
-                    wrong.append(start)
-
-        threads = [threading.Thread(target=read, args=(100 + 20 * number,)) for number in range(6)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert wrong == []
-
-
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -185,10 +156,3 @@ def test_a_unix_socket_will_do(tmp_path: object) -> None:
         rig.put([1])
         assert rig.found([1]) == {1}
         assert server.admin().dbsize() == 1
-
-
-def test_what_is_ours_to_mend_is_not_hidden(redis_url: str) -> None:
-    cache = RedisCache(RedisTable(url=redis_url), space_of(), say=print, on_crash=lambda *_: None)
-    with pytest.raises(ValueError, match="not 384"):
-        cache.put_many({digest_of(1): vector_of(1, 5)})
-    cache.close(1)

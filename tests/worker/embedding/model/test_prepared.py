@@ -12,11 +12,8 @@ from typing import Any
 import pytest
 
 from tests.worker.embedding.model.tiny import Tiny, make_folder, write_json
-from worker.embedding.engine.llama import LlamaEngine
-from worker.embedding.guarded_engine import worst_cosine
 from worker.embedding.loaded import space_of
 from worker.embedding.model.errors import ModelError
-from worker.embedding.model.folder import Pooling
 from worker.embedding.model.golden import load_golden
 from worker.embedding.model.prepared import FORMAT, PreparedModel, load_prepared, prepare_model
 from worker.embedding.model.weights import sha256_of
@@ -64,14 +61,6 @@ def test_the_second_time_nothing_is_written_and_the_weights_are_not_read(source:
     assert times(model) == before
 
 
-def test_a_touched_folder_is_looked_at_again_and_found_the_same(source: Path, cache: Path) -> None:
-    model = prepare_model(source, cache)
-    before = times(model)
-    os.utime(source / "model.safetensors", ns=(1, 1))
-    assert prepare_model(source, cache) == model
-    assert times(model) == before
-
-
 def test_changed_weights_make_another_model(source: Path, cache: Path) -> None:
     first = prepare_model(source, cache)
     shutil.copy(make_folder(source.parent / "other", Tiny(layers=3)) / "model.safetensors", source / "model.safetensors")
@@ -93,15 +82,6 @@ def test_an_edited_config_is_noticed_and_is_another_model_in_another_space(sourc
     assert second.weights_sha256 == first.weights_sha256
     assert second.folder != first.folder
     assert space_of(second).id != space_of(first).id
-
-
-def test_a_changed_pooling_or_limit_makes_another_model_of_the_same_weights(source: Path, cache: Path) -> None:
-    first = prepare_model(source, cache)
-    write_json(source / "1_Pooling" / "config.json", {"pooling_mode_mean_tokens": True})
-    second = prepare_model(source, cache)
-    assert (first.pooling, second.pooling) == ("cls", "mean")
-    assert (first.weights_sha256, first.tokenizer_sha256) == (second.weights_sha256, second.tokenizer_sha256)
-    assert first.folder != second.folder
 
 
 def test_the_cache_alone_is_enough_when_the_folder_has_gone(source: Path, cache: Path) -> None:
@@ -177,21 +157,6 @@ def test_overrides_make_other_models_and_each_is_found_again(source: Path, cache
     assert prepare_model(source, cache, pooling="mean") == by_mean
     assert prepare_model(source, cache) == plain
     assert [times(model) for model in (plain, by_mean)] == before
-
-
-def test_an_override_that_changes_nothing_is_the_same_model(source: Path, cache: Path) -> None:
-    model = prepare_model(source, cache)
-    before = times(model)
-    assert prepare_model(source, cache, pooling="cls") == model
-    assert times(model) == before
-
-
-@pytest.mark.parametrize("pooling", ["mean", "cls"])
-def test_an_engine_follows_the_override(source: Path, cache: Path, pooling: Pooling) -> None:
-    model = prepare_model(source, cache, pooling=pooling)
-    engine = LlamaEngine(model, threads=1)
-    assert worst_cosine(engine, load_golden(model.golden)) >= 0.9999
-    engine.close()
 
 
 def test_a_prepared_folder_keeps_its_pooling(source: Path, cache: Path) -> None:
