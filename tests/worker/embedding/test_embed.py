@@ -3,14 +3,11 @@
 import numpy as np
 import pytest
 
-from tests.varied_words import varied
 from tests.worker.chain import Chain
-from tests.worker.chain_values import LOGS
 from tests.worker.conftest import NewChain
 from worker.embedding.guarded_engine import EngineFailed
 from worker.messages import EmbeddedTemplate, FailedQuery, ReadyQuery
 from worker.runtime.limits import LimitReached
-from worker.runtime.stage import Stage
 
 WAIT_S = 20.0
 
@@ -89,29 +86,6 @@ def test_known_cached_and_repeated_lines_do_not_reset_the_limit(new_chain: NewCh
         chain.embed()
 
 
-def test_a_flight_goes_on_when_the_record_that_began_it_is_lost(chain: Chain) -> None:
-    chain.feed("disk full")
-    chain.ledger.revoke([LOGS])
-    chain.ledger.assign([LOGS])
-    chain.feed("disk full")
-    chain.run()
-    assert chain.stored() == [(1, "disk full")]
-    assert chain.committable() == 2
-    assert chain.ledger.open_bytes == 0
-
-
-def test_queries_leave_for_the_answer_lane_before_waiting_lines(chain: Chain) -> None:
-    words = ("disk", "network", "login", "memory", "battery", "printer", "camera", "garden", "water", "paper")
-    chain.feed(*[varied(word, 60) for word in words])
-    chain.ask({"text": "what is slow"})
-    while not len(chain.answer_lane):
-        assert chain.embed_turn()
-    answerable = chain.answer_lane.take(10, wait=False)
-    assert answerable is not None
-    assert isinstance(answerable[0], ReadyQuery)
-    assert len(chain.embed_step.batcher) > 0
-
-
 def test_queries_and_lines_of_one_batch_get_their_own_vectors(chain: Chain) -> None:
     chain.feed("disk full", "network down")
     chain.ask({"text": "what is slow"})
@@ -151,27 +125,3 @@ def test_a_query_that_the_engine_cannot_embed_is_a_bad_query(chain: Chain) -> No
     assert receipt.is_alive
     assert chain.query_ledger.open_records == 0
     assert chain.letters.posted == []
-
-
-def test_the_stage_ends_when_its_lane_is_closed_but_not_before_all_is_embedded(chain: Chain) -> None:
-    chain.feed(*[varied(word, 100) for word in ("disk", "network", "login", "memory", "battery", "printer", "camera")])
-    chain.embed_lane.close()
-    stages = [Stage("embed", chain.embed_step.body, ignore), Stage("engine", chain.compute_step.body, ignore)]
-    for stage in stages:
-        stage.start()
-    for stage in stages:
-        stage.join(WAIT_S)
-        assert not stage.is_alive()
-    assert len(chain.store_lane) == 7
-    assert len(chain.engine.calls) > 1
-
-
-def test_the_stage_leaves_what_it_holds_when_its_lane_is_abandoned(chain: Chain) -> None:
-    chain.feed(*[varied(word, 100) for word in ("disk", "network", "login", "memory", "battery", "printer", "camera")])
-    chain.embed_step.turn()
-    assert len(chain.embed_step.batcher) > 0
-    chain.embed_lane.abandon()
-    chain.handoff.abandon()
-    chain.embed_step.body()
-    chain.compute_step.body()
-    assert chain.engine.calls == []

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from tests.fakes.engine import FakeEngine
 from tests.varied_words import varied
 from tests.worker.chain import Chain
 from worker.embedding.batcher import Batcher
@@ -61,16 +60,6 @@ def test_a_query_is_followed_by_batches_that_take_the_target_as_the_ones_before_
     chain.ask({"text": "what is slow"})
     asked = chain.tokens("what is slow")
     assert timed.batches(3) == [asked + 52, 208, 208], "what stood ready was taken back"
-
-
-def test_an_engine_that_is_made_anew_in_one_batch_does_not_shrink_those_after_it(chain: Chain) -> None:
-    timed = Timed(chain, [0.4, 30.0, 0.4])
-    chain.feed(*lines(80))
-    timed.batches(1)
-    chain.engine.dead = True
-    chain.new_engines = [FakeEngine()]
-    timed.batches(2)
-    assert timed.embed.batcher.capped_tokens == 512
 
 
 def test_a_query_that_came_too_late_teaches_nothing(chain: Chain) -> None:

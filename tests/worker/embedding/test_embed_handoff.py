@@ -100,16 +100,6 @@ def held(chain: Chain) -> Iterator[Held]:
         stage.join(WAIT_S)
 
 
-def test_the_next_batch_stands_ready_while_the_engine_computes(held: Held) -> None:
-    held.chain.feed(*long_lines(12))
-    held.chain.embed_step.turn()
-    held.entered()
-    wanted = held.chain.handoff.has_room
-    held.chain.embed_step.turn()
-    assert (wanted, held.chain.handoff.has_room) == (True, False)
-    assert len(held.chain.embed_step.batcher) == 2, "only one batch is ready; the rest can still be sorted"
-
-
 @pytest.mark.parametrize("closed", [False, True])
 def test_the_engine_never_waits_while_texts_wait(held: Held, *, closed: bool) -> None:
     """Both stages run: while a batch is in the engine, the next one becomes ready, until no text is left."""

@@ -273,14 +273,6 @@ def test_a_new_engine_that_fails_the_golden_texts_is_tried_again(bench: Bench, e
     assert sum("golden texts" in line for line in bench.said) == 2
 
 
-def test_an_engine_that_cannot_be_made_is_tried_three_times(bench: Bench, engine: FakeEngine) -> None:
-    engine.dead = True
-    with pytest.raises(EngineFailed, match="3 new engines did not help") as failed:
-        bench.guarded.embed([text(1)])
-    assert isinstance(failed.value.__cause__, ModelError)
-    assert bench.said[1:] == [f"no other engine can be made; making a new engine ({n} of 3)" for n in (2, 3)]
-
-
 @pytest.mark.parametrize(
     "call", [lambda guarded: guarded.embed([text(1)]), lambda guarded: guarded.check_engine()], ids=["batch", "golden"]
 )
@@ -301,9 +293,11 @@ def test_it_is_busy_since_the_engine_was_given_something_until_it_answers(
     assert [*seen, bench.guarded.busy_since_s] == [None, 6.0, None]
 
 
-def test_it_is_busy_while_an_engine_is_made_but_not_after_a_call_that_failed(bench: Bench, engine: FakeEngine) -> None:
+def test_an_engine_that_cannot_be_made_is_tried_three_times_and_it_is_busy_only_meanwhile(bench: Bench, engine: FakeEngine) -> None:
     engine.dead = True
-    with pytest.raises(EngineFailed):
+    with pytest.raises(EngineFailed, match="3 new engines did not help") as failed:
         bench.guarded.embed([text(1)])
+    assert isinstance(failed.value.__cause__, ModelError)
+    assert bench.said[1:] == [f"no other engine can be made; making a new engine ({n} of 3)" for n in (2, 3)]
     assert bench.guarded.busy_since_s is None
     assert bench.busy_while_made == [bench.now_s] * 3

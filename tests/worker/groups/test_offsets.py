@@ -156,15 +156,12 @@ def positions(topic: Topic) -> Iterator[KafkaPositions]:
         yield opened
 
 
-def test_a_new_group_does_not_exist_and_has_committed_nothing(topic: Topic, positions: KafkaPositions) -> None:
+def test_a_new_group_does_not_exist_until_it_has_committed(topic: Topic, positions: KafkaPositions) -> None:
     assert positions.state(topic.group) == GroupState("none", [])
     assert [(one.committed, one.first_offset, one.end_offset) for one in read_positions(positions, topic.consumer_group)] == [
         (None, 0, 10),
         (None, 0, 0),
     ]
-
-
-def test_what_is_committed_is_seen(topic: Topic, positions: KafkaPositions) -> None:
     positions.commit(topic.group, {topic.at(0): 4})
     assert positions.state(topic.group) == GroupState("empty", [])
     assert [(one.committed, one.lag_records) for one in read_positions(positions, topic.consumer_group)] == [(4, 6), (None, 0)]
@@ -212,12 +209,6 @@ def test_an_active_group_has_members_and_the_broker_itself_does_not_move_it(topi
         reader.close()
 
 
-def test_the_times_of_records_are_read_once_and_again(topic: Topic, positions: KafkaPositions) -> None:
-    for offset in (3, 8, 0):
-        assert positions.times_at({topic.at(0): offset, topic.at(1): 0}) == {topic.at(0): 1000 + offset}
-    assert positions.times_at({}) == {}
-
-
 def test_what_retention_has_removed_is_not_there(kafka: KafkaServer, topic: Topic, positions: KafkaPositions) -> None:
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
     where = TopicPartition(topic.name, 0, 6)
@@ -227,12 +218,6 @@ def test_what_retention_has_removed_is_not_there(kafka: KafkaServer, topic: Topi
     assert (found.first_offset, found.lag_records, found.lost_records) == (6, 4, 2)
     assert positions.times_at({topic.at(0): found.next_offset}) == {topic.at(0): 1006}
     assert positions.times_at({topic.at(0): 4}) == {}
-
-
-def test_a_topic_that_does_not_exist_is_named(positions: KafkaPositions, unique: Unique) -> None:
-    missing = unique("logs")
-    with pytest.raises(KafkaRefused, match=f"topic {missing} does not exist"):
-        positions.partitions([missing])
 
 
 def test_a_broker_that_does_not_say_who_reads_can_be_read_all_the_same(mock_kafka: MockKafka) -> None:

@@ -1,7 +1,6 @@
 """The documents of a whole service, as the page asks for them: what it does, how far behind it is, and what it could not index."""
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -95,10 +94,6 @@ def test_the_lag_is_that_of_both_groups_and_has_the_past_that_the_worker_saw(wor
     assert (read["topic"], read["committed"], read["end"]) == (world.topic, 50, 50)
     assert read["history"][-1][1] == 0
     assert running.stop() == DRAINED
-
-
-def letters_by_value(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    return {one["preview"]: one for one in document["letters"]}
 
 
 def test_dead_letters_are_shown_with_reason_place_and_a_redacted_beginning(world: World) -> None:

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from worker.settings.secrets import redacted, secrets_of
 from worker.settings.settings import SettingsError, load_settings
 
 
@@ -25,18 +24,6 @@ def test_a_topic_of_registry_format_needs_a_registry(tmp_path: Path) -> None:
 def test_an_address_that_is_none_of_a_registry_is_refused(tmp_path: Path, url: str) -> None:
     with pytest.raises(SettingsError, match=r"registry\.url"):
         load_settings(settings_file(tmp_path, f'[registry]\nurl = "{url}"\n'))
-
-
-def test_the_password_of_a_registry_comes_from_a_file_and_is_never_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    secret = tmp_path / "password"
-    secret.write_text("from-a-file\n", encoding="utf-8")
-    monkeypatch.setenv("VECTAIL_REGISTRY__PASSWORD_FILE", str(secret))
-    settings = load_settings(settings_file(tmp_path, '[registry]\nurl = "https://me:in-the-url@registry/path"\ntoken = "t0ken"\n'))
-    assert settings.registry.password.get_secret_value() == "from-a-file"
-    shown = str(redacted(settings))
-    assert "https://**********@registry/path" in shown
-    assert {"from-a-file", "in-the-url", "t0ken"} <= secrets_of(settings)
-    assert not any(one in shown for one in ("from-a-file", "in-the-url", "t0ken"))
 
 
 def test_a_token_that_no_header_can_carry_is_refused(tmp_path: Path) -> None:

@@ -142,15 +142,6 @@ def test_a_user_with_few_rights_is_enough() -> None:
             assert rig.said == []
 
 
-def test_the_server_shows_who_we_are() -> None:
-    with local_redis("--requirepass", "sesame") as server, Rig(f"redis://:sesame@127.0.0.1:{server.port}/3") as rig:
-        rig.put([1])
-        assert rig.found([1]) == {1}
-        clients = server.admin(password="sesame").client_list()  # noqa: S106 - the test's own
-        assert [(one["name"], one["db"]) for one in clients if one["name"]] == [("vectail", "3")] * 2
-        assert "sesame" not in "".join(rig.said)
-
-
 def test_a_unix_socket_will_do(tmp_path: object) -> None:
     with local_redis("--unixsocket", f"{tmp_path}/redis.sock") as server, Rig(f"unix://{tmp_path}/redis.sock") as rig:
         rig.put([1])

@@ -87,21 +87,6 @@ def test_both_engines_give_the_vectors_of_transformers(prepared_model: PreparedM
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("transformers_installed")
-def test_both_engines_give_the_vectors_of_transformers_at_every_length(tmp_path: Path, new_engine: NewEngine) -> None:
-    """What depends on the length (packing, positions, the attention kernel, the edges of a batch) does not depend on the weights."""
-    model = prepare_model(make_folder(tmp_path / "hf", Tiny(positions=LIMIT, most_tokens=LIMIT)), tmp_path / "cache")
-    lengths = list(range(1, LIMIT + 1))
-    random.Random(3).shuffle(lengths)
-    texts = texts_of(lengths, model.vocabulary_size)
-    right = transformers_vectors(model.hf, texts, pooling=model.pooling)
-    assert worst(embed_all(new_engine(model, number_format="float32"), texts), right) >= 0.9999
-    llama = LlamaEngine(model, threads=2)
-    assert worst(embed_all(llama, texts), right) >= 0.9999
-    llama.close()
-
-
-@pytest.mark.long
 @pytest.mark.parametrize(
     "tiny",
     [
@@ -116,17 +101,6 @@ def test_other_bert_models_load_and_match_the_reference(tiny: Tiny, tmp_path: Pa
     engine = new_engine(model, number_format="float32")
     assert (engine.dim, engine.max_tokens) == (tiny.dim, model.max_tokens)
     assert worst_cosine(engine, load_golden(model.golden)) >= 0.9999
-
-
-@pytest.mark.long
-def test_without_a_normalize_module_vectors_have_length_1_and_are_those_of_llama_cpp(tmp_path: Path, new_engine: NewEngine) -> None:
-    model = prepare_model(make_folder(tmp_path / "hf", Tiny(normalize=False)), tmp_path / "cache")
-    texts = texts_of([3, 9, 17], model.vocabulary_size)
-    vectors = new_engine(model).embed(texts)
-    llama = LlamaEngine(model, threads=1)
-    assert np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=1e-5)
-    assert (vectors * llama.embed(texts)).sum(axis=1).min() > 0.99
-    llama.close()
 
 
 @pytest.mark.long

@@ -1,13 +1,12 @@
 """The GGUF holds the vocabulary in llama.cpp's form, the weights, and their SHA-256."""
 
 from pathlib import Path
-from typing import Any
 
 import gguf
 import numpy as np
 import pytest
 
-from tests.worker.embedding.model.tiny import VOCABULARY, make_folder
+from tests.worker.embedding.model.tiny import make_folder
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.folder import ModelFolder, read_folder
 from worker.embedding.model.gguf_file import NumberFormat, write_gguf
@@ -27,25 +26,6 @@ def parts(tmp_path: Path) -> Parts:
 def written(file: Path, parts: Parts, number_format: NumberFormat) -> gguf.GGUFReader:
     write_gguf(file, *parts, "abc", number_format)
     return gguf.GGUFReader(file)
-
-
-def value(reader: gguf.GGUFReader, name: str) -> Any:  # noqa: ANN401 - of whatever type
-    field = reader.get_field(name)
-    assert field is not None
-    return field.contents()
-
-
-def test_the_vocabulary_is_marked_as_llama_cpp_wants_it(tmp_path: Path, parts: Parts) -> None:
-    reader = written(tmp_path / "m.gguf", parts, "f16")
-    tokens = value(reader, "tokenizer.ggml.tokens")
-    assert tokens[:5] == ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    assert tokens[VOCABULARY.index("error")] == "\u2581error"
-    assert tokens[VOCABULARY.index("##ing")] == "ing"
-    assert tokens[len(VOCABULARY) :] == [f"[PAD{len(VOCABULARY) + extra}]" for extra in range(3)]
-    types = value(reader, "tokenizer.ggml.token_type")
-    assert (types[0], types[VOCABULARY.index("error")], types[-1]) == (3, 1, 5)
-    ids = [value(reader, f"tokenizer.ggml.{name}_token_id") for name in ("bos", "seperator", "unknown", "padding", "mask")]
-    assert ids == [2, 3, 1, 0, 4]
 
 
 @pytest.mark.parametrize(("number_format", "tolerance"), [("f32", 0.0), ("f16", 1e-3), ("bf16", 8e-3)])
