@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 
+from tests.varied_words import varied
 from tests.worker.chain import Chain
 from tests.worker.conftest import NewChain
+from worker.embedding.batcher import Batcher
+from worker.embedding.compute import Computed
 from worker.embedding.guarded_engine import EngineFailed
 from worker.messages import EmbeddedTemplate, FailedQuery, ReadyQuery
 from worker.runtime.limits import LimitReached
@@ -125,3 +128,16 @@ def test_a_query_that_the_engine_cannot_embed_is_a_bad_query(chain: Chain) -> No
     assert receipt.is_alive
     assert chain.query_ledger.open_records == 0
     assert chain.letters.posted == []
+
+
+def test_the_time_of_each_batch_teaches_how_large_the_next_may_be_while_queries_arrive(chain: Chain) -> None:
+    chain.embed_step.batcher = Batcher(budget_tokens=512, log_floor_tokens=64, target_s=0.5)
+    chain.feed(*[varied(word, 250) for word in ("disk", "network", "login", "memory", "battery", "printer")])
+    for _ in range(2):
+        chain.embed_step.turn()
+        batch = chain.handoff.begin_batch(wait=False)
+        assert batch is not None
+        outcomes = list(chain.engine.embed([log.ids for log in batch.logs]))
+        chain.handoff.finish_batch(Computed(batch, outcomes, [], 10.0, 11.0, 512))
+    chain.embed_step.turn()
+    assert chain.embed_step.batcher.capped_tokens == 256

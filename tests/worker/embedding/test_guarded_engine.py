@@ -206,16 +206,6 @@ def test_the_golden_texts_go_in_smaller_batches_too_once_memory_was_short(bench:
     assert bench.made == []
 
 
-def test_a_single_text_that_memory_does_not_hold_ends_with_new_engines_and_no_blame(bench: Bench, engine: FakeEngine) -> None:
-    engine.memory_tokens = 8
-    bench.spare = engines(5, memory_tokens=8)
-    with pytest.raises(
-        EngineFailed, match=r"^one text alone does not fit into memory: no memory for 9 tokens; 3 new engines did not help$"
-    ):
-        bench.guarded.embed([text(1), text(*range(10, 17))])
-    assert len(bench.made) == 3
-
-
 def test_an_engine_that_dies_once_is_replaced_and_the_same_batch_gets_its_vectors(bench: Bench, engine: FakeEngine) -> None:
     engine.dead = True
     bench.spare = engines(3)
@@ -229,6 +219,26 @@ def test_an_engine_that_dies_once_is_replaced_and_the_same_batch_gets_its_vector
     assert bench.made[0].closed
 
 
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ({"dies_on": {BAD}}, "^the engine is told to be dead; 3 new engines did not help$"),
+        ({"raises_on": {101}}, "^the engine fails on the golden texts: .*; 3 new engines did not help$"),
+        ({"memory_tokens": 8}, "^one text alone does not fit into memory: no memory for 9 tokens; 3 new engines did not help$"),
+    ],
+)
+def test_after_three_new_engines_with_the_same_fault_it_is_over(
+    bench: Bench, engine: FakeEngine, fault: dict[str, object], reason: str
+) -> None:
+    engine.__dict__.update(fault)
+    bench.spare = engines(5, **fault)
+    with pytest.raises(EngineFailed, match=reason):
+        bench.guarded.embed([text(1), text(BAD, *range(11, 17))])
+    told = [line.rpartition("; ")[2] for line in bench.said if "new engine" in line]
+    assert told == [f"making a new engine ({n} of 3)" for n in (1, 2, 3)]
+    assert all(made.closed for made in bench.made[:2])
+
+
 def test_an_engine_that_dies_over_one_half_begins_the_whole_batch_anew(bench: Bench, engine: FakeEngine) -> None:
     engine.dies_on = {13}
     engine.batch_tokens = 10  # so that the whole batch fails before it can kill the engine
@@ -237,16 +247,6 @@ def test_an_engine_that_dies_over_one_half_begins_the_whole_batch_anew(bench: Be
     assert_right(bench.guarded.embed(batch), batch)
     assert engine.calls == [[3] * 2, [3] * 2]
     assert bench.made[0].calls == [[3, 4], [3] * 4]
-
-
-def test_every_engine_dies_and_after_three_new_ones_it_is_over(bench: Bench, engine: FakeEngine) -> None:
-    engine.dies_on = {BAD}
-    bench.spare = engines(5, dies_on={BAD})
-    with pytest.raises(EngineFailed, match=r"^the engine is told to be dead; 3 new engines did not help$"):
-        bench.guarded.embed([text(1), text(BAD)])
-    assert len(bench.made) == 3
-    assert [line.rpartition("; ")[2] for line in bench.said] == [f"making a new engine ({n} of 3)" for n in (1, 2, 3)]
-    assert all(made.closed for made in bench.made[:2])
 
 
 def test_a_good_batch_in_between_begins_the_count_anew(bench: Bench, engine: FakeEngine) -> None:

@@ -120,28 +120,3 @@ def test_the_embed_stage_waits_for_a_result_for_room_or_for_the_end(
     assert stage.still_waits()
     wake(handoff)
     stage.returns()
-
-
-def test_two_threads_compute_everything_once_in_order() -> None:
-    """One thread offers and sometimes withdraws, the other computes."""
-    handoff: BatchHandoff[int, int] = BatchHandoff(lambda: None)
-    count = 5_000
-
-    def compute() -> None:
-        while (number := handoff.begin_batch()) is not None:
-            handoff.finish_batch(number)
-
-    engine = Waiting(compute)
-    collected: list[int] = []
-    waiting = list(range(count))[::-1]
-    while waiting or not handoff.is_idle:
-        if waiting and handoff.has_room:
-            handoff.offer_batch(waiting.pop())
-        if len(waiting) % 3 == 0 and (back := handoff.withdraw_batch()) is not None:
-            waiting.append(back)
-            handoff.offer_batch(waiting.pop())
-        handoff.wait_for_result(or_room=bool(waiting))
-        collected += handoff.take_results()
-    handoff.close()
-    engine.returns()
-    assert collected == list(range(count))

@@ -14,11 +14,14 @@ from tests.fakes.sink import FakeSink
 from tests.worker.running import Ended, World, lines_of, wait_until
 from worker.http.listening import listen
 from worker.observability import metrics as m
+from worker.runtime.process import vectail_version
+from worker.settings.masks_version import masks_version
 from worker.settings.rule_tables import DropTable, SampleTable
 from worker.settings.service_tables import HttpTable, StatusTable
-from worker.settings.tables import DecodeTable, RedactTable
+from worker.settings.tables import DecodeTable, MaskTable, RedactTable
 
 LINES = 40
+MASKS = MaskTable(disabled=("email",))
 LIVELY = StatusTable(refresh_s=0.5)
 Values = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
@@ -79,6 +82,7 @@ def fed(world: World) -> Ended:
         kafka=often,
         decode=DecodeTable(errors="strict"),
         redact=RedactTable(rules=("email",)),
+        mask=MASKS,
         drop=(DropTable(name="probes", pattern="^GET /healthz"),),
         sample=(SampleTable(name="chatty", level=("TRACE",), above_per_s=1),),
     )
@@ -109,6 +113,8 @@ def test_the_figures_are_those_of_what_was_fed(fed: Ended, world: World) -> None
     wait_until(lambda: world.committed() == LINES + 3, "the commit")
     found = values(fed)
     topic = world.topic
+    (build,) = (dict(labels) for name, labels in found if name == "vectail_build_info")
+    assert (build["version"], build["masks"]) == (vectail_version(), masks_version(MASKS))
     assert value(found, "vectail_records_admitted_total", topic=topic) == LINES + 3
     outcomes = {"indexed": LINES + 1, "dead_letter": 1, "empty": 1, "tombstone": 0, "revoked": 0, "abandoned": 0}
     assert {o: value(found, "vectail_records_total", topic=topic, outcome=o) for o in outcomes} == outcomes

@@ -24,6 +24,10 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name)
 
 
+REGISTRY_TOPIC = "[[topic]]\nname = 'orders'\nformat = 'registry'\n"
+NO_REGISTRIES = ("registry:8081", "ftp://registry", "http://", "mock://x", "http://a:1,http://b:1")
+
+
 def write(folder: Path, text: str) -> Path:
     file = folder / "vectail.toml"
     file.write_text(text, encoding="utf-8")
@@ -111,7 +115,7 @@ def test_names_of_templates_may_be_what_people_say_and_keep_their_order(tmp_path
         "[[template]]\nname = 'Zahlung abgelehnt (Kasse №2)'\npattern = 'payment .* declined'\n[[template]]\nname = 'a'\npattern = '^x'\n"
     )
     found = [(table.name, table.pattern) for table in load_settings(write(tmp_path, text)).template]
-    assert found == [("Zahlung abgelehnt (Kasse №2)", "payment"), ("a", "^x")]
+    assert found == [("Zahlung abgelehnt (Kasse №2)", "payment .* declined"), ("a", "^x")]
 
 
 def test_topics_that_vectail_writes_or_asks_are_never_read(tmp_path: Path) -> None:
@@ -204,6 +208,9 @@ def test_client_properties_are_joined_from_file_and_environment(tmp_path: Path, 
         ("[[template]]\nname = 'a'\npattern = '('", "no RE2 pattern"),
         ("[[template]]\nname = 'a'\npattern = 'a'\ntext = 'b'", "template.text"),
         ("[[template]]\nname = 'a'\npattern = 'a'\n[[template]]\nname = 'a'\npattern = 'b'", "template: 'a' stands twice"),
+        (REGISTRY_TOPIC, "registry.url is not set, but topic 'orders' has format registry"),
+        *((f"[registry]\nurl = '{url}'", "setting registry.url: ") for url in NO_REGISTRIES),
+        ("[registry]\ntoken = 'a b'", "bearer token"),
         ("[[drop]]\nname = 'a'", "setting drop.0: rule 'a' has no condition and would drop everything"),
         ("[[drop]]\nname = 'a'\nvalue = 'b'\npattern = 'c'", "setting drop.0: rule 'a': value needs a field"),
         ("fail_point = 'before_commit:1'", "unknown table or setting 'fail_point'"),
@@ -220,6 +227,11 @@ def test_a_name_that_kafka_allows_is_accepted_and_replies_may_go_to_the_reply_to
     settings = load_settings(file)
     assert settings.subscription.names == (longest, "A.b_c-9", "...")
     assert settings.query.reply_topics == ("vectail.replies",)
+
+
+def test_a_topic_of_registry_format_is_accepted_with_a_registry(tmp_path: Path) -> None:
+    file = write(tmp_path, f"{REGISTRY_TOPIC}[registry]\nurl = 'http://registry:8081'")
+    assert load_settings(file).registry.url == "http://registry:8081"
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:

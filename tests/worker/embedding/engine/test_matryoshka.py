@@ -68,11 +68,3 @@ def test_what_has_not_the_columns_that_the_engine_inside_promised_comes_from_a_b
     inside.given = np.ones(shape, dtype=np.float32)
     with pytest.raises(EngineDied, match="numbers for 2 texts of 16 dimensions"):
         TruncatingEngine(inside, 5).embed([text(1), text(2)])
-
-
-def test_a_vector_that_is_not_finite_stays_not_finite() -> None:
-    inside = FakeEngine(dim=16)
-    inside.nan_on = {7}
-    first, second = TruncatingEngine(inside, 5).embed([text(1), text(7)])
-    assert np.isfinite(first).all()
-    assert not np.isfinite(second).any()

@@ -9,7 +9,7 @@ import pytest
 
 from tests.worker.embedding.model.tiny import make_folder
 from worker.embedding.model.prepared import prepare_model
-from worker.embedding.model.staging import discard_folder, is_abandoned, remove_abandoned, staging_folder, write_whole
+from worker.embedding.model.staging import is_abandoned, remove_abandoned, staging_folder
 
 NOW = 1_000_000.0
 """A time of day before every folder here, so that none is removed for its age."""
@@ -102,19 +102,4 @@ for _ in range(150):
     for process in running:
         process.communicate()
     assert [process.returncode for process in running] == [0, 0, 0, 0]
-    assert list(cache.iterdir()) == []
-
-
-def test_a_file_is_replaced_as_a_whole(cache: Path) -> None:
-    write_whole(cache / "a.stamp", "one")
-    write_whole(cache / "a.stamp", "two")
-    assert (cache / "a.stamp").read_text(encoding="utf-8") == "two"
-    assert [file.name for file in cache.iterdir()] == ["a.stamp"]
-
-
-def test_a_damaged_folder_goes_and_one_that_has_gone_is_no_error(cache: Path) -> None:
-    (cache / "damaged").mkdir()
-    (cache / "damaged" / "file").touch()
-    discard_folder(cache / "damaged")
-    discard_folder(cache / "damaged")
     assert list(cache.iterdir()) == []
