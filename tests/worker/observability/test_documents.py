@@ -121,20 +121,12 @@ def test_a_limit_that_is_none_is_refused_by_name(world: World, limit: str) -> No
     assert (refused.value.status, json.loads(refused.value.body)["error"]["field"]) == (400, "limit")
 
 
-def test_while_kafka_is_away_the_last_figures_stay_and_each_document_says_what_is_wrong(world: World) -> None:
-    world.send(lines_of(20))
+def test_while_kafka_is_away_each_document_says_so(world: World) -> None:
     running = world.start(world.settings(status={"refresh_s": 0.5})).opened()
-    indexed(running, 20)
-    wait_until(lambda: ask(running, "/api/lag")["groups"][0]["records"] == 0, "an empty lag")
+    wait_until(lambda: ask(running, "/api/lag")["groups"][0]["records"] == 0, "a lag")
     world.broker.close()
-    wait_until(lambda: ask(running, "/api/lag")["error"], "a lag that says that Kafka is away")
-    lag = ask(running, "/api/lag")
-    assert lag["error"].startswith("Kafka does not answer: ")
-    assert sum(one["end"] for one in lag["groups"][0]["partitions"]) == 20
-    assert lag["groups"][0]["read_ms"] < lag["asked_ms"]
+    wait_until(lambda: (ask(running, "/api/lag")["error"] or "").startswith("Kafka does not answer: "), "a lag that says it")
     wait_until(lambda: ask(running, "/api/status")["ready"]["checks"]["kafka"] != "ok", "a status that says it too")
-    (away,) = (one["name"] for one in ask(running, "/api/status")["dependencies"] if one["state"] == "away")
-    assert away == "kafka"
     with pytest.raises(HttpError) as refused:
         ask(running, "/api/dead-letters")
     assert (refused.value.status, str(refused.value).partition(":")[0]) == (503, "Kafka does not answer")

@@ -1,7 +1,5 @@
 """Faults in a row."""
 
-import threading
-
 import pytest
 
 from worker.runtime.limits import FaultLimit, LimitReached, TopicFaultLimits
@@ -25,26 +23,6 @@ def test_one_good_outcome_begins_the_count_anew() -> None:
     limit.fault()
     with pytest.raises(LimitReached):
         limit.fault()
-
-
-def test_faults_of_two_threads_count_together() -> None:
-    limit = FaultLimit("faults", most=1_999)
-    raised: list[LimitReached] = []
-
-    def fault() -> None:
-        try:
-            for _ in range(1_000):
-                limit.fault()
-        except LimitReached as error:
-            raised.append(error)
-
-    threads = [threading.Thread(target=fault) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(raised) == 1
-    assert str(raised[0]).startswith("2000 faults")
 
 
 def test_each_topic_counts_for_itself() -> None:

@@ -174,8 +174,8 @@ def test_an_answer_that_is_not_about_its_text_is_a_broken_engine_and_no_text_is_
     assert reason in said[0]
 
 
-OWN_PROCESS = """
-import sys, time
+PROGRAM = """
+import resource, sys, time
 from pathlib import Path
 import numpy as np
 import psutil
@@ -183,7 +183,13 @@ from worker.embedding.engine.vllm import VllmEngine
 from worker.embedding.guarded_engine import GuardedEngine
 from worker.embedding.model.golden import load_golden
 from worker.embedding.model.prepared import load_prepared
+from worker.embedding.model.vectors import EmbeddingFailed
 
+{main}
+if __name__ == "__main__":
+    main()
+"""
+OWN_PROCESS = """
 def main():
     model = load_prepared(Path(sys.argv[1]))
     texts = [np.array([1, 5, 6, 2], dtype=np.int32), np.array([1, 7, 2], dtype=np.int32)]
@@ -203,22 +209,8 @@ def main():
     assert "making a new engine (1 of 3)" in said[0], said
     guarded.close()
     print("lived")
-
-if __name__ == "__main__":
-    main()
 """
-
-
 NO_MEMORY = """
-import resource, sys, time
-from pathlib import Path
-import numpy as np
-from worker.embedding.engine.vllm import VllmEngine
-from worker.embedding.guarded_engine import GuardedEngine
-from worker.embedding.model.golden import load_golden
-from worker.embedding.model.prepared import load_prepared
-from worker.embedding.model.vectors import EmbeddingFailed
-
 def main():
     model = load_prepared(Path(sys.argv[1]))
     said = []
@@ -236,16 +228,13 @@ def main():
     assert "too small for a batch" in said[0], said
     assert 254 <= guarded.limit_tokens <= 16 * 254, guarded.limit_tokens
     print("lived")
-
-if __name__ == "__main__":
-    main()
 """
 
 
-def run_script(text: str, model: PreparedModel, folder: Path) -> subprocess.CompletedProcess[str]:
+def run_program(main: str, model: PreparedModel, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a program in its own process, with the prepared model's folder as argument."""
     script = folder / "script.py"
-    script.write_text(text, encoding="utf-8")
+    script.write_text(PROGRAM.replace("{main}", main), encoding="utf-8")
     return subprocess.run(
         [sys.executable, str(script), str(model.folder)],
         env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[4])},
@@ -260,7 +249,7 @@ def run_script(text: str, model: PreparedModel, folder: Path) -> subprocess.Comp
 @pytest.mark.timeout(600)  # two starts of vLLM, each in its own process
 def test_an_engine_in_its_own_process_that_is_killed_is_replaced(tmp_path: Path) -> None:
     model = prepare_model(make_folder(tmp_path / "hf"), tmp_path / "cache")
-    ended = run_script(OWN_PROCESS, model, tmp_path)
+    ended = run_program(OWN_PROCESS, model, tmp_path)
     assert (ended.returncode, ended.stdout) == (0, "lived\n"), ended.stderr
 
 
@@ -270,6 +259,6 @@ def test_it_prints_nothing_and_without_memory_for_a_batch_that_is_halved_and_nob
     tmp_path: Path, prepared_model: PreparedModel
 ) -> None:
     """The process's memory is limited once the engine is loaded."""
-    ended = run_script(NO_MEMORY, prepared_model, tmp_path)
+    ended = run_program(NO_MEMORY, prepared_model, tmp_path)
     assert (ended.returncode, ended.stdout) == (0, "lived\n"), ended.stderr
     assert ended.stderr.startswith("quiet\n"), ended.stderr
