@@ -220,18 +220,14 @@ READING_MUTATIONS = (
         "worker/runtime/fair_share.py",
         "turn = self._turns[topic] = max(self._turns.get(topic, 0), self._now)",
         "turn = self._turns[topic] = self._turns.get(topic, 0)",
-        (
-            "tests/worker/runtime/test_fair_share.py::test_over_any_stretch_in_which_two_wait_their_shares_differ_by_one_entry_of_each_at_most",
-        ),
+        ("tests/worker/runtime/test_fair_share.py::test_a_topic_that_waited_alone_owes_nothing_and_one_that_was_away_gains_nothing",),
     ),
     Mutation(
         "topics share by entries and not by their sizes",
         "worker/runtime/fair_share.py",
         "self._now + self._size_of(entry) * self._stride_of(topic)",
         "self._now + self._stride_of(topic)",
-        (
-            "tests/worker/runtime/test_fair_share.py::test_over_any_stretch_in_which_two_wait_their_shares_differ_by_one_entry_of_each_at_most",
-        ),
+        ("tests/worker/runtime/test_fair_share.py::test_shares_are_of_sizes_and_not_of_entries",),
     ),
     Mutation(
         "a field's value with an escape is taken as it is written",

@@ -76,3 +76,16 @@ def test_a_batch_that_was_put_back_comes_again() -> None:
     batcher.put_back(first)
     assert (len(batcher), batcher.waiting_log_tokens) == (32, 300)
     assert batcher.next_batch() == first
+
+
+def test_logs_of_several_topics_share_a_batch_by_weight_and_a_flood_of_one_holds_no_other_back() -> None:
+    weights = {"quiet": 1.0, "flood": 1.0, "heavy": 2.0}
+    batcher: Batcher[Text, Text] = Batcher(
+        budget_tokens=100, log_floor_tokens=10, topic_of=lambda text: text.name, weight_of=weights.__getitem__
+    )
+    for name, count in (("flood", 100), ("heavy", 100), ("quiet", 1)):
+        batcher.add_logs(Text(name, np.zeros(5, dtype=np.int32)) for _ in range(count))
+    first = [text.name for text in batcher.next_batch().logs]
+    assert [first.count(name) for name in ("quiet", "flood", "heavy")] == [1, 7, 12]
+    taken = [text.name for _ in range(3) for text in batcher.next_batch().logs]
+    assert [taken.count(name) for name in ("quiet", "flood", "heavy")] == [0, 20, 40]

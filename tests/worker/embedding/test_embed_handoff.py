@@ -135,31 +135,22 @@ def test_a_query_is_in_the_very_next_call_though_a_bulk_batch_stood_ready(held: 
     assert len(chain.store_lane) == 12
 
 
-def test_a_query_that_comes_while_a_batch_of_queries_stands_ready_joins_it(held: Held) -> None:
-    chain = held.chain
-    chain.feed("disk full")
-    chain.embed_step.turn()
-    held.entered()
-    for text in ("what is slow", "what is hot", "what is loud"):
-        chain.ask({"text": text})
-        chain.embed_step.turn()
-    held.let_go()
-    assert held.entered() == [chain.tokens(text) for text in ("what is slow", "what is hot", "what is loud")]
-    held.end()
-
-
-def test_texts_that_arrive_while_the_engine_works_go_together_and_not_one_by_one(held: Held) -> None:
+@pytest.mark.parametrize("asked", [False, True], ids=["lines", "queries"])
+def test_texts_that_arrive_while_the_engine_works_go_together_and_not_one_by_one(held: Held, *, asked: bool) -> None:
     chain = held.chain
     chain.feed("first")
     chain.embed_step.turn()
     held.entered()
     later = [f"{word} failed" for word in WORDS]
-    for line in later:
-        chain.feed(line)
+    for text in later:
+        if asked:
+            chain.ask({"text": text})
+        else:
+            chain.feed(text)
         chain.embed_step.turn()
         assert not chain.handoff.has_room
     held.end()
-    assert chain.engine.calls == [[chain.tokens("first")], [chain.tokens(line) for line in later]]
+    assert chain.engine.calls == [[chain.tokens("first")], [chain.tokens(text) for text in later]]
 
 
 def test_the_embed_stage_sleeps_until_it_is_woken(held: Held) -> None:

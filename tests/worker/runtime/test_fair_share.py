@@ -46,6 +46,41 @@ def test_without_topics_it_is_a_plain_queue() -> None:
         queue.popleft()
 
 
+def test_twice_the_weight_takes_twice_as_much() -> None:
+    queue = new_queue()
+    queue.extend(entries("a", *[1] * 30) + entries("b", *[1] * 30))
+    taken = [queue.popleft().topic for _ in range(30)]
+    assert (taken.count("a"), taken.count("b")) == (10, 20)
+
+
+def test_shares_are_of_sizes_and_not_of_entries() -> None:
+    queue = new_queue({"a": 1.0, "b": 1.0})
+    queue.extend(entries("a", *[10] * 30) + entries("b", *[1] * 300))
+    taken = [queue.popleft() for _ in range(110)]
+    assert sum(entry.topic == "a" for entry in taken) == 10
+
+
+def test_a_topic_that_waited_alone_owes_nothing_and_one_that_was_away_gains_nothing() -> None:
+    queue = new_queue({"a": 1.0, "b": 1.0})
+    queue.extend(entries("a", *[1] * 100))
+    for _ in range(50):
+        queue.popleft()
+    queue.extend(entries("b", *[1] * 50))
+    taken = [queue.popleft().topic for _ in range(20)]
+    assert taken.count("a") == taken.count("b") == 10
+
+
+def test_coming_and_going_gains_nothing() -> None:
+    queue = new_queue({"a": 1.0, "b": 1.0})
+    queue.extend(entries("a", *[1] * 100))
+    taken = "b"
+    for _ in range(20):
+        if taken[-1] == "b":
+            queue.append(Entry("b", 1, 0))
+        taken += queue.popleft().topic
+    assert taken[1:].count("b") == 10
+
+
 @given(steps)
 def test_every_entry_comes_out_once_and_those_of_a_topic_in_order(plan: list[tuple[str, int] | None]) -> None:
     queue, waiting = new_queue(), {topic: deque[Entry]() for topic in WEIGHTS}

@@ -9,7 +9,7 @@ import redis
 from tests.services.proxy import Proxy
 from tests.services.redis import local_redis
 from tests.worker.embedding.cache.rig import DIM, Rig, digest_of, space_of, vectors_of
-from tests.worker.running import wait_until
+from tests.worker.running import WAIT_S, wait_until
 from worker.embedding.model.space import EmbeddingSpace
 
 pytestmark = pytest.mark.process
@@ -81,7 +81,7 @@ def test_what_is_beyond_the_queue_is_dropped_and_counted_and_nobody_waits(redis_
     with Proxy(port_of(redis_url)) as proxy, Rig(f"redis://127.0.0.1:{proxy.port}", space=space, queue_bytes=room) as rig:
         proxy.hold()
         rig.hand_over(vectors_of([0]))
-        assert proxy.held.wait(10)  # the writer waits with the first
+        assert proxy.held.wait(WAIT_S)  # the writer waits with the first
         rig.hand_over(vectors_of(range(1, 26)))
         assert rig.tally.dropped == 15
         assert proxy.held.is_set()
@@ -108,9 +108,9 @@ def test_closing_does_not_wait_for_a_silent_server(redis_url: str, space: Embedd
     with Proxy(port_of(redis_url)) as proxy, Rig(f"redis://127.0.0.1:{proxy.port}", space=space) as rig:
         proxy.hold()
         rig.hand_over(vectors_of(range(1000)))
-        assert proxy.held.wait(10)
+        assert proxy.held.wait(WAIT_S)
         rig.cache.close(0.01)
-        assert proxy.gone.wait(10)  # the connection was cut while the answer was still held
+        assert proxy.gone.wait(WAIT_S)  # the connection was cut while the answer was still held
         assert rig.tally.dropped > 0
         assert rig.tally.written == 0
 

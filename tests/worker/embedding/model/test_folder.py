@@ -10,6 +10,9 @@ from tests.worker.embedding.model.tiny import Tiny, make_folder, write_json
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.folder import read_folder
 
+POOLING = "1_Pooling/config.json"
+INDEX = "model.safetensors.index.json"
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -20,13 +23,15 @@ def change(file: Path, **changes: Any) -> None:  # noqa: ANN401 - JSON
     write_json(file, json.loads(file.read_text(encoding="utf-8")) | changes)
 
 
-def test_pooling_comes_from_the_modules_with_and_without_normalize(tmp_path: Path) -> None:
-    assert read_folder(make_folder(tmp_path / "cls", Tiny(pooling="cls"))).pooling == "cls"
-    assert read_folder(make_folder(tmp_path / "raw", Tiny(pooling="cls", normalize=False))).pooling == "cls"
-
-
-def test_the_newer_way_to_name_a_pooling_is_understood(folder: Path) -> None:
-    write_json(folder / "1_Pooling" / "config.json", {"pooling_mode": "cls"})
+@pytest.mark.parametrize(
+    "modes",
+    [{"pooling_mode": "cls"}, {"pooling_mode_cls_token": True}, {"pooling_mode_cls_token": True, "include_prompt": False}],
+    ids=["newer", "older", "a prompt is no part of it"],
+)
+@pytest.mark.parametrize("normalize", [False, True])
+def test_pooling_comes_from_the_modules(tmp_path: Path, modes: dict[str, object], *, normalize: bool) -> None:
+    folder = make_folder(tmp_path / "tiny", Tiny(normalize=normalize))
+    write_json(folder / POOLING, modes)
     assert read_folder(folder).pooling == "cls"
 
 
@@ -80,14 +85,6 @@ def test_a_model_that_would_be_embedded_wrongly_is_refused(folder: Path, changes
         read_folder(folder)
 
 
-def test_a_mean_without_the_prompt_is_refused(folder: Path) -> None:
-    write_json(folder / "1_Pooling" / "config.json", {"pooling_mode_mean_tokens": True, "include_prompt": False})
-    with pytest.raises(ModelError, match="leaves prompts out of the mean"):
-        read_folder(folder)
-    write_json(folder / "1_Pooling" / "config.json", {"pooling_mode_cls_token": True, "include_prompt": False})
-    assert read_folder(folder).pooling == "cls"
-
-
 def test_what_is_given_stands_over_the_modules(folder: Path) -> None:
     assert read_folder(folder, pooling="cls").pooling == "cls"
     write_json(folder / "1_Pooling" / "config.json", {"pooling_mode_max_tokens": True})
@@ -123,10 +120,6 @@ def test_a_missing_shard_is_named(tmp_path: Path) -> None:
     (folder / "model-00002-of-00002.safetensors").unlink()
     with pytest.raises(ModelError, match=r"model-00002-of-00002\.safetensors is missing, a shard of its weights"):
         read_folder(folder)
-
-
-POOLING = "1_Pooling/config.json"
-INDEX = "model.safetensors.index.json"
 
 
 @pytest.mark.parametrize(
