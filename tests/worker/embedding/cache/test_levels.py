@@ -28,7 +28,7 @@ class DictCache:
     Thread: the test's.
     """
 
-    def __init__(self, names: Collection[str], component: float) -> None:
+    def __init__(self, names: Iterable[str], component: float) -> None:
         self.vectors = {name: np.full(1, component, np.float32) for name in names}
         self.asked: list[set[str]] = []
 
