@@ -6,7 +6,7 @@ import socket
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import Any
+from typing import Any, get_args
 
 from consumers.text.families import family_of
 from sinks.line import Line
@@ -15,7 +15,7 @@ from tests.worker.http.serving import WAIT_S, Serving, is_cut_off, receive, repl
 from tests.world import index_of, line, open_sink, template, unit
 from worker.http.mcp_endpoint import McpSources
 from worker.messages import ReadyQuery
-from worker.query import BadQuery, Query, QueryReply, QueryRequest, Requester, parse_query
+from worker.query import BadQuery, Form, Query, QueryReply, QueryRequest, Requester, parse_query
 from worker.querying.answer import Answer
 from worker.querying.words import words_of
 from worker.settings.settings import Settings
@@ -76,7 +76,10 @@ def check_answer(given: bytes) -> None:
     What is no question is refused with the field at fault; any other gets one reply, and every line in it passes the filters.
     """
     is_drawn = bool(given) and given[0] % 2 == 1
-    query = _parsed(json.dumps(drawn_question(random.Random(given))).encode() if is_drawn else given)
+    value = json.dumps(drawn_question(random.Random(given))).encode() if is_drawn else given
+    for form in get_args(Form):
+        _parsed(value, form)  # as from HTTP
+    query = _parsed(value)
     if query is None:
         return
     replies: list[QueryReply] = []
@@ -128,9 +131,9 @@ def passes(hit: Mapping[str, Any], query: Query) -> bool:
     )
 
 
-def _parsed(value: bytes) -> Query | None:
+def _parsed(value: bytes, form: Form | None = None) -> Query | None:
     try:
-        return parse_query(value)
+        return parse_query(value, form)
     except BadQuery as refused:
         if not refused.reason:
             raise

@@ -18,7 +18,6 @@ from sinks.codec import BlockDamaged, decode_fields, decode_head, decode_places,
 from tests.consumers.decode.seen import KAFKA_MS
 from worker.audit.stored_dead_letters import read_dead_letter
 from worker.embedding.cache.frame import FrameCodec
-from worker.query import BadQuery, Form, parse_query
 
 _ZSTD = pa.Codec("zstd")
 _LINES = LineHeaders()
@@ -28,7 +27,6 @@ FRAMES = FrameCodec(FRAME_DIM)
 KEY = b"a key"
 _MOST_LINES = 50
 _MOST_VALUES = 20_000
-_FORMS: tuple[Form, ...] = ("lines", "templates", "counts")
 
 
 def check_line_headers(given: bytes) -> None:
@@ -98,10 +96,3 @@ def check_schema(given: bytes) -> None:
     for strict in (True, False):
         with suppress(NotOfSchema, TooManyValues):
             schema.read(value, None, strict=strict, most_values=_MOST_VALUES)
-
-
-def check_query(given: bytes) -> None:
-    """Parse a question, as it comes from the topic and from HTTP."""
-    for form in (None, *_FORMS):
-        with suppress(BadQuery):
-            parse_query(given, form)

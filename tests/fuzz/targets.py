@@ -15,7 +15,6 @@ from tests.fuzz.stored import (
     check_dead_letter,
     check_frame,
     check_line_headers,
-    check_query,
     check_schema,
 )
 
@@ -98,7 +97,6 @@ TARGETS: Mapping[str, Callable[[], Target]] = {
     "block": lambda: Target(check_block, seeds.block_seeds()),
     "frame": _frame,
     "dead_letter": lambda: Target(check_dead_letter, (seeds.DEAD_LETTER,)),
-    "query": lambda: Target(check_query, seeds.QUERIES),
     "answer": lambda: Target(check_answer, seeds.ASKED),
     "http": _http,
 }

@@ -28,14 +28,14 @@ EMBEDDING_MUTATIONS = (
         f"{_EMBEDDING}/guarded_engine.py",
         "<= _UNIT_TOLERANCE).all())",
         "<= _UNIT_TOLERANCE).any())",
-        (f"{_TESTS}/test_guarded_engine.py::test_one_text_without_a_finite_vector_is_blamed_alone",),
+        (f"{_TESTS}/test_guarded_engine.py::test_texts_that_fail_alone_are_blamed_and_every_other_has_its_own_vector",),
     ),
     Mutation(
         "a query gets the vector of a log line of its batch",
         f"{_EMBEDDING}/compute.py",
         "texts = [query.ids for query in batch.queries] + [log.ids for log in batch.logs]",
         "texts = [log.ids for log in batch.logs] + [query.ids for query in batch.queries]",
-        (f"{_TESTS}/test_compute.py::test_outcomes_are_the_queries_then_the_logs",),
+        (f"{_TESTS}/test_embed.py::test_queries_and_lines_of_one_batch_get_their_own_vectors",),
     ),
     Mutation(
         "queries that make room for another come back in the reverse order",

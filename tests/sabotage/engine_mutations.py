@@ -23,7 +23,7 @@ ENGINE_MUTATIONS = (
         f"{_ENGINE}/engine.py",
         "if (lengths > max_tokens).any():",
         "if (lengths > batch_tokens).any():",
-        (f"{_TEST_BOUNDS}::test_a_sequence_above_the_models_limit_is_named_by_its_length",),
+        (f"{_TEST_BOUNDS}::test_exactly_what_breaks_a_bound_is_refused",),
     ),
     Mutation(
         "vectors are scaled by the sum of their components",
@@ -37,7 +37,7 @@ ENGINE_MUTATIONS = (
         f"{_ENGINE}/llama.py",
         "self._context.encode(lengths[part], vectors[part])",
         "self._context.encode(lengths[part], vectors[: len(lengths[part])])",
-        (f"{_TEST_LLAMA}::test_more_texts_than_go_into_one_native_call_get_their_own_vectors",),
+        ("tests/contracts/test_engine.py::test_many_short_texts_keep_their_order",),
     ),
     Mutation(
         "a prepared file with the weights of another model is used",

@@ -29,56 +29,28 @@ def test_impossible_settings_are_refused(budget: int, least: int, target_s: floa
         new_cap(budget=budget, least=least, target_s=target_s)
 
 
-def test_it_begins_at_the_budget_and_stays_there_where_a_full_batch_is_short_enough() -> None:
-    assert after(new_cap(), *[(640, 0.1)] * 3) == [640] * 3
+SLOW = (640, 0.2)
+"""Twice the target: two of them halve a cap of 640."""
 
 
-def test_two_slow_batches_cut_it_to_what_fitted_in_the_faster_of_them() -> None:
-    assert after(new_cap(), (640, 0.16), (640, 0.128)) == [640, 500]
-    assert after(new_cap(), (640, 0.128), (640, 0.16)) == [640, 500]
-
-
-def test_one_cut_at_most_halves_it_and_none_goes_below_the_least() -> None:
-    assert after(new_cap(), *[(640, 30.0)] * 10) == [640, 320, 320, 160, 160, 80, 80, 40, 40, 40]
-
-
-def test_a_slow_batch_by_itself_changes_nothing() -> None:
-    cap = new_cap()
-    assert after(cap, (640, 0.1), (640, 30.0), (640, 0.1), (640, 30.0), (640, 0.1)) == [640] * 5
-
-
-def test_what_says_nothing_between_two_slow_batches_does_not_excuse_them() -> None:
-    """Like a batch of queries between two of logs."""
-    assert after(new_cap(), (640, 0.2), (100, 0.05), (640, 0.2)) == [640, 640, 320]
-
-
-def test_a_batch_of_less_than_half_the_cap_says_nothing_when_it_is_slow() -> None:
-    assert after(new_cap(), *[(319, 30.0)] * 10) == [640] * 10
-    assert after(new_cap(), *[(320, 30.0)] * 2) == [640, 320]
-
-
-def test_a_batch_that_says_neither_slow_nor_short_changes_nothing() -> None:
-    """600 tokens in 0.12 s: 300 would take 0.06 s at this pace, or 0.12 s if the time were all start-up."""
-    cap = new_cap()
-    assert after(cap, (640, 0.2), (640, 0.2)) == [640, 320]
-    assert after(cap, *[(600, 0.12), (200, 0.09)] * 5) == [320] * 10
-
-
-def test_it_grows_by_a_32nd_of_the_budget_up_to_what_fits() -> None:
-    cap = new_cap()
-    assert after(cap, (640, 0.2), (640, 0.2)) == [640, 320]
-    assert after(cap, (320, 0.05), (340, 0.05), (360, 0.095), (378, 0.1)) == [340, 360, 378, 378]
-    assert after(cap, *[(640, 0.05)] * 20)[-1] == 640
-
-
-def test_two_outliers_are_made_good_within_ten_batches() -> None:
-    cap = new_cap()
-    assert after(cap, (640, 30.0), (640, 30.0)) == [640, 320]
-    assert after(cap, *[(cap.capped_tokens + 20 * n, 0.1 * (cap.capped_tokens + 20 * n) / 500) for n in range(10)])[-1] == 500
-
-
-def test_batches_of_nothing_or_in_no_time_teach_nothing() -> None:
-    assert after(new_cap(), (0, 5.0), (0, 5.0), (640, 0.0), (640, 0.0)) == [640] * 4
+@pytest.mark.parametrize(
+    ("observed", "caps"),
+    [
+        pytest.param([(640, 0.1)] * 3, [640] * 3, id="a full batch is short enough"),
+        pytest.param([(640, 0.16), (640, 0.128)], [640, 500], id="two slow ones cut it to what fitted in the faster"),
+        pytest.param([(640, 0.128), (640, 0.16)], [640, 500], id="in any order"),
+        pytest.param([(640, 30.0)] * 10, [640, 320, 320, 160, 160, 80, 80, 40, 40, 40], id="halved at most"),
+        pytest.param([(640, 30.0), (640, 0.1)] * 2, [640] * 4, id="a slow one by itself changes nothing"),
+        pytest.param([SLOW, (100, 0.05), SLOW], [640, 640, 320], id="what says nothing between two slow ones does not excuse them"),
+        pytest.param([(319, 30.0)] * 10, [640] * 10, id="less than half the cap says nothing when it is slow"),
+        pytest.param([(320, 30.0)] * 2, [640, 320], id="half the cap does"),
+        pytest.param([SLOW, SLOW, *[(600, 0.12), (200, 0.09)] * 2], [640, *[320] * 5], id="neither slow nor short"),
+        pytest.param([SLOW, SLOW, (320, 0.05), (340, 0.05), (360, 0.095), (378, 0.1)], [640, 320, 340, 360, 378, 378], id="it grows"),
+        pytest.param([(0, 5.0), (0, 5.0), (640, 0.0), (640, 0.0)], [640] * 4, id="nothing, or no time, teaches nothing"),
+    ],
+)
+def test_the_cap_after_each_batch(observed: Sequence[tuple[int, float]], caps: Sequence[int]) -> None:
+    assert after(new_cap(), *observed) == caps
 
 
 def test_without_a_target_it_is_always_the_budget() -> None:
@@ -113,13 +85,6 @@ def test_after_a_shrink_it_never_goes_above_again() -> None:
     assert (cap.tokens, cap.capped_tokens) == (500, 500)
     cap.shrink(200)
     assert after(cap, *[(200, 30.0)] * 4) == [200] * 4, "the least shrinks with it"
-
-
-def test_a_larger_batch_from_before_a_shrink_teaches_what_it_can() -> None:
-    cap = new_cap()
-    cap.shrink(320)
-    assert after(cap, *[(640, 0.12)] * 4) == [320] * 4
-    assert after(cap, *[(640, 0.3)] * 2) == [320, 213]
 
 
 def test_telling_it_the_same_budget_again_forgets_nothing() -> None:

@@ -5,12 +5,12 @@ import pytest
 
 from tests.varied_words import varied
 from tests.worker.chain import Chain
-from tests.worker.chain_values import LOGS
 from tests.worker.conftest import NewChain
+from worker.embedding.batcher import Batcher
+from worker.embedding.compute import Computed
 from worker.embedding.guarded_engine import EngineFailed
 from worker.messages import EmbeddedTemplate, FailedQuery, ReadyQuery
 from worker.runtime.limits import LimitReached
-from worker.runtime.stage import Stage
 
 WAIT_S = 20.0
 
@@ -34,14 +34,6 @@ def test_every_template_leaves_with_its_own_vector(chain: Chain) -> None:
     assert {one.text for one in embedded if isinstance(one, EmbeddedTemplate)} == set(lines)
 
 
-def test_what_was_embedded_is_counted(chain: Chain) -> None:
-    chain.feed("disk full", "disk full", "network down")
-    chain.embed()
-    tally = chain.embed_step.tally
-    assert (tally.batches, tally.templates) == (1, 2)
-    assert tally.tokens == chain.tokens("disk full") + chain.tokens("network down")
-
-
 def test_batches_are_counted_by_size_tokens_and_how_long_their_first_text_had_waited(chain: Chain) -> None:
     chain.now_s = 10.0
     chain.feed("disk full", "network down")
@@ -55,12 +47,6 @@ def test_batches_are_counted_by_size_tokens_and_how_long_their_first_text_had_wa
     assert tally.waits.seen().total == 3.0
 
 
-def test_vectors_are_cached(chain: Chain) -> None:
-    chain.feed("disk full")
-    chain.embed()
-    assert chain.key("disk full") in chain.cache.get_many([chain.key("disk full")])
-
-
 @pytest.mark.parametrize("fault", ["nan_on", "raises_on"])
 def test_a_text_that_fails_alone_becomes_dead_letters_and_its_batch_is_stored(chain: Chain, fault: str) -> None:
     setattr(chain.engine, fault, {chain.id_of("poison")})
@@ -70,26 +56,6 @@ def test_a_text_that_fails_alone_becomes_dead_letters_and_its_batch_is_stored(ch
     assert chain.letters.offsets() == [1, 3]
     assert chain.committable() == 4
     assert chain.key("poison in the well") not in chain.cache.get_many([chain.key("poison in the well")])
-
-
-def test_lines_that_board_a_flight_after_it_failed_are_dead_letters_too(chain: Chain) -> None:
-    chain.engine.raises_on = {chain.id_of("poison")}
-    chain.feed("poison")
-    chain.embed()
-    chain.feed("poison")
-    assert chain.letters.offsets() == [0, 1]
-    assert len(chain.embed_lane) == 0
-
-
-def test_while_golden_texts_fail_there_is_no_dead_letter(chain: Chain) -> None:
-    chain.engine.nan_on = {chain.id_of("poison")}
-    chain.engine.wrong = True
-    chain.feed("disk full", "poison")
-    with pytest.raises(EngineFailed):
-        chain.embed()
-    assert chain.letters.posted == []
-    assert chain.committable() is None
-    assert len(chain.store_lane) == 0
 
 
 def test_a_wrong_number_of_vectors_stores_nothing(chain: Chain) -> None:
@@ -123,29 +89,6 @@ def test_known_cached_and_repeated_lines_do_not_reset_the_limit(new_chain: NewCh
         chain.embed()
 
 
-def test_a_flight_goes_on_when_the_record_that_began_it_is_lost(chain: Chain) -> None:
-    chain.feed("disk full")
-    chain.ledger.revoke([LOGS])
-    chain.ledger.assign([LOGS])
-    chain.feed("disk full")
-    chain.run()
-    assert chain.stored() == [(1, "disk full")]
-    assert chain.committable() == 2
-    assert chain.ledger.open_bytes == 0
-
-
-def test_queries_leave_for_the_answer_lane_before_waiting_lines(chain: Chain) -> None:
-    words = ("disk", "network", "login", "memory", "battery", "printer", "camera", "garden", "water", "paper")
-    chain.feed(*[varied(word, 60) for word in words])
-    chain.ask({"text": "what is slow"})
-    while not len(chain.answer_lane):
-        assert chain.embed_turn()
-    answerable = chain.answer_lane.take(10, wait=False)
-    assert answerable is not None
-    assert isinstance(answerable[0], ReadyQuery)
-    assert len(chain.embed_step.batcher) > 0
-
-
 def test_queries_and_lines_of_one_batch_get_their_own_vectors(chain: Chain) -> None:
     chain.feed("disk full", "network down")
     chain.ask({"text": "what is slow"})
@@ -160,23 +103,6 @@ def test_queries_and_lines_of_one_batch_get_their_own_vectors(chain: Chain) -> N
     for text, vector in vectors.items():
         assert np.array_equal(vector, chain.engine.embed([chain.words.encode([text]).text(0)])[0])
         assert np.array_equal(vector, chain.cache.get_many([chain.key(text)])[chain.key(text)])
-
-
-def test_what_fills_several_batches_is_embedded_without_waiting_for_more(chain: Chain) -> None:
-    chain.feed(*[varied(word, 100) for word in ("disk", "network", "login", "memory", "battery", "printer", "camera")])
-    chain.embed()
-    assert len(chain.engine.calls) == 2
-    assert len(chain.store_lane) == 7
-
-
-def test_a_query_carries_where_its_time_went(chain: Chain) -> None:
-    chain.ask({"text": "what is slow"})
-    chain.now_s += 2.5
-    chain.embed()
-    answerable = chain.answer_lane.take(10)
-    assert answerable is not None
-    assert isinstance(answerable[0], ReadyQuery)
-    assert (answerable[0].wait_s, answerable[0].embed_s) == (2.5, 0.0)
 
 
 def test_a_query_past_its_deadline_is_answered_but_not_computed(chain: Chain) -> None:
@@ -204,25 +130,14 @@ def test_a_query_that_the_engine_cannot_embed_is_a_bad_query(chain: Chain) -> No
     assert chain.letters.posted == []
 
 
-def test_the_stage_ends_when_its_lane_is_closed_but_not_before_all_is_embedded(chain: Chain) -> None:
-    chain.feed(*[varied(word, 100) for word in ("disk", "network", "login", "memory", "battery", "printer", "camera")])
-    chain.embed_lane.close()
-    stages = [Stage("embed", chain.embed_step.body, ignore), Stage("engine", chain.compute_step.body, ignore)]
-    for stage in stages:
-        stage.start()
-    for stage in stages:
-        stage.join(WAIT_S)
-        assert not stage.is_alive()
-    assert len(chain.store_lane) == 7
-    assert len(chain.engine.calls) > 1
-
-
-def test_the_stage_leaves_what_it_holds_when_its_lane_is_abandoned(chain: Chain) -> None:
-    chain.feed(*[varied(word, 100) for word in ("disk", "network", "login", "memory", "battery", "printer", "camera")])
+def test_the_time_of_each_batch_teaches_how_large_the_next_may_be_while_queries_arrive(chain: Chain) -> None:
+    chain.embed_step.batcher = Batcher(budget_tokens=512, log_floor_tokens=64, target_s=0.5)
+    chain.feed(*[varied(word, 250) for word in ("disk", "network", "login", "memory", "battery", "printer")])
+    for _ in range(2):
+        chain.embed_step.turn()
+        batch = chain.handoff.begin_batch(wait=False)
+        assert batch is not None
+        outcomes = list(chain.engine.embed([log.ids for log in batch.logs]))
+        chain.handoff.finish_batch(Computed(batch, outcomes, [], 10.0, 11.0, 512))
     chain.embed_step.turn()
-    assert len(chain.embed_step.batcher) > 0
-    chain.embed_lane.abandon()
-    chain.handoff.abandon()
-    chain.embed_step.body()
-    chain.compute_step.body()
-    assert chain.engine.calls == []
+    assert chain.embed_step.batcher.capped_tokens == 256

@@ -63,12 +63,6 @@ class Held:
         self.chain.engine.gate = self.gate
         gate.set()
 
-    def collected(self) -> None:
-        """Let the engine finish its batch, and send it on."""
-        self.let_go()
-        wait_until(lambda: self.chain.handoff.has_results, "a result")
-        self.chain.embed_step.turn()
-
     def open(self) -> None:
         """Stop holding batches."""
         self.chain.engine.gate = None
@@ -106,16 +100,6 @@ def held(chain: Chain) -> Iterator[Held]:
         stage.join(WAIT_S)
 
 
-def test_the_next_batch_stands_ready_while_the_engine_computes(held: Held) -> None:
-    held.chain.feed(*long_lines(12))
-    held.chain.embed_step.turn()
-    held.entered()
-    wanted = held.chain.handoff.has_room
-    held.chain.embed_step.turn()
-    assert (wanted, held.chain.handoff.has_room) == (True, False)
-    assert len(held.chain.embed_step.batcher) == 2, "only one batch is ready; the rest can still be sorted"
-
-
 @pytest.mark.parametrize("closed", [False, True])
 def test_the_engine_never_waits_while_texts_wait(held: Held, *, closed: bool) -> None:
     """Both stages run: while a batch is in the engine, the next one becomes ready, until no text is left."""
@@ -151,75 +135,22 @@ def test_a_query_is_in_the_very_next_call_though_a_bulk_batch_stood_ready(held: 
     assert len(chain.store_lane) == 12
 
 
-def test_a_query_that_comes_while_a_batch_of_queries_stands_ready_joins_it(held: Held) -> None:
-    chain = held.chain
-    chain.feed("disk full")
-    chain.embed_step.turn()
-    held.entered()
-    for text in ("what is slow", "what is hot", "what is loud"):
-        chain.ask({"text": text})
-        chain.embed_step.turn()
-    held.let_go()
-    assert held.entered() == [chain.tokens(text) for text in ("what is slow", "what is hot", "what is loud")]
-    held.end()
-
-
-def test_lines_keep_their_order_when_the_ready_batch_is_formed_anew(held: Held) -> None:
-    chain = held.chain
-    lines = long_lines(17)
-    chain.feed(*lines)
-    chain.embed_step.turn()
-    held.entered()
-    chain.embed_step.turn()
-    for word in WORDS[:3]:
-        chain.ask({"text": f"what is {word}"})
-        chain.embed_step.turn()
-    held.end()
-    stored = [one.text for one in chain.store_lane.take(100) or [] if isinstance(one, EmbeddedTemplate)]
-    assert stored == [chain.mask(line) for line in lines]
-
-
-def test_texts_that_arrive_while_the_engine_works_go_together_and_not_one_by_one(held: Held) -> None:
+@pytest.mark.parametrize("asked", [False, True], ids=["lines", "queries"])
+def test_texts_that_arrive_while_the_engine_works_go_together_and_not_one_by_one(held: Held, *, asked: bool) -> None:
     chain = held.chain
     chain.feed("first")
     chain.embed_step.turn()
     held.entered()
     later = [f"{word} failed" for word in WORDS]
-    for line in later:
-        chain.feed(line)
+    for text in later:
+        if asked:
+            chain.ask({"text": text})
+        else:
+            chain.feed(text)
         chain.embed_step.turn()
         assert not chain.handoff.has_room
     held.end()
-    assert chain.engine.calls == [[chain.tokens("first")], [chain.tokens(line) for line in later]]
-
-
-def test_a_full_ready_batch_is_left_alone_when_more_lines_come(held: Held) -> None:
-    chain = held.chain
-    chain.feed(*long_lines(12))
-    chain.embed_step.turn()
-    held.entered()
-    chain.embed_step.turn()
-    ready = chain.handoff.withdraw_batch()
-    assert ready is not None
-    chain.handoff.offer_batch(ready)
-    chain.feed("disk full")
-    chain.embed_step.turn()
-    assert chain.handoff.withdraw_batch() is ready
-    chain.handoff.offer_batch(ready)
-    held.end()
-    assert len(chain.store_lane) == 13
-
-
-def test_vectors_leave_before_the_next_batch_is_computed(held: Held) -> None:
-    chain = held.chain
-    chain.feed(*long_lines(12))
-    chain.embed_step.turn()
-    held.entered()
-    chain.embed_step.turn()
-    assert len(chain.store_lane) == 0
-    held.collected()
-    assert len(chain.store_lane) == 5
-    assert len(held.entered()) == 5
+    assert chain.engine.calls == [[chain.tokens("first")], [chain.tokens(text) for text in later]]
 
 
 def test_the_embed_stage_sleeps_until_it_is_woken(held: Held) -> None:
@@ -263,22 +194,6 @@ def test_lack_of_memory_makes_later_batches_smaller_and_is_nobodys_fault(chain: 
     assert sizes[:3] == [510, 204, 306], "the first batch, then its halves"
     assert max(sizes[3:]) <= 256
     assert len([line for line in chain.said if "memory" in line]) == 1
-
-
-def test_an_engine_that_dies_is_replaced_and_every_line_is_stored_once(chain: Chain) -> None:
-    chain.feed("disk full")
-    chain.run()
-    chain.engine.dead = True
-    chain.new_engines = [FakeEngine()]
-    new_engine = chain.new_engines[0]
-    chain.feed("network down", "disk full", "login refused")
-    chain.run()
-    assert chain.stored() == [(0, "disk full"), (1, "network down"), (2, "disk full"), (3, "login refused")]
-    assert chain.letters.posted == []
-    assert chain.committable() == 4
-    ids = chain.words.encode(["network down"]).text(0)
-    row = chain.sink.templates[chain.template("network down")]
-    assert np.array_equal(row.vector, new_engine.embed([ids])[0])
 
 
 def test_two_threads_bring_thousands_of_texts_through_once_each(new_chain: NewChain) -> None:

@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.fakes.engine import FakeEngine
 from worker.embedding.guarded_engine import EngineFailed, GuardedEngine
@@ -12,7 +14,8 @@ from worker.embedding.model.errors import ModelError
 from worker.embedding.model.golden import Golden
 from worker.embedding.model.vectors import EmbeddingFailed, TokenIds, Vectors
 
-BAD = 7
+BAD, NOT_FINITE, STRETCHED = 7, 8, 9
+"""Ids of texts that fail: the engine raises, or its vector is not one of length 1."""
 WAIT_S = 20.0
 
 
@@ -85,49 +88,39 @@ class WrongShape(FakeEngine):
 
     def embed(self, batch: Sequence[TokenIds]) -> Vectors:
         vectors = super().embed(batch)
-        vectors[[BAD in ids for ids in batch]] *= self.length
+        vectors[[STRETCHED in ids for ids in batch[: len(vectors)]]] *= self.length
         return vectors[:, :-1] if self.narrow else vectors
 
 
-def test_a_sound_batch_is_one_call(guarded: GuardedEngine, engine: FakeEngine) -> None:
-    batch = [text(1), text(2, 3), text(4)]
-    vectors = guarded.embed(batch)
-    assert engine.calls == [[3, 4, 3]]
-    for ids, vector in zip(batch, vectors, strict=True):
-        assert not isinstance(vector, EmbeddingFailed)
-        assert vector.tolist() == engine.embed([ids])[0].tolist()
+REASONS = {
+    BAD: "the engine fails on this text: asked to fail on this text",
+    NOT_FINITE: "the engine gives no finite vector for this text",
+    STRETCHED: "the engine gives no finite vector for this text",
+}
 
 
-@pytest.mark.parametrize("place", range(5))
-def test_one_text_without_a_finite_vector_is_blamed_alone(guarded: GuardedEngine, engine: FakeEngine, place: int) -> None:
-    engine.nan_on = {BAD}
-    batch = [text(number + 10) for number in range(5)]
-    batch[place] = text(BAD)
-    outcomes = guarded.embed(batch)
-    assert [isinstance(outcome, EmbeddingFailed) for outcome in outcomes] == [number == place for number in range(5)]
-    assert outcomes[place] == EmbeddingFailed("the engine gives no finite vector for this text")
-    assert all(
-        np.array_equal(outcome, engine.embed([ids])[0])
-        for outcome, ids in zip(outcomes, batch, strict=True)
-        if not isinstance(outcome, EmbeddingFailed)
-    )
-
-
-@pytest.mark.parametrize("places", [{0}, {4}, {1, 3}, {0, 1, 2, 3, 4}])
-def test_texts_on_which_the_engine_raises_are_blamed_and_no_others(guarded: GuardedEngine, engine: FakeEngine, places: set[int]) -> None:
-    engine.raises_on = {BAD}
-    outcomes = guarded.embed([text(BAD if number in places else number + 10) for number in range(5)])
-    assert {number for number, outcome in enumerate(outcomes) if isinstance(outcome, EmbeddingFailed)} == places
-    assert all(outcomes[place] == EmbeddingFailed("the engine fails on this text: asked to fail on this text") for place in places)
-
-
-@pytest.mark.parametrize("length", [0, 0.99, 1.01, 8])
-def test_a_vector_of_another_length_than_1_is_no_vector(length: float) -> None:
+@settings(deadline=None)
+@given(
+    kinds=st.lists(st.sampled_from([None, None, BAD, NOT_FINITE, STRETCHED]), max_size=9),
+    length=st.sampled_from([0, 0.99, 1.01, 8]),
+    memory_tokens=st.sampled_from([None, 7, 12]),
+    batch_tokens=st.sampled_from([512, 10]),
+)
+def test_texts_that_fail_alone_are_blamed_and_every_other_has_its_own_vector(
+    kinds: Sequence[int | None], length: float, memory_tokens: int | None, batch_tokens: int
+) -> None:
+    """Also where memory is short, or a batch fails that is only too large."""
     engine = WrongShape(dim=8)
-    guarded = Bench(engine).guarded
-    engine.length = length
-    outcomes = guarded.embed([text(1), text(BAD)])
-    assert [isinstance(outcome, EmbeddingFailed) for outcome in outcomes] == [False, True]
+    bench = Bench(engine)
+    engine.raises_on, engine.nan_on, engine.length = {BAD}, {NOT_FINITE}, length
+    engine.max_tokens, engine.memory_tokens, engine.batch_tokens = 4, memory_tokens, batch_tokens
+    batch = [text(number + 10 if kind is None else kind) for number, kind in enumerate(kinds)]
+    outcomes = bench.guarded.embed(batch)
+    found = [outcome.reason if isinstance(outcome, EmbeddingFailed) else None for outcome in outcomes]
+    assert found == [None if kind is None else REASONS[kind] for kind in kinds]
+    sound = [number for number, kind in enumerate(kinds) if kind is None]
+    assert_right([outcomes[number] for number in sound], [batch[number] for number in sound])
+    assert bench.made == []
 
 
 def test_a_text_above_the_models_limit_says_so(guarded: GuardedEngine, engine: FakeEngine) -> None:
@@ -137,11 +130,6 @@ def test_a_text_above_the_models_limit_says_so(guarded: GuardedEngine, engine: F
     assert not isinstance(outcomes[1], EmbeddingFailed)
 
 
-def test_a_batch_that_only_fails_together_blames_nobody(guarded: GuardedEngine, engine: FakeEngine) -> None:
-    engine.batch_tokens = 10  # a larger batch raises, as a native call without memory would
-    assert not any(isinstance(outcome, EmbeddingFailed) for outcome in guarded.embed([text(number) for number in range(8)]))
-
-
 @pytest.mark.parametrize("fault", ["nan_on", "raises_on"])
 def test_nobody_is_blamed_while_the_golden_texts_fail_too(guarded: GuardedEngine, engine: FakeEngine, fault: str) -> None:
     setattr(engine, fault, {BAD, 501})
@@ -149,31 +137,18 @@ def test_nobody_is_blamed_while_the_golden_texts_fail_too(guarded: GuardedEngine
         guarded.embed([text(1), text(BAD)])
 
 
-def test_the_golden_texts_are_asked_after_the_text_that_fails(guarded: GuardedEngine, engine: FakeEngine) -> None:
-    engine.nan_on = {BAD}
-    guarded.embed([text(BAD)])
-    assert engine.calls == [[3], [3, 4]]
-
-
-@pytest.mark.parametrize("missing", [1, 2])
-def test_fewer_vectors_than_texts_is_the_engines_fault_and_it_is_replaced(bench: Bench, engine: FakeEngine, missing: int) -> None:
-    engine.vectors_missing = missing
-    bench.spare = engines(1)
-    batch = [text(1), text(2)]
-    assert_right(bench.guarded.embed(batch), batch)
-    assert engine.closed
-    bench.made[0].vectors_missing = missing
-    with pytest.raises(EngineFailed, match=r"numbers for 2 texts of 8 dimensions"):
-        bench.guarded.embed(batch)
-
-
-def test_vectors_of_another_dimension_are_the_engines_fault_and_it_is_replaced() -> None:
+@pytest.mark.parametrize(
+    ("fault", "shape"), [({"vectors_missing": 1}, "(1, 8)"), ({"vectors_missing": 2}, "(0, 8)"), ({"narrow": True}, "(2, 7)")]
+)
+def test_vectors_of_another_shape_are_the_engines_fault_and_it_is_replaced(fault: dict[str, object], shape: str) -> None:
     engine = WrongShape(dim=8)
     bench = Bench(engine)
-    engine.narrow = True
     bench.spare = engines(1)
-    assert_right(bench.guarded.embed([text(1)]), [text(1)])
-    assert bench.said == ["the engine gave (1, 7) numbers for 1 texts of 8 dimensions; making a new engine (1 of 3)"]
+    for name, value in fault.items():
+        setattr(engine, name, value)
+    batch = [text(1), text(2)]
+    assert_right(bench.guarded.embed(batch), batch)
+    assert bench.said == [f"the engine gave {shape} numbers for 2 texts of 8 dimensions; making a new engine (1 of 3)"]
     assert engine.closed
 
 
@@ -222,13 +197,6 @@ def test_a_smaller_batch_that_lacks_memory_does_not_make_the_limit_larger(bench:
     assert len(bench.said) == 1
 
 
-def test_after_a_batch_that_lacked_memory_a_bad_text_is_still_found_alone(bench: Bench, engine: FakeEngine) -> None:
-    engine.memory_tokens, engine.raises_on = 10, {BAD}
-    batch = [text(1), text(2), text(BAD), text(3)]
-    outcomes = bench.guarded.embed(batch)
-    assert [isinstance(outcome, EmbeddingFailed) for outcome in outcomes] == [False, False, True, False]
-
-
 def test_the_golden_texts_go_in_smaller_batches_too_once_memory_was_short(bench: Bench, engine: FakeEngine) -> None:
     """All golden texts together do not fit: that must not count as a broken engine."""
     engine.max_tokens, engine.memory_tokens, engine.raises_on = 4, 5, {BAD}
@@ -236,23 +204,6 @@ def test_the_golden_texts_go_in_smaller_batches_too_once_memory_was_short(bench:
     assert [isinstance(outcome, EmbeddingFailed) for outcome in outcomes] == [False, False, True, False]
     assert bench.guarded.limit_tokens == 4
     assert bench.made == []
-
-
-def test_a_single_text_that_memory_does_not_hold_ends_with_new_engines_and_no_blame(bench: Bench, engine: FakeEngine) -> None:
-    engine.memory_tokens = 8
-    bench.spare = engines(5, memory_tokens=8)
-    with pytest.raises(
-        EngineFailed, match=r"^one text alone does not fit into memory: no memory for 9 tokens; 3 new engines did not help$"
-    ):
-        bench.guarded.embed([text(1), text(*range(10, 17))])
-    assert len(bench.made) == 3
-
-
-def test_a_new_engine_with_memory_takes_the_text_that_the_old_one_had_no_room_for(bench: Bench, engine: FakeEngine) -> None:
-    engine.memory_tokens = 8
-    bench.spare = engines(1)
-    batch = [text(1), text(*range(10, 17))]
-    assert_right(bench.guarded.embed(batch), batch)
 
 
 def test_an_engine_that_dies_once_is_replaced_and_the_same_batch_gets_its_vectors(bench: Bench, engine: FakeEngine) -> None:
@@ -268,6 +219,26 @@ def test_an_engine_that_dies_once_is_replaced_and_the_same_batch_gets_its_vector
     assert bench.made[0].closed
 
 
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ({"dies_on": {BAD}}, "^the engine is told to be dead; 3 new engines did not help$"),
+        ({"raises_on": {101}}, "^the engine fails on the golden texts: .*; 3 new engines did not help$"),
+        ({"memory_tokens": 8}, "^one text alone does not fit into memory: no memory for 9 tokens; 3 new engines did not help$"),
+    ],
+)
+def test_after_three_new_engines_with_the_same_fault_it_is_over(
+    bench: Bench, engine: FakeEngine, fault: dict[str, object], reason: str
+) -> None:
+    engine.__dict__.update(fault)
+    bench.spare = engines(5, **fault)
+    with pytest.raises(EngineFailed, match=reason):
+        bench.guarded.embed([text(1), text(BAD, *range(11, 17))])
+    told = [line.rpartition("; ")[2] for line in bench.said if "new engine" in line]
+    assert told == [f"making a new engine ({n} of 3)" for n in (1, 2, 3)]
+    assert all(made.closed for made in bench.made[:2])
+
+
 def test_an_engine_that_dies_over_one_half_begins_the_whole_batch_anew(bench: Bench, engine: FakeEngine) -> None:
     engine.dies_on = {13}
     engine.batch_tokens = 10  # so that the whole batch fails before it can kill the engine
@@ -276,16 +247,6 @@ def test_an_engine_that_dies_over_one_half_begins_the_whole_batch_anew(bench: Be
     assert_right(bench.guarded.embed(batch), batch)
     assert engine.calls == [[3] * 2, [3] * 2]
     assert bench.made[0].calls == [[3, 4], [3] * 4]
-
-
-def test_every_engine_dies_and_after_three_new_ones_it_is_over(bench: Bench, engine: FakeEngine) -> None:
-    engine.dies_on = {BAD}
-    bench.spare = engines(5, dies_on={BAD})
-    with pytest.raises(EngineFailed, match=r"^the engine is told to be dead; 3 new engines did not help$"):
-        bench.guarded.embed([text(1), text(BAD)])
-    assert len(bench.made) == 3
-    assert [line.rpartition("; ")[2] for line in bench.said] == [f"making a new engine ({n} of 3)" for n in (1, 2, 3)]
-    assert all(made.closed for made in bench.made[:2])
 
 
 def test_a_good_batch_in_between_begins_the_count_anew(bench: Bench, engine: FakeEngine) -> None:
@@ -312,30 +273,6 @@ def test_a_new_engine_that_fails_the_golden_texts_is_tried_again(bench: Bench, e
     assert sum("golden texts" in line for line in bench.said) == 2
 
 
-def test_an_engine_that_cannot_be_made_is_tried_three_times(bench: Bench, engine: FakeEngine) -> None:
-    engine.dead = True
-    with pytest.raises(EngineFailed, match="3 new engines did not help") as failed:
-        bench.guarded.embed([text(1)])
-    assert isinstance(failed.value.__cause__, ModelError)
-    assert bench.said[1:] == [f"no other engine can be made; making a new engine ({n} of 3)" for n in (2, 3)]
-
-
-def test_when_everything_fails_nobody_is_blamed(bench: Bench, engine: FakeEngine) -> None:
-    engine.raises_on = {101}
-    bench.spare = engines(5, raises_on={101})
-    with pytest.raises(EngineFailed, match=r"^the engine fails on the golden texts: .*; 3 new engines did not help$"):
-        bench.guarded.embed([text(1), text(2)])
-
-
-def test_the_limit_stays_when_the_engine_is_replaced(bench: Bench, engine: FakeEngine) -> None:
-    engine.max_tokens, engine.memory_tokens = 20, 60
-    bench.guarded.embed([text(*range(10, 18)) for _ in range(10)])
-    engine.dead = True
-    bench.spare = engines(1)
-    bench.guarded.embed([text(1)])
-    assert bench.guarded.limit_tokens == 50
-
-
 @pytest.mark.parametrize(
     "call", [lambda guarded: guarded.embed([text(1)]), lambda guarded: guarded.check_engine()], ids=["batch", "golden"]
 )
@@ -356,9 +293,11 @@ def test_it_is_busy_since_the_engine_was_given_something_until_it_answers(
     assert [*seen, bench.guarded.busy_since_s] == [None, 6.0, None]
 
 
-def test_it_is_busy_while_an_engine_is_made_but_not_after_a_call_that_failed(bench: Bench, engine: FakeEngine) -> None:
+def test_an_engine_that_cannot_be_made_is_tried_three_times_and_it_is_busy_only_meanwhile(bench: Bench, engine: FakeEngine) -> None:
     engine.dead = True
-    with pytest.raises(EngineFailed):
+    with pytest.raises(EngineFailed, match="3 new engines did not help") as failed:
         bench.guarded.embed([text(1)])
+    assert isinstance(failed.value.__cause__, ModelError)
+    assert bench.said[1:] == [f"no other engine can be made; making a new engine ({n} of 3)" for n in (2, 3)]
     assert bench.guarded.busy_since_s is None
     assert bench.busy_while_made == [bench.now_s] * 3

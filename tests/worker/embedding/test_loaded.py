@@ -59,9 +59,16 @@ def test_prefixes_and_token_limit_may_be_set(prepared_model: PreparedModel) -> N
     assert space_of(model_of(settings(max_tokens=64))).id == space_of(prepared_model).id, "the limit is no part of the space"
 
 
-def test_more_tokens_than_the_model_takes_are_refused() -> None:
-    with pytest.raises(ModelError, match=r"^model\.max_tokens is 257; all-MiniLM-L6-v2 takes at most 256$"):
-        model_of(settings(max_tokens=257))
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        ({"max_tokens": 257}, r"^model\.max_tokens is 257; all-MiniLM-L6-v2 takes at most 256$"),
+        ({"dims": 385}, r"^model\.dims is 385; the vectors of all-MiniLM-L6-v2 have 384 components$"),
+    ],
+)
+def test_more_than_the_model_has_is_refused(table: dict[str, int], reason: str) -> None:
+    with pytest.raises(ModelError, match=reason):
+        model_of(settings(**table))
 
 
 @pytest.mark.parametrize("name", ["document_prefix", "query_prefix"])
@@ -70,31 +77,16 @@ def test_a_prefix_that_leaves_no_room_for_a_text_is_refused(name: str) -> None:
         load_model(settings(**{name: "=" * 251}))
 
 
-def test_the_smallest_token_limit_leaves_room_for_a_text() -> None:
-    load_model(settings(max_tokens=8)).engine.close()
-
-
-def test_an_engine_that_is_named_is_chosen_whether_or_not_it_is_there() -> None:
-    assert [chosen_engine(EngineTable(name=name)) for name in ("vllm", "llama")] == ["vllm", "llama"]
-
-
-@pytest.mark.usefixtures("without_vllm")
-def test_without_vllm_and_without_a_name_it_is_llama_cpp() -> None:
-    assert chosen_engine(EngineTable()) == "llama"
-
-
-def test_where_vllm_is_installed_it_is_chosen_without_a_name_and_without_an_import(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("origin", "chosen"), [("vllm/__init__.py", "vllm"), (None, "llama")], ids=["the library", "a folder of that name"]
+)
+def test_where_vllm_is_installed_it_is_chosen_without_a_name_and_without_an_import(
+    monkeypatch: pytest.MonkeyPatch, origin: str | None, chosen: str
+) -> None:
     installed = ModuleType("vllm")
-    installed.__spec__ = ModuleSpec("vllm", None, origin="vllm/__init__.py")
+    installed.__spec__ = ModuleSpec("vllm", None, origin=origin)
     monkeypatch.setitem(sys.modules, "vllm", installed)
-    assert chosen_engine(EngineTable()) == "vllm"
-
-
-def test_a_folder_named_vllm_is_not_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = ModuleType("vllm")
-    folder.__spec__ = ModuleSpec("vllm", None)
-    monkeypatch.setitem(sys.modules, "vllm", folder)
-    assert chosen_engine(EngineTable()) == "llama"
+    assert [chosen_engine(table) for table in (EngineTable(), EngineTable(name="llama"))] == [chosen, "llama"]
 
 
 @pytest.mark.usefixtures("without_vllm")
@@ -110,20 +102,6 @@ def test_where_vllm_is_not_installed_llama_cpp_computes(prepared_model: Prepared
     assert isinstance(engine, LlamaEngine)
     assert (engine.dim, engine.batch_tokens) == (384, 300)
     engine.close()
-
-
-def test_more_components_than_the_model_has_are_refused() -> None:
-    with pytest.raises(ModelError, match=r"^model\.dims is 385; the vectors of all-MiniLM-L6-v2 have 384 components$"):
-        model_of(settings(dims=385))
-
-
-def test_as_many_components_as_the_model_has_change_nothing(prepared_model: PreparedModel) -> None:
-    with capture_logs() as logs:
-        model = load_model(settings(dims=384))
-    model.engine.close()
-    assert model.space == space_of(prepared_model)
-    assert isinstance(model.engine, LlamaEngine)
-    assert logs == []
 
 
 def test_with_fewer_components_space_golden_texts_and_engines_are_cut(prepared_model: PreparedModel) -> None:

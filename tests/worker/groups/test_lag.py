@@ -23,39 +23,32 @@ def test_after_one_look_no_rate_is_known() -> None:
     assert (lag.records, lag.seconds, lag.rate, lag.growth, lag.drain_s, lag.is_never_drained) == (60, 2.5, None, None, None, False)
 
 
-def test_the_time_to_drain_is_what_is_left_at_the_net_rate() -> None:
-    lag = lag_by_partition(snapshot(10, 100, 1_000), snapshot(12, 300, 1_100))[ONE]
-    assert (lag.records, lag.rate, lag.growth) == (800, 100.0, 50.0)
-    assert lag.drain_s == 16.0
-    assert not lag.is_never_drained
-
-
-@pytest.mark.parametrize(("committed", "end_offset"), [(100, 1_000), (150, 1_050), (150, 1_100)])
-def test_what_does_not_shrink_is_never_drained(committed: int, end_offset: int) -> None:
-    lag = lag_by_partition(snapshot(10, 100, 1_000), snapshot(12, committed, end_offset))[ONE]
-    assert lag.is_never_drained
-    assert lag.drain_s is None
-
-
-def test_where_nothing_is_left_the_age_and_the_time_to_drain_are_0() -> None:
-    lag = lag_by_partition(snapshot(10, 100, 100), snapshot(12, 200, 200, oldest_ms=1))[ONE]
-    assert (lag.records, lag.seconds, lag.rate, lag.drain_s, lag.is_never_drained) == (0, 0.0, 50.0, 0.0, False)
+@pytest.mark.parametrize(
+    ("before", "now", "records", "rate", "drain_s"),
+    [
+        pytest.param(snapshot(10, 100, 1_000), snapshot(12, 300, 1_100), 800, 100.0, 16.0, id="what is left at the net rate"),
+        pytest.param(snapshot(10, 100, 1_000), snapshot(12, 100, 1_000), 900, 0.0, None, id="nothing is committed"),
+        pytest.param(snapshot(10, 100, 1_000), snapshot(12, 150, 1_050), 900, 25.0, None, id="as much comes as is committed"),
+        pytest.param(snapshot(10, 100, 1_000), snapshot(12, 150, 1_100), 950, 25.0, None, id="more comes"),
+        pytest.param(snapshot(10, 100, 100), snapshot(12, 200, 200, oldest_ms=1), 0, 50.0, 0.0, id="nothing is left"),
+        pytest.param(snapshot(10, 100, 1_000), snapshot(12, 100, 1_000, first_offset=600), 400, 0.0, None, id="retention commits nothing"),
+        pytest.param(snapshot(10, None, 1_000), snapshot(12, None, 1_000, first_offset=600), 400, 0.0, None, id="nor without a commit"),
+        pytest.param(snapshot(10, None, 9, first_offset=1), snapshot(12, 5, 9, first_offset=1), 4, 2.0, 2.0, id="from where it began"),
+        pytest.param(snapshot(10, 500, 1_000), snapshot(12, 0, 1_000), 1_000, 0.0, None, id="a reset backwards counts nothing"),
+    ],
+)
+def test_the_time_to_drain_is_what_is_left_at_the_net_rate(
+    before: LagSnapshot, now: LagSnapshot, records: int, rate: float, drain_s: float | None
+) -> None:
+    lag = lag_by_partition(before, now)[ONE]
+    assert (lag.records, lag.rate, lag.drain_s, lag.is_never_drained) == (records, rate, drain_s, drain_s is None)
+    assert lag.growth == (now.positions[0].end_offset - before.positions[0].end_offset) / 2
+    assert lag.seconds == (0.0 if not records else None)
 
 
 def test_a_record_without_a_time_has_no_age_and_one_from_the_future_is_0_old() -> None:
     assert lag_by_partition(None, snapshot(0, 40, 100))[ONE].seconds is None
     assert lag_by_partition(None, snapshot(0, 40, 100, oldest_ms=200_000))[ONE].seconds == 0.0
-
-
-def test_what_retention_has_removed_was_not_committed() -> None:
-    lag = lag_by_partition(snapshot(10, 100, 1_000), snapshot(12, 100, 1_000, first_offset=600))[ONE]
-    assert (lag.records, lag.rate) == (400, 0.0)
-    assert lag_by_partition(snapshot(10, None, 1_000), snapshot(12, None, 1_000, first_offset=600))[ONE].rate == 0.0
-
-
-def test_the_first_commit_of_a_group_counts_from_where_it_began_and_a_reset_backwards_counts_nothing() -> None:
-    assert lag_by_partition(snapshot(10, None, 1_000, first_offset=100), snapshot(12, 300, 1_000, first_offset=100))[ONE].rate == 100.0
-    assert lag_by_partition(snapshot(10, 500, 1_000), snapshot(12, 0, 1_000))[ONE].rate == 0.0
 
 
 def test_the_total_adds_up_and_has_the_age_of_the_oldest() -> None:

@@ -1,7 +1,7 @@
 """Where a group stands and what moving it would change; with a real Kafka for what only Kafka knows."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import pytest
@@ -13,6 +13,7 @@ from consumers.kafka.resume_point import StartPolicy
 from consumers.kafka.subscription import Subscription, TopicPattern
 from consumers.record import Partition
 from consumers.source import KafkaRefused
+from tests.fakes.positions import FakePositions
 from tests.services.kafka import KafkaServer
 from tests.services.mock_kafka import MockKafka
 from tests.services.ports import free_port
@@ -97,32 +98,24 @@ def test_the_query_group_begins_at_the_first_query_whatever_the_log_group_does()
     assert consumer_group(settings, queries=False) == ConsumerGroup("g", settings.subscription, "latest")
 
 
-class GrowingLog:
-    """Kafka, as far as `read_positions` asks it: between two questions ten records come and are committed.
+class GrowingLog(FakePositions):
+    """Between two questions ten records come and are committed.
 
     Thread: the test's.
     """
 
-    def __init__(self) -> None:
-        self._records = 0
+    def committed(self, _group: str, partitions: Sequence[Partition]) -> dict[Partition, int | None]:
+        self.ends[LOGS] += 10
+        return dict.fromkeys(partitions, self.ends[LOGS])
 
-    def partitions(self, _topics: tuple[str, ...]) -> list[Partition]:
-        return [LOGS]
-
-    def committed(self, _group: str, partitions: list[Partition]) -> dict[Partition, int | None]:
-        return dict.fromkeys(partitions, self._grown())
-
-    def offset_ranges(self, partitions: list[Partition]) -> dict[Partition, OffsetRange]:
-        return dict.fromkeys(partitions, OffsetRange(0, self._grown()))
-
-    def _grown(self) -> int:
-        self._records += 10
-        return self._records
+    def offset_ranges(self, partitions: Sequence[Partition]) -> dict[Partition, OffsetRange]:
+        self.ends[LOGS] += 10
+        return super().offset_ranges(partitions)
 
 
 def test_records_that_come_and_are_committed_during_the_look_are_not_past_the_end() -> None:
     group = ConsumerGroup("g", Subscription(names=("logs",)), "earliest")
-    (found,) = read_positions(GrowingLog(), group)  # type: ignore[arg-type] # as much of it as is asked
+    (found,) = read_positions(GrowingLog({LOGS: 0}, {}), group)  # type: ignore[arg-type] # as much of it as is asked
     assert (found.is_beyond_end, found.lag_records) == (False, 10)
 
 
@@ -163,15 +156,12 @@ def positions(topic: Topic) -> Iterator[KafkaPositions]:
         yield opened
 
 
-def test_a_new_group_does_not_exist_and_has_committed_nothing(topic: Topic, positions: KafkaPositions) -> None:
+def test_a_new_group_does_not_exist_until_it_has_committed(topic: Topic, positions: KafkaPositions) -> None:
     assert positions.state(topic.group) == GroupState("none", [])
     assert [(one.committed, one.first_offset, one.end_offset) for one in read_positions(positions, topic.consumer_group)] == [
         (None, 0, 10),
         (None, 0, 0),
     ]
-
-
-def test_what_is_committed_is_seen(topic: Topic, positions: KafkaPositions) -> None:
     positions.commit(topic.group, {topic.at(0): 4})
     assert positions.state(topic.group) == GroupState("empty", [])
     assert [(one.committed, one.lag_records) for one in read_positions(positions, topic.consumer_group)] == [(4, 6), (None, 0)]
@@ -219,12 +209,6 @@ def test_an_active_group_has_members_and_the_broker_itself_does_not_move_it(topi
         reader.close()
 
 
-def test_the_times_of_records_are_read_once_and_again(topic: Topic, positions: KafkaPositions) -> None:
-    for offset in (3, 8, 0):
-        assert positions.times_at({topic.at(0): offset, topic.at(1): 0}) == {topic.at(0): 1000 + offset}
-    assert positions.times_at({}) == {}
-
-
 def test_what_retention_has_removed_is_not_there(kafka: KafkaServer, topic: Topic, positions: KafkaPositions) -> None:
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
     where = TopicPartition(topic.name, 0, 6)
@@ -234,12 +218,6 @@ def test_what_retention_has_removed_is_not_there(kafka: KafkaServer, topic: Topi
     assert (found.first_offset, found.lag_records, found.lost_records) == (6, 4, 2)
     assert positions.times_at({topic.at(0): found.next_offset}) == {topic.at(0): 1006}
     assert positions.times_at({topic.at(0): 4}) == {}
-
-
-def test_a_topic_that_does_not_exist_is_named(positions: KafkaPositions, unique: Unique) -> None:
-    missing = unique("logs")
-    with pytest.raises(KafkaRefused, match=f"topic {missing} does not exist"):
-        positions.partitions([missing])
 
 
 def test_a_broker_that_does_not_say_who_reads_can_be_read_all_the_same(mock_kafka: MockKafka) -> None:

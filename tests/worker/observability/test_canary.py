@@ -5,6 +5,8 @@ import threading
 from collections.abc import Sequence
 from typing import Any, cast
 
+import pytest
+
 from producers.kafka import Delivered, KafkaProducer, QueueFull
 from worker.observability.canary import Canary
 from worker.query import QueryReply, QueryRequest
@@ -80,32 +82,19 @@ def test_it_asks_until_its_own_line_is_there_and_counts_all_of_that_time() -> No
     assert line.canary.tally.seconds.seen().total >= 3
 
 
-def test_what_nobody_finds_in_time_is_lost() -> None:
+@pytest.mark.parametrize(
+    ("fault", "is_asked"),
+    [({"invisible": 10**6}, True), ({"is_open": False}, False), ({"is_delivered": False}, False), ({"is_full": True}, False)],
+    ids=["never found", "no question is taken", "not delivered", "not sent"],
+)
+def test_what_nobody_finds_in_time_is_lost(fault: dict[str, int], *, is_asked: bool) -> None:
     line = Line()
     line.step_s = 10.0
-    line.invisible = 10**6
+    line.__dict__.update(fault)
     line.canary.send_and_find(cast("KafkaProducer", line))
     assert line.canary.tally.results == {"lost": 1}
     assert line.canary.tally.seconds.seen().total == 0.0
-
-
-def test_what_kafka_does_not_take_is_lost_and_nobody_is_asked() -> None:
-    line = Line()
-    line.step_s = 10.0
-    line.is_delivered = False
-    line.canary.send_and_find(cast("KafkaProducer", line))
-    line.is_full = True
-    line.canary.send_and_find(cast("KafkaProducer", line))
-    assert line.canary.tally.results == {"lost": 2}
-    assert line.asked == []
-
-
-def test_a_worker_that_takes_no_question_yet_is_asked_again() -> None:
-    line = Line()
-    line.step_s = 10.0
-    line.is_open = False
-    line.canary.send_and_find(cast("KafkaProducer", line))
-    assert line.canary.tally.results == {"lost": 1}
+    assert bool(line.asked) == is_asked
 
 
 def test_once_stopped_it_sends_no_more_and_looks_no_longer() -> None:

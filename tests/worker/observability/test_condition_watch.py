@@ -47,13 +47,6 @@ def test_a_dependency_that_is_away_for_a_moment_is_no_alarm_and_one_that_stays_a
     assert summary_of(watched.state("VectailDependencyDown"), "m1:7") == "kafka and index answer"
 
 
-def test_redis_is_a_warning_and_what_is_critical_stays_silent() -> None:
-    watched = Watched()
-    watched.look(up(kafka=1, index=1, redis=0), until_s=60)
-    assert watched.state("VectailDependencyDown", "warning").firing
-    assert not watched.state("VectailDependencyDown", "critical").firing
-
-
 def test_each_series_has_its_own_time_and_of_many_a_few_are_told() -> None:
     watched = Watched()
     ages: dict[tuple[str, ...], float] = {("logs", str(partition)): 1_000.0 for partition in range(5)}
@@ -70,12 +63,6 @@ def test_each_series_has_its_own_time_and_of_many_a_few_are_told() -> None:
     assert len(told) == 4
     assert told[0].startswith("logs/0 is ")
     assert told[-1] == "and 2 more"
-
-
-def test_a_worker_without_any_figure_complains_of_nothing() -> None:
-    watched = Watched()
-    watched.look({}, until_s=1_000)
-    assert not any(state.firing for state in watched.watch.states())
 
 
 def test_a_rate_is_that_of_the_last_seconds_and_unknown_before_the_first_look() -> None:

@@ -7,18 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
 
-from consumers.record import Record
-from producers.envelope import envelope
 from sinks.milvus.settings import MilvusSettings
 from sinks.milvus.sink import MilvusSink
 from sinks.sink import Sink
 from tests.model_fixture import CACHE
-from tests.worker.audit.audited_index import dead_letter, record
 from tests.worker.http.schemas import check
-from tests.worker.running import WAIT_S, Ended, World, wait_until
-from worker.audit.kept_records import OTHER_BYTES
+from tests.worker.running import Ended, World, wait_until
 from worker.connections import vector_space
 from worker.embedding.loaded import space_of
 from worker.embedding.model.prepared import PreparedModel
@@ -51,21 +46,6 @@ def letters(running: Ended) -> list[Any]:
     return found
 
 
-def post(world: World, of: Record) -> str:
-    """Write a dead letter of a record, as whoever may write to the topic can; return its id."""
-    shaped = envelope(dead_letter(of, "undecodable: no"), version="1", max_bytes=1_000_000)
-    ids: list[str] = []
-    producer = Producer({"bootstrap.servers": world.broker.bootstrap_servers})
-    producer.produce(
-        world.kafka.dead_letter_topic,
-        shaped.value,
-        headers=[*shaped.headers],
-        on_delivery=lambda _error, sent: ids.append(f"{sent.partition()}/{sent.offset()}"),
-    )
-    assert producer.flush(WAIT_S) == 0
-    return ids[0]
-
-
 def refusal(call: Callable[[], object]) -> tuple[int, Any]:
     with pytest.raises(HttpError) as refused:
         call()
@@ -95,8 +75,9 @@ def sink(request: pytest.FixtureRequest, world: World, prepared_model: PreparedM
 def test_a_replayed_letter_is_found_and_replaying_it_twice_changes_nothing_for_a_reader(world: World, sink: Sink) -> None:
     running = failed_once(world, ["before", BAD, BAD, "after"], 2)
     ids = [one["id"] for one in letters(running)]
-    done = replay(running, *ids)
-    assert (done["replayed"], done["lines"], done["left"], done["unresolved"]) == (2, 2, 0, [])
+    done = replay(running, *ids, "0/999")
+    assert (done["replayed"], done["lines"], done["left"]) == (2, 2, 0)
+    assert done["unresolved"] == [{"id": "0/999", "reason": f"there is no such dead letter in {world.kafka.dead_letter_topic}"}]
     assert [line.text or "" for line in world.lines()] == ["before", READ, READ, "after"]
     assert world.sink is sink
     assert [(one["replayed"], one["replayable"]) for one in letters(running)] == [(True, False)] * 2
@@ -106,36 +87,6 @@ def test_a_replayed_letter_is_found_and_replaying_it_twice_changes_nothing_for_a
     world.send(["the stream goes on"])
     wait_until(lambda: running.service.pipeline.log_ledger.tally["indexed"] >= 1, "a line after the replay")
     assert running.stop() == DRAINED
-
-
-def test_what_fails_again_stays_and_says_why_and_what_is_not_there_too(world: World) -> None:
-    world.send(["good", BAD])
-    strict = world.start(settings(world, errors="strict")).opened()
-    wait_until(lambda: letters(strict), "a dead letter")
-    (letter,) = letters(strict)
-    done = replay(strict, letter["id"], "0/999")
-    assert (done["replayed"], done["left"], done["lines"]) == (0, 1, 0)
-    told = {one["id"]: one["reason"] for one in done["unresolved"]}
-    assert set(told) == {letter["id"], "0/999"}
-    assert told[letter["id"]].startswith("undecodable")
-    assert told["0/999"] == f"there is no such dead letter in {world.kafka.dead_letter_topic}"
-    assert not letters(strict)[0]["replayed"]
-
-
-def test_a_letter_that_somebody_else_wrote_replaces_no_line(world: World) -> None:
-    running = failed_once(world, ["before", BAD, "after"], 1)
-    epoch = world.lines()[0].epoch
-    true, other = (record(offset, value)._replace(topic=world.topic, epoch=epoch) for offset, value in ((0, "before"), (2, "all is well")))
-    beyond = other._replace(offset=99)
-    ids = [post(world, one) for one in (other, beyond, true)]
-    done = replay(running, *ids)
-    assert {one["id"]: one["reason"] for one in done["unresolved"]} == {
-        ids[0]: OTHER_BYTES,
-        ids[1]: "Kafka has no such record: its partition ends at 3",
-    }
-    assert (done["replayed"], done["already"], done["left"], done["lines"]) == (0, 1, 2, 0)
-    assert [line.text or "" for line in world.lines()] == ["before", "after"]
-    assert [one["replayed"] for one in letters(running) if one["id"] in ids[:2]] == [False, False]
 
 
 def test_one_replay_at_a_time_and_another_is_told_so(world: World) -> None:

@@ -1,24 +1,18 @@
 """The lag of the whole group: one asker at a time, the last figures while Kafka is away, and what a real group looks like."""
 
 import threading
-import time
-from collections.abc import Callable, Iterator
 
 import pytest
-from confluent_kafka import Consumer, Producer
 
-from consumers.groupless.reader import OffsetRange
 from consumers.kafka.subscription import Subscription
 from consumers.record import Partition
 from consumers.source import KafkaRefused
-from tests.services.kafka import KafkaServer
-from worker.groups.kafka import GroupState, KafkaPositions, Member
-from worker.groups.lag import lag_by_partition, take_snapshot
+from tests.fakes.positions import FakePositions
+from worker.groups.kafka import GroupState, Member
 from worker.groups.offsets import ConsumerGroup
 from worker.observability.group_lag import FRESH_S, GroupLag, WatchedGroup
 from worker.observability.lag_history import MOST_POINTS, LagHistory
 from worker.runtime.kafka_admin import BrokerAway
-from worker.settings.tables import KafkaTable
 
 WAIT_S = 60.0
 LOGS = WatchedGroup("logs", ConsumerGroup("vectail", Subscription(names=("logs",)), "earliest"))
@@ -26,48 +20,12 @@ QUERIES = WatchedGroup("queries", ConsumerGroup("vectail-queries", Subscription(
 P0, P1, Q0 = Partition("logs", 0), Partition("logs", 1), Partition("queries", 0)
 
 
-class Broker:
-    """Kafka, as far as `GroupLag` asks it."""
-
-    def __init__(self) -> None:
-        self.done: dict[Partition, int | None] = {P0: 40, P1: None, Q0: 7}
-        self.failure: Exception | None = None
-        self.connected = self.closed = self.asked = 0
-        self.may_answer = threading.Event()
-        self.may_answer.set()
-
-    def connect(self) -> "Broker":
-        self.connected += 1
-        return self
-
-    def close(self) -> None:
-        self.closed += 1
-
-    def partitions(self, topics: tuple[str, ...]) -> list[Partition]:
-        self.asked += 1
-        assert self.may_answer.wait(WAIT_S)
-        if self.failure is not None:
-            raise self.failure
-        return [one for one in (P0, P1, Q0) if one.topic in topics]
-
-    def committed(self, _group: str, partitions: list[Partition]) -> dict[Partition, int | None]:
-        return {one: self.done[one] for one in partitions}
-
-    def offset_ranges(self, partitions: list[Partition]) -> dict[Partition, OffsetRange]:
-        return {one: OffsetRange(0, 7 if one == Q0 else 100) for one in partitions}
-
-    def times_at(self, places: dict[Partition, int]) -> dict[Partition, int]:
-        return dict.fromkeys(places, 50_000)
-
-    def state(self, group: str) -> GroupState:
-        if group != "vectail":
-            return GroupState("none", [])
-        return GroupState("stable", [Member("vectail", "10.0.0.7", [P0], "vectail-1"), Member("vectail", "10.0.0.7", [P1], "vectail-2")])
-
-
 class Scene:
     def __init__(self) -> None:
-        self.broker, self.history, self.now_s = Broker(), LagHistory(), 10.0
+        self.broker = FakePositions({P0: 100, P1: 100, Q0: 7}, {P0: 40, Q0: 7})
+        members = [Member("vectail", "10.0.0.7", [place], f"vectail-{number}") for number, place in enumerate((P0, P1), 1)]
+        self.broker.states["vectail"] = GroupState("stable", members)
+        self.history, self.now_s = LagHistory(), 10.0
         self.lag = GroupLag(
             self.broker.connect,  # type: ignore[arg-type] # as much of it as is asked
             [LOGS, QUERIES],
@@ -102,22 +60,10 @@ def test_many_askers_are_one_question_to_kafka_and_a_later_one_another() -> None
     scene.broker.may_answer.set()
     for asker in askers:
         asker.join(WAIT_S)
-    assert (len(answers), scene.broker.asked) == (8, 2), "one for each group"
+    assert (len(answers), len(scene.broker.asked_topics)) == (8, 2), "one for each group"
     scene.now_s += FRESH_S
     scene.lag.document()
-    assert (scene.broker.asked, scene.broker.connected) == (4, 1)
-
-
-def test_rates_are_those_of_the_command_line() -> None:
-    scene = Scene()
-    before = take_snapshot(scene.broker, LOGS.group, at_s=10.0, at_ms=60_000)  # type: ignore[arg-type] # as above
-    scene.lag.document()
-    scene.now_s, scene.broker.done[P0] = 20.0, 70
-    now = take_snapshot(scene.broker, LOGS.group, at_s=20.0, at_ms=70_000)  # type: ignore[arg-type] # as above
-    (first, second), _ = (one["partitions"] for one in scene.lag.document()["groups"])
-    wanted = lag_by_partition(before, now)
-    assert (first["records"], first["drain_s"]) == (wanted[P0].records, wanted[P0].drain_s) == (30, 10.0)
-    assert (second["drain_s"], second["is_never_drained"]) == (None, True)
+    assert (len(scene.broker.asked_topics), scene.broker.connected) == (4, 1)
 
 
 @pytest.mark.parametrize("failure", [BrokerAway("no broker"), KafkaRefused("not allowed")])
@@ -181,46 +127,3 @@ def test_of_points_of_one_moment_the_first_stays_and_an_older_one_changes_nothin
     for at_ms, records in ((0, 1), (5_000, 2), (5_100, 3), (4_000, 9), (10_000, 4)):
         history.add_point("g", P0, at_ms, records)
     assert history.points("g", P0) == [(0, 1), (5_000, 2), (10_000, 4)]
-
-
-@pytest.fixture
-def group_on_kafka(kafka: KafkaServer, unique: Callable[[str], str]) -> Iterator[tuple[GroupLag, str]]:
-    """A topic of two partitions with a member that reads both, and has committed four of ten records."""
-    name = unique("logs")
-    kafka.create_topic(name, partitions=2)
-    producer = Producer({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
-    for _ in range(10):
-        producer.produce(name, b"a", partition=0)
-    assert producer.flush(WAIT_S) == 0
-    own = {"group.id": name, "client.id": "reader", "enable.auto.commit": False, "auto.offset.reset": "earliest", "log_level": 0}
-    member = Consumer({"bootstrap.servers": kafka.bootstrap, **own})
-    member.subscribe([name])
-    read, until_s = 0, time.monotonic() + WAIT_S
-    while read < 4:
-        assert time.monotonic() < until_s
-        message = member.poll(0.5)
-        if message is not None and message.error() is None:
-            read += 1
-            member.commit(message=message, asynchronous=False)
-    group = WatchedGroup("logs", ConsumerGroup(name, Subscription(names=(name,)), "earliest"))
-    table = KafkaTable(bootstrap_servers=kafka.bootstrap)
-    lag = GroupLag(lambda: KafkaPositions(table), [group], LagHistory(), clock=time.monotonic, wall_ms=lambda: time.monotonic() * 1000)
-    yield lag, name
-    lag.close()
-    member.close()
-
-
-def test_a_real_group_is_shown_with_the_member_that_reads_it(group_on_kafka: tuple[GroupLag, str]) -> None:
-    lag, name = group_on_kafka
-    document = lag.document()
-    (group,) = document["groups"]
-    (member,) = group["members"]
-    assert document["error"] is None
-    assert (group["state"], group["records"], group["most_records"]) == ("stable", 6, 6)
-    assert group["protocol"].startswith("classic, ")
-    assert member["member"].startswith("reader-")
-    assert member["partitions"] == [f"{name}/0", f"{name}/1"]
-    assert [(one["committed"], one["end"], one["records"], one["member"]) for one in group["partitions"]] == [
-        (4, 10, 6, member["member"]),
-        (None, 0, 0, member["member"]),
-    ]

@@ -2,38 +2,24 @@
 
 import pytest
 
-from sinks.sink import SinkBroken, SinkBusy, SinkCounts
+from sinks.sink import SinkCounts
 from tests.fakes.sink import FakeSink
+from tests.world import line, open_sink, template, write
 from worker.observability.index_counts import IndexCounts
 
 
-class Index(FakeSink):
-    """An index with as many rows as the test says.
-
-    Thread: the test's.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.rows = SinkCounts(3, 7)
-        self.failure: Exception | None = None
-
-    def counts(self) -> SinkCounts:
-        if self.failure is not None:
-            raise self.failure
-        return self.rows
-
-
-@pytest.mark.parametrize("failure", [SinkBusy("away"), SinkBroken("gone")], ids=["busy", "broken"])
-def test_an_index_that_does_not_answer_keeps_its_last_count(failure: Exception) -> None:
-    index = Index()
-    counts = IndexCounts(index, clock=lambda: 0.0)
+@pytest.mark.parametrize("failure", [{"busy_calls": 1}, {"broken": "gone"}], ids=["busy", "broken"])
+def test_an_index_that_does_not_answer_keeps_its_last_count(failure: dict[str, object]) -> None:
+    sink: FakeSink = open_sink([template("a"), template("b")])
+    counts = IndexCounts(sink, clock=lambda: 0.0)
     assert counts.last() is None
     counts.count()
-    assert counts.last() == SinkCounts(3, 7)
-    index.failure = failure
+    assert counts.last() == SinkCounts(0, 2)
+    write(sink, line(0))
+    for name, value in failure.items():
+        setattr(sink, name, value)
     counts.count()
-    assert counts.last() == SinkCounts(3, 7)
-    index.failure, index.rows = None, SinkCounts(4, 7)
+    assert counts.last() == SinkCounts(0, 2)
+    sink.broken = ""
     counts.count()
-    assert counts.last() == SinkCounts(4, 7)
+    assert counts.last() == SinkCounts(1, 2)

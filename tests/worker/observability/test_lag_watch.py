@@ -1,13 +1,11 @@
 """The worker's lag: of the partitions that it owns, as Kafka reports it."""
 
-from collections.abc import Mapping
-
 import pytest
 
-from consumers.groupless.reader import OffsetRange, TopicUnknown
 from consumers.kafka.subscription import Subscription, TopicPattern
 from consumers.record import Partition
 from consumers.source import KafkaRefused
+from tests.fakes.positions import FakePositions
 from worker.groups.offsets import ConsumerGroup
 from worker.observability.lag_watch import LagWatch
 from worker.observability.probe import ProbeFailed
@@ -18,51 +16,10 @@ QUERIES = ConsumerGroup("vectail-queries", Subscription(names=("queries",)), "ea
 APPS = ConsumerGroup("vectail", Subscription(patterns=(TopicPattern(include="app.*"),)), "earliest")
 
 
-class Broker:
-    """Kafka, as far as `LagWatch` calls `KafkaPositions`."""
-
-    def __init__(self) -> None:
-        self.ends = {Partition("logs", n): 100 for n in range(3)} | {Partition("queries", 0): 7}
-        self.done: dict[Partition, int | None] = {Partition("logs", 0): 40, Partition("logs", 1): 100, Partition("queries", 0): 5}
-        self.failure: Exception | None = None
-        self.asked_times: list[Mapping[Partition, int]] = []
-        self.asked_topics: list[tuple[str, ...]] = []
-        self.connected = 0
-        self.closed = 0
-
-    def connect(self) -> "Broker":
-        self.connected += 1
-        return self
-
-    def close(self) -> None:
-        self.closed += 1
-
-    def partitions(self, topics: tuple[str, ...]) -> list[Partition]:
-        if self.failure is not None:
-            raise self.failure
-        self.asked_topics.append(topics)
-        for topic in topics:
-            if topic not in self.topics():
-                raise TopicUnknown(f"topic {topic} does not exist")
-        return [partition for partition in self.ends if partition.topic in topics]
-
-    def topics(self) -> set[str]:
-        return {partition.topic for partition in self.ends}
-
-    def committed(self, _group: str, partitions: list[Partition]) -> dict[Partition, int | None]:
-        return {partition: self.done.get(partition) for partition in partitions}
-
-    def offset_ranges(self, partitions: list[Partition]) -> dict[Partition, OffsetRange]:
-        return {partition: OffsetRange(0, self.ends[partition]) for partition in partitions}
-
-    def times_at(self, places: Mapping[Partition, int]) -> dict[Partition, int]:
-        self.asked_times.append(places)
-        return dict.fromkeys(places, 50_000)
-
-
 class Scene:
     def __init__(self, group: ConsumerGroup = LOGS) -> None:
-        self.broker = Broker()
+        ends = {Partition("logs", n): 100 for n in range(3)} | {Partition("queries", 0): 7}
+        self.broker = FakePositions(ends, {Partition("logs", 0): 40, Partition("logs", 1): 100, Partition("queries", 0): 5})
         self.owned = {Partition("logs", 0), Partition("logs", 2), Partition("queries", 0)}
         self.now_s = 10.0
         self.watch = LagWatch(

@@ -4,24 +4,24 @@ import gzip
 import http.client
 import json
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from prometheus_client import Metric
-from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_metrics
 from prometheus_client.parser import text_string_to_metric_families as parsed
-from pydantic import SecretStr
 
 from tests.fakes.sink import FakeSink
 from tests.worker.running import Ended, World, lines_of, wait_until
 from worker.http.listening import listen
 from worker.observability import metrics as m
+from worker.runtime.process import vectail_version
+from worker.settings.masks_version import masks_version
 from worker.settings.rule_tables import DropTable, SampleTable
 from worker.settings.service_tables import HttpTable, StatusTable
-from worker.settings.tables import DecodeTable, RedactTable
+from worker.settings.tables import DecodeTable, MaskTable, RedactTable
 
 LINES = 40
+MASKS = MaskTable(disabled=("email",))
 LIVELY = StatusTable(refresh_s=0.5)
 Values = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
@@ -56,11 +56,6 @@ def values(running: Ended) -> Values:
     return {(s.name, tuple(sorted(s.labels.items()))): s.value for family in families(running).values() for s in family.samples}
 
 
-def _open_metrics(body: str) -> Iterable[Metric]:
-    found: Iterable[Metric] = open_metrics(body)  # type: ignore[no-untyped-call] # it has no types
-    return found
-
-
 def value(found: Values, name: str, **labels: str) -> float:
     return found[name, tuple(sorted(labels.items()))]
 
@@ -87,6 +82,7 @@ def fed(world: World) -> Ended:
         kafka=often,
         decode=DecodeTable(errors="strict"),
         redact=RedactTable(rules=("email",)),
+        mask=MASKS,
         drop=(DropTable(name="probes", pattern="^GET /healthz"),),
         sample=(SampleTable(name="chatty", level=("TRACE",), above_per_s=1),),
     )
@@ -107,6 +103,8 @@ def test_every_metric_is_there_with_its_type_labels_and_help(fed: Ended) -> None
         assert family.samples, metric.name
         for sample in family.samples:
             assert set(sample.labels) - {"le"} == set(metric.labels), metric.name
+    shown = ask(fed, "/metrics")[2]
+    assert not any(word in shown for word in ("ann@", "disk")), "no figure bears a word of a record"
     ours = {name for name in found if name.startswith("vectail_")}
     assert ours == {name_of(metric) for metric in m.METRICS}
 
@@ -115,6 +113,8 @@ def test_the_figures_are_those_of_what_was_fed(fed: Ended, world: World) -> None
     wait_until(lambda: world.committed() == LINES + 3, "the commit")
     found = values(fed)
     topic = world.topic
+    (build,) = (dict(labels) for name, labels in found if name == "vectail_build_info")
+    assert (build["version"], build["masks"]) == (vectail_version(), masks_version(MASKS))
     assert value(found, "vectail_records_admitted_total", topic=topic) == LINES + 3
     outcomes = {"indexed": LINES + 1, "dead_letter": 1, "empty": 1, "tombstone": 0, "revoked": 0, "abandoned": 0}
     assert {o: value(found, "vectail_records_total", topic=topic, outcome=o) for o in outcomes} == outcomes
@@ -152,18 +152,6 @@ def test_the_lag_and_what_is_committed_are_kafkas_own(fed: Ended, world: World) 
     assert ("vectail_consumer_committed_offset", (("partition", "2"), ("topic", world.topic))) not in found
 
 
-def test_who_asks_for_open_metrics_gets_them(fed: Ended) -> None:
-    status, content_type, body = ask(fed, "/metrics", "application/openmetrics-text; version=1.0.0")
-    assert (status, content_type.partition(";")[0]) == (200, "application/openmetrics-text")
-    assert {family.name for family in _open_metrics(body)} >= {name_of(metric) for metric in m.METRICS}
-
-
-def test_no_figure_bears_a_word_of_a_record(fed: Ended) -> None:
-    _, _, body = ask(fed, "/metrics")
-    assert "ann@" not in body
-    assert "disk" not in body
-
-
 def test_a_worker_that_waits_for_its_index_is_alive_and_says_what_it_waits_for(world: World) -> None:
     assert isinstance(world.sink, FakeSink)
     world.sink.busy_calls = 10**9
@@ -178,17 +166,6 @@ def test_a_worker_that_waits_for_its_index_is_alive_and_says_what_it_waits_for(w
     assert value(values(running), "vectail_ready") == 1
 
 
-def test_an_index_that_goes_away_is_named_and_does_not_kill_the_worker(fed: Ended, world: World) -> None:
-    world.fake_sink.busy_calls = 10**9
-    wait_until(lambda: page(fed, "/readyz")[0] == 503, "the outage to be seen")
-    wait_until(lambda: {name for name, said in page(fed, "/readyz")[2].items() if said != "ok"} == {"index"}, "nothing else to be named")
-    assert page(fed, "/healthz")[0] == 200
-    found = values(fed)
-    assert (value(found, "vectail_dependency_up", dependency="index"), value(found, "vectail_dependency_up", dependency="kafka")) == (0, 1)
-    world.fake_sink.busy_calls = 0
-    wait_until(lambda: page(fed, "/readyz")[0] == 200, "readiness")
-
-
 def test_the_heartbeat_is_touched_while_it_lives(world: World, tmp_path: Path) -> None:
     file = tmp_path / "alive"
     running = world.start(world.settings(status=StatusTable(refresh_s=0.5, heartbeat_file=file))).opened()
@@ -196,13 +173,3 @@ def test_the_heartbeat_is_touched_while_it_lives(world: World, tmp_path: Path) -
     first_ns = file.stat().st_mtime_ns
     wait_until(lambda: file.stat().st_mtime_ns > first_ns, "the next beat")
     assert running.stop() == 0
-
-
-def test_with_a_token_the_pages_need_none_and_searching_does(world: World) -> None:
-    assert world.http is not None
-    world.http.socket.close()
-    world.http = listen(HttpTable(port=0))
-    running = world.start(world.settings(status=LIVELY, http=HttpTable(port=0, token=SecretStr("secret")))).opened()
-    assert page(running, "/healthz")[0] == 200
-    assert ask(running, "/metrics")[0] == 200
-    assert ask(running, "/api/search")[0] == 405

@@ -27,12 +27,9 @@ class Asked:
             raise ProbeFailed(self.wrong)
 
 
-def test_before_the_first_answer_nothing_is_well() -> None:
-    assert Asked().probe.error_line() == "not asked yet"
-
-
 def test_it_says_what_is_wrong_until_it_is_not_any_more() -> None:
     asked = Asked()
+    assert asked.probe.error_line() == "not asked yet"
     asked.wrong = "away"
     asked.probe.check_once()
     assert asked.probe.error_line() == "away"

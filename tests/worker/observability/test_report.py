@@ -24,10 +24,6 @@ def test_news_are_told_once_a_minute_and_at_the_end() -> None:
     assert [facts["topic"] for _, facts in told[2:]] == ["a"]
 
 
-def test_a_topic_without_tokens_saved_nothing() -> None:
-    assert Savings().facts()["saved_share"] == 0.0
-
-
 def test_what_redis_did_is_told_when_it_has_done_something() -> None:
     tally = CacheTally()
     told: list[tuple[str, dict[str, Any]]] = []

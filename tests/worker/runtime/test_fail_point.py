@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.worker.cli.console import vectail
 from worker.runtime.fail_point import KILLED, POINTS, UnknownFailPoint, fail_point
-from worker.runtime.process import USER_ERROR
 
 ROOT = Path(__file__).parents[3]
 
@@ -34,13 +32,6 @@ def test_the_process_ends_at_the_named_passing_without_any_clean_up() -> None:
     assert ended.stdout.split() == ["polled", "decoded", "polled", "decoded"]
 
 
-@pytest.mark.process
-def test_a_point_that_is_not_passed_often_enough_does_nothing() -> None:
-    ended = run_to_the_end("decoded:3", "polled", "decoded", "decoded", "polled", "polled")
-    assert ended.returncode == 0
-    assert ended.stdout.endswith("cleaned up\n")
-
-
 def test_without_a_setting_nothing_happens() -> None:
     at = fail_point("")
     at("before_commit")
@@ -55,14 +46,6 @@ def test_a_setting_that_is_not_understood_is_refused(setting: str) -> None:
 def test_a_point_that_there_is_not_is_refused_by_name() -> None:
     with pytest.raises(UnknownFailPoint, match=r"there is no point 'before_comit'; there are polled, .*before_commit"):
         fail_point("before_comit:1")
-
-
-@pytest.mark.process
-def test_a_worker_with_an_unknown_point_does_not_start_and_says_why() -> None:
-    ended = vectail("run", env={"VECTAIL_TEST_FAIL_POINT": "before_comit:1"})
-    assert ended.exit_code == USER_ERROR
-    (said,) = [line for line in ended.err.splitlines() if not line.startswith("{")]
-    assert said.startswith("vectail: environment variable VECTAIL_TEST_FAIL_POINT: there is no point 'before_comit'; there are polled, ")
 
 
 def test_every_point_is_passed_by_the_code_and_no_other() -> None:

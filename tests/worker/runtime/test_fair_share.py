@@ -46,13 +46,6 @@ def test_without_topics_it_is_a_plain_queue() -> None:
         queue.popleft()
 
 
-def test_topics_of_equal_weight_take_turns_and_a_flood_holds_nobody_back() -> None:
-    queue = new_queue({"a": 1.0, "b": 1.0})
-    queue.extend(entries("a", *[1] * 100))
-    queue.extend(entries("b", 1, 1))
-    assert [entry.topic for entry in drain(queue)[:5]] == ["a", "b", "a", "b", "a"]
-
-
 def test_twice_the_weight_takes_twice_as_much() -> None:
     queue = new_queue()
     queue.extend(entries("a", *[1] * 30) + entries("b", *[1] * 30))
@@ -86,26 +79,6 @@ def test_coming_and_going_gains_nothing() -> None:
             queue.append(Entry("b", 1, 0))
         taken += queue.popleft().topic
     assert taken[1:].count("b") == 10
-
-
-def test_what_comes_before_something_is_put_back_gains_nothing_by_it() -> None:
-    queue = new_queue({"a": 1.0, "b": 1.0})
-    queue.extend(entries("a", *[10] * 9) + entries("b", 1))
-    assert "".join(queue.popleft().topic for _ in range(4)) == "abaa"
-    mark = queue.mark()
-    taken = [queue.popleft()]
-    queue.extend(entries("b", *[1] * 30))
-    queue.undo(mark, taken)
-    assert "".join(queue.popleft().topic for _ in range(12)) == "b" * 10 + "ab"
-
-
-def test_clear_drops_everything() -> None:
-    queue = new_queue()
-    queue.extend(entries("a", 1, 2))
-    queue.clear()
-    assert len(queue) == 0
-    queue.extend(entries("b", 7))
-    assert drain(queue) == entries("b", 7)
 
 
 @given(steps)

@@ -1,7 +1,5 @@
 """Faults in a row."""
 
-import threading
-
 import pytest
 
 from worker.runtime.limits import FaultLimit, LimitReached, TopicFaultLimits
@@ -15,15 +13,6 @@ def test_so_many_faults_in_a_row_are_allowed_and_one_more_is_not() -> None:
         limit.fault()
 
 
-def test_the_last_reason_is_named_and_whose_fault_it_is() -> None:
-    limit = FaultLimit("undecodable records", most=1)
-    limit.fault("undecodable: not valid UTF-8")
-    with pytest.raises(
-        LimitReached, match=r"2 undecodable records in a row \(the last: too_many_chunks\): something is wrong with the sett"
-    ):
-        limit.fault("too_many_chunks")
-
-
 def test_one_good_outcome_begins_the_count_anew() -> None:
     limit = FaultLimit("faults", most=2)
     for _ in range(5):
@@ -34,26 +23,6 @@ def test_one_good_outcome_begins_the_count_anew() -> None:
     limit.fault()
     with pytest.raises(LimitReached):
         limit.fault()
-
-
-def test_faults_of_two_threads_count_together() -> None:
-    limit = FaultLimit("faults", most=1_999)
-    raised: list[LimitReached] = []
-
-    def fault() -> None:
-        try:
-            for _ in range(1_000):
-                limit.fault()
-        except LimitReached as error:
-            raised.append(error)
-
-    threads = [threading.Thread(target=fault) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(raised) == 1
-    assert str(raised[0]).startswith("2000 faults")
 
 
 def test_each_topic_counts_for_itself() -> None:

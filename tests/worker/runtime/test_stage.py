@@ -26,13 +26,6 @@ def test_what_a_body_raises_reaches_the_service_on_the_stages_own_thread() -> No
     assert crashes == [("store-1", error, "store-1")]
 
 
-def test_a_body_that_ends_by_itself_is_no_crash() -> None:
-    crashes: list[str] = []
-    seen: list[str] = []
-    run(Stage("embed", lambda: seen.append(threading.current_thread().name), lambda name, _error: crashes.append(name)))
-    assert (seen, crashes) == (["embed"], [])
-
-
 def test_a_stage_never_keeps_the_process_alive() -> None:
     assert Stage("embed", lambda: None, lambda _name, _error: None).daemon
 

@@ -11,7 +11,7 @@ from opentelemetry.trace import SpanContext, SpanKind
 
 from consumers.assignment import Receipt
 from consumers.ledger import Ledger
-from consumers.record import Header, Partition, Record, records_of
+from consumers.record import Partition, Record, records_of
 from worker.runtime.tracing import TraceRules, Tracing, open_tracing
 
 WAIT_S = 60.0
@@ -39,8 +39,8 @@ def trace(number: int, *, flags: int = 1) -> bytes:
     return f"00-{number:032x}-{number:016x}-{flags:02x}".encode()
 
 
-def record(offset: int, *headers: Header, topic: str = "logs") -> Record:
-    return Record(topic, 0, offset, "e1", 0, None, b"line", headers)
+def record(offset: int, *traces: bytes | None, topic: str = "logs") -> Record:
+    return Record(topic, 0, offset, "e1", 0, None, b"line", tuple(("traceparent", one) for one in traces))
 
 
 def receipt(*records: Record) -> Receipt:
@@ -62,43 +62,27 @@ def linked(span: ReadableSpan) -> list[int]:
     return [link.context.trace_id for link in span.links]
 
 
-def test_a_batch_is_one_span_with_links_to_the_traces_of_its_records(traced: Traced) -> None:
+def test_the_records_of_a_topic_in_a_step_are_one_span_with_links_to_their_traces(traced: Traced) -> None:
     done: list[int] = []
+    first = [record(5, trace(1)), record(6), record(7, trace(2)), record(8, trace(1))]
+    many = [record(number, trace(number), topic="audit") for number in range(1, 31)]
     step = traced.tracing.around_batches(lambda receipts: done.append(len(receipts)))
-    step(
-        [
-            receipt(
-                record(5, ("traceparent", trace(1))), record(6), record(7, ("traceparent", trace(2))), record(8, ("traceparent", trace(1)))
-            )
-        ]
-    )
-    (span,) = traced.spans()
-    assert done == [1]
-    assert (span.name, span.kind, span.parent) == ("process logs", SpanKind.CONSUMER, None)
-    assert linked(span) == [1, 2]
-    assert dict(span.attributes or {}) == {
+    step([receipt(*first), receipt(*many), receipt(record(9))])
+    logs, audit = traced.spans()
+    assert done == [3]
+    assert (logs.name, logs.kind, logs.parent, audit.name) == ("process logs", SpanKind.CONSUMER, None, "process audit")
+    assert linked(logs) == [1, 2]
+    assert linked(audit) == [1, 11, 21], "sampled evenly"
+    assert dict(logs.attributes or {}) == {
         "messaging.system": "kafka",
         "messaging.operation.name": "process",
         "messaging.operation.type": "process",
         "messaging.destination.name": "logs",
         "messaging.destination.partition.id": "0",
         "messaging.consumer.group.name": "logs-group",
-        "messaging.batch.message_count": 4,
+        "messaging.batch.message_count": 5,
         "messaging.kafka.offset": 5,
     }
-
-
-def test_topics_of_one_step_are_spans_of_their_own(traced: Traced) -> None:
-    traced.tracing.around_batches(lambda _receipts: None)([receipt(record(1)), receipt(record(1, topic="audit")), receipt(record(2))])
-    counts = {span.name: (span.attributes or {})["messaging.batch.message_count"] for span in traced.spans()}
-    assert counts == {"process logs": 2, "process audit": 1}
-
-
-def test_links_are_sampled_evenly(traced: Traced) -> None:
-    many = [record(n, ("traceparent", trace(n))) for n in range(1, 31)]
-    traced.tracing.around_batches(lambda _receipts: None)([receipt(*many)])
-    (span,) = traced.spans()
-    assert linked(span) == [1, 11, 21]
 
 
 @pytest.mark.parametrize(
@@ -114,8 +98,8 @@ def test_links_are_sampled_evenly(traced: Traced) -> None:
     ],
 )
 def test_what_is_no_trace_context_is_passed_over(traced: Traced, hostile: bytes | None) -> None:
-    traced.tracing.around_batches(lambda _receipts: None)([receipt(record(1, ("traceparent", hostile)))])
-    reply = traced.tracing.answer_headers(record(2, ("traceparent", hostile), topic="queries"), "answered", time.monotonic())
+    traced.tracing.around_batches(lambda _receipts: None)([receipt(record(1, hostile))])
+    reply = traced.tracing.answer_headers(record(2, hostile, topic="queries"), "answered", time.monotonic())
     spans = traced.spans()
     assert [linked(span) for span in spans] == [[], []]
     assert [span.parent for span in spans] == [None, None]
@@ -123,7 +107,7 @@ def test_what_is_no_trace_context_is_passed_over(traced: Traced, hostile: bytes 
 
 
 def test_a_query_continues_its_senders_trace_into_the_reply(traced: Traced) -> None:
-    query = record(7, ("traceparent", trace(9)), ("traceparent", trace(10)), topic="queries")
+    query = record(7, trace(9), trace(10), topic="queries")
     (header,) = traced.tracing.answer_headers(query, "bad_query", time.monotonic() - 2.0)
     (span,) = traced.spans()
     assert span.parent is not None
@@ -137,7 +121,7 @@ def test_a_query_continues_its_senders_trace_into_the_reply(traced: Traced) -> N
 
 
 def test_a_query_of_a_trace_that_is_not_recorded_is_not_recorded_and_still_passes_it_on(traced: Traced) -> None:
-    query = record(7, ("traceparent", trace(9, flags=0)), topic="queries")
+    query = record(7, trace(9, flags=0), topic="queries")
     (header,) = traced.tracing.answer_headers(query, "answered", time.monotonic())
     assert traced.spans() == ()
     assert header[1] is not None
@@ -146,7 +130,7 @@ def test_a_query_of_a_trace_that_is_not_recorded_is_not_recorded_and_still_passe
 
 
 def test_a_dead_letter_links_to_its_records_trace(traced: Traced) -> None:
-    (header,) = traced.tracing.letter_headers(record(7, ("traceparent", trace(4))), "dead", "undecodable")
+    (header,) = traced.tracing.letter_headers(record(7, trace(4)), "dead", "undecodable")
     (span,) = traced.spans()
     assert (span.name, span.kind, linked(span)) == ("send dead", SpanKind.PRODUCER, [4])
     assert (span.attributes or {})["vectail.origin"] == "logs/0@7"

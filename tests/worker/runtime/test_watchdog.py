@@ -1,7 +1,7 @@
 """The watchdog: how long a batch may take, and what it writes to the log."""
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import pytest
 
@@ -33,33 +33,27 @@ def test_an_engine_that_rests_or_has_time_left_is_let_alone(
     assert capfd.readouterr() == ("", "")
 
 
-def test_an_engine_that_does_not_answer_in_time_hangs_at_the_next_look() -> None:
-    assert watched(Watchdog(lambda: 100.0, watchdog_s=10.0), every_tick(100.0, 120.0)) == 110.0 + TICK_S
+HANGS: Mapping[str, tuple[list[tuple[float | None, float, float]], float]] = {
+    "no answer in time": ([(100, 100, 120)], 110.0),
+    "each batch has the whole time": ([(100, 100, 109), (109, 109, 118), (None, 118, 124), (125, 125, 134), (125, 134, 140)], 135.0),
+    "frozen for 11 s it has the rest of its time, less one look": ([(100, 100, 105), (100, 116, 126)], 120.0),
+    "frozen for an hour": ([(100, 100, 105), (100, 3705, 3715)], 3709.0),
+    "begun before the first look": ([(100, 500, 520)], 509.0),
+}
+"""Since when the engine is busy, from when to when it is looked at, and after which look it hangs."""
 
 
-def test_every_batch_has_the_whole_time() -> None:
-    since_s: list[float | None] = [100.0]
-    watchdog = Watchdog(lambda: since_s[0], watchdog_s=10.0)
-    for first_s, began_s in ((100.0, 100.0), (109.0, 109.0), (118.0, None), (125.0, 125.0)):
-        since_s[0] = began_s
-        assert watched(watchdog, every_tick(first_s, first_s + 9.0 if began_s else 124.0)) is None
-    assert watched(watchdog, every_tick(134.0, 140.0)) == 135.0 + TICK_S
-
-
-@pytest.mark.parametrize("frozen_s", [11.0, 3_600.0])
-def test_time_in_which_the_whole_process_stood_still_is_not_the_engines(frozen_s: float) -> None:
-    """SIGSTOP in the middle of a batch: after SIGCONT the engine has the rest of its time, less one check."""
-    watchdog = Watchdog(lambda: 100.0, watchdog_s=10.0)
-    assert watched(watchdog, every_tick(100.0, 105.0)) is None
-    back_s = 105.0 + frozen_s
-    assert watched(watchdog, every_tick(back_s, back_s + 4.0)) is None
-    assert watched(watchdog, every_tick(back_s + 4.0, back_s + 10.0)) == back_s + 4.0 + TICK_S
-
-
-def test_a_batch_that_began_before_the_first_look_or_while_frozen_is_watched_from_then_on() -> None:
-    watchdog = Watchdog(lambda: 100.0, watchdog_s=10.0)
-    assert watched(watchdog, every_tick(500.0, 505.0)) is None
-    assert watched(watchdog, every_tick(505.0, 520.0)) == 509.0 + TICK_S
+@pytest.mark.parametrize("name", HANGS)
+def test_an_engine_hangs_at_the_look_after_its_time_and_no_earlier(name: str) -> None:
+    """Time in which the whole process stood still does not count."""
+    looks, hangs_s = HANGS[name]
+    busy_s: list[float | None] = [None]
+    watchdog = Watchdog(lambda: busy_s[0], watchdog_s=10.0)
+    found = []
+    for since_s, first_s, last_s in looks:
+        busy_s[0] = since_s
+        found.append(watched(watchdog, every_tick(first_s, last_s)))
+    assert found == [None] * (len(looks) - 1) + [hangs_s + TICK_S]
 
 
 def test_an_engine_that_hangs_ends_in_one_line_that_names_the_setting(capfd: pytest.CaptureFixture[str]) -> None:

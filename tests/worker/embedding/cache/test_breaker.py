@@ -25,14 +25,6 @@ def succeed(breaker: Breaker, now: float) -> bool:
     return breaker.on_success(admission)
 
 
-def test_a_few_failures_in_a_row_open_it_and_it_says_so_once() -> None:
-    breaker = Breaker(lambda: 1.0)
-    assert [fail(breaker, 0.0) for _ in range(FAILURES)] == [False] * (FAILURES - 1) + [True]
-    assert breaker.is_open
-    assert breaker.would_reject(0.0)
-    assert breaker.admit(0.0) is None
-
-
 def test_failures_apart_do_not_open_it() -> None:
     breaker = Breaker(lambda: 1.0)
     for _ in range(3 * FAILURES):

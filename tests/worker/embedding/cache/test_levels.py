@@ -1,4 +1,4 @@
-"""The levels in order: which ones are asked, and which ones keep what was found.
+"""The levels in order: which ones are asked, which ones keep what was found, and when the index is left alone.
 
 The cache key of template `x` is `key x`: memory and Redis go by key, the index by template.
 """
@@ -6,13 +6,20 @@ The cache key of template `x` is `key x`: memory and Redis go by key, the index 
 from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
-import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from sinks.sink import SinkBusy
+from worker.embedding.cache.breaker import FAILURES, LONGEST_WAIT_S
+from worker.embedding.cache.index_level import IndexLevel
 from worker.embedding.cache.levels import Levels
 from worker.embedding.model.vectors import Vector
 
-ONE = np.array([1.0, 0.0], np.float32)
-TWO = np.array([0.0, 1.0], np.float32)
+NAMES = st.sets(st.sampled_from("abcde"))
+
+
+def key(template: str) -> str:
+    return f"key {template}"
 
 
 class DictCache:
@@ -21,8 +28,8 @@ class DictCache:
     Thread: the test's.
     """
 
-    def __init__(self, **vectors: Vector) -> None:
-        self.vectors: dict[str, Vector] = {key(name): vector for name, vector in vectors.items()}
+    def __init__(self, names: Iterable[str], component: float) -> None:
+        self.vectors = {name: np.full(1, component, np.float32) for name in names}
         self.asked: list[set[str]] = []
 
     def get_many(self, keys: Iterable[str]) -> dict[str, Vector]:
@@ -33,92 +40,64 @@ class DictCache:
         self.vectors.update(vectors)
 
 
-class Index:
-    """The index as the lowest level.
-
-    Thread: the test's.
-    """
-
-    def __init__(self, **vectors: Vector) -> None:
-        self.vectors = vectors
-        self.asked: list[set[str]] = []
-
-    def __call__(self, templates: Collection[str]) -> dict[str, Vector]:
-        self.asked.append(set(templates))
-        return {template: self.vectors[template] for template in self.asked[-1] & self.vectors.keys()}
-
-
-def key(template: str) -> str:
-    return f"key {template}"
-
-
-def keys(templates: str) -> dict[str, str]:
-    """Return the cache keys of templates whose names are single letters."""
-    return {template: key(template) for template in templates}
-
-
-def sources(levels: Levels, templates: str) -> dict[str, str]:
-    return {template: found.source for template, found in levels.find(keys(templates)).items()}
-
-
-def test_the_upper_level_is_asked_first_and_the_next_only_for_what_is_missing() -> None:
-    memory, redis, index = DictCache(a=ONE), DictCache(a=TWO, b=ONE), Index(b=TWO, c=ONE)
-    levels = Levels(memory=memory, redis=redis, index=index)
-    found = levels.find(keys("abcd"))
-    assert {template: one.source for template, one in found.items()} == {"a": "memory", "b": "redis", "c": "index"}
-    assert all(one.vector is ONE for one in found.values())
-    assert (memory.asked, redis.asked, index.asked) == (
-        [set(map(key, "abcd"))],
-        [set(map(key, "bcd"))],
-        [{"c", "d"}],
-    )
-
-
-def test_what_a_lower_level_had_is_kept_in_the_upper_ones() -> None:
-    memory, redis, index = DictCache(), DictCache(b=ONE), Index(c=ONE)
-    levels = Levels(memory=memory, redis=redis, index=index)
-    sources(levels, "bc")
-    assert set(memory.vectors) == {key("b"), key("c")}
-    assert set(redis.vectors) == {key("b"), key("c")}
-    assert sources(levels, "bc") == {"b": "memory", "c": "memory"}
-
-
-def test_a_query_is_answered_from_memory_and_redis_and_never_from_the_index() -> None:
-    index = Index(c=ONE)
-    levels = Levels(memory=DictCache(a=ONE), redis=DictCache(b=ONE), index=index)
-    assert set(levels.get_many(map(key, "abc"))) == {key("a"), key("b")}
+@given(NAMES, NAMES | st.none(), NAMES, NAMES)
+def test_each_template_is_found_in_the_first_level_that_has_it_and_kept_in_those_above(
+    in_memory: set[str], in_redis: set[str] | None, in_index: set[str], asked: set[str]
+) -> None:
+    """A level is asked only for what those above it lack; a query never asks the index."""
+    memory, index = DictCache(map(key, in_memory), 1.0), DictCache(in_index, 3.0)
+    redis = None if in_redis is None else DictCache(map(key, in_redis), 2.0)
+    levels = Levels(memory=memory, redis=redis, index=index.get_many)
+    from_memory = in_memory & asked
+    from_redis = (in_redis or set()) & asked - from_memory
+    from_index = in_index & asked - from_memory - from_redis
+    left = [asked, asked - from_memory, asked - from_memory - from_redis]
+    assert set(levels.get_many(map(key, asked))) == {*map(key, from_memory | from_redis)}
     assert index.asked == []
-
-
-@pytest.mark.parametrize("with_redis", [True, False])
-def test_without_redis_the_index_is_next(*, with_redis: bool) -> None:
-    levels = Levels(memory=DictCache(), redis=DictCache() if with_redis else None, index=Index(a=ONE))
-    assert sources(levels, "ab") == {"a": "index"}
-    levels.put_many({key("b"): TWO})
-    assert sources(levels, "b") == {"b": "memory"}
-
-
-def test_nobody_is_asked_when_all_is_found() -> None:
-    redis, index = DictCache(), Index()
-    Levels(memory=DictCache(a=ONE), redis=redis, index=index).find(keys("a"))
-    assert (redis.asked, index.asked) == ([], [])
+    memory.vectors = {key(name): np.ones(1, np.float32) for name in in_memory}
+    found = levels.find({name: key(name) for name in asked})
+    wanted = (
+        dict.fromkeys(from_memory, ("memory", 1.0)) | dict.fromkeys(from_redis, ("redis", 2.0)) | dict.fromkeys(from_index, ("index", 3.0))
+    )
+    assert {name: (one.source, float(one.vector[0])) for name, one in found.items()} == wanted
+    assert memory.asked[-1] == {*map(key, left[0])}
+    assert (redis is None or not left[1]) or redis.asked[-1] == {*map(key, left[1])}
+    assert index.asked == ([left[2]] if left[2] else [])
+    assert {*map(key, wanted)} <= memory.vectors.keys()
+    assert redis is None or {*map(key, from_redis | from_index)} <= redis.vectors.keys()
 
 
 def test_hits_and_misses_are_counted_by_level() -> None:
-    levels = Levels(memory=DictCache(a=ONE), redis=DictCache(b=ONE), index=Index(c=ONE))
-    levels.find(keys("abcd"))
+    levels = Levels(memory=DictCache([key("a")], 1.0), redis=DictCache([key("b")], 1.0), index=DictCache("c", 1.0).get_many)
+    levels.find({name: key(name) for name in "abcd"})
     levels.get_many([key("a"), key("d")])
-    assert {level: (tally.hits, tally.misses) for level, tally in levels.tallies.items()} == {
-        "memory": (2, 4),
-        "redis": (1, 3),
-        "index": (1, 1),
-    }
+    counted = {level: (tally.hits, tally.misses) for level, tally in levels.tallies.items()}
+    assert counted == {"memory": (2, 4), "redis": (1, 3), "index": (1, 1)}
 
 
-def test_the_fail_point_of_writing_is_not_passed_when_there_is_nothing_to_write() -> None:
+def test_fail_points_are_passed_only_when_there_is_something_to_write() -> None:
     passed: list[str] = []
-    levels = Levels(memory=DictCache(), redis=None, index=Index(), fail_point=passed.append)
-    levels.find(keys("a"))
+    levels = Levels(memory=DictCache([], 1.0), redis=None, index=DictCache([], 1.0).get_many, fail_point=passed.append)
+    levels.find({"a": key("a")})
     assert passed == ["cache_read"]
-    levels.put_many({key("a"): ONE})
+    levels.put_many({key("a"): np.ones(1, np.float32)})
     assert passed == ["cache_read", "cache_written"]
+
+
+def test_an_index_that_failed_again_and_again_is_left_alone_until_its_time_has_come() -> None:
+    asked, said, now_s = list[Collection[str]](), list[str](), [0.0]
+
+    def read(templates: Collection[str]) -> dict[str, Vector]:
+        asked.append(templates)
+        if len(asked) <= FAILURES:
+            raise SinkBusy("away")
+        return {"a": np.ones(2, np.float32)}
+
+    level = IndexLevel(read, say=said.append, clock=lambda: now_s[0], draw=lambda: 1.0)
+    assert [level.find(["a"]) for _ in range(FAILURES + 5)] == [{}] * (FAILURES + 5)
+    assert len(asked) == FAILURES
+    assert len(said) == 1
+    assert "away" in said[0]
+    now_s[0] += LONGEST_WAIT_S
+    assert list(level.find(["a", "b"])) == ["a"]
+    assert said[1:] == ["the index says again which templates it has"]

@@ -74,19 +74,12 @@ def test_a_url_is_taken_apart() -> None:
     assert "word" not in repr(found)
 
 
-def test_settings_go_before_what_the_url_says() -> None:
+def test_settings_go_before_what_the_url_says_and_sentinels_and_sockets_have_addresses_of_their_own() -> None:
     found = address(url="redis://one:two@h", user="three", password="four")  # noqa: S106 - an example
     assert (found.user, found.password, found.port, found.db) == ("three", "four", 6379, 0)
-
-
-def test_sentinels_have_a_port_of_their_own() -> None:
     found = address(sentinels=("a:1", "b", "[::1]:3"), url="rediss://")
-    assert found.sentinels == (("a", 1), ("b", 26379), ("::1", 3))
-    assert found.tls
+    assert (found.sentinels, found.tls) == ((("a", 1), ("b", 26379), ("::1", 3)), True)
     assert str(found) == "mymaster of the sentinels a:1, b:26379, ::1:3"
-
-
-def test_a_unix_socket_is_a_path() -> None:
     assert address(url="unix:///run/redis/a%20b.sock").unix_path == "/run/redis/a b.sock"
 
 

@@ -41,11 +41,3 @@ def test_as_many_as_it_may_run_on_and_no_more_than_its_quota_pays_for(tmp_path: 
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(content)
     assert cpu_count(tmp_path, affinity=lambda: MACHINE) == expected
-
-
-def test_of_few_processors_no_quota_makes_more(tmp_path: Path) -> None:
-    assert cpu_count(tmp_path, affinity=lambda: 2) == 2
-
-
-def test_this_machine_has_some() -> None:
-    assert cpu_count() >= 1

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from worker.embedding.engine.engine import EngineDied, OutOfMemory, TextTooLong, checked_lengths, normalized
+from worker.embedding.engine.engine import TextTooLong, checked_lengths, normalized
 from worker.embedding.model.vectors import TokenIds, Vectors
 
 
@@ -18,27 +18,6 @@ def lengths(*tokens: int) -> list[int]:
     return list(checked_lengths(sequences(*tokens), max_tokens=10, batch_tokens=24))
 
 
-def test_the_tokens_of_each_sequence_come_back_in_order() -> None:
-    assert lengths(3, 1, 10, 10) == [3, 1, 10, 10]
-    assert lengths() == []
-    assert checked_lengths(sequences(2), max_tokens=10, batch_tokens=24).dtype == np.int64
-
-
-def test_a_sequence_above_the_models_limit_is_named_by_its_length() -> None:
-    with pytest.raises(TextTooLong, match=r"^a text has 12 tokens; the model takes 10$"):
-        lengths(3, 11, 12)
-
-
-def test_a_sequence_without_tokens_is_named_by_its_place() -> None:
-    with pytest.raises(ValueError, match=r"^text 2 of 4 has no tokens$"):
-        lengths(3, 1, 0, 0)
-
-
-def test_more_tokens_than_the_engine_takes_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"^a batch has 25 tokens; the engine takes 24$"):
-        lengths(10, 10, 5)
-
-
 @given(st.lists(st.integers(0, 15), max_size=8))
 def test_exactly_what_breaks_a_bound_is_refused(tokens: list[int]) -> None:
     sound = all(1 <= count <= 10 for count in tokens) and sum(tokens) <= 24
@@ -48,13 +27,6 @@ def test_exactly_what_breaks_a_bound_is_refused(tokens: list[int]) -> None:
     with pytest.raises(ValueError, match="tokens") as refused:
         lengths(*tokens)
     assert isinstance(refused.value, TextTooLong) == any(count > 10 for count in tokens)
-
-
-def test_lack_of_memory_and_death_are_told_apart_from_a_call_that_only_failed() -> None:
-    assert issubclass(OutOfMemory, RuntimeError)
-    assert issubclass(EngineDied, RuntimeError)
-    assert not issubclass(OutOfMemory, EngineDied)
-    assert not issubclass(EngineDied, OutOfMemory)
 
 
 matrices = arrays(np.float32, array_shapes(min_dims=2, max_dims=2), elements=st.floats(-1000, 1000, width=32).filter(lambda x: x**2 > 1e-6))
@@ -76,7 +48,3 @@ def test_a_row_of_zeros_stays_and_a_row_that_is_not_finite_stays_not_finite() ->
     assert not np.isfinite(np.linalg.norm(after[1:3], axis=1)).any()
     assert after[3].tolist() == pytest.approx([0.6, 0.8])
     assert normalized(np.array([[3e30, 4e30]], dtype=np.float32)).tolist() == [[0, 0]], "float32 cannot hold its length"
-
-
-def test_no_rows_are_no_error() -> None:
-    assert normalized(np.empty((0, 4), dtype=np.float32)).shape == (0, 4)

@@ -7,12 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.worker.embedding.model.tiny import Tiny, make_folder
 from worker.embedding.engine.llama import LlamaEngine
 from worker.embedding.guarded_engine import worst_cosine
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.golden import load_golden
-from worker.embedding.model.prepared import PreparedModel, prepare_model
+from worker.embedding.model.prepared import PreparedModel
 
 
 @pytest.fixture(scope="module")
@@ -38,13 +37,6 @@ def test_a_budget_below_the_longest_text_is_raised_to_it(prepared_model: Prepare
     engine = LlamaEngine(prepared_model, threads=1, batch_tokens=10)
     assert engine.embed([np.full(prepared_model.max_tokens, 2000, dtype=np.int32)]).shape == (1, 384)
     engine.close()
-
-
-def test_more_texts_than_go_into_one_native_call_get_their_own_vectors(engine: LlamaEngine) -> None:
-    batch = [np.array([101, 2000 + number, 102], dtype=np.int32) for number in range(130)]
-    vectors = engine.embed(batch)
-    for number in (0, 1, 63, 64, 65, 127, 128, 129):
-        assert engine.embed([batch[number]])[0] @ vectors[number] > 0.9999
 
 
 @pytest.mark.parametrize("token_id", [-1, 30_522, 2**31 - 1])
@@ -78,24 +70,3 @@ def test_a_file_that_is_no_gguf_is_refused_with_the_reason(prepared_model: Prepa
 def test_a_gguf_of_another_model_is_refused(prepared_model: PreparedModel, changes: dict[str, object]) -> None:
     with pytest.raises(ModelError, match=r"model\.gguf"):
         LlamaEngine(replace(prepared_model, **changes), threads=1)  # type: ignore[arg-type]
-
-
-@pytest.mark.process
-@pytest.mark.parametrize("tiny", [Tiny(pooling="cls"), Tiny(pooling="mean", lowercase=False, layers=3, dim=96, activation="gelu_new")])
-def test_other_bert_models_load_and_match_the_reference(tiny: Tiny, tmp_path: Path) -> None:
-    model = prepare_model(make_folder(tmp_path / "hf", tiny), tmp_path / "cache")
-    engine = LlamaEngine(model, threads=1)
-    assert (engine.dim, engine.max_tokens) == (tiny.dim, 48)
-    golden = load_golden(model.golden)
-    assert len(golden.ids) > 5
-    assert worst_cosine(engine, golden) >= 0.9999
-    engine.close()
-
-
-@pytest.mark.process
-def test_cls_and_mean_pooling_are_told_apart(tmp_path: Path) -> None:
-    by_mean = prepare_model(make_folder(tmp_path / "mean", Tiny(pooling="mean")), tmp_path / "cache")
-    by_cls = prepare_model(make_folder(tmp_path / "cls", Tiny(pooling="cls")), tmp_path / "cache")
-    engine = LlamaEngine(by_mean, threads=1)
-    assert worst_cosine(engine, load_golden(by_cls.golden)) < 0.95
-    engine.close()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fakes.engine import FakeEngine
-from worker.embedding.engine.engine import EngineDied, TextTooLong
+from worker.embedding.engine.engine import EngineDied
 from worker.embedding.engine.matryoshka import TruncatingEngine, truncated
 from worker.embedding.model.vectors import TokenIds, Vectors
 
@@ -62,42 +62,9 @@ def test_the_engine_inside_is_what_is_seen_except_for_the_dimension() -> None:
     assert engine.embed([]).shape == (0, 5)
 
 
-def test_what_the_engine_inside_refuses_is_refused() -> None:
-    engine = TruncatingEngine(FakeEngine(dim=16, max_tokens=10), 5)
-    with pytest.raises(TextTooLong):
-        engine.embed([text(*range(20))])
-
-
-def test_closing_it_closes_the_engine_inside() -> None:
-    inside = FakeEngine(dim=16)
-    TruncatingEngine(inside, 5).close()
-    assert inside.closed
-
-
 @pytest.mark.parametrize("shape", [(2, 3), (2, 5), (2, 15), (2, 17), (16,), (2, 16, 1)])
 def test_what_has_not_the_columns_that_the_engine_inside_promised_comes_from_a_broken_engine(shape: tuple[int, ...]) -> None:
     inside = Odd(dim=16)
     inside.given = np.ones(shape, dtype=np.float32)
     with pytest.raises(EngineDied, match="numbers for 2 texts of 16 dimensions"):
         TruncatingEngine(inside, 5).embed([text(1), text(2)])
-
-
-def test_a_missing_row_stays_missing() -> None:
-    inside = FakeEngine(dim=16)
-    inside.vectors_missing = 1
-    assert TruncatingEngine(inside, 5).embed([text(1), text(2)]).shape == (1, 5)
-
-
-def test_a_vector_that_is_not_finite_stays_not_finite() -> None:
-    inside = FakeEngine(dim=16)
-    inside.nan_on = {7}
-    first, second = TruncatingEngine(inside, 5).embed([text(1), text(7)])
-    assert np.isfinite(first).all()
-    assert not np.isfinite(second).any()
-
-
-def test_a_vector_whose_first_components_are_zero_has_length_0() -> None:
-    inside = Odd(dim=16)
-    inside.given = np.zeros((1, 16), dtype=np.float32)
-    inside.given[0, 10] = 1
-    assert not TruncatingEngine(inside, 5).embed([text(1)]).any()

@@ -87,21 +87,6 @@ def test_both_engines_give_the_vectors_of_transformers(prepared_model: PreparedM
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("transformers_installed")
-def test_both_engines_give_the_vectors_of_transformers_at_every_length(tmp_path: Path, new_engine: NewEngine) -> None:
-    """What depends on the length (packing, positions, the attention kernel, the edges of a batch) does not depend on the weights."""
-    model = prepare_model(make_folder(tmp_path / "hf", Tiny(positions=LIMIT, most_tokens=LIMIT)), tmp_path / "cache")
-    lengths = list(range(1, LIMIT + 1))
-    random.Random(3).shuffle(lengths)
-    texts = texts_of(lengths, model.vocabulary_size)
-    right = transformers_vectors(model.hf, texts, pooling=model.pooling)
-    assert worst(embed_all(new_engine(model, number_format="float32"), texts), right) >= 0.9999
-    llama = LlamaEngine(model, threads=2)
-    assert worst(embed_all(llama, texts), right) >= 0.9999
-    llama.close()
-
-
-@pytest.mark.long
 @pytest.mark.parametrize(
     "tiny",
     [
@@ -116,17 +101,6 @@ def test_other_bert_models_load_and_match_the_reference(tiny: Tiny, tmp_path: Pa
     engine = new_engine(model, number_format="float32")
     assert (engine.dim, engine.max_tokens) == (tiny.dim, model.max_tokens)
     assert worst_cosine(engine, load_golden(model.golden)) >= 0.9999
-
-
-@pytest.mark.long
-def test_without_a_normalize_module_vectors_have_length_1_and_are_those_of_llama_cpp(tmp_path: Path, new_engine: NewEngine) -> None:
-    model = prepare_model(make_folder(tmp_path / "hf", Tiny(normalize=False)), tmp_path / "cache")
-    texts = texts_of([3, 9, 17], model.vocabulary_size)
-    vectors = new_engine(model).embed(texts)
-    llama = LlamaEngine(model, threads=1)
-    assert np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=1e-5)
-    assert (vectors * llama.embed(texts)).sum(axis=1).min() > 0.99
-    llama.close()
 
 
 @pytest.mark.long
@@ -200,8 +174,8 @@ def test_an_answer_that_is_not_about_its_text_is_a_broken_engine_and_no_text_is_
     assert reason in said[0]
 
 
-OWN_PROCESS = """
-import sys, time
+PROGRAM = """
+import resource, sys, time
 from pathlib import Path
 import numpy as np
 import psutil
@@ -209,7 +183,13 @@ from worker.embedding.engine.vllm import VllmEngine
 from worker.embedding.guarded_engine import GuardedEngine
 from worker.embedding.model.golden import load_golden
 from worker.embedding.model.prepared import load_prepared
+from worker.embedding.model.vectors import EmbeddingFailed
 
+{main}
+if __name__ == "__main__":
+    main()
+"""
+OWN_PROCESS = """
 def main():
     model = load_prepared(Path(sys.argv[1]))
     texts = [np.array([1, 5, 6, 2], dtype=np.int32), np.array([1, 7, 2], dtype=np.int32)]
@@ -229,22 +209,8 @@ def main():
     assert "making a new engine (1 of 3)" in said[0], said
     guarded.close()
     print("lived")
-
-if __name__ == "__main__":
-    main()
 """
-
-
 NO_MEMORY = """
-import resource, sys, time
-from pathlib import Path
-import numpy as np
-from worker.embedding.engine.vllm import VllmEngine
-from worker.embedding.guarded_engine import GuardedEngine
-from worker.embedding.model.golden import load_golden
-from worker.embedding.model.prepared import load_prepared
-from worker.embedding.model.vectors import EmbeddingFailed
-
 def main():
     model = load_prepared(Path(sys.argv[1]))
     said = []
@@ -262,16 +228,13 @@ def main():
     assert "too small for a batch" in said[0], said
     assert 254 <= guarded.limit_tokens <= 16 * 254, guarded.limit_tokens
     print("lived")
-
-if __name__ == "__main__":
-    main()
 """
 
 
-def run_script(text: str, model: PreparedModel, folder: Path) -> subprocess.CompletedProcess[str]:
+def run_program(main: str, model: PreparedModel, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a program in its own process, with the prepared model's folder as argument."""
     script = folder / "script.py"
-    script.write_text(text, encoding="utf-8")
+    script.write_text(PROGRAM.replace("{main}", main), encoding="utf-8")
     return subprocess.run(
         [sys.executable, str(script), str(model.folder)],
         env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[4])},
@@ -286,7 +249,7 @@ def run_script(text: str, model: PreparedModel, folder: Path) -> subprocess.Comp
 @pytest.mark.timeout(600)  # two starts of vLLM, each in its own process
 def test_an_engine_in_its_own_process_that_is_killed_is_replaced(tmp_path: Path) -> None:
     model = prepare_model(make_folder(tmp_path / "hf"), tmp_path / "cache")
-    ended = run_script(OWN_PROCESS, model, tmp_path)
+    ended = run_program(OWN_PROCESS, model, tmp_path)
     assert (ended.returncode, ended.stdout) == (0, "lived\n"), ended.stderr
 
 
@@ -296,6 +259,6 @@ def test_it_prints_nothing_and_without_memory_for_a_batch_that_is_halved_and_nob
     tmp_path: Path, prepared_model: PreparedModel
 ) -> None:
     """The process's memory is limited once the engine is loaded."""
-    ended = run_script(NO_MEMORY, prepared_model, tmp_path)
+    ended = run_program(NO_MEMORY, prepared_model, tmp_path)
     assert (ended.returncode, ended.stdout) == (0, "lived\n"), ended.stderr
     assert ended.stderr.startswith("quiet\n"), ended.stderr

@@ -8,7 +8,10 @@ import pytest
 
 from tests.worker.embedding.model.tiny import Tiny, make_folder, write_json
 from worker.embedding.model.errors import ModelError
-from worker.embedding.model.folder import DEFAULT_NAME, default_folder, read_folder
+from worker.embedding.model.folder import read_folder
+
+POOLING = "1_Pooling/config.json"
+INDEX = "model.safetensors.index.json"
 
 
 @pytest.fixture
@@ -20,25 +23,15 @@ def change(file: Path, **changes: Any) -> None:  # noqa: ANN401 - JSON
     write_json(file, json.loads(file.read_text(encoding="utf-8")) | changes)
 
 
-def test_the_default_model_is_all_minilm_l6_v2() -> None:
-    model = read_folder(default_folder(), DEFAULT_NAME)
-    assert (model.name, model.layers, model.heads, model.dim, model.feed_forward) == ("all-MiniLM-L6-v2", 6, 12, 384, 1536)
-    assert (model.max_tokens, model.positions, model.vocabulary_size) == (256, 512, 30_522)
-    assert (model.pooling, model.document_prefix, model.query_prefix) == ("mean", "", "")
-
-
-def test_a_folder_names_its_model(folder: Path) -> None:
-    assert read_folder(folder).name == "tiny"
-    assert read_folder(folder, "other").name == "other"
-
-
-def test_pooling_comes_from_the_modules_with_and_without_normalize(tmp_path: Path) -> None:
-    assert read_folder(make_folder(tmp_path / "cls", Tiny(pooling="cls"))).pooling == "cls"
-    assert read_folder(make_folder(tmp_path / "raw", Tiny(pooling="cls", normalize=False))).pooling == "cls"
-
-
-def test_the_newer_way_to_name_a_pooling_is_understood(folder: Path) -> None:
-    write_json(folder / "1_Pooling" / "config.json", {"pooling_mode": "cls"})
+@pytest.mark.parametrize(
+    "modes",
+    [{"pooling_mode": "cls"}, {"pooling_mode_cls_token": True}, {"pooling_mode_cls_token": True, "include_prompt": False}],
+    ids=["newer", "older", "a prompt is no part of it"],
+)
+@pytest.mark.parametrize("normalize", [False, True])
+def test_pooling_comes_from_the_modules(tmp_path: Path, modes: dict[str, object], *, normalize: bool) -> None:
+    folder = make_folder(tmp_path / "tiny", Tiny(normalize=normalize))
+    write_json(folder / POOLING, modes)
     assert read_folder(folder).pooling == "cls"
 
 
@@ -71,19 +64,6 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
         read_folder(tmp_path / "file")
 
 
-@pytest.mark.parametrize("missing", ["config.json", "model.safetensors"])
-def test_a_missing_file_is_named(folder: Path, missing: str) -> None:
-    (folder / missing).unlink()
-    with pytest.raises(ModelError, match=f"no model in .*tiny: {missing} is missing"):
-        read_folder(folder)
-
-
-def test_a_folder_without_a_vocabulary_is_refused(folder: Path) -> None:
-    (folder / "tokenizer.json").unlink()
-    with pytest.raises(ModelError, match=r"neither tokenizer\.json nor vocab\.txt"):
-        read_folder(folder)
-
-
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
@@ -105,59 +85,12 @@ def test_a_model_that_would_be_embedded_wrongly_is_refused(folder: Path, changes
         read_folder(folder)
 
 
-def test_a_layer_after_bert_is_refused(folder: Path) -> None:
-    write_json(folder / "modules.json", [{"path": "2_Dense", "type": "sentence_transformers.models.Dense"}])
-    with pytest.raises(ModelError, match="has a Dense layer after BERT"):
-        read_folder(folder)
-
-
-@pytest.mark.parametrize(
-    ("modes", "asked"),
-    [
-        ({"pooling_mode_max_tokens": True}, "max_tokens"),
-        ({"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": True}, "cls_token, mean_tokens"),
-        ({}, "none"),
-    ],
-)
-def test_another_pooling_is_refused(folder: Path, modes: dict[str, bool], asked: str) -> None:
-    write_json(folder / "1_Pooling" / "config.json", modes)
-    with pytest.raises(ModelError, match=f"asks for the pooling {asked}"):
-        read_folder(folder)
-
-
-def test_a_mean_without_the_prompt_is_refused(folder: Path) -> None:
-    write_json(folder / "1_Pooling" / "config.json", {"pooling_mode_mean_tokens": True, "include_prompt": False})
-    with pytest.raises(ModelError, match="leaves prompts out of the mean"):
-        read_folder(folder)
-    write_json(folder / "1_Pooling" / "config.json", {"pooling_mode_cls_token": True, "include_prompt": False})
-    assert read_folder(folder).pooling == "cls"
-
-
-@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff\xfe"])
-def test_a_broken_config_is_named(folder: Path, content: bytes) -> None:
-    (folder / "config.json").write_bytes(content)
-    with pytest.raises(ModelError, match=r"config\.json (cannot be read|does not hold a JSON object)"):
-        read_folder(folder)
-
-
-def test_a_broken_list_of_modules_is_named(folder: Path) -> None:
-    write_json(folder / "modules.json", {"type": "Pooling"})
-    with pytest.raises(ModelError, match=r"modules\.json does not hold a list of modules"):
-        read_folder(folder)
-
-
 def test_what_is_given_stands_over_the_modules(folder: Path) -> None:
     assert read_folder(folder, pooling="cls").pooling == "cls"
     write_json(folder / "1_Pooling" / "config.json", {"pooling_mode_max_tokens": True})
     assert read_folder(folder, pooling="mean").pooling == "mean"
     (folder / "modules.json").unlink()
     assert read_folder(folder, pooling="cls").pooling == "cls"
-
-
-def test_modules_lie_beside_their_list(folder: Path) -> None:
-    write_json(folder / "modules.json", [{"path": "../1_Pooling", "type": "sentence_transformers.models.Pooling"}])
-    with pytest.raises(ModelError, match=r"modules\.json names '../1_Pooling', which does not lie beside it"):
-        read_folder(folder)
 
 
 @pytest.mark.parametrize(
@@ -190,24 +123,38 @@ def test_a_missing_shard_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("index", "reason"),
+    ("file", "content", "reason"),
     [
-        ({}, "names no files"),
-        ({"weight_map": []}, "names no files"),
-        ({"weight_map": {"a": "../a.safetensors"}}, "names '../a.safetensors', which is no safetensors file beside it"),
-        ({"weight_map": {"a": "config.json"}}, "names 'config.json', which is no safetensors file beside it"),
+        ("config.json", None, "no model in .*tiny: config.json is missing"),
+        ("model.safetensors", None, "no model in .*tiny: model.safetensors is missing"),
+        ("tokenizer.json", None, r"neither tokenizer\.json nor vocab\.txt"),
+        ("config.json", "{", r"config\.json cannot be read"),
+        ("config.json", "[1]", r"config\.json does not hold a JSON object"),
+        ("modules.json", '{"type": "Pooling"}', r"modules\.json does not hold a list of modules"),
+        ("modules.json", '[{"path": "2_Dense", "type": "sentence_transformers.models.Dense"}]', "has a Dense layer after BERT"),
+        (
+            "modules.json",
+            '[{"path": "../1_Pooling", "type": "x.Pooling"}]',
+            r"modules\.json names '../1_Pooling', which does not lie",
+        ),
+        (POOLING, '{"pooling_mode_max_tokens": true}', "asks for the pooling max_tokens"),
+        (POOLING, '{"pooling_mode_mean_tokens": true, "pooling_mode_cls_token": true}', "asks for the pooling cls_token, mean_tokens"),
+        (POOLING, "{}", "asks for the pooling none"),
+        (POOLING, '{"pooling_mode_mean_tokens": true, "include_prompt": false}', "leaves prompts out of the mean"),
+        (INDEX, "{}", r"index\.json names no files"),
+        (INDEX, '{"weight_map": []}', r"index\.json names no files"),
+        (INDEX, '{"weight_map": {"a": "../a.safetensors"}}', r"index\.json names '../a.safetensors', which is no safetensors file beside"),
+        (INDEX, '{"weight_map": {"a": "config.json"}}', r"index\.json names 'config.json', which is no safetensors file beside it"),
+        ("pytorch_model.bin", "", r"pytorch_model\.bin is a pickle, which is never loaded; save the model as safetensors"),
+        ("pytorch_model.bin.index.json", "", r"pytorch_model\.bin is a pickle"),
     ],
 )
-def test_an_index_that_names_no_shards_is_refused(folder: Path, index: object, reason: str) -> None:
-    (folder / "model.safetensors").unlink()
-    write_json(folder / "model.safetensors.index.json", index)
-    with pytest.raises(ModelError, match=rf"index\.json {reason}"):
-        read_folder(folder)
-
-
-@pytest.mark.parametrize("pickle", ["pytorch_model.bin", "pytorch_model.bin.index.json"])
-def test_pickles_are_not_loaded(folder: Path, pickle: str) -> None:
-    (folder / "model.safetensors").unlink()
-    (folder / pickle).touch()
-    with pytest.raises(ModelError, match=r"pytorch_model\.bin is a pickle, which is never loaded; save the model as safetensors"):
+def test_a_folder_that_cannot_be_understood_is_refused_by_name(folder: Path, file: str, content: str | None, reason: str) -> None:
+    if content is None:
+        (folder / file).unlink()
+    else:
+        (folder / file).write_text(content, encoding="utf-8")
+    if file == INDEX or "pickle" in reason:
+        (folder / "model.safetensors").unlink()
+    with pytest.raises(ModelError, match=reason):
         read_folder(folder)

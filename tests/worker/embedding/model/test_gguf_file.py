@@ -1,18 +1,16 @@
 """The GGUF holds the vocabulary in llama.cpp's form, the weights, and their SHA-256."""
 
 from pathlib import Path
-from typing import Any
 
 import gguf
 import numpy as np
 import pytest
 
-from tests.worker.embedding.model.tiny import VOCABULARY, make_folder
+from tests.worker.embedding.model.tiny import make_folder
 from worker.embedding.model.errors import ModelError
 from worker.embedding.model.folder import ModelFolder, read_folder
 from worker.embedding.model.gguf_file import NumberFormat, write_gguf
 from worker.embedding.model.reference_tokenizer import read_tokenizer_json
-from worker.embedding.model.weight_names import WEIGHTS_SHA256
 from worker.embedding.model.weights import Weights, read_weights
 from worker.embedding.model.wordpiece import WordPiece, read_wordpiece
 
@@ -28,31 +26,6 @@ def parts(tmp_path: Path) -> Parts:
 def written(file: Path, parts: Parts, number_format: NumberFormat) -> gguf.GGUFReader:
     write_gguf(file, *parts, "abc", number_format)
     return gguf.GGUFReader(file)
-
-
-def value(reader: gguf.GGUFReader, name: str) -> Any:  # noqa: ANN401 - of whatever type
-    field = reader.get_field(name)
-    assert field is not None
-    return field.contents()
-
-
-def test_the_vocabulary_is_marked_as_llama_cpp_wants_it(tmp_path: Path, parts: Parts) -> None:
-    reader = written(tmp_path / "m.gguf", parts, "f16")
-    tokens = value(reader, "tokenizer.ggml.tokens")
-    assert tokens[:5] == ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    assert tokens[VOCABULARY.index("error")] == "\u2581error"
-    assert tokens[VOCABULARY.index("##ing")] == "ing"
-    assert tokens[len(VOCABULARY) :] == [f"[PAD{len(VOCABULARY) + extra}]" for extra in range(3)]
-    types = value(reader, "tokenizer.ggml.token_type")
-    assert (types[0], types[VOCABULARY.index("error")], types[-1]) == (3, 1, 5)
-    ids = [value(reader, f"tokenizer.ggml.{name}_token_id") for name in ("bos", "seperator", "unknown", "padding", "mask")]
-    assert ids == [2, 3, 1, 0, 4]
-
-
-def test_the_description_is_complete(tmp_path: Path, parts: Parts) -> None:
-    reader = written(tmp_path / "m.gguf", parts, "f16")
-    names = ("general.architecture", "bert.attention.causal", "bert.pooling_type", "bert.context_length", WEIGHTS_SHA256)
-    assert [value(reader, name) for name in names] == ["bert", False, 1, 64, "abc"]
 
 
 @pytest.mark.parametrize(("number_format", "tolerance"), [("f32", 0.0), ("f16", 1e-3), ("bf16", 8e-3)])
@@ -80,11 +53,3 @@ def test_a_weight_of_another_shape_is_named(tmp_path: Path, parts: Parts, name: 
     folder, vocabulary, weights = parts
     with pytest.raises(ModelError, match=f"{name} .* has the shape"):
         write_gguf(tmp_path / "m.gguf", folder, vocabulary, {**weights, name: weights[name][1:]}, "abc")
-
-
-def test_without_a_vocabulary_only_its_size_is_written(tmp_path: Path, parts: Parts) -> None:
-    folder, _, weights = parts
-    write_gguf(tmp_path / "m.gguf", folder, None, weights, "abc")
-    reader = gguf.GGUFReader(tmp_path / "m.gguf")
-    assert (value(reader, "tokenizer.ggml.model"), value(reader, "bert.vocab_size")) == ("no_vocab", 122)
-    assert reader.get_field("tokenizer.ggml.tokens") is None

@@ -15,12 +15,6 @@ from worker.embedding.model.folder import read_folder
 from worker.embedding.model.weights import read_weights, save_weights, sha256_of
 
 
-def test_prefixes_go_and_training_heads_are_left_out(tmp_path: Path) -> None:
-    weights = read_weights([make_folder(tmp_path / "tiny") / "model.safetensors"])
-    assert "embeddings.word_embeddings.weight" in weights
-    assert not any(name.startswith(("bert.", "pooler.")) for name in weights)
-
-
 def test_old_names_of_norms_and_half_precision_are_understood(tmp_path: Path) -> None:
     saved = {"embeddings.LayerNorm.gamma": np.array([1.5], dtype=np.float16), "embeddings.LayerNorm.beta": np.array([2.0])}
     save_file(saved, tmp_path / "m.safetensors")
