@@ -71,9 +71,14 @@ class GuardedEngine:
                 return outcomes
 
     def check_engine(self) -> None:
-        """Embed the golden texts. Raises EngineFailed unless every vector is right."""
+        """Embed the golden texts, in smaller batches if they do not fit into memory. Raises EngineFailed unless every vector is right."""
         try:
             worst = self._timed(lambda: worst_cosine(self._engine, self._golden, limit_tokens=self.limit_tokens))
+        except OutOfMemory as error:
+            if not self._has_smaller(self.limit_tokens // 2, str(error)):
+                raise EngineFailed(f"the golden texts do not fit into memory: {error}") from error
+            self.check_engine()
+            return
         except (RuntimeError, ValueError) as error:
             raise EngineFailed(f"the engine fails on the golden texts: {error}") from error
         if worst < WORST_ALLOWED_COSINE:
@@ -113,11 +118,17 @@ class GuardedEngine:
     def _retry_smaller(self, texts: Sequence[TokenIds], reason: str) -> list[Outcome]:
         if len(texts) == 1:
             raise EngineFailed(f"one text alone does not fit into memory: {reason}")
-        half = max(sum(map(len, texts)) // 2, self._engine.max_tokens)
-        if half < self.limit_tokens:
-            self.limit_tokens = half
-            self._say(f"the engine's memory is too small for a batch ({reason}); batches have at most {half} tokens from now on")
+        self._has_smaller(sum(map(len, texts)) // 2, reason)
         return self._attempt_halves(texts)
+
+    def _has_smaller(self, tokens: int, reason: str) -> bool:
+        """Make later batches smaller, but never smaller than one text may be; return whether they are."""
+        limit = max(tokens, self._engine.max_tokens)
+        if limit >= self.limit_tokens:
+            return False
+        self.limit_tokens = limit
+        self._say(f"the engine's memory is too small for a batch ({reason}); batches have at most {limit} tokens from now on")
+        return True
 
     def _attempt_halves(self, texts: Sequence[TokenIds]) -> list[Outcome]:
         middle = len(texts) // 2

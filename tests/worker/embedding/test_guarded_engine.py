@@ -197,6 +197,13 @@ def test_a_smaller_batch_that_lacks_memory_does_not_make_the_limit_larger(bench:
     assert len(bench.said) == 1
 
 
+def test_a_bad_text_is_to_blame_although_the_golden_texts_are_the_first_that_lack_memory(bench: Bench, engine: FakeEngine) -> None:
+    engine.max_tokens, engine.memory_tokens, engine.raises_on = 4, 5, {BAD}
+    assert [type(one) for one in bench.guarded.embed([text(BAD)])] == [EmbeddingFailed]
+    assert bench.guarded.restarts == 0
+    assert bench.guarded.limit_tokens <= 5 < sum(map(len, (text(500), text(501, 502))))
+
+
 def test_the_golden_texts_go_in_smaller_batches_too_once_memory_was_short(bench: Bench, engine: FakeEngine) -> None:
     """All golden texts together do not fit: that must not count as a broken engine."""
     engine.max_tokens, engine.memory_tokens, engine.raises_on = 4, 5, {BAD}
