@@ -14,7 +14,6 @@ from rich.console import Console
 from consumers.text.mask import MASKS_VERSION
 from producers.kafka import EmbeddedBroker
 from tests.model_fixture import CACHE
-from worker.cli.exits import CommandFailed
 from worker.cli.peek import PeekOptions, peek
 from worker.cli.peek_screen import show_peek
 from worker.cli.screen import Screen
@@ -90,13 +89,6 @@ def test_what_is_no_text_is_said_to_need_a_format(tmp_path: Path) -> None:
     assert "otlp_proto" in notes[1]
 
 
-def test_the_totals_are_those_of_the_records(file: Path) -> None:
-    assert look(file)["summary"] == {
-        "records": 6, "entries": 5, "by_format": {"text": 2, "json": 2, "syslog": 1}, "empty": 1, "rejected": {},
-        "with_time": 2, "with_level": 3, "with_service": 1, "with_fields": 3, "dropped": 0, "templates": 5, "joins_records": False,
-    }  # fmt: skip
-
-
 def test_a_format_that_is_asked_for_holds_and_its_rejections_are_shown(file: Path) -> None:
     told = look(file, form="json")
     assert [one["outcome"] for one in told["records"]] == ["rejected", "entries", "entries", "rejected", "empty", "rejected"]
@@ -114,10 +106,6 @@ def test_secrets_are_redacted_before_they_are_shown(tmp_path: Path) -> None:
     path.write_bytes(b"mail from someone@example.org\n")
     told = look(path, tables={"redact": {"rules": ["email"]}})
     assert "example.org" not in str(told)
-
-
-def test_of_a_file_the_first_lines_are_read_and_no_more(file: Path) -> None:
-    assert [one["offset"] for one in look(file, number=2)["records"]] == [0, 1]
 
 
 def test_of_a_topic_the_newest_records_are_read_with_kafkas_time_and_no_group_is_left(broker: EmbeddedBroker) -> None:
@@ -157,23 +145,9 @@ def test_a_time_that_kafka_cannot_have_is_said_to_be_replaced(broker: EmbeddedBr
     assert before_ms - 1 <= record["entries"][0]["time"] <= time.time() * 1000
 
 
-def test_a_source_that_is_not_there_is_one_line_and_names_it(tmp_path: Path) -> None:
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    with pytest.raises(CommandFailed, match="is a folder") as failed:
-        look(folder)
-    assert failed.value.exit_code == 2
-
-
 def test_a_person_sees_it_in_80_columns(file: Path) -> None:
     out = shown(look(file))
     assert max(map(len, out.splitlines())) <= 80
     assert "ERROR payment failed for user  7 tokens" in out
     assert f"(masks {MASKS_VERSION})" in out
     assert "6 records: text 2, json 2, syslog 1; empty 1, rejected 0." in out
-
-
-def test_an_empty_file_is_said_to_be_empty(tmp_path: Path) -> None:
-    path = tmp_path / "empty.log"
-    path.write_bytes(b"")
-    assert "no lines" in shown(look(path))

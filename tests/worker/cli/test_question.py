@@ -8,7 +8,7 @@ from worker.cli.exclusions import Exclusions
 from worker.cli.exits import CommandFailed
 from worker.cli.filter_values import read_families, read_fields, read_templates
 from worker.cli.question import RecordCoordinates, SearchQuestion, read_coordinates
-from worker.query import MAX_AROUND, Query
+from worker.query import Query
 
 PLACE = RecordCoordinates("logs", 0, 123)
 TEMPLATE = "0123456789abcdef0123456789abcdef"
@@ -152,10 +152,6 @@ def test_ids_of_families_are_read_and_nothing_else_is() -> None:
         with pytest.raises(CommandFailed, match=r"^--family ") as failed:
             read_families([FAMILY, text])
         assert failed.value.exit_code == 2
-
-
-def test_the_widest_context_is_one_that_the_worker_takes() -> None:
-    Query.model_validate(SearchQuestion(around=PLACE, neighbours=MAX_AROUND).request())
 
 
 def test_a_field_is_a_name_and_a_value() -> None:
