@@ -326,18 +326,6 @@ def test_a_replay_stores_what_can_be_stored_and_leaves_the_rest(dlq: Dlq, index:
     assert len(lines_of(index, "other")) == 1
 
 
-@pytest.mark.usefixtures("own_letters")
-def test_what_is_refused_again_is_told_and_stays(dlq: Dlq, index: Callable[[], MilvusSink], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VECTAIL_DECODE__ERRORS", "strict")
-    ended = dlq("replay", "0/0", "logs/1/5", "--yes")
-    assert ended.exit_code == 1
-    assert ended.err.endswith("vectail: 1 dead letter could not be replayed\n")
-    assert "1 of 2 dead letters replayed: 2 lines and 2 templates stored." in ended.out
-    assert "1 letter left:\n  0/0  logs/1/3  undecodable: " in ended.out
-    assert which(listed(dlq)) == ["1/0", "0/2", "0/0"]
-    assert [line.text for line in lines_of(index, "logs")] == ["one", "three"]
-
-
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [("0/17", LetterSelector(None, 0, 17)), (" a.b/3@4 ", LetterSelector("a.b", 3, 4)), ("a/3/4", LetterSelector("a", 3, 4))],

@@ -95,21 +95,14 @@ def test_more_lines_of_a_template_come_if_they_are_wanted(ask: Ask) -> None:
 @pytest.mark.parametrize(
     ("filters", "first_words"),
     [
-        (("--level", "ERROR"), {"network"}),
         (("--level", "ERROR", "--level", "INFO"), {"network", "request"}),
-        (("--service", "disks"), {"disk"}),
         (("--service", "disks", "--level", "ERROR"), set()),
-        (("--since", noon(8)), {"request"}),
-        (("--until", noon(5)), {"disk"}),
         (("--since", noon(5), "--until", noon(8)), {"network"}),
         (("--since", "1h"), set()),
         (("--topic", "another"), set()),
-        (("--field", "k8s.pod.name=node-1"), {"disk"}),
         (("--field", "k8s.pod.name=node-1", "--field", "k8s.pod.name=node-7", "--trace-id", "t3"), {"disk"}),
         (("--field", "k8s.pod.name=node-0", "--trace-id", "t3"), set()),
-        (("--not-level", "ERROR"), {"disk", "request"}),
         (("--not-service", "disks", "--not-level", "INFO"), {"network"}),
-        (("--service", "disks", "--not-service", "disks"), set()),
         (("--not-field", "k8s.pod.name=node-0", "--not-field", "k8s.pod.name=node-1"), {"network", "request"}),
     ],
 )

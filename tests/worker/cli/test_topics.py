@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient, ConfigResource, ConfigSource  # type: ignore[attr-defined]  # public, but not in the stubs
 
-from producers.kafka import EmbeddedBroker
 from tests.log_topics import topic_line
 from tests.services.kafka import KafkaServer
 from tests.services.ports import free_port
-from tests.worker.cli.conftest import WAIT_S, NewScreen, RunHere, new_topic
+from tests.worker.cli.conftest import WAIT_S, NewScreen, RunHere
 from tests.worker.cli.console import RunningVerb, in_one_line
 from tests.worker.running import wait_until
 from worker.cli.topics import init_topics
@@ -118,16 +117,6 @@ def test_a_worker_warns_of_a_dead_letter_topic_that_loses_records(
         running.wait_for(f"kafka may delete dead letters of {names['letters']} before they are replayed (retention.ms=86400000, 1 d)")
         running.send(signal.SIGTERM)
         assert running.end().err.count("kafka may delete dead letters") == 1
-
-
-def test_where_all_are_there_nothing_is_made(broker: EmbeddedBroker, run_here: RunHere) -> None:
-    for name in ("logs", "vectail.queries", "vectail.replies", "vectail.dead-letters"):
-        new_topic(broker, name)
-
-    ended = run_here("topics", "init", "--bootstrap-servers", broker.bootstrap_servers)  # which cannot make any
-
-    assert (ended.exit_code, ended.err) == (0, "")
-    assert ended.out.count("exists already, not changed (partitions: 4)") == 4
 
 
 def test_what_the_broker_refuses_is_one_line(config: Path, run_here: RunHere, names: dict[str, str]) -> None:
