@@ -64,15 +64,6 @@ def test_at_360_pixels_nothing_scrolls_sideways_on(name: str, world: StubWorld, 
     assert violations(page) == []
 
 
-def test_an_expanded_hit_fits_360_pixels(world: StubWorld, watched: Watched) -> None:
-    page = watched.open(f"{world.url}/?since=all&q=connection+refused", width=360, height=740)
-    found = open_hit(page, "connection")
-    expect(found.get_by_role("region", name="Neighbours").get_by_role("listitem").first).to_be_visible()
-    watched.settle(page)
-    watched.picture(page, "expanded-360", whole=True)
-    assert sideways(page) <= 0
-
-
 def test_dark_is_dark_and_the_switch_is_remembered(world: StubWorld, watched: Watched) -> None:
     page = watched.open(f"{world.url}/?since=all", scheme="dark")
     expect(hits(page).first).to_be_visible()
