@@ -1,8 +1,8 @@
 """`vectail peek`: what it says of records, from a file and from a topic, and that it leaves nothing behind."""
 
 import io
+import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,11 +55,13 @@ def test_a_piece_of_a_line_is_said_to_be_one(tmp_path: Path) -> None:
     assert ("joins it with the records behind it" in first["notes"][0], second["notes"]) == (True, [])
 
 
-@pytest.fixture
-def broker() -> Iterator[EmbeddedBroker]:
-    embedded = EmbeddedBroker()
-    yield embedded
-    embedded.close()
+def produce(broker: EmbeddedBroker, topic: str, *lines: bytes, timestamp: int) -> dict[str, Any]:
+    """Send lines to partitions 0 and 1 in turn, each a millisecond after the one before; returns the settings that find them."""
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    for number, line in enumerate(lines):
+        producer.produce(topic, line, partition=number % 2, timestamp=timestamp + number)
+    assert producer.flush(30) == 0
+    return {"kafka": {"bootstrap_servers": broker.bootstrap_servers}}
 
 
 def test_it_says_of_each_line_its_format_time_level_service_fields_and_template(file: Path) -> None:
@@ -108,12 +110,8 @@ def test_secrets_are_redacted_before_they_are_shown(tmp_path: Path) -> None:
     assert "example.org" not in str(told)
 
 
-def test_of_a_topic_the_newest_records_are_read_with_kafkas_time_and_no_group_is_left(broker: EmbeddedBroker) -> None:
-    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
-    for number, line in enumerate(LINES):
-        producer.produce("logs", line, partition=number % 2, timestamp=KAFKA_MS + number)
-    assert producer.flush(30) == 0
-    told = look("logs", number=4, tables={"kafka": {"bootstrap_servers": broker.bootstrap_servers}})
+def test_of_a_topic_the_newest_records_are_read_with_kafkas_time_and_no_group_is_left(broker: EmbeddedBroker, topic: str) -> None:
+    told = look(topic, number=4, tables=produce(broker, topic, *LINES, timestamp=KAFKA_MS))
     assert told["source"] == "topic"
     assert [(one["partition"], one["offset"], one["kafka_time"] - KAFKA_MS) for one in told["records"]] == [
         (0, 1, 2), (0, 2, 4), (1, 1, 3), (1, 2, 5),
@@ -124,22 +122,17 @@ def test_of_a_topic_the_newest_records_are_read_with_kafkas_time_and_no_group_is
     assert admin.list_consumer_groups(request_timeout=10).result().valid == []
 
 
-def test_a_time_far_ahead_of_kafkas_is_said_to_be_passed_over(broker: EmbeddedBroker) -> None:
-    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
-    producer.produce("logs", b"2027-11-22T10:00:00Z INFO from the future", partition=0, timestamp=KAFKA_MS)
-    assert producer.flush(30) == 0
-    (record,) = look("logs", tables={"kafka": {"bootstrap_servers": broker.bootstrap_servers}})["records"]
-    (entry,) = record["entries"]
+def test_a_time_far_ahead_of_kafkas_is_said_to_be_passed_over(broker: EmbeddedBroker, topic: str) -> None:
+    tables = produce(broker, topic, b"2027-11-22T10:00:00Z INFO from the future", timestamp=KAFKA_MS)
+    ((entry,),) = [record["entries"] for record in look(topic, tables=tables)["records"]]
     assert (entry["time"], entry["time_from"]) == (KAFKA_MS, "kafka")
     assert "a day after Kafka's" in entry["notes"][0]
 
 
-def test_a_time_that_kafka_cannot_have_is_said_to_be_replaced(broker: EmbeddedBroker) -> None:
-    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
-    producer.produce("logs", b"no time of its own", partition=0, timestamp=1 << 62)
-    assert producer.flush(30) == 0
+def test_a_time_that_kafka_cannot_have_is_said_to_be_replaced(broker: EmbeddedBroker, topic: str) -> None:
+    tables = produce(broker, topic, b"no time of its own", timestamp=1 << 62)
     before_ms = time.time() * 1000
-    (record,) = look("logs", tables={"kafka": {"bootstrap_servers": broker.bootstrap_servers}})["records"]
+    (record,) = look(topic, tables=tables)["records"]
     assert record["kafka_time"] == 1 << 62
     assert "a worker reads it stands for it" in record["notes"][0]
     assert before_ms - 1 <= record["entries"][0]["time"] <= time.time() * 1000
@@ -151,3 +144,12 @@ def test_a_person_sees_it_in_80_columns(file: Path) -> None:
     assert "ERROR payment failed for user  7 tokens" in out
     assert f"(masks {MASKS_VERSION})" in out
     assert "6 records: text 2, json 2, syslog 1; empty 1, rejected 0." in out
+
+
+def test_the_source_template_is_shown_beside_the_text_that_was_made_of_it(tmp_path: Path) -> None:
+    event = {"@t": "2026-05-28T20:10:00Z", "@mt": "{User} left", "User": "ann", "SourceContext": "Shop.Door"}
+    path = tmp_path / "events.log"
+    path.write_text(json.dumps(event) + "\n")
+    for tables, template in (({}, "Shop.Door: {User} left"), ({"decode": {"source_templates": False}}, "ann left")):
+        ((entry,),) = [record["entries"] for record in look(path, number=1, tables=tables)["records"]]
+        assert (entry["text"], [chunk["template"] for chunk in entry["chunks"]]) == ("ann left", [template])
