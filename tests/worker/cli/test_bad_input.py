@@ -54,6 +54,7 @@ BAD: list[tuple[str, str]] = [
     ("search --around logs/0@1 -C 501", "--context"),
     ("search --around nowhere", "give topic, partition and offset"),
     ("templates --suggest file -c exact.toml", "mask.mode is exact, so no mask is applied"),
+    ("peek folder", A_FOLDER),
     ("run -c missing.toml", "missing.toml cannot be read"),
     ("run -c folder", "folder cannot be read"),
     ("run -c broken.toml", "broken.toml is not valid TOML"),

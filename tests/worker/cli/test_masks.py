@@ -90,6 +90,11 @@ def test_the_masks_of_version_2_can_be_compared_with_those_of_today(run_here: Ru
     assert (told["old"]["templates"], told["new"]["templates"]) == (3, 1)
 
 
+def test_without_a_difference_that_is_said(run_here: RunHere, lines: Path) -> None:
+    ended = run_here("masks", "diff", "default", "default", str(lines))
+    assert (ended.exit_code, "No line gets another template." in ended.out) == (0, True)
+
+
 def test_only_the_largest_groups_are_shown_and_the_others_counted(run_here: RunHere, tmp_path: Path, settings: Path) -> None:
     file = tmp_path / "many.log"
     file.write_text(

@@ -75,6 +75,15 @@ def test_standard_input_is_a_file_too(prepared_model: PreparedModel) -> None:
     assert (ended.exit_code, json.loads(ended.out)["lines"]) == (0, 2)
 
 
+def test_a_line_that_no_record_can_hold_is_left_out_and_counted(run_here: RunHere, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VECTAIL_DECODE__MAX_RECORD_BYTES", "2000")
+    (tmp_path / "long.log").write_bytes(b"short\n" + b"x" * 2001 + b"\nshort\n")
+
+    facts = json.loads(run_here("model", "check", "--sample", str(tmp_path / "long.log"), "--json").out)
+
+    assert (facts["lines"], facts["too_large"]) == (2, 1)
+
+
 def test_the_first_line_that_differs_is_shown_with_its_ids(run_here: RunHere, exchanged: Path, tmp_path: Path) -> None:
     ids = json.loads((exchanged / "tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"]
     (tmp_path / "some.log").write_text("all is well\nthe connection of a castle\nand a river\n", encoding="utf-8")

@@ -153,3 +153,9 @@ def test_the_source_template_is_shown_beside_the_text_that_was_made_of_it(tmp_pa
     for tables, template in (({}, "Shop.Door: {User} left"), ({"decode": {"source_templates": False}}, "ann left")):
         ((entry,),) = [record["entries"] for record in look(path, number=1, tables=tables)["records"]]
         assert (entry["text"], [chunk["template"] for chunk in entry["chunks"]]) == ("ann left", [template])
+
+
+def test_an_empty_file_is_said_to_be_empty(tmp_path: Path) -> None:
+    path = tmp_path / "empty.log"
+    path.write_bytes(b"")
+    assert "no lines" in shown(look(path))

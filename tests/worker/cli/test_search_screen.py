@@ -152,6 +152,11 @@ def test_a_piece_of_a_long_line_says_which() -> None:
     assert "12:00:00  2/3" in lines[4]
 
 
+def test_hits_without_a_score_are_numbered() -> None:
+    newest = [{name: value for name, value in hit(text).items() if name != "score"} for text in ("one", "two")]
+    assert [line.split()[0] for line in shown(80, *newest)[-2:]] == ["1", "2"]
+
+
 def test_when_nothing_was_found_it_says_what_to_try_and_whether_it_was_cut_short() -> None:
     assert shown(80)[-1] == "No lines found."
     said = told(80, partial(show_hits, advice="Try it without --level."), answer_of(complete=False))
