@@ -1,1 +1,1 @@
-"""The page in Chromium, driven by Playwright: against a server with canned answers, and against a real worker."""
+"""The page in Chromium, driven by Playwright: over lines in memory, and against a real worker."""

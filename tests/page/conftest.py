@@ -30,22 +30,6 @@ def watched(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Watche
 
 
 @pytest.fixture
-def world() -> Iterator[StubWorld]:
-    """A server with canned answers."""
-    stub = StubWorld()
-    yield stub
-    stub.close()
-
-
-@pytest.fixture
-def world_with_token() -> Iterator[StubWorld]:
-    """The same, which wants a token."""
-    stub = StubWorld(token="a-secret-of-the-tests")  # noqa: S106 - nothing else has it
-    yield stub
-    stub.close()
-
-
-@pytest.fixture
 def fresh_world() -> Iterator[Callable[..., StubWorld]]:
     """Makes worlds with settings of the test's."""
     worlds: list[StubWorld] = []
@@ -57,3 +41,15 @@ def fresh_world() -> Iterator[Callable[..., StubWorld]]:
     yield make
     for world in worlds:
         world.close()
+
+
+@pytest.fixture
+def world(fresh_world: Callable[..., StubWorld]) -> StubWorld:
+    """A worker's server over lines that the test knows."""
+    return fresh_world()
+
+
+@pytest.fixture
+def world_with_token(fresh_world: Callable[..., StubWorld]) -> StubWorld:
+    """The same, which wants a token."""
+    return fresh_world(token="a-secret-of-the-tests")  # noqa: S106 - nothing else has it

@@ -3,7 +3,8 @@
 from random import Random
 from typing import Any
 
-from tests.page.stub_lines import Kind, Line, raw_line
+from sinks.line import Line
+from tests.page.stub_lines import Kind, raw_line
 from tests.page.stub_world import StubWorld
 
 SCRIPT = "<script>window.pwned = 1; alert('pwned')</script>"
@@ -25,17 +26,16 @@ def hostile_lines(now_ms: int, first: int) -> list[Line]:
     lines = []
     for number, text in enumerate(TEXTS):
         label = text[:200]
-        kind = Kind(f"hostile {number}", (text[:9_000],), label, "ERROR", 1, name=label)
         fields: dict[str, Any] = {label: label, "nested": {"deep": [text[:500]]}, "lone": "\ud800"[:0] + "\ufffd"}
         if text is SCRIPT:
             fields |= {f"field.{position}": random.randrange(1000) for position in range(FIELDS)}
-        lines.append(raw_line(text, text[:9_000], kind, first + number, now_ms + number, fields))
+        lines.append(raw_line(text, text[:9_000], Kind((), label, "ERROR"), first + number, now_ms + number, fields))
     return lines
 
 
 def make_hostile(world: StubWorld) -> None:
     """Put hostile text wherever a worker passes on what strangers wrote."""
-    world.lines += hostile_lines(world.now_ms, len(world.lines))
+    world.store(hostile_lines(world.now_ms, len(world.lines)))
     status, lag = world.documents["/api/status"], world.documents["/api/lag"]
     status["worker"] = IMAGE
     status["errors"].append({"time_ms": world.now_ms, "level": "error", "event": SCRIPT + MARKS, "count": 2})

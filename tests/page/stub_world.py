@@ -1,7 +1,7 @@
 """The real HTTP server and the real page over a query lane and documents that answer as the test says.
 
-Answers are computed at once from a list of lines (`stub_answers`); a test may hold them, make them fail, change a document, or write more
-lines. Nothing here reads a clock but the start, so what a page shows is known beforehand.
+The worker's own answer step answers at once, from lines in memory (`stub_index`); a test may hold its answers, make them fail, change a
+document, or write more lines. Nothing here reads a clock but the start, so what a page shows is known beforehand.
 """
 
 import threading
@@ -11,14 +11,14 @@ from contextlib import contextmanager
 from random import Random
 from typing import Any
 
+from sinks.line import Line
 from tests.page import stub_documents
-from tests.page.stub_answers import answer
-from tests.page.stub_lines import KINDS, Kind, Line, line_of, shop_lines
+from tests.page.stub_index import StubIndex
+from tests.page.stub_lines import KINDS, Kind, line_of, shop_lines
 from worker.http.listening import listen
 from worker.http.responses import HttpError, retry_after
 from worker.http.server import HttpServer
-from worker.query import BadQuery, ErrorCode, Query, QueryReply, QueryRequest, error_reply, parse_query
-from worker.querying.documents import bounded_json
+from worker.query import BadQuery, ErrorCode, Query, QueryRequest, error_reply, parse_query
 from worker.settings.service_tables import HttpTable
 
 CLOSE_S = 20.0
@@ -40,7 +40,10 @@ class StubWorld:
 
     def __init__(self, *, token: str = "", port: int = 0, lines: Sequence[Line] | None = None) -> None:
         self.now_ms = int(time.time() * 1000)
-        self.lines: list[Line] = shop_lines(self.now_ms) if lines is None else list(lines)
+        self.lines: list[Line] = []
+        """All that are stored, oldest first."""
+        self._index = StubIndex()
+        self.store(shop_lines(self.now_ms) if lines is None else lines)
         self.documents: dict[str, dict[str, Any]] = {path: make(self.now_ms) for path, make in DOCUMENTS.items()}
         self.asked: list[Query] = []
         """All queries that reached the lane and were valid."""
@@ -113,10 +116,15 @@ class StubWorld:
         fresh: list[Line] = []
         for _ in range(count):
             at = len(self.lines) + len(fresh)
-            line = line_of(kind, at, max(self.lines[-1]["time"] + 1 + len(fresh), int(time.time() * 1000)), self._random)
-            fresh.append(line | ({"text": text} if text else {}))
-        self.lines += fresh
+            line = line_of(kind, at, max(self.lines[-1].time + 1 + len(fresh), int(time.time() * 1000)), self._random)
+            fresh.append(line._replace(text=text or line.text))
+        self.store(fresh)
         return fresh
+
+    def store(self, lines: Sequence[Line]) -> None:
+        """Add lines as they are."""
+        self._index.store(lines)
+        self.lines += lines
 
     def close(self) -> None:
         """End; nothing unexpected may have happened on the server's side."""
@@ -145,11 +153,9 @@ class StubWorld:
     def _answer(self, request: QueryRequest) -> None:
         if self._failure is not None:
             code, reason, field = self._failure
-            reply = error_reply(code, reason, field=field)
+            request.requester.reply(error_reply(code, reason, field=field), deadline_s=None)
         else:
-            query = parse_query(request.value, request.form)
-            reply = QueryReply(bounded_json(answer(query, self.lines, now=len(self.lines))), "answered")
-        request.requester.reply(reply, deadline_s=None)
+            self._index.reply(parse_query(request.value, request.form), request.requester)
 
     def _document(self, path: str) -> Callable[[Mapping[str, str]], Mapping[str, Any]]:
         def document(_parameters: Mapping[str, str]) -> Mapping[str, Any]:

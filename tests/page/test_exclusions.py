@@ -2,12 +2,13 @@
 
 import json
 import re
+from collections import Counter
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.page.parts import ask, hit, hits, open_hit, parameters, ready, status, tab
-from tests.page.stub_lines import DISK, KINDS, PAYMENT, REQUEST
+from tests.page.stub_lines import DISK, KINDS, PAYMENT, REQUEST, masked
 from tests.page.stub_world import StubWorld
 from tests.page.test_page_modules import call
 from tests.page.watched import Watched
@@ -69,7 +70,7 @@ def test_not_this_holds_for_counts_export_live_lines_and_other_tabs(world: StubW
     open_hit(page, "% full").get_by_role("button", name="Not this").click()
     expect(hit(page, "% full")).to_have_count(0)
     expect(hits(page)).to_have_count(len(KINDS) - 1)
-    left = sum(line["family"] != DISK.id for line in world.lines)
+    left = sum(line.template_text != masked(DISK.texts[0]) for line in world.lines)
     expect(page.get_by_role("region", name="Lines over time")).to_contain_text(f"{left} lines")
     page.get_by_text("Export", exact=True).click()
     link = page.get_by_role("link", name="Download as NDJSON").get_attribute("href")
@@ -88,12 +89,15 @@ def test_not_this_holds_for_counts_export_live_lines_and_other_tabs(world: StubW
         assert all(left_out == [DISK.id] for left_out in asked)
 
 
-def test_an_address_of_before_leaves_out_what_it_hid(world: StubWorld, watched: Watched) -> None:
+def test_an_address_of_before_leaves_out_what_it_hid_and_one_family_can_be_shown_alone(world: StubWorld, watched: Watched) -> None:
     page = watched.open(f"{world.url}/?since=all&not={DISK.id}&not={PAYMENT.id}")
     expect(hits(page)).to_have_count(len(KINDS) - 2)
     assert world.asked_for("templates")[-1].filters.not_family == [DISK.id, PAYMENT.id]
     page.get_by_role("button", name="Clear all").click()
     expect(hits(page)).to_have_count(len(KINDS))
+    open_hit(page, "% full").get_by_role("link", name="Only this family").click()
+    expect(hit(page, "% full")).to_have_count(10)
+    expect(hits(page)).to_have_count(10)
 
 
 def test_a_value_of_an_open_line_is_left_out_with_its_button(world: StubWorld, watched: Watched) -> None:
@@ -113,8 +117,8 @@ def test_the_names_of_fields_are_offered_with_how_many_lines_have_each(world: St
     expect(hits(page).first).to_be_visible()
     page.get_by_label("Count by a field").focus()
     options = page.locator("#field-names option")
-    lines = [line for line in world.lines if line["family"] != REQUEST.id]
-    there = {name: sum(name in line.get("fields", {}) for line in lines) for line in lines for name in line.get("fields", {})}
+    templates = {masked(text) for text in REQUEST.texts}
+    there = Counter(name for line in world.lines if line.template_text not in templates for name in json.loads(line.fields or "{}"))
     expect(options.and_(page.locator("[label]"))).to_have_count(len(there))
     offered = options.evaluate_all("all => Object.fromEntries(all.map((one) => [one.value, one.label]))")
     assert offered == {name: f"{count:,} lines" for name, count in there.items()}

@@ -35,9 +35,9 @@ def test_from_loading_to_the_copy_of_an_expanded_hit_without_a_mouse(world: Stub
     expect(hits(page).first).to_be_visible()
     page.keyboard.press("/")
     expect(question(page)).to_be_focused()
-    page.keyboard.type("connection to database-2 refused")
+    page.keyboard.type("connection to db-2.shop refused")
     page.keyboard.press("Enter")
-    expect(hits(page).first).to_contain_text("database-2")
+    expect(hits(page).first).to_contain_text("db-2.shop")
     page.evaluate("document.activeElement.blur()")
     page.keyboard.press("j")
     expect(hits(page).first.get_by_role("button", expanded=False).first).to_be_focused()
@@ -48,7 +48,7 @@ def test_from_loading_to_the_copy_of_an_expanded_hit_without_a_mouse(world: Stub
     tab_to(page, "Text of the line")
     page.keyboard.press("Enter")
     expect(page.get_by_role("status").filter(has_text="Copied").first).to_be_visible()
-    assert "database-2" in page.evaluate("navigator.clipboard.readText()")
+    assert "db-2.shop" in page.evaluate("navigator.clipboard.readText()")
 
 
 def test_j_and_k_move_e_shows_more_and_escape_closes(world: StubWorld, watched: Watched) -> None:
@@ -99,7 +99,7 @@ def test_the_brush_works_with_arrow_keys(steps: int, world: StubWorld, watched: 
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("until="))
     since_ms, until_ms = int(parameters(page)["since"][0]), int(parameters(page)["until"][0])
-    assert since_ms <= world.lines[0]["time"] < until_ms < world.now_ms
+    assert since_ms <= world.lines[0].time < until_ms < world.now_ms
 
 
 @pytest.mark.parametrize("name", TABS)

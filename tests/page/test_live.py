@@ -5,10 +5,10 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.page.stub_answers import FIRST_TAILED
 from tests.page.stub_lines import DISK, PAYMENT, REQUEST
 from tests.page.stub_world import StubWorld
 from tests.page.watched import Watched
+from worker.querying.tail import FIRST_LINES
 
 pytestmark = pytest.mark.process
 
@@ -29,20 +29,20 @@ def test_new_lines_appear_by_themselves_and_a_click_opens_the_line(world: StubWo
     (line,) = world.write(1, DISK, text="disk /dev/sdb1 is 99 % full, and nobody looks")
     expect(live(page)).to_contain_text("and nobody looks")
     live(page).get_by_role("listitem").filter(has_text="and nobody looks").get_by_role("link").first.click()
-    expect(page.get_by_role("article").get_by_role("region", name="Text of the line")).to_have_text(line["text"])
-    expect(page).to_have_url(re.compile(re.escape(f"line={line['topic']}%2F{line['partition']}%40{line['offset']}") + "$"))
+    expect(page.get_by_role("article").get_by_role("region", name="Text of the line")).to_have_text(line.text or "")
+    expect(page).to_have_url(re.compile(re.escape(f"line={line.topic}%2F{line.partition}%40{line.offset}") + "$"))
 
 
 def test_while_it_is_paused_lines_are_counted_and_shown_when_it_goes_on(world: StubWorld, watched: Watched) -> None:
     page = connected(world, watched)
     lines = live(page).get_by_role("listitem")
-    expect(lines).to_have_count(FIRST_TAILED)
+    expect(lines).to_have_count(FIRST_LINES)
     page.get_by_role("button", name="Pause").click()
     world.write(7, REQUEST)
     expect(page.get_by_role("button", name=re.compile("^7 new lines"))).to_be_visible()
-    expect(lines).to_have_count(FIRST_TAILED)
+    expect(lines).to_have_count(FIRST_LINES)
     page.get_by_role("button", name=re.compile("^7 new lines")).click()
-    expect(lines).to_have_count(FIRST_TAILED + 7)
+    expect(lines).to_have_count(FIRST_LINES + 7)
 
 
 def test_a_filter_by_words_lets_only_such_lines_pass(world: StubWorld, watched: Watched) -> None:
@@ -60,7 +60,7 @@ def test_more_lines_than_the_page_keeps_are_bounded_and_told(world: StubWorld, w
     page = connected(world, watched)
     for _ in range(4):
         world.write(150, REQUEST)
-        expect(live(page).get_by_role("listitem").last).to_contain_text(re.compile(re.escape(world.lines[-1]["text"])))
+        expect(live(page).get_by_role("listitem").last).to_contain_text(re.compile(re.escape(world.lines[-1].text or "")))
     expect(live(page).get_by_role("listitem")).to_have_count(500)
     expect(page.get_by_text("the newest 500 are kept here")).to_be_visible()
 
@@ -69,7 +69,7 @@ def test_lines_that_come_faster_than_they_are_read_are_left_out_with_their_numbe
     page = connected(world, watched)
     world.write(2_000, REQUEST)
     expect(page.get_by_text(re.compile(r"[\d.,k]+ more came too fast"))).to_be_visible()
-    expect(live(page).get_by_role("listitem").last).to_contain_text(world.lines[-1]["text"])
+    expect(live(page).get_by_role("listitem").last).to_contain_text(world.lines[-1].text or "")
 
 
 def test_an_outage_is_told_and_the_stream_goes_on_where_it_was(world: StubWorld, watched: Watched) -> None:

@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from tests.page.parts import TABS, hits, open_hit, ready, tab
 from tests.page.stub_world import StubWorld
-from tests.page.watched import Watched, sideways
+from tests.page.watched import WIDE, Watched, sideways
 
 pytestmark = pytest.mark.process
 ADDRESSES = {
@@ -20,12 +20,15 @@ def violations(page: Page) -> list[str]:
     return [f"{one['id']}: {one['help']}: {[node['html'][:160] for node in one['nodes'][:3]]}" for one in found]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("scheme", "width"), [("light", WIDE), ("dark", WIDE), ("light", 360)])
 @pytest.mark.parametrize("name", TABS)
-def test_axe_core_finds_nothing_on(name: str, scheme: str, world: StubWorld, watched: Watched) -> None:
-    page = watched.open(f"{world.url}{ADDRESSES[name]}", scheme="dark" if scheme == "dark" else "light")
+def test_axe_core_finds_nothing_and_nothing_scrolls_sideways_on(
+    name: str, scheme: str, width: int, world: StubWorld, watched: Watched
+) -> None:
+    page = watched.open(f"{world.url}{ADDRESSES[name]}", width=width, scheme="dark" if scheme == "dark" else "light")
     ready(watched, page, name)
-    watched.picture(page, f"{name}-{scheme}", whole=True)
+    watched.picture(page, f"{name}-{scheme}-{width}", whole=True)
+    assert sideways(page) <= 0
     assert violations(page) == []
 
 
@@ -53,24 +56,6 @@ def test_axe_core_finds_nothing_on_the_sign_in_form(world_with_token: StubWorld,
     expect(page.get_by_role("dialog", name="Sign in")).to_be_visible()
     watched.settle(page)
     assert violations(page) == []
-
-
-@pytest.mark.parametrize("name", TABS)
-def test_at_360_pixels_nothing_scrolls_sideways_on(name: str, world: StubWorld, watched: Watched) -> None:
-    page = watched.open(f"{world.url}{ADDRESSES[name]}", width=360, height=740)
-    ready(watched, page, name)
-    watched.picture(page, f"{name}-360", whole=True)
-    assert sideways(page) <= 0
-    assert violations(page) == []
-
-
-def test_an_expanded_hit_fits_360_pixels(world: StubWorld, watched: Watched) -> None:
-    page = watched.open(f"{world.url}/?since=all&q=connection+refused", width=360, height=740)
-    found = open_hit(page, "connection")
-    expect(found.get_by_role("region", name="Neighbours").get_by_role("listitem").first).to_be_visible()
-    watched.settle(page)
-    watched.picture(page, "expanded-360", whole=True)
-    assert sideways(page) <= 0
 
 
 def test_dark_is_dark_and_the_switch_is_remembered(world: StubWorld, watched: Watched) -> None:

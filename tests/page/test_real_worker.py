@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from consumers.text.families import family_of
 from tests.page.hostile import LONG, SCRIPT
-from tests.page.parts import ask, hit, hits, open_hit, opener, parameters, status, tab
+from tests.page.parts import ask, hit, hits, open_hit, opener, status, tab
 from tests.page.real_worker import RealWorker
 from tests.page.watched import Watched, sideways
 
@@ -69,23 +68,6 @@ def test_export_holds_every_line_of_the_index(worker: RealWorker, watched: Watch
     assert {(partition, offset) for partition, offset, _ in places} == {(number % 4, number // 4) for number in range(worker.sent)}
     times = [line["time"] for line in lines]
     assert times == sorted(times)
-
-
-def test_not_this_leaves_a_family_out_of_hits_and_export(worker: RealWorker, watched: Watched) -> None:
-    page = watched.open(f"{worker.url}/?since=all")
-    expect(hits(page).first).to_be_visible()
-    opener(hits(page).first).click()
-    hits(page).first.get_by_role("button", name="Not this").click()
-    chip = page.get_by_role("button", name=re.compile("^Remove not family"))
-    expect(chip).to_be_visible()
-    (family,) = parameters(page)["not_family"]
-    page.get_by_text("Export", exact=True).click()
-    with page.expect_download() as coming:
-        page.get_by_role("link", name="Download as NDJSON").click()
-    *lines, end = [json.loads(line) for line in coming.value.path().read_text(encoding="utf-8").split("\n") if line]
-    assert end["export"]["state"] == "complete"
-    assert 0 < len({(line["partition"], line["offset"]) for line in lines}) < worker.sent
-    assert family not in {family_of(line["template_text"]) for line in lines}
 
 
 def test_while_kafka_is_away_the_page_names_it_and_all_is_well_when_it_is_back(worker: RealWorker, watched: Watched) -> None:

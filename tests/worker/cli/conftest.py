@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
@@ -12,8 +13,10 @@ from rich.console import Console
 
 from producers.kafka import EmbeddedBroker
 from tests.model_fixture import CACHE
+from tests.services.kafka import KafkaServer
 from tests.worker.cli.console import EndedVerb
 from tests.worker.cli.indexed import indexed, verify
+from tests.worker.cli.log_group import LogGroup
 from worker.cli.app import run_app
 from worker.cli.screen import Screen
 from worker.embedding.model.prepared import PreparedModel
@@ -65,6 +68,11 @@ def run_here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     yield run
     for number, taken in before.items():
         signal.signal(number, taken)
+
+
+@pytest.fixture
+def group(kafka: KafkaServer, unique: Callable[[str], str], tmp_path: Path, run_here: RunHere) -> LogGroup:
+    return LogGroup(kafka, unique("logs"), tmp_path, run_here)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, NamedTuple, Self
 
 from tests.model_fixture import CACHE
 
@@ -56,7 +56,7 @@ def in_one_line(ended: EndedVerb) -> str:
 
 
 class RunningVerb:
-    """A verb in a child process; `close` ends the process, whatever the test did.
+    """A verb in a child process; `close`, or the end of its block, ends the process, whatever the test did.
 
     Thread: the test's; two threads of its own read the child's output.
     """
@@ -79,6 +79,12 @@ class RunningVerb:
         self._readers = [threading.Thread(target=self._read, args=named, daemon=True) for named in self._streams.items()]
         for reader in self._readers:
             reader.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @property
     def out(self) -> str:

@@ -1,19 +1,16 @@
 """An index that a real worker wrote to a Milvus Lite folder, for a test to damage, and `vectail verify` to run on it."""
 
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import typer
 
-from sinks.block import BlockColumns, BlockId, BlockPlace, new_run
-from sinks.build import build
+from sinks.block import BlockColumns, BlockId, new_run
 from sinks.codec import decode_lines
 from sinks.line import Line
-from sinks.lines import all_lines, lines_of
+from sinks.lines import all_lines
 from sinks.milvus.client import Client
 from sinks.milvus.lite import LocalMilvus
 from sinks.milvus.settings import MilvusSettings
@@ -24,9 +21,7 @@ from tests.log_topics import topic_line
 from tests.model_fixture import CACHE
 from tests.worker.cli.console import EndedVerb
 from tests.worker.running import World, wait_until
-from worker.cli.app import run_app
-from worker.cli.options import TYPER_SETTINGS
-from worker.cli.verify_commands import verify_app
+from tests.world import block
 from worker.connections import vector_space
 from worker.embedding.loaded import space_of
 from worker.embedding.model.prepared import PreparedModel
@@ -108,17 +103,12 @@ class Indexed:
     def edit(self, change: Callable[[Line], Line | None]) -> None:
         """Damage the stored lines: `change` returns what stands in the place of each; None: nothing."""
         with self.sink() as sink:
-            for block, lines in _blocks_of(sink).items():
+            for one, lines in _blocks_of(sink).items():
                 changed = [line for line in map(change, lines) if line is not None]
                 if changed != lines:
                     if changed:
-                        _write(sink, block.place, changed, above=block.run)
-                    sink.delete_blocks([block])
-
-    def add(self, *lines: Line, run: str = "") -> None:
-        """Write lines of one partition in a block of their own, under the latest run or a given one."""
-        with self.sink() as sink:
-            _write(sink, BlockPlace(*lines[0][:3]), lines, above=max(one.run for one in _blocks_of(sink)), run=run)
+                        _write(sink, changed, above=one.run)
+                    sink.delete_blocks([one])
 
     def remove(self, *lines: Line) -> None:
         gone = {line.id for line in lines}
@@ -135,10 +125,8 @@ def _blocks_of(sink: MilvusSink) -> dict[BlockId, list[Line]]:
     return {one: all_lines(one.place, decode_lines(found[one])) for one in outer}
 
 
-def _write(sink: MilvusSink, place: BlockPlace, lines: Sequence[Line], *, above: str, run: str = "") -> None:
-    now_ms = round(time.time() * 1000)
-    (built,) = build(lines_of(lines), masks="2", written_ms=now_ms)
-    sink.write_blocks([built.block._replace(id=BlockId(place, run or new_run(now_ms, 0, above), 0, 0))])
+def _write(sink: MilvusSink, lines: Sequence[Line], *, above: str) -> None:
+    sink.write_blocks([block(lines, new_run(round(time.time() * 1000), 0, above), masks="2")])
 
 
 @pytest.fixture(scope="module")
@@ -149,16 +137,6 @@ def indexed(prepared_model: PreparedModel, words: Tokenizer, tmp_path_factory: p
 
 
 @pytest.fixture
-def verify(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], indexed: Indexed) -> Verify:
+def verify(run_here: Verify, indexed: Indexed) -> Verify:
     """Run the verb on the index; takes the words after it."""
-    own = typer.Typer(**TYPER_SETTINGS)
-    own.callback()(lambda: None)
-    own.add_typer(verify_app)
-
-    def run(*words: str) -> EndedVerb:
-        monkeypatch.setattr(sys, "argv", ["vectail", "verify", "--config", str(indexed.config), "--look-again", "0.1", *words])
-        exit_code = run_app(own)
-        out, err = capsys.readouterr()
-        return EndedVerb(exit_code, out, err)
-
-    return run
+    return lambda *words: run_here("verify", "--config", str(indexed.config), "--look-again", "0.1", *words)

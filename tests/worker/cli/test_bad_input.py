@@ -29,6 +29,7 @@ BAD: list[tuple[str, str]] = [
     ("demo -c wrong.toml file", "did you mean 'bootstrap_servers'?"),
     ("demo -c nomodel.toml file", "no model in"),
     ("feed", "give either files (`-` for standard input) or --synthetic"),
+    ("feed --synthetic file", "give either files (`-` for standard input) or --synthetic"),
     ("estimate", "Missing argument 'FILE'"),
     ("estimate missing.log", NO_FILE),
     ("estimate folder", A_FOLDER),
@@ -48,6 +49,12 @@ BAD: list[tuple[str, str]] = [
     ("search disk -k many", "'-k'"),
     ("search disk --timeout 0", "'--timeout'"),
     ("search disk -c badclient.toml", "No such configuration property"),
+    ("search disk --mode exact", "--mode"),
+    ("search disk --as table", "--as"),
+    ("search --around logs/0@1 -C 501", "--context"),
+    ("search --around nowhere", "give topic, partition and offset"),
+    ("templates --suggest file -c exact.toml", "mask.mode is exact, so no mask is applied"),
+    ("peek folder", A_FOLDER),
     ("run -c missing.toml", "missing.toml cannot be read"),
     ("run -c folder", "folder cannot be read"),
     ("run -c broken.toml", "broken.toml is not valid TOML"),
@@ -80,6 +87,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "broken.toml").write_text("[kafka\n")
     (folder / "latin1.toml").write_bytes(b'[kafka]\ngroup = "caf\xe9"\n')
     (folder / "redis.toml").write_text('[redis]\nurl = "http://redis"\n')
+    (folder / "exact.toml").write_text('[mask]\nmode = "exact"\n')
     (folder / "masks.toml").write_text('[mask]\ndisabled = ["dates"]\n')
     (folder / "rules.toml").write_text('[redact]\nrules = ["emai"]\n')
     (folder / "wrong.toml").write_text('[kafka]\nbootstrap_server = "127.0.0.1:1"\n')

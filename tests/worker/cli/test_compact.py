@@ -1,12 +1,10 @@
 """`vectail compact` merges what stopped workers left, and changes nothing that a reader gets."""
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import typer
 from confluent_kafka import Consumer
 
 from sinks.block import BlockId, BlockPlace
@@ -15,19 +13,18 @@ from sinks.milvus.sink import MilvusSink
 from sinks.sink import BlockFilter, SinkBusy
 from tests.fakes.sink import FakeSink
 from tests.services.kafka import KafkaServer
-from tests.worker.cli.conftest import NewScreen
+from tests.worker.cli.conftest import NewScreen, RunHere
 from tests.worker.cli.console import EndedVerb, in_one_line
 from tests.worker.running import wait_until
 from tests.world import block, blocks, line, run
 from worker.audit.busy_retry import BusyRetry
-from worker.cli.app import run_app
 from worker.cli.compact import CompactReport, compact_partitions, show_compacted
-from worker.cli.compact_commands import compact_app
-from worker.cli.options import TYPER_SETTINGS
 from worker.connections import vector_space
 from worker.embedding.loaded import space_of
 from worker.embedding.model.prepared import PreparedModel
 from worker.indexing.compaction import Compactor
+
+Verb = Callable[..., EndedVerb]
 
 
 class Clock:
@@ -122,45 +119,33 @@ def test_a_person_reads_what_was_merged(new_screen: NewScreen) -> None:
     assert written.getvalue() == "16 blocks merged into 2, 16 inner blocks removed: 20 blocks before, 6 now, in 21.0 s.\n"
 
 
-class Verb:
-    """Runs the verb with a settings file."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], config: Path) -> None:
-        self._monkeypatch = monkeypatch
-        self._capsys = capsys
-        self._config = config
-        self._app = typer.Typer(**TYPER_SETTINGS)
-        self._app.callback()(lambda: None)
-        self._app.add_typer(compact_app)
-
-    def run(self, uri: str, *words: str, kafka: str = "127.0.0.1:9", group: str = "vectail") -> EndedVerb:
-        self._config.write_text(f'[kafka]\nbootstrap_servers = "{kafka}"\ngroup = "{group}"\n[milvus]\nuri = "{uri}"\n')
-        self._monkeypatch.setattr(sys, "argv", ["vectail", "compact", "--config", str(self._config), "--patience", "1", *words])
-        exit_code = run_app(self._app)
-        out, err = self._capsys.readouterr()
-        return EndedVerb(exit_code, out, err)
-
-
 @pytest.fixture
-def verb(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Verb:
-    return Verb(monkeypatch, capsys, tmp_path / "vectail.toml")
+def verb(run_here: RunHere, tmp_path: Path) -> Verb:
+    """Run the verb on an index; takes its address and the words after the verb."""
+
+    def run(uri: str, *words: str, kafka: str = "127.0.0.1:9", group: str = "vectail") -> EndedVerb:
+        config = tmp_path / "vectail.toml"
+        config.write_text(f'[kafka]\nbootstrap_servers = "{kafka}"\ngroup = "{group}"\n[milvus]\nuri = "{uri}"\n')
+        return run_here("compact", "--config", str(config), "--patience", "1", *words)
+
+    return run
 
 
 def test_a_folder_is_compacted_without_kafka_unless_a_worker_holds_it(verb: Verb, tmp_path: Path, prepared_model: PreparedModel) -> None:
     uri = str(tmp_path / "milvus")
-    ended = verb.run(uri)
+    ended = verb(uri)
     assert ended.exit_code == 2
     assert uri in in_one_line(ended)
     sink = MilvusSink(MilvusSettings(uri=uri), vector_space(space_of(prepared_model)), consumer_group="vectail")
     sink.open()
     place = BlockPlace("logs", "0a0b0c0d", 0)
     sink.write_blocks([block([line(n)], run(1), 2 * n)._replace(id=BlockId(place, run(1), 2 * n, 2 * n)) for n in range(8)])
-    ended = verb.run(uri)
+    ended = verb(uri)
     assert ended.exit_code == 2
     assert uri in in_one_line(ended)
     before = sorted(sink.find_blocks(BlockFilter(), strong=True).heads.ids)
     sink.close()
-    ended = verb.run(uri, "--json")
+    ended = verb(uri, "--json")
     assert (ended.exit_code, ended.err) == (0, "")
     done = json.loads(ended.out)
     assert (done["blocks_before"], done["blocks_after"], done["merged"]) == (8, 8, 0), "no two of them are neighbours"
@@ -176,11 +161,11 @@ def test_a_group_that_has_members_is_refused(verb: Verb, kafka: KafkaServer, uni
     try:
         reader.subscribe([topic])
         wait_until(lambda: reader.poll(0.1) or reader.assignment(), "an assignment")
-        ended = verb.run("http://127.0.0.1:9", kafka=kafka.bootstrap, group=topic)
+        ended = verb("http://127.0.0.1:9", kafka=kafka.bootstrap, group=topic)
         assert ended.exit_code == 2
         assert f"group {topic} is active" in in_one_line(ended)
     finally:
         reader.close()
-    ended = verb.run("http://127.0.0.1:9", kafka=kafka.bootstrap, group=topic)
+    ended = verb("http://127.0.0.1:9", kafka=kafka.bootstrap, group=topic)
     assert ended.exit_code == 1, "then it asks Milvus, which is not there"
     assert "Milvus does not answer" in ended.err

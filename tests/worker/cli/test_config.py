@@ -82,11 +82,3 @@ def test_as_json_it_is_one_object(run_here: RunHere, monkeypatch: pytest.MonkeyP
 
     assert shown["kafka"]["group"] == "müde"
     assert shown["model"]["folder"] is None
-
-
-def test_the_file_may_come_from_the_environment(run_here: RunHere, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "vectail.toml"
-    file.write_text("[limits]\nmax_in_flight_records = 7\n")
-    monkeypatch.setenv("VECTAIL_CONFIG", str(file))
-
-    assert json.loads(run_here("config", "show", "--json").out)["limits"]["max_in_flight_records"] == 7

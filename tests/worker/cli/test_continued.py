@@ -1,4 +1,4 @@
-"""An index that one engine began can be continued by the other engine, but not in another space: two demos on one folder."""
+"""An index that one engine began can be continued by the other engine: two demos on one folder."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.worker.cli.conftest import RunHere
-from worker.runtime.process import DRAINED, USER_ERROR
+from worker.runtime.process import DRAINED
 
 LINES = [
     f"{word} {verb} after {number} tries" for number, word in enumerate(("disk", "network", "login")) for verb in ("failed", "recovered")
@@ -45,22 +45,3 @@ def test_vllm_continues_what_llama_cpp_began(run_here: RunHere, monkeypatch: pyt
     assert continued["space"] == began["space"]
     assert (continued["tokens_embedded"], continued["lines"]) == (0, 12)
     assert {hit["template"] for hit in continued["queries"][0]["hits"]} == {hit["template"] for hit in began["queries"][0]["hits"]}
-
-
-@pytest.mark.parametrize(
-    ("setting", "value", "reason"),
-    [
-        ("MODEL__DOCUMENT_PREFIX", "passage: ", "(document_prefix is '' there and 'passage: ' here)"),
-        ("MODEL__QUERY_PREFIX", "query: ", "(query_prefix is '' there and 'query: ' here)"),
-        ("MODEL__POOLING", "cls", "(pooling is 'mean' there and 'cls' here)"),
-        ("MODEL__DIMS", "128", "(dims is '384' there and '128' here)"),
-    ],
-)
-def test_another_space_is_refused_with_the_reason(
-    run_here: RunHere, monkeypatch: pytest.MonkeyPatch, log: Path, index: Path, setting: str, value: str, reason: str
-) -> None:
-    demo(run_here, log, index)
-    monkeypatch.setenv(f"VECTAIL_{setting}", value)
-    ended = run_here("demo", str(log), "--data", str(index), "--json")
-    assert ended.exit_code == USER_ERROR
-    assert reason in ended.err.splitlines()[-1]

@@ -35,8 +35,7 @@ def large_file(folder: Path) -> str:
 def test_the_first_line_is_where_the_page_is_and_the_page_is_there(tmp_path: Path) -> None:
     file = tmp_path / "app.log"
     file.write_text("disk 7 is full\n")
-    running = RunningVerb(["demo", str(file), "--serve"])
-    try:
+    with RunningVerb(["demo", str(file), "--serve"]) as running:
         running.wait_for("in a browser: ")
         first = running.out.splitlines()[0]
         assert first.startswith("Open http://127.0.0.1:")
@@ -49,8 +48,6 @@ def test_the_first_line_is_where_the_page_is_and_the_page_is_there(tmp_path: Pat
         running.wait_for("Ctrl-C ends it.")
         assert f"Open http://{address}/ in a browser: everything is indexed.\n" in running.out
         assert f"http://{address}/mcp" in running.out
-    finally:
-        running.close()
 
 
 def test_the_port_listens_and_its_address_is_said_before_anything_is_loaded(new_screen: NewScreen) -> None:

@@ -26,13 +26,11 @@ from sinks.sink import SinkRejected
 from tests.model_fixture import CACHE
 from tests.services.kafka import KafkaServer
 from tests.services.ports import free_port
+from tests.worker.cli.conftest import RunHere
 from tests.worker.cli.console import EndedVerb, in_one_line
 from worker.audit.letter_filter import LetterFilter, LetterSelector
 from worker.audit.stored_dead_letters import read_dead_letter
-from worker.cli.app import run_app
 from worker.cli.dlq import read_selector
-from worker.cli.dlq_commands import dlq_app
-from worker.cli.exits import CommandFailed
 from worker.connections import vector_space
 from worker.embedding.loaded import space_of
 from worker.embedding.model.prepared import PreparedModel
@@ -97,19 +95,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def dlq(
-    kafka: KafkaServer, topic: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Dlq:
+def dlq(kafka: KafkaServer, topic: str, folder: Path, tmp_path: Path, run_here: RunHere) -> Dlq:
     """Run `vectail dlq` on the letters and an index in `folder`; takes the words after `dlq`."""
     config = tmp_path / "vectail.toml"
     config.write_text(f'[kafka]\nbootstrap_servers = "{kafka.bootstrap}"\ndead_letter_topic = "{topic}"\n[milvus]\nuri = "{folder}"\n')
-
-    def run(*words: str) -> EndedVerb:
-        monkeypatch.setattr(sys, "argv", ["vectail", *words, "-c", str(config)])
-        exit_code = run_app(dlq_app)
-        return EndedVerb(exit_code, *capsys.readouterr())
-
-    return run
+    return lambda *words: run_here("dlq", *words, "-c", str(config))
 
 
 @pytest.fixture
@@ -216,10 +206,6 @@ def test_a_person_sees_a_table(dlq: Dlq, topic: str) -> None:
     assert "logs/1/5" in lines[-2]
     assert "logs (never a record)" in lines[-3]
     assert no_control_character(ended.out)
-
-
-def test_no_dead_letters_is_said(dlq: Dlq, topic: str) -> None:
-    assert dlq("ls", "--reason", "nothing like it").out == f"No dead letters in {topic}.\n"
 
 
 def test_one_letter_is_shown_whole_and_nothing_of_it_moves_the_cursor(dlq: Dlq) -> None:
@@ -340,27 +326,9 @@ def test_a_replay_stores_what_can_be_stored_and_leaves_the_rest(dlq: Dlq, index:
     assert len(lines_of(index, "other")) == 1
 
 
-@pytest.mark.usefixtures("own_letters")
-def test_what_is_refused_again_is_told_and_stays(dlq: Dlq, index: Callable[[], MilvusSink], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VECTAIL_DECODE__ERRORS", "strict")
-    ended = dlq("replay", "0/0", "logs/1/5", "--yes")
-    assert ended.exit_code == 1
-    assert ended.err.endswith("vectail: 1 dead letter could not be replayed\n")
-    assert "1 of 2 dead letters replayed: 2 lines and 2 templates stored." in ended.out
-    assert "1 letter left:\n  0/0  logs/1/3  undecodable: " in ended.out
-    assert which(listed(dlq)) == ["1/0", "0/2", "0/0"]
-    assert [line.text for line in lines_of(index, "logs")] == ["one", "three"]
-
-
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [("0/17", LetterSelector(None, 0, 17)), (" a.b/3@4 ", LetterSelector("a.b", 3, 4)), ("a/3/4", LetterSelector("a", 3, 4))],
 )
 def test_a_letter_can_be_named_in_two_ways(text: str, wanted: LetterSelector) -> None:
     assert read_selector(text) == wanted
-
-
-@pytest.mark.parametrize("text", ["", "17", "a/b", "-1/2", "0/1/2/3", "0/1\n0/2"])
-def test_what_names_no_letter_is_refused(text: str) -> None:
-    with pytest.raises(CommandFailed, match="PARTITION/OFFSET"):
-        read_selector(text)

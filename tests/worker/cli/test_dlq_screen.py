@@ -1,8 +1,8 @@
-"""What a person sees of a replay."""
+"""What a person sees of a replay, and of no dead letters."""
 
 from tests.worker.cli.conftest import NewScreen
 from worker.audit.kept_records import OTHER_BYTES
-from worker.cli.dlq_screen import show_replayed
+from worker.cli.dlq_screen import show_list, show_replayed
 
 
 def test_letters_whose_lines_were_there_and_those_that_are_refused_are_told_apart(new_screen: NewScreen) -> None:
@@ -32,3 +32,9 @@ def test_letters_whose_lines_were_there_and_those_that_are_refused_are_told_apar
         "1 letter left:",
         f"  1/7  logs/0/5  {OTHER_BYTES}",
     ]
+
+
+def test_no_dead_letters_is_said(new_screen: NewScreen) -> None:
+    screen, written = new_screen(80)
+    show_list(screen, {"topic": "dead", "replayed": 0, "newest": []})
+    assert written.getvalue() == "No dead letters in dead.\n"

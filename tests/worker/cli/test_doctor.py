@@ -83,21 +83,6 @@ def test_what_is_away_is_named_as_on_readyz_and_hides_nothing_else(config: Path,
     assert in_one_line(ended) == "3 problems"
 
 
-def test_milvus_that_is_away_is_the_index(config: Path, run_here: RunHere) -> None:
-    text = config.read_text()
-    config.write_text(text[: text.index("[milvus]")] + f'[milvus]\nuri = "http://127.0.0.1:{free_port()}"\n')
-    ended = run_here("doctor", "-c", str(config), "--json")
-    assert states(read(ended), "problem") == {("milvus", "index")}
-    assert ended.exit_code == 1
-
-
-def test_a_wrong_setting_is_exit_code_2(config: Path, run_here: RunHere) -> None:
-    config.write_text(config.read_text() + "[http]\nports = 1\n")
-    ended = run_here("doctor", "-c", str(config))
-    assert (ended.exit_code, ended.out) == (2, "")
-    assert "http.port" in in_one_line(ended)
-
-
 def test_a_person_reads_what_was_found_and_below_it_what_to_do(config: Path, redis: LocalRedis, run_here: RunHere) -> None:
     redis.admin().config_set("maxmemory-policy", "noeviction")
     try:

@@ -136,16 +136,6 @@ def test_standard_input_gives_its_first_lines(estimate: Estimate, standard_input
     assert (facts["basis"], facts["lines"], facts["bytes"]) == ("first", 20, 140)
 
 
-def test_json_lines_are_estimated_by_their_message(estimate: Estimate, tmp_path: Path) -> None:
-    file = tmp_path / "app.jsonl"
-    file.write_text("".join(json.dumps({"ts": n, "host": f"h{n % 7}", "message": "disk full"}) + "\n" for n in range(50)))
-
-    facts = estimate(file)
-
-    assert (facts["template"]["templates"], facts["exact"]["templates"]) == (1, 1)
-    assert estimate(file, topic=[{"name": "logs", "format": "text"}])["exact"]["templates"] == 50
-
-
 def test_the_topic_whose_settings_hold_is_the_first_or_the_one_that_is_named(estimate: Estimate, tmp_path: Path) -> None:
     file = tmp_path / "app.jsonl"
     file.write_text("".join(json.dumps({"ts": n, "message": f"disk {n} full"}) + "\n" for n in range(50)))
@@ -156,40 +146,6 @@ def test_the_topic_whose_settings_hold_is_the_first_or_the_one_that_is_named(est
     assert [facts["topic"] for facts in (first, named, fitting)] == ["plain", "json", "exact.one"]
     assert first["template"]["tokens_per_entry_max"] > named["template"]["tokens_per_entry_max"], "as text the whole object is the line"
     assert named["template"]["tokens_per_entry_max"] == fitting["template"]["tokens_per_entry_max"]
-
-
-def test_a_line_above_the_limit_is_counted_and_not_embedded(estimate: Estimate, tmp_path: Path) -> None:
-    (tmp_path / "log").write_bytes(b"short\n" + b"x" * 3_000 + b"\nshort\n")
-
-    facts = estimate(tmp_path / "log", decode={"max_record_bytes": 2_000})
-
-    assert (facts["lines"], facts["entries"], facts["sampled"]["too_large_lines"]) == (3, 2, 1)
-    assert facts["exact"]["templates"] == 1
-
-
-def test_a_binary_file_is_told_by_its_bytes(estimate: Estimate, tmp_path: Path) -> None:
-    (tmp_path / "log.gz").write_bytes(bytes(range(256)) * 20)
-
-    assert estimate(tmp_path / "log.gz")["sampled"]["not_utf8_lines"] == 20
-
-
-def test_the_rate_decides_what_the_engine_must_compute(estimate: Estimate, tmp_path: Path) -> None:
-    log = written(tmp_path / "app.log", 200)
-
-    slow, fast = (estimate(log, rate=rate)["template"]["needed_tokens_per_s"] for rate in (10.0, 1_000.0))
-
-    assert fast == pytest.approx(100 * slow, rel=0.01)
-
-
-@pytest.mark.parametrize(
-    ("name", "said"), [("absent.log", "no such file"), (".", "is a folder"), ("/proc/self/mem", "/proc/self/mem: Input/output error")]
-)
-def test_what_cannot_be_read_ends_with_2(estimate: Estimate, tmp_path: Path, name: str, said: str) -> None:
-    with pytest.raises(CommandFailed, match=said) as failed:
-        estimate(tmp_path / name)
-
-    assert failed.value.exit_code == 2
-    assert "\n" not in str(failed.value)
 
 
 def test_a_model_that_is_not_there_ends_with_2(estimate: Estimate, tmp_path: Path) -> None:

@@ -54,15 +54,6 @@ def test_what_is_no_rate_is_refused(text: str) -> None:
     assert failed.value.exit_code == 2
 
 
-def test_a_bad_rate_is_one_line_and_ends_with_2(run_here: RunHere, log: Path) -> None:
-    ended = run_here("estimate", str(log), "--rate", "5 furlongs")
-
-    assert ended.exit_code == 2
-    assert ended.out == ""
-    assert len(ended.err.strip().splitlines()) == 1
-    assert "--rate 5 furlongs" in ended.err
-
-
 def test_a_rate_becomes_the_other_unit_by_the_mean_line() -> None:
     assert (Rate(100.0).bytes_per_s(20.0), Rate(100.0).lines_per_s(20.0)) == (2_000.0, 100.0)
     assert (Rate(100.0, "bytes").bytes_per_s(20.0), Rate(100.0, "bytes").lines_per_s(20.0)) == (100.0, 5.0)

@@ -1,58 +1,21 @@
 """`vectail lag` on a real Kafka: how far behind a group is, with and without members."""
 
 import json
-import signal
-import sys
 import threading
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import Producer
 
-from tests.log_topics import topic_line
-from tests.services.kafka import KafkaServer
 from tests.services.mock_kafka import MockKafka
 from tests.services.ports import free_port
-from tests.worker.cli.conftest import WAIT_S
-from tests.worker.cli.console import EndedVerb
-from worker.cli.app import run_app
+from tests.worker.cli.log_group import OLD_MS, WAIT_S, LogGroup
 from worker.cli.exits import CommandFailed
 from worker.cli.lag import LagOptions, show_lag
-from worker.cli.offsets_commands import positions_app
 from worker.cli.screen import Screen
-from worker.settings.settings import Settings, load_settings
+from worker.settings.settings import Settings
 from worker.settings.tables import KafkaTable
-
-OLD_MS = 1_700_000_000_000
-
-
-class Group:
-    """A topic with two partitions and a group whose offsets and records the test changes.
-
-    Thread: the test's.
-    """
-
-    def __init__(self, kafka: KafkaServer, name: str, folder: Path) -> None:
-        self.name = name
-        self.config = folder / "vectail.toml"
-        self.config.write_text(f'{topic_line(name)}[kafka]\nbootstrap_servers = "{kafka.bootstrap}"\ngroup = "{name}"\n')
-        self.settings = load_settings(self.config)
-        self._admin = AdminClient({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
-        self._producer = Producer({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
-        kafka.create_topic(name, partitions=2)
-
-    def produce(self, count: int) -> None:
-        for number in range(count):
-            self._producer.produce(self.name, b"a", partition=0, timestamp=OLD_MS + 1_000 * number)
-        assert self._producer.flush(WAIT_S) == 0
-
-    def commit(self, next_offset: int) -> None:
-        asked = ConsumerGroupTopicPartitions(self.name, [TopicPartition(self.name, 0, next_offset)])
-        (place,) = self._admin.alter_consumer_group_offsets([asked])[self.name].result().topic_partitions
-        assert place.error is None
 
 
 class Pauses(threading.Event):
@@ -73,45 +36,21 @@ class Pauses(threading.Event):
         return True
 
 
-@pytest.fixture
-def group(kafka: KafkaServer, unique: Callable[[str], str], tmp_path: Path) -> Group:
-    made = Group(kafka, unique("logs"), tmp_path)
-    made.produce(10)
-    return made
-
-
 def looks(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
-@pytest.fixture(autouse=True)
-def _own_signals() -> Iterator[None]:
-    """Restore the signal handlers that the verb replaces."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    yield
-    for number, taken in before.items():
-        signal.signal(number, taken)
-
-
-def run_lag(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> EndedVerb:
-    monkeypatch.setattr(sys, "argv", ["vectail", "lag", *words])
-    exit_code = run_app(positions_app)
-    return EndedVerb(exit_code, *capsys.readouterr())
-
-
-def test_a_group_that_never_committed_says_so_and_has_a_rate_of_0(
-    group: Group, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    ended = run_lag(monkeypatch, capsys, "-c", str(group.config), "--interval", "0.1")
+def test_a_group_that_never_committed_says_so_and_has_a_rate_of_0(group: LogGroup) -> None:
+    ended = group.verb("lag", "--interval", "0.1")
     assert (ended.exit_code, ended.err) == (0, "")
     total = next(line.split() for line in ended.out.splitlines() if line.startswith("total"))
     assert (total[1], total[3], total[4:]) == ("10", "d", ["0.0", "0.0", "never"])
     assert f"group {group.name}: does not exist yet; has never committed in any partition" in " ".join(ended.out.split())
 
 
-def test_as_json_one_look_is_one_object(group: Group, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_as_json_one_look_is_one_object(group: LogGroup) -> None:
     group.commit(4)
-    ended = run_lag(monkeypatch, capsys, "-c", str(group.config), "--interval", "0.1", "--json")
+    ended = group.verb("lag", "--interval", "0.1", "--json")
     assert ended.out.count("\n") == 1
     shown = json.loads(ended.out)
     assert (shown["group"], shown["members"]) == (group.name, 0)
@@ -123,7 +62,7 @@ def test_as_json_one_look_is_one_object(group: Group, monkeypatch: pytest.Monkey
     assert shown["total"]["lag_records"] == 6
 
 
-def test_watching_it_sees_what_is_committed_and_produced_between_two_looks(group: Group, capsys: pytest.CaptureFixture[str]) -> None:
+def test_watching_it_sees_what_is_committed_and_produced_between_two_looks(group: LogGroup, capsys: pytest.CaptureFixture[str]) -> None:
     options = LagOptions(watch=True, interval_s=5.0, queries=False, as_json=True)
 
     def both() -> None:

@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-from tests.model_fixture import CACHE
 from tests.worker.cli.conftest import RunHere
 from worker.embedding.model.prepared import PreparedModel
 
@@ -28,10 +27,6 @@ def test_as_json_it_is_one_object(run_here: RunHere, prepared_model: PreparedMod
     assert (facts["dim"], facts["max_tokens"]) == (384, 256)
     assert (facts["document_prefix"], facts["query_prefix"]) == ("", "")
     assert len(facts["space"]) == 16
-
-
-def test_prepare_says_the_same_about_what_is_already_prepared(run_here: RunHere) -> None:
-    assert run_here("model", "prepare") == run_here("model", "show", "--cache", str(CACHE))
 
 
 def test_a_prepared_folder_is_a_model_folder_too(run_here: RunHere, prepared_model: PreparedModel, tmp_path: Path) -> None:

@@ -12,11 +12,6 @@ from tests.worker.cli.console import in_one_line, vectail
 from worker.embedding.model.prepared import PreparedModel
 
 
-@pytest.fixture(autouse=True)
-def _quick_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VECTAIL_ENGINE__NAME", "llama")
-
-
 @pytest.fixture
 def exchanged(prepared_model: PreparedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make the settings name a prepared model whose own tokenizer has the ids of two words swapped."""
@@ -116,22 +111,6 @@ def test_as_json_the_difference_has_all_ids(run_here: RunHere, exchanged: Path, 
     assert difference["place"] == 2
     assert difference["found"] == [101, *[1037, ids["castle"]] * 20, 102]
     assert difference["wanted"] == [101, *[1037, ids["river"]] * 20, 102]
-
-
-def test_a_file_that_cannot_be_read_ends_with_2_before_the_model_is_loaded(run_here: RunHere, tmp_path: Path) -> None:
-    ended = run_here("model", "check", "--sample", str(tmp_path / "absent.log"))
-
-    assert (ended.exit_code, ended.out) == (2, "")
-    assert in_one_line(ended) == f"{tmp_path / 'absent.log'}: no such file"
-
-
-def test_a_model_that_cannot_be_loaded_ends_with_2(run_here: RunHere, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VECTAIL_MODEL__FOLDER", str(tmp_path))
-
-    ended = run_here("model", "check")
-
-    assert (ended.exit_code, ended.out) == (2, "")
-    assert str(tmp_path) in in_one_line(ended)
 
 
 def test_an_engine_with_other_vectors_ends_with_2(

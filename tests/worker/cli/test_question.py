@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from worker.cli.counts import CountsQuestion
 from worker.cli.exclusions import Exclusions
 from worker.cli.exits import CommandFailed
 from worker.cli.filter_values import read_families, read_fields, read_templates
@@ -21,52 +22,47 @@ FAMILY = "0123456789abcdef"
         ({"text": "disk"}, {"text": "disk"}),
         ({"text": "disk", "k": 3, "mode": "words", "form": "lines"}, {"text": "disk", "k": 3, "mode": "words", "as": "lines"}),
         ({"text": "disk", "form": "templates"}, {"text": "disk", "as": "templates"}),
-        (
-            {
-                "text": "disk",
-                "since_ms": 0,
-                "until_ms": 7,
-                "services": ("a", ""),
-                "levels": ("WARN",),
-                "topics": ("logs",),
-                "per_template": 2,
-            },
-            {
-                "text": "disk",
-                "per_template": 2,
-                "filters": {"since_ms": 0, "until_ms": 7, "service": ["a", ""], "level": ["WARN"], "topic": ["logs"]},
-            },
-        ),
+        ({"text": "disk", "per_template": 2}, {"text": "disk", "per_template": 2}),
         ({"templates": (TEMPLATE,)}, {"filters": {"template": [TEMPLATE]}}),
         ({"families": (FAMILY,), "per_family": 3}, {"per_family": 3, "filters": {"family": [FAMILY]}}),
         ({"text": "disk", "form": "templates", "expand": True}, {"text": "disk", "as": "templates", "expand": True}),
-        (
-            {"text": "disk", "fields": (("pod", "a=b"), ("pod", ""), ("n", "7")), "trace_id": "t"},
-            {"text": "disk", "filters": {"fields": {"pod": ["a=b", ""], "n": ["7"]}, "trace_id": "t"}},
-        ),
-        (
-            {"text": "disk", "excluded": Exclusions(("a", ""), ("INFO",), ("logs",), (TEMPLATE,), (FAMILY,), (("pod", "b"), ("pod", "c")))},
-            {
-                "text": "disk",
-                "filters": {
-                    "not_service": ["a", ""],
-                    "not_level": ["INFO"],
-                    "not_topic": ["logs"],
-                    "not_template": [TEMPLATE],
-                    "not_family": [FAMILY],
-                    "not_fields": {"pod": ["b", "c"]},
-                },
-            },
-        ),
         ({"around": PLACE}, {"around": {"topic": "logs", "partition": 0, "offset": 123, "before": 5, "after": 5}}),
         ({"around": PLACE, "neighbours": 0}, {"around": {"topic": "logs", "partition": 0, "offset": 123, "before": 0, "after": 0}}),
+        ({"around": PLACE, "neighbours": MAX_AROUND}, {"around": {**PLACE._asdict(), "before": MAX_AROUND, "after": MAX_AROUND}}),
     ],
 )
 def test_what_was_given_is_asked_and_nothing_else(given: dict[str, Any], request_: dict[str, Any]) -> None:
     asked = SearchQuestion(**given).checked().request()
-
     assert asked == request_
     Query.model_validate(asked)
+
+
+@pytest.mark.parametrize(
+    ("given", "filters"),
+    [
+        (
+            {"since_ms": 0, "until_ms": 7, "services": ("a", ""), "levels": ("WARN",), "topics": ("logs",), "templates": (TEMPLATE,)},
+            {"since_ms": 0, "until_ms": 7, "service": ["a", ""], "level": ["WARN"], "topic": ["logs"], "template": [TEMPLATE]},
+        ),
+        ({"families": (FAMILY,)}, {"family": [FAMILY]}),
+        (
+            {"fields": (("pod", "a=b"), ("pod", ""), ("n", "7")), "trace_id": "t"},
+            {"fields": {"pod": ["a=b", ""], "n": ["7"]}, "trace_id": "t"},
+        ),
+        (
+            {"excluded": Exclusions(("a", ""), ("INFO",), ("logs",))},
+            {"not_service": ["a", ""], "not_level": ["INFO"], "not_topic": ["logs"]},
+        ),
+        (
+            {"excluded": Exclusions(templates=(TEMPLATE,), families=(FAMILY,), fields=(("pod", "b"), ("pod", "c")))},
+            {"not_template": [TEMPLATE], "not_family": [FAMILY], "not_fields": {"pod": ["b", "c"]}},
+        ),
+    ],
+)
+def test_searches_and_counts_are_filtered_in_the_same_way(given: dict[str, Any], filters: dict[str, Any]) -> None:
+    for asked in (SearchQuestion(text="disk", **given).checked().request(), CountsQuestion(text="disk", **given).checked().request()):
+        assert asked["filters"] == filters
+        Query.model_validate(asked)
 
 
 @pytest.mark.parametrize(
@@ -152,10 +148,6 @@ def test_ids_of_families_are_read_and_nothing_else_is() -> None:
         with pytest.raises(CommandFailed, match=r"^--family ") as failed:
             read_families([FAMILY, text])
         assert failed.value.exit_code == 2
-
-
-def test_the_widest_context_is_one_that_the_worker_takes() -> None:
-    Query.model_validate(SearchQuestion(around=PLACE, neighbours=MAX_AROUND).request())
 
 
 def test_a_field_is_a_name_and_a_value() -> None:

@@ -16,27 +16,6 @@ from tests.services.ports import free_port
 from tests.worker.cli.conftest import PARTITIONS, WAIT_S, RunHere, new_topic
 from tests.worker.cli.console import in_one_line
 
-PLAIN_HIT = {
-    "text": "the disk is full",
-    "template": "t" * 32,
-    "id": "logs:0:123",
-    "time": 1_714_564_800_000,
-    "service": "",
-    "level": "",
-    "topic": "logs",
-    "partition": 0,
-    "offset": 123,
-    "sub": 0,
-    "chunk": 0,
-    "chunks": 1,
-}
-HIT = {"score": 0.5, **PLAIN_HIT}
-TEMPLATE = {"template": "t" * 32, "text": "the disk is full", "lines": 2, "first": 0, "last": 1000, "example": None, "score": 0.5}
-
-
-def answer(mode: str = "dense", **found: Any) -> dict[str, Any]:  # noqa: ANN401 - as JSON has it
-    return {**found, "complete": True, "mode": mode, "seconds": {"wait": 0.1, "embed": 0.1, "search": 0.1}}
-
 
 @pytest.fixture
 def config(broker: EmbeddedBroker, unique: Callable[[str], str], tmp_path: Path) -> Path:
@@ -96,139 +75,25 @@ def test_an_answer_that_is_an_error_is_one_line(
     assert ended.out == ""
 
 
-def test_the_words_are_one_question_and_the_worker_knows_how_long_somebody_waits(
-    broker: EmbeddedBroker, config: Path, run_here: RunHere
-) -> None:
-    asked: list[Any] = []
-    with answering(broker.bootstrap_servers, query_topic(config), answer(hits=[]), asked):
-        ended = run_here("search", "disk", "is full", "-k", "3", "-c", str(config), "--timeout", "30")
-
-    assert asked == [{"text": "disk is full", "k": 3, "deadline_ms": 30_000}]
-    assert ended.exit_code == 0
-    assert ended.out.endswith("No lines found. `vectail templates --since all` lists all templates.\n")
-
-
 def test_every_option_reaches_the_worker(broker: EmbeddedBroker, config: Path, run_here: RunHere) -> None:
     asked: list[Any] = []
     before_ms = time.time() * 1000 - 3_600_000
-    with answering(broker.bootstrap_servers, query_topic(config), answer(hits=[]), asked):
-        filters = (
-            "--since",
-            "1h",
-            "--until",
-            "2999-01-01",
-            "--service",
-            "a",
-            "--service",
-            "b \udcff",
-            "--level",
-            "WARN",
-            "--topic",
-            "logs",
-            "--family",
-            "0123456789abcdef",
-        )
-        ended = run_here(
-            "search", "disk", "--mode", "hybrid", "--per-template", "2", "--per-family", "3", *filters, "-c", str(config), "--timeout", "30"
-        )
-
+    nothing = {"hits": [], "complete": True, "mode": "hybrid", "seconds": {"wait": 0.1, "embed": 0.1, "search": 0.1}}
+    filters = "--since 1h --until 2999-01-01 --service a --level WARN --topic logs --family 0123456789abcdef"
+    more = "--mode hybrid --per-template 2 --per-family 3 -k 3 --timeout 30"
+    with answering(broker.bootstrap_servers, query_topic(config), nothing, asked):
+        ended = run_here("search", "disk", "is full", *more.split(), *filters.split(), "--service", "b \udcff", "-c", str(config))
     (query,) = asked
-    since_ms = query["filters"].pop("since_ms")
-    assert before_ms - 1 <= since_ms <= before_ms + 60_000
-    assert query == {
-        "text": "disk",
-        "mode": "hybrid",
-        "per_template": 2,
-        "per_family": 3,
-        "filters": {
-            "until_ms": 32_472_144_000_000,
-            "service": ["a", "b \ufffd"],
-            "level": ["WARN"],
-            "topic": ["logs"],
-            "family": ["0123456789abcdef"],
-        },
-        "deadline_ms": 30_000,
+    assert before_ms - 1 <= query["filters"].pop("since_ms") <= before_ms + 60_000
+    assert query.pop("filters") == {
+        "until_ms": 32_472_144_000_000,
+        "service": ["a", "b \ufffd"],
+        "level": ["WARN"],
+        "topic": ["logs"],
+        "family": ["0123456789abcdef"],
     }
+    assert query == {"text": "disk is full", "mode": "hybrid", "per_template": 2, "per_family": 3, "k": 3, "deadline_ms": 30_000}
     assert "Try it without --service or --level or --topic or --family, or over a longer time (--since, --until)." in ended.out
-
-
-def test_hits_are_a_table_below_the_question_and_its_mode(broker: EmbeddedBroker, config: Path, run_here: RunHere) -> None:
-    with answering(broker.bootstrap_servers, query_topic(config), answer("hybrid", hits=[HIT]), []):
-        ended = run_here("search", "disk", "-c", str(config), "--timeout", "30")
-
-    assert (ended.exit_code, ended.err) == (0, "")
-    assert ended.out.splitlines()[1].startswith("disk  · hybrid · ")
-    assert "the disk is full" in ended.out
-    assert "\x1b" not in ended.out
-    assert "--around" not in ended.out
-
-
-@pytest.mark.parametrize(("form", "name", "found"), [("lines", "hits", [HIT]), ("templates", "templates", [TEMPLATE])])
-def test_as_json_the_answer_is_one_object(
-    broker: EmbeddedBroker, config: Path, run_here: RunHere, form: str, name: str, found: list[Any]
-) -> None:
-    asked: list[Any] = []
-    with answering(broker.bootstrap_servers, query_topic(config), answer("dense", **{name: found}), asked):
-        ended = run_here("search", "disk", "--as", form, "--json", "-c", str(config), "--timeout", "30")
-
-    shown = json.loads(ended.out)
-    assert asked[0]["as"] == form
-    assert list(shown) == ["text", "seconds", "mode", "complete", name]
-    assert (shown["text"], shown["mode"], shown["complete"], shown[name]) == ("disk", "dense", True, found)
-
-
-def test_templates_are_shown_with_their_counts(broker: EmbeddedBroker, config: Path, run_here: RunHere) -> None:
-    with answering(broker.bootstrap_servers, query_topic(config), answer("dense", templates=[TEMPLATE]), []):
-        ended = run_here("search", "disk", "--as", "templates", "-c", str(config), "--timeout", "30")
-
-    assert (ended.exit_code, ended.err) == (0, "")
-    assert ended.out.splitlines()[3].split() == ["score", "lines", "first", "last", "example"]
-
-
-@pytest.mark.parametrize("context", [5, 1])
-def test_around_a_place_the_neighbours_are_asked_for(broker: EmbeddedBroker, config: Path, run_here: RunHere, context: int) -> None:
-    asked: list[Any] = []
-    options = () if context == 5 else ("-C", str(context))
-    with answering(broker.bootstrap_servers, query_topic(config), {"hits": [PLAIN_HIT], "complete": True}, asked):
-        ended = run_here("search", "--around", "logs/0@123", *options, "-c", str(config), "--timeout", "30")
-
-    place = {"topic": "logs", "partition": 0, "offset": 123, "before": context, "after": context}
-    assert asked == [{"around": place, "deadline_ms": 30_000}]
-    assert (ended.exit_code, ended.err) == (0, "")
-    assert "\n> " in ended.out
-
-
-def test_around_a_place_as_json_is_one_object(broker: EmbeddedBroker, config: Path, run_here: RunHere) -> None:
-    with answering(broker.bootstrap_servers, query_topic(config), {"hits": [PLAIN_HIT], "complete": True}, []):
-        ended = run_here("search", "--around", "logs/0@123", "--json", "-c", str(config), "--timeout", "30")
-
-    shown = json.loads(ended.out)
-    assert list(shown) == ["around", "seconds", "complete", "hits"]
-    assert (shown["around"], shown["hits"]) == ("logs/0@123", [PLAIN_HIT])
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("", "say what to look for"),
-        ("disk --around logs/0@1", "leave TEXT out"),
-        ("--around nowhere", "give topic, partition and offset"),
-        ("disk -C 3", "it needs --around"),
-        ("disk --mode exact", "--mode"),
-        ("disk --as table", "--as"),
-        ("disk --expand", "--expand lists templates one by one"),
-        ("disk --family disk", "16 hexadecimal digits"),
-        ("disk --since soon", "--since 'soon'"),
-        ("disk --until all", "--until 'all'"),
-        ("disk --since 1h --until 2h", "--since is not before --until"),
-        ("--around logs/0@1 -C 501", "--context"),
-    ],
-)
-def test_what_cannot_be_asked_is_refused_before_kafka_is_asked(run_here: RunHere, words: str, said: str) -> None:
-    ended = run_here("search", *words.split(), "--bootstrap-servers", f"127.0.0.1:{free_port()}", "--timeout", "600")
-
-    assert (ended.exit_code, ended.out) == (2, "")
-    assert said in in_one_line(ended)
 
 
 def test_without_a_worker_it_says_so_and_what_to_do(config: Path, run_here: RunHere) -> None:

@@ -95,33 +95,19 @@ def test_more_lines_of_a_template_come_if_they_are_wanted(ask: Ask) -> None:
 @pytest.mark.parametrize(
     ("filters", "first_words"),
     [
-        (("--level", "ERROR"), {"network"}),
         (("--level", "ERROR", "--level", "INFO"), {"network", "request"}),
-        (("--service", "disks"), {"disk"}),
         (("--service", "disks", "--level", "ERROR"), set()),
-        (("--since", noon(8)), {"request"}),
-        (("--until", noon(5)), {"disk"}),
         (("--since", noon(5), "--until", noon(8)), {"network"}),
         (("--since", "1h"), set()),
         (("--topic", "another"), set()),
-        (("--field", "k8s.pod.name=node-1"), {"disk"}),
         (("--field", "k8s.pod.name=node-1", "--field", "k8s.pod.name=node-7", "--trace-id", "t3"), {"disk"}),
         (("--field", "k8s.pod.name=node-0", "--trace-id", "t3"), set()),
-        (("--not-level", "ERROR"), {"disk", "request"}),
         (("--not-service", "disks", "--not-level", "INFO"), {"network"}),
-        (("--service", "disks", "--not-service", "disks"), set()),
         (("--not-field", "k8s.pod.name=node-0", "--not-field", "k8s.pod.name=node-1"), {"network", "request"}),
     ],
 )
 def test_filters_say_which_lines_may_be_hits(ask: Ask, filters: tuple[str, ...], first_words: set[str]) -> None:
     assert {text.split()[0] for text in messages(ask("something failed", *filters))} == first_words
-
-
-def test_a_family_is_left_out_of_hits_counts_and_templates(ask: Ask) -> None:
-    every = ask("something failed", "--mode", "dense")["hits"]
-    family = next(hit["family"] for hit in every if hit["text"].startswith("disk"))
-    left = ask("something failed", "--mode", "dense", "--not-family", family)["hits"]
-    assert [hit["family"] for hit in left] == [hit["family"] for hit in every if hit["family"] != family]
 
 
 def test_what_was_not_found_says_which_filter_to_drop(ask: Ask) -> None:
@@ -133,10 +119,6 @@ def test_fields_are_shown_with_the_hits(ask: Ask) -> None:
     (hit,) = ask("disk 3 failed", "--trace-id", "t3")["hits"]
     assert hit["fields"] == {"trace_id": "t3", "k8s.pod.name": "node-1"}
     assert "trace_id=t3  k8s.pod.name=node-1" in ask("disk 3 failed", "--trace-id", "t3", as_json=False)
-
-
-def test_an_identifier_alone_finds_the_lines_that_have_it(ask: Ask) -> None:
-    assert messages(ask("req-7f3a91", "--mode", "words")) == ["request req-7f3a91 done"]
 
 
 def test_templates_come_with_their_counts(ask: Ask) -> None:
@@ -181,19 +163,3 @@ def test_a_place_that_nothing_is_at_is_said(ask: Ask, answered: World) -> None:
     assert ask("--around", f"{answered.topic}/3@7", as_json=False).endswith(
         f"Neither {answered.topic}/3@7 nor the lines around it are in the index; -C looks further.\n"
     )
-
-
-@pytest.mark.parametrize("has_bm25", [True, False])
-def test_words_are_ranked_whether_or_not_the_index_does_it(
-    ask: Ask, answered: World, monkeypatch: pytest.MonkeyPatch, *, has_bm25: bool
-) -> None:
-    monkeypatch.setattr(answered.fake_sink, "has_bm25", has_bm25)
-    answer = ask("disk", "--mode", "words")
-    assert (messages(answer), answer["mode"]) == (["disk 4 failed"], "words")
-
-
-def test_without_a_text_the_newest_lines_of_a_template_come(ask: Ask) -> None:
-    template = ask("disk 3 failed", "-k", "1")["hits"][0]["template"]
-    answer = ask("--template", template, "-k", "2")
-    assert (messages(answer), "mode" in answer) == (["disk 4 failed", "disk 3 failed"], False)
-    assert "disk 4 failed" in ask("--template", template, as_json=False)

@@ -2,19 +2,22 @@
 
 import io
 import re
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import pytest
 from rich.console import Console
 
-from tests.worker.cli.conftest import NewScreen
 from worker.cli.screen import Screen
 from worker.cli.search_screen import show_around, show_demo, show_hits, show_templates, show_templates_like
 
 NOON_MS = 1_714_564_800_000
 A_DAY_MS = 86_400_000
 LONG = "Mar 14 15:09:26 gate7 sshd[31415]: PAM 5 more authentication failures; logname= uid=0 euid=0 tty=ssh ruser= rhost=198.51.100.64"
+TEMPLATE = {"template": "t", "text": "disk <n> full", "lines": 1234, "first": NOON_MS, "last": NOON_MS + 1000, "example": "disk 7 is full"}
+FAMILY: dict[str, Any] = {"family": "0123456789abcdef", "family_templates": 3, "family_lines": 1234}
+CUT_SHORT = "The search was cut short by a limit or its deadline; there may be more."
 
 
 def hit(text: str | None = "a line", **more: Any) -> dict[str, Any]:  # noqa: ANN401 - as JSON has it
@@ -26,15 +29,35 @@ def answer_of(*hits: dict[str, Any], text: str = "who is it", **more: Any) -> di
     return {"text": text, "seconds": 0.2531, "mode": "dense", "complete": True, "hits": list(hits), **more}
 
 
-def shown(new_screen: NewScreen, width: int, *hits: dict[str, Any], **more: Any) -> list[str]:  # noqa: ANN401 - as answer_of
-    screen, written = new_screen(width)
-    show_hits(screen, answer_of(*hits, **more))
+def around(*hits: dict[str, Any], **more: Any) -> dict[str, Any]:  # noqa: ANN401 - as JSON has it
+    without_score = [{name: value for name, value in one.items() if name != "score"} for one in hits]
+    return {"around": "logs/1@250", "seconds": 0.0123, "complete": True, "hits": without_score, **more}
+
+
+def told(width: int, show: Callable[[Screen, dict[str, Any]], None], answer: dict[str, Any]) -> list[str]:
+    """Return the lines that a screen of this width shows where there is no terminal."""
+    written = io.StringIO()
+    show(Screen(console=Console(file=written, width=width, highlight=False)), answer)
     return [line.rstrip() for line in written.getvalue().splitlines()]
 
 
-def test_in_80_columns_a_line_gets_more_than_half_of_them(new_screen: NewScreen) -> None:
-    lines = shown(new_screen, 80, hit(LONG))
+def shown(width: int, *hits: dict[str, Any], **more: Any) -> list[str]:  # noqa: ANN401 - as answer_of
+    return told(width, show_hits, answer_of(*hits, **more))
 
+
+def on_a_terminal(show: Callable[[Screen, dict[str, Any]], None], answer: dict[str, Any], width: int = 140) -> str:
+    written = io.StringIO()
+    show(Screen(console=Console(file=written, width=width, force_terminal=True, color_system="standard", highlight=False)), answer)
+    return written.getvalue()
+
+
+def marked(written: str) -> list[str]:
+    """Return the texts that are bold and red."""
+    return re.findall(r"\x1b\[1;31m(.*?)\x1b\[0m", written)
+
+
+def test_in_80_columns_a_line_gets_more_than_half_of_them() -> None:
+    lines = shown(80, hit(LONG))
     assert max(map(len, lines)) <= 80
     heading = lines[2]
     assert heading.split() == ["score", "time", "where", "line"]
@@ -42,101 +65,54 @@ def test_in_80_columns_a_line_gets_more_than_half_of_them(new_screen: NewScreen)
     assert sum(1 for line in lines[4:] if line) == 3
 
 
-def test_in_140_columns_everything_is_beside_the_line(new_screen: NewScreen) -> None:
-    lines = shown(new_screen, 140, hit(LONG, service="sshd", level="ERROR"))
-
-    assert lines[2].split() == ["score", "time", "service", "level", "where", "line"]
-    assert "0.300  12:00:00  sshd" in lines[4]
-
-
-def test_what_would_leave_too_little_for_the_line_goes_under_it(new_screen: NewScreen) -> None:
-    lines = shown(new_screen, 80, hit(LONG, service="checkout-api", level="ERROR"))
-
+def test_what_would_leave_too_little_for_the_line_goes_under_it() -> None:
+    wide = shown(140, hit(LONG, service="sshd", level="ERROR"))
+    assert wide[2].split() == ["score", "time", "service", "level", "where", "line"]
+    assert "0.300  12:00:00  sshd" in wide[4]
+    lines = shown(80, hit(LONG, service="checkout-api", level="ERROR"))
     assert lines[2].split() == ["score", "line"]
     assert lines[-1].split() == ["12:00:00", "checkout-api", "ERROR", "logs/1@250"]
     assert lines[4].startswith("0.300  Mar 14 15:09:26 gate7 sshd[31415]: PAM 5 more authentication failures;")
 
 
 @pytest.mark.parametrize("width", [80, 140])
-def test_a_column_that_is_empty_in_all_hits_is_not_there(new_screen: NewScreen, width: int) -> None:
-    told = "\n".join(shown(new_screen, width, hit("one", level="WARN"), hit("two")))
+def test_a_column_that_is_empty_in_all_hits_is_not_there(width: int) -> None:
+    lines = "\n".join(shown(width, hit("one", level="WARN"), hit("two")))
+    assert "WARN" in lines
+    assert "service" not in lines
 
-    assert "WARN" in told
-    assert "service" not in told
 
-
-def test_the_day_is_said_once_when_it_is_the_same(new_screen: NewScreen) -> None:
-    lines = shown(new_screen, 80, hit(), hit(time=NOON_MS + 1000))
-
+def test_the_day_is_said_once_when_it_is_the_same_and_else_with_each_hit() -> None:
+    lines = shown(80, hit(), hit(time=NOON_MS + 1000))
     assert lines[1] == "who is it  · dense · 253 ms · 2024-05-01 UTC"
     assert "2024-05-01" not in "".join(lines[2:])
-
-
-def test_hits_of_several_days_show_each_day(new_screen: NewScreen) -> None:
-    told = "\n".join(shown(new_screen, 140, hit(), hit(time=NOON_MS + A_DAY_MS)))
-
-    assert "2024-05-01 12:00:00" in told
-    assert "2024-05-02 12:00:00" in told
-
-
-def test_the_template_is_not_shown(new_screen: NewScreen) -> None:
-    assert "ttt" not in "\n".join(shown(new_screen, 140, hit()))
-
-
-def test_no_hits_are_said(new_screen: NewScreen) -> None:
-    assert shown(new_screen, 80)[-1] == "No lines found."
-
-
-def test_an_answer_that_was_cut_short_says_so(new_screen: NewScreen) -> None:
-    assert "cut short" in shown(new_screen, 80, hit(), complete=False)[-1]
-
-
-def test_a_line_cannot_control_the_terminal(new_screen: NewScreen) -> None:
-    told = "\n".join(shown(new_screen, 80, hit("\x1b[31mred\x07\r", service="\x1b]0;title\x07"), hit("[bold]not markup[/bold]")))
-
-    assert "\x1b" not in told
-    assert r"\x1b[31mred" in told
-    assert "[bold]not markup[/bold]" in told
+    lines = shown(140, hit(), hit(time=NOON_MS + A_DAY_MS))
+    assert [line.split()[1:3] for line in lines[-2:]] == [["2024-05-01", "12:00:00"], ["2024-05-02", "12:00:00"]]
 
 
 @pytest.mark.parametrize("width", [60, 140])
-def test_a_forged_reply_cannot_control_the_terminal(new_screen: NewScreen, width: int, subtests: pytest.Subtests) -> None:
+def test_a_forged_reply_cannot_control_the_terminal(width: int, subtests: pytest.Subtests) -> None:
     control = "\x1b]0;title\x07\x1b[2J\r\x9b31m\u202e\u2066"
     forged = hit(topic=f"logs{control}", partition=control, offset=control)
-    terminal, neighbours = on_a_terminal(width)
-    show_hits(terminal, answer_of(forged), offers_neighbours=True)
-    assert re.findall(r"\x1b\]|[\x9b\u202e\u2066]", neighbours.getvalue()) == []
+    neighbours = on_a_terminal(partial(show_hits, offers_neighbours=True), answer_of(forged), width)
+    assert re.findall(r"\x1b\]|[\x9b\u202e\u2066]", neighbours) == []
     for name, show, answer in (
         ("hits", show_hits, answer_of(forged, mode=f"dense{control}")),
         ("around", show_around, around(forged, mode=control)),
         ("templates", partial(show_templates_like, advice=""), answer_of(templates=[TEMPLATE | {"score": 0.5}], mode=control)),
     ):
         with subtests.test(name):
-            screen, written = new_screen(width)
-            show(screen, answer)
-            assert [character for character in written.getvalue() if not character.isprintable() and character != "\n"] == []
+            assert [character for character in "".join(told(width, show, answer)) if not character.isprintable()] == []
 
 
-def test_the_figures_of_a_demo_are_sentences(new_screen: NewScreen) -> None:
-    screen, written = new_screen(80)
+def test_the_figures_of_a_demo_are_sentences() -> None:
     figures = {"records": 2000, "lines": 1, "templates": 185, "dead_letters": 1, "dropped": 2, "seconds": 0.0, "engine": "llama.cpp"}
-
-    show_demo(screen, {**figures, "tokens_embedded": 25, "tokens_saved": 75, "queries": []})
-
-    assert written.getvalue() == (
-        "\n2,000 lines in 0.0 s (0 a second) on llama.cpp.\nIn the index: 1 line of 185 templates; dead letters: 1; dropped: 2.\n"
-        "75.0 % of the tokens did not have to be embedded.\n"
-    )
-
-
-def on_a_terminal(width: int = 140) -> tuple[Screen, io.StringIO]:
-    written = io.StringIO()
-    return Screen(console=Console(file=written, width=width, force_terminal=True, color_system="standard", highlight=False)), written
-
-
-def marked(told: str) -> list[str]:
-    """Return the texts that are bold and red."""
-    return re.findall(r"\x1b\[1;31m(.*?)\x1b\[0m", told)
+    assert told(80, show_demo, {**figures, "tokens_embedded": 25, "tokens_saved": 75, "queries": []}) == [
+        "",
+        "2,000 lines in 0.0 s (0 a second) on llama.cpp.",
+        "In the index: 1 line of 185 templates; dead letters: 1; dropped: 2.",
+        "75.0 % of the tokens did not have to be embedded.",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -151,76 +127,51 @@ def marked(told: str) -> list[str]:
     ],
 )
 def test_words_of_the_query_stand_out_on_a_terminal_whole_and_in_any_case(query: str, line: str, found: list[str]) -> None:
-    screen, written = on_a_terminal()
-
-    show_hits(screen, answer_of(hit(line), text=query))
-
-    assert marked(written.getvalue()) == found
-
-
-def test_where_there_is_no_terminal_no_word_stands_out(new_screen: NewScreen) -> None:
-    assert "\x1b" not in "\n".join(shown(new_screen, 140, hit("the disk is full"), text="disk full"))
+    assert marked(on_a_terminal(show_hits, answer_of(hit(line), text=query))) == found
 
 
 def test_without_colours_words_still_stand_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    screen, written = on_a_terminal()
-
-    show_hits(screen, answer_of(hit("the disk is full"), text="disk"))
-
-    assert "\x1b[1mdisk\x1b[0m" in written.getvalue()
-    assert "\x1b[31m" not in written.getvalue()
+    written = on_a_terminal(show_hits, answer_of(hit("the disk is full"), text="disk"))
+    assert "\x1b[1mdisk\x1b[0m" in written
+    assert "\x1b[31m" not in written
 
 
 @pytest.mark.parametrize(
     ("mode", "score", "seen"), [("dense", 0.61237, "0.612"), ("words", 12.3456, "12.35"), ("hybrid", 0.03252, "0.0325")]
 )
-def test_the_mode_is_said_and_its_scores_have_the_digits_that_tell_them_apart(
-    new_screen: NewScreen, mode: str, score: float, seen: str
-) -> None:
-    lines = shown(new_screen, 80, hit(score=score), mode=mode)
-
+def test_the_mode_is_said_and_its_scores_have_the_digits_that_tell_them_apart(mode: str, score: float, seen: str) -> None:
+    lines = shown(80, hit(score=score), mode=mode)
     assert lines[1].startswith(f"who is it  · {mode} · 253 ms")
     assert lines[4].split()[0] == seen
 
 
-def test_a_piece_of_a_long_line_says_which(new_screen: NewScreen) -> None:
-    lines = shown(new_screen, 140, hit("a piece", chunk=1, chunks=3), hit("a whole line", chunks=1))
-
+def test_a_piece_of_a_long_line_says_which() -> None:
+    lines = shown(140, hit("a piece", chunk=1, chunks=3), hit("a whole line", chunks=1))
     assert lines[2].split() == ["score", "time", "piece", "where", "line"]
     assert "12:00:00  2/3" in lines[4]
 
 
-def test_when_nothing_was_found_it_says_what_to_try(new_screen: NewScreen) -> None:
-    screen, written = new_screen(80)
-
-    show_hits(screen, answer_of(complete=False), advice="Try it without --level.")
-
-    said = written.getvalue().splitlines()[2:]
-    assert said == ["No lines found. Try it without --level.", "The search was cut short by a limit or its deadline; there may be more."]
+def test_hits_without_a_score_are_numbered() -> None:
+    newest = [{name: value for name, value in hit(text).items() if name != "score"} for text in ("one", "two")]
+    assert [line.split()[0] for line in shown(80, *newest)[-2:]] == ["1", "2"]
 
 
-def test_on_a_terminal_it_says_how_to_see_the_neighbours_of_the_first_hit(new_screen: NewScreen) -> None:
-    screen, written = on_a_terminal()
-    show_hits(screen, answer_of(hit(), hit(offset=3)), offers_neighbours=True)
-    assert "vectail search --around logs/1@250" in written.getvalue()
-
-    piped, unseen = new_screen(140)
-    show_hits(piped, answer_of(hit()), offers_neighbours=True)
-    assert "--around" not in unseen.getvalue()
+def test_when_nothing_was_found_it_says_what_to_try_and_whether_it_was_cut_short() -> None:
+    assert shown(80)[-1] == "No lines found."
+    said = told(80, partial(show_hits, advice="Try it without --level."), answer_of(complete=False))
+    assert said[2:] == ["No lines found. Try it without --level.", CUT_SHORT]
 
 
-def around(*hits: dict[str, Any], **more: Any) -> dict[str, Any]:  # noqa: ANN401 - as JSON has it
-    without_score = [{name: value for name, value in one.items() if name != "score"} for one in hits]
-    return {"around": "logs/1@250", "seconds": 0.0123, "complete": True, "hits": without_score, **more}
+def test_on_a_terminal_it_says_how_to_see_the_neighbours_of_the_first_hit() -> None:
+    show = partial(show_hits, offers_neighbours=True)
+    assert "vectail search --around logs/1@250" in on_a_terminal(show, answer_of(hit(), hit(offset=3)))
+    assert "--around" not in "".join(told(140, show, answer_of(hit())))
 
 
-def test_neighbours_stand_in_order_and_the_line_itself_is_marked(new_screen: NewScreen) -> None:
-    screen, written = new_screen(140)
-
-    show_around(screen, around(hit("before", offset=249), hit("itself"), hit("its second entry", sub=1), hit("after", offset=251)))
-
-    lines = [line.rstrip() for line in written.getvalue().splitlines()]
+def test_neighbours_stand_in_order_and_the_line_itself_is_marked() -> None:
+    hits = (hit("before", offset=249), hit("itself"), hit("its second entry", sub=1), hit("after", offset=251))
+    lines = told(140, show_around, around(*hits))
     assert lines[1] == "around logs/1@250  · 12 ms · 2024-05-01 UTC"
     assert lines[2].split() == ["time", "where", "line"]
     assert [line.split()[-1] for line in lines[4:]] == ["before", "itself", "entry", "after"]
@@ -235,96 +186,61 @@ def test_neighbours_stand_in_order_and_the_line_itself_is_marked(new_screen: New
         ([], "Neither logs/1@250 nor the lines around it are in the index; -C looks further."),
     ],
 )
-def test_a_line_that_is_not_in_the_index_has_no_mark_and_that_is_said(new_screen: NewScreen, hits: list[dict[str, Any]], said: str) -> None:
-    screen, written = new_screen(140)
-
-    show_around(screen, around(*hits, complete=False))
-
-    assert written.getvalue().splitlines()[-2:] == [said, "The search was cut short by a limit or its deadline; there may be more."]
+def test_a_line_that_is_not_in_the_index_has_no_mark_and_that_is_said(hits: list[dict[str, Any]], said: str) -> None:
+    assert told(140, show_around, around(*hits, complete=False))[-2:] == [said, CUT_SHORT]
 
 
-TEMPLATE = {"template": "t", "text": "disk <n> full", "lines": 1234, "first": NOON_MS, "last": NOON_MS + 1000, "example": "disk 7 is full"}
-
-
-def test_templates_like_a_query_are_shown_with_the_query_above(new_screen: NewScreen) -> None:
-    screen, written = new_screen(100)
-
-    show_templates_like(screen, answer_of(templates=[TEMPLATE | {"score": 0.5}], text="disk", mode="dense"), advice="")
-
-    lines = [line.rstrip() for line in written.getvalue().splitlines()]
+def test_templates_like_a_query_are_shown_with_the_query_above() -> None:
+    show = partial(show_templates_like, advice="")
+    lines = told(100, show, answer_of(templates=[TEMPLATE | {"score": 0.5}], text="disk"))
     assert lines[1] == "disk  · dense · 253 ms"
     assert lines[3].split() == ["score", "lines", "first", "last", "example"]
     assert lines[5].split() == ["0.500", "1,234", "12:00:00", "12:00:01", "disk", "7", "is", "full"]
+    assert marked(on_a_terminal(show, answer_of(templates=[TEMPLATE], text="disk"))) == ["disk"], "words stand out in examples too"
 
 
-def test_words_stand_out_in_examples_too() -> None:
-    screen, written = on_a_terminal()
-    show_templates_like(screen, answer_of(templates=[TEMPLATE], text="disk"), advice="")
-    assert marked(written.getvalue()) == ["disk"]
-
-
-def test_a_family_says_how_many_templates_it_has_and_how_to_see_them(new_screen: NewScreen) -> None:
-    screen, written = new_screen(100)
+def test_a_family_says_how_many_templates_it_has_and_how_to_see_them() -> None:
     families = [
         TEMPLATE | {"family": "0123456789abcdef", "templates": 3, "name": "no \x1b space"},
         TEMPLATE | {"family": "f" * 16, "templates": 1},
     ]
-    show_templates(screen, {"templates": families, "complete": True})
-    lines = [line.strip() for line in written.getvalue().splitlines()]
+    lines = [line.strip() for line in told(100, show_templates, {"templates": families, "complete": True})]
     assert [line for line in lines if "family" in line] == ["3 templates, family 0123456789abcdef"]
     assert sum(r"no \x1b space" in line for line in lines) == 1
 
 
 @pytest.mark.parametrize("width", [80, 140])
-def test_a_hit_says_what_it_stands_for(new_screen: NewScreen, width: int) -> None:
-    family: dict[str, Any] = {"family": "0123456789abcdef", "family_templates": 3, "family_lines": 1234}
-    lines = shown(
-        new_screen,
-        width,
-        hit(**family),
-        hit(name="no \x1b space", **family | {"family_templates": 1}),
-        hit(family="f" * 16, family_templates=1, family_lines=1),
-        hit(family="f" * 16),
-    )
-    told = [line.strip() for line in lines if "1,234 lines" in line]
-    assert told == ["+2 templates, 1,234 lines · family 0123456789abcdef", r"no \x1b space · 1,234 lines"]
+def test_a_hit_says_what_it_stands_for(width: int) -> None:
+    named = hit(name="no \x1b space", **FAMILY | {"family_templates": 1})
+    alone = hit(family="f" * 16, family_templates=1, family_lines=1)
+    lines = shown(width, hit(**FAMILY), named, alone, hit(family="f" * 16))
+    told_of = [line.strip() for line in lines if "1,234 lines" in line]
+    assert told_of == ["+2 templates, 1,234 lines · family 0123456789abcdef", r"no \x1b space · 1,234 lines"]
     assert sum("family" in line for line in lines) == 1
 
 
-def test_no_templates_are_said_with_what_to_try(new_screen: NewScreen) -> None:
-    screen, written = new_screen(100)
-    show_templates_like(screen, answer_of(templates=[]), advice="Try it without --topic.")
-    assert written.getvalue().endswith("No lines found. Try it without --topic.\n")
-
-    screen, written = new_screen(100)
-    show_templates(screen, {"templates": [], "complete": False})
-    assert written.getvalue() == "The count is incomplete: a limit or the time-out cut it short.\n", "there may be templates"
-
-    screen, written = new_screen(100)
-    show_templates(screen, {"templates": [], "complete": True})
-    assert written.getvalue() == "No lines in this span; `--since all` looks at all of them.\n"
+def test_no_templates_are_said_with_what_to_try() -> None:
+    like = told(100, partial(show_templates_like, advice="Try it without --topic."), answer_of(templates=[]))
+    assert like[-1] == "No lines found. Try it without --topic."
+    cut, none = (told(100, show_templates, {"templates": [], "complete": complete}) for complete in (False, True))
+    assert cut == ["The count is incomplete: a limit or the time-out cut it short."], "there may be templates"
+    assert none == ["No lines in this span; `--since all` looks at all of them."]
 
 
 @pytest.mark.parametrize("width", [80, 140])
-def test_the_fields_of_a_hit_are_on_one_line_below_its_text_and_the_well_known_ones_first(new_screen: NewScreen, width: int) -> None:
+def test_the_fields_of_a_hit_are_on_one_line_below_its_text_and_the_well_known_ones_first(width: int) -> None:
     fields = {"user.id": "u7", "n": 7, "note": "x" * 300, "k8s.pod.name": "web\x1b-1", "trace_id": "t-1", "ok": True}
-    lines = shown(new_screen, width, hit(LONG, fields=fields), hit("no fields"))
-    (told,) = [line for line in lines if "trace_id" in line]
-    assert told.lstrip().startswith(r"trace_id=t-1  k8s.pod.name=web\x1b-1  user.id=u7  ")
-    assert told.endswith("…")
+    lines = shown(width, hit(LONG, fields=fields), hit("no fields"))
+    (line,) = [line for line in lines if "trace_id" in line]
+    assert line.lstrip().startswith(r"trace_id=t-1  k8s.pod.name=web\x1b-1  user.id=u7  ")
+    assert line.endswith("…")
     assert max(map(len, lines)) <= width
     assert not any("ok=" in line for line in lines)
+    short = shown(80, hit(fields={"ok": True, "http.response.status_code": 503}))
+    assert any(line.endswith("http.response.status_code=503  ok=true") for line in short)
 
 
-def test_short_fields_are_shown_whole(new_screen: NewScreen) -> None:
-    lines = shown(new_screen, 80, hit(fields={"ok": True, "http.response.status_code": 503}))
-    assert any(line.endswith("http.response.status_code=503  ok=true") for line in lines)
-
-
-def test_of_a_sampled_line_the_template_is_shown_and_marked(new_screen: NewScreen) -> None:
-    lines = shown(new_screen, 80, hit(None, template_text="disk full on <host>", sampled=True))
-    assert any("(sampled) disk full on <host>" in line for line in lines)
-    screen, written = new_screen(80)
-    around = hit(None, template_text="disk full on <host>", sampled=True)
-    show_around(screen, {"around": "logs/1@250", "seconds": 0.1, "complete": True, "hits": [around]})
-    assert "(sampled) disk full on <host>" in written.getvalue()
+def test_of_a_sampled_line_the_template_is_shown_and_marked() -> None:
+    sampled = hit(None, template_text="disk full on <host>", sampled=True)
+    for lines in (shown(80, sampled), told(80, show_around, around(sampled))):
+        assert any("(sampled) disk full on <host>" in line for line in lines)

@@ -71,14 +71,6 @@ def test_without_a_suggestion_that_is_said(tmp_path: Path) -> None:
     assert tomllib.loads(shown) == {}
 
 
-def test_a_large_file_is_sampled_and_a_topic_gives_its_newest_records(tmp_path: Path) -> None:
-    path = tmp_path / "large.log"
-    path.write_text("".join(f"{line}\n" for line in LINES * 500), encoding="utf-8")
-    facts = suggest(path, sample_lines=300)
-    assert facts["basis"] == "sample"
-    assert 100 < facts["lines"] < 900
-
-
 def test_of_a_topic_the_newest_records_are_read_and_no_group_is_left() -> None:
     broker = EmbeddedBroker()
     try:
@@ -104,12 +96,6 @@ def test_secrets_are_not_shown(tmp_path: Path) -> None:
     facts = suggest(path, tables={"redact": {"rules": ["email"]}, "mask": {"disabled": ["email"]}})
     assert facts["suggestions"]
     assert "@example" not in str(facts)
-
-
-def test_in_mode_exact_there_is_nothing_to_suggest(file: Path) -> None:
-    with pytest.raises(CommandFailed, match="mode is exact") as failed:
-        suggest(file, tables={"mask": {"mode": "exact"}})
-    assert failed.value.exit_code == 2
 
 
 @pytest.mark.parametrize("text", [r"(\bto )\S+", "it's", "a\tb", 'say "x"', "é", "\x7f", "''' \\", "it's 😀", ""])

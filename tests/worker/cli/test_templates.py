@@ -86,12 +86,6 @@ def test_the_templates_of_a_family_are_listed_one_by_one(run_here: RunHere) -> N
 
 
 @pytest.mark.usefixtures("named")
-def test_a_shorter_span_counts_fewer_lines(run_here: RunHere) -> None:
-    ended = run_here("templates", "--direct", "--since", "15m", "--json")
-    assert {template["text"]: template["lines"] for template in json.loads(ended.out)["templates"]} == TEMPLATES | {"disk full": 2}
-
-
-@pytest.mark.usefixtures("named")
 def test_those_like_a_text_come_nearest_first(run_here: RunHere) -> None:
     ended = run_here("templates", "--direct", "--like", "the host cannot be reached", "-k", "1")
     assert (ended.exit_code, ended.err) == (0, "")

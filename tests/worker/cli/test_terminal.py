@@ -113,11 +113,6 @@ def ways_to_write(source: str) -> list[str]:
     return [name for name in names if name in WAYS_TO_WRITE or (name.endswith((".write", ".writelines")) and name.startswith("sys.std"))]
 
 
-@pytest.mark.parametrize("source", ["print(a)", "sys.stdout.write(a)", "if a: sys.stderr.buffer.write(a)", "typer.echo(a)", "Console()"])
-def test_a_way_around_is_seen(source: str) -> None:
-    assert ways_to_write(source)
-
-
 def test_no_verb_writes_past_these_functions() -> None:
     writers = {file.name: ways_to_write(file.read_text(encoding="utf-8")) for file in CLI.glob("*.py")}
     assert {name: sorted(found) for name, found in writers.items() if found} == {name: sorted(ways) for name, ways in WRITERS.items()}

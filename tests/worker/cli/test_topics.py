@@ -11,16 +11,15 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient, ConfigResource, ConfigSource  # type: ignore[attr-defined]  # public, but not in the stubs
 
-from producers.kafka import EmbeddedBroker
 from tests.log_topics import topic_line
 from tests.services.kafka import KafkaServer
 from tests.services.ports import free_port
-from tests.worker.cli.conftest import WAIT_S, NewScreen, RunHere, new_topic
+from tests.worker.cli.conftest import WAIT_S, NewScreen, RunHere
 from tests.worker.cli.console import RunningVerb, in_one_line
 from tests.worker.running import wait_until
 from worker.cli.topics import init_topics
 from worker.runtime.dead_letter_topic import DEAD_LETTER_TOPIC_PROPERTIES
-from worker.runtime.kafka_admin import BrokerAway, KafkaAdmin
+from worker.runtime.kafka_admin import KafkaAdmin
 from worker.settings.settings import Settings
 from worker.settings.tables import KafkaTable
 
@@ -114,30 +113,10 @@ def test_a_worker_warns_of_a_dead_letter_topic_that_loses_records(
     kafka.create_topic(names["letters"], settings={"retention.ms": str(DAY_MS)})
     with config.open("a") as file:
         file.write(f'[milvus]\nuri = "{tmp_path / "index"}"\n')
-    running = RunningVerb(["run", "-c", str(config)])
-    try:
+    with RunningVerb(["run", "-c", str(config)]) as running:
         running.wait_for(f"kafka may delete dead letters of {names['letters']} before they are replayed (retention.ms=86400000, 1 d)")
         running.send(signal.SIGTERM)
         assert running.end().err.count("kafka may delete dead letters") == 1
-    finally:
-        running.close()
-
-
-def test_as_json_it_is_one_object(config: Path, names: dict[str, str], run_here: RunHere) -> None:
-    made = json.loads(run_here("topics", "init", "-c", str(config), "--json").out)["topics"]
-
-    assert made[0] == {"topic": names["logs"], "created": True, "partitions": 4}
-    assert [one["topic"] for one in made] == list(names.values())
-
-
-def test_where_all_are_there_nothing_is_made(broker: EmbeddedBroker, run_here: RunHere) -> None:
-    for name in ("logs", "vectail.queries", "vectail.replies", "vectail.dead-letters"):
-        new_topic(broker, name)
-
-    ended = run_here("topics", "init", "--bootstrap-servers", broker.bootstrap_servers)  # which cannot make any
-
-    assert (ended.exit_code, ended.err) == (0, "")
-    assert ended.out.count("exists already, not changed (partitions: 4)") == 4
 
 
 def test_what_the_broker_refuses_is_one_line(config: Path, run_here: RunHere, names: dict[str, str]) -> None:
@@ -175,8 +154,3 @@ def test_a_broker_that_is_away_is_waited_for_and_said_so_once(new_screen: NewScr
     err = capsys.readouterr().err
     assert err.count(f"kafka at {kafka.bootstrap_servers} is away") == 1
     assert err.endswith("; waiting for it\n")
-
-
-def test_a_broker_that_is_away_is_told_from_one_that_has_no_topics() -> None:
-    with pytest.raises(BrokerAway):
-        KafkaAdmin(f"127.0.0.1:{free_port()}", {}).partition_counts(0.2)

@@ -1,15 +1,11 @@
 """`vectail verify` on an index that a real worker wrote to a Milvus Lite folder: each test damages the index, then repairs it."""
 
 import json
-import time
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from sinks.block import BlockId, BlockPlace, new_run
-from sinks.build import build
-from sinks.lines import lines_of
 from tests.worker.cli.conftest import NewScreen
 from tests.worker.cli.console import EndedVerb, in_one_line
 from tests.worker.cli.indexed import Indexed, Verify
@@ -77,44 +73,6 @@ def test_a_changed_text_is_found_told_and_written_again(verify: Verify, indexed:
     repaired(verify, {"changed": 1})
 
 
-def test_foreign_lines_are_found_and_removed(verify: Verify, indexed: Indexed) -> None:
-    indexed.add(indexed.line(0, 3)._replace(sub=9), indexed.line(0, 4)._replace(sub=2))
-    """Of a later run, they hide the true lines of their records, which become the ones that readers get again."""
-    seen = places(found(verify("--json")))
-    assert {one for one in seen if one[0] == "foreign"} == {("foreign", 0, 3, 9, 0), ("foreign", 0, 4, 2, 0)}
-    assert {one for one in seen if one[0] == "gap"} == {("gap", 0, 3, None, None), ("gap", 0, 4, None, None)}
-    repaired(verify, {"foreign": 2, "gap": 2, "left_over": 2})
-
-
-def test_copies_are_told_and_are_no_problem(verify: Verify, indexed: Indexed) -> None:
-    indexed.add(indexed.line(0, 3), indexed.line(0, 4), run=f"{1:020x}")
-    ended = verify("--repair")
-    assert ended.exit_code == 0
-    assert "stored twice after a crash or a repair, which readers see once: " in ended.out
-    assert found(verify("--json"), 0)["copies"] >= 2
-
-
-def test_a_block_that_does_not_fit_its_lines_is_found_and_written_again(verify: Verify, indexed: Indexed) -> None:
-    with indexed.sink() as sink:
-        (built,) = build(lines_of([indexed.line(0, 5), indexed.line(0, 6)]), masks="2", written_ms=1)
-        run = new_run(round(time.time() * 1000), 0)
-        place = BlockPlace(indexed.world.topic, "e1", 0)
-        sink.write_blocks([built.block._replace(id=BlockId(place, run, 0, 0), lines=7, places=b"AAAA")])
-    result = found(verify("--json"))
-    assert [(one["kind"], one["partition"], one["offset"]) for one in result["findings"]] == [("damaged", 0, 5)]
-    assert "cannot be read" in result["findings"][0]["detail"]
-    repaired(verify, {"damaged": 1})
-
-
-def test_lines_of_an_earlier_topic_of_the_name_are_left_alone(verify: Verify, indexed: Indexed) -> None:
-    old = indexed.line(0, 3)._replace(epoch="e0", text="long ago")
-    indexed.add(old)
-    result = found(verify("--repair", "--json"), 0)
-    assert (result["kinds"], result["other_epoch_lines"]) == ({}, 1)
-    assert old in indexed.stored()
-    indexed.remove(old)
-
-
 def test_a_missing_template_is_found_and_embedded_again(verify: Verify, indexed: Indexed) -> None:
     line = indexed.line(1, 4)
     indexed.drop_template(line.template)
@@ -122,18 +80,6 @@ def test_a_missing_template_is_found_and_embedded_again(verify: Verify, indexed:
     repaired(verify, {"template": 1})
     with indexed.sink() as sink:
         assert sink.template_texts([line.template]) == {line.template: line.text}
-
-
-def test_chunks_of_another_chunk_size_are_found_and_removed(verify: Verify, indexed: Indexed, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as other:
-        other.setenv("VECTAIL_MODEL__MAX_TOKENS", "128")
-        found(verify("--repair", "--json"), 0)
-    kinds = found(verify("--json"))["kinds"]
-    chunks = indexed.line(1, 0).chunks
-    assert kinds["changed"] == chunks
-    assert kinds["left_over"] >= chunks - 1
-    assert kinds.keys() == {"changed", "left_over"}
-    repaired(verify, kinds)
 
 
 def test_a_dead_letter_that_is_missing_is_a_gap_and_is_written(verify: Verify, indexed: Indexed, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,13 +97,6 @@ def test_a_dead_letter_that_is_missing_is_a_gap_and_is_written(verify: Verify, i
 ])  # fmt: skip
 def test_a_part_is_verified_and_never_more_than_is_committed(verify: Verify, given: tuple[str, ...], records: int) -> None:
     assert found(verify(*given, "--json"), 0)["records"] == records
-
-
-def test_damage_outside_of_the_part_is_not_seen(verify: Verify, indexed: Indexed) -> None:
-    indexed.remove(indexed.line(0, 20))
-    for words in (("--to", "20"), ("--from", "21")):
-        assert found(verify(*words, "--repair", "--json"), 0)["kinds"] == {}
-    repaired(verify, {"gap": 1})
 
 
 def test_an_index_is_its_groups_and_a_group_that_has_committed_nothing_owes_nothing(

@@ -100,12 +100,6 @@ def test_one_that_is_killed_ends_the_others(group: RunningGroup) -> None:
     assert rest.count("drained; every record") == 1
 
 
-def test_a_stop_while_they_load_is_a_drain(group: RunningGroup) -> None:
-    group.wait_for("workers started")
-    group.process.send_signal(signal.SIGTERM)
-    assert group.end()[0] == DRAINED
-
-
 def test_workers_do_not_outlive_a_parent_that_is_killed(group: RunningGroup) -> None:
     group.wait_for("waiting for it", times=2)
     group.process.kill()

@@ -1,4 +1,7 @@
-"""A made-up stream whose costs can be computed by hand."""
+"""A made-up stream whose costs can be computed by hand, and a clock for measurements of it."""
+
+from collections.abc import Callable
+from itertools import count
 
 from worker.estimate.costs import CLIENT_US_PER_LINE, StreamFigures
 
@@ -18,3 +21,9 @@ STREAM = StreamFigures(
     templates_by_stretches={10: 200},
 )
 """Ten million lines a gigabyte, ten microseconds each, of 200 templates that are everywhere: so none is added by any prediction."""
+
+
+def ticking(step_s: float) -> Callable[[], float]:
+    """Return a clock that advances by `step_s` with each call."""
+    looks = count()
+    return lambda: next(looks) * step_s

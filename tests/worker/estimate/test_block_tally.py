@@ -36,14 +36,6 @@ def test_full_blocks_are_built_at_once_and_the_rest_at_the_end() -> None:
     assert tally.blocks == 2
 
 
-def test_a_list_of_several_blocks_is_cut_where_they_are_full() -> None:
-    tally = BlockTally()
-    tally.add_lines(lines(2 * 1_024 + 1))
-    assert tally.blocks == 2
-    tally.finish()
-    assert tally.blocks == 3
-
-
 def test_each_line_is_in_one_block_whatever_lists_they_came_in() -> None:
     whole, parts = BlockTally(), BlockTally()
     whole.add_lines(lines(2_500))
@@ -78,12 +70,6 @@ def test_without_a_line_there_is_no_block() -> None:
     tally.add_lines(lines(0))
     tally.finish()
     assert (tally.blocks, tally.server_bytes, tally.folder_bytes) == (0, 0, 0.0)
-
-
-def test_a_line_takes_less_than_its_text() -> None:
-    tally = BlockTally()
-    tally.add_lines(lines(4_096, prefix="connection from 10.0.0.1 port 22 was closed by the other side: "))
-    assert tally.server_bytes / 4_096 < 30
 
 
 def test_kept_fields_do_not_stay_in_memory() -> None:

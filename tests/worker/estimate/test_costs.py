@@ -27,10 +27,6 @@ def test_a_gigabyte_costs_what_was_computed_by_hand() -> None:
     )
 
 
-def test_longer_lines_are_fewer_and_cost_less_processor_time() -> None:
-    assert gigabyte_costs(replace(STREAM, bytes_per_line=200.0)).worker_core_s == 50.0
-
-
 def test_templates_that_are_rare_in_the_sample_are_predicted_to_be_more_in_a_gigabyte() -> None:
     rare = replace(STREAM, templates_by_stretches={1: 150, 2: 30, 10: 20})
 

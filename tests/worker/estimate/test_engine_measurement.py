@@ -1,22 +1,15 @@
 """The engine's speed, measured on the user's texts."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 from tests.fakes.engine import FakeEngine
+from tests.worker.estimate.streams import ticking
 from worker.embedding.model.vectors import TokenIds
 from worker.estimate.engine_measurement import measure_engine
 
 
 def texts(*lengths: int, first: int = 7) -> list[TokenIds]:
     return [np.full(length, first + number, dtype=np.int32) for number, length in enumerate(lengths)]
-
-
-def ticking(step_s: float) -> Callable[[], float]:
-    """Return a clock that advances by `step_s` with each call."""
-    looks = iter(range(1_000_000))
-    return lambda: next(looks) * step_s
 
 
 def test_batches_are_filled_by_tokens_and_the_first_one_is_not_counted() -> None:

@@ -1,11 +1,12 @@
 """The processor time of a known line, measured on the user's own lines."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
 from consumers.decode.tally import DecodeTally
 from tests.model_fixture import CACHE
+from tests.worker.estimate.streams import ticking
 from worker.embedding.loaded import model_of
 from worker.embedding.model.prepared import PreparedModel
 from worker.embedding.tokenizer import Tokenizer
@@ -36,12 +37,6 @@ def trial_of(tokenizer: Tokenizer, tally: DecodeTally) -> LineTrial:
         redactor=new_redactor(SETTINGS.redact),
         chunker=new_chunker(SETTINGS.mask, SETTINGS.decode, model_of(SETTINGS), tokenizer),
     )
-
-
-def ticking(step_s: float) -> Callable[[], float]:
-    """Return a clock that advances by `step_s` with each call."""
-    looks = iter(range(1_000_000))
-    return lambda: next(looks) * step_s
 
 
 def test_the_first_round_is_not_counted_and_three_are_at_least(trial: LineTrial) -> None:

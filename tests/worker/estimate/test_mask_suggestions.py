@@ -115,10 +115,6 @@ def test_hostile_words_are_escaped() -> None:
     assert masker([one.mask for one in found.found]).mask(["a.(b|c)* xxx {ada} ^y$ 'z'"])[0].count("ada") == 1
 
 
-def test_without_lines_nothing_is_suggested() -> None:
-    assert suggest([]) == Suggestions(0, 0, ())
-
-
 WORDS = st.sampled_from(("order", "sent", "to", "by", "user=", "of", "[a]", "*", "x-1", *NAMES, "/srv/a", "/srv/b", "(c)"))
 
 

@@ -101,12 +101,6 @@ def test_what_is_not_indexed_is_counted_by_its_reason(tally_of: TallyOf) -> None
     assert (tally.empty_lines, tally.too_large_lines, tally.not_utf8_lines, tally.undecodable_lines) == (2, 1, 1, 0)
 
 
-def test_bytes_that_are_not_utf8_are_undecodable_where_the_settings_say_so(tally_of: TallyOf) -> None:
-    tally = tally_of([b"bad \xff byte", b"fine"], decode={"errors": "strict"})
-
-    assert (tally.undecodable_lines, tally.not_utf8_lines, tally.entries) == (1, 0, 1)
-
-
 def test_masks_and_redaction_are_those_of_the_settings(tally_of: TallyOf) -> None:
     lines: list[Line] = [b"user anna-7 is gone", b"user bob-12 is gone"]
     added = {"name": "person", "pattern": "user [a-z]+-", "replacement": "user "}

@@ -30,10 +30,6 @@ def dial_unsent_body(serving: Serving) -> socket.socket:
     return connection
 
 
-def test_a_connection_that_says_nothing_is_cut_off(serve: Serve) -> None:
-    assert is_cut_off(serve(limits=SHORT).dial())
-
-
 def test_a_first_byte_must_come_sooner_than_the_end_of_a_head(serve: Serve) -> None:
     serving = serve(limits=ServerLimits(first_byte_s=0.5))
     begun = serving.dial(QUERY[:1])
@@ -72,16 +68,6 @@ def test_an_answer_that_is_not_read_is_cut_off(serve: Serve, ahead: bytes) -> No
         pass
     connection.close()
     assert received_bytes < MORE_THAN_SOCKETS_TAKE
-
-
-def test_a_query_that_is_being_answered_may_take_longer(serve: Serve) -> None:
-    serving = serve(limits=SHORT)
-    connection = serving.dial(QUERY)
-    request = serving.taken()
-    wait_idle(serving)
-    reply_to(request)
-    assert connection.recv(12) == b"HTTP/1.1 200"
-    connection.close()
 
 
 def test_requests_that_are_sent_ahead_are_answered_in_turn(serve: Serve) -> None:

@@ -57,12 +57,6 @@ def test_an_address_that_others_reach_needs_a_token_or_a_setting(subtests: pytes
                 assert not listening.is_loopback
 
 
-def test_a_loopback_address_needs_no_token(subtests: pytest.Subtests) -> None:
-    for host in ("127.0.0.1", "127.0.0.2"):
-        with subtests.test(host):
-            listen(HttpTable(host=host, port=0)).socket.close()
-
-
 def test_an_address_of_version_six_is_one() -> None:
     try:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()

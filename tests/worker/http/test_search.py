@@ -48,20 +48,6 @@ def test_an_error_of_the_pipeline_has_its_status_and_stays_as_it_is(
     assert answer.error == {"code": code, "field": "k", "reason": "why"}
 
 
-def test_a_reply_that_speaks_of_errors_is_none(serve: Serve) -> None:
-    serving = serve()
-    client = serving.send()
-    serving.answer(b'{"mode": "error", "error": null, "hits": [{"level": "error"}]}')
-    assert receive(client).status == 200
-
-
-def test_a_body_that_is_no_text_is_left_to_the_lane(serve: Serve) -> None:
-    serving = serve()
-    client = serving.send(b"\xff\xfe\x00{")
-    assert serving.answer().value == b"\xff\xfe\x00{"
-    assert receive(client).status == 200
-
-
 def test_one_connection_serves_many_queries_and_refusals_in_between(serve: Serve) -> None:
     serving = serve()
     client = serving.client()

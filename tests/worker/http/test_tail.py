@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
-import pytest
-
 from tests.worker.http.conftest import Serve
 from tests.worker.http.export_lane import lines_at
 from tests.worker.http.reader import Reader
-from tests.worker.http.serving import is_cut_off, receive
+from tests.worker.http.serving import is_cut_off
 from tests.worker.running import wait_until
 from worker.http.server import ServerLimits
 from worker.http.streams import StreamRules
@@ -163,9 +161,3 @@ def test_a_tail_whose_client_has_gone_asks_no_more_and_its_place_is_free(serve: 
     first = [query for query in script.asked if query["text"] == "gone"]
     wait_until(is_open, "the place of the second")
     assert [query for query in script.asked if query["text"] == "gone"] == first
-
-
-@pytest.mark.parametrize("method", ["HEAD", "POST", "DELETE"])
-def test_a_tail_is_only_got(serve: Serve, method: str) -> None:
-    answer = receive(serve().send(None, method=method, path=path_of()))
-    assert (answer.status, answer.headers["Allow"]) == (405, "GET")

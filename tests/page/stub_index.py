@@ -1,0 +1,73 @@
+"""The stub world's index: lines that a test writes, read by the worker's own answer step. Only the vectors are made up.
+
+Each word is a direction of its own, so meaning is words in common: a test can tell beforehand what is near. A template that has no word of
+a question is no hit at all.
+"""
+
+import re
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sinks.block import BlockPlace
+from sinks.line import Line
+from sinks.reading.reader import BlockReader
+from sinks.sink import TemplateHit
+from tests.fakes.sink import FakeSink
+from tests.page.stub_lines import NAMED
+from tests.world import block, template
+from worker.messages import ReadyQuery
+from worker.query import Query, Requester
+from worker.querying.answer import Answer
+from worker.querying.words import words_of
+
+_WORD = re.compile(r"[^\W\d_]+")
+_DIM = 512
+_BLOCK_LINES = 100
+
+
+class StubIndex(FakeSink):
+    """Blocks of one run. Thread: any; queries are answered on one."""
+
+    def __init__(self) -> None:
+        super().__init__(dim=_DIM)
+        self.open()
+        self._directions: dict[str, int] = defaultdict(lambda: len(self._directions) % _DIM)
+        self._numbers: dict[BlockPlace, int] = defaultdict(int)
+        self._answer = Answer(
+            sink=self,
+            reader=BlockReader(self),
+            clock=time.monotonic,
+            pause=lambda _seconds: False,
+            wall_ms=lambda: time.time() * 1000,
+            named=NAMED,
+        )
+
+    def store(self, lines: Sequence[Line]) -> None:
+        """Write lines, and their templates before them."""
+        texts = {line.template_text for line in lines}
+        self.upsert_templates([template(text, self._vector(text)) for text in texts])
+        for place in {BlockPlace(*line[:3]) for line in lines}:
+            of = [line for line in lines if line[:3] == place]
+            for at in range(0, len(of), _BLOCK_LINES):
+                self.write_blocks([block(of[at : at + _BLOCK_LINES], first=self._numbers[place])])
+                self._numbers[place] += 1
+
+    def reply(self, query: Query, requester: Requester) -> None:
+        """Answer a query at once, as the worker does once it has the vector."""
+        is_exact = words_of(query.text or "").is_exact
+        has_vector = query.text is not None and query.mode != "words" and not is_exact
+        vector = self._vector(query.text or "") if has_vector else None
+        self._answer.step([ReadyQuery(requester, query, vector, 0.001, 0.004, is_exact)])
+
+    def nearest_templates(self, vectors: NDArray[np.float32], limit: int) -> list[list[TemplateHit]]:
+        """Return no template whose words are all others."""
+        return [[hit for hit in hits if hit.score > 0] for hits in super().nearest_templates(vectors, limit)]
+
+    def _vector(self, text: str) -> NDArray[np.float32]:
+        vector = np.zeros(_DIM, np.float32)
+        vector[[self._directions[word.lower()] for word in _WORD.findall(text)] or [0]] = 1.0
+        return np.asarray(vector / np.linalg.norm(vector), np.float32)
