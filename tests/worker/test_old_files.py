@@ -2,19 +2,16 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from sinks.block import Block
-from sinks.row import TemplateRow
 from tests.log_topics import log_topics
 from tests.worker.running import Ended, World, wait_until
 from worker.runtime.process import DRAINED
-from worker.settings.tables import IndexTable
 
 BERLIN = ZoneInfo("Europe/Berlin")
 HOUR_MS = 3_600_000
@@ -146,34 +143,3 @@ def test_an_hour_of_a_file_of_rfc_3164_is_found_exactly_where_its_year_and_zone_
         (one.number, one.time_ms) for one in wanted(events, filters)
     ]
     assert [line.time for line in world.lines()] == [one.time_ms for one in events]
-
-
-def interleaved(years: Sequence[int], lines: int) -> Iterator[Event]:
-    """Return lines of a file of each year in turn."""
-    starts = [round(datetime(year, 5, 5, tzinfo=UTC).timestamp() * 1000) for year in years]
-    for number in range(lines):
-        yield Event(number, starts[number % len(years)] + number * 100, "web", "INFO")
-
-
-def test_files_of_five_years_that_are_interleaved_on_a_partition_fill_their_blocks(world: World) -> None:
-    events = list(interleaved(range(2021, 2026), 15_000))
-    world.send(map(as_json, events))
-    sizes: list[int] = []
-
-    def note(rows: Sequence[TemplateRow] | Sequence[Block]) -> None:
-        sizes.extend(row.lines for row in rows if isinstance(row, Block))
-
-    world.fake_sink.on_write = note
-    running = world.start(world.settings(index=IndexTable(flush_s=5.0))).opened()
-    wait_indexed(running, len(events))
-    (counted,) = world.ask({"as": "counts", "by": ["time"], "buckets": 1000})
-    a_year = [one for one in events if datetime.fromtimestamp(one.time_ms / 1000, UTC).year == 2022]
-    window = {"since_ms": a_year[100].time_ms, "until_ms": a_year[190].time_ms}
-    (found,) = world.ask({"text": "order was looked at", "k": 1000, "per_template": 100, "filters": window})
-    assert running.stop() == DRAINED
-    assert sum(sizes) / len(sizes) >= 500, sizes
-    assert [(number_of(line.text or ""), line.time) for line in world.lines()] == [(one.number, one.time_ms) for one in events]
-    assert sum(group["lines"] for group in counted["counts"]) == len(events)
-    assert sorted(number_of(hit["text"]) for hit in found["hits"]) == [one.number for one in a_year[100:190]]
-    narrow = [block for block in world.fake_sink.blocks.values() if block.last_ms - block.first_ms <= HOUR_MS]
-    assert len(narrow) >= len(world.fake_sink.blocks) // 2

@@ -93,13 +93,6 @@ def test_a_real_server_set_up_as_a_cache_has_nothing_to_mend(server: LocalRedis)
     assert len(checks) == 8
 
 
-@pytest.mark.process
-def test_a_real_server_with_a_wrong_policy_is_a_warning(server: LocalRedis) -> None:
-    server.admin().config_set("maxmemory-policy", "noeviction")
-    found = {one.name: one for one in look_at_redis(RedisTable(url=server.url))}
-    says(found["eviction"], "eviction", "warning", "maxmemory 64 MiB, maxmemory-policy noeviction")
-
-
 def test_a_real_server_that_does_not_answer_is_one_problem() -> None:
     (check,) = look_at_redis(RedisTable(url=f"redis://:hidden@127.0.0.1:{free_port()}", secret=SecretStr("s")))
     says(check, "redis", "problem", "Connection refused")
@@ -112,8 +105,3 @@ def test_a_user_who_may_not_ask_what_the_server_is_still_learns_that_it_answers(
     checks = list(look_at_redis(RedisTable(url=server.url, user="reader", password=SecretStr("p"))))
     assert [one.name for one in checks] == ["redis", "latency", "signature", "version"]
     assert "INFO is not allowed" in checks[-1].found
-
-
-def test_no_redis_at_all_is_fine() -> None:
-    (check,) = look_at_redis(RedisTable())
-    says(check, "redis", "ok", "none is configured")

@@ -53,11 +53,6 @@ def test_the_first_address_that_answers_is_asked(kafka: KafkaServer) -> None:
     assert ask_wire(servers, {}, timeout_s=WAIT_S).address == kafka.bootstrap
 
 
-def test_behind_a_login_the_clock_is_not_asked(kafka: KafkaServer) -> None:
-    facts = ask_wire(kafka.bootstrap, {"security.protocol": "SASL_PLAINTEXT"}, timeout_s=WAIT_S)
-    assert (facts.metadata_version is not None, facts.clock_ahead_s) == (True, None)
-
-
 @pytest.mark.parametrize(
     "answer",
     [
@@ -70,11 +65,6 @@ def test_what_is_no_broker_fails_in_one_line(answering: Callable[[Answer], str],
     address = answering(lambda _question: answer)
     with pytest.raises(WireFailed, match=f"{address}: it does not answer as Kafka does"):
         ask_wire(address, {}, timeout_s=WAIT_S)
-
-
-def test_a_port_on_which_nobody_listens_says_so() -> None:
-    with pytest.raises(WireFailed, match="Connection refused"):
-        ask_wire(f"127.0.0.1:{free_port()}", {}, timeout_s=WAIT_S)
 
 
 @pytest.mark.parametrize(
