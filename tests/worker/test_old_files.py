@@ -7,9 +7,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
-import pytest
-
-from tests.log_topics import log_topics
 from tests.worker.running import Ended, World, wait_until
 from worker.runtime.process import DRAINED
 
@@ -62,19 +59,6 @@ def as_rfc5424(event: Event) -> str:
     return f"<{8 + _LEVELS[event.level]}>1 {event.local(BERLIN).isoformat()} web-1 {event.service} 77 - - {event.text}"
 
 
-def as_rfc3164(event: Event) -> str:
-    return f"<{8 + _LEVELS[event.level]}>{_bsd(event)} web-1 {event.service}[77]: {event.text}"
-
-
-def as_bare_rfc3164(event: Event) -> str:
-    return f"{_bsd(event)} web-1 {event.service}[77]: {event.level} {event.text}"
-
-
-def _bsd(event: Event) -> str:
-    local = event.local(BERLIN)
-    return f"{local:%b} {local.day:2d} {local:%H:%M:%S}"
-
-
 def number_of(text: str) -> int:
     found = re.search(r"order (\d+) was", text)
     assert found is not None, text
@@ -122,24 +106,3 @@ def test_an_hour_of_a_year_ago_one_service_and_its_errors_are_found_exactly(worl
     assert all(hit["kafka_time"] > events[-1].time_ms for hit in found["hits"])
     assert sum(group["lines"] for group in counted["counts"]) == len(makers) * len(expected)
     assert today["counts"] == [], "no line counts as one of today"
-
-
-@pytest.mark.parametrize(
-    "first", [datetime(2023, 7, 1, 20, tzinfo=UTC), datetime(2019, 12, 31, 12, tzinfo=UTC), datetime(2024, 2, 28, 22, tzinfo=UTC)]
-)
-@pytest.mark.parametrize("make", [as_rfc3164, as_bare_rfc3164])
-def test_an_hour_of_a_file_of_rfc_3164_is_found_exactly_where_its_year_and_zone_are_set(
-    world: World, make: Callable[[Event], str], first: datetime
-) -> None:
-    events = events_from(first)
-    world.send(map(make, events))
-    running = world.start(world.settings(topic=log_topics(world.topic, year=first.year, timezone="Europe/Berlin"))).opened()
-    wait_indexed(running, EVENTS)
-    filters = hour_of(events)
-    (found,) = world.ask({"text": "order was looked at", "k": 1000, "per_template": 100, "filters": filters})
-    assert running.stop() == DRAINED
-    assert found["complete"]
-    assert sorted((number_of(hit["text"]), hit["time"]) for hit in found["hits"]) == [
-        (one.number, one.time_ms) for one in wanted(events, filters)
-    ]
-    assert [line.time for line in world.lines()] == [one.time_ms for one in events]

@@ -25,8 +25,6 @@ from worker.settings.tables import DecodeTable, EngineTable
 Rows = Sequence[TemplateRow] | Sequence[Block]
 NEVER = {"commit_interval_s": 10.0}
 """So that nothing but the end of a service commits, as long as a test does not take that long."""
-RARELY = {"commit_interval_s": 2.0}
-"""So that settled records wait for their commit, but a test does not wait long for the last one."""
 
 
 def lines_are(world: World, count: int) -> None:
@@ -78,23 +76,6 @@ def test_a_drained_service_leaves_no_thread_and_closes_what_it_stands_on(world: 
     assert names == set()
     assert world.engine.closed
     assert not world.fake_sink.is_open
-
-
-def test_past_the_drain_deadline_only_what_is_settled_is_committed(world: World) -> None:
-    hold = Hold(world, "stuck")
-    world.send(lines_of(60))
-    running = world.start(world.settings(kafka=NEVER, drain_s=1.0)).opened()
-    lines_are(world, 60)
-    world.send(["stuck in the sink", *lines_of(20)])
-    assert hold.held.wait(WAIT_S)
-    assert running.stop() == DRAIN_TIMEOUT
-    wait_until(lambda: world.committed() == 60, "what was settled is committed")  # perhaps a moment after the end
-    assert running.service.crash is None
-    world.fake_sink.on_write = lambda _rows: None
-    second = world.start().opened()
-    lines_are(world, 81)
-    assert second.stop() == DRAINED
-    assert world.committed() == 81
 
 
 def test_a_stop_while_the_sink_is_away_is_not_a_crash_and_loses_nothing(world: World) -> None:

@@ -11,6 +11,7 @@ from consumers.record import Partition
 from tests.log_topics import log_topics
 from tests.services.kafka import KafkaServer
 from tests.services.ports import free_port
+from tests.worker.audit.judged import says
 from worker.audit.doctor import Check, State
 from worker.audit.doctor_broker import BrokerFacts, GroupFacts, GroupLag, Member
 from worker.audit.doctor_kafka import (
@@ -44,13 +45,6 @@ POSITION = GroupPosition(partition=Partition("logs", 0), committed=900, first_of
 
 def lag_of(position: GroupPosition, *, age_ms: int = 1_000, rate: float | None = 10.0, newest_ms: int | None = None) -> GroupLag:
     return GroupLag([position], {position.partition: NOW_MS - age_ms} if position.lag_records else {}, rate, newest_ms)
-
-
-def says(check: Check, name: str, state: State, *words: str) -> None:
-    assert (check.group, check.name, check.state) == ("kafka", name, state), check
-    assert bool(check.what_to_do) == (state != "ok")
-    for word in words:
-        assert word in f"{check.found} → {check.what_to_do}", check
 
 
 def test_an_answer_that_takes_long_is_a_warning() -> None:

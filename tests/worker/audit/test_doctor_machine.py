@@ -11,7 +11,8 @@ import pytest
 
 from tests.log_topics import log_topics
 from tests.services.ports import free_port
-from worker.audit.doctor import Check, State
+from tests.worker.audit.judged import says
+from worker.audit.doctor import State
 from worker.audit.doctor_machine import (
     Cap,
     caps_of,
@@ -41,13 +42,6 @@ from worker.settings.settings import Settings
 
 GIB = 1 << 30
 LOGIN = {"security.protocol": "SASL_PLAINTEXT"}
-
-
-def says(check: Check, name: str, state: State, *words: str) -> None:
-    assert (check.name, check.state) == (name, state), check
-    assert bool(check.what_to_do) == (state != "ok")
-    for word in words:
-        assert word in f"{check.found} → {check.what_to_do}", check
 
 
 def settings_of(**tables: dict[str, Any]) -> Settings:

@@ -11,7 +11,8 @@ from sinks.milvus.fields import CollectionFound, FieldFound, Layout, blocks_layo
 from sinks.milvus.settings import MilvusSettings, VectorSpace
 from sinks.milvus.sink import MilvusSink
 from tests.services.ports import free_port
-from worker.audit.doctor import Check, State
+from tests.worker.audit.judged import says
+from worker.audit.doctor import Check
 from worker.audit.doctor_lite import (
     MOST_LINES,
     FolderFacts,
@@ -39,13 +40,6 @@ _TYPES = {
     "int64s": "ARRAY<INT64>",
     "int32s": "ARRAY<INT32>",
 }
-
-
-def says(check: Check, name: str, state: State, *words: str) -> None:
-    assert (check.group, check.name, check.state) == ("milvus", name, state), check
-    assert bool(check.what_to_do) == (state != "ok")
-    for word in words:
-        assert word in f"{check.found} → {check.what_to_do}", check
 
 
 def collection(layout: Layout, **properties: str) -> CollectionFound:

@@ -7,7 +7,8 @@ from pydantic import SecretStr
 
 from tests.services.ports import free_port
 from tests.services.redis import LocalRedis, local_redis
-from worker.audit.doctor import Check, State
+from tests.worker.audit.judged import says
+from worker.audit.doctor import State
 from worker.audit.doctor_redis import (
     judge_eviction,
     judge_latency,
@@ -22,13 +23,6 @@ from worker.embedding.cache.redis_address import address_of
 from worker.settings.tables import RedisTable
 
 GIB = 1 << 30
-
-
-def says(check: Check, name: str, state: State, *words: str) -> None:
-    assert (check.group, check.name, check.state) == ("redis", name, state), check
-    assert bool(check.what_to_do) == (state != "ok")
-    for word in words:
-        assert word in f"{check.found} → {check.what_to_do}", check
 
 
 @pytest.mark.parametrize(

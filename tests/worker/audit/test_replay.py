@@ -1,4 +1,4 @@
-"""A replay stores exactly the entries that are missing, marks the letters, and leaves what still fails; once on a real worker."""
+"""A replay stores exactly the entries that are missing, marks the letters, and leaves what still fails."""
 
 import gzip
 import json
@@ -24,7 +24,6 @@ LONG = " ".join(f"word{n} is not at all like it." for n in range(200))
 VARIED = " ".join(f"{one}{other} is not at all like it." for one in "abcdefghijklm" for other in "nopqrstuvwxyz")
 """Its chunks have different templates."""
 THREE = '[{"message": "one"}, {"message": "two"}, {"message": "three"}]'
-WAIT_FOR_KAFKA_S = 30.0
 
 
 def texts(audited: AuditedIndex) -> list[str]:

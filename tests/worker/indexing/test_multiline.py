@@ -67,19 +67,6 @@ def test_the_records_of_an_open_event_are_given_back_when_its_assignment_ends(jo
     assert joining.ledger.tally["abandoned"] == 2
 
 
-def test_a_replay_finds_the_stored_events_and_writes_nothing(joining: Chain, new_chain: NewChain) -> None:
-    joining.feed("before", *EVENT, "after", "later")
-    joining.run()
-    again = restarted(joining, new_chain, multiline=JAVA)
-    blocks = len(again.sink.blocks)
-    for line in ("before", *EVENT, "after", "later"):
-        again.feed(line)
-        again.run()
-    assert len(again.sink.blocks) == blocks
-    assert again.committable() == joining.committable() == 6
-    assert again.embedded_texts() == 0
-
-
 def test_an_event_that_is_open_keeps_what_was_read_back_of_it(joining: Chain, new_chain: NewChain) -> None:
     joining.feed(*EVENT, "after", "later")
     joining.run()
