@@ -67,6 +67,11 @@ def test_what_is_no_broker_fails_in_one_line(answering: Callable[[Answer], str],
         ask_wire(address, {}, timeout_s=WAIT_S)
 
 
+def test_a_port_on_which_nobody_listens_says_so() -> None:
+    with pytest.raises(WireFailed, match="Connection refused"):
+        ask_wire(f"127.0.0.1:{free_port()}", {}, timeout_s=WAIT_S)
+
+
 @pytest.mark.parametrize(
     ("metadata", "release"), [(0, "before 3.0"), (1, "3.0"), (14, "3.6"), (25, "4.0"), (30, "4.3"), (77, "4.4 or newer")]
 )

@@ -82,6 +82,16 @@ def test_what_is_added_to_a_record_whose_blocks_say_otherwise_how_many_entries_i
     assert [line._replace(entries=2) for line in audited.lines()] == [first, second]
 
 
+def test_lines_that_were_stored_with_other_settings_are_left_as_they_are(desk: Desk, audited: AuditedIndex) -> None:
+    audited.expected_lines = audited.expected_lines_of(redact=["ipv4"])
+    audited.index_records("login from 10.0.0.1")
+    desk.kept[0] = FoundRecord(audited.records[0])
+    forge(desk, audited.records[0])
+    before = audited.snapshot()
+    check_held(desk.work(audited.expected_lines_of()))
+    assert audited.snapshot() == before
+
+
 def test_of_two_letters_that_disagree_the_first_is_believed(desk: Desk, audited: AuditedIndex) -> None:
     forge(desk, record(3, "disk full"))
     forge(desk, record(3, "nothing happened here"))

@@ -14,6 +14,7 @@ from tests.worker.audit.audited_index import MASKS, NARROW, AuditedIndex, lines_
 from tests.world import block
 from tests.world import run as run_id
 from worker.audit.verify import ReadBounds
+from worker.indexing.dead_letter_reasons import TOO_MANY_CHUNKS
 
 LONG = " ".join(f"word{n} is not at all like it." for n in range(200))
 LINES = [f"disk {n} full" if n % 3 else f"login {n} failed" for n in range(45)]
@@ -252,6 +253,29 @@ def test_a_piece_that_cannot_be_stored_becomes_a_dead_letter_and_is_then_account
         (2, ((0, 0, failed),)),
     ]
     assert [line.text for line in audited.lines()] == ["disk full", "one", "two"]
+
+
+def test_a_dead_letter_that_is_missing_is_written(audited: AuditedIndex) -> None:
+    audited.expected_lines = audited.expected_lines_of(errors="strict", max_chunks=3)
+    audited.index_records("disk full", b"\xff", b'[{"message": "short"}, {"message": "%s"}]' % LONG.encode())
+    audited.dead_letters.clear()
+    assert audited.verify().problems == {"gap": 1, "missing": 1}
+    assert audited.verify(repair=True).is_complete
+    assert [(one.record.offset, one.refusal, one.rejects) for one in audited.written] == [
+        (1, Rejection("decode", "undecodable", "undecodable: not valid UTF-8"), ()),
+        (2, None, ((1, 0, TOO_MANY_CHUNKS),)),
+    ]
+    assert audited.verify().is_complete
+
+
+def test_what_repair_leaves_is_still_a_problem(audited: AuditedIndex) -> None:
+    line = audited.index_records("disk full", "login failed")[0].lines[0]
+    audited.store(line._replace(offset=5))
+    audited.change(line, text="tampered")
+    report = audited.verify(end=9, repair=True, comparer=audited.comparer(is_compacted=None))
+    assert (report.problems, report.left) == ({"foreign": 1, "changed": 1}, {"foreign": 1})
+    assert [report.reported[kind][0].repaired for kind in ("foreign", "changed")] == [False, True]
+    assert not report.is_complete
 
 
 def test_findings_are_counted_beyond_those_that_are_kept(audited: AuditedIndex) -> None:

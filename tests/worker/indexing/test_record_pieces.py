@@ -13,7 +13,7 @@ from consumers.decode.rules import DecodeRules
 from consumers.record import records_of
 from sinks.arrow import as_optional_texts
 from tests.worker.chain import Chain
-from tests.worker.chain_values import record
+from tests.worker.chain_values import LOGS, record
 from tests.worker.conftest import NewChain
 from tests.worker.indexing.test_events import GO, NODE, PYTHON, found, join
 from tests.worker.indexing.test_events import JAVA as JAVA_LINES
@@ -205,6 +205,21 @@ def test_lines_do_not_depend_on_where_batches_end_or_at_which_line_reading_begin
 @pytest.fixture
 def chain(new_chain: NewChain) -> Chain:
     return new_chain()
+
+
+PIECES = [cri("P", "one ").decode(), cri("P", "and ").decode(), cri("F", "a half").decode()]
+
+
+def test_no_commit_passes_an_open_line_and_nothing_waits_for_it(chain: Chain) -> None:
+    chain.feed("before", *PIECES[:2])
+    chain.run()
+    assert stored_entries(chain) == [(0, 1, "before")]
+    assert chain.committable() == 1
+    assert chain.ledger.wait_until_settled([LOGS], 0.0)
+    chain.feed(PIECES[2])
+    chain.run()
+    assert stored_entries(chain)[1:] == [(1, 3, "one and a half")]
+    assert chain.committable() == 4
 
 
 def feed_from(chain: Chain, first: int, values: Sequence[bytes | None], cuts: set[int]) -> None:

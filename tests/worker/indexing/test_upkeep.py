@@ -190,3 +190,12 @@ def test_the_tool_merges_all_runs_and_two_who_do_it_at_once_write_the_same(chain
     assert sorted((at.first, at.last) for at in chain.sink.blocks) == [(0, 2), (0, 4)]
     assert len(chain.stored()) == 8
     assert one.compact(place) == (0, 0, 0, 0)
+
+
+def test_a_block_that_cannot_be_read_is_left_alone_and_counted(chain: Chain) -> None:
+    store_singly(chain, 3)
+    first = chain.sink.written[1]
+    chain.sink.blocks[first] = chain.sink.blocks[first]._replace(places=b"!")
+    tool = Compactor(chain.sink, clock=chain.clock, date_ms=chain.wall_ms)
+    assert tool.compact(chain.runs.all()[0].place).damaged == 1
+    assert len(chain.sink.blocks) == 3
